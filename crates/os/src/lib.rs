@@ -24,6 +24,7 @@ pub mod random;
 pub mod shared;
 pub mod signal;
 pub mod socket;
+pub mod stack;
 pub mod timer;
 
 pub use error::{OsError, OsResult};

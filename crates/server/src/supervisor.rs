@@ -252,7 +252,10 @@ impl Supervisor {
                     (Role::Lsnr, Some(net)) => Given::Net(net.of_gate()),
                     _ => given,
                 };
-                children::run(self.instance, role, given, &self.alert, &self.wanted, self.own_id)
+                // Statements nest deeper than the stack of a process that the system has made.
+                os::stack::run(os::stack::SIZE, || -> Result<i32, String> {
+                    children::run(self.instance, role, given, &self.alert, &self.wanted, self.own_id)
+                })
             }
         }
     }

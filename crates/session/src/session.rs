@@ -482,6 +482,7 @@ impl Session {
         let used = os::clock::thread_cpu_ns().saturating_sub(self.cpu.began_ns) / 1000;
         self.core.p.count(Stat::CpuUsedByThisSession, used.saturating_sub(self.cpu.counted));
         self.cpu.counted = self.cpu.counted.max(used);
+        os::stack::give_back();
     }
 
     /// Runs one statement without binds: for tests and background processes. A query's rows come back.
