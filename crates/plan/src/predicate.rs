@@ -5,6 +5,9 @@ use dictionary::{IndexDef, IndexKey};
 use std::collections::HashMap;
 use types::{DataType, Nls, Value};
 
+/// Bytes of a predicate that are shown.
+const TEXT_MAX: usize = 4000;
+
 /// Names of registers: columns, and what is computed of them.
 pub(crate) struct Names {
     regs: HashMap<Reg, String>,
@@ -136,8 +139,18 @@ impl Names {
         parts.join(" AND ")
     }
 
-    /// An expression; `None` when something in it has no name.
+    /// An expression, as much of it as a column of the plan holds; `None` when something in it has no name. What views that
+    /// name a column twice compute doubles with each of them when it is written out.
     pub(crate) fn text(&self, e: &Expr) -> Option<String> {
+        let mut text = self.whole(e)?;
+        if text.len() > TEXT_MAX {
+            let end = (0..=TEXT_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            text.truncate(end);
+        }
+        Some(text)
+    }
+
+    fn whole(&self, e: &Expr) -> Option<String> {
         let list = |all: &[Expr]| all.iter().map(|e| self.text(e)).collect::<Option<Vec<_>>>();
         Some(match &e.node {
             Node::Const(value) => constant(value)?,
