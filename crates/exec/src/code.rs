@@ -158,18 +158,7 @@ impl Builder<'_> {
             Node::Bind(i) => Code::Reg(self.binds + *i as Reg),
             Node::Special(s) => Code::Special(*s, self.reg()),
             Node::Neg(a) => Code::Neg(self.boxed(a), self.reg()),
-            Node::Arith(op, a, b) => {
-                if let (Node::Const(Value::Number(x)), Node::Const(Value::Number(y))) = (&a.node, &b.node)
-                    && let Ok(n) = arith_numbers(*op, x, y)
-                {
-                    return self.constant(Value::Number(n));
-                }
-                Code::Arith(*op, self.boxed(a), self.boxed(b), self.reg())
-            }
-            Node::Concat(a, b) if class(&e.ty) == Class::Lob => {
-                Code::ConcatLob(self.boxed(a), self.boxed(b), self.reg())
-            }
-            Node::Concat(a, b) => Code::Concat(self.boxed(a), self.boxed(b), self.reg()),
+            Node::Arith(..) | Node::Concat(..) => self.operators(e),
             Node::Func(f, args) if f.0.name == "MOD" && args.len() == 2 && args.iter().all(|a| is_number(&a.ty)) => {
                 Code::Mod(self.boxed(&args[0]), self.boxed(&args[1]), self.reg())
             }
@@ -218,6 +207,35 @@ impl Builder<'_> {
             Node::Call(f, args) => Code::Call(f.clone(), self.codes(args), self.reg(), self.caller.clone()),
             _ => Code::Truth(Box::new(self.cond(e)), self.reg()),
         }
+    }
+
+    /// A chain of operators, which groups to the left: no call for each of them.
+    fn operators(&mut self, e: &Expr) -> Code {
+        let (mut links, mut first) = (Vec::new(), e);
+        let mut value = loop {
+            let (op, a, b) = match &first.node {
+                Node::Arith(op, a, b) => (Some(*op), a, b),
+                Node::Concat(a, b) => (None, a, b),
+                _ => break self.code(first),
+            };
+            if let Some(op) = op
+                && let (Node::Const(Value::Number(x)), Node::Const(Value::Number(y))) = (&a.node, &b.node)
+                && let Ok(n) = arith_numbers(op, x, y)
+            {
+                break self.constant(Value::Number(n));
+            }
+            links.push((op, first, &**b));
+            first = a;
+        };
+        for (op, whole, right) in links.into_iter().rev() {
+            let (a, b, d) = (Box::new(value), self.boxed(right), self.reg());
+            value = match op {
+                Some(op) => Code::Arith(op, a, b, d),
+                None if class(&whole.ty) == Class::Lob => Code::ConcatLob(a, b, d),
+                None => Code::Concat(a, b, d),
+            };
+        }
+        value
     }
 
     /// A condition wrapped as code: CASE keeps its arms in one shape.

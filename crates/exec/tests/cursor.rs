@@ -279,3 +279,46 @@ fn what_goes_to_temporary_space_comes_back_the_same() {
     assert!(s.p.stats().get(wait::Stat::SortsDisk) > 0);
     assert!(instance.shared.txns.cache().temp().usage().is_empty(), "everything was given back");
 }
+
+/// Runs `f` where half of the stack is used: as far down as anything that nests goes.
+fn at_half(f: &mut dyn FnMut()) {
+    let frame = std::hint::black_box([0u8; 1024]);
+    if os::stack::is_short() {
+        f()
+    } else {
+        at_half(f)
+    }
+    assert_eq!(std::hint::black_box(frame)[0], 0);
+}
+
+#[test]
+fn what_was_compiled_with_all_of_the_stack_runs_and_is_closed_with_half_of_it() {
+    os::stack::run(os::stack::SIZE, || {
+        let instance = Instance::new();
+        let (_, mut s) = setup(&instance);
+        let nested =
+            |n: usize, open: &str, middle: &str, close: &str| format!("{}{middle}{}", open.repeat(n), close.repeat(n));
+        let texts = [
+            format!("select n{} from t where n = 1", " + 1".repeat(30_000)),
+            format!("select length(n{}) from t where n = 1", " || ''".repeat(30_000)),
+            format!("select {} from t where n = 1", nested(1000, "nvl(", "n", ", 0)")),
+            nested(500, "select 1 from dual where 1 in (", "select n from t where n = 1", ")"),
+            nested(500, "select distinct n from (", "select n from t where n = 1", ")"),
+            format!("select n from t where n = 3 - 2{}", " or n = 1".repeat(60_000)),
+            format!("select sum(n){} from t where n = 1 group by v", " + 1".repeat(30_000)),
+            format!("select 1 from dual{}", " intersect select 1 from dual".repeat(1_000)),
+        ];
+        for (text, wanted) in texts.iter().zip([30_001, 1, 1, 1, 1, 1, 30_001, 1]) {
+            let what = &text[..40];
+            let compiled = Cursor::compile(&mut s.cx(), text, &[]).unwrap_or_else(|e| panic!("{what}: {e}"));
+            let mut cursor = Some(compiled);
+            at_half(&mut || {
+                let mut c = cursor.take().expect("a cursor");
+                c.execute(&mut s.cx()).unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert_eq!(rows(&mut c, &mut s), [[number(wanted)]], "{what}");
+                c.close(&mut s.cx());
+                drop(c);
+            });
+        }
+    });
+}

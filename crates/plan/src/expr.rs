@@ -6,16 +6,25 @@ use crate::typing::*;
 use sql::ast::{self, BinaryOp, ExprKind, InSource, IsTest, Literal, Quantifier, UnaryOp};
 use types::{DataType, Number, Ora, Result, Value};
 
+/// Expressions that one statement may resolve.
+const RESOLVED_MAX: u32 = 2_000_000;
+
 impl Compiler<'_> {
     /// Resolves an expression.
     pub fn expr(&mut self, e: &ast::Expr) -> Result<Expr> {
         let pos = e.pos.0;
+        // BETWEEN and CASE resolve an operand once for each comparison: one in the other without end, that doubles.
+        self.resolved += 1;
+        if self.resolved > RESOLVED_MAX || os::stack::is_short() {
+            return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"expression nesting"]).at(pos));
+        }
         match &e.kind {
             ExprKind::Literal(l) => literal(l, pos),
             ExprKind::Name(name) => self.name(name),
             ExprKind::OuterJoined(inner) => self.expr(inner),
             ExprKind::Bind(b) => Ok(self.bind(&b.name)),
             ExprKind::Unary { op, expr } => self.unary(*op, expr, pos),
+            ExprKind::Binary { op, .. } if is_operator(*op) => self.operators(e),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right, pos),
             ExprKind::Quantified { op, quantifier, left, right } => self.quantified(*op, *quantifier, left, right, pos),
             ExprKind::Between { expr, low, high, negated } => self.between(expr, low, high, *negated, pos),
@@ -327,26 +336,31 @@ impl Compiler<'_> {
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, pos: u32) -> Result<Expr> {
-        let arith_op = match op {
-            BinaryOp::Add => Some(ArithOp::Add),
-            BinaryOp::Sub => Some(ArithOp::Sub),
-            BinaryOp::Mul => Some(ArithOp::Mul),
-            BinaryOp::Div => Some(ArithOp::Div),
-            _ => None,
-        };
-        if let Some(op) = arith_op {
-            let (a, b) = (self.value(left)?, self.value(right)?);
-            return arith(op, a, b, pos);
+    /// A chain of arithmetic and `||`. It groups to the left and may be long, so that it is no call for each operator.
+    fn operators(&mut self, e: &ast::Expr) -> Result<Expr> {
+        let (mut links, mut first) = (Vec::new(), e);
+        while let ExprKind::Binary { op, left, right } = &first.kind
+            && is_operator(*op)
+        {
+            links.push((*op, right, first.pos.0));
+            first = left;
         }
+        let mut value = self.value(first)?;
+        for (op, right, pos) in links.into_iter().rev() {
+            let right = self.value(right)?;
+            value = match arith_op(op) {
+                Some(op) => arith(op, value, right, pos)?,
+                None => concat(value, right, pos)?,
+            };
+        }
+        Ok(value)
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, pos: u32) -> Result<Expr> {
         match op {
             BinaryOp::And | BinaryOp::Or => {
                 let (a, b) = (self.condition(left)?, self.condition(right)?);
                 Ok(if op == BinaryOp::And { and(vec![a, b]) } else { or(vec![a, b]) })
-            }
-            BinaryOp::Concat => {
-                let (a, b) = (self.value(left)?, self.value(right)?);
-                concat(a, b, pos)
             }
             _ => self.comparison(cmp_op(op, pos)?, left, right, pos),
         }
@@ -616,6 +630,21 @@ pub enum SubUse {
 
 pub fn unsupported(what: &str, pos: u32) -> Ora {
     Ora::with(3001, &[&what]).at(pos)
+}
+
+fn arith_op(op: BinaryOp) -> Option<ArithOp> {
+    Some(match op {
+        BinaryOp::Add => ArithOp::Add,
+        BinaryOp::Sub => ArithOp::Sub,
+        BinaryOp::Mul => ArithOp::Mul,
+        BinaryOp::Div => ArithOp::Div,
+        _ => return None,
+    })
+}
+
+/// Whether an operator takes values and gives one.
+fn is_operator(op: BinaryOp) -> bool {
+    op == BinaryOp::Concat || arith_op(op).is_some()
 }
 
 fn cmp_op(op: BinaryOp, pos: u32) -> Result<CmpOp> {

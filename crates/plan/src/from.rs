@@ -52,6 +52,9 @@ impl Compiler<'_> {
     /// Adds one row source. `merge` is false where it may be filled with NULLs by an outer join.
     fn table_ref(&mut self, t: &ast::TableRef, set: &mut JoinSet, merge: bool) -> Result<()> {
         let pos = t.pos.0;
+        if os::stack::is_short() {
+            return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"join nesting"]).at(pos));
+        }
         match &t.kind {
             TableRefKind::Table(name) => self.table(name, set, merge, pos),
             TableRefKind::Subquery { query, lateral, as_of: Some(as_of), alias, pivot } => {
@@ -458,7 +461,7 @@ impl Compiler<'_> {
         if !view.catalog && !self.cache_deps.contains(&view.object) {
             self.cache_deps.push(view.object);
         }
-        if self.catalogs.len() > 32 {
+        if self.views.contains(&view.object) {
             return Err(Ora::new(1731).at(pos));
         }
         // An error inside a view has no place in the statement's own text.
@@ -468,7 +471,9 @@ impl Compiler<'_> {
         let catalog = self.base.as_owner(owner)?;
         self.catalogs.push(catalog);
         self.eyes.push(crate::Eyes { owner, bequeaths: view.bequeaths, catalog: view.catalog });
+        self.views.push(view.object);
         let result = self.inline_view(&query, false, alias, &view.columns, set, merge);
+        self.views.pop();
         self.eyes.pop();
         self.catalogs.pop();
         self.cte_scopes = saved_ctes;

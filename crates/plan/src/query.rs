@@ -17,12 +17,6 @@ use types::{Ora, Result, Value};
 /// A query with a plan of its own: its row source, output expressions and columns, and the registers of enclosing blocks it reads.
 pub type BuiltQuery = (Source, Vec<Expr>, Vec<Column>, BTreeSet<Reg>);
 
-/// How deep queries may lie in one another, through views and WITH queries too.
-const QUERY_DEPTH_MAX: u32 = 100;
-
-/// The stack that queries in one another may take between them, with the expressions they lie in: half a process's.
-const STACK_MAX: usize = 4 << 20;
-
 /// A compiled query.
 pub enum Compiled {
     /// A plain join that may become part of the enclosing block.
@@ -43,20 +37,13 @@ pub enum Compiled {
 impl Compiler<'_> {
     /// Compiles a query in a block of its own. `opaque`: it does not see the blocks around it.
     pub fn query(&mut self, q: &ast::Query, opaque: bool, merge: bool) -> Result<Compiled> {
-        // Views and WITH queries nest what the parser sees as flat; every level takes stack here and in execution.
-        let marker = 0u8;
-        let here = std::ptr::from_ref(&marker).addr();
-        if self.query_depth == 0 {
-            self.stack_base = here;
-        }
-        if self.query_depth >= QUERY_DEPTH_MAX || self.stack_base.saturating_sub(here) > STACK_MAX {
+        // Views and WITH queries nest what the parser sees as flat.
+        if os::stack::is_short() {
             return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"query nesting"]).at(q.pos.0));
         }
-        self.query_depth += 1;
         let ctes = self.cte_scopes.len();
         let result = self.with_clause(q).and_then(|()| self.query_body(q, opaque, merge));
         self.cte_scopes.truncate(ctes);
-        self.query_depth -= 1;
         result
     }
 
@@ -150,22 +137,34 @@ impl Compiler<'_> {
     }
 
     fn set_operand(&mut self, body: &QueryBody) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
-        match body {
-            QueryBody::SetOperation { op, all, left, right, pos } => {
-                let kind = match (op, all) {
-                    (ast::SetOp::Union, true) => SetKind::UnionAll,
-                    (ast::SetOp::Union, false) => SetKind::Union,
-                    (ast::SetOp::Intersect, false) => SetKind::Intersect,
-                    (ast::SetOp::Minus, false) => SetKind::Minus,
-                    _ => return Err(unsupported("ALL in INTERSECT and MINUS", pos.0)),
-                };
-                let (ls, lo, lc) = self.set_operand(left)?;
-                let (rs, ro, rc) = self.set_operand(right)?;
-                if lo.len() != ro.len() {
-                    return Err(Ora::new(1789).at(first_pos(left)));
-                }
-                self.set_node(kind, (ls, lo, lc), (rs, ro, rc), first_pos(left))
+        // A chain of set operations groups to the left; it is no call for each of them.
+        let (mut links, mut first) = (Vec::new(), body);
+        while let QueryBody::SetOperation { op, all, left, right, pos } = first {
+            let kind = match (op, all) {
+                (ast::SetOp::Union, true) => SetKind::UnionAll,
+                (ast::SetOp::Union, false) => SetKind::Union,
+                (ast::SetOp::Intersect, false) => SetKind::Intersect,
+                (ast::SetOp::Minus, false) => SetKind::Minus,
+                _ => return Err(unsupported("ALL in INTERSECT and MINUS", pos.0)),
+            };
+            links.push((kind, right));
+            first = left;
+        }
+        let place = first_pos(first);
+        let mut set = self.set_member(first)?;
+        for (kind, right) in links.into_iter().rev() {
+            let right = self.set_member(right)?;
+            if set.1.len() != right.1.len() {
+                return Err(Ora::new(1789).at(place));
             }
+            set = self.set_node(kind, set, right, place)?;
+        }
+        Ok(set)
+    }
+
+    fn set_member(&mut self, body: &QueryBody) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
+        match body {
+            QueryBody::SetOperation { .. } => self.set_operand(body),
             QueryBody::Select(select) => {
                 let q = ast::Query {
                     with: Vec::new(),
@@ -215,16 +214,15 @@ impl Compiler<'_> {
             out.push((reg, ty));
         }
         let regs: Vec<Reg> = out.iter().map(|(r, _)| *r).collect();
-        let mut inputs = Vec::new();
         // UNION ALL of UNION ALL is one list.
-        match ls {
-            Source::Set { kind: SetKind::UnionAll, inputs: mut inner, out: inner_out }
+        let mut inputs = match ls {
+            Source::Set { kind: SetKind::UnionAll, inputs, out: inner_out }
                 if kind == SetKind::UnionAll && plain_regs(&left_out, &inner_out) =>
             {
-                inputs.append(&mut inner);
+                inputs
             }
-            other => inputs.push((other, left_out)),
-        }
+            other => vec![(other, left_out)],
+        };
         inputs.push((rs, right_out));
         let source = Source::Set { kind, inputs, out: regs };
         let exprs = out.into_iter().map(|(r, ty)| Expr::new(Node::Reg(r), ty)).collect();
@@ -312,7 +310,8 @@ impl Compiler<'_> {
             && !s.hints.has("NO_MERGE")
             && !s.hints.has("RESULT_CACHE")
             && !out.iter().any(has_sequence)
-            && !(self.is_grouped_outside() && out.iter().any(has_subquery));
+            && !(self.is_grouped_outside() && out.iter().any(has_subquery))
+            && !is_large(&out);
         if simple {
             return Ok(Compiled::Open { set, out, columns });
         }
@@ -763,6 +762,18 @@ fn name_columns(columns: &mut [Column], names: &[ast::Ident]) -> Result<()> {
 
 fn plain_regs(out: &[Expr], regs: &[Reg]) -> bool {
     out.len() == regs.len() && out.iter().zip(regs).all(|(e, r)| matches!(e.node, Node::Reg(x) if x == *r))
+}
+
+/// Whether a column of a view is so long that it is worked out once and not wherever it is named: with each view on
+/// another that names its columns twice, it would double.
+fn is_large(out: &[Expr]) -> bool {
+    const NODES_MAX: usize = 1000;
+    let nodes = |e: &Expr| {
+        let mut nodes = 0;
+        e.walk(&mut |_| nodes += 1);
+        nodes
+    };
+    out.iter().any(|e| nodes(e) > NODES_MAX)
 }
 
 fn first_pos(body: &QueryBody) -> u32 {

@@ -195,10 +195,10 @@ pub struct Compiler<'c> {
     pub subs: Vec<SubPlan>,
     pub ctes: Vec<QueryPlan>,
     pub cte_scopes: Vec<CteScope>,
-    /// How many queries are being compiled, one in the other.
-    pub query_depth: u32,
-    /// Where the stack stood at the outermost of them.
-    pub stack_base: usize,
+    /// The views that are being compiled, one in the other.
+    pub views: Vec<types::ObjectId>,
+    /// How many expressions have been resolved.
+    pub resolved: u32,
     pub binds: Vec<String>,
     pub bind_types: &'c [Option<DataType>],
     pub sequences: Vec<Rc<SequenceRef>>,

@@ -193,7 +193,8 @@ impl<'c> Compiler<'c> {
     fn follow(&self, of: &Through, privilege: ObjectPrivilege, pos: u32) -> Result<Followed<'c>> {
         let base: &'c dyn Catalog = self.base;
         let (mut at, mut checked) = (of.clone(), None);
-        for _ in 0..32 {
+        let mut passed = Vec::new();
+        loop {
             let (query, names) = match &at {
                 Through::Query(query) => (Rc::clone(query), None),
                 Through::View(view) => {
@@ -221,9 +222,12 @@ impl<'c> Compiler<'c> {
             if !seen.allowed(view.object, view.owner_id, privilege)? {
                 return Err(Ora::new(1031).at(pos));
             }
+            if passed.contains(&view.object) {
+                return Err(Ora::new(1731).at(pos));
+            }
+            passed.push(view.object);
             at = Through::View(view);
         }
-        Err(Ora::new(1731).at(pos))
     }
 
     /// Which table of a join the statement changes. ORA-01776 for columns of several, ORA-01779 and ORA-01752 for one that is not

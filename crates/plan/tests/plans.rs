@@ -299,16 +299,77 @@ fn with_queries_on_one_another_without_end_are_an_error() {
         let statement = sql::parse_statement(&text).unwrap();
         compile(&statement, &Tables, &NoFunctions, &[]).map(|_| ())
     };
-    // The stack of a server process, not that of a test's thread.
-    let big = std::thread::Builder::new().stack_size(8 << 20);
-    big.spawn(move || {
-        compiled(chain(60)).unwrap();
+    os::stack::run(os::stack::SIZE, || {
+        compiled(chain(1000)).unwrap();
+        compiled(wide(30)).unwrap();
+    });
+    // A smaller stack ends it earlier.
+    os::stack::run(4 << 20, || {
+        compiled(chain(20)).unwrap();
         assert!(compiled(chain(3000)).unwrap_err().is(4030));
         assert!(compiled(wide(99)).unwrap_err().is(4030));
-    })
-    .unwrap()
-    .join()
-    .unwrap();
+    });
+}
+
+/// Runs `f` where half of the stack is used: as far down as anything that nests goes.
+fn at_half(f: &mut dyn FnMut()) {
+    let frame = std::hint::black_box([0u8; 1024]);
+    if os::stack::is_short() {
+        f()
+    } else {
+        at_half(f)
+    }
+    assert_eq!(std::hint::black_box(frame)[0], 0);
+}
+
+#[test]
+fn expressions_and_queries_nest_deep_on_the_stack_of_a_session() {
+    let planned = |text: &str| {
+        let statement = sql::parse_statement(text).unwrap_or_else(|e| panic!("{}: {e}", &text[..60]));
+        let plan = compile(&statement, &Tables, &NoFunctions, &[]).unwrap_or_else(|e| panic!("{}: {e}", &text[..60]));
+        drop(plan);
+    };
+    let around =
+        |n: usize, open: &str, middle: &str, close: &str| format!("{}{middle}{}", open.repeat(n), close.repeat(n));
+    os::stack::run(os::stack::SIZE, || {
+        for (open, close) in [("(", ")"), ("nvl(", ", 0)"), ("-(", ")"), ("case when 1 = ", " then 1 end")] {
+            planned(&format!("select {} from dual", around(1500, open, "1", close)));
+        }
+        planned(&format!("select * from big where {}", around(1500, "not (", "id = 1", ")")));
+        planned(&around(300, "select id from big where id in (", "select 1 from dual", ")"));
+        planned(&around(300, "select (", "select 1 from dual", ") c from dual"));
+        planned(&around(300, "select * from (", "select distinct id from big", ")"));
+        planned(&around(300, "select id + id id from (", "select id from big", ")"));
+        planned(&around(300, "select distinct id from (", "select id from big", ")"));
+        planned(&format!("select 1 from dual{}", " union all select 1 from dual".repeat(3000)));
+        planned(&format!("select 1 from dual{}", " minus select 1 from dual".repeat(1000)));
+        for operator in ["+", "||", "*"] {
+            planned(&format!("select id{} from big", format!(" {operator} id").repeat(20_000)));
+        }
+        let links = " + id".repeat(30_000);
+        for long in [
+            format!("select id{links} from big"),
+            format!("select max(id){links} from big group by id order by 1"),
+            format!("select x from (select id{links} x from big) where x = 1 and x{} > 2", " + x".repeat(3_000)),
+            format!("select level from dual connect by level < 1{}", " + level".repeat(30_000)),
+            format!("select id from big where 1 = 2 or id = 1{links}"),
+        ] {
+            let plan = compile(&sql::parse_statement(&long).unwrap(), &Tables, &NoFunctions, &[]).unwrap();
+            at_half(&mut || drop(plan.clone()));
+        }
+        for operator in ["and", "or"] {
+            planned(&format!("select id from big where id = 1{}", format!(" {operator} id = 2").repeat(20_000)));
+        }
+    });
+}
+
+#[test]
+fn what_is_resolved_twice_at_each_level_comes_to_an_end() {
+    let text = format!("select {}1{} from dual", "case when ".repeat(60), " between 1 and 2 then 1 end".repeat(60));
+    let statement = sql::parse_statement(&text).unwrap();
+    os::stack::run(os::stack::SIZE, || {
+        assert!(compile(&statement, &Tables, &NoFunctions, &[]).err().unwrap().is(4030));
+    });
 }
 
 #[test]

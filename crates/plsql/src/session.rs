@@ -394,6 +394,9 @@ impl<C: 'static> Plsql<C> {
         if self.level.get() >= LEVELS_MAX {
             return Err(Ora::with(36, &[&LEVELS_MAX]));
         }
+        if os::stack::is_short() {
+            return Err(Ora::with(4030, &[&"64", &"koh-kghu call ", &"pl/sql stack"]));
+        }
         self.level.set(self.level.get() + 1);
         let mut m = self.machines.borrow_mut().pop().unwrap_or_default();
         m.forget_implicit();

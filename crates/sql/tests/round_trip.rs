@@ -220,3 +220,42 @@ proptest! {
         let _ = parse_statement(&format!("{} {piece} {}", &text[..at], &text[at..]));
     }
 }
+
+/// Runs `f` where half of the stack is used: as far down as anything that nests goes.
+fn at_half(f: &mut dyn FnMut()) {
+    let frame = std::hint::black_box([0u8; 1024]);
+    if os::stack::is_short() {
+        f()
+    } else {
+        at_half(f)
+    }
+    assert_eq!(std::hint::black_box(frame)[0], 0);
+}
+
+#[test]
+fn long_chains_are_copied_compared_printed_and_dropped_on_half_the_stack() {
+    let chain = |operator: &str, n: usize| format!("a{}", format!(" {operator} a").repeat(n));
+    os::stack::run(os::stack::SIZE, || {
+        for text in [
+            chain("+", 30_000),
+            chain("||", 30_000),
+            chain("- a *", 15_000),
+            format!("a = 1{}", " or a = 2".repeat(100_000)),
+        ] {
+            let tree = parse_expression(&text).or_else(|_| sql::parse_condition(&text)).unwrap();
+            at_half(&mut || {
+                let copy = tree.clone();
+                assert_eq!(copy, tree);
+                assert!(copy.to_string().len() > text.len());
+            });
+            drop(tree);
+        }
+        // Longer ones are an error wherever they begin.
+        let text = chain("+", 200_000);
+        assert!(parse_expression(&text).unwrap_err().is(4030));
+        at_half(&mut || assert!(parse_expression(&text).is_err()));
+        // What is printed has every parenthesis, and is read again.
+        let tree = parse_expression(&chain("+", 4_000)).unwrap();
+        assert_eq!(parse_expression(&tree.to_string()).unwrap(), tree);
+    });
+}

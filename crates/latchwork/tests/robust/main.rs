@@ -4,6 +4,7 @@
 
 mod arrays;
 mod common;
+mod deep;
 mod history;
 mod jobs;
 mod shutdown;

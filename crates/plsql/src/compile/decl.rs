@@ -14,6 +14,9 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use types::{DataType, LenUnit, Zone};
 
+/// How deep subprograms may be declared in one another: an operand has room for so many levels.
+const SUBPROGRAM_LEVELS_MAX: u32 = 63;
+
 impl<W: World> Compiler<'_, W> {
     pub(super) fn declarations(&mut self, list: &[Declaration]) {
         for d in list {
@@ -672,6 +675,10 @@ impl<W: World> Compiler<'_, W> {
         };
         if s.body.is_some() {
             let SubTarget::Local { proc, level } = symbol.target else { unreachable!("declared in this unit") };
+            if level >= SUBPROGRAM_LEVELS_MAX {
+                return Err(self.pls(123, &[&"subprograms nested too deep"], s.name.pos));
+            }
+            self.check_nesting(s.name.pos)?;
             let compiled = self.subprogram_body(s, &parameters, returns, level);
             self.procs[proc as usize] = Some(Rc::new(compiled));
         }

@@ -13,6 +13,7 @@ impl<W: World> Compiler<'_, W> {
     /// Compiles an expression. A result that has to be computed goes to `want` when that is given; a variable or constant is
     /// named where it is.
     pub(super) fn expr(&mut self, e: &Expr, want: Option<Opd>) -> CResult<Val> {
+        self.check_nesting(e.pos)?;
         match &e.kind {
             ExprKind::Null => Ok(Val { o: self.null(), ty: Ty::Null }),
             ExprKind::Boolean(b) => Ok(Val { o: self.constant(Value::Boolean(*b)), ty: Ty::BOOLEAN }),
@@ -61,6 +62,7 @@ impl<W: World> Compiler<'_, W> {
                 Ok(Val { o: d, ty: Ty::INTEGER })
             }
             ExprKind::Unary { op, operand } => self.unary(*op, operand, e.pos, want),
+            ExprKind::Binary { op, .. } if is_operator(*op) => self.operators(e, want),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right, e, want),
             ExprKind::IsNull { operand, negated } => {
                 let v = self.expr(operand, None)?;
@@ -245,25 +247,7 @@ impl<W: World> Compiler<'_, W> {
                 let b = self.expr(right, None)?;
                 self.compare_values(comparison(op), a, b, e.pos, want)
             }
-            BinaryOp::Concat => {
-                let a = self.text_operand(left)?;
-                let b = self.text_operand(right)?;
-                let d = self.result(want);
-                self.emit(Op::Concat { d, a: a.o, b: b.o });
-                Ok(Val { o: d, ty: Ty::TEXT })
-            }
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => {
-                let mut a = self.expr(left, None)?;
-                let mut b = self.expr(right, None)?;
-                // A literal beside a SIMPLE_INTEGER is one.
-                if is_simple(&a.ty) && is_whole_literal(right) {
-                    b.ty = Ty::SIMPLE_INTEGER;
-                } else if is_simple(&b.ty) && is_whole_literal(left) {
-                    a.ty = Ty::SIMPLE_INTEGER;
-                }
-                self.arithmetic(op, a, b, e.pos, want)
-            }
-            BinaryOp::MultisetUnion => {
+            _ => {
                 let a = self.expr(left, None)?;
                 let b = self.expr(right, None)?;
                 if !matches!((&a.ty, &b.ty), (Ty::Coll(_), Ty::Coll(_))) {
@@ -273,12 +257,49 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::MultisetUnion { d, a: a.o, b: b.o });
                 Ok(Val { o: d, ty: a.ty })
             }
-            _ => {
-                let a = self.expr(left, None)?;
-                let b = self.expr(right, None)?;
-                self.arithmetic(op, a, b, e.pos, want)
+        }
+    }
+
+    /// A chain of arithmetic and `||`. It groups to the left and may be long, so that it is no call for each operator,
+    /// and all results but the last share a slot.
+    fn operators(&mut self, e: &Expr, want: Option<Opd>) -> CResult<Val> {
+        let (mut links, mut first) = (Vec::new(), e);
+        while let ExprKind::Binary { op, left, right } = &first.kind
+            && is_operator(*op)
+        {
+            links.push((*op, &**left, &**right, first.pos));
+            first = left;
+        }
+        let operand = |c: &mut Self, op, e: &Expr| match op {
+            BinaryOp::Concat => c.text_operand(e),
+            _ => c.expr(e, None),
+        };
+        let mut a = operand(self, links.last().map_or(BinaryOp::Add, |(op, ..)| *op), first)?;
+        let (mut slot, mut next) = (None, self.f.next);
+        while let Some((op, left, right, pos)) = links.pop() {
+            let mut b = operand(self, op, right)?;
+            // A literal beside a SIMPLE_INTEGER is one.
+            if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) {
+                if is_simple(&a.ty) && is_whole_literal(right) {
+                    b.ty = Ty::SIMPLE_INTEGER;
+                } else if is_simple(&b.ty) && is_whole_literal(left) {
+                    a.ty = Ty::SIMPLE_INTEGER;
+                }
+            }
+            let want = if links.is_empty() { want.or(slot) } else { slot };
+            a = if op == BinaryOp::Concat {
+                let d = self.result(want);
+                self.emit(Op::Concat { d, a: a.o, b: b.o });
+                Val { o: d, ty: Ty::TEXT }
+            } else {
+                self.arithmetic(op, a, b, pos, want)?
+            };
+            match slot {
+                None => (slot, next) = (Some(a.o), self.f.next),
+                Some(_) => self.f.next = next,
             }
         }
+        Ok(a)
     }
 
     /// Short circuits: the right side is not looked at when the left one decides.
@@ -871,6 +892,12 @@ pub(super) fn direct(p: &PathB) -> Option<Opd> {
         },
         _ => None,
     }
+}
+
+/// Whether an operator takes scalars and gives one that is no truth.
+fn is_operator(op: BinaryOp) -> bool {
+    use BinaryOp::{Add, Concat, Div, Mod, Mul, Power, Sub};
+    matches!(op, Add | Sub | Mul | Div | Power | Mod | Concat)
 }
 
 pub(super) fn is_comparison(op: BinaryOp) -> bool {

@@ -149,7 +149,12 @@ pub struct Compiler<'a, W: World> {
     depends: Vec<ObjectId>,
     /// Units whose functions they call.
     calls: Vec<(String, String)>,
+    /// How many statements and expressions have been compiled.
+    compiled: u32,
 }
+
+/// Statements and expressions that one unit may have.
+const COMPILED_MAX: u32 = 2_000_000;
 
 impl<'a, W: World> Compiler<'a, W> {
     fn new(w: &'a mut W, units: &'a Units, owner: &str, unit: &str, text: &'a str) -> Compiler<'a, W> {
@@ -174,6 +179,7 @@ impl<'a, W: World> Compiler<'a, W> {
             exception_count: 0,
             depends: Vec::new(),
             calls: Vec::new(),
+            compiled: 0,
         }
     }
 
@@ -325,6 +331,17 @@ impl<'a, W: World> Compiler<'a, W> {
 
     fn pls(&self, code: u32, args: &[&dyn std::fmt::Display], pos: Pos) -> Ora {
         Ora::pls(code, args).at(pos)
+    }
+
+    /// PLS-00123 where statements and expressions lie so deep in one another that half of the stack is used, or where
+    /// they are compiled again and again: a call of an overloaded name compiles its arguments once more, to learn
+    /// their types.
+    fn check_nesting(&mut self, pos: Pos) -> CResult<()> {
+        self.compiled += 1;
+        if self.compiled > COMPILED_MAX || os::stack::is_short() {
+            return Err(self.pls(123, &[&"nesting too deep"], pos));
+        }
+        Ok(())
     }
 
     fn loc_of(&self, slot: u32) -> Loc {

@@ -113,6 +113,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn statement(&mut self, s: &Statement) -> CResult<()> {
+        self.check_nesting(s.pos)?;
         let label = s.labels.last().map(|l| l.name.clone());
         match &s.kind {
             StatementKind::Null => Ok(()),

@@ -981,8 +981,9 @@ impl Machine {
         if d == a
             && a != b
             && let Place::Local(slot) = d.place()
-            && let Datum::Val(Value::Text(mut t)) = std::mem::take(&mut self.stack[base + slot as usize])
+            && let Datum::Val(Value::Text(there)) = &mut self.stack[base + slot as usize]
         {
+            let mut t = std::mem::take(there);
             let result = val(&self.stack, &self.frames, unit, base, b).write_text(w.nls(), &mut t);
             let long = t.len() > functions::LOB_MAX;
             self.stack[base + slot as usize] = Datum::Val(Value::Text(t));

@@ -3,7 +3,7 @@
 //! SQL keeps values and conditions apart, yet `(` may open either, a row, or a subquery. One precedence climber therefore reads
 //! both, and [`Parser::value`] and [`Parser::condition`] check afterwards which of the two it was.
 
-use super::{CHAIN_MAX, Parser};
+use super::{CHAIN_MAX, Parser, balanced};
 use crate::ast::*;
 use crate::keywords::{is_pseudo_column, is_reserved};
 use crate::lexer::TokenKind;
@@ -66,13 +66,16 @@ impl Parser<'_> {
             if (infix.is_none() && !is_postfix) || power < min {
                 return Ok(left);
             }
-            chain += 1;
-            if chain > CHAIN_MAX {
-                return Err(self.too_deep());
-            }
             left = match infix {
-                Some((op, power)) => self.infix(left, op, power)?,
-                None => self.predicate(left)?,
+                Some((op, power)) if op.is_logical() => self.logical(left, op, power)?,
+                Some((op, power)) => {
+                    self.link(&mut chain)?;
+                    self.infix(left, op, power)?
+                }
+                None => {
+                    self.link(&mut chain)?;
+                    self.predicate(left)?
+                }
             };
         }
     }
@@ -97,10 +100,34 @@ impl Parser<'_> {
         })
     }
 
+    /// A chain of AND, or of OR: generated statements have thousands of them.
+    fn logical(&mut self, left: Expr, op: BinaryOp, power: u8) -> Result<Expr> {
+        if !left.is_condition() && !matches!(left.kind, ExprKind::Call(_)) {
+            // `a AND ...` lacks an operator.
+            return self.fail(920);
+        }
+        let (mut operands, mut places) = (vec![left], Vec::new());
+        while self.infix_op() == Some((op, power)) {
+            if places.len() >= CHAIN_MAX as usize {
+                return Err(self.too_deep());
+            }
+            places.push(self.pos());
+            self.bump();
+            let right = self.climb(power + 1)?;
+            if !right.is_condition() {
+                return self.fail(920);
+            }
+            operands.push(right);
+        }
+        let mut join =
+            |left, right, pos| Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, pos);
+        Ok(balanced(operands, &places, &mut join))
+    }
+
     fn infix(&mut self, left: Expr, op: BinaryOp, power: u8) -> Result<Expr> {
-        if op.is_logical() != left.is_condition() && !matches!(left.kind, ExprKind::Call(_)) {
-            // `a AND ...` lacks an operator; `(a = b) + 1` and `a = b = c` have one too many.
-            return self.fail(if op.is_logical() { 920 } else { 933 });
+        if left.is_condition() && !matches!(left.kind, ExprKind::Call(_)) {
+            // `(a = b) + 1` and `a = b = c` have an operator too many.
+            return self.fail(933);
         }
         let pos = self.pos();
         self.bump();
@@ -108,9 +135,6 @@ impl Parser<'_> {
             return self.comparison(left, op, pos);
         }
         let right = self.climb(power + 1)?;
-        if op.is_logical() && !right.is_condition() {
-            return self.fail(920);
-        }
         Ok(Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, pos))
     }
 
@@ -143,10 +167,7 @@ impl Parser<'_> {
     fn postfix(&mut self, mut expr: Expr) -> Result<Expr> {
         let mut chain = 0;
         loop {
-            chain += 1;
-            if chain > super::NESTING_MAX {
-                return Err(self.too_deep());
-            }
+            self.link(&mut chain)?;
             let pos = self.pos();
             let kind = match self.kind() {
                 TokenKind::LeftParen if self.at_outer_mark() => {
@@ -313,10 +334,16 @@ impl Parser<'_> {
 
     /// Whether the parentheses that open here begin with a subquery, however many of them there are.
     pub(super) fn paren_hides_query(&self) -> bool {
-        let mut ahead = 0;
-        while self.kind_ahead(ahead, TokenKind::LeftParen) {
-            ahead += 1;
+        // Each of them asks: the row of parentheses is looked through once.
+        let (from, mut to) = self.parens_seen.get();
+        if !(from..to).contains(&self.at) {
+            to = self.at;
+            while self.tokens[to].kind == TokenKind::LeftParen {
+                to += 1;
+            }
+            self.parens_seen.set((self.at, to));
         }
+        let ahead = to - self.at;
         self.word_ahead(ahead, "SELECT") || self.word_ahead(ahead, "WITH")
     }
 

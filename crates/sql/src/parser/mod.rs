@@ -25,10 +25,16 @@ use crate::keywords::is_reserved;
 use crate::lexer::{HintSpan, IDENT_LENGTH_MAX, Lexed, Token, TokenKind, lex, string_contents};
 use ::types::{Ora, Result};
 
-/// How deep parentheses, subqueries, calls and CASE may nest in each other.
-pub const NESTING_MAX: u32 = 100;
+/// How deep parentheses, subqueries, calls and CASE may nest in each other, two or three levels for each of them. Where
+/// the stack is small it ends the nesting before.
+pub const NESTING_MAX: u32 = 20_000;
 /// How many infix operators may follow each other in one chain.
-pub const CHAIN_MAX: u32 = 2000;
+pub const CHAIN_MAX: u32 = 100_000;
+/// Bytes of stack for each link of a chain of operators that group to the left: the parser needs none, but the tree is
+/// as deep as the chain is long, and what copies, compares, prints or drops a tree calls itself.
+const LINK_BYTES: usize = if cfg!(debug_assertions) { 4096 } else { 1024 };
+/// How much more a set operation needs: each is a row source over the one before.
+const SET_LINKS: u32 = 8;
 /// How many expressions an IN list may have.
 pub const IN_LIST_MAX: usize = 1000;
 
@@ -39,15 +45,42 @@ pub struct Parser<'a> {
     hints: Vec<HintSpan>,
     at: usize,
     depth: u32,
+    /// A row of opening parentheses that has been looked through: its first token and the token behind it.
+    parens_seen: std::cell::Cell<(usize, usize)>,
     /// A bind variable is a place of the text and not a name.
     binds_by_place: bool,
+}
+
+/// Whether a tree as deep as a chain of so many links is beyond what the stack allows. SQL and PL/SQL ask.
+pub(crate) fn chain_is_too_long(links: u32) -> bool {
+    const BETWEEN: u32 = 64;
+    links > CHAIN_MAX || (links.is_multiple_of(BETWEEN) && !os::stack::has_room(links as usize * LINK_BYTES))
+}
+
+/// Joins the operands of a chain of one associative operator as a tree whose depth is the logarithm of their number.
+/// `join` gets the place of the operator between its operands; there is one operand more than places.
+pub(crate) fn balanced<E, P: Copy + Default>(operands: Vec<E>, places: &[P], join: &mut impl FnMut(E, E, P) -> E) -> E {
+    let mut level: Vec<(E, P)> = operands.into_iter().zip(places.iter().copied().chain([P::default()])).collect();
+    // Neighbours join until one is left; each keeps the place of the operator behind it.
+    while level.len() > 1 {
+        let mut above = Vec::with_capacity(level.len().div_ceil(2));
+        let mut rest = level.into_iter();
+        while let Some((left, place)) = rest.next() {
+            above.push(match rest.next() {
+                Some((right, behind)) => (join(left, right, place), behind),
+                None => (left, place),
+            });
+        }
+        level = above;
+    }
+    level.pop().expect("a chain has an operand").0
 }
 
 impl<'a> Parser<'a> {
     /// A parser at the first token of `text`.
     pub fn new(text: &'a str) -> Parser<'a> {
         let Lexed { tokens, hints } = lex(text);
-        Parser { text, tokens, hints, at: 0, depth: 0, binds_by_place: false }
+        Parser { text, tokens, hints, at: 0, depth: 0, parens_seen: Default::default(), binds_by_place: false }
     }
 
     // Looking.
@@ -220,13 +253,25 @@ impl<'a> Parser<'a> {
 
     /// Runs `f` one level deeper.
     pub(crate) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= NESTING_MAX {
+        if self.depth >= NESTING_MAX || os::stack::is_short() {
             return Err(self.too_deep());
         }
         self.depth += 1;
         let result = f(self);
         self.depth -= 1;
         result
+    }
+
+    /// Counts a set operation of a chain.
+    pub(crate) fn set_link(&self, chain: &mut u32) -> Result<()> {
+        *chain += SET_LINKS;
+        if chain_is_too_long(*chain) { Err(self.too_deep()) } else { Ok(()) }
+    }
+
+    /// Counts a link of a chain that makes the tree one level deeper.
+    pub(crate) fn link(&self, chain: &mut u32) -> Result<()> {
+        *chain += 1;
+        if chain_is_too_long(*chain) { Err(self.too_deep()) } else { Ok(()) }
     }
 
     /// Oracle's own answer to an expression without end is to run out of process memory.

@@ -5,9 +5,6 @@ use crate::ast::*;
 use crate::lexer::TokenKind;
 use ::types::Result;
 
-/// How many queries one chain of set operations may join.
-const SET_CHAIN_MAX: u32 = 500;
-
 impl Parser<'_> {
     /// A whole query. ORA-00928 when there is no SELECT.
     pub(crate) fn query(&mut self) -> Result<Query> {
@@ -37,10 +34,7 @@ impl Parser<'_> {
                 Some(_) => SetOp::Intersect,
                 None => break,
             };
-            chain += 1;
-            if chain > SET_CHAIN_MAX {
-                return Err(self.too_deep());
-            }
+            self.set_link(&mut chain)?;
             let all = self.eat_word("ALL");
             let right = Box::new(self.query_operand()?);
             body = QueryBody::SetOperation { op, all, left: Box::new(body), right, pos: op_pos };

@@ -32,6 +32,24 @@ fn not(negated: bool) -> &'static str {
     if negated { "NOT " } else { "" }
 }
 
+/// `((a + b) + c) + d`: a chain groups to the left and may be long, so that it is no call for each operator.
+fn binary(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
+    let (mut links, mut first) = (Vec::new(), expr);
+    while let ExprKind::Binary { op, left, right } = &first.kind {
+        links.push((*op, right));
+        first = left;
+    }
+    (1..links.len()).try_for_each(|_| f.write_str("("))?;
+    Operand(first).fmt(f)?;
+    while let Some((op, right)) = links.pop() {
+        write!(f, " {} {}", op.symbol(), Operand(right))?;
+        if !links.is_empty() {
+            f.write_str(")")?;
+        }
+    }
+    Ok(())
+}
+
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
@@ -40,7 +58,7 @@ impl Display for Expr {
             ExprKind::OuterJoined(expr) => write!(f, "{expr} (+)"),
             ExprKind::Bind(bind) => bind.fmt(f),
             ExprKind::Unary { op, expr } => write!(f, "{}{}", op.symbol(), Operand(expr)),
-            ExprKind::Binary { op, left, right } => write!(f, "{} {} {}", Operand(left), op.symbol(), Operand(right)),
+            ExprKind::Binary { .. } => binary(self, f),
             ExprKind::Quantified { op, quantifier, left, right } => {
                 let word = if *quantifier == Quantifier::Any { "ANY" } else { "ALL" };
                 write!(f, "{} {} {word} {right}", Operand(left), op.symbol())

@@ -1,7 +1,9 @@
 //! Expressions and names.
 
 use super::{PResult, Parser};
+use crate::parser::{CHAIN_MAX, balanced, chain_is_too_long};
 use crate::plsql::ast::*;
+use ::types::Ora;
 
 /// Words that end an operand: they can never begin one, nor be an unquoted name.
 const RESERVED: &[&str] = &[
@@ -84,14 +86,15 @@ pub fn is_reserved(word: &str) -> bool {
     RESERVED.binary_search(&word).is_ok()
 }
 
-/// How many operators may follow each other in one chain. What reads, compiles and drops a chain goes as deep as it is long.
-const CHAIN_MAX: u32 = 5000;
-
 impl Parser<'_> {
-    /// Counts an operator of a chain.
+    /// Counts an operator of a chain that makes the tree one level deeper.
     fn link(&self, chain: &mut u32) -> PResult<()> {
         *chain += 1;
-        if *chain > CHAIN_MAX { Err(self.error_at(123, &["too many operators"], self.pos())) } else { Ok(()) }
+        if chain_is_too_long(*chain) { Err(self.too_many_operators()) } else { Ok(()) }
+    }
+
+    fn too_many_operators(&self) -> Ora {
+        self.error_at(123, &["too many operators"], self.pos())
     }
 
     pub(super) fn expr(&mut self) -> PResult<Expr> {
@@ -99,25 +102,29 @@ impl Parser<'_> {
     }
 
     fn or_expr(&mut self) -> PResult<Expr> {
-        let (mut left, mut chain) = (self.and_expr()?, 0);
-        while self.at_word("OR") {
-            self.link(&mut chain)?;
-            let pos = self.bump();
-            let right = self.and_expr()?;
-            left = binary(BinaryOp::Or, left, right, pos);
-        }
-        Ok(left)
+        self.logical("OR", BinaryOp::Or, Self::and_expr)
     }
 
     fn and_expr(&mut self) -> PResult<Expr> {
-        let (mut left, mut chain) = (self.not_expr()?, 0);
-        while self.at_word("AND") {
-            self.link(&mut chain)?;
-            let pos = self.bump();
-            let right = self.not_expr()?;
-            left = binary(BinaryOp::And, left, right, pos);
+        self.logical("AND", BinaryOp::And, Self::not_expr)
+    }
+
+    /// A chain of AND or of OR, as a tree that is not deep: both group either way and are worked out from left to
+    /// right.
+    fn logical(&mut self, word: &str, op: BinaryOp, operand: impl Fn(&mut Self) -> PResult<Expr>) -> PResult<Expr> {
+        let first = operand(self)?;
+        if !self.at_word(word) {
+            return Ok(first);
         }
-        Ok(left)
+        let (mut operands, mut places) = (vec![first], Vec::new());
+        while self.at_word(word) {
+            if places.len() >= CHAIN_MAX as usize {
+                return Err(self.too_many_operators());
+            }
+            places.push(self.bump());
+            operands.push(operand(self)?);
+        }
+        Ok(balanced(operands, &places, &mut |left, right, pos| binary(op, left, right, pos)))
     }
 
     fn not_expr(&mut self) -> PResult<Expr> {

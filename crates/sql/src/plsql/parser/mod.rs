@@ -21,8 +21,8 @@ pub use unit::{parse_block, parse_create_header, parse_expression, parse_name_at
 
 type PResult<T> = Result<T, Ora>;
 
-/// How deep expressions, statements and blocks may nest.
-const DEPTH_MAX: u32 = 100;
+/// How deep expressions, statements and blocks may nest. Where the stack is small it ends the nesting before.
+const DEPTH_MAX: u32 = 10_000;
 
 const STATEMENT_START: &[&str] = &[
     "(",
@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
 
     /// Runs `f` one level deeper; too deep a nesting is an error, never a stack overflow.
     fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> PResult<T>) -> PResult<T> {
-        if self.depth >= DEPTH_MAX {
+        if self.depth >= DEPTH_MAX || os::stack::is_short() {
             return Err(self.error_at(123, &["nesting too deep"], self.pos()));
         }
         self.depth += 1;

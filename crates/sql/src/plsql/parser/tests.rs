@@ -117,18 +117,44 @@ fn errors_name_the_symbol() {
     assert!(parse_unit("procedure p is begin null; end q;").unwrap_err().headline().starts_with("PLS-00113"));
 }
 
+/// What nests deep is dropped, copied and compared as well.
+fn survives(text: &str) {
+    let block = parse_block(text).unwrap_or_else(|e| panic!("{}: {e}", &text[..40]));
+    assert_eq!(block.clone(), block);
+}
+
 #[test]
-fn deep_nesting_is_an_error() {
-    let text = format!("begin x := {}1{}; end;", "(".repeat(5000), ")".repeat(5000));
-    assert!(error(&text).starts_with("PLS-00123"));
-    let text = format!("{}null;{}", "begin ".repeat(5000), "end;".repeat(5000));
-    assert!(error(&text).starts_with("PLS-00123"));
-    for operator in ["+", "||", "*", " or ", " and ", " = "] {
-        let text = |n: usize| format!("begin x := y{}; end;", format!("{operator}y").repeat(n));
-        assert!(error(&text(20_000)).starts_with("PLS-00123"), "{operator}");
-        assert!(parse_block(&text(1000)).is_ok(), "{operator}");
-    }
-    let text =
-        format!("declare {}{} begin null; end;", "procedure p is ".repeat(5000), "begin null; end;".repeat(5000));
-    assert!(error(&text).starts_with("PLS-00123"));
+fn expressions_and_blocks_nest_deep_on_the_stack_of_a_session() {
+    os::stack::run(os::stack::SIZE, || {
+        survives(&format!("begin x := {}1{}; end;", "(".repeat(3000), ")".repeat(3000)));
+        survives(&format!("begin x := {}1{}; end;", "f(".repeat(3000), ")".repeat(3000)));
+        survives(&format!("{}null;{}", "begin ".repeat(3000), "end;".repeat(3000)));
+        survives(&format!("begin {}null;{} end;", "loop ".repeat(3000), "end loop;".repeat(3000)));
+        survives(&format!("begin {}null;{} end;", "if a then ".repeat(3000), "end if;".repeat(3000)));
+        for operator in ["+", "||", "*", " or ", " and ", " = "] {
+            survives(&format!("begin x := y{}; end;", format!("{operator}y").repeat(30_000)));
+        }
+        for operator in [" or ", " and "] {
+            survives(&format!("begin x := y{}; end;", format!("{operator}y").repeat(100_000)));
+        }
+    });
+}
+
+#[test]
+fn nesting_without_end_is_an_error() {
+    let without_end = || {
+        let text = format!("begin x := {}1{}; end;", "(".repeat(50_000), ")".repeat(50_000));
+        assert!(error(&text).starts_with("PLS-00123"));
+        let text = format!("{}null;{}", "begin ".repeat(50_000), "end;".repeat(50_000));
+        assert!(error(&text).starts_with("PLS-00123"));
+        for operator in ["+", "||", "*", " or ", " and ", " = "] {
+            let text = format!("begin x := y{}; end;", format!("{operator}y").repeat(200_000));
+            assert!(error(&text).starts_with("PLS-00123"), "{operator}");
+        }
+        let (open, close) = ("procedure p is ".repeat(50_000), "begin null; end;".repeat(50_000));
+        assert!(error(&format!("declare {open}{close} begin null; end;")).starts_with("PLS-00123"));
+    };
+    os::stack::run(os::stack::SIZE, without_end);
+    // A small stack, of a thread that is no session's, ends it earlier.
+    std::thread::Builder::new().stack_size(512 << 10).spawn(without_end).unwrap().join().unwrap();
 }
