@@ -252,11 +252,11 @@ struct Typed {
 }
 
 impl Typed {
-    /// `None` where no `script` is installed.
+    /// `None` where no `script` is installed. `exec`: an interrupt would end a command shell that waits for ours.
     fn start() -> Option<Typed> {
         let program = env!("CARGO_BIN_EXE_latchwork");
         let mut child = Command::new("script")
-            .args(["--quiet", "--return", "--command", &format!("'{program}' sql -s --ephemeral"), "/dev/null"])
+            .args(["--quiet", "--return", "--command", &format!("exec '{program}' sql -s --ephemeral"), "/dev/null"])
             .current_dir(folder())
             .env_remove("LATCHWORK_HOME")
             .env_remove("SQLPATH")
