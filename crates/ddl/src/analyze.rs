@@ -14,16 +14,17 @@ const DISTINCT_MAX: usize = 100_000;
 
 pub fn analyze(work: &mut Work<'_>, statement: &Analyze) -> Result<()> {
     let target = work.target(&statement.name)?;
+    let any = SystemPrivilege::AnalyzeAny;
     let first = statement.action.split(' ').next().unwrap_or("");
     let table = match statement.kind {
-        AnalyzeKind::Table => work.existing(&target, ObjectKind::Table, 942)?,
+        AnalyzeKind::Table => work.existing_for(&target, ObjectKind::Table, 942, any)?,
         AnalyzeKind::Index => {
-            let object = work.existing(&target, ObjectKind::Index, 1418)?;
+            let object = work.existing_for(&target, ObjectKind::Index, 1418, any)?;
             work.image.index(object)?.ok_or_else(|| Ora::new(1418).at(target.pos))?.table
         }
         AnalyzeKind::Cluster => {
-            let object = work.existing(&target, ObjectKind::Cluster, 943)?;
-            work.require(&target, None, SystemPrivilege::AnalyzeAny)?;
+            let object = work.existing_for(&target, ObjectKind::Cluster, 943, any)?;
+            work.require(&target, None, any)?;
             let cluster = work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?;
             for table in cluster.tables.clone() {
                 gather(work, table)?;
@@ -31,7 +32,7 @@ pub fn analyze(work: &mut Work<'_>, statement: &Analyze) -> Result<()> {
             return Ok(());
         }
     };
-    work.require(&target, None, SystemPrivilege::AnalyzeAny)?;
+    work.require(&target, None, any)?;
     match first {
         "DELETE" => forget(work, table),
         "COMPUTE" | "ESTIMATE" => gather(work, table),

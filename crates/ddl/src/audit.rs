@@ -74,13 +74,11 @@ fn audited(work: &Work<'_>, name: &Name) -> Result<u32> {
         Some(Resolved::View(view)) if !view.catalog => (view.object, view.owner_id),
         Some(_) => return Err(Ora::new(1930).at(name.pos.0)),
         None => {
-            let schema = match name.qualifier() {
-                Some(owner) => work.image.user_named(owner).map(|user| user.id).ok_or_else(missing)?,
-                None => work.session.schema,
-            };
-            let found = work.image.object_named(schema, ObjectKind::Sequence.namespace(), name.last());
-            let found = found.filter(|def| def.kind == ObjectKind::Sequence).ok_or_else(missing)?;
-            (found.object, schema)
+            let (space, any) = (ObjectKind::Sequence.namespace(), SystemPrivilege::AuditAny);
+            let found = work.names.object_for(name.qualifier(), name.last(), space, any);
+            let kinds = [ObjectKind::Table, ObjectKind::View, ObjectKind::Sequence];
+            let found = found.filter(|def| kinds.contains(&def.kind)).ok_or_else(missing)?;
+            (found.object, found.owner_id)
         }
     };
     if owner != work.session.user && !work.names.has(SystemPrivilege::AuditAny) {

@@ -322,6 +322,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
 fn in_cluster(work: &mut Work<'_>, name: &Name, keys: &[Ident], columns: &[ColumnDef]) -> Result<Organization> {
     let target = work.target(name)?;
     let object = work.existing(&target, ObjectKind::Cluster, 943)?;
+    work.require(&target, None, SystemPrivilege::CreateAnyCluster)?;
     let cluster = work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?;
     if !cluster.tables.is_empty() {
         return Err(Ora::new(25136).at(target.pos));

@@ -37,7 +37,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
             drop_index(work, object, &target)
         }
         DropKind::View => {
-            let object = work.existing(&target, ObjectKind::View, 942)?;
+            let object = work.existing_for(&target, ObjectKind::View, 942, S::DropAnyView)?;
             work.require(&target, None, S::DropAnyView)?;
             view(work, object)
         }

@@ -47,7 +47,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
         return Err(Ora::with(439, &[&"Bit-mapped indexes"]).at(create.pos.0));
     }
     let table_target = work.target(table)?;
-    let object = work.existing(&table_target, ObjectKind::Table, 942)?;
+    let object = work.existing_for(&table_target, ObjectKind::Table, 942, SystemPrivilege::CreateAnyIndex)?;
     require_index_privilege(work, &index, &table_target, object)?;
     work.require_new(&index, ObjectKind::Index)?;
     let mut table = (*existing_table(work, object)?).clone();
@@ -111,7 +111,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
 fn require_index_privilege(work: &Work<'_>, index: &Target, table: &Target, object: ObjectId) -> Result<()> {
     work.require(index, None, SystemPrivilege::CreateAnyIndex)?;
     let on_table = table.owner == work.session.user
-        || work.names.has(SystemPrivilege::CreateAnyIndex)
+        || (table.owner != UserId::SYS && work.names.has(SystemPrivilege::CreateAnyIndex))
         || work.names.allowed(object, table.owner, ObjectPrivilege::Index)?;
     if on_table { Ok(()) } else { Err(Ora::new(1031).at(table.pos)) }
 }

@@ -1,15 +1,17 @@
 //! RENAME old TO new.
 
 use crate::work::{Target, Work};
+use dictionary::ObjectKind;
 use dictionary::base::obj;
 use dictionary::rows::text;
-use dictionary::{Catalog, ObjectKind};
 use sql::ast::Ident;
 use types::{Ora, Result};
 
 /// Renames a table, view, sequence or private synonym of the own schema.
 pub fn rename(work: &mut Work<'_>, from: &Ident, to: &Ident) -> Result<()> {
-    let (owner, owner_name) = work.names.schema();
+    // What CURRENT_SCHEMA names is somebody else's.
+    let owner = work.session.user;
+    let owner_name = work.image.user_name(owner);
     let found = work.image.object_named(owner, ObjectKind::Table.namespace(), &from.name);
     let kinds = [ObjectKind::Table, ObjectKind::View, ObjectKind::Sequence, ObjectKind::Synonym];
     let object = found.filter(|object| kinds.contains(&object.kind)).map(|object| (object.object, object.kind));

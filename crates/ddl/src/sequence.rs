@@ -114,7 +114,9 @@ pub fn create_for(work: &mut Work<'_>, target: &Target, options: &SequenceOption
 pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {
     let target = work.target(&alter.name)?;
     let object = work.existing(&target, ObjectKind::Sequence, 2289)?;
-    work.require(&target, None, SystemPrivilege::AlterAnySequence)?;
+    if !work.names.allowed(object, target.owner, ObjectPrivilege::Alter)? {
+        return Err(Ora::new(1031).at(target.pos));
+    }
     let pos = alter.pos.0;
     if alter.options.start_with.is_some() && !alter.options.restart {
         return Err(Ora::new(2283).at(pos));

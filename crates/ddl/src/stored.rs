@@ -116,7 +116,7 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
     let stored = match alter.kind {
         CompileKind::View => {
             let object = work.existing(&target, ObjectKind::View, 942)?;
-            work.require(&target, None, SystemPrivilege::CreateAnyView)?;
+            work.require(&target, None, SystemPrivilege::AlterAnyTable)?;
             work.altered(object)?;
             return Ok(Outcome::default());
         }

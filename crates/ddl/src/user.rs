@@ -1,7 +1,7 @@
 //! Users and roles.
 
 use crate::work::{Work, by};
-use dictionary::base::{Base, defrole, objauth, sysauth, user, userauth};
+use dictionary::base::{Base, defrole, job, objauth, sysauth, user, userauth};
 use dictionary::rows::{Row, as_u32, blank, flag, int, text};
 use dictionary::*;
 use sql::ast::{
@@ -93,6 +93,7 @@ fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Res
         },
         Some(Authentication::None) => row[user::SPARE4] = Value::Null,
         Some(Authentication::Externally | Authentication::Globally) => return Err(Ora::unsupported()),
+        Some(Authentication::Using(name)) => return Err(Ora::new(922).at(name.pos.0)),
         None => {}
     }
     if let Some(name) = default_tablespace {
@@ -152,6 +153,10 @@ fn set_status(row: &mut Row, bit: i64, on: bool) {
 }
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
+    // Whether a user exists is told to those who may change it.
+    if work.image.user_named(&alter.name.name).is_none_or(|user| user.id != work.session.user) {
+        require(work, SystemPrivilege::AlterUser, alter.pos.0)?;
+    }
     let id = existing(work, &alter.name, false, 1918)?;
     // A user may change the own password and nothing else.
     let only_password = UserOptions {
@@ -159,7 +164,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
         replace: alter.options.replace.clone(),
         ..UserOptions::default()
     };
-    if id != work.session.user || alter.options != only_password {
+    if alter.options != only_password {
         require(work, SystemPrivilege::AlterUser, alter.pos.0)?;
     }
     // A user who can set the password of SYS has the power of SYS.
@@ -194,6 +199,11 @@ pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
     let verifier = match &create.authentication {
         None | Some(Authentication::None) => Value::Null,
         Some(Authentication::Password(password)) => text(Verifier::new(password, work.host.salt()).to_text()),
+        // The package need not exist yet.
+        Some(Authentication::Using(name)) => {
+            let package = work.target(name)?;
+            text(EnabledBy { owner: package.owner_name, name: package.name }.to_text())
+        }
         Some(Authentication::Verifier(_) | Authentication::Externally | Authentication::Globally) => {
             return Err(Ora::unsupported().at(create.pos.0));
         }
@@ -216,9 +226,14 @@ pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
 pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     let role = drop.kind == DropKind::Role;
     let name = Ident { name: drop.name.last().to_owned(), pos: drop.name.pos };
-    let id = existing(work, &name, role, if role { 1919 } else { 1918 })?;
     let privilege = if role { SystemPrivilege::DropAnyRole } else { SystemPrivilege::DropUser };
-    require(work, privilege, drop.pos.0)?;
+    let found = work.image.user_named(&name.name).filter(|user| user.is_role && role);
+    let is_admin =
+        found.is_some_and(|found| work.image.has_granted(&work.session.grantees(), i64::from(found.id.0), true));
+    if !is_admin {
+        require(work, privilege, drop.pos.0)?;
+    }
+    let id = existing(work, &name, role, if role { 1919 } else { 1918 })?;
     if id.0 < 100 {
         return Err(Ora::new(if role { 1031 } else { 28050 }).at(name.pos.0));
     }
@@ -239,6 +254,9 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if !role {
         let parts = work.host.parts();
         parts.dict.shared().forget_logons(parts.p, id)?;
+        // A job knows its owner by name, and the next user of that name is somebody else.
+        let owner = name.name.clone();
+        work.change().delete(Base::Job, &move |row| dictionary::rows::as_text(&row[job::POWNER]) == owner)?;
     }
     work.change().delete(Base::Tsq, &move |row| as_u32(&row[dictionary::base::tsq::USER]) == id.0)?;
     work.change().delete(Base::Defrole, &move |row| {

@@ -6,8 +6,8 @@ use cluster::Clusters;
 use dictionary::base::{Base, obj};
 use dictionary::rows::{Row, as_u32, blank, int, text};
 use dictionary::{
-    Catalog, Change, Dictionary, DroppedSegment, Image, ObjectKind, SessionCatalog, SystemPrivilege, TableDef, UserId,
-    Who,
+    Catalog, Change, Dictionary, DroppedSegment, Image, ObjectDef, ObjectKind, SessionCatalog, SystemPrivilege,
+    TableDef, UserId, Who,
 };
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use heap::Heap;
@@ -465,6 +465,23 @@ impl<'a> Work<'a> {
     /// The object of that kind; `missing` is the error when there is none or the session may not know of it.
     pub fn existing(&self, target: &Target, kind: ObjectKind, missing: u32) -> Result<ObjectId> {
         let found = self.names.object(Some(&target.owner_name), &target.name, kind.namespace());
+        self.found(found, target, kind, missing)
+    }
+
+    /// As [`Work::existing`], where the statement is allowed by `any` as well, which is then enough to know of the
+    /// object.
+    pub fn existing_for(
+        &self,
+        target: &Target,
+        kind: ObjectKind,
+        missing: u32,
+        any: SystemPrivilege,
+    ) -> Result<ObjectId> {
+        let found = self.names.object_for(Some(&target.owner_name), &target.name, kind.namespace(), any);
+        self.found(found, target, kind, missing)
+    }
+
+    fn found(&self, found: Option<&ObjectDef>, target: &Target, kind: ObjectKind, missing: u32) -> Result<ObjectId> {
         match found.filter(|object| object.kind == kind) {
             Some(object) if object.object.0 < dictionary::FIRST_USER_OBJECT => Err(Ora::new(701).at(target.pos)),
             Some(object) => Ok(object.object),

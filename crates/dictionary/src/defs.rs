@@ -470,6 +470,8 @@ pub struct UserDef {
     pub is_role: bool,
     pub default_roles: DefaultRoles,
     pub verifier: Option<crate::Verifier>,
+    /// The package that alone may enable the role.
+    pub enabled_by: Option<EnabledBy>,
     /// ACCOUNT LOCK was said, and when.
     pub locked: bool,
     pub locked_at: Option<types::Date>,
@@ -485,6 +487,28 @@ pub struct UserDef {
     pub default_tablespace: u32,
     /// Where what the user's statements have no memory for goes; 0 when none is named.
     pub temporary_tablespace: u32,
+}
+
+/// The package of a role IDENTIFIED USING it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnabledBy {
+    pub owner: String,
+    pub name: String,
+}
+
+impl EnabledBy {
+    /// What SPARE4 begins with, where others have a verifier.
+    const MARK: &str = "USING \"";
+
+    /// As USER$ has it; there is no quotation mark in a name.
+    pub fn to_text(&self) -> String {
+        format!("{}{}\".\"{}\"", EnabledBy::MARK, self.owner, self.name)
+    }
+
+    pub fn from_text(text: &str) -> Option<EnabledBy> {
+        let (owner, name) = text.strip_prefix(EnabledBy::MARK)?.strip_suffix('"')?.split_once("\".\"")?;
+        Some(EnabledBy { owner: owner.to_owned(), name: name.to_owned() })
+    }
 }
 
 /// A row of OBJ$.

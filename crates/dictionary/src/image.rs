@@ -228,6 +228,7 @@ impl Image {
             name: name.clone(),
             is_role: as_i64(&row[user::TYPE]) == Some(0),
             verifier: Verifier::from_text(as_text(&row[user::SPARE4])),
+            enabled_by: EnabledBy::from_text(as_text(&row[user::SPARE4])),
             locked: status & 8 != 0,
             locked_at: as_date(&row[user::LTIME]),
             expired: status & 1 != 0,
@@ -416,9 +417,12 @@ impl Image {
             DefaultRoles::Listed => listed(role),
             DefaultRoles::AllExcept => !listed(role),
         };
-        // A role with a password that is a default role needs none.
+        // One that asks for a password, or for its package, is enabled by SET ROLE alone.
+        let asks =
+            |role: &UserId| self.user(*role).is_some_and(|def| def.verifier.is_some() || def.enabled_by.is_some());
         let own = self.direct_roles(user).filter(is_default);
-        let roles: Vec<u32> = own.chain(self.direct_roles(UserId::PUBLIC)).map(|role| role.0).collect();
+        let roles = own.chain(self.direct_roles(UserId::PUBLIC)).filter(|role| !asks(role));
+        let roles: Vec<u32> = roles.map(|role| role.0).collect();
         self.reached(&roles)
     }
 

@@ -299,8 +299,9 @@ impl SessionCatalog {
             _ => &[ExecuteAnyProcedure, CreateAnyProcedure, AlterAnyProcedure, DropAnyProcedure, DebugAnyProcedure],
         };
         if object.owner_id == UserId::SYS {
-            // Privileges on what ANY user has do not reach SYS.
-            return self.has(SelectAnyDictionary);
+            // Privileges on what ANY user has do not reach SYS. What holds data is seen, units are not.
+            let is_unit = any.contains(&ExecuteAnyProcedure);
+            return !is_unit && self.has(SelectAnyDictionary);
         }
         any.iter().any(|privilege| self.has(*privilege))
     }
@@ -386,6 +387,10 @@ impl SessionCatalog {
         }
         if owner == UserId::SYS && of_dictionary {
             return match privilege {
+                // SELECT ANY DICTIONARY reads, and locks neither rows nor tables that every definition waits for.
+                P::Select if !self.for_other && Base::of_object(object).is_some_and(|base| base != Base::PlanTable) => {
+                    self.granted_to_use(object, P::Select, 0)
+                }
                 P::Select | P::Read => match Base::of_object(object) {
                     Some(base) => self.reads_base(base),
                     // A view that could be resolved may be read.
@@ -424,7 +429,8 @@ impl SessionCatalog {
             (P::References | P::Write, _) => &[],
         };
         if owner == UserId::SYS {
-            return matches!(privilege, P::Select | P::Read) && self.has_to_use(S::SelectAnyDictionary);
+            let reads = privilege == P::Read || (privilege == P::Select && self.for_other);
+            return reads && self.has_to_use(S::SelectAnyDictionary);
         }
         any.iter().any(|privilege| self.has_to_use(*privilege))
     }
@@ -456,6 +462,11 @@ impl SessionCatalog {
 
     /// Whether `user` may give away the privilege on an object of somebody else: it has it itself, with the option.
     pub fn may_give(&self, user: UserId, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> bool {
+        // Through a view nobody gets more of a unit than everybody has.
+        let for_all = [UserId::PUBLIC.0];
+        if privilege == ObjectPrivilege::Execute && self.image.is_granted_on(&for_all, object, privilege, 0, false) {
+            return true;
+        }
         let (all_powerful, roles, uses) = (user == UserId::SYS, Rc::default(), Rc::default());
         let names = SessionCatalog { user, schema: user, all_powerful, for_other: true, roles, uses, ..self.clone() };
         names.may(object, owner, privilege, 0)
@@ -502,7 +513,9 @@ impl SessionCatalog {
             };
             let Some(def) = found else { return Ok(is_fixed.then_some(Named::Fixed).filter(|_| owner.is_none())) };
             let Some(synonym) = self.image.synonym(def.object) else {
-                let visible = self.sees(def) || (def.owner_id == UserId::SYS && self.reads_catalog());
+                let visible = self.sees(def)
+                    || (def.owner_id == UserId::SYS && self.reads_catalog())
+                    || self.reaches(def, SystemPrivilege::GrantAnyObjectPrivilege);
                 return Ok(visible.then(|| Named::Object(def.clone())));
             };
             if synonym.link.is_some() {
@@ -557,11 +570,27 @@ impl SessionCatalog {
 
     /// The table, view, sequence or unit that a name of DDL means: own schema unless qualified, synonyms not followed.
     pub fn object(&self, schema: Option<&str>, name: &str, space: u8) -> Option<&ObjectDef> {
+        self.object_in(schema, name, space).filter(|def| self.sees(def))
+    }
+
+    /// As [`Self::object`], for a statement that `any` allows on everybody's objects: that privilege is enough to know
+    /// of them.
+    pub fn object_for(&self, schema: Option<&str>, name: &str, space: u8, any: SystemPrivilege) -> Option<&ObjectDef> {
+        self.object_in(schema, name, space).filter(|def| self.sees(def) || self.reaches(def, any))
+    }
+
+    fn object_in(&self, schema: Option<&str>, name: &str, space: u8) -> Option<&ObjectDef> {
         let owner = match schema {
             Some(owner) => self.user_named(owner)?.id,
             None => self.schema,
         };
-        self.object_named(owner, space, name).filter(|def| self.sees(def))
+        self.object_named(owner, space, name)
+    }
+
+    /// Whether a privilege on everybody's objects is there and reaches this one: those of SYS it does not, directories
+    /// aside.
+    fn reaches(&self, def: &ObjectDef, any: SystemPrivilege) -> bool {
+        (def.owner_id != UserId::SYS || def.kind == ObjectKind::Directory) && self.has(any)
     }
 }
 
@@ -731,7 +760,9 @@ impl Catalog for SessionCatalog {
 
     fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>> {
         let (all_powerful, for_other) = (owner == UserId::SYS, owner != self.user);
-        let (roles, uses) = (Rc::default(), Rc::default());
+        // What an own view uses is used by the views over it as well.
+        let uses = if for_other { Rc::default() } else { Rc::clone(&self.uses) };
+        let roles = Rc::default();
         Ok(Box::new(SessionCatalog {
             user: owner,
             schema: owner,

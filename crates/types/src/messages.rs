@@ -1268,6 +1268,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 28041, "Authentication protocol internal error"),
     (Ora, 28050, "specified user or role cannot be dropped"),
     (Ora, 28150, "proxy not authorized to connect as client"),
+    (Ora, 28201, "Not enough privileges to enable application role \"%s\""),
     (Ora, 28218, "password length more than %s bytes"),
     (Ora, 28546, "connection initialization failed, probable Net8 admin error"),
     (Ora, 28650, "Primary index on an IOT cannot be rebuilt"),

@@ -413,6 +413,8 @@ pub enum Authentication {
     Verifier(String),
     Externally,
     Globally,
+    /// `IDENTIFIED USING [schema.]package`, of a role: the package enables it.
+    Using(Name),
     None,
 }
 

@@ -335,6 +335,9 @@ impl Parser<'_> {
         if self.eat_word("GLOBALLY") {
             return Ok(Some(Authentication::Globally));
         }
+        if self.eat_word("USING") {
+            return Ok(Some(Authentication::Using(self.name(931)?)));
+        }
         self.expect_word("BY", 924)?;
         if self.eat_word("VALUES") {
             return Ok(Some(Authentication::Verifier(self.string(988)?)));
