@@ -259,7 +259,10 @@ impl Checker {
     }
 
     fn of_rows(table: &TableDef, c: &ConstraintDef, text: &str, cx: &mut ExecCtx<'_>) -> Result<Checker> {
-        let sql = format!("SELECT 1 FROM \"{}\".\"{}\" WHERE ROWID = :B1 AND NOT ({text})", table.owner, table.name);
+        // It is one condition, whatever comments stand in its text.
+        let condition = sql::parse_condition(text)?;
+        let (owner, name) = (&table.owner, &table.name);
+        let sql = format!("SELECT 1 FROM \"{owner}\".\"{name}\" WHERE ROWID = :B1 AND NOT ({condition})");
         let cursor = Box::new(Cursor::internal(cx, &sql)?);
         Ok(Checker::Row { cursor, violated: Ora::with(2290, &[&table.owner, &c.name]) })
     }

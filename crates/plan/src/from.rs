@@ -470,7 +470,7 @@ impl Compiler<'_> {
         let owner = if view.catalog { UserId::SYS } else { view.owner_id };
         let catalog = self.base.as_owner(owner)?;
         self.catalogs.push(catalog);
-        self.eyes.push(crate::Eyes { owner, bequeaths: view.bequeaths, catalog: view.catalog });
+        self.eyes.push(crate::Eyes { owner, bequeaths: view.bequeaths, view: true, catalog: view.catalog });
         self.views.push(view.object);
         let result = self.inline_view(&query, false, alias, &view.columns, set, merge);
         self.views.pop();
@@ -492,7 +492,7 @@ impl Compiler<'_> {
     /// Compiles an expression of a table's: a virtual column, a default, a condition. It is its owner's, as a view is.
     pub fn as_owner_of<R>(&mut self, table: &TableDef, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.catalogs.push(self.base.as_owner(table.owner_id)?);
-        self.eyes.push(crate::Eyes { owner: table.owner_id, bequeaths: false, catalog: false });
+        self.eyes.push(crate::Eyes { owner: table.owner_id, bequeaths: false, view: false, catalog: false });
         let result = f(self);
         self.eyes.pop();
         self.catalogs.pop();

@@ -47,6 +47,8 @@ pub struct Eyes {
     pub owner: UserId,
     /// BEQUEATH CURRENT_USER: functions of invoker's rights run for who runs the statement, not for the owner.
     pub bequeaths: bool,
+    /// It is a view's: what its owner may not give to others, others may not call through it.
+    pub view: bool,
     /// A view of the catalog: UID is whose privileges count, so that USER_ views show the owner's objects inside a unit of definer's rights.
     pub catalog: bool,
 }
@@ -107,7 +109,7 @@ pub fn compile_for_owner(
     names: (Vec<String>, &[BindType]),
     owner: UserId,
 ) -> Result<Plan> {
-    let eyes = Eyes { owner, bequeaths: false, catalog: false };
+    let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
     compile_with_eyes(statement, catalog, functions, names, None, Some(eyes))
 }
 

@@ -636,6 +636,8 @@ pub type Reads = (u64, Option<Rc<[ObjectId]>>);
 #[derive(Debug)]
 pub struct ResultCacheDef {
     pub name: String,
+    /// Where its body stands in the unit: functions of one name have results of their own.
+    pub at: u32,
     pub result: DataType,
     /// What the function reads, itself and through what it calls, as of a dictionary epoch. `None` inside: it cannot be told,
     /// and the function's results are not kept.

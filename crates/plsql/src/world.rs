@@ -173,6 +173,18 @@ pub trait World {
     /// empty for what is built in.
     fn unit_linked(&mut self, _owner: &str, _name: &str, _body: bool) {}
 
+    /// The objects that a stored unit is: it, or the specification and the body of a package.
+    fn unit_objects(&mut self, owner: &str, name: &str) -> Vec<ObjectId> {
+        let _ = (owner, name);
+        Vec::new()
+    }
+
+    /// Whether the dictionary has the procedure or function as one without errors.
+    fn is_valid_unit(&mut self, owner: &str, name: &str) -> bool {
+        let _ = (owner, name);
+        true
+    }
+
     /// The number of a stored unit, of a package that of its specification; 0 for what has none.
     fn unit_number(&mut self, _owner: &str, _name: &str) -> u32 {
         0

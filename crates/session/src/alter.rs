@@ -50,8 +50,11 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
             "SERIALIZABLE" => set_isolation(session, txn::Isolation::Serializable),
             _ => Err(at(Ora::new(2183))),
         },
-        "EVENTS" | "EVENT" | "SQL_TRACE" if s.name.name != "SQL_TRACE" => Ok(()),
+        "EVENTS" | "EVENT" => core.require(SystemPrivilege::AlterSession).map_err(at),
         name => {
+            if name == "SQL_TRACE" {
+                core.require(SystemPrivilege::AlterSession).map_err(at)?;
+            }
             nls::check_format(name, &s.value, &session.nls).map_err(at)?;
             let (param, _) = core.params.borrow_mut().alter_session(name, &s.value).map_err(at)?;
             apply(core, session, param)

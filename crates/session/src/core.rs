@@ -10,8 +10,8 @@ use crate::instance::Instance;
 use crate::run::FunctionCache;
 use crate::world::{SqlCursor, World};
 use dictionary::{
-    Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, SequenceDef, SessionCatalog, SystemPrivilege, TableDef,
-    UserId, Who,
+    Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, ObjectKind, ObjectPrivilege, SequenceDef,
+    SessionCatalog, SystemPrivilege, TableDef, UserId, Who,
 };
 use enqueue::LockId;
 use exec::{ExecCtx, Eyes, FixedTable, HostFunction, SessionState, Shared};
@@ -260,6 +260,21 @@ impl Core {
         Ok(())
     }
 
+    /// ORA-01031 unless the owner of a view may let others call the function through it: EXECUTE with the grant option,
+    /// as for tables of others, or granted to everybody.
+    fn require_given(&self, owner: UserId, f: &HostFunction) -> Result<()> {
+        let names = self.names()?;
+        let image = names.image();
+        let Some(of) = image.user_named(&f.owner).map(|user| user.id) else { return Ok(()) };
+        if of == owner || owner == UserId::SYS {
+            return Ok(());
+        }
+        let unit = f.package.as_ref().unwrap_or(&f.name);
+        let found = image.object_named(of, ObjectKind::Procedure.namespace(), unit);
+        let given = found.is_some_and(|unit| names.may_give(owner, unit.object, of, ObjectPrivilege::Execute));
+        if given { Ok(()) } else { Err(Ora::new(1031)) }
+    }
+
     /// SET ROLE: these roles and no others, with those granted to them.
     ///
     /// # Errors
@@ -443,9 +458,13 @@ impl Core {
         whole.push(0);
         whole.extend_from_slice(&session.nls_fingerprint().to_le_bytes());
         // What a function of invoker's rights reads is its caller's.
-        let Identity { user, schema, .. } = self.identity();
-        whole.extend_from_slice(&user.0.to_le_bytes());
-        whole.extend_from_slice(&schema.0.to_le_bytes());
+        let identity = self.identity();
+        whole.extend_from_slice(&identity.user.0.to_le_bytes());
+        whole.extend_from_slice(&identity.schema.0.to_le_bytes());
+        for role in &*self.who.roles(identity) {
+            whole.extend_from_slice(&role.to_le_bytes());
+        }
+        whole.extend_from_slice(&u32::MAX.to_le_bytes());
         whole.extend_from_slice(key);
         let about =
             Description { name: function, namespace: Namespace::PlSql, creator: session.user_id, column_count: 1 };
@@ -561,18 +580,37 @@ impl exec::Host for Core {
         path: &[String],
         args: &[DataType],
     ) -> Result<Option<HostFunction>> {
-        let Some(eyes) = eyes else { return self.outside_ddl(|| self.function_named(cx, path, args)) };
+        let of_table = || {
+            let owner = self.ahead.borrow().as_ref()?.owner_id;
+            let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
+            (self.identity() == Identity::definer(owner)).then_some(eyes)
+        };
+        // What DDL runs over a table that it defines is made of the table's expressions.
+        let Some(eyes) = eyes.or_else(of_table) else {
+            return self.outside_ddl(|| self.function_named(cx, path, args));
+        };
         let name: Rc<str> = self.names()?.image().user_name(eyes.owner).into();
         self.enter(cx.session, Identity::definer(eyes.owner), &name);
         let found = self.outside_ddl(|| self.function_named(cx, path, args));
         self.leave(cx.session);
         let Some(f) = found? else { return Ok(None) };
+        if eyes.view && eyes.owner != self.identity().user {
+            self.require_given(eyes.owner, &f)?;
+        }
         if f.invokers && eyes.bequeaths {
             self.require_inheritance(eyes.owner)?;
         }
-        // Who calls an invoker's function is the owner of the view that it stands in.
-        let caller = (f.invokers && !eyes.bequeaths).then_some((eyes.owner, name));
-        Ok(Some(HostFunction { caller, ..f }))
+        if !f.invokers || eyes.bequeaths {
+            return Ok(Some(f));
+        }
+        // Who calls an invoker's function is the owner of the view that it stands in. Into the expressions of a table
+        // others may have put it, who may alter or index the table: there it has the rights of its own owner.
+        let is_foreign = !eyes.view && f.owner != *name && f.owner != "SYS";
+        let caller = match self.names()?.image().user_named(&f.owner) {
+            Some(of) if is_foreign => (of.id, of.name.as_str().into()),
+            _ => (eyes.owner, name),
+        };
+        Ok(Some(HostFunction { caller: Some(caller), ..f }))
     }
 
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value> {

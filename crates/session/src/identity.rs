@@ -8,6 +8,7 @@
 //! | a unit of definer's rights, a job's text aside | owner | none | owner's | no, but a unit of SYS has SYS's power |
 //! | a unit of invoker's rights | caller | caller's | caller's | caller's |
 //! | an object of a view, a function in it | owner | none | owner's | as a unit of definer's rights |
+//! | a function of another's invoker's rights in an expression of a table | its own owner | none | its own owner's | no |
 //! | a unit or view that is compiled | owner | none | owner's | as a unit of definer's rights |
 //! | a job, its interval | its owner, as a login | default ones | that of its submission | no, SYS's jobs aside |
 //! | a statement of the instance's own ([`crate::recursive::Text`]) | SYS | none | SYS | yes |

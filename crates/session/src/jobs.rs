@@ -7,6 +7,7 @@ use crate::blocks;
 use crate::core::Core;
 use crate::recursive::{recursive, value_of};
 use crate::world::{World, number};
+use dictionary::SystemPrivilege;
 use exec::ExecCtx;
 use net::StatementKind;
 use plsql::{Datum, JobChange, JobRequest, World as _};
@@ -38,7 +39,11 @@ fn text(v: &Value) -> Option<String> {
 }
 
 /// DBMS_JOB.SUBMIT. The job's number is the next one that nobody has.
+///
+/// # Errors
+/// ORA-27486 without CREATE JOB; those of compiling the job.
 pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
+    w.core.require(SystemPrivilege::CreateJob).map_err(|e| if e.is(1031) { Ora::new(27486) } else { e })?;
     // A job whose text does not compile is refused where it is submitted.
     w.core.plsql.compile_block(w, &block_text(&job.what))?;
     let rows = recursive(w.core, &mut w.cx, "select nvl(max(job), 0) from sys.job$", &[])?;

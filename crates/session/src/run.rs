@@ -3,13 +3,14 @@
 use crate::alter;
 use crate::core::Core;
 use crate::identity::Origin;
-use dictionary::{Catalog, ObjectPrivilege, Resolved, UserId};
+use dictionary::{Catalog, EnabledBy, Image, ObjectKind, ObjectPrivilege, Resolved, UserId};
 use enqueue::LockMode;
 use exec::{ExecCtx, SessionState};
 use functions::{Clock, FnCache, FnCtx, FnDef, SessionInfo};
 use net::local::Failure;
 use plsql::ResultCacheRequest;
 use sql::ast::{self, Statement};
+use std::sync::atomic::Ordering::Relaxed;
 use txn::{Isolation, LockWait};
 use types::{Ora, Result, Timestamp, Value};
 
@@ -80,7 +81,8 @@ const ROLES_MOST: usize = 148;
 ///
 /// # Errors
 /// ORA-06565 inside a unit of definer's rights; ORA-01919 for what is no role, ORA-01924 for one that was not granted to the user,
-/// ORA-01979 for a password that is missing or wrong, ORA-28031 for too many.
+/// ORA-01979 for a password that is missing or wrong, ORA-28201 for a role that its package alone enables, ORA-28031
+/// for too many.
 pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
     if core.identity().origin != Origin::Login {
         return Err(Ora::with(6565, &[&"SET ROLE"]));
@@ -118,6 +120,9 @@ pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
         if def.verifier.as_ref().is_some_and(|verifier| !proves(verifier)) {
             return Err(Ora::with(1979, &[&def.name]));
         }
+        if def.enabled_by.as_ref().is_some_and(|package| !is_running(core, image, package)) {
+            return Err(Ora::with(28201, &[&def.name]));
+        }
     }
     let chosen: Vec<u32> = chosen.iter().map(|(role, _)| role.0).collect();
     let enabled = image.reached(&chosen);
@@ -125,6 +130,15 @@ pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
         return Err(Ora::with(28031, &[&ROLES_MOST]));
     }
     core.enable_roles(enabled)
+}
+
+/// Whether the subprogram that runs now is one of that unit. What is called by it, and its dynamic statements, are not
+/// told from it.
+fn is_running(core: &Core, image: &Image, unit: &EnabledBy) -> bool {
+    let running = (core.p.session().subprograms[1].load(Relaxed) >> 32) as u32;
+    let owner = image.user_named(&unit.owner).map(|user| user.id);
+    let found = owner.and_then(|owner| image.object_named(owner, ObjectKind::Procedure.namespace(), &unit.name));
+    running != 0 && found.is_some_and(|object| object.object.0 == running)
 }
 
 fn set_transaction(core: &Core, cx: &mut ExecCtx<'_>, s: &ast::SetTransaction) -> Result<()> {

@@ -298,6 +298,17 @@ impl plsql::World for World<'_> {
         }
     }
 
+    fn unit_objects(&mut self, owner: &str, name: &str) -> Vec<ObjectId> {
+        let Ok(names) = self.core.names() else { return Vec::new() };
+        names.parts_of_unit(owner, name).iter().map(|unit| unit.object).collect()
+    }
+
+    fn is_valid_unit(&mut self, owner: &str, name: &str) -> bool {
+        let Ok(names) = self.core.names() else { return true };
+        let is_body = |kind| matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
+        names.parts_of_unit(owner, name).iter().all(|unit| is_body(unit.kind) || unit.valid)
+    }
+
     fn unit_number(&mut self, owner: &str, name: &str) -> u32 {
         let Ok(names) = self.core.names() else { return 0 };
         let parts = names.parts_of_unit(owner, name);

@@ -712,7 +712,7 @@ impl<W: World> Compiler<'_, W> {
             Some(result) if cached && parameters.iter().all(|p| p.ty.scalar().is_some()) => {
                 let name = format!("\"{}\".\"{}\"::8.\"{}\"", self.owner, self.unit, s.name.name);
                 let reads = std::cell::RefCell::default();
-                self.f.result_cache = Some(Box::new(ResultCacheDef { name, result, reads }));
+                self.f.result_cache = Some(Box::new(ResultCacheDef { name, at: body.body.pos, result, reads }));
                 Some(self.emit(Op::ResultCacheGet { d: Opd::local(0), n: parameters.len() as u32, hit: 0 }))
             }
             _ => None,

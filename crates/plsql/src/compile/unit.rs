@@ -229,13 +229,14 @@ impl Units {
         Ok(Vec::new())
     }
 
-    /// The objects a unit's statements read, with those of every unit it can call. `None` when one of them runs dynamic SQL, has SQL
-    /// with its caller's rights, whose names are another's for each caller, or does not compile: what it reads is not known before it
-    /// runs.
+    /// The objects a unit's statements read, with those of every unit it can call, and those units. `None` when one of
+    /// them runs dynamic SQL, has SQL with its caller's rights, whose names are another's for each caller, or does not
+    /// compile: what it reads is not known before it runs.
     pub fn reads<W: World>(&self, w: &mut W, unit: &Rc<Compiled>) -> Option<Vec<ObjectId>> {
         let mut seen: Vec<Key> = vec![(unit.owner.clone(), unit.name.clone())];
         let mut waiting = vec![unit.clone()];
-        let mut reads: Vec<ObjectId> = Vec::new();
+        // What it says depends on the units as well: they may be replaced.
+        let mut reads: Vec<ObjectId> = w.unit_objects(&unit.owner, &unit.name);
         while let Some(unit) = waiting.pop() {
             let is_callers = matches!(unit.rights, Rights::Invokers(_)) && !unit.pool.sql.is_empty();
             if is_callers || !unit.pool.dynamics.is_empty() {
@@ -257,6 +258,7 @@ impl Units {
                     return None;
                 }
                 waiting.push(self.compiled(w, &key.0, &key.1).ok()?);
+                reads.extend(w.unit_objects(&key.0, &key.1));
                 seen.push(key);
             }
         }

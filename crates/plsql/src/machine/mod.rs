@@ -901,7 +901,7 @@ impl Machine {
                 Op::ResultCacheGet { d, n, hit } => {
                     let def = proc.result_cache.as_ref().expect("a cached function");
                     let Some(reads) = s.cached_reads(w, unit, def) else { continue };
-                    let mut key = Vec::new();
+                    let mut key = def.at.to_le_bytes().to_vec();
                     for i in 1..=n as usize {
                         if let Datum::Val(v) = &self.stack[base + i] {
                             crate::resultkey::write_value(v, &mut key);

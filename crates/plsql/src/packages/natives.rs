@@ -200,7 +200,25 @@ pub(crate) fn random_number<C: 'static>(native: u32, s: &Plsql<C>, args: &[Datum
 
 /// Runs a native subprogram; OUT arguments are changed in place.
 /// Tables that have statistics, as far as the session sees them.
-const ANALYZED: &str = "select owner, table_name from all_tables where temporary = 'N'";
+const ANALYZED: &str = "select owner, table_name from sys.all_tables where temporary = 'N'";
+
+/// ORA-20000, as the package says it.
+fn not_analyzed(owner: &str, table: &str) -> Ora {
+    let what = format!("\"{owner}\".\"{table}\"");
+    Ora::user(20000, format!("Unable to analyze TABLE {what}, insufficient privileges or does not exist"))
+}
+
+/// Gathers the statistics of one table. A name with a quotation mark in it is none.
+///
+/// # Errors
+/// ORA-20000 without the privilege, ORA-00942 for a table that the caller does not see.
+fn analyze<W: World>(w: &mut W, owner: &str, table: &str) -> Result<(), Ora> {
+    if [owner, table].iter().any(|name| name.contains('"')) {
+        return Err(not_analyzed(owner, table));
+    }
+    w.execute_other(&format!("ANALYZE TABLE \"{owner}\".\"{table}\" COMPUTE STATISTICS"))
+        .map_err(|e| if e.is(1031) { not_analyzed(owner, table) } else { e })
+}
 
 /// The rows of a query of two texts.
 fn rows_of_two<W: World>(w: &mut W, query: &str) -> Result<Vec<(String, String)>, Ora> {
@@ -219,7 +237,7 @@ fn rows_of_two<W: World>(w: &mut W, query: &str) -> Result<Vec<(String, String)>
 /// Gathers the statistics of the tables that a query names. One that is dropped meanwhile is passed over.
 fn gather_all<W: World>(w: &mut W, query: &str) -> Result<(), Ora> {
     for (owner, table) in rows_of_two(w, query)? {
-        match w.execute_other(&format!("ANALYZE TABLE \"{owner}\".\"{table}\" COMPUTE STATISTICS")) {
+        match analyze(w, &owner, &table) {
             Err(e) if !e.is(942) => return Err(e),
             _ => {}
         }
@@ -383,19 +401,13 @@ pub(crate) fn run<W: World>(
         Native::GatherTableStats => {
             let owner = a.optional_text(0).map_or_else(|| w.schema(), |o| unquote(&o));
             let table = unquote(a.text(1));
-            if w.table_columns(Some(&owner), &table)?.is_none() {
-                let text = format!(
-                    "Unable to analyze TABLE \"{owner}\".\"{table}\", insufficient privileges or does not exist"
-                );
-                return Err(Ora::user(20000, text).into());
-            }
-            w.execute_other(&format!("ANALYZE TABLE \"{owner}\".\"{table}\" COMPUTE STATISTICS"))?;
+            analyze(w, &owner, &table).map_err(|e| if e.is(942) { not_analyzed(&owner, &table) } else { e })?;
             Value::Null
         }
         Native::GatherSchemaStats => {
             let owner = a.optional_text(0).map_or_else(|| w.schema(), |o| unquote(&o));
             let literal = owner.replace('\'', "''");
-            let known = format!("select username, username from all_users where username = '{literal}'");
+            let known = format!("select username, username from sys.all_users where username = '{literal}'");
             if rows_of_two(w, &known)?.is_empty() {
                 let text = format!("Schema \"{owner}\" does not exist or insufficient privileges");
                 return Err(Ora::user(20000, text).into());
