@@ -38,6 +38,14 @@ const DATA_TYPE: &str = "decode(c.type#, 1, decode(c.charsetform, 2, 'NVARCHAR2'
     182, 'INTERVAL YEAR(' || c.precision# || ') TO MONTH', \
     183, 'INTERVAL DAY(' || c.precision# || ') TO SECOND(' || c.scale || ')', 208, 'UROWID', 252, 'BOOLEAN', 'UNDEFINED')";
 
+/// Of a column, the lowest and the highest value are known.
+const HISTOGRAMS: &str = "select {owner}o.name table_name, c.name column_name, e.n endpoint_number, \
+    decode(e.n, 0, c.lowval, c.hival) endpoint_value, cast(null as varchar2(4000)) endpoint_actual_value, \
+    cast(null as raw(2000)) endpoint_actual_value_raw, 0 endpoint_repeat_count, 'SHARED' scope \
+    from col$ c, obj$ o, user$ u, (select 0 n from sys.dual union all select 1 from sys.dual) e \
+    where o.obj# = c.obj# and o.type# = 2 and u.user# = o.owner# and bitand(c.property, \
+    3) = 0 and c.lowval is not null{filter}";
+
 const FAMILIES: &[Family] = &[
     Family {
         name: "OBJECTS",
@@ -227,14 +235,71 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "PROCEDURES",
-        query: "select {owner}o.name object_name, cast(null as varchar2(128)) procedure_name, o.obj# object_id, 1 subprogram_id, cast(null as varchar2(40)) overload, \
-            m.name object_type, 'NO' aggregate, 'NO' pipelined, 'NO' parallel, 'NO' interface, 'NO' deterministic, decode(bitand(o.flags, 4), 4, 'CURRENT_USER', 'DEFINER') authid \
-            from obj$ o, user$ u, object_type_map m where o.type# in (7, 8, 9, 12, 13) and u.user# = o.owner# \
-            and m.type# = o.type#{filter}",
+        query: "select {owner}o.name object_name, k.name procedure_name, o.obj# object_id, nvl(k.subprogram_id, \
+                1) subprogram_id, \
+            k.overload overload, m.name object_type, 'NO' aggregate, nvl(k.pipelined, 'NO') pipelined, \
+            nvl(k.parallel, 'NO') parallel, \
+            'NO' interface, nvl(k.deterministic, 'NO') deterministic, decode(bitand(o.flags, 4), 4, 'CURRENT_USER', \
+            'DEFINER') authid \
+            from obj$ o, user$ u, object_type_map m, x$kkproc k where o.type# in (7, 8, 9, 12, \
+            13) and u.user# = o.owner# \
+            and m.type# = o.type# and k.obj# (+) = o.obj#{filter}",
         owner: "owner",
         object: "o.obj#",
         members: EVERY,
     },
+    Family {
+        name: "ARGUMENTS",
+        query: "select {owner}k.name object_name, decode(o.type#, 9, o.name, null) package_name, o.obj# object_id, \
+                k.overload overload, \
+            k.subprogram_id subprogram_id, k.argument argument_name, k.position position, k.sequence sequence, \
+            0 data_level, \
+            k.data_type data_type, k.defaulted defaulted, cast(null as varchar2(4000)) default_value, \
+            cast(null as number) default_length, \
+            k.in_out in_out, cast(null as number) data_length, cast(null as number) data_precision, \
+            cast(null as number) data_scale, \
+            cast(null as number) radix, cast(null as varchar2(44)) character_set_name, \
+            cast(null as varchar2(128)) type_owner, \
+            k.type_name type_name, k.type_subname type_subname, cast(null as varchar2(128)) type_link, \
+            cast(null as varchar2(7)) type_object_type, k.pls_type pls_type, 0 char_length, '0' char_used, \
+            0 origin_con_id \
+            from obj$ o, user$ u, x$kkarg k where u.user# = o.owner# and k.obj# = o.obj#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "TYPES",
+        query: "select {owner}o.name type_name, cast(null as raw(16)) type_oid, 'COLLECTION' typecode, 0 attributes, \
+                0 methods, \
+            'NO' predefined, 'NO' incomplete, 'YES' final, 'YES' instantiable, 'YES' persistable, \
+            cast(null as varchar2(128)) supertype_owner, cast(null as varchar2(128)) supertype_name, \
+            cast(null as number) local_attributes, \
+            cast(null as number) local_methods, cast(null as raw(16)) typeid from obj$ o, user$ u \
+            where o.type# = 13 and u.user# = o.owner#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "LOBS",
+        query: "select {owner}o.name table_name, c.name column_name, cast(null as varchar2(128)) segment_name, \
+            decode(bitand(t.property, 1), 1, null, ts.name) tablespace_name, cast(null as varchar2(128)) index_name, \
+            8192 chunk, \
+            cast(null as number) pctversion, cast(null as number) retention, cast(null as number) freepools, \
+            'NO' cache, 'YES' logging, \
+            'NO' encrypt, 'NO' compression, 'NO' deduplication, 'YES' in_row, \
+            decode(c.type#, 113, 'NOT APPLICABLE', 'ENDIAN NEUTRAL') format, 'NO' partitioned, 'NO' securefile, \
+            'YES' segment_created \
+            from col$ c, tab$ t, obj$ o, user$ u, ts$ ts where c.type# in (112, \
+            113) and o.obj# = c.obj# and t.obj# = c.obj# \
+            and u.user# = o.owner# and ts.ts# (+) = t.ts#{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family { name: "TAB_HISTOGRAMS", query: HISTOGRAMS, owner: "owner", object: "o.obj#", members: EVERY },
+    Family { name: "HISTOGRAMS", query: HISTOGRAMS, owner: "owner", object: "o.obj#", members: &[User, All] },
     Family {
         name: "ERRORS",
         query: "select {owner}o.name name, m.name type, e.sequence# sequence, e.line line, e.position# position, e.text text, \
@@ -420,7 +485,9 @@ const SINGLE: &[(&str, &str)] = &[
     (
         "DBA_ROLES",
         "select u.name role, u.user# role_id, decode(u.spare4, null, 'NO', 'YES') password_required, \
-            decode(u.spare4, null, 'NONE', 'PASSWORD') authentication_type from user$ u where u.type# = 0",
+            decode(u.spare4, null, 'NONE', decode(substr(u.spare4, 1, 6), 'USING ', 'APPLICATION', \
+            'PASSWORD')) authentication_type \
+            from user$ u where u.type# = 0",
     ),
     (
         "DBA_SYS_PRIVS",
@@ -664,6 +731,11 @@ const SINGLE: &[(&str, &str)] = &[
     (
         "DICT",
         "select o.name table_name, cast(null as varchar2(4000)) comments from obj$ o where o.owner# = 0 and o.type# = 4",
+    ),
+    (
+        "DICT_COLUMNS",
+        "select k.table_name table_name, k.column_name column_name, \
+            cast(null as varchar2(4000)) comments from x$kkdcol k",
     ),
     (
         "CAT",

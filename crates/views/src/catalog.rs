@@ -12,7 +12,7 @@ use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
     accounts, advice, backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results,
-    rowcache, segments, sessions, space, sql, statistics, transactions, updatable, waits, work_areas,
+    rowcache, segments, sessions, space, sql, statistics, transactions, units, updatable, waits, work_areas,
 };
 
 /// One view.
@@ -113,6 +113,9 @@ views! {
     "NLS_DATABASE_PARAMETERS" | rowcache::NLS_DATABASE => read_by_row;
     "X$KZUSR" | accounts::ACCOUNTS => accounts::accounts;
     "X$KKVCOL" | updatable::COLUMNS => read_by_row;
+    "X$KKPROC" | units::PROCEDURES => units::procedures;
+    "X$KKARG" | units::ARGUMENTS => units::arguments;
+    "X$KKDCOL" | units::DICT_COLUMNS => read_by_row;
     "V$RESOURCE_LIMIT" | limits::RESOURCE_LIMIT => limits::resource_limit;
     "V$LOCK" | locks::LOCK => locks::lock;
     "V$TRANSACTION" | transactions::TRANSACTION => transactions::transaction;
@@ -296,6 +299,9 @@ impl FixedTable for Table {
             let dictionary = self.roots.face.instance.storage().dictionary;
             let rows = updatable::columns(cx, dictionary)?;
             return Ok(Box::new(Scan { rows: rows.into_iter(), global: self.global }));
+        }
+        if self.view.name == "X$KKDCOL" {
+            return Ok(Box::new(Scan { rows: units::dict_columns(cx)?.into_iter(), global: self.global }));
         }
         let source = Source {
             p: cx.p,

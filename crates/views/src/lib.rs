@@ -27,6 +27,7 @@ mod space;
 mod sql;
 mod statistics;
 mod transactions;
+mod units;
 mod updatable;
 mod waits;
 mod work_areas;

@@ -1,0 +1,237 @@
+//! `x$kkproc` and `x$kkarg`, of which `dba_procedures` and `dba_arguments` are made: the subprograms of units and their
+//! parameters. `x$kkdcol`, of which `dict_columns` is made.
+//!
+//! They are read from the units' sources, those of the built-in packages included. A source that cannot be parsed has a
+//! row for the unit.
+
+use crate::column::{Row, Type, Type::*, n, t, yes};
+use crate::source::Source;
+use dictionary::{ObjectKind, UnitKind, UserId};
+use exec::{Cursor, ExecCtx};
+use sql::plsql::ast::{Declaration, Mode, Subprogram, TypeKind, TypeRef, Unit};
+use std::collections::HashMap;
+use types::{ObjectId, Result, Value};
+
+pub const PROCEDURES: &[(&str, Type)] = &[
+    ("OBJ#", N),
+    ("NAME", V(128)),
+    ("SUBPROGRAM_ID", N),
+    ("OVERLOAD", V(40)),
+    ("DETERMINISTIC", V(3)),
+    ("PIPELINED", V(3)),
+    ("PARALLEL", V(3)),
+];
+
+pub const ARGUMENTS: &[(&str, Type)] = &[
+    ("OBJ#", N),
+    ("NAME", V(128)),
+    ("SUBPROGRAM_ID", N),
+    ("OVERLOAD", V(40)),
+    ("ARGUMENT", V(128)),
+    ("POSITION", N),
+    ("SEQUENCE", N),
+    ("DATA_TYPE", V(30)),
+    ("PLS_TYPE", V(30)),
+    ("TYPE_NAME", V(128)),
+    ("TYPE_SUBNAME", V(128)),
+    ("DEFAULTED", V(1)),
+    ("IN_OUT", V(9)),
+];
+
+/// The subprograms of a unit that others can call; `overload` counts those of one name from 1, and is 0 where there is
+/// one.
+struct Shown {
+    subprogram: Subprogram,
+    id: u32,
+    overload: u32,
+}
+
+fn shown(source: &str) -> Vec<Shown> {
+    match sql::plsql::parse_unit(source) {
+        Ok(Unit::Subprogram { subprogram, .. }) => vec![Shown { subprogram, id: 1, overload: 0 }],
+        Ok(Unit::Package(package)) => {
+            let declared = package.declarations.into_iter();
+            let subprograms = declared.filter_map(|d| if let Declaration::Subprogram(s) = d { Some(s) } else { None });
+            let mut list: Vec<Shown> =
+                (1..).zip(subprograms).map(|(id, s)| Shown { subprogram: s, id, overload: 0 }).collect();
+            let mut named: HashMap<String, u32> = HashMap::new();
+            list.iter().for_each(|s| *named.entry(s.subprogram.name.name.clone()).or_default() += 1);
+            let mut seen: HashMap<String, u32> = HashMap::new();
+            for s in list.iter_mut().filter(|s| named[&s.subprogram.name.name] > 1) {
+                let count = seen.entry(s.subprogram.name.name.clone()).or_default();
+                *count += 1;
+                s.overload = *count;
+            }
+            list
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The units that can be called, with their sources: those of users, and the built-in packages.
+fn units(s: &Source<'_>) -> Result<Vec<(ObjectId, bool, String)>> {
+    let image = s.instance.storage().dictionary.load(s.p)?;
+    let mut list = Vec::new();
+    for object in image.objects() {
+        match image.unit(object.object).filter(|unit| !unit.source.is_empty()) {
+            Some(unit) if matches!(unit.kind, UnitKind::Procedure | UnitKind::Function | UnitKind::Package) => {
+                list.push((object.object, unit.kind == UnitKind::Package, unit.source.clone()));
+            }
+            Some(_) => {}
+            None if object.kind == ObjectKind::Package && object.owner_id == UserId::SYS => {
+                let source = plsql::packages::specification(&object.name);
+                list.extend(source.map(|source| (object.object, true, source.to_string())));
+            }
+            None => {}
+        }
+    }
+    Ok(list)
+}
+
+fn overload(of: &Shown) -> Value {
+    if of.overload == 0 { Value::Null } else { t(of.overload.to_string()) }
+}
+
+/// A row for each subprogram, and for a package one more with neither name nor number.
+pub fn procedures(s: &Source<'_>) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (object, is_package, source) in units(s)? {
+        s.p.check_cancel()?;
+        let shown = shown(&source);
+        if is_package || shown.is_empty() {
+            let id = if is_package { 0u32 } else { 1 };
+            rows.push(vec![n(object.0), Value::Null, n(id), Value::Null, yes(false), yes(false), yes(false)]);
+        }
+        for one in &shown {
+            let attributes = &one.subprogram.attributes;
+            let name = if is_package { t(&one.subprogram.name.name) } else { Value::Null };
+            rows.push(vec![
+                n(object.0),
+                name,
+                n(one.id),
+                overload(one),
+                yes(attributes.deterministic),
+                yes(attributes.pipelined.is_some()),
+                yes(attributes.parallel_enable),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+/// A row for each parameter, and before them one for the result of a function.
+pub fn arguments(s: &Source<'_>) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (object, _, source) in units(s)? {
+        s.p.check_cancel()?;
+        for one in shown(&source) {
+            let mut sequence = 0u32;
+            let mut row = |name: Value, position: u32, ty: &TypeRef, defaulted: bool, mode: &str| {
+                sequence += 1;
+                let (data_type, pls_type, type_name, subname) = named(ty);
+                rows.push(vec![
+                    n(object.0),
+                    t(&one.subprogram.name.name),
+                    n(one.id),
+                    overload(&one),
+                    name,
+                    n(position),
+                    n(sequence),
+                    t(data_type),
+                    t(pls_type),
+                    t(type_name),
+                    t(subname),
+                    t(if defaulted { "Y" } else { "N" }),
+                    t(mode),
+                ]);
+            };
+            if let Some(result) = &one.subprogram.returns {
+                row(Value::Null, 0, result, false, "OUT");
+            }
+            for (position, p) in (1..).zip(&one.subprogram.parameters) {
+                let mode = match p.mode {
+                    Mode::In => "IN",
+                    Mode::Out => "OUT",
+                    Mode::InOut => "IN/OUT",
+                };
+                row(t(&p.name.name), position, &p.ty, p.default.is_some(), mode);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// A type as ALL_ARGUMENTS has it: DATA_TYPE, PLS_TYPE, TYPE_NAME and TYPE_SUBNAME. What a name with %TYPE stands for
+/// is not looked up.
+fn named(ty: &TypeRef) -> (String, String, String, String) {
+    let none = String::new;
+    match &ty.kind {
+        TypeKind::RefCursor => ("REF CURSOR".into(), none(), none(), none()),
+        TypeKind::TypeOf(path) | TypeKind::RowTypeOf(path) => {
+            let names: Vec<&str> = path.iter().map(|part| part.name.as_str()).collect();
+            let kind = if matches!(ty.kind, TypeKind::TypeOf(_)) { "UNDEFINED" } else { "PL/SQL RECORD" };
+            let (table, rest) = names.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
+            (kind.into(), none(), table.into(), rest.join("."))
+        }
+        TypeKind::Named { path, .. } => {
+            let names: Vec<&str> = path.iter().map(|part| part.name.as_str()).collect();
+            match names.as_slice() {
+                [name] => match data_type(name) {
+                    Some(data_type) => (data_type.into(), (*name).into(), none(), none()),
+                    None => ("UNDEFINED".into(), none(), (*name).into(), none()),
+                },
+                [package, name] => ("UNDEFINED".into(), none(), (*package).into(), (*name).into()),
+                _ => ("UNDEFINED".into(), none(), names.join("."), none()),
+            }
+        }
+    }
+}
+
+/// The DATA_TYPE of a built-in type.
+fn data_type(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "VARCHAR2" | "VARCHAR" | "STRING" => "VARCHAR2",
+        "NVARCHAR2" => "NVARCHAR2",
+        "CHAR" | "CHARACTER" => "CHAR",
+        "NCHAR" => "NCHAR",
+        "NUMBER" | "DEC" | "DECIMAL" | "NUMERIC" | "INTEGER" | "INT" | "SMALLINT" | "REAL" => "NUMBER",
+        "FLOAT" | "DOUBLE PRECISION" => "FLOAT",
+        "PLS_INTEGER" | "BINARY_INTEGER" | "NATURAL" | "NATURALN" | "POSITIVE" | "POSITIVEN" | "SIGNTYPE"
+        | "SIMPLE_INTEGER" => "BINARY_INTEGER",
+        "BINARY_FLOAT" => "BINARY_FLOAT",
+        "BINARY_DOUBLE" => "BINARY_DOUBLE",
+        "BOOLEAN" => "PL/SQL BOOLEAN",
+        "DATE" => "DATE",
+        "TIMESTAMP" => "TIMESTAMP",
+        "TIMESTAMP WITH TIME ZONE" => "TIMESTAMP WITH TIME ZONE",
+        "TIMESTAMP WITH LOCAL TIME ZONE" => "TIMESTAMP WITH LOCAL TIME ZONE",
+        "INTERVAL DAY TO SECOND" => "INTERVAL DAY TO SECOND",
+        "INTERVAL YEAR TO MONTH" => "INTERVAL YEAR TO MONTH",
+        "RAW" => "RAW",
+        "LONG" => "LONG",
+        "LONG RAW" => "LONG RAW",
+        "ROWID" => "ROWID",
+        "UROWID" => "UROWID",
+        "CLOB" => "CLOB",
+        "NCLOB" => "NCLOB",
+        "BLOB" => "BLOB",
+        "BFILE" => "BFILE",
+        _ => return None,
+    })
+}
+
+pub const DICT_COLUMNS: &[(&str, Type)] = &[("TABLE_NAME", V(128)), ("COLUMN_NAME", V(128))];
+
+/// A row for each column of those views of the dictionary that the session may read.
+pub fn dict_columns(cx: &mut ExecCtx<'_>) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (view, _) in dictionary::catalog_views() {
+        cx.p.check_cancel()?;
+        let described = match Cursor::describe(cx, &format!("select * from sys.\"{view}\""), &[]) {
+            Err(e) if e.is(942) || e.is(1031) => continue,
+            described => described?,
+        };
+        rows.extend(described.columns.iter().map(|column| vec![t(view), t(&column.name)]));
+    }
+    Ok(rows)
+}
