@@ -113,6 +113,7 @@ fn text(value: &Value) -> String {
 }
 
 mod grants;
+mod hostile;
 mod jobs;
 mod roles;
 mod units;

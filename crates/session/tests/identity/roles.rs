@@ -16,7 +16,7 @@ fn roles_do_not_count_inside_definers_units() {
          sys> grant yr to y2 => ok
          y2!> select count(*) from y1.t => 0
          y2> create procedure rp as c number; begin select count(*) into c from y1.t; end; => ok
-         y2> begin rp; end; => has errors
+         y2> begin rp; end; => PLS-00905
          y2> select count(*) from user_errors where name = 'RP' and text like '%ORA-00942%' => 1
          y2> create procedure dyn as c number; begin execute immediate 'select count(*) from y1.t' into c; end; => ok
          y2> begin dyn; end; => ORA-00942
@@ -69,6 +69,7 @@ fn set_role_enables_and_disables() {
          u> select role from session_roles order by 1 => OUTER; R1; R2; R3
          sys> grant secret to u => ok
          sys> grant update on o.t to secret => ok
+         u! > select role from session_roles order by 1 => OUTER; R1; R2; R3
          u> set role secret => ORA-01979
          u> set role secret identified by wrong => ORA-01979
          u> set role all => ORA-01979
@@ -169,5 +170,42 @@ fn an_invokers_unit_needs_to_inherit_its_callers_privileges() {
          sys> begin o.p; end; => SYS
          o> begin dbms_output.enable; p; end; => O
          o> grant inherit privileges on user u to x => ORA-",
+    );
+}
+
+#[test]
+fn a_role_identified_using_a_package_is_enabled_by_it_alone() {
+    let mut db = Db::new();
+    db.users(&["o", "u"]);
+    db.play(
+        "sys> grant create procedure, create table to o, u => ok
+         o> create table t (n number) => ok
+         sys> create role r identified using o.gate => ok
+         sys> grant select on o.t to r => ok
+         sys> grant r to u => ok
+         sys> select authentication_type from dba_roles where role = 'R' => APPLICATION
+         o> create package gate authid current_user as procedure open(k varchar2); procedure run(s varchar2); end; => ok
+         o> create package body gate as
+              procedure open(k varchar2) as begin if k = 'key' then dbms_session.set_role('r'); end if; end;
+              procedure run(s varchar2) as begin execute immediate s; end;
+            end; => ok
+         o> grant execute on gate to u => ok
+         u! > select count(*) from session_roles => 0
+         u> set role r => ORA-28201
+         u> set role all => ORA-28201
+         u> begin dbms_session.set_role('r'); end; => ORA-28201
+         u> create package gate authid current_user as procedure open; end; => ok
+         u> create package body gate as procedure open as begin dbms_session.set_role('r'); end; end; => ok
+         u> begin gate.open; end; => ORA-28201
+         u> begin o.gate.open('wrong'); end; => ok
+         u> select count(*) from o.t => ORA-00942
+         u> begin o.gate.open('key'); end; => ok
+         u> select count(*) from o.t => 0
+         u> select role from session_roles => R
+         u> set role none => ok
+         u> select count(*) from o.t => ORA-00942
+         sys> alter user u default role r => ok
+         u! > select count(*) from session_roles => 0
+         sys> create user x identified using o.gate => ORA-00922",
     );
 }

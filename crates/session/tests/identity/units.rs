@@ -67,8 +67,7 @@ fn static_sql_of_an_invokers_unit_means_the_callers_tables() {
          d2> begin d1.ip2(88); end; => ok
          d2> select sum(n) from base => 264
          d1> select sum(n) from base => 1
-         d3> select d1.ip from dual => ORA-00942
-         d1> select object_name, authid from user_procedures order by 1 => DP,DEFINER; IP,CURRENT_USER; IP2,CURRENT_USER; PK,CURRENT_USER",
+         d3> select d1.ip from dual => ORA-00942",
     );
 }
 
@@ -235,5 +234,22 @@ fn a_cached_result_of_an_invokers_function_follows_the_callers_tables() {
          b> begin dbms_output.enable; dbms_output.put_line(a.f || g); end; => 11
          b> select /*+ result_cache */ h from dual => 1
          a> begin dbms_output.enable; dbms_output.put_line(f); end; => 0",
+    );
+}
+
+#[test]
+fn a_procedure_with_errors_is_invalid_to_those_who_call_it_until_it_is_not() {
+    let mut db = Db::new();
+    db.users(&["o", "u"]);
+    db.play(
+        "sys> grant create procedure, create table to o, u => ok
+         o> create procedure bad as begin late; end; => ok
+         o> grant execute on bad to u => ok
+         u> begin o.bad; end; => ORA-06550 & PLS-00905: object O.BAD is invalid
+         u> create procedure calls as begin o.bad; end; => ok
+         u> select text from user_errors where name = 'CALLS' and text like '%905%' => PLS-00905: object O.BAD is invalid
+         o> create procedure late as begin null; end; => ok
+         u> begin o.bad; end; => ok
+         u> begin calls; end; => ok",
     );
 }
