@@ -194,7 +194,7 @@ impl Bench {
         match way {
             Way::DefinersText => {
                 let found = c.run("select text from user_errors where name = 'SU'").expect("errors");
-                return outcome(&format!("{done:?} {found:?}"));
+                outcome(&format!("{done:?} {found:?}"))
             }
             Way::Job | Way::Interval => {
                 done.unwrap_or_else(|e| panic!("{last}: {e}"));
