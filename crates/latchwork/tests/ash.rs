@@ -379,3 +379,63 @@ fn sampling_is_turned_off_and_made_faster_while_the_instance_runs() {
     let program = "select count(*) from v$bgprocess b, v$session s where b.name = 'MMNL' and s.paddr = b.paddr and s.type = 'BACKGROUND'";
     assert_eq!(number(&mut c, program), 1);
 }
+
+/// The newest sample that has all these sessions, as soon as there is one beyond `after`.
+fn sample_of_all(c: &mut Client, sids: &[i64], after: i64) -> i64 {
+    let list = sids.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let sql = format!(
+        "select max(sample_id) from (select sample_id from v$active_session_history where session_id in ({list}) \
+         group by sample_id having count(*) = {}) having max(sample_id) > {after}",
+        sids.len()
+    );
+    await_rows(c, &sql)[0][0].parse().expect("a number")
+}
+
+#[test]
+fn what_is_seen_of_a_session_within_a_call_is_its_time_in_the_database() {
+    let instance = start(FAST);
+    let mut c = connect(&instance);
+    run(&mut c, "create table t (id number primary key)");
+    run(&mut c, "insert into t values (1)");
+    run(&mut c, "commit");
+    run(&mut c, "update t set id = id where id = 1");
+    let (mut waits, mut computes, mut rests) = (connect(&instance), connect(&instance), connect(&instance));
+    let sids = [sid(&mut waits), sid(&mut computes)];
+    let at_rest = sid(&mut rests);
+    let breaker = computes.break_handle();
+    let waiting = in_background(waits, "update t set id = id where id = 1".into());
+    let computing = spawn(move || computes.execute("begin loop null; end loop; end;", &[]).map(|_| ()));
+    let begun = sample_of_all(&mut c, &sids, 0);
+    for sid in sids {
+        let time = format!("select value from v$sess_time_model where sid = {sid} and stat_name = 'DB time'");
+        // DB time is read before and behind the first sample, and before and behind the last.
+        let before_first = number(&mut c, &time);
+        let first = sample_of_all(&mut c, &sids, begun);
+        let behind_first = number(&mut c, &time);
+        let between = sample_of_all(&mut c, &sids, first + 20);
+        let before_last = number(&mut c, &time);
+        let last = sample_of_all(&mut c, &sids, between + 1);
+        let spent = format!(
+            "select sum(tm_delta_db_time) from v$active_session_history where session_id = {sid} and sample_id > {first} \
+             and sample_id <= {last}"
+        );
+        let spent = number(&mut c, &spent);
+        let behind_last = number(&mut c, &time);
+        let bounds = (before_last - behind_first, behind_last - before_first);
+        assert!(bounds.0 > 0 && bounds.0 <= spent && spent <= bounds.1, "{spent} {bounds:?}");
+        // Who is within a call is in each sample, once.
+        let seen = format!(
+            "select count(*) || ' in ' || count(distinct sample_id) || ' of ' || (max(sample_id) - min(sample_id) + 1) \
+             from v$active_session_history where session_id = {sid} and sample_id between {first} and {last}"
+        );
+        let samples = last - first + 1;
+        assert_eq!(one(&mut c, &seen), format!("{samples} in {samples} of {samples}"));
+    }
+    let idle =
+        format!("select count(*) from v$active_session_history where session_id = {at_rest} and sample_id > {begun}");
+    assert_eq!(number(&mut c, &idle), 0);
+    run(&mut c, "rollback");
+    waiting.join().expect("it ends");
+    breaker.send().expect("it is sent");
+    assert!(computing.join().expect("it ends").is_err());
+}
