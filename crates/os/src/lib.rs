@@ -15,6 +15,7 @@ pub mod fault;
 pub mod file;
 pub mod full;
 pub mod futex;
+pub mod heap;
 pub mod memory;
 pub mod panics;
 pub mod power;

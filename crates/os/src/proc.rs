@@ -57,19 +57,10 @@ pub fn walk_pages_of(process: i32) -> Option<PageWalk> {
     })
 }
 
-/// Bytes of the calling process's memory that are its own: resident and not shared. Cheaper than [`memory_of`].
-#[must_use]
-pub fn own_private_bytes() -> Option<u64> {
-    private_bytes("self")
-}
-
-/// The same of another process; `None` when it is gone.
+/// Bytes of another process's memory that are its own, its stack included: resident and not shared. `None` when it is gone. Cheaper than
+/// [`memory_of`].
 #[must_use]
 pub fn private_bytes_of(process: i32) -> Option<u64> {
-    private_bytes(&process.to_string())
-}
-
-fn private_bytes(process: &str) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let mut pages = text.split_whitespace().skip(1).map_while(|n| n.parse::<u64>().ok());
     let (resident, shared) = (pages.next()?, pages.next()?);

@@ -48,7 +48,10 @@ pub fn fork() -> OsResult<Fork> {
     // SAFETY: no memory is passed; the caller's duty above is about liveness, not memory: the child's copy is consistent.
     match unsafe { libc::fork() } {
         -1 => Err(OsError::last("fork", "")),
-        0 => Ok(Fork::Child),
+        0 => {
+            crate::heap::forget_in_child();
+            Ok(Fork::Child)
+        }
         child => Ok(Fork::Parent(child)),
     }
 }
@@ -68,7 +71,10 @@ pub fn fork_sibling() -> OsResult<Fork> {
     // not matter.
     match unsafe { libc::syscall(libc::SYS_clone, flags, 0usize, 0usize, 0usize, 0usize) } {
         -1 => Err(OsError::last("clone", "")),
-        0 => Ok(Fork::Child),
+        0 => {
+            crate::heap::forget_in_child();
+            Ok(Fork::Child)
+        }
         child => Ok(Fork::Parent(child as i32)),
     }
 }

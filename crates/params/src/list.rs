@@ -123,6 +123,7 @@ params! {
     DbName "db_name" TEXT, "LATCHWRK", Static, true, "database name specified in CREATE DATABASE";
     DbUniqueName "db_unique_name" TEXT, "", Static, true, "Database Unique Name";
     DbDomain "db_domain" TEXT, "", Static, true, "directory part of global database name stored with CREATE DATABASE";
+    ControlFiles "control_files" TEXT, "", Static, true, "control file names list";
     InstanceName "instance_name" TEXT, "latchwork", Static, false, "instance name supported by the instance";
     ServiceNames "service_names" TEXT, "", System, false, "service names supported by the instance";
     LocalListener "local_listener" TEXT, "", Static, false, "local listener";
@@ -169,6 +170,7 @@ params! {
     SgaMaxSize "sga_max_size" size(0, 16 * T), "0", Static, false, "max total SGA size";
     MemoryTarget "memory_target" size(0, T), "0", Static, false, "Target size of Oracle SGA and PGA memory";
     PgaAggregateTarget "pga_aggregate_target" size(10 * M, 4 * T), "104857600", System, true, "Target size for the aggregate PGA memory consumed by the instance";
+    PgaAggregateLimit "pga_aggregate_limit" size(0, 100_000 * G), "0", System, false, "limit of aggregate PGA memory for the instance or PDB";
     PgaMaxSize "_pga_max_size" size(M, 4 * T), "1073741824", System, false, "Maximum size of the PGA memory for one process";
     WorkareaSizePolicy "workarea_size_policy" Kind::Word(&["AUTO", "MANUAL"]), "AUTO", Both, false, "policy used to size SQL working areas (MANUAL/AUTO)";
     SortAreaSize "sort_area_size" int(0, 2 * G), "65536", Both, false, "size of in-memory sort work area";

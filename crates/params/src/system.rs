@@ -80,6 +80,12 @@ impl SystemParams {
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
+    /// Changes a value that follows from others; it still counts as a default. The caller holds the parameter enqueue.
+    pub fn derive(&self, param: Param, value: impl ToString) {
+        self.publish(param, &value.to_string());
+        self.epoch.fetch_add(1, Ordering::Release);
+    }
+
     fn publish(&self, param: Param, value: &str) {
         let i = param as usize;
         let version = self.versions[i].load(Ordering::Relaxed);

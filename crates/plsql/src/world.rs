@@ -141,12 +141,8 @@ pub trait World {
     /// Calls a function of SQL over evaluated arguments.
     fn call_function(&mut self, function: &'static functions::FnDef, args: &[Value], out: &mut Value) -> Result<()>;
     fn sys_context(&mut self, namespace: &str, parameter: &str) -> Result<Value>;
-    /// ORA-00028, ORA-01013. Cheap.
+    /// ORA-00028, ORA-01013; ORA-04030 and ORA-04036 when memory has outgrown its limits. Cheap.
     fn check_cancel(&mut self) -> Result<()>;
-    /// ORA-04030 when the process has grown too large; a system call or two.
-    fn check_memory(&mut self) -> Result<()> {
-        Ok(())
-    }
     /// The session's time.
     fn now(&self) -> Timestamp;
     /// Hundredths of a second since some fixed moment.

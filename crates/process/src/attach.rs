@@ -57,6 +57,9 @@ impl Processes {
             looked: Cell::new(0),
             parsing: Cell::new(false),
             timed: Cell::new(true),
+            patience: Cell::new(0),
+            peak: Cell::new(0),
+            unbroken: Cell::new(0),
         };
         let _ = os::cpu::join_barriers();
         process.start(who);
@@ -95,6 +98,7 @@ impl Process {
         session.client_process.set(who.client_process);
         session.username.set("");
         session.schema_name.set("");
+        self.watch_heap();
         session.set_status(SessionStatus::Active);
         slot.to(ProcessState::Starting, ProcessState::Active);
         // A process that serves one session behind another has been charged for those before.
@@ -116,6 +120,7 @@ impl Drop for Process {
             return; // A panic is a death: what the session has is released by PMON, in order, and the slot is freed after that.
         }
         self.all.leave(self);
+        self.end_heap_watch();
         self.count(Stat::UserLogoutsCumulative, 1);
         self.stats.clear_current();
         self.all.fold(self, self.number);

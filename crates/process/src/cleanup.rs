@@ -186,6 +186,7 @@ impl Processes {
         let number = dead.number;
         self.run_hooks(by, number, |order| order != CleanupOrder::Pins);
         self.stats[number as usize - 1].clear_current();
+        self.pga_line(number).clear();
         self.fold(by, number);
         by.count(Stat::DeadProcessesCleanedUp, 1);
         by.count(Stat::UserLogoutsCumulative, 1);

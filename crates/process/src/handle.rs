@@ -9,7 +9,7 @@ use types::{Ora, Result};
 use wait::{Event, Stat, StatLine};
 
 use crate::section::{MutexSection, Section, SharedHold};
-use crate::session::{Cancel, SessionSlot};
+use crate::session::{Cancel, SessionSlot, SessionStatus};
 use crate::undo::UndoLog;
 use crate::{ProcessSlot, Processes};
 
@@ -37,6 +37,12 @@ pub struct Process {
     pub(crate) parsing: Cell<bool>,
     /// Whether parses are timed.
     pub(crate) timed: Cell<bool>,
+    /// Bytes from which on it does not wait any longer for another session to give memory back; 0: nobody is waited for.
+    pub(crate) patience: Cell<u64>,
+    /// The most bytes that a check in this call has seen.
+    pub(crate) peak: Cell<u64>,
+    /// Above 0 nothing but the end of the session is a reason to stop: see [`Process::unbroken`].
+    pub(crate) unbroken: Cell<u32>,
 }
 
 impl Process {
@@ -212,12 +218,14 @@ impl Process {
         WaitGuard { process: self, event, started_ns, timed_out: Cell::new(false) }
     }
 
-    /// Fails when the session was killed (ORA-00028, every time) or the user pressed the key (ORA-01013, once).
+    /// Fails when the session was killed (ORA-00028, every time), when the user pressed the key (ORA-01013, once), or when
+    /// there is too much memory: in this process (ORA-04030, until there is less), or in the instance while this session has
+    /// the most (ORA-04036, once).
     ///
-    /// One relaxed load when nothing is asked: cheap enough for every row.
+    /// One relaxed load when nothing is asked and the heap has not grown by a megabyte: cheap enough for every row.
     ///
     /// # Errors
-    /// ORA-00028, ORA-01013.
+    /// ORA-00028, ORA-01013, ORA-04030, ORA-04036.
     #[inline]
     pub fn check_cancel(&self) -> Result<()> {
         if self.session().is_asked() { self.cancelled() } else { Ok(()) }
@@ -226,7 +234,7 @@ impl Process {
     /// Whether [`Self::check_cancel`] would fail, without taking the request: for waits below what can return an error.
     #[must_use]
     pub fn is_asked_to_stop(&self) -> bool {
-        self.session().is_asked()
+        self.session().is_asked_to_stop()
     }
 
     /// As [`Self::check_cancel`], and also true, once, when the session is asked to tell what it has done so far.
@@ -244,11 +252,28 @@ impl Process {
         Ok(self.session().take_tell())
     }
 
+    /// Runs what must not be broken off in the middle, such as taking back what a statement has done: [`Self::check_cancel`] fails
+    /// in it only when the session was killed. A break, and too much memory, are found by the first check behind it.
+    pub fn unbroken<R>(&self, body: impl FnOnce() -> R) -> R {
+        self.unbroken.set(self.unbroken.get() + 1);
+        let result = body();
+        self.unbroken.set(self.unbroken.get() - 1);
+        result
+    }
+
     #[cold]
     fn cancelled(&self) -> Result<()> {
+        if self.unbroken.get() > 0 {
+            return if self.session().status() == SessionStatus::Killed { Err(Ora::new(28)) } else { Ok(()) };
+        }
         match self.session().take_request() {
             Some(Cancel::Killed) => Err(Ora::new(28)),
             Some(Cancel::Break) => Err(Ora::new(1013)),
+            Some(Cancel::Memory) => {
+                self.session().set_giving_up();
+                Err(Ora::new(4036))
+            }
+            None if self.session().take_grown() => self.check_memory(),
             None => Ok(()),
         }
     }

@@ -8,6 +8,7 @@ use sga::{Sga, SgaBuilder, SgaSlice};
 use wait::{EventTotals, StatLine, WaitSlot};
 
 use crate::cleanup::{Dying, Hook, LeaveHook};
+use crate::pga::{PgaLine, PgaTotals};
 use crate::session::{Cancel, SessionSlot};
 use crate::slots::{Owner, ProcessSlot, ProcessState};
 use crate::undo::UndoLog;
@@ -30,6 +31,8 @@ pub struct ProcessLayout {
     totals: SgaSlice<EventTotals>,
     stats: SgaSlice<StatLine>,
     undo: SgaSlice<UndoLog>,
+    pga: SgaSlice<PgaLine>,
+    pga_all: SgaSlice<PgaTotals>,
     latch_head: SgaSlice<LatchShared>,
     latch_slots: SgaSlice<LatchSlot>,
     latch_waits: SgaSlice<AtomicU64>,
@@ -52,6 +55,8 @@ impl ProcessLayout {
             totals: b.reserve("event statistics per sess", n + 3),
             stats: b.reserve("sess statistics", n + 3),
             undo: b.reserve("micro-undo logs", n),
+            pga: b.reserve("process memory", n),
+            pga_all: b.reserve("process memory", 1),
             latch_head: b.reserve("latch tunables", 1),
             latch_slots: b.reserve("latch state objects", n),
             latch_waits: b.reserve("latch wait list", n),
@@ -93,6 +98,8 @@ pub struct Processes {
     pub(crate) totals: &'static [EventTotals],
     pub(crate) stats: &'static [StatLine],
     pub(crate) undo: &'static [UndoLog],
+    pub(crate) pga: &'static [PgaLine],
+    pub(crate) pga_all: &'static PgaTotals,
     parents: &'static [Versioned],
     /// Odd while the totals of a session move to those of the dead: readers of both see each count once.
     pub(crate) folding: &'static Versioned,
@@ -128,6 +135,8 @@ impl Processes {
             totals: sga.slice(layout.totals),
             stats: sga.slice(layout.stats),
             undo: sga.slice(layout.undo),
+            pga: sga.slice(layout.pga),
+            pga_all: &sga.slice(layout.pga_all)[0],
             parents,
             folding,
             hooks: Mutex::new(Vec::new()),

@@ -35,11 +35,18 @@ pub enum Cancel {
     Killed,
     /// ORA-01013: the user pressed the key. Once.
     Break,
+    /// ORA-04036: the instance has more memory than it may, and this session has the most. Once.
+    Memory,
 }
 
 const KILLED: u32 = 1;
 const BREAK: u32 = 2;
+const MEMORY: u32 = 4;
 const TELL: u32 = 1 << 8;
+/// The heap of the process has grown: set by its own allocator.
+pub(crate) const GROWN: u32 = 1 << 9;
+/// The call has been asked to end for the sake of memory, and is on its way.
+const GIVING_UP: u32 = 1 << 10;
 
 sga_struct! {
     /// One session: a row of `v$session`. Written by its own process, but for the request to stop.
@@ -164,20 +171,52 @@ impl SessionSlot {
 
     /// Asks the session to stop. The caller also posts its process.
     pub(crate) fn request(&self, cancel: Cancel) {
-        let bit = if cancel == Cancel::Killed { KILLED } else { BREAK };
+        let bit = match cancel {
+            Cancel::Killed => KILLED,
+            Cancel::Break => BREAK,
+            Cancel::Memory => MEMORY,
+        };
         self.cancel.fetch_or(bit, Ordering::Release); // pairs with the Acquire in `take_request`
     }
 
     /// Forgets a break that came too late for the call it was meant for.
     pub fn clear_break(&self) {
         if self.is_wanted() {
-            self.cancel.fetch_and(!(BREAK | TELL), Ordering::Relaxed);
+            self.cancel.fetch_and(!(BREAK | MEMORY | TELL | GROWN | GIVING_UP), Ordering::Relaxed);
         }
     }
 
+    /// Whether it is to look at what it is asked for, or at its own memory.
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed) & (KILLED | BREAK) != 0
+        self.cancel.load(Ordering::Relaxed) & (KILLED | BREAK | MEMORY | GROWN) != 0
+    }
+
+    /// Whether it is asked to stop.
+    #[inline]
+    pub(crate) fn is_asked_to_stop(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed) & (KILLED | BREAK | MEMORY) != 0
+    }
+
+    /// Whether its call has been asked to end for the sake of memory, and has not ended yet.
+    pub(crate) fn is_asked_for_memory(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed) & (MEMORY | GIVING_UP) != 0
+    }
+
+    /// Says that the call ends for the sake of memory.
+    pub(crate) fn set_giving_up(&self) {
+        self.cancel.fetch_or(GIVING_UP, Ordering::Relaxed);
+    }
+
+    /// Whether the heap has grown since this was last asked.
+    pub(crate) fn take_grown(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed) & GROWN != 0
+            && self.cancel.fetch_and(!GROWN, Ordering::Relaxed) & GROWN != 0
+    }
+
+    /// Has the next check look at the memory again.
+    pub(crate) fn set_grown(&self) {
+        self.cancel.fetch_or(GROWN, Ordering::Relaxed);
     }
 
     /// Asks the session, which has been in a call for a while, to tell what its statements have done so far.
@@ -185,7 +224,7 @@ impl SessionSlot {
         self.cancel.fetch_or(TELL, Ordering::Relaxed);
     }
 
-    /// Whether the session is asked for anything: to stop or to tell.
+    /// Whether the session is asked for anything: to stop, to tell, or by its own heap.
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) != 0
@@ -197,8 +236,13 @@ impl SessionSlot {
     }
 
     pub(crate) fn take_request(&self) -> Option<Cancel> {
-        let asked = self.cancel.fetch_and(!BREAK, Ordering::Acquire); // pairs with the Release in `request`
-        if asked & KILLED != 0 { Some(Cancel::Killed) } else { (asked & BREAK != 0).then_some(Cancel::Break) }
+        let asked = self.cancel.fetch_and(!(BREAK | MEMORY), Ordering::Acquire); // pairs with the Release in `request`
+        match asked {
+            _ if asked & KILLED != 0 => Some(Cancel::Killed),
+            _ if asked & BREAK != 0 => Some(Cancel::Break),
+            _ if asked & MEMORY != 0 => Some(Cancel::Memory),
+            _ => None,
+        }
     }
 
     /// Makes the slot the first state of a new session.

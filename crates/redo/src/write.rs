@@ -76,7 +76,7 @@ impl RedoLog {
 
     /// Marks the log as failed; everybody who waits for it is woken.
     fn fail(&self, e: Ora) -> Ora {
-        if e.is(28) || e.is(1013) || e.is(200) {
+        if e.is_stop() || e.is(200) {
             // A session that waited for the control file, or a control file that could not be written, for want of room perhaps: it is
             // tried again, and nothing that was promised is lost meanwhile.
             return e;

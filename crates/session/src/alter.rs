@@ -217,6 +217,9 @@ fn set_in_system(core: &Core, session: &mut SessionState, s: &ParameterSetting, 
     if spfile_only {
         return core.instance.write_init_file(param, &value);
     }
+    if param == Param::PgaAggregateLimit {
+        check_pga_limit(core, &value).map_err(at)?;
+    }
     let also_in_file = scope == Some(Scope::Both);
     match param {
         Param::UndoTablespace => crate::undo_tablespace::switch(core, &value, also_in_file).map_err(at)?,
@@ -224,6 +227,16 @@ fn set_in_system(core: &Core, session: &mut SessionState, s: &ParameterSetting, 
     }
     apply_options(core, session);
     Ok(())
+}
+
+/// ORA-00093 for a limit below the one by default: only the file of parameters can ask for that. 0 is no limit.
+fn check_pga_limit(core: &Core, value: &str) -> Result<()> {
+    let (bytes, least) = (value.parse::<u64>().unwrap_or(0), core.instance.pga_limit_by_default());
+    if bytes == 0 || bytes >= least {
+        return Ok(());
+    }
+    let (name, least) = (Param::PgaAggregateLimit.name(), format!("{}M", least.div_ceil(1 << 20)));
+    Err(Ora::new(2097).because(Ora::with(93, &[&name, &least, &"100000G"])))
 }
 
 /// Changes a parameter of the instance, and before that in the file that the next start reads when the change is to last.

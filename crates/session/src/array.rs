@@ -54,7 +54,7 @@ impl Progress<'_> {
     /// The next execution has failed; the error is given back when it ends the array.
     fn failed(&mut self, e: Ora) -> Result<()> {
         let is_full = self.errors.len() == ARRAY_ROWS_MAX;
-        if !self.array.batch_errors || is_full || ends_everything(&e) {
+        if !self.array.batch_errors || is_full || e.ends_call() {
             return Err(e);
         }
         self.errors.push((self.executed.executions, failure_of(&e, self.kind)));
@@ -77,11 +77,6 @@ impl Progress<'_> {
         }
         write_frame(self.out, |o| Reply::Executed(self.executed).encode(o));
     }
-}
-
-/// The session was killed or interrupted, or something is wrong that no row has caused.
-fn ends_everything(e: &Ora) -> bool {
-    [28, 600, 603, 1012, 1013, 3106].iter().any(|code| e.is(*code))
 }
 
 impl Calls {

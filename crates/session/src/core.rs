@@ -540,21 +540,6 @@ impl Core {
     }
 }
 
-/// Fails when the process's own memory has outgrown `limit_bytes`: what PL/SQL holds in collections and strings is not counted as it
-/// grows, so the whole process is measured.
-///
-/// # Errors
-/// ORA-04030.
-#[cold]
-pub(crate) fn memory_within(limit_bytes: usize) -> Result<()> {
-    match os::proc::own_private_bytes() {
-        Some(bytes) if bytes > limit_bytes as u64 => {
-            Err(Ora::with(4030, &[&(bytes - limit_bytes as u64), &"koh-kghu call ", &"pl/sql heap"]))
-        }
-        _ => Ok(()),
-    }
-}
-
 impl exec::Host for Core {
     fn epoch(&self) -> u64 {
         self.instance.storage().dictionary.epoch()

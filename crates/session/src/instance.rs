@@ -121,6 +121,7 @@ impl Instance {
         };
         let instance: &'static Instance = Box::leak(Box::new(instance));
         instance.advise_work_areas();
+        instance.limit_memory();
         storage.cache.set_writer(Box::new(|_| instance.post_writer()));
         let p = instance.attach_background("supervisor")?;
         let retention_s = params.number(Param::UndoRetention).max(0) as u64;
@@ -312,7 +313,14 @@ impl Instance {
             Param::MutexWaitScheme => self.processes.domain().tunables().set_mutex_wait_scheme(n),
             Param::MutexWaitTime => self.processes.domain().tunables().set_mutex_wait_time(n),
             Param::JobQueueProcesses => self.wake_job_queue(),
-            Param::PgaAggregateTarget => self.advise_work_areas(),
+            Param::PgaAggregateTarget => {
+                self.advise_work_areas();
+                if self.params.is_default(Param::PgaAggregateLimit) {
+                    self.params.derive(Param::PgaAggregateLimit, self.pga_limit_by_default());
+                }
+                self.limit_memory();
+            }
+            Param::PgaAggregateLimit | Param::PgaMaxSize => self.limit_memory(),
             Param::AshEnable
             | Param::AshSamplingInterval
             | Param::MetricInterval
@@ -323,6 +331,18 @@ impl Instance {
             }
             _ => {}
         }
+    }
+
+    /// What `pga_aggregate_limit` is, and at least must be, unless the file of parameters says otherwise.
+    pub fn pga_limit_by_default(&self) -> u64 {
+        self.sizes.pga_limit(self.params.number(Param::PgaAggregateTarget) as u64)
+    }
+
+    /// Says how much memory the processes may have.
+    fn limit_memory(&self) {
+        let bytes = |param| self.params.number(param).max(0) as u64;
+        let (instance, process) = (bytes(Param::PgaAggregateLimit), bytes(Param::PgaMaxSize));
+        self.processes.set_pga_limits(process::PgaLimits { instance, process });
     }
 
     /// Says which target the advice about work areas is made around; BASIC counts nothing for advice.
@@ -432,6 +452,7 @@ impl Instance {
     /// Ends a round of a background process: pins that its reads have left are given back before it sleeps.
     pub fn end_round(&self, p: &Process) {
         self.storage.cache.end_call(p);
+        p.tell_heap();
     }
 
     /// Writes the dirty blocks that keep sessions from finding free buffers.

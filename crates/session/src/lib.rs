@@ -1,6 +1,10 @@
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 //! The instance and its sessions: every shared structure, made once, and the calls of one user.
 
+/// Every process of an instance has its heap counted, for `pga_aggregate_limit`, `_pga_max_size` and `v$process`.
+#[global_allocator]
+static HEAP: os::heap::CountedHeap = os::heap::CountedHeap;
+
 mod alter;
 mod array;
 pub mod ash;

@@ -126,7 +126,9 @@ impl Session {
             terminal: &logon.terminal,
             client_process: &logon.process_id.to_string(),
             within: Some(within),
-        })?;
+        });
+        // The slots behind `processes` are nobody's business but the owner's.
+        let p = p.map_err(|e| if e.is(20) { Ora::with(20, &[&instance.max_processes()]) } else { e })?;
         let attached = os::clock::now_ns();
         let touched = if instance.pre_page() { os::clock::now_ns() } else { attached };
         let session = Session::new(instance, p);
@@ -473,6 +475,7 @@ impl Session {
     fn end_call(&mut self) {
         let p = &self.core.p;
         self.core.shared.txns.cache().end_call(p);
+        p.end_call_of_heap();
         let (now, idle) = p.all().busy_until(p.sid());
         let busy = p.stats().end_call(now, idle);
         let parsed = p.stats().time(TimeStat::Parse).wrapping_sub(self.cpu.parsed_us);

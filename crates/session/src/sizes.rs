@@ -113,6 +113,14 @@ impl Sizes {
         Ok(sizes)
     }
 
+    /// `pga_aggregate_limit` unless it is given: the largest of 2 GB, twice the target and 3 MB a process, but no more than nine tenths of
+    /// the memory that the SGA leaves, and no less than the target.
+    #[must_use]
+    pub fn pga_limit(&self, target: u64) -> u64 {
+        let sga = (self.buffers * self.block_size) as u64 + self.pool_bytes + self.log_buffer_bytes;
+        pga_limit_in(os::proc::memory_limit_bytes().saturating_sub(sga), target, self.processes as u64)
+    }
+
     /// Gives the buffer cache what is left of `sga_target`, unless its size was given. `total` says how large the SGA is with some sizes.
     pub fn fill_target(&mut self, params: &mut InitParams, total: &dyn Fn(&Sizes) -> u64) {
         let target = params.number(Param::SgaTarget) as u64;
@@ -137,6 +145,10 @@ impl Sizes {
         params.derive(Param::SharedPoolSize, self.pool_bytes);
         params.derive(Param::ResultCacheMaxSize, self.result_cache_bytes);
         params.derive(Param::LogBuffer, self.log_buffer_bytes);
+        if params.is_default(Param::PgaAggregateLimit) {
+            let limit = self.pga_limit(params.number(Param::PgaAggregateTarget) as u64);
+            params.derive(Param::PgaAggregateLimit, limit);
+        }
         params.derive(Param::CpuCount, os::cpu::count());
         if params.number(Param::DmlLocks) == 0 {
             params.derive(Param::DmlLocks, 4 * transactions);
@@ -146,6 +158,10 @@ impl Sizes {
             params.derive(Param::ResultCacheTimeout, if old { 60 } else { 10 });
         }
     }
+}
+
+fn pga_limit_in(memory: u64, target: u64, processes: u64) -> u64 {
+    (2048 * MB).max(2 * target).max(3 * MB * processes).min(memory / 10 * 9).max(target)
 }
 
 /// Statements and objects that a shared pool of so many bytes has room for.

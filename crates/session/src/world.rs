@@ -74,11 +74,10 @@ fn placeholders(text: &str) -> usize {
 }
 
 impl World<'_> {
-    /// What is done now and then while PL/SQL goes on: what was counted is told, and the process must not have grown too large.
+    /// What is done now and then while PL/SQL goes on: what was counted is told.
     #[cold]
-    fn check_long_run(&mut self) -> Result<()> {
+    fn tell_progress(&mut self) {
         self.cx.session.figures.progress(&self.core.p, self.core.shared.library);
-        crate::core::memory_within(self.cx.session.options.work_area_limit_bytes)
     }
 
     #[cold]
@@ -203,11 +202,10 @@ impl plsql::World for World<'_> {
 
     fn check_cancel(&mut self) -> Result<()> {
         self.cx.check_cancel()?;
-        if self.core.is_check_due() { self.check_long_run() } else { Ok(()) }
-    }
-
-    fn check_memory(&mut self) -> Result<()> {
-        crate::core::memory_within(self.cx.session.options.work_area_limit_bytes)
+        if self.core.is_check_due() {
+            self.tell_progress();
+        }
+        Ok(())
     }
 
     fn now(&self) -> Timestamp {

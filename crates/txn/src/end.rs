@@ -147,7 +147,7 @@ impl Transactions {
         };
         p.count(Stat::UserRollbacks, 1);
         p.count(Stat::TransactionRollbacks, u64::from(!t.chain.newest.is_none()));
-        match self.undo_all(p, xid, &mut t.chain, Owner::Alive)? {
+        match p.unbroken(|| self.undo_all(p, xid, &mut t.chain, Owner::Alive))? {
             true => self.end_rolled_back(p, xid, &t.chain)?,
             false => self.own_entry(xid).disown(State::Active),
         }
@@ -181,7 +181,7 @@ impl Transactions {
             Some(of) if of == xid => to.at,
             Some(_) => return Err(Ora::with(1086, &[&""])),
         };
-        match self.undo_down_to(p, xid, &mut t.chain, stop) {
+        match p.unbroken(|| self.undo_down_to(p, xid, &mut t.chain, stop)) {
             Err(e) if is_away(&e) => {
                 self.rollback(p, t)?;
                 Err(Ora::new(2091).because(e))

@@ -221,6 +221,20 @@ impl Ora {
         self.0.facility == Facility::Ora && self.0.code == code
     }
 
+    /// Whether the session was told to stop, or has too much memory: whatever it was doing is as good as before. ORA-00028, ORA-01013,
+    /// ORA-04030, ORA-04036.
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        [28, 1013, 4030, 4036].iter().any(|code| self.is(*code))
+    }
+
+    /// Whether the call is over, whatever handlers and other rows there are: the session was killed or interrupted or has to give memory
+    /// back, or something is wrong that no statement has caused.
+    #[must_use]
+    pub fn ends_call(&self) -> bool {
+        [28, 600, 603, 1012, 1013, 3106, 4036].iter().any(|code| self.is(*code))
+    }
+
     /// Returns what PL/SQL's SQLCODE shows: the negative number, but 100 for ORA-01403 and 1 for a user-defined exception.
     pub fn sqlcode(&self) -> i32 {
         match (self.0.facility, self.0.code) {

@@ -1,11 +1,12 @@
 //! Memory: how the SGA is divided and on which pages it lies, what each process has, and how long its connection took.
 //!
-//! What a process has is read from `/proc` at the moment of the query. `x$ksmpw` walks over every page of every process, which takes
+//! The heap of a process is counted by its allocator, and that is what `v$process` and the limits go by. What the operating system
+//! knows of it beyond that (`x$ksmpp`) is read from `/proc` at the moment of the query. `x$ksmpw` walks over every page of every process, which takes
 //! seconds for many gigabytes on small pages; the others cost some microseconds a process.
 
 use os::proc::{ProcessMemory, memory_of, walk_pages_of};
 use params::Param;
-use process::ProcessSlot;
+use process::{Pga, ProcessSlot};
 use types::Value;
 
 use crate::column::{Row, Type, Type::*, address, n, t};
@@ -164,27 +165,32 @@ fn kb(kilobytes: u64) -> Value {
     n(kilobytes << 10)
 }
 
-/// Used and allocated memory of a process's own, that can be given back, and the most there was: the last four columns of `v$process`.
-/// Nobody counts the most.
-pub fn pga_of(os_pid: i32) -> [Value; 4] {
-    match os::proc::private_bytes_of(os_pid) {
-        Some(bytes) => [n(bytes), n(bytes), n(0u64), Value::Null],
-        None => [Value::Null, Value::Null, Value::Null, Value::Null],
-    }
+/// Used and allocated memory of a process's own, what of it can be given back, and the most there was: the last four columns of
+/// `v$process`.
+pub fn pga_of(s: &Source<'_>, number: u32) -> [Value; 4] {
+    tell_own(s);
+    let pga = s.processes.pga(number);
+    [n(pga.used), n(pga.used), n(0u64), n(pga.most)]
 }
 
-/// Private memory of all processes, in bytes, and how many processes there are.
-pub fn private_memory(s: &Source<'_>) -> (u64, u64) {
-    let all = of_each(s, memory_of);
-    (all.iter().map(|(_, _, memory)| memory.anonymous_kb << 10).sum(), all.len() as u64)
+/// Others tell what they have when it changes; the process that asks tells it now.
+fn tell_own(s: &Source<'_>) {
+    s.p.tell_heap();
+}
+
+/// Memory of all processes in bytes, now and at the highest, and how many processes there are.
+pub fn private_memory(s: &Source<'_>) -> (Pga, u64) {
+    tell_own(s);
+    (s.processes.pga_total(), s.processes.live().count() as u64)
 }
 
 pub fn process_memory(s: &Source<'_>) -> Vec<Row> {
+    tell_own(s);
     let mut rows = Vec::new();
     for (number, slot, memory) in of_each(s, memory_of) {
-        for (category, kilobytes) in [("Other", memory.anonymous_kb), ("Page tables", memory.page_tables_kb)] {
-            let (bytes, serial) = (kb(kilobytes), n(slot.serial()));
-            rows.push(vec![n(number), serial, t(category), bytes.clone(), bytes, Value::Null, n(0u64)]);
+        let (pga, tables) = (s.processes.pga(number), memory.page_tables_kb << 10);
+        for (category, bytes, most) in [("Other", pga.used, n(pga.most)), ("Page tables", tables, Value::Null)] {
+            rows.push(vec![n(number), n(slot.serial()), t(category), n(bytes), n(bytes), most, n(0u64)]);
         }
     }
     rows

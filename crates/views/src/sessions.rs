@@ -352,7 +352,7 @@ pub fn process(s: &Source<'_>) -> Vec<Row> {
             waits_for.map_or(Value::Null, |(_, address)| t(format!("{address:016X}"))),
             Value::Null,
         ]);
-        rows.last_mut().expect("just pushed").extend(memory::pga_of(slot.state().1));
+        rows.last_mut().expect("just pushed").extend(memory::pga_of(s, number));
     }
     for row in &mut rows {
         if let Value::Number(number) = &row[9] {

@@ -61,7 +61,9 @@ pub fn pgastat(s: &Source<'_>) -> Vec<Row> {
     let rows = [
         bytes("aggregate PGA target parameter", target),
         bytes("global memory bound", limit_of(target)),
-        bytes("total PGA allocated", allocated),
+        bytes("total PGA inuse", allocated.used),
+        bytes("total PGA allocated", allocated.used),
+        bytes("maximum PGA allocated", allocated.most),
         ("process count", n(processes), ""),
         bytes("bytes processed", totals.bytes),
         bytes("extra bytes read/written", totals.extra_bytes),

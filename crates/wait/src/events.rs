@@ -220,6 +220,7 @@ events! {
     ReliableMessage | "reliable message" | Other | "channel context" | "channel handle" | "broadcast message";
     DiskFileOperations | "Disk file operations I/O" | UserIo | "FileOperation" | "fileno" | "filetype";
     EventsInWaitclassOther | "events in waitclass Other" | Other | "" | "" | "";
+    AcknowledgeOverPgaLimit | "acknowledge over PGA limit" | Scheduler | "limit" | "margin" | "growth";
     ResmgrCpuQuantum | "resmgr:cpu quantum" | Scheduler | "location" | "" | "";
     SortSegmentRequest | "sort segment request" | Configuration | "" | "" | "";
     UtlFileIo | "utl_file I/O" | UserIo | "" | "" | "";

@@ -83,10 +83,8 @@ impl Batch {
         let done = match self.insert_together(table, indexes, cx) {
             Ok(Inserted::Done) => Ok(()),
             Ok(Inserted::Duplicate(_)) => self.insert_again(&start, table, indexes, refused, cx),
-            // The user said so, and says it once. Rows may be there without their entries.
-            Err(e) if e.is(1013) || e.is(28) => {
-                cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start).and(Err(e))
-            }
+            // It is said once. Rows may be there without their entries.
+            Err(e) if e.is_stop() => cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start).and(Err(e)),
             Err(_) => self.insert_again(&start, table, indexes, refused, cx),
         };
         self.clear();

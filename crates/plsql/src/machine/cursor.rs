@@ -275,7 +275,7 @@ impl Machine {
         let mut end = None;
         let result = w.execute_waiting(&mut cursor, &mut |n, e| {
             let iteration = x.first + n;
-            if !x.save || e.is(28) || e.is(1013) || e.is(600) || e.is(1012) {
+            if !x.save || e.ends_call() {
                 end = Some(iteration);
                 return Err(e);
             }

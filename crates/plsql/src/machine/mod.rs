@@ -204,7 +204,6 @@ impl Machine {
         }
         if self.frames.len() % FRAMES_BETWEEN_CHECKS == FRAMES_BETWEEN_CHECKS - 1 {
             w.check_cancel()?;
-            w.check_memory()?;
         }
         let needed = base + proc.slots as usize;
         if self.stack.len() < needed {
@@ -278,7 +277,7 @@ impl Machine {
     fn unwind<W: World>(&mut self, w: &mut W, mut fault: Fault, floor: usize) -> Run<()> {
         let mut first = true;
         // A killed or interrupted session is beyond any handler.
-        let deadly = fault.ora.is(28) || fault.ora.is(1013) || fault.ora.is(600) || fault.ora.is(1012);
+        let deadly = fault.ora.ends_call();
         while self.frames.len() > floor {
             let f = self.frames.last().expect("above the floor");
             let at = f.pc.saturating_sub(1);
@@ -1004,7 +1003,6 @@ impl Machine {
         }
         if length(a) + length(b) > LONG_TEXT {
             w.check_cancel()?;
-            w.check_memory()?;
         }
         let result = [a, b]
             .into_iter()
