@@ -1,6 +1,7 @@
 //! CREATE and ALTER INDEX, and the making of an index over rows that are there.
 
 use crate::columns;
+use crate::entries::Entries;
 use crate::rows;
 use crate::virtual_column;
 use crate::work::{Target, Work, by, no_column};
@@ -289,7 +290,7 @@ pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: 
     if table.temporary.is_some() {
         return Ok(());
     }
-    let mut entries: Vec<crate::tree::Entry> = Vec::new();
+    let mut entries = Entries::default();
     if virtual_column::is_computed(table, index) {
         // A table that is being created has no rows.
         if let Some(known) = work.image.table(table.object)? {
@@ -299,11 +300,12 @@ pub fn fill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: 
         }
         return load(work, table, index, entries, duplicate);
     }
+    let mut key = Vec::new();
     rows::scan(work, table, &mut |at, row| {
-        let mut key = Vec::new();
+        key.clear();
         // A row whose key is NULL in every part has no entry.
         if rows::key_of(index, row, &mut key)? {
-            entries.push((key, at.locator()));
+            entries.push(&key, &at.locator(), &mut || Ok(()))?;
         }
         Ok(true)
     })?;
@@ -314,16 +316,16 @@ fn load(
     work: &mut Work<'_>,
     table: &TableDef,
     index: &IndexDef,
-    mut entries: Vec<crate::tree::Entry>,
+    mut entries: Entries,
     duplicate: Option<&Ora>,
 ) -> Result<()> {
-    entries.sort_unstable();
+    let parts = work.host.parts();
+    entries.sort(&mut || parts.p.check_cancel())?;
     if let Some(duplicate) = duplicate
-        && entries.windows(2).any(|pair| pair[0].0 == pair[1].0)
+        && entries.has_repeats()
     {
         return Err(duplicate.clone());
     }
-    let parts = work.host.parts();
     crate::tree::load(&parts, table, index, &entries)
 }
 
@@ -443,11 +445,8 @@ pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespac
     let mut new = index.clone();
     new.segment = SegmentRef { tablespace, header, data_object, ..index.segment };
     if index.kind == IndexKind::IotTop {
-        let mut rows = Vec::new();
-        rows::scan(work, table, &mut |at, row| {
-            rows.push((at.locator(), row.to_vec()));
-            Ok(true)
-        })?;
+        let mut rows = Entries::default();
+        rows::scan(work, table, &mut |at, row| rows.push(&at.locator(), row, &mut || Ok(())).map(|()| true))?;
         crate::tree::load_rows(&work.host.parts(), &new, &rows)?;
     } else {
         // The table is locked exclusively.

@@ -20,6 +20,7 @@ mod constraint_state;
 mod create_table;
 mod datafile_state;
 mod drop;
+mod entries;
 mod grant;
 mod index;
 mod online;

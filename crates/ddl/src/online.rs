@@ -18,6 +18,7 @@
 //! A builder that dies leaves an index that is marked, and sound. Who gets its OD enqueue knows that nobody is building: SMON drops what is
 //! left, as does a statement that wants the name.
 
+use crate::entries::Entries;
 use crate::index::{self, NewIndex};
 use crate::rows;
 use crate::virtual_column;
@@ -194,20 +195,22 @@ fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> 
 }
 
 fn add_entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
-    let mut entries: Vec<crate::tree::Entry> = Vec::new();
+    let mut entries = Entries::default();
     if virtual_column::is_computed(table, index) {
         entries = virtual_column::entries(work, table, index, false)?;
     } else {
+        let mut key = Vec::new();
         rows::scan(work, table, &mut |at, row| {
-            let mut key = Vec::new();
+            key.clear();
             if rows::key_of(index, row, &mut key)? {
-                entries.push((key, at.locator()));
+                entries.push(&key, &at.locator(), &mut || Ok(()))?;
             }
             Ok(true)
         })?;
     }
-    entries.sort_unstable();
-    crate::tree::load_among_others(&work.host.parts(), table, index, &entries)
+    let parts = work.host.parts();
+    entries.sort(&mut || parts.p.check_cancel())?;
+    crate::tree::load_among_others(&parts, table, index, &entries)
 }
 
 /// Nobody has open changes of the table: what is in the index is what is in the table.

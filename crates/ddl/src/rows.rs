@@ -82,6 +82,7 @@ fn scan_as_of(
         let mut scan = Scan::new();
         scan.start(parts.storage.heap, parts.p, snapshot, &heap)?;
         while let Some((rowid, row)) = scan.next(parts.storage.heap, parts.p)? {
+            parts.p.check_cancel()?;
             if !each(At::Rowid(rowid), row)? {
                 break;
             }
@@ -92,6 +93,7 @@ fn scan_as_of(
         let mut scan = RowScan::new();
         scan.start(&rows.tree, snapshot, Bound::Unbounded, Bound::Unbounded, false);
         while let Some((key, row)) = scan.next(parts.storage.trees, parts.p)? {
+            parts.p.check_cancel()?;
             if !each(At::Key(key), row)? {
                 break;
             }
@@ -104,6 +106,7 @@ fn scan_as_of(
     let mut scan = ClusterScan::new();
     scan.start(parts.storage.clusters, parts.p, snapshot, &cluster)?;
     while let Some((rowid, row)) = scan.next(parts.storage.clusters, parts.p)? {
+        parts.p.check_cancel()?;
         if !each(At::Rowid(rowid), row)? {
             break;
         }

@@ -1,5 +1,6 @@
 //! The B-tree below an index: the one place where DDL touches it.
 
+use crate::entries::Entries;
 use crate::work::{Parts, Work};
 use btree::{Index, Inserted, RangeScan};
 use dictionary::{IndexDef, Organization, TableDef};
@@ -12,13 +13,11 @@ pub fn create(work: &mut Work<'_>, tablespace: u32, object: ObjectId) -> Result<
     parts.storage.trees.create_in(parts.p, parts.txn, tablespace, object)
 }
 
-/// A key, and where its row is.
-pub type Entry = (Vec<u8>, Vec<u8>);
-
 /// Puts sorted entries into the index's empty tree. ORA-00600 for a key that stands twice in a unique one: the caller has looked.
-pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[Entry]) -> Result<()> {
+pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &Entries) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
-    for (key, locator) in entries {
+    for (key, locator) in entries.iter() {
+        parts.p.check_cancel()?;
         if let Inserted::Duplicate(_) = parts.storage.trees.load_at(parts.p, &tree, key, locator)? {
             return Err(Ora::internal(format_args!("[a key of {} stands twice]", index.name)));
         }
@@ -27,9 +26,9 @@ pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[En
 }
 
 /// Adds the entries of rows that have none yet to an index that others are entering their changes in.
-pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &[Entry]) -> Result<()> {
+pub fn load_among_others(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &Entries) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), false)?;
-    for (key, locator) in entries {
+    for (key, locator) in entries.iter() {
         os::crash::point("ddl-index-filling");
         parts.storage.trees.load_at(parts.p, &tree, key, locator)?;
         parts.p.check_cancel()?;
@@ -68,10 +67,11 @@ pub fn has_repeats(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Res
 }
 
 /// Puts rows, in the order of their keys, into the empty tree of an index-organised table.
-pub fn load_rows(parts: &Parts<'_>, index: &IndexDef, rows: &[Entry]) -> Result<()> {
+pub fn load_rows(parts: &Parts<'_>, index: &IndexDef, rows: &Entries) -> Result<()> {
     let data = index.segment.data_object;
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data, true)?;
-    for (key, row) in rows {
+    for (key, row) in rows.iter() {
+        parts.p.check_cancel()?;
         if let Inserted::Duplicate(_) = parts.storage.trees.load_row(parts.p, &tree, key, row)? {
             return Err(Ora::internal(format_args!("[a key of {} stands twice]", index.name)));
         }

@@ -1,6 +1,7 @@
 //! Virtual columns, and the hidden ones that stand for the expressions of function-based indexes.
 
 use crate::columns;
+use crate::entries::Entries;
 use crate::work::{Work, by};
 use dictionary::base::{Base, tab};
 use dictionary::rows::int;
@@ -125,12 +126,7 @@ pub fn is_computed(table: &TableDef, index: &IndexDef) -> bool {
 
 /// The entries of an index with computed keys, of all rows there are; `is_moved`: they are in a segment of which the dictionary knows nothing
 /// yet.
-pub fn entries(
-    work: &mut Work<'_>,
-    table: &TableDef,
-    index: &IndexDef,
-    is_moved: bool,
-) -> Result<Vec<crate::tree::Entry>> {
+pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, is_moved: bool) -> Result<Entries> {
     let mut parts = Vec::new();
     for part in &index.columns {
         let IndexKey::Column(at) = part.key else { return Err(Ora::unsupported()) };
@@ -141,7 +137,7 @@ pub fn entries(
     let list: Vec<&str> = parts.iter().map(|(text, ..)| text.as_str()).collect();
     let text = format!("select rowid, {} from \"{}\".\"{}\"", list.join(", "), table.owner, table.name);
     let query = sql::parse_query(&text)?;
-    let mut entries = Vec::new();
+    let mut entries = Entries::default();
     let (mut value, mut stored) = (Value::Null, Vec::new());
     let mut each = |host: &mut crate::work::Parts<'_>, row: &[Value]| {
         let (Some(rowid), Some(values)) = (row.first(), row.get(1..)) else { return Ok(()) };
@@ -164,7 +160,7 @@ pub fn entries(
             index.push_key_part((!value.is_null()).then_some(&stored[..]), *descending, &mut key);
         }
         if any {
-            entries.push((key, locator));
+            entries.push(&key, &locator, &mut || host.p.check_cancel())?;
         }
         Ok(())
     };

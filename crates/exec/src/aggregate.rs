@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use crate::source::sort::Keys;
 use plan::{Agg, AggKind, Reg};
 use std::cmp::Ordering;
+use types::sorting::sort_checked;
 use types::{Date, Number, Ora, Result, Value};
 
 /// An aggregate as the executor runs it.
@@ -252,7 +253,7 @@ impl Acc {
             Core::Spread { n, sum, squares } => spread(agg.kind, *n, sum, squares)?,
             Core::Values(values) => median(values, cx)?,
             Core::List { items, separator, .. } => {
-                items.sort_by(|a, b| a.0.cmp(&b.0));
+                sort_checked(items, |a, b| a.0.cmp(&b.0), &mut || cx.p.check_cancel())?;
                 let mut text = String::new();
                 for (i, (_, v)) in items.iter().enumerate() {
                     if i > 0 {
@@ -288,11 +289,11 @@ fn spread(kind: AggKind, n: u64, sum: &Number, squares: &Number) -> Result<Value
     }))
 }
 
-fn median(values: &mut [Value], cx: &ExecCtx<'_>) -> Result<Value> {
+fn median(values: &mut Vec<Value>, cx: &ExecCtx<'_>) -> Result<Value> {
     if values.is_empty() {
         return Ok(Value::Null);
     }
-    values.sort_by(|a, b| a.sort_cmp(b));
+    sort_checked(values, Value::sort_cmp, &mut || cx.p.check_cancel())?;
     let (low, high) = (&values[(values.len() - 1) / 2], &values[values.len() / 2]);
     match (low, high) {
         (Value::Date(a), Value::Date(b)) => {

@@ -10,6 +10,7 @@ use types::{Ora, Result, Timestamp, Value};
 
 /// The session as functions see it. SYS_CONTEXT does not come this way: the compiler makes an expression of its own of it.
 struct Session<'a> {
+    p: &'a process::Process,
     state: &'a SessionState,
     host: &'a dyn Host,
     sid: u32,
@@ -31,6 +32,10 @@ impl SessionInfo for Session<'_> {
 
     fn sid(&self) -> u32 {
         self.sid
+    }
+
+    fn check_cancel(&self) -> Result<()> {
+        self.p.check_cancel()
     }
 
     fn context(&self, _namespace: &str, _parameter: &str, _out: &mut String) -> Result<bool> {
@@ -69,7 +74,7 @@ pub fn call(
         let r = code.eval(m, cx)?;
         copy(r, base + i as Reg, m);
     }
-    let session = Session { state: cx.session, host: cx.host, sid: cx.p.sid(), now: m.now(cx) };
+    let session = Session { p: cx.p, state: cx.session, host: cx.host, sid: cx.p.sid(), now: m.now(cx) };
     let mut out = m.take(dst);
     let values = &m.regs[base as usize..base as usize + args.len()];
     let (nls, cache) = (&session.state.nls, &mut m.functions);

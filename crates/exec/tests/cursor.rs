@@ -322,3 +322,40 @@ fn what_was_compiled_with_all_of_the_stack_runs_and_is_closed_with_half_of_it() 
         }
     });
 }
+
+/// TWICE counts its calls, and at the given one the user presses the key. Whatever calls it then stops: what makes rows looks
+/// every 4,096 rows, what works on rows in memory at each of them.
+#[test]
+fn a_break_is_seen_within_a_bounded_number_of_rows() {
+    let over_rows_made = [
+        "select count(*) from (select twice(level) from dual connect by level <= 20000 order by twice(level))",
+        "select max(sum(twice(level))) from dual connect by level <= 20000 group by mod(level, 7)",
+        "select median(twice(level)) from dual connect by level <= 20000",
+        "select count(*) from dual connect by level <= 1e9 and twice(level) > 0",
+        "select count(distinct twice(level)) from dual connect by level <= 20000",
+        "select count(*) from (select level l from dual connect by level <= 300) a, (select level l from dual connect by level <= 300) b where twice(a.l) > b.l",
+        "select count(*) from (select level l from dual connect by level <= 300) a, (select level l from dual connect by level <= 20000) b where a.l = twice(b.l)",
+    ];
+    let over_rows_in_memory = [
+        "select count(s) from (select sum(twice(level)) over (order by level rows between unbounded preceding and unbounded following) s from dual connect by level <= 300)",
+        "select count(s) from (select sum(twice(level)) over (order by level range between 100 preceding and 100 following) s from dual connect by level <= 300)",
+        "select count(s) from (select sum(twice(level)) over (order by level) s from dual connect by level <= 9000)",
+        "select count(s) from (select last_value(twice(level) ignore nulls) over (order by level rows between current row and unbounded following) s from dual connect by level <= 9000)",
+        "select count(s) from (select ratio_to_report(twice(level)) over () s from dual connect by level <= 9000)",
+        "select count(s) from (select row_number() over (order by twice(level)) s from dual connect by level <= 9000)",
+    ];
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    let all = over_rows_made.iter().map(|text| (text, 4096)).chain(over_rows_in_memory.iter().map(|text| (text, 2)));
+    for (text, most) in all {
+        for at in [1, 2, 5000] {
+            s.host.calls.set(0);
+            s.host.breaks_at.set(at);
+            assert_eq!(s.text(text), "ORA-01013", "{text}");
+            let more = s.host.calls.get() - at;
+            assert!(more <= most, "{more} calls behind the break: {text}");
+        }
+        s.host.breaks_at.set(0);
+        assert!(s.p.check_cancel().is_ok(), "a break is taken once");
+    }
+}

@@ -21,6 +21,12 @@ pub trait SessionInfo {
     fn context(&self, namespace: &str, parameter: &str, out: &mut String) -> Result<bool>;
     /// Sixteen bytes that no other call has returned, for SYS_GUID.
     fn guid(&self) -> [u8; 16];
+    /// Asked now and then by what takes long, such as a regular expression over a long text.
+    /// # Errors
+    /// ORA-01013 and the like when the session is to stop.
+    fn check_cancel(&self) -> Result<()> {
+        Ok(())
+    }
     /// SCN_TO_TIMESTAMP.
     /// # Errors
     /// ORA-08181 when nobody knows.

@@ -5,6 +5,10 @@ use types::{Date, Nls, Number, Result, Timestamp, Value};
 
 struct Fixed;
 
+/// Is asked to stop at the second check.
+#[derive(Default)]
+struct Breaks(std::cell::Cell<u32>);
+
 impl SessionInfo for Fixed {
     fn user(&self) -> &str {
         "SCOTT"
@@ -124,4 +128,64 @@ fn golden() {
     }
     assert_eq!(failed, 0, "of {count}");
     assert!(count > 300, "{count}");
+}
+
+impl SessionInfo for Breaks {
+    fn user(&self) -> &str {
+        "SCOTT"
+    }
+    fn user_id(&self) -> u32 {
+        84
+    }
+    fn schema(&self) -> &str {
+        "SCOTT"
+    }
+    fn sid(&self) -> u32 {
+        17
+    }
+    fn context(&self, _namespace: &str, _parameter: &str, _out: &mut String) -> Result<bool> {
+        Ok(false)
+    }
+    fn guid(&self) -> [u8; 16] {
+        [7; 16]
+    }
+    fn check_cancel(&self) -> Result<()> {
+        self.0.set(self.0.get() + 1);
+        if self.0.get() == 2 { Err(types::Ora::new(1013)) } else { Ok(()) }
+    }
+}
+
+fn call_asking(session: &Breaks, name: &str, args: &[Value]) -> Result<Value> {
+    let (nls, mut cache, mut out) = (nls(), FnCache::default(), Value::Null);
+    let mut ctx = FnCtx { nls: &nls, session, clock: &Fixed, cache: &mut cache, text_max: TextMax::Lob };
+    lookup(name).unwrap().call(&mut ctx, args, &mut out).map(|()| out)
+}
+
+#[test]
+fn a_regular_expression_over_a_long_text_can_be_stopped() {
+    let long = Value::text("ab".repeat(300_000));
+    let text = |s: &str| Value::text(s.to_string());
+    for (name, args) in [
+        ("REGEXP_COUNT", vec![long.clone(), text("a")]),
+        ("REGEXP_REPLACE", vec![long.clone(), text("b"), text("c")]),
+        ("REGEXP_INSTR", vec![long.clone(), text("x")]),
+        (
+            "REGEXP_SUBSTR",
+            vec![long.clone(), text("b"), Value::Number(Number::from(1i64)), Value::Number(Number::from(200_000i64))],
+        ),
+        ("REGEXP_LIKE", vec![long.clone(), text("(a|b)*c")]),
+    ] {
+        let session = Breaks::default();
+        assert!(call_asking(&session, name, &args).unwrap_err().is(1013), "{name}");
+        assert_eq!(session.0.get(), 2, "{name}: nothing goes on behind the break");
+    }
+}
+
+/// The limit is one of each place where a match may begin: a long text is none of a complex expression.
+#[test]
+fn a_simple_expression_is_found_at_the_end_of_a_long_text() {
+    let session = Breaks(std::cell::Cell::new(2));
+    let text = Value::text(format!("{}y", "ab".repeat(3_000_000)));
+    let found = call_asking(&session, "REGEXP_INSTR", &[text, Value::text("y".to_string())]).unwrap();
+    assert_eq!(found, Value::Number(Number::from(6_000_001i64)));
 }

@@ -149,6 +149,7 @@ fn bind_type(ty: &DataType) -> Option<DataType> {
 }
 
 struct Caller<'a> {
+    p: &'a process::Process,
     user: &'a str,
     user_id: u32,
     schema: &'a str,
@@ -168,6 +169,9 @@ impl functions::SessionInfo for Caller<'_> {
     }
     fn sid(&self) -> u32 {
         self.sid
+    }
+    fn check_cancel(&self) -> Result<()> {
+        self.p.check_cancel()
     }
     fn context(&self, _namespace: &str, _parameter: &str, _out: &mut String) -> Result<bool> {
         // SYS_CONTEXT itself is answered by the machine.
@@ -218,8 +222,14 @@ impl World for ExecWorld<'_, '_> {
     }
     fn call_function(&mut self, function: &'static FnDef, args: &[Value], out: &mut Value) -> Result<()> {
         let s = &*self.cx.session;
-        let caller =
-            Caller { user: &s.user, user_id: s.user_id, schema: &s.schema, sid: self.cx.p.sid(), host: self.cx.host };
+        let caller = Caller {
+            p: self.cx.p,
+            user: &s.user,
+            user_id: s.user_id,
+            schema: &s.schema,
+            sid: self.cx.p.sid(),
+            host: self.cx.host,
+        };
         let mut ctx = FnCtx {
             nls: &s.nls,
             session: &caller,

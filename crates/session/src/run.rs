@@ -259,6 +259,9 @@ impl SessionInfo for Caller<'_> {
     fn sid(&self) -> u32 {
         self.core.p.sid()
     }
+    fn check_cancel(&self) -> Result<()> {
+        self.core.p.check_cancel()
+    }
     fn context(&self, namespace: &str, parameter: &str, out: &mut String) -> Result<bool> {
         let value = crate::context::sys_context(self.core, self.session, namespace, parameter)?;
         if value.is_null() {

@@ -16,6 +16,7 @@ mod messages;
 mod nls;
 mod number;
 pub mod row;
+pub mod sorting;
 pub mod urowid;
 mod value;
 

@@ -16,6 +16,7 @@ use crate::spill::sorter::Sorter;
 use crate::spill::{Reader, rows};
 use crate::work_area::Way;
 use plan::{Agg, AggKind, Expr, Reg, Source};
+use types::sorting::sort_checked;
 use types::{Number, Result, Value};
 
 /// Bytes of a group besides its key and values, and of each aggregate: in memory, where a written one takes twelve.
@@ -98,7 +99,7 @@ impl Group {
             self.run_scalar(m, cx)?;
         } else {
             self.run_grouped(m, cx)?;
-            self.groups.sort_by(|a, b| a.key.cmp(&b.key));
+            sort_checked(&mut self.groups, |a, b| a.key.cmp(&b.key), &mut || cx.check_cancel())?;
         }
         self.done = true;
         Ok(())

@@ -292,15 +292,15 @@ impl Hash {
             (Way::Divide, keys + bytes_written(&self.rows, |_| 0, |row| row))
         });
         self.lefts = areas.is_large(self.used as u64).then(Lefts::default);
-        self.chain(order);
-        Ok(())
+        self.chain(order, cx)
     }
 
     /// Chains the rows of the table from the last on, so that a chain is in the order of the rows.
-    fn chain(&mut self, mut order: Vec<Vec<u8>>) {
+    fn chain(&mut self, mut order: Vec<Vec<u8>>, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.next.clear();
         self.next.resize(self.rows.len(), 0);
         for i in (0..self.rows.len()).rev() {
+            cx.check_cancel()?;
             let key = std::mem::take(&mut order[i]);
             if key.is_empty() && !self.right_keys.is_empty() {
                 continue;
@@ -311,6 +311,7 @@ impl Hash {
         }
         self.matched.clear();
         self.matched.resize(self.rows.len(), false);
+        Ok(())
     }
 
     /// Divides the left side as the right one was.
@@ -391,7 +392,7 @@ impl Hash {
                     continue 'parts;
                 }
             }
-            self.chain(order);
+            self.chain(order, cx)?;
             parts.left = Some((left, Reader::default()));
             (self.have_left, self.unmatched) = (false, None);
             return Ok(true);

@@ -9,7 +9,9 @@ use crate::spill::sorter::Sorter;
 use crate::spill::unique::Unique;
 use crate::work_area::{Way, bytes_written};
 use plan::{Reg, SortKey};
+use std::cmp::Ordering;
 use types::Result;
+use types::sorting::sort_checked;
 use wait::Stat;
 
 /// Sort keys that encode to bytes ordered by `memcmp`.
@@ -62,6 +64,10 @@ pub struct Sort {
     again: bool,
 }
 
+fn by_key(a: &(Box<[u8]>, Saved), b: &(Box<[u8]>, Saved)) -> Ordering {
+    a.0.cmp(&b.0)
+}
+
 impl Sort {
     pub fn new(input: Op, keys: Keys, regs: Vec<Reg>, top: Option<Stop>) -> Sort {
         Sort { input, keys, regs, top, rows: None, on_disk: None, most: usize::MAX, at: 0, again: false }
@@ -98,7 +104,7 @@ impl Sort {
             used += m.used() - before;
             // Cut back now and then, so that a top-N keeps twice N at most.
             if rows.len() >= self.most.saturating_mul(2).max(1024) {
-                rows.sort_by(|a, b| a.0.cmp(&b.0));
+                sort_checked(&mut rows, by_key, &mut || cx.check_cancel())?;
                 let cut = used / rows.len() * (rows.len() - self.most);
                 rows.truncate(self.most);
                 m.release(cut);
@@ -115,7 +121,7 @@ impl Sort {
             Way::merge(rows.len() as u64, written)
         });
         // Stable: rows with equal keys stay in the order they came.
-        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        sort_checked(&mut rows, by_key, &mut || cx.check_cancel())?;
         rows.truncate(self.most);
         cx.p.count(Stat::SortsMemory, 1);
         cx.p.count(Stat::SortsRows, sorted);

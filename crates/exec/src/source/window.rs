@@ -15,6 +15,7 @@ use crate::spill::sorter::Sorter;
 use crate::work_area::{Way, bytes_written};
 use plan::{AggKind, Bound, Frame, Reg, Source, WindowFunc};
 use std::ops::Range;
+use types::sorting::sort_checked;
 use types::{Number, Ora, Result, Value};
 
 /// Bytes of the keys of a row, about, where they have not been made.
@@ -112,6 +113,7 @@ impl Window {
         for f in &self.funcs {
             let mut keys = Vec::with_capacity(self.rows.len());
             for row in &self.rows {
+                cx.check_cancel()?;
                 m.restore(&self.regs, row);
                 let mut partition = Vec::new();
                 for code in &f.partition {
@@ -123,7 +125,7 @@ impl Window {
                 keys.push((partition, order));
             }
             let mut order: Vec<usize> = (0..self.rows.len()).collect();
-            order.sort_by(|&a, &b| keys[a].cmp(&keys[b]));
+            sort_checked(&mut order, |&a, &b| keys[a].cmp(&keys[b]), &mut || cx.check_cancel())?;
             let mut results = vec![Value::Null; self.rows.len()];
             let mut start = 0;
             while start < order.len() {
@@ -397,6 +399,7 @@ impl Partition<'_> {
                 let mut sum = Number::default();
                 let mut values = Vec::with_capacity(self.len());
                 for i in 0..self.len() {
+                    cx.check_cancel()?;
                     self.load(i, m);
                     let r = f.agg.args[0].eval(m, cx)?;
                     let v = m.value(r).to_number(&cx.session.nls)?;
@@ -514,6 +517,7 @@ impl Partition<'_> {
             while i < self.len() {
                 let end = if by_rows { i + 1 } else { self.peers(i).end };
                 for j in i..end {
+                    cx.check_cancel()?;
                     self.load(j, m);
                     f.agg.add(&mut acc, m, cx)?;
                 }
@@ -526,6 +530,7 @@ impl Partition<'_> {
             return Ok(());
         }
         for i in 0..self.len() {
+            cx.check_cancel()?;
             let range = match &f.frame {
                 None => 0..self.peers(i).end,
                 Some(x) if x.rows => self.rows_frame(x, i, m, cx)?,
@@ -559,6 +564,7 @@ impl Partition<'_> {
             _ => {
                 let mut acc = f.agg.start();
                 for i in range {
+                    cx.check_cancel()?;
                     self.load(i, m);
                     f.agg.add(&mut acc, m, cx)?;
                 }
@@ -578,6 +584,7 @@ impl Partition<'_> {
     ) -> Result<Value> {
         let mut left = n;
         for i in rows {
+            cx.check_cancel()?;
             self.load(i, m);
             let r = f.agg.args[0].eval(m, cx)?;
             if f.agg.ignore_nulls && m.value(r).is_null() {

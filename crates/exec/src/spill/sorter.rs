@@ -8,9 +8,10 @@ use super::rows::{put_part, take_part};
 use super::{Reader, TempFile};
 use crate::ctx::ExecCtx;
 use crate::work_area::Way;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use types::Result;
+use types::sorting::sort_checked;
 use wait::Stat;
 
 /// Runs merged at once: each needs a chunk of memory.
@@ -18,6 +19,10 @@ pub const FAN_IN: usize = 64;
 
 /// A key and what goes with it.
 type Keyed = (Box<[u8]>, Box<[u8]>);
+
+fn by_key(a: &Keyed, b: &Keyed) -> Ordering {
+    a.0.cmp(&b.0)
+}
 
 /// Sorts records by key.
 pub struct Sorter {
@@ -54,7 +59,7 @@ impl Sorter {
     }
 
     fn write_run(&mut self, cx: &ExecCtx<'_>) -> Result<()> {
-        self.rows.sort_by(|a, b| a.0.cmp(&b.0));
+        sort_checked(&mut self.rows, by_key, &mut || cx.p.check_cancel())?;
         let mut run = TempFile::new(&self.pool, cx);
         let mut record = Vec::new();
         for (key, row) in self.rows.drain(..) {
@@ -77,8 +82,7 @@ impl Sorter {
         cx.p.count(Stat::SortsRows, self.pushed);
         if self.runs.is_empty() {
             cx.p.count(Stat::SortsMemory, 1);
-            self.rows.sort_by(|a, b| a.0.cmp(&b.0));
-            return Ok(());
+            return sort_checked(&mut self.rows, by_key, &mut || cx.p.check_cancel());
         }
         cx.p.count(Stat::SortsDisk, 1);
         if !self.rows.is_empty() {

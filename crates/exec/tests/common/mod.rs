@@ -231,6 +231,8 @@ pub struct TestHost {
     names: Rc<Names>,
     pub ticks: Ticks,
     pub calls: Cell<u32>,
+    /// The call at which the user presses the key; 0 for none.
+    pub breaks_at: Cell<u32>,
 }
 
 impl Host for TestHost {
@@ -268,8 +270,11 @@ impl Host for TestHost {
             dependencies: Vec::new(),
         }))
     }
-    fn call(&self, _cx: &mut ExecCtx<'_>, _function: &HostFunction, args: &[Value]) -> Result<Value> {
+    fn call(&self, cx: &mut ExecCtx<'_>, _function: &HostFunction, args: &[Value]) -> Result<Value> {
         self.calls.set(self.calls.get() + 1);
+        if self.calls.get() == self.breaks_at.get() {
+            assert!(cx.p.all().cancel(cx.p.sid(), cx.p.serial(), process::Cancel::Break));
+        }
         match &args[0] {
             Value::Number(n) => Ok(Value::Number(n.add(n)?)),
             _ => Ok(Value::Null),
@@ -319,7 +324,8 @@ pub struct Session<'i> {
 impl<'i> Session<'i> {
     pub fn new(instance: &'i Instance, names: &Rc<Names>) -> Session<'i> {
         let p = testing::attach(instance.all, "session");
-        let host = TestHost { names: names.clone(), ticks: Ticks(Cell::new(0)), calls: Cell::new(0) };
+        let host =
+            TestHost { names: names.clone(), ticks: Ticks(Cell::new(0)), calls: Cell::new(0), breaks_at: Cell::new(0) };
         Session { instance, p, state: SessionState::new("SCOTT", 10, Nls::default()), host }
     }
 

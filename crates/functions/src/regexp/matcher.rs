@@ -4,8 +4,33 @@ use super::parse::{Op, Regexp};
 use super::{DOT_ALL, MULTI_LINE};
 use types::{Ora, Result};
 
-/// Steps that one search may take; a pattern that needs more is ORA-12723.
+/// Steps that a search may take from one place of the text; a pattern that needs more is ORA-12723.
 const MAX_STEPS: usize = 5_000_000;
+
+/// Steps between two looks whether the session is to stop.
+const CHECK_STEPS: usize = 1 << 16;
+
+/// Whether a search goes on: counts its steps, and asks now and then.
+pub(super) struct Steps<'a> {
+    since: usize,
+    check: &'a dyn Fn() -> Result<()>,
+}
+
+impl<'a> Steps<'a> {
+    pub fn new(check: &'a dyn Fn() -> Result<()>) -> Self {
+        Steps { since: 0, check }
+    }
+
+    #[inline]
+    fn add(&mut self) -> Result<()> {
+        self.since += 1;
+        if self.since < CHECK_STEPS {
+            return Ok(());
+        }
+        self.since = 0;
+        (self.check)()
+    }
+}
 
 const UNSET: usize = usize::MAX;
 
@@ -41,15 +66,14 @@ impl Regexp {
     /// Finds the leftmost match that begins at `from` or later.
     ///
     /// # Errors
-    /// ORA-12723 when the search takes too long.
-    pub(super) fn find(&self, s: &[char], from: usize) -> Result<Option<Found>> {
-        let mut steps = 0;
+    /// ORA-12723 when the search takes too long; those of the check.
+    pub(super) fn find(&self, s: &[char], from: usize, steps: &mut Steps<'_>) -> Result<Option<Found>> {
         let mut slots = vec![UNSET; self.slots];
         let mut stack = Vec::new();
         for start in from..=s.len() {
             slots.fill(UNSET);
             stack.clear();
-            if self.run(s, start, &mut slots, &mut stack, &mut steps)? {
+            if self.run(s, start, &mut slots, &mut stack, steps)? {
                 return Ok(Some(Found { slots, groups: self.groups }));
             }
         }
@@ -62,14 +86,15 @@ impl Regexp {
         start: usize,
         slots: &mut [usize],
         stack: &mut Vec<Frame>,
-        steps: &mut usize,
+        steps: &mut Steps<'_>,
     ) -> Result<bool> {
-        let (mut at, mut place) = (0, start);
+        let (mut at, mut place, mut taken) = (0, start, 0);
         loop {
-            *steps += 1;
-            if *steps > MAX_STEPS {
+            taken += 1;
+            if taken > MAX_STEPS {
                 return Err(Ora::new(12723));
             }
+            steps.add()?;
             let next = match &self.program[at] {
                 Op::Done => return Ok(true),
                 Op::Jump(to) => {

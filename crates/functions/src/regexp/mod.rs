@@ -8,7 +8,7 @@ mod parse;
 
 use crate::text::text;
 use crate::{FnCtx, give, null, out_of_range};
-use matcher::Found;
+use matcher::{Found, Steps};
 pub(crate) use parse::Regexp;
 use std::borrow::Cow;
 use types::{Number, Ora, Result, Value};
@@ -58,13 +58,13 @@ fn after(found: &Found) -> usize {
 }
 
 /// Finds the n-th match from a position on, both counted from one.
-fn nth(regexp: &Regexp, s: &[char], position: i64, occurrence: i64) -> Result<Option<Found>> {
+fn nth(regexp: &Regexp, s: &[char], position: i64, occurrence: i64, steps: &mut Steps<'_>) -> Result<Option<Found>> {
     let mut at = usize::try_from(position - 1).unwrap_or(usize::MAX);
     for n in 1.. {
         if at > s.len() {
             return Ok(None);
         }
-        let Some(found) = regexp.find(s, at)? else { return Ok(None) };
+        let Some(found) = regexp.find(s, at, steps)? else { return Ok(None) };
         if n == occurrence {
             return Ok(Some(found));
         }
@@ -76,7 +76,9 @@ fn nth(regexp: &Regexp, s: &[char], position: i64, occurrence: i64) -> Result<Op
 pub(crate) fn like(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let flags = flags(ctx, args.get(2))?;
     let Some((s, pattern)) = subject(ctx, args)? else { return null(out) };
-    *out = Value::Boolean(ctx.cache.regexp(&pattern, flags)?.find(&s, 0)?.is_some());
+    let (session, regexp) = (ctx.session, ctx.cache.regexp(&pattern, flags)?);
+    let check = || session.check_cancel();
+    *out = Value::Boolean(regexp.find(&s, 0, &mut Steps::new(&check))?.is_some());
     Ok(())
 }
 
@@ -85,10 +87,12 @@ pub(crate) fn count(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Res
     let (Some((s, pattern)), Some(position)) = (subject(ctx, args)?, whole(ctx, args, 2, 1, 1)?) else {
         return null(out);
     };
-    let regexp = ctx.cache.regexp(&pattern, flags)?;
+    let (session, regexp) = (ctx.session, ctx.cache.regexp(&pattern, flags)?);
+    let check = || session.check_cancel();
+    let mut steps = Steps::new(&check);
     let (mut at, mut n) = ((position - 1) as usize, 0);
     while at < s.len() {
-        let Some(found) = regexp.find(&s, at)? else { break };
+        let Some(found) = regexp.find(&s, at, &mut steps)? else { break };
         n += 1;
         at = after(&found);
     }
@@ -109,7 +113,9 @@ fn group(ctx: &mut FnCtx<'_>, args: &[Value], flags_at: usize) -> Result<Option<
     ) else {
         return Ok(None);
     };
-    let found = nth(ctx.cache.regexp(&pattern, flags)?, &s, position, occurrence)?;
+    let (session, regexp) = (ctx.session, ctx.cache.regexp(&pattern, flags)?);
+    let check = || session.check_cancel();
+    let found = nth(regexp, &s, position, occurrence, &mut Steps::new(&check))?;
     let place = found.and_then(|found| found.group(group as usize));
     Ok(Some((s, place)))
 }
@@ -147,13 +153,15 @@ pub(crate) fn replace(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
         return null(out);
     };
     let most = ctx.text_max.bytes();
-    let regexp = ctx.cache.regexp(&pattern, flags)?;
+    let (session, regexp) = (ctx.session, ctx.cache.regexp(&pattern, flags)?);
+    let check = || session.check_cancel();
+    let mut steps = Steps::new(&check);
     let buffer = out.text_buffer();
     let mut at = ((position - 1) as usize).min(s.len());
     buffer.extend(&s[..at]);
     let mut n = 0;
     while at <= s.len() {
-        let Some(found) = regexp.find(&s, at)? else { break };
+        let Some(found) = regexp.find(&s, at, &mut steps)? else { break };
         n += 1;
         let (start, end) = found.whole();
         buffer.extend(&s[at..start]);
