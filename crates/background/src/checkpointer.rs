@@ -1,6 +1,7 @@
 //! CKPT: makes checkpoints, when a log is full, when they are asked for, and when the last one is too long ago.
 
 use params::Param;
+use process::Process;
 use session::Instance;
 use std::time::Duration;
 use types::Result;
@@ -12,6 +13,43 @@ const SLEEP: Duration = Duration::from_secs(3);
 /// How long CKPT waits before it tries again what failed.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// Online logs whose files were found missing, and are told of once.
+#[derive(Default)]
+struct Logs {
+    told: Vec<u32>,
+}
+
+impl Logs {
+    /// Replaces log groups whose files were removed: others write to such a file and do not notice, and a crash would lose its redo.
+    ///
+    /// # Errors
+    /// Those of a checkpoint, of switching logs and of adding a group: the instance ends, since it cannot keep what is committed.
+    fn look(&mut self, instance: &'static Instance, p: &Process, log: &dyn Fn(&str)) -> Result<()> {
+        let redo = instance.storage().redo;
+        for (number, path) in redo.misplaced() {
+            if !self.told.contains(&number) {
+                log(&redo.misplaced_error(number, &path).to_string());
+                self.told.push(number);
+            }
+            instance.checkpoint(p)?;
+            if redo.is_group_current(number) {
+                redo.switch(p)?;
+                instance.checkpoint(p)?;
+            }
+            // What cannot be archived now is tried again.
+            let _ = redo.archive_all(p);
+            if let Some((new, file)) = redo.replace_group(p, number)? {
+                log(&format!(
+                    "Log group {new} ({}) has taken the place of group {number}: nothing is lost",
+                    file.display()
+                ));
+                self.told.retain(|told| *told != number);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Runs CKPT until it is asked to end. `log` writes to the alert log.
 ///
 /// # Errors
@@ -21,7 +59,7 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("CKPT")?;
     let (slot, redo) = (p.number() as usize - 1, instance.storage().redo);
     redo.become_ckpt(&p);
-    let mut told = String::new();
+    let (mut told, mut logs) = (String::new(), Logs::default());
     loop {
         let posts = p.posts();
         if instance.state().is_asked_to_end(slot) {
@@ -30,6 +68,11 @@ pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
         }
         // Another process noted a failed sync: the note's documentation says why the instance ends.
         instance.storage().cache.files().check_places()?;
+        match logs.look(instance, &p, log) {
+            // As below: for want of room in the control file.
+            Err(e) if e.is(200) => crate::tell_once(log, &mut told, "CKPT cannot replace a log group, will retry", &e),
+            done => done?,
+        }
         if instance.is_checkpoint_due() {
             let tell = instance.params().flag(Param::LogCheckpointsToAlert);
             if tell {

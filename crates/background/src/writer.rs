@@ -16,9 +16,9 @@ pub fn dbw0(instance: &'static Instance) -> Result<()> {
     let p = instance.attach_background("DBW0")?;
     let slot = p.number() as usize - 1;
     instance.state().set_writer(slot);
-    let cache = &instance.storage().cache;
+    let redo = instance.storage().redo;
     // How far the redo was one and two rounds ago.
-    let mut rounds = [cache.newest_dirty(); 2];
+    let mut rounds = [redo.head(); 2];
     let mut began = Instant::now();
     loop {
         let posts = p.posts();
@@ -29,7 +29,7 @@ pub fn dbw0(instance: &'static Instance) -> Result<()> {
         // The blocks of a throw-away database need no disk: they are written only to make room.
         if began.elapsed() >= SLEEP && !instance.is_ephemeral() {
             instance.write_older(&p, rounds[0])?;
-            rounds = [rounds[1], cache.newest_dirty()];
+            rounds = [rounds[1], redo.head()];
             began = Instant::now();
         }
         let guard = p.wait(Event::RdbmsIpcMessage, SLEEP.as_millis() as u64 / 10, 0, 0);

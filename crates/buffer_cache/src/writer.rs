@@ -107,11 +107,6 @@ impl BufferCache {
         self.write_list(p, &mut list)
     }
 
-    /// Where the redo of the newest change begins that first made a buffer dirty; read without latches.
-    pub fn newest_dirty(&self) -> Rba {
-        Rba(self.headers.iter().map(|h| h.low_rba.load(Ordering::Relaxed)).max().unwrap_or(0))
-    }
-
     /// Writes everything that was dirty when this was called and waits until it is on the device.
     ///
     /// # Errors

@@ -152,6 +152,33 @@ pub struct Enqueues {
 /// Deadlocks that are kept until who found them has written them down.
 const GRAPHS: usize = 16;
 
+/// When a waiter looks for a deadlock: at once, since the last wait of a circle closes it, and after sleeps of a second each that
+/// nobody ended: the first, the second, the fourth, the eighth, and so on up to one in [`LOOKS_APART`]. These are for what a walk missed
+/// because queues changed under it. A look goes over all earlier requests and their queues, so with hundreds of waiters a
+/// look of each of them in each second was most of what the instance did.
+#[derive(Default)]
+struct Looks {
+    sleeps: u32,
+    next: u32,
+}
+
+/// Sleeps between two looks of a waiter that has waited for long.
+const LOOKS_APART: u32 = 64;
+
+impl Looks {
+    fn is_due(&mut self) -> bool {
+        if self.sleeps < self.next {
+            return false;
+        }
+        self.next = self.sleeps + self.sleeps.clamp(1, LOOKS_APART);
+        true
+    }
+
+    fn slept(&mut self) {
+        self.sleeps += 1;
+    }
+}
+
 /// How often a waiter looks for a deadlock that had not been there when it began to wait.
 const DEADLOCK_CHECK: Duration = Duration::from_secs(1);
 
@@ -336,7 +363,7 @@ impl Enqueues {
             Timeout::Never => None,
             Timeout::NoWait => Some(Instant::now()),
         };
-        let mut look_for_deadlock = true;
+        let mut looks = Looks::default();
         loop {
             let seen = p.posts();
             if self.lock(lock).requested.load(Ordering::Acquire) == 0 {
@@ -348,14 +375,16 @@ impl Enqueues {
             if let Err(ora) = p.check_cancel() {
                 return self.give_up(p, lock, EnqueueError::Cancelled(ora));
             }
-            if look_for_deadlock && self.is_deadlocked(p, lock) {
+            if looks.is_due() && self.is_deadlocked(p, lock) {
                 return Err(EnqueueError::Deadlock);
             }
             let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 return self.give_up(p, lock, EnqueueError::TimedOut);
             }
-            look_for_deadlock = !p.sleep(seen, Some(left.unwrap_or(DEADLOCK_CHECK).min(DEADLOCK_CHECK)));
+            if !p.sleep(seen, Some(left.unwrap_or(DEADLOCK_CHECK).min(DEADLOCK_CHECK))) {
+                looks.slept();
+            }
         }
     }
 

@@ -371,3 +371,17 @@ fn a_process_killed_at_any_step_leaves_whole_queues() {
         assert!(killed > 10, "{what}: {killed}");
     }
 }
+
+#[test]
+fn a_waiter_looks_for_deadlocks_less_and_less_often() {
+    let mut looks = crate::Looks::default();
+    let mut at = Vec::new();
+    for second in 0..300 {
+        if looks.is_due() {
+            at.push(second);
+            assert!(!looks.is_due(), "once for each sleep");
+        }
+        looks.slept();
+    }
+    assert_eq!(at, [0, 1, 2, 4, 8, 16, 32, 64, 128, 192, 256]);
+}

@@ -179,7 +179,8 @@ fn logs_switch_are_archived_and_are_shown() {
     assert!((0..=10).contains(&number(&mut c, behind)), "the checkpoint is near");
     assert!(number(&mut c, "select count(*) from t") == 6000);
     assert!(db.alert_log().contains("Thread 1 advanced to log sequence"));
-    run(&mut c, "alter database noarchivelog");
+    let kind = c.execute("alter database noarchivelog", &[]).expect("the mode changes").done.kind;
+    assert_eq!(kind, net::StatementKind::ALTER_DATABASE, "and it is said of the database");
     assert_eq!(texts(&mut c, "select log_mode from v$database"), ["NOARCHIVELOG"]);
 }
 
@@ -277,6 +278,47 @@ fn log_groups_come_and_go() {
     let mut c = db.start(&[]);
     assert_eq!(number(&mut c, "select count(*) from t"), 7100);
     assert_eq!(number(&mut c, "select count(*) from v$log"), 2);
+}
+
+/// Those who have the file open write on to it, and it goes with them: the redo would be lost in a crash, and nobody would know before.
+#[test]
+fn a_log_that_is_removed_or_replaced_is_made_again_and_loses_nothing() {
+    let db = Database::new("unlinked");
+    let mut c = db.start(&["_log_files=2"]);
+    run(&mut c, "create table t (n number)");
+    let member = |c: &mut Client, condition: &str| {
+        let sql = "select f.member from v$log l, v$logfile f where f.group# = l.group# and l.status";
+        PathBuf::from(&texts(c, &format!("{sql} {condition}"))[0])
+    };
+    let is_replaced = |c: &mut Client, path: &Path| {
+        support::until("the group has another file", || {
+            let members = texts(c, "select member from v$logfile");
+            members.len() == 2 && members.iter().all(|m| Path::new(m) != path && Path::new(m).is_file())
+        });
+    };
+    for n in 0..3 {
+        run(&mut c, &format!("insert into t values ({n})"));
+        run(&mut c, "commit");
+        // A log that is written to is removed; then another file lies where one that is not in use was.
+        let path = member(&mut c, if n == 1 { "<> 'CURRENT'" } else { "= 'CURRENT'" });
+        std::fs::remove_file(&path).unwrap();
+        if n == 1 {
+            std::fs::write(&path, "somebody's notes").unwrap();
+        }
+        run(&mut c, "insert into t values (10)");
+        run(&mut c, "commit");
+        is_replaced(&mut c, &path);
+    }
+    support::until("the alert log says so", || db.alert_log().matches("nothing is lost").count() == 3);
+    let alert = db.alert_log();
+    assert_eq!(alert.matches("ORA-00313").count(), 3, "{alert}");
+    os::process::kill(db.supervisor() as i32, os::signal::SIGKILL).unwrap();
+    db.wait_until_gone();
+    let mut c = db.start(&[]);
+    assert_eq!(number(&mut c, "select count(*) from t"), 6);
+    drop(c);
+    let (ok, text) = latchwork(&["stop"], &db.0);
+    assert!(ok, "{text}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod file;
 mod groups;
 mod info;
 mod log;
+mod places;
 mod reader;
 mod record;
 mod write;

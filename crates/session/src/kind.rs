@@ -23,8 +23,30 @@ pub fn kind_of(statement: &Statement) -> StatementKind {
         Statement::Block { .. } => StatementKind::PLSQL_EXECUTE,
         Statement::Ddl(ddl) => ddl_kind(ddl),
         Statement::AlterSession(_) => StatementKind::ALTER_SESSION,
-        Statement::AlterSystem(a) if matches!(a.action, AlterSystemAction::Recover(_)) => StatementKind::ALTER_DATABASE,
-        Statement::AlterSystem(_) => StatementKind::ALTER_SYSTEM,
+        Statement::AlterSystem(a) => alter_kind(&a.action),
+    }
+}
+
+/// ALTER DATABASE and some of ALTER TABLESPACE have the tree of ALTER SYSTEM.
+fn alter_kind(action: &AlterSystemAction) -> StatementKind {
+    use AlterSystemAction::*;
+    match action {
+        Recover(_) | Archivelog(_) | AddLogfile { .. } | DropLogfile { .. } | Backup { tablespace: None, .. } => {
+            StatementKind::ALTER_DATABASE
+        }
+        Backup { tablespace: Some(_), .. } => StatementKind::ALTER_TABLESPACE,
+        Set { .. }
+        | Reset(_)
+        | KillSession { .. }
+        | DisconnectSession { .. }
+        | Checkpoint
+        | FlushBufferCache
+        | FlushSharedPool
+        | SwitchLogfile
+        | ArchiveLogCurrent
+        | Register
+        | RestrictedSession(_)
+        | Other(_) => StatementKind::ALTER_SYSTEM,
     }
 }
 

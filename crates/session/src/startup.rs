@@ -201,6 +201,28 @@ fn has_free_log(control: &ControlFile) -> bool {
     control.logs.iter().any(|l| l.sequence == 0 || end(l).is_some_and(|end| end <= control.checkpoint.rba))
 }
 
+/// The two copies of the control file are in the database directory. `control_files` tells where, and nothing else may be asked for.
+///
+/// # Errors
+/// ORA-00205 over ORA-00202 when it names other files.
+pub fn name_control_files(dir: &Path, init: &mut InitParams) -> Result<()> {
+    let own = [datafile::CONTROL_FILE, datafile::CONTROL_COPY].map(|name| dir.join(name));
+    if init.is_default(Param::ControlFiles) {
+        init.derive(Param::ControlFiles, own.each_ref().map(|path| path.display().to_string()).join(", "));
+        return Ok(());
+    }
+    let given = init.get(Param::ControlFiles).trim_matches(['(', ')', ' ']);
+    let given: Vec<_> = given.split(',').map(|name| dir.join(name.trim().trim_matches(['\'', '"']))).collect();
+    match given.iter().find(|path| !own.contains(path)) {
+        None if own.iter().all(|path| given.contains(path)) => Ok(()),
+        other => {
+            let wrong = other.or(own.iter().find(|path| !given.contains(path)));
+            let name = wrong.map_or(String::new(), |path| path.display().to_string());
+            Err(Ora::new(205).because(Ora::with(202, &[&name])))
+        }
+    }
+}
+
 /// Says in the alert log what can be done about redo that is damaged.
 fn with_way_on(e: Ora, dir: &Path, tell: &mut dyn FnMut(Told<'_>)) -> Ora {
     if e.is(353) || e.is(367) {

@@ -49,6 +49,7 @@ impl Database {
             "FALSE" => false,
             _ => !ephemeral,
         };
+        startup::name_control_files(dir, init)?;
         startup::remove_unfinished(dir)?;
         let has = |name| os::file::exists(&dir.join(name));
         if !has(datafile::CONTROL_FILE) && !has(datafile::CONTROL_COPY) {
@@ -93,6 +94,7 @@ impl Database {
     /// # Errors
     /// ORA-00205; ORA-01113 when the database was not closed cleanly: what is on disk then says little before it is recovered.
     pub fn look_at(dir: &Path, init: &mut InitParams) -> Result<Database> {
+        startup::name_control_files(dir, init)?;
         let (files, control) = DataFiles::open_read_only(dir)?;
         control.require_dictionary(dictionary::base::Base::shape())?;
         init.derive(Param::DbBlockSize, files.block_size());

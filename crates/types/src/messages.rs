@@ -57,6 +57,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 132, "syntax error or unresolved network name '%s'"),
     (Ora, 200, "control file could not be created"),
     (Ora, 201, "control file version %s incompatible with ORACLE version %s"),
+    (Ora, 202, "control file: '%s'"),
     (Ora, 205, "error in identifying control file, check alert log for more info"),
     (Ora, 210, "cannot open the specified control file"),
     (Ora, 214, "control file '%s' version %s inconsistent with file '%s' version %s"),

@@ -165,6 +165,7 @@ views! {
     "V$DATABASE_INCARNATION" | redo::INCARNATION => redo::incarnation;
     "V$LOG" | redo::LOG => redo::log;
     "V$LOGFILE" | redo::LOGFILE => redo::logfile;
+    "V$CONTROLFILE" | redo::CONTROLFILE => redo::controlfile;
     "V$LOG_HISTORY" | redo::LOG_HISTORY => redo::log_history;
     "V$ARCHIVED_LOG" | redo::ARCHIVED_LOG => redo::archived_log;
     "V$ARCHIVE_DEST" | redo::ARCHIVE_DEST => redo::archive_dest;

@@ -40,6 +40,18 @@ pub const LOGFILE: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
+pub const CONTROLFILE: &[(&str, Type)] = &[
+    ("STATUS", V(7)),
+    ("NAME", V(513)),
+    ("IS_RECOVERY_DEST_FILE", V(3)),
+    ("BLOCK_SIZE", N),
+    ("FILE_SIZE_BLKS", N),
+    ("CON_ID", N),
+];
+
+/// The control file is text; its size is told in blocks of so many bytes.
+const CONTROL_BLOCK: u64 = 512;
+
 pub const LOG_HISTORY: &[(&str, Type)] = &[
     ("RECID", N),
     ("STAMP", N),
@@ -207,6 +219,18 @@ pub fn logfile(s: &Source<'_>) -> Result<Vec<Row>> {
         vec![n(l.group), Value::Null, t("ONLINE"), full_name(s, &l.name), yes(false), n(0u64)]
     };
     Ok(control.logs.iter().map(row).collect())
+}
+
+/// Both copies of the control file. STATUS is INVALID for one that is not there.
+pub fn controlfile(s: &Source<'_>) -> Vec<Row> {
+    let row = |name: &str| {
+        let file = os::file::File::open(&s.instance.dir().join(name), os::file::OpenMode::Read);
+        let len = file.and_then(|file| file.len_bytes()).ok();
+        let blocks = n(len.unwrap_or(0).div_ceil(CONTROL_BLOCK));
+        let status = if len.is_some() { Value::Null } else { t("INVALID") };
+        vec![status, full_name(s, name), yes(false), n(CONTROL_BLOCK), blocks, n(0u64)]
+    };
+    [datafile::CONTROL_FILE, datafile::CONTROL_COPY].map(row).into()
 }
 
 /// RECID and STAMP of a complete sequence: its number, and the time at which it was complete.
