@@ -261,3 +261,72 @@ fn a_cursor_used_again_obeys_the_settings_of_its_session() {
     let children = "select child_number, executions from v$sql where sql_text like 'SELECT /*+ child */%' order by 1";
     assert_eq!(words(&mut c, children), [["0", "2"], ["1", "2"]]);
 }
+
+#[test]
+fn a_cursor_that_disabled_its_own_role_is_not_kept_for_who_has_none() {
+    let instance = start(&[]);
+    let mut sys = connect(&instance);
+    run(&mut sys, "create table secret as select 1 n from dual");
+    run(&mut sys, "create role r");
+    run(&mut sys, "grant select, update on secret to r");
+    run(&mut sys, "create user u identified by p");
+    run(&mut sys, "grant create session, create procedure, r to u");
+    let mut u = user(&instance, "u");
+    run(
+        &mut u,
+        "create function f(roles varchar2) return number authid current_user as begin dbms_session.set_role(roles); return 0; end;",
+    );
+    // The function disables the role while the statement runs: before its end, or before its first row is there.
+    for text in ["update sys.secret set n = n + f('none')", "select n, f('none') from sys.secret order by 2"] {
+        for _ in 0..5 {
+            run(&mut u, "set role r");
+            run(&mut u, text);
+        }
+        let error = refused(&mut u, text);
+        assert!(error.contains("ORA-00942"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_cursor_that_no_variable_holds_is_closed() {
+    let instance = start(&[]);
+    let (mut c, mut by) = (connect(&instance), connect(&instance));
+    run(&mut c, "create table t as select level id from dual connect by level <= 10");
+    run(
+        &mut c,
+        "create function f(n number) return sys_refcursor as c sys_refcursor; begin \
+         open c for 'select /* left */ id from t where id > ' || n; return c; end;",
+    );
+    run(
+        &mut c,
+        "create procedure p(n number, c out sys_refcursor) as begin open c for 'select /* left */ id from t where id > ' || n; end;",
+    );
+    run(&mut c, "create package k as c sys_refcursor; end;");
+    let mut open = |sid: u32| -> i64 {
+        let sql = format!(
+            "select count(*) from v$open_cursor where sid = {sid} and sql_text like 'select /* left%' and cursor_type like 'OPEN%'"
+        );
+        one(&mut by, &sql).parse().expect("a number")
+    };
+    for block in [
+        "declare c sys_refcursor; begin for i in 1 .. 20 loop c := f(i); end loop; end;",
+        "declare c sys_refcursor; begin for i in 1 .. 20 loop p(i, c); end loop; end;",
+        "begin for i in 1 .. 20 loop if f(i) is null then null; end if; end loop; end;",
+        "declare c sys_refcursor; begin for i in 1 .. 20 loop \
+         execute immediate 'begin :c := f(' || i || '); end;' using out c; end loop; end;",
+        "declare a sys_refcursor; b sys_refcursor; begin for i in 1 .. 20 loop a := f(i); b := f(i + 1); b := a; end loop; end;",
+        "declare c sys_refcursor; x number; begin for i in 1 .. 20 loop k.c := f(i); end loop; close k.c; end;",
+    ] {
+        run(&mut c, block);
+        assert_eq!(open(c.sid()), 0, "{block}");
+    }
+    // While such a block runs there are no more than the variables hold, and one that was left behind last.
+    run(
+        &mut c,
+        "declare c sys_refcursor; x number; begin for i in 1 .. 20 loop c := f(i); \
+         select count(*) into x from v$open_cursor where sid = sys_context('userenv', 'sid') \
+         and sql_text like 'select /* left%' and cursor_type like 'OPEN%'; \
+         if x not between 1 and 3 then raise_application_error(-20000, x); end if; end loop; end;",
+    );
+    assert_eq!(open(c.sid()), 0);
+}

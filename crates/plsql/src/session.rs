@@ -2,7 +2,7 @@
 
 use crate::compile::{self, Compiled, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
 use crate::datum::Datum;
-use crate::machine::{Fault, Machine, OpenCursor, Run};
+use crate::machine::{Fault, Left, Machine, OpenCursor, Run};
 use crate::op::ResultCacheDef;
 use crate::packages::output::Output;
 use crate::packages::random::Random;
@@ -10,7 +10,6 @@ use crate::world::{ColumnInfo, StoredUnit, World};
 use sql::plsql::ast::{Mode, Unit, UnitKind};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::marker::PhantomData;
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Value};
 
@@ -30,7 +29,7 @@ pub struct Plsql<C> {
     functions: RefCell<Vec<Rc<SubSym>>>,
     args: RefCell<Vec<Vec<Datum>>>,
     level: Cell<u32>,
-    _cursor: PhantomData<C>,
+    pub(crate) left: Left<C>,
 }
 
 /// The variables of a package.
@@ -110,7 +109,7 @@ impl<C: 'static> Plsql<C> {
             functions: RefCell::default(),
             args: RefCell::default(),
             level: Cell::new(0),
-            _cursor: PhantomData,
+            left: Left::default(),
         }
     }
 
@@ -154,6 +153,7 @@ impl<C: 'static> Plsql<C> {
         for (place, value) in binds.iter_mut().zip(given) {
             *place = value;
         }
+        self.close_left(w);
         result.map_err(|f| f.ora.without_position())
     }
 
@@ -287,10 +287,13 @@ impl<C: 'static> Plsql<C> {
             self.package_state(w, &unit)?;
         }
         let result = self.on_machine(|m| m.call(self, w, unit, proc, given))?;
-        match result.map_err(|f| f.ora)?.0 {
-            Datum::Val(v) => Ok(v),
-            _ => Err(Ora::new(902)),
-        }
+        let returned = match result.map_err(|f| f.ora) {
+            Ok((Datum::Val(v), _)) => Ok(v),
+            Ok(_) => Err(Ora::new(902)),
+            Err(e) => Err(e),
+        };
+        self.close_left(w);
+        returned
     }
 
     /// Defaults are PL/SQL's business: a block calls the function with the arguments that were given.
@@ -373,6 +376,13 @@ impl<C: 'static> Plsql<C> {
             Some(open) if open.open => Ok(open.columns(w)),
             _ => Err(Ora::new(1001)),
         }
+    }
+
+    /// Closes the cursors that were open when the last variables that held them went. Blocks and functions do so as they end; the caller
+    /// of [`Plsql::run_block`] does when it has dropped the binds.
+    #[inline]
+    pub fn close_left<W: World<Cursor = C>>(&self, w: &mut W) {
+        self.left.close(w);
     }
 
     /// Closes every open cursor and forgets package state: DBMS_SESSION.RESET_PACKAGE and the end of a session.

@@ -113,6 +113,8 @@ impl Calls {
         let Some(mut cursor) = self.array_cursor(core, cx, array, &mut progress.kind)? else {
             return self.run_blocks(core, cx, rows, progress);
         };
+        // A function of the statement may enable other roles: it was compiled for these.
+        let identity = core.identity();
         let result = run_rows(&mut cursor, core, cx, rows, progress);
         let shared = cursor.shared(cx);
         cursor.set_continues(false);
@@ -122,7 +124,7 @@ impl Calls {
         let code = result.as_ref().err().map_or(0, Ora::code);
         crate::audit::rows(core, &cx.session.txn, progress.kind, cursor.dependencies(), &array.sql, code)?;
         result?;
-        core.keep_cursor(cx, cursor, core.identity(), Asker::Client);
+        core.keep_cursor(cx, cursor, identity, Asker::Client);
         Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))
     }
 

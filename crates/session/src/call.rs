@@ -157,6 +157,8 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         bind_values(&mut cursor, &e.binds)?;
+        // A function of the statement may enable other roles: it was compiled for these.
+        let identity = core.identity();
         let executed = cursor.execute(cx);
         let code = executed.as_ref().err().map_or(0, Ora::code);
         let audited = crate::audit::rows(core, &cx.session.txn, kind, cursor.dependencies(), &e.sql, code);
@@ -170,7 +172,7 @@ impl Calls {
             let mut outcome = Outcome { rows: cursor.rows_processed(), ..Outcome::of(kind) };
             let returned = returned(&mut cursor, cx, &e.binds);
             cursor.close(cx);
-            core.keep_cursor(cx, cursor, core.identity(), Asker::Client);
+            core.keep_cursor(cx, cursor, identity, Asker::Client);
             outcome.out = returned?;
             return Ok(done(cx, outcome));
         }
@@ -183,7 +185,7 @@ impl Calls {
         let number = self.next;
         let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
         write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
-        self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false, identity: core.identity() });
+        self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false, identity });
         let result = self.fetch_some(core, cx, number, e.prefetch, out);
         core.last_cursor.set(shared);
         result
@@ -286,16 +288,21 @@ impl Calls {
             Ok(()) => Ok(()),
         };
         open.close(result.is_ok(), core, cx);
-        rolled_back?;
-        result?;
-        for (place, name) in block.binds().iter().enumerate() {
-            let Some(at) = bind_of(binds, place, name) else { continue };
-            if binds[at].direction != Direction::In
-                && let Datum::Val(v) = &data[place]
-            {
-                outcome.out.push((at as u16, v.clone()));
+        if result.is_ok() {
+            for (place, name) in block.binds().iter().enumerate() {
+                let Some(at) = bind_of(binds, place, name) else { continue };
+                if binds[at].direction != Direction::In
+                    && let Datum::Val(v) = &data[place]
+                {
+                    outcome.out.push((at as u16, v.clone()));
+                }
             }
         }
+        // A cursor that a bind was given is nobody's any more.
+        drop(data);
+        core.plsql.close_left(&mut World { cx: cx.reborrow(), core });
+        rolled_back?;
+        result?;
         Ok(done(cx, outcome))
     }
 

@@ -3,6 +3,9 @@
 //! A static statement's cursor belongs to its unit: it is taken while the statement runs (so that a recursive call opens another) and put back.
 //! An open cursor that a variable holds keeps it until it is closed. EXECUTE IMMEDIATE keeps the cursor of the text that it ran last in the
 //! same way, and running that text again is no parse call. OPEN FOR parses each time; the session may have the closed cursor of its text.
+//!
+//! A cursor that is open when its last variable goes is left behind ([`Left`]) and closed before the next one is opened, or when PL/SQL
+//! ends: it has a snapshot and a pin, which only the session can give back.
 
 use super::{Machine, Run, Waiting, owned, scalar, text, val};
 use crate::compile::{Compiled, Rights};
@@ -17,23 +20,75 @@ use types::{DataType, Number, Ora, Result, Rowid, Value};
 /// A cursor as variables hold it.
 pub(crate) struct OpenCursor<C> {
     cursor: Option<Box<C>>,
-    /// The unit and statement it goes back to; else it goes to the session.
-    home: Option<(Rc<Compiled>, u32)>,
+    home: Home,
     pub open: bool,
     found: Option<bool>,
     rows: u64,
     /// The row fetched last, of a SELECT FOR UPDATE.
     row: Option<Rowid>,
+    /// Where it goes when it is dropped while it is open.
+    left: Left<C>,
 }
 
-impl<C> Default for OpenCursor<C> {
-    fn default() -> Self {
-        OpenCursor { cursor: None, home: None, open: false, found: None, rows: 0, row: None }
+impl<C> Drop for OpenCursor<C> {
+    fn drop(&mut self) {
+        if let Some(cursor) = self.cursor.take() {
+            self.left.0.borrow_mut().push((cursor, self.home.take()));
+        }
     }
 }
 
-fn fresh<C: 'static>() -> CursorRef {
-    Rc::new(RefCell::new(OpenCursor::<C>::default()))
+/// Open cursors that no variable holds any more, with the units and statements they go back to.
+pub(crate) struct Left<C>(Rc<RefCell<Vec<(Box<C>, Home)>>>);
+
+/// The unit and statement that a cursor goes back to; else it goes to the session.
+type Home = Option<(Rc<Compiled>, u32)>;
+
+impl<C> Default for Left<C> {
+    fn default() -> Self {
+        Left(Rc::default())
+    }
+}
+
+impl<C: 'static> Left<C> {
+    /// Closes them.
+    #[inline]
+    pub(crate) fn close<W: World<Cursor = C>>(&self, w: &mut W) {
+        if !self.0.borrow().is_empty() {
+            self.close_all(w);
+        }
+    }
+
+    #[cold]
+    fn close_all<W: World<Cursor = C>>(&self, w: &mut W) {
+        for (cursor, home) in std::mem::take(&mut *self.0.borrow_mut()) {
+            end(w, cursor, home);
+        }
+    }
+}
+
+/// Closes a cursor and gives it back to where it came from.
+fn end<W: World>(w: &mut W, mut cursor: Box<W::Cursor>, home: Home) {
+    match home {
+        Some((unit, sql)) => {
+            w.end_fetch(&mut cursor);
+            unit.give_statement(sql, cursor);
+        }
+        None => w.close_cursor(*cursor),
+    }
+}
+
+fn fresh<C: 'static>(s: &Plsql<C>) -> CursorRef {
+    let left = Left(Rc::clone(&s.left.0));
+    Rc::new(RefCell::new(OpenCursor::<C> {
+        cursor: None,
+        home: None,
+        open: false,
+        found: None,
+        rows: 0,
+        row: None,
+        left,
+    }))
 }
 
 /// Applies `f` to an open cursor; ORA-01001 when it is not one.
@@ -102,16 +157,16 @@ impl<C: 'static> OpenCursor<C> {
         }
     }
 
+    /// It is open now; the one before was closed.
+    fn opened(&mut self, cursor: Box<C>, home: Home) {
+        (self.cursor, self.home) = (Some(cursor), home);
+        (self.open, self.found, self.rows, self.row) = (true, None, 0, None);
+    }
+
     fn close<W: World<Cursor = C>>(&mut self, w: &mut W) {
         self.open = false;
-        if let Some(mut c) = self.cursor.take() {
-            match self.home.take() {
-                Some((unit, sql)) => {
-                    w.end_fetch(&mut c);
-                    unit.give_statement(sql, c);
-                }
-                None => w.close_cursor(*c),
-            }
+        if let Some(c) = self.cursor.take() {
+            end(w, c, self.home.take());
         }
     }
 }
@@ -342,7 +397,7 @@ impl Machine {
 
     pub(super) fn open_loop<W: World>(
         &mut self,
-        _s: &Plsql<W::Cursor>,
+        s: &Plsql<W::Cursor>,
         w: &mut W,
         unit: &Rc<Compiled>,
         base: usize,
@@ -358,17 +413,13 @@ impl Machine {
             _ => false,
         };
         if !reusable {
-            self.stack[at] = Datum::Cur(Some(fresh::<W::Cursor>()));
+            self.stack[at] = Datum::Cur(Some(fresh(s)));
         }
         let Datum::Cur(Some(r)) = &self.stack[at] else { unreachable!("just set") };
         with::<W::Cursor, _>(r, |o| {
-            if o.open {
-                o.close(w);
-            }
-            *o = OpenCursor { cursor: None, home: None, open: true, found: None, rows: 0, row: None };
+            o.close(w);
             // The first row is fetched next: it is not paused before that.
-            o.cursor = Some(c);
-            o.home = Some((unit.clone(), sql));
+            o.opened(c, Some((unit.clone(), sql)));
             Ok(())
         })
     }
@@ -400,7 +451,7 @@ impl Machine {
     }
 
     /// The cursor in a slot, made when the variable has none.
-    fn cursor_slot<W: World>(&mut self, base: usize, cursor: Opd) -> Run<CursorRef> {
+    fn cursor_slot<C: 'static>(&mut self, s: &Plsql<C>, base: usize, cursor: Opd) -> Run<CursorRef> {
         let at = match cursor.place() {
             Place::Local(slot) => base + slot as usize,
             Place::Up(levels, slot) => super::up_base(&self.frames, levels) + slot as usize,
@@ -409,7 +460,7 @@ impl Machine {
         if let Datum::Cur(Some(c)) = &self.stack[at] {
             return Ok(c.clone());
         }
-        let c = fresh::<W::Cursor>();
+        let c = fresh(s);
         self.stack[at] = Datum::Cur(Some(c.clone()));
         Ok(c)
     }
@@ -417,7 +468,7 @@ impl Machine {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn open<W: World>(
         &mut self,
-        _s: &Plsql<W::Cursor>,
+        s: &Plsql<W::Cursor>,
         w: &mut W,
         unit: &Rc<Compiled>,
         base: usize,
@@ -425,7 +476,8 @@ impl Machine {
         cursor: Opd,
         variable: bool,
     ) -> Run<()> {
-        let slot = self.cursor_slot::<W>(base, cursor)?;
+        let slot = self.cursor_slot(s, base, cursor)?;
+        s.left.close(w);
         with::<W::Cursor, _>(&slot, |o| {
             if o.open && !variable {
                 return Err(Ora::new(6511).into());
@@ -439,7 +491,7 @@ impl Machine {
         };
         with::<W::Cursor, _>(&slot, |o| {
             w.pause(&mut c, true);
-            *o = OpenCursor { cursor: Some(c), home, open: true, found: None, rows: 0, row: None };
+            o.opened(c, home);
             Ok(())
         })
     }
@@ -548,7 +600,7 @@ impl Machine {
 
     pub(super) fn open_dynamic<W: World>(
         &mut self,
-        _s: &Plsql<W::Cursor>,
+        s: &Plsql<W::Cursor>,
         w: &mut W,
         unit: &Rc<Compiled>,
         base: usize,
@@ -562,7 +614,8 @@ impl Machine {
             return Err(Ora::new(6539).into());
         }
         check_placeholders(placeholders, d.using.len())?;
-        let slot = self.cursor_slot::<W>(base, cursor)?;
+        let slot = self.cursor_slot(s, base, cursor)?;
+        s.left.close(w);
         with::<W::Cursor, _>(&slot, |o| {
             o.close(w);
             Ok(())
@@ -574,7 +627,7 @@ impl Machine {
         }
         w.pause(&mut c, true);
         with::<W::Cursor, _>(&slot, |o| {
-            *o = OpenCursor { cursor: Some(Box::new(c)), home: None, open: true, found: None, rows: 0, row: None };
+            o.opened(Box::new(c), None);
             Ok(())
         })
     }

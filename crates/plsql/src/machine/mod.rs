@@ -18,7 +18,7 @@ use crate::world::World;
 use std::rc::Rc;
 use types::{Number, Ora, Value};
 
-pub(crate) use cursor::OpenCursor;
+pub(crate) use cursor::{Left, OpenCursor};
 
 /// Frames of one machine: more is ORA-06500.
 const FRAMES_MAX: usize = 30_000;
