@@ -39,7 +39,9 @@ impl<C> Drop for OpenCursor<C> {
 }
 
 /// Open cursors that no variable holds any more, with the units and statements they go back to.
-pub(crate) struct Left<C>(Rc<RefCell<Vec<(Box<C>, Home)>>>);
+pub(crate) struct Left<C>(Rc<RefCell<Vec<LeftCursor<C>>>>);
+
+type LeftCursor<C> = (Box<C>, Home);
 
 /// The unit and statement that a cursor goes back to; else it goes to the session.
 type Home = Option<(Rc<Compiled>, u32)>;
