@@ -81,7 +81,8 @@ fn undo_block(out: &mut String, u: &undo::UndoView) {
 fn undo_header(out: &mut String, u: &undo::UndoHeaderView) {
     for slot in 0..u.slots() {
         if let Some(t) = u.tx(slot).filter(|t| t.state != 0) {
-            let _ = writeln!(out, "tx {slot:#05x} state {} sqn {:#010x} scn {} uba {}", t.state, t.sqn, t.scn, t.uba);
+            let _ = write!(out, "tx {slot:#05x} state {} sqn {:#010x} scn {} ", t.state, t.sqn, t.scn);
+            let _ = writeln!(out, "last {} blocks {} before {}", t.last, t.blocks, t.before);
         }
     }
 }

@@ -12,7 +12,7 @@ pub const BLOCK_SIZE_DEFAULT: usize = 8 * 1024;
 /// Bytes of the common header.
 pub const HEADER_BYTES: usize = 32;
 /// Version of all block formats; a block with another one is not read.
-pub const FORMAT_VERSION: u8 = 3;
+pub const FORMAT_VERSION: u8 = 4;
 
 pub(crate) const AT_KIND: usize = 0;
 pub(crate) const AT_VERSION: usize = 1;

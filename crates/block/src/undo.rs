@@ -160,16 +160,16 @@ pub fn record_bytes_max(block_size: usize) -> usize {
 pub struct TxSlot {
     /// State of the transaction layer; 0 = never used.
     pub state: u8,
-    /// Flags of the transaction layer.
-    pub flags: u8,
     /// Which use of the slot this is: the `sqn` of the [`Xid`].
     pub sqn: u32,
     /// Commit SCN, or the SCN at the start.
     pub scn: Scn,
-    /// Newest undo record of the transaction.
-    pub uba: Uba,
+    /// Newest undo block of the transaction, while it is active.
+    pub last: Rdba,
     /// Undo blocks in use by the transaction.
     pub blocks: u32,
+    /// The record that keeps what the slot was before this use of it.
+    pub before: Uba,
 }
 
 /// Reads an undo segment header.
@@ -208,11 +208,11 @@ impl<'a> UndoHeaderView<'a> {
         let (v, at) = (&self.view, TX_BEGIN + usize::from(slot) * TX_SLOT_BYTES);
         Some(TxSlot {
             state: v.u8(at),
-            flags: v.u8(at + 1),
             sqn: v.u32(at + 4),
             scn: Scn(v.u64(at + 8)),
-            uba: Uba { rdba: Rdba(v.u32(at + 16)), seq: v.u32(at + 20), rec: v.u8(at + 28) },
-            blocks: v.u32(at + 24),
+            last: Rdba(v.u32(at + 16)),
+            blocks: v.u32(at + 20),
+            before: Uba { rdba: Rdba(v.u32(at + 24)), seq: v.u32(at + 28), rec: v.u8(at + 1) },
         })
     }
 }
@@ -239,13 +239,13 @@ pub fn set_tx(block: &mut [u8], slot: u16, tx: &TxSlot) -> Result<(), Refused> {
     }
     let b = &mut block[TX_BEGIN + usize::from(slot) * TX_SLOT_BYTES..][..TX_SLOT_BYTES];
     b[0] = tx.state;
-    b[1] = tx.flags;
+    b[1] = tx.before.rec;
     put32(b, 4, tx.sqn);
     put64(b, 8, tx.scn.0);
-    put32(b, 16, tx.uba.rdba.0);
-    put32(b, 20, tx.uba.seq);
-    put32(b, 24, tx.blocks);
-    b[28] = tx.uba.rec;
+    put32(b, 16, tx.last.0);
+    put32(b, 20, tx.blocks);
+    put32(b, 24, tx.before.rdba.0);
+    put32(b, 28, tx.before.seq);
     Ok(())
 }
 

@@ -417,7 +417,11 @@ impl Btree {
         let mut bytes = Vec::new();
         loop {
             let head = version.head;
-            match self.txns.sight(head.maker(), head.uba, s) {
+            let sight = match self.txns.sight(head.maker(), head.uba, s) {
+                Sight::Unknown => self.txns.sight_by_undo(p, head.maker(), head.uba, s)?,
+                known => known,
+            };
+            match sight {
                 Sight::Visible => return Ok(!head.is_deleted()),
                 Sight::Unsettled => {
                     self.txns.let_settle(p)?;

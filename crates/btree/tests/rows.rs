@@ -370,3 +370,39 @@ fn coalescing_gives_back_sparse_leaves_under_an_open_scan() {
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
     db.tree.verify(&p, &plain).unwrap();
 }
+
+/// Versions of rows whose makers are known by an upper bound only, since their slots were used again: the undo tells.
+#[test]
+fn old_versions_are_seen_however_often_the_slots_of_their_makers_were_used_since() {
+    let db = database(400);
+    let (p, q) = (testing::attach(db.all, "p"), testing::attach(db.all, "q"));
+    let table = table(&db, &p);
+    db.txns.times().retain(1, 1);
+    let mut t = Txn::new();
+    let mut now = Model::new();
+    for n in 0..60 {
+        db.tree.insert_row(&p, &mut t, &table, &key(n), &bytes(0, 60), LockWait::NoWait).unwrap();
+        now.insert(key(n), bytes(0, 60));
+    }
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let mut moments = Vec::new();
+    for n in 0..1500u64 {
+        if n % 150 == 0 {
+            moments.push((db.txns.snapshot(&q, &Txn::new()), now.clone()));
+        }
+        let (k, fill) = (n * 7 % 13 * 4, (n % 250) as u8);
+        let s = db.txns.snapshot(&p, &t);
+        let row = bytes(fill, 60);
+        let done = db.tree.change_row(&p, &mut t, &table, &key(k), RowAction::Update(&row), &s, LockWait::NoWait);
+        assert_eq!(done.unwrap(), RowOutcome::Done);
+        db.txns.release(&p, &s);
+        db.txns.commit(&p, &mut t, &NoHook).unwrap();
+        now.insert(key(k), row);
+        if n % 300 == 299 {
+            for (s, model) in &moments {
+                assert_eq!(rows(&db, &q, &table, s, false), as_list(model), "as of {} behind {n} changes", s.scn);
+                assert_eq!(rows(&db, &q, &table, s, true), as_list(model), "as of {} behind {n} changes", s.scn);
+            }
+        }
+    }
+}

@@ -61,7 +61,10 @@ impl Transactions {
         });
         let shown = copied.and_then(|()| self.rebuild(p, at, later, &mut scratch, &mut |_, _| {})).and_then(|()| {
             visitor.present(&scratch.image.view())?;
-            while let Some((n, commit)) = self.newest_commit(&Data::new(scratch.image.view()), earliest) {
+            loop {
+                self.settle_since(p, &mut scratch.image, earliest)?;
+                let newest = self.newest_commit(&Data::new(scratch.image.view()), earliest);
+                let Some((n, commit)) = newest else { break };
                 let mut oldest_change = None;
                 loop {
                     let itl = Data::new(scratch.image.view()).itl(n).filter(|itl| itl.xid == commit.xid);
@@ -81,6 +84,17 @@ impl Transactions {
         });
         self.give_scratch(scratch);
         shown
+    }
+
+    /// Puts what the undo knows into entries whose commit SCN has an upper bound only, at or above `earliest`.
+    fn settle_since(&self, p: &Process, image: &mut Image, earliest: Scn) -> Result<()> {
+        for n in 1..=Data::new(image.view()).itls() as u8 {
+            let Some(itl) = Data::new(image.view()).itl(n) else { break };
+            if self.commit_of(&itl).is_some_and(|commit| !commit.exact && commit.scn >= earliest) {
+                self.settle_entry(p, image, n, &itl, Scn(earliest.0.saturating_sub(1)))?;
+            }
+        }
+        Ok(())
     }
 
     /// The entry of the transaction that committed last, at or above `earliest`. Of one slot's owners with the same bound the later one.

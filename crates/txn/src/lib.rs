@@ -29,6 +29,7 @@ mod read;
 mod scn_time;
 mod segment;
 mod session;
+mod slots;
 mod space;
 mod table;
 mod transactions;

@@ -333,6 +333,9 @@ impl Transactions {
                 }
             }
             if unknown && !unsettled {
+                if self.settle_image(p, at, s, scratch)? {
+                    continue;
+                }
                 let (n, itl, committed) = self.latest_change(p, at, s, scratch)?;
                 self.step_back(p, at, n, &itl, scratch, &mut |rec| see(rec, committed))?;
                 continue;
@@ -379,6 +382,37 @@ impl Transactions {
         Ok((n, itl, committed))
     }
 
+    /// Puts what the undo knows into entries of the image whose commit SCN has an upper bound only, above `s`. True when
+    /// it knew of one. An entry whose change itself came after `s` stays as it is: that is enough for
+    /// [`Self::latest_change`].
+    fn settle_image(&self, p: &Process, at: Rdba, s: &Snapshot, scratch: &mut Scratch) -> Result<bool> {
+        let Scratch { image, record, .. } = scratch;
+        let mut any = false;
+        for n in 1..=Data::new(image.view()).itls() as u8 {
+            let Some(itl) = Data::new(image.view()).itl(n) else { break };
+            if self.judge(&itl, s) != Verdict::Unknown {
+                continue;
+            }
+            if self.find_newest(p, at, n, &itl, record)?.is_some_and(|rec| rec.scn >= s.scn) {
+                continue;
+            }
+            any |= self.settle_entry(p, image, n, &itl, s.scn)?;
+        }
+        Ok(any)
+    }
+
+    /// Cleans out entry `n` of an image with what the undo knows of its owner's commit, and says whether it knew.
+    pub(crate) fn settle_entry(&self, p: &Process, image: &mut Image, n: u8, itl: &Itl, enough: Scn) -> Result<bool> {
+        let (flags, scn) = match self.ended(p, itl.xid, enough)? {
+            Some(Fate::Committed(scn)) => (itl_flags::COMMITTED, scn),
+            Some(Fate::Before(scn)) => (itl_flags::COMMITTED | itl_flags::UPPER_BOUND, scn),
+            Some(Fate::Active | Fate::Unsettled) | None => return Ok(false),
+        };
+        let settled = DataMut::new(image.bytes_mut()).set_itl(n, &Itl { flags, scn, ..*itl });
+        settled.map_err(|_| Ora::internal("an entry that the block does not have"))?;
+        Ok(true)
+    }
+
     /// The undo record of the newest change made through entry `n` of block `at`.
     fn newest_record<'r>(
         &self,
@@ -388,12 +422,23 @@ impl Transactions {
         itl: &Itl,
         bytes: &'r mut Vec<u8>,
     ) -> Result<UndoRecord<'r>> {
-        self.copy_undo(p, itl.uba, bytes)?.ok_or_else(|| self.snapshot_too_old(itl.xid))?;
-        let rec = decode_record(itl.uba, bytes)?;
-        if rec.xid != itl.xid || rec.rdba != at || rec.itl != n {
-            return Err(self.snapshot_too_old(itl.xid));
+        self.find_newest(p, at, n, itl, bytes)?.ok_or_else(|| self.snapshot_too_old(itl.xid))
+    }
+
+    /// As [`Self::newest_record`]; `None` when it is gone.
+    fn find_newest<'r>(
+        &self,
+        p: &Process,
+        at: Rdba,
+        n: u8,
+        itl: &Itl,
+        bytes: &'r mut Vec<u8>,
+    ) -> Result<Option<UndoRecord<'r>>> {
+        if self.copy_undo(p, itl.uba, bytes)?.is_none() {
+            return Ok(None);
         }
-        Ok(rec)
+        let rec = decode_record(itl.uba, bytes)?;
+        Ok(Some(rec).filter(|rec| rec.xid == itl.xid && rec.rdba == at && rec.itl == n))
     }
 
     /// Reverses the newest change made through entry `n` of the image.

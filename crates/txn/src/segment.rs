@@ -9,7 +9,10 @@
 use crate::scn_time::UndoEvent;
 use crate::session::Chain;
 use crate::table::Fate;
-use crate::undo::{RECORD_ENTRY, RECORDS_MAX, SLOT_ACTIVE, SLOT_ENDED, SegmentState, encode_format, encode_header, op};
+use crate::undo::{
+    RECORD_ENTRY, RECORDS_MAX, SLOT_ACTIVE, SLOT_BEFORE, SLOT_ENDED, SegmentState, SlotBefore, encode_format,
+    encode_header, op,
+};
 use crate::{Transactions, Txn};
 use block::BlockView;
 use block::undo::{TxSlot, UndoHeaderView, UndoView, record_bytes_max};
@@ -83,14 +86,17 @@ impl Transactions {
             return Err(Ora::internal(format_args!("{records} undo records of {bytes} bytes in one change")));
         }
         let xid = t.xid.ok_or_else(|| Ora::internal("undo without a transaction"))?;
-        let (ask, chain) = (BlockWanted { records, bytes, retired: None }, t.chain);
-        let scn = || self.current_scn();
-        let taken = self.cache().in_group(p, &scn, &mut |g| self.take_undo_block(g, xid, &chain, &ask));
-        self.times().count(UndoEvent::Taken);
-        t.chain = match taken {
-            Err(e) if e.is(30036) => self.take_retired_block(p, xid, &chain, ask, e)?,
-            taken => taken?.ok_or_else(|| Ora::internal("no undo block"))?,
-        };
+        // What the slot was before takes room in the first block, which may be too little for the largest record then.
+        while !t.chain.fits(records, bytes) {
+            let (ask, chain) = (BlockWanted { records, bytes, retired: None }, t.chain);
+            let scn = || self.current_scn();
+            let taken = self.cache().in_group(p, &scn, &mut |g| self.take_undo_block(g, xid, &chain, &ask));
+            self.times().count(UndoEvent::Taken);
+            t.chain = match taken {
+                Err(e) if e.is(30036) => self.take_retired_block(p, xid, &chain, ask, e)?,
+                taken => taken?.ok_or_else(|| Ora::internal("no undo block"))?,
+            };
+        }
         Ok(())
     }
 
@@ -147,32 +153,42 @@ impl Transactions {
     ) -> Result<Option<Chain>> {
         let header = g.current(self.table().get_header(xid.usn))?;
         let mut state = state_of(g, header);
-        let partial = if chain.last.is_none() { self.partial_with_room(g, &mut state, ask)? } else { None };
+        let is_first = chain.last.is_none();
+        let mut record = Vec::new();
+        if is_first {
+            let slot = UndoHeaderView::new(g.block(header)).tx(xid.slot);
+            SlotBefore::of(xid, &slot.ok_or_else(|| Ora::internal("no transaction slot"))?).append_to(&mut record);
+        }
+        let partial = if is_first { self.partial_with_room(g, &mut state, ask)? } else { None };
         let b = if let Some(b) = partial {
             state.partial = Rdba::NONE;
-            apply(g, b, op::REOPEN, &xid.to_bits().to_le_bytes())?;
+            let mut data = xid.to_bits().to_le_bytes().to_vec();
+            data.extend_from_slice(&record);
+            apply(g, b, op::REOPEN, &data)?;
             b
         } else if let Some(b) = self.take_from_queue(g, xid.usn, &mut state, ask)? {
             let v = g.block(b);
             let (object, map) = (v.obj(), v.map());
-            let data = encode_format(b.rdba(), object, map, xid, next_seq(&mut state), chain.last);
+            let mut data = encode_format(b.rdba(), object, map, xid, next_seq(&mut state), chain.last);
+            data.extend_from_slice(&record);
             apply(g, b, op::FORMAT, &data)?;
             b
         } else if ask.retired.is_some() {
             return Ok(None);
         } else {
             let (at, map) = self.cache().segments().allocate(g, self.table().segment(xid.usn))?;
-            let data = encode_format(at, UNDO_OBJECT, map, xid, next_seq(&mut state), chain.last);
+            let mut data = encode_format(at, UNDO_OBJECT, map, xid, next_seq(&mut state), chain.last);
+            data.extend_from_slice(&record);
             g.format_with(ChangeVector { rdba: at, layer: Layer::Undo, op: op::FORMAT, data: &data })?
         };
         let next = extended(chain, b.rdba(), &undo_view(g, b));
         let tx = TxSlot {
             state: SLOT_ACTIVE,
-            flags: 0,
             sqn: xid.sqn,
             scn: Scn::ZERO,
-            uba: Uba { rdba: next.last, seq: next.seq, rec: 0 },
+            last: next.last,
             blocks: next.blocks,
+            before: next.slot_before,
         };
         apply(g, header, op::HEADER, &encode_header(xid.slot, &tx, &state))?;
         Ok(Some(next))
@@ -190,8 +206,9 @@ impl Transactions {
             return Ok(None);
         };
         let v = undo_view(g, b);
-        let bytes = ask.bytes + ask.records * RECORD_ENTRY;
-        let room = v.free_bytes() >= bytes && usize::from(v.records()) + ask.records <= usize::from(RECORDS_MAX);
+        let (records, bytes) = (ask.records + 1, ask.bytes + SLOT_BEFORE);
+        let room = v.free_bytes() >= bytes + records * RECORD_ENTRY
+            && usize::from(v.records()) + records <= usize::from(RECORDS_MAX);
         Ok(room.then_some(b))
     }
 
@@ -280,7 +297,8 @@ impl Transactions {
             }
             state.tail = chain.first;
         }
-        let tx = TxSlot { state: SLOT_ENDED, flags: 0, sqn: xid.sqn, scn, uba: Uba::NONE, blocks: chain.blocks };
+        let (last, blocks, before) = (Rdba::NONE, chain.blocks, chain.slot_before);
+        let tx = TxSlot { state: SLOT_ENDED, sqn: xid.sqn, scn, last, blocks, before };
         apply(g, header, op::HEADER, &encode_header(xid.slot, &tx, &state))
     }
 
@@ -291,7 +309,7 @@ impl Transactions {
                 UndoHeaderView::new(*v).tx(xid.slot)
             })?;
         let Some(slot) = slot.filter(|s| s.state == SLOT_ACTIVE && s.sqn == xid.sqn) else { return Ok(None) };
-        let mut chain = Chain { last: slot.uba.rdba, blocks: slot.blocks, ..Chain::default() };
+        let mut chain = Chain { last: slot.last, blocks: slot.blocks, slot_before: slot.before, ..Chain::default() };
         let mut at = chain.last;
         for n in 0.. {
             let (seq, owner, prev, newest, records, free) = self.undo_block_state(p, at)?;
@@ -324,8 +342,11 @@ impl Transactions {
 
 /// `chain` with undo block `at` as its newest.
 fn extended(chain: &Chain, at: Rdba, v: &UndoView<'_>) -> Chain {
+    let is_first = chain.last.is_none();
+    let newest = || Uba { rdba: at, seq: v.seq(), rec: v.records().saturating_sub(1) };
     Chain {
-        first: if chain.last.is_none() { at } else { chain.first },
+        first: if is_first { at } else { chain.first },
+        slot_before: if is_first { newest() } else { chain.slot_before },
         last: at,
         before_last: chain.last,
         seq: v.seq(),

@@ -67,6 +67,8 @@ pub(crate) struct Chain {
     /// Bytes of all its records, those that are undone as well.
     pub bytes: u64,
     pub blocks: u32,
+    /// The record of what the transaction's slot was before, in the first block.
+    pub slot_before: Uba,
 }
 
 impl Chain {

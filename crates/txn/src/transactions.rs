@@ -3,6 +3,7 @@
 use crate::change::Change;
 use crate::read::Scratch;
 use crate::scn_time::{ScnTimeLayout, ScnTimes};
+use crate::slots::Known;
 use crate::space::SpaceUndo;
 use crate::table::{Entry, Fate, State, Table, TableLayout};
 use crate::undo::{apply_itl, apply_undo};
@@ -97,6 +98,8 @@ struct Inner {
     layers: [OnceLock<Arc<dyn UndoLayer>>; LAYERS],
     /// Private memory for CR images. Each process has its own copy of the pool.
     scratch: Mutex<Vec<Scratch>>,
+    /// Commit SCNs that this process has looked for in undo.
+    known: Mutex<Known>,
     /// Transactions without an owner that wait for files, as this process has tried them: how often a file had come back then.
     waiting: Mutex<Vec<(Xid, u64)>>,
 }
@@ -130,6 +133,7 @@ impl Transactions {
             config: config.clone(),
             layers: Default::default(),
             scratch: Mutex::new(Vec::new()),
+            known: Mutex::default(),
             waiting: Mutex::new(Vec::new()),
         };
         let txns = Transactions { inner: Arc::new(inner) };
@@ -180,6 +184,10 @@ impl Transactions {
 
     pub(crate) fn scratch(&self) -> &Mutex<Vec<Scratch>> {
         &self.inner.scratch
+    }
+
+    pub(crate) fn known(&self) -> &Mutex<Known> {
+        &self.inner.known
     }
 
     pub(crate) fn waiting(&self) -> &Mutex<Vec<(Xid, u64)>> {

@@ -11,6 +11,10 @@
 //! 33 | the entry as it was before the change (32 bytes)     aux32  number of the newest record not undone, plus one
 //! 65 | the layer's bytes                                    prev   the transaction's block before this one; in the queue
 //!                                                                  of retired blocks, the block behind this one
+//!
+//! what the slot was before, the first record of every transaction; no change, so never undone
+//!  0 | xid of the transaction, sqn u32 of the one before it in the slot, SCN u64 at which that one ended,
+//!    |   uba of that one's own such record
 //! ```
 //!
 //! Undone records stay where they are: a reader with an older copy of the data block may still need them, and record numbers
@@ -32,6 +36,7 @@ pub const SLOT_ENDED: u8 = 9;
 pub const RECORDS_MAX: u16 = 255;
 
 pub mod op {
+    /// For a transaction's first block, as REOPEN is, with what its slot was before behind its fields.
     pub const FORMAT: u8 = 1;
     pub const REOPEN: u8 = 2;
     pub const APPEND: u8 = 3;
@@ -181,6 +186,40 @@ pub fn decode_record(uba: Uba, bytes: &[u8]) -> Result<UndoRecord<'_>> {
     Ok(UndoRecord { xid, uba, prev, object, rdba, layer, op, itl, scn, itl_before, data: f.0 })
 }
 
+/// What a slot of an undo header was before a transaction came into it: how the transaction before it ended. The commit
+/// SCNs of all that had the slot are found from one such record to the next, for as long as their undo is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlotBefore {
+    /// The transaction that came.
+    pub xid: Xid,
+    pub sqn: u32,
+    pub scn: Scn,
+    /// The record of what the slot was before that.
+    pub before: Uba,
+}
+
+/// Bytes of such a record.
+pub const SLOT_BEFORE: usize = 29;
+
+impl SlotBefore {
+    pub fn of(xid: Xid, slot: &TxSlot) -> SlotBefore {
+        SlotBefore { xid, sqn: slot.sqn, scn: slot.scn, before: slot.before }
+    }
+
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        put_xid(out, self.xid);
+        out.extend_from_slice(&self.sqn.to_le_bytes());
+        out.extend_from_slice(&self.scn.0.to_le_bytes());
+        put_uba(out, self.before);
+    }
+
+    pub fn read(bytes: &[u8]) -> Result<SlotBefore> {
+        let mut f = Fields(bytes);
+        let read = SlotBefore { xid: f.xid()?, sqn: f.u32()?, scn: Scn(f.u64()?), before: f.uba()? };
+        if f.0.is_empty() { Ok(read) } else { Err(damaged("a record that does not say what a slot was before")) }
+    }
+}
+
 /// The transaction layer's fields of an undo segment header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SegmentState {
@@ -208,11 +247,12 @@ impl SegmentState {
 pub fn encode_header(slot: u16, tx: &TxSlot, state: &SegmentState) -> Vec<u8> {
     let mut out = Vec::with_capacity(48);
     out.extend_from_slice(&slot.to_le_bytes());
-    out.extend_from_slice(&[tx.state, tx.flags]);
+    out.push(tx.state);
     out.extend_from_slice(&tx.sqn.to_le_bytes());
     out.extend_from_slice(&tx.scn.0.to_le_bytes());
-    put_uba(&mut out, tx.uba);
+    out.extend_from_slice(&tx.last.0.to_le_bytes());
     out.extend_from_slice(&tx.blocks.to_le_bytes());
+    put_uba(&mut out, tx.before);
     out.extend_from_slice(&state.seq.to_le_bytes());
     for at in [state.partial, state.head, state.tail] {
         out.extend_from_slice(&at.0.to_le_bytes());
@@ -225,7 +265,7 @@ pub fn encode_address(at: Rdba, object: ObjectId, map: Rdba) -> Vec<u8> {
     [at.0, object.0, map.0].iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
-/// Encodes a FORMAT change.
+/// Encodes a FORMAT change, for a block that is not the transaction's first.
 pub fn encode_format(at: Rdba, object: ObjectId, map: Rdba, xid: Xid, seq: u32, prev: Rdba) -> Vec<u8> {
     let mut out = encode_address(at, object, map);
     put_xid(&mut out, xid);
@@ -241,11 +281,13 @@ pub fn apply_undo(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
         op::FORMAT => {
             let (at, object, map) = (Rdba(f.u32()?), ObjectId(f.u32()?), Rdba(f.u32()?));
             undo::format(block, at, object, map, f.xid()?, f.u32()?, Rdba(f.u32()?));
+            append_slot_before(block, f.0)?;
         }
         op::REOPEN => {
             undo::set_xid(block, f.xid()?);
             undo::set_prev(block, Rdba::NONE);
             undo::set_aux32(block, 0);
+            append_slot_before(block, f.0)?;
         }
         op::APPEND => {
             let rec = undo::append(block, data).map_err(|_| damaged("record does not fit"))?;
@@ -274,10 +316,17 @@ pub fn apply_undo(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// A record that is not undone: `aux32` does not count it.
+fn append_slot_before(block: &mut [u8], record: &[u8]) -> Result<()> {
+    if record.is_empty() {
+        return Ok(());
+    }
+    undo::append(block, record).map(|_| ()).map_err(|_| damaged("record does not fit"))
+}
+
 fn apply_header(block: &mut [u8], f: &mut Fields<'_>) -> Result<()> {
-    let slot = f.u16()?;
-    let [state, flags] = f.bytes()?;
-    let tx = TxSlot { state, flags, sqn: f.u32()?, scn: Scn(f.u64()?), uba: f.uba()?, blocks: f.u32()? };
+    let (slot, state, sqn, scn) = (f.u16()?, f.u8()?, f.u32()?, Scn(f.u64()?));
+    let tx = TxSlot { state, sqn, scn, last: Rdba(f.u32()?), blocks: f.u32()?, before: f.uba()? };
     let s = SegmentState { seq: f.u32()?, partial: Rdba(f.u32()?), head: Rdba(f.u32()?), tail: Rdba(f.u32()?) };
     undo::set_tx(block, slot, &tx).map_err(|_| damaged("no such transaction slot"))?;
     undo::set_header_aux(block, s.seq, s.partial.0, u64::from(s.tail.0) << 32 | u64::from(s.head.0));

@@ -287,10 +287,23 @@ impl Transactions {
     /// Those of reading a block of an undo tablespace.
     pub(crate) fn copy_undo(&self, p: &Process, uba: Uba, bytes: &mut Vec<u8>) -> Result<Option<()>> {
         let mut copy = |view: &BlockView<'_>| copy_record(view, uba, bytes);
-        match self.cache().read(p, uba.rdba, GetKind::Examination, &mut copy) {
-            Err(e) if self.is_undo_block(uba.rdba) => Err(e),
+        Ok(self.read_undo(p, uba.rdba, &mut copy)?.flatten())
+    }
+
+    /// Reads a block of undo; `None` when it is not there any more.
+    ///
+    /// # Errors
+    /// As [`Transactions::copy_undo`].
+    pub(crate) fn read_undo<R>(
+        &self,
+        p: &Process,
+        at: Rdba,
+        f: &mut dyn FnMut(&BlockView<'_>) -> R,
+    ) -> Result<Option<R>> {
+        match self.cache().read(p, at, GetKind::Examination, f) {
+            Err(e) if self.is_undo_block(at) => Err(e),
             Err(_) => Ok(None),
-            read => read,
+            read => read.map(Some),
         }
     }
 

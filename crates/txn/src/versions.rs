@@ -28,7 +28,7 @@ pub enum Sight {
     Visible,
     /// The snapshot has an older one.
     Invisible,
-    /// Nobody knows any more whether the commit came before the snapshot: ORA-01555.
+    /// The transaction's slot has been used again: [`Transactions::sight_by_undo`] may know more.
     Unknown,
     /// Being committed this instant: ask again.
     Unsettled,
@@ -67,6 +67,34 @@ impl Transactions {
             Fate::Committed(_) => Sight::Invisible,
             Fate::Before(_) => Sight::Unknown,
         }
+    }
+
+    /// As [`Transactions::sight`], which has said [`Sight::Unknown`]: by what the undo knows. When that is gone it is
+    /// still not known: ORA-01555.
+    ///
+    /// # Errors
+    /// Those of reading undo, and ORA-01013.
+    pub fn sight_by_undo(&self, p: &Process, maker: Maker, uba: Uba, s: &Snapshot) -> Result<Sight> {
+        let mut bytes = Vec::new();
+        let rec = match self.undo_of_version(p, maker, uba, &mut bytes) {
+            Ok(rec) => Some(rec),
+            Err(e) if e.is(1555) => None,
+            Err(e) => return Err(e),
+        };
+        // A transaction commits above the SCN of each of its changes.
+        if rec.as_ref().is_some_and(|rec| rec.scn >= s.scn) {
+            return Ok(Sight::Invisible);
+        }
+        let xid = match (maker, rec) {
+            (Maker::Transaction(xid), _) => xid,
+            (_, Some(rec)) => rec.xid,
+            (_, None) => return Ok(Sight::Unknown),
+        };
+        Ok(match self.ended(p, xid, s.scn)? {
+            Some(Fate::Committed(scn) | Fate::Before(scn)) if scn <= s.scn => Sight::Visible,
+            Some(Fate::Committed(_)) => Sight::Invisible,
+            Some(Fate::Before(_) | Fate::Active | Fate::Unsettled) | None => Sight::Unknown,
+        })
     }
 
     /// The SCN at or below which the maker committed, when that was before every snapshot that is open now.

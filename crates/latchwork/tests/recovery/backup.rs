@@ -319,17 +319,17 @@ fn a_database_of_another_build_is_refused_with_both_versions() {
     let users = before(&db.path().join("users01.dbf"));
     let others = [
         (
-            body.replacen("control file 4", "control file 3", 1),
-            "version 3 incompatible with ORACLE version 4".to_string(),
+            body.replacen("control file 5", "control file 4", 1),
+            "version 4 incompatible with ORACLE version 5".to_string(),
         ),
         (
-            body.replacen("control file 4", "control file 5", 1),
-            "version 5 incompatible with ORACLE version 4".to_string(),
+            body.replacen("control file 5", "control file 6", 1),
+            "version 6 incompatible with ORACLE version 5".to_string(),
         ),
         (
             body.replacen(dictionary, "77", 1),
             format!(
-                "version 4 (dictionary 000000000000004d) incompatible with ORACLE version 4 (dictionary {own:016x})"
+                "version 5 (dictionary 000000000000004d) incompatible with ORACLE version 5 (dictionary {own:016x})"
             ),
         ),
     ];

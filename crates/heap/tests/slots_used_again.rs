@@ -1,0 +1,212 @@
+//! Snapshots that outlive the slots of transaction tables: commit SCNs are found in undo when a slot has been used again,
+//! even many times, as long as the undo is there.
+
+mod common;
+
+use common::{Db, Random, Shape, database, over, row};
+use heap::{HeapTable, RowOutcome};
+use process::Process;
+use std::collections::BTreeMap;
+use txn::{LockWait, NoHook, Snapshot, Txn};
+use types::{Rowid, Scn};
+
+const WAIT: LockWait = LockWait::NoWait;
+const ROWS: u32 = 60;
+/// Slots of the undo segments of [`Shape::default`].
+const SLOTS: u32 = 3 * 12;
+
+type Model = BTreeMap<u32, Vec<u8>>;
+
+/// Commits clean out no block.
+fn uncleaned() -> Shape {
+    let mut shape = Shape::default();
+    shape.txn.commit_cleanout_blocks = 0;
+    shape
+}
+
+/// A table of many blocks, filled by one transaction: most of them are not cleaned out when it commits.
+fn filled(db: &Db, p: &Process) -> (HeapTable, Vec<Rowid>) {
+    // Undo is kept, whatever nobody needs.
+    db.txns.times().retain(1, 1);
+    let table = db.table(p, 50);
+    let mut t = Txn::new();
+    let rowids = (0..ROWS).map(|id| db.heap.insert(p, &mut t, &table, &row(id, &[0; 500])).unwrap()).collect();
+    db.txns.commit(p, &mut t, &NoHook).unwrap();
+    (table, rowids)
+}
+
+fn update(db: &Db, p: &Process, table: &HeapTable, rowid: Rowid, id: u32, fill: u8) {
+    let mut t = Txn::new();
+    let seen = db.now(p, &t);
+    let new = row(id, &[fill; 500]);
+    assert_eq!(db.heap.update(p, &mut t, table, rowid, &new, &seen, WAIT).unwrap(), RowOutcome::Done);
+    db.txns.commit(p, &mut t, &NoHook).unwrap();
+}
+
+fn values(db: &Db, p: &Process, s: &Snapshot, table: &HeapTable) -> types::Result<Model> {
+    Ok(db.contents(p, s, table)?.into_iter().map(|(id, (_, value))| (id, value)).collect())
+}
+
+fn as_of(scn: Scn) -> Snapshot {
+    Snapshot { scn, xid: None, own: None, serializable: false }
+}
+
+#[test]
+fn what_was_committed_before_a_snapshot_is_seen_however_often_its_slot_was_used_since() {
+    let db = database(&Shape::default());
+    let (p, q) = (db.attach(), db.attach());
+    let (table, _) = filled(&db, &p);
+    let s = db.txns.snapshot(&q, &Txn::new());
+    let other = db.table(&p, 51);
+    for round in 1..=6u32 {
+        for n in 0..2 * SLOTS {
+            let mut t = Txn::new();
+            db.heap.insert(&p, &mut t, &other, &row(round * 1000 + n, b"-")).unwrap();
+            db.txns.commit(&p, &mut t, &NoHook).unwrap();
+        }
+        // The first round finds blocks that nobody has cleaned out; every other one what the readers before it have left.
+        let rows = values(&db, &q, &s, &table).unwrap();
+        assert!(rows.len() == ROWS as usize && rows.values().all(|v| v == &[0; 500]), "round {round}");
+        assert_eq!(values(&db, &q, &s, &other).unwrap(), Model::new(), "round {round}");
+    }
+}
+
+/// Rows that are changed all the time: an entry of a block leads from owner to owner, and none of them is known by its slot.
+#[test]
+fn every_moment_of_rows_in_constant_change_is_seen_whole() {
+    for (seed, cleanout) in [(1, 0), (2, 0), (3, 4), (4, 64)] {
+        let mut shape = Shape::default();
+        shape.txn.commit_cleanout_blocks = cleanout;
+        let db = database(&shape);
+        let (p, q) = (db.attach(), db.attach());
+        let (table, rowids) = filled(&db, &p);
+        let mut random = Random(seed);
+        let mut now: Model = (0..ROWS).map(|id| (id, vec![0; 500])).collect();
+        let mut moments = Vec::new();
+        for n in 0..16 * SLOTS {
+            if n % 50 == 0 {
+                moments.push((db.txns.snapshot(&q, &Txn::new()), now.clone()));
+            }
+            let (id, fill) = (random.below(12) as u32 * 5, random.below(250) as u8);
+            update(&db, &p, &table, rowids[id as usize], id, fill);
+            now.insert(id, vec![fill; 500]);
+            if n % 200 == 199 {
+                // A rollback, so that images of before are made again.
+                let mut w = Txn::new();
+                db.heap.insert(&q, &mut w, &table, &row(ROWS, b"w")).unwrap();
+                db.txns.rollback(&q, &mut w).unwrap();
+                for (s, model) in &moments {
+                    assert_eq!(&values(&db, &q, s, &table).unwrap(), model, "seed {seed}, as of {}", s.scn);
+                }
+            }
+        }
+        db.txns.assert_invariants();
+    }
+}
+
+/// Savepoints, rollbacks and transactions with the largest records leave the same ways back.
+#[test]
+fn rolled_back_transactions_and_long_records_are_on_the_way_back_as_well() {
+    let db = database(&uncleaned());
+    let (p, q) = (db.attach(), db.attach());
+    let (table, rowids) = filled(&db, &p);
+    let s = db.txns.snapshot(&q, &Txn::new());
+    for n in 0..8 * SLOTS {
+        let mut t = Txn::new();
+        let id = n % ROWS;
+        let start = db.txns.savepoint(&t);
+        let seen = db.now(&p, &t);
+        let rowid = rowids[id as usize];
+        db.heap.update(&p, &mut t, &table, rowid, &row(id, &[1; 700]), &seen, WAIT).unwrap();
+        match n % 4 {
+            0 => db.txns.rollback(&p, &mut t).unwrap(),
+            1 => {
+                db.txns.rollback_to(&p, &mut t, &start).unwrap();
+                let seen = db.now(&p, &t);
+                db.heap.update(&p, &mut t, &table, rowid, &row(id, &[2; 600]), &seen, WAIT).unwrap();
+                db.txns.commit(&p, &mut t, &NoHook).unwrap();
+            }
+            2 => {
+                let seen = db.now(&p, &t);
+                db.heap.delete(&p, &mut t, &table, rowid, &seen, WAIT).unwrap();
+                db.txns.rollback_to(&p, &mut t, &start).unwrap();
+                db.txns.commit(&p, &mut t, &NoHook).unwrap();
+            }
+            _ => {
+                db.txns.commit(&p, &mut t, &NoHook).unwrap();
+            }
+        }
+    }
+    let rows = values(&db, &q, &s, &table).unwrap();
+    assert!(rows.len() == ROWS as usize && rows.values().all(|v| v == &[0; 500]));
+}
+
+#[test]
+fn a_moment_before_a_restart_is_seen_when_all_slots_were_used_again() {
+    let shape = uncleaned();
+    let db = database(&shape);
+    let p = db.attach();
+    let (table, rowids) = filled(&db, &p);
+    let mut now: Model = (0..ROWS).map(|id| (id, vec![0; 500])).collect();
+    let mut moments = Vec::new();
+    for n in 0..9 * SLOTS {
+        if n % SLOTS == 0 {
+            moments.push((as_of(db.txns.current_scn()), now.clone()));
+        }
+        update(&db, &p, &table, rowids[(n % 7) as usize], n % 7, n as u8);
+        now.insert(n % 7, vec![n as u8; 500]);
+    }
+    // One is open when the instance ends.
+    let mut open = Txn::new();
+    let seen = db.now(&p, &open);
+    db.heap.update(&p, &mut open, &table, rowids[0], &row(0, b"open"), &seen, WAIT).unwrap();
+    db.cache.flush(&p).unwrap();
+    let (files, _) = datafile::DataFiles::open(&db.directory).unwrap();
+    let again = over(db.directory.clone(), files, &shape);
+    let q = again.attach();
+    again.txns.open(&q).unwrap();
+    assert_eq!(again.txns.recover(&q).unwrap(), 1);
+    again.txns.times().retain(1, 1);
+    for round in 0..2 {
+        for (s, model) in &moments {
+            assert_eq!(&values(&again, &q, s, &table).unwrap(), model, "round {round}, as of {}", s.scn);
+        }
+        for n in 0..3 * SLOTS {
+            update(&again, &q, &table, rowids[(n % 7) as usize], n % 7, n as u8);
+        }
+    }
+    std::mem::forget((open, again));
+}
+
+/// Undo that is really used again: an error, and never a wrong row.
+#[test]
+fn with_the_undo_gone_a_moment_is_too_old_or_right() {
+    let db = database(&Shape { undo_blocks: 160, ..uncleaned() });
+    let (p, q) = (db.attach(), db.attach());
+    let (table, rowids) = filled(&db, &p);
+    let mut random = Random(9);
+    let mut now: Model = (0..ROWS).map(|id| (id, vec![0; 500])).collect();
+    let mut moments = Vec::new();
+    let (mut seen, mut too_old) = (0, 0);
+    for n in 0..40 * SLOTS {
+        if n % 100 == 0 {
+            moments.push((as_of(db.txns.current_scn()), now.clone()));
+            for (s, model) in &moments {
+                match values(&db, &q, s, &table) {
+                    Ok(rows) => {
+                        assert_eq!(&rows, model, "as of {}", s.scn);
+                        seen += 1;
+                    }
+                    Err(e) => {
+                        assert!(e.is(1555), "{e}");
+                        too_old += 1;
+                    }
+                }
+            }
+        }
+        let (id, fill) = (random.below(20) as u32 * 3, random.below(250) as u8);
+        update(&db, &p, &table, rowids[id as usize], id, fill);
+        now.insert(id, vec![fill; 500]);
+    }
+    assert!(seen > 15 && too_old > 15, "{seen} moments seen, {too_old} too old");
+}
