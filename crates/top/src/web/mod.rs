@@ -8,12 +8,13 @@ mod access;
 mod http;
 mod hub;
 
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use access::Door;
 use http::answer;
@@ -31,6 +32,10 @@ const PAGE: &str = include_str!("page.html");
 /// Connections at once, and streams among them.
 const CONNECTIONS_MAX: usize = 48;
 const STREAMS_MAX: usize = 24;
+/// Among them, connections that have not sent a whole request.
+const READERS_MAX: usize = 16;
+/// How long a new connection waits for those that were sent away.
+const ROOM_PATIENCE: Duration = Duration::from_secs(2);
 /// A stream on which nothing happens says so, and learns whether anybody still listens.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
@@ -51,6 +56,39 @@ struct Server {
     look: Look,
     connections: AtomicUsize,
     streams: AtomicUsize,
+    readers: Readers,
+}
+
+/// The connections whose requests have not come whole, the oldest first. One too many ends the oldest: somebody who connects and says
+/// nothing keeps nobody out.
+#[derive(Default)]
+struct Readers(Mutex<(u64, BTreeMap<u64, TcpStream>)>);
+
+impl Readers {
+    fn all(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, TcpStream>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a connection that has been accepted; `None` when it cannot be.
+    fn enter(&self, stream: &TcpStream) -> Option<u64> {
+        let stream = stream.try_clone().ok()?;
+        let mut all = self.all();
+        all.0 += 1;
+        let number = all.0;
+        all.1.insert(number, stream);
+        while all.1.len() > READERS_MAX {
+            if let Some((_, oldest)) = all.1.pop_first() {
+                // Its thread reads the end.
+                let _ = oldest.shutdown(Shutdown::Both);
+            }
+        }
+        Some(number)
+    }
+
+    /// Says that the request has come, or that there will be none.
+    fn leave(&self, number: u64) {
+        self.all().1.remove(&number);
+    }
 }
 
 /// One more of something there are few of; given back when dropped.
@@ -102,6 +140,7 @@ pub fn run(
         look,
         connections: AtomicUsize::new(0),
         streams: AtomicUsize::new(0),
+        readers: Readers::default(),
     });
     let accepting = Arc::clone(&server);
     std::thread::spawn(move || accept(&listener, &accepting));
@@ -134,13 +173,28 @@ fn accept(listener: &TcpListener, server: &Arc<Server>) {
             std::thread::sleep(Duration::from_millis(50));
             continue;
         };
-        let server = Arc::clone(server);
+        let Some(number) = server.readers.enter(&stream) else { continue };
+        // Those that were sent away are about to leave.
+        let until = Instant::now() + ROOM_PATIENCE;
+        while server.connections.load(Ordering::Relaxed) >= CONNECTIONS_MAX && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if Place::take(&server.connections, CONNECTIONS_MAX).map(std::mem::forget).is_none() {
+            server.readers.leave(number);
+            drop(refuse(&mut stream, (503, "too many connections")));
+            continue;
+        }
         let thread = std::thread::Builder::new().stack_size(1 << 20);
-        // A thread that cannot be had drops the connection.
-        let _ = thread.spawn(move || match Place::take(&server.connections, CONNECTIONS_MAX) {
-            Some(_place) => server.serve(&mut stream),
-            None => drop(refuse(&mut stream, (503, "too many connections"))),
+        let own = Arc::clone(server);
+        let spawned = thread.spawn(move || {
+            let _place = Place(&own.connections);
+            own.serve(&mut stream, number);
         });
+        // A thread that cannot be had drops the connection.
+        if spawned.is_err() {
+            server.readers.leave(number);
+            server.connections.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -150,8 +204,10 @@ fn refuse(stream: &mut TcpStream, (status, why): Refusal) -> std::io::Result<()>
 
 impl Server {
     /// Answers one request. A client that goes away in the middle is nobody's concern.
-    fn serve(&self, stream: &mut TcpStream) {
-        let done = match http::read(stream).and_then(|request| self.let_in(request)) {
+    fn serve(&self, stream: &mut TcpStream, number: u64) {
+        let read = http::read(stream);
+        self.readers.leave(number);
+        let done = match read.and_then(|request| self.let_in(request)) {
             Ok(request) => self.reply(stream, &request),
             Err(refusal) => refuse(stream, refusal),
         };
