@@ -140,6 +140,9 @@ pub struct RunArguments {
     /// Torture: how often a backup made under load is restored to a moment; 0: NOARCHIVELOG [default: an eighth of the instance kills]
     #[arg(long)]
     restores: Option<u64>,
+    /// Huge pages: reserve them in the machine's setting vm.nr_hugepages, as root; it is put back afterwards
+    #[arg(long)]
+    reserve_huge_pages: bool,
     #[command(flatten)]
     slob: slob::Options,
     /// Fewer numbers of sessions, shorter cells: a run of about a minute
@@ -251,6 +254,7 @@ impl RunArguments {
             options: self.slob.clone(),
             sessions: self.sessions.first().copied().unwrap_or(cores),
             repeat: self.repeat.unwrap_or(if self.quick { 5 } else { 40 }),
+            may_reserve: self.reserve_huge_pages,
             seconds: self.interval_s()?,
             quick: self.quick,
             variants: self.variant.clone(),

@@ -25,6 +25,8 @@ pub struct Plan {
     pub options: Options,
     pub sessions: u32,
     pub repeat: u32,
+    /// Whether the machine's setting may be changed.
+    pub may_reserve: bool,
     /// Between two snapshots.
     pub seconds: f64,
     pub quick: bool,
@@ -188,7 +190,7 @@ pub fn run(plan: &Plan) -> Result<HugePagesRun, LabError> {
         trials: Vec::new(),
         missing: None,
     };
-    let mut pages = HugePages::look();
+    let mut pages = HugePages::look(plan.may_reserve);
     for repeat in 1..=plan.repeat {
         // The pages change hands once a repeat: which come first changes as well.
         let first = repeat % 2 == 0;

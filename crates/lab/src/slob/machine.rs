@@ -56,12 +56,14 @@ impl MemInfo {
 pub struct HugePages {
     before: u64,
     guard: Option<Child>,
+    /// Whether the user has said that the machine's setting may be changed.
+    may_reserve: bool,
 }
 
 impl HugePages {
     /// Notes what is there. Nothing is changed yet.
-    pub fn look() -> HugePages {
-        HugePages { before: MemInfo::now().huge_pages, guard: None }
+    pub fn look(may_reserve: bool) -> HugePages {
+        HugePages { before: MemInfo::now().huge_pages, guard: None, may_reserve }
     }
 
     /// Makes sure that `wanted` pages are free.
@@ -74,6 +76,13 @@ impl HugePages {
             return Ok(());
         }
         let needed = now.huge_pages - now.huge_pages_free + wanted;
+        if !self.may_reserve {
+            return Err(LabError::new(format!(
+                "{wanted} free pages of 2 MB are needed and {} are free: with --reserve-huge-pages they are reserved for the time of the run \
+                 (as root), or reserve them before with sysctl -w vm.nr_hugepages={needed}",
+                now.huge_pages_free
+            )));
+        }
         let may_not = |e: &std::io::Error| {
             LabError::new(format!(
                 "{wanted} free pages of 2 MB are needed, {} are free, and {RESERVED} cannot be written ({e}): run this as root, or reserve \
@@ -144,8 +153,11 @@ mod tests {
     #[test]
     fn what_nobody_has_is_refused_with_advice_and_leaves_the_setting() {
         let before = MemInfo::now().huge_pages;
-        let mut pages = HugePages::look();
+        let mut pages = HugePages::look(true);
         assert!(pages.have_free(0).is_ok() && pages.guard.is_none());
+        // Unasked nothing is written, whoever runs it.
+        let error = HugePages::look(false).have_free(1 << 40).unwrap_err().to_string();
+        assert!(error.contains("--reserve-huge-pages") && error.contains("vm.nr_hugepages="), "{error}");
         // Without the right to set it: the advice. With it nothing is tried here: other tests of this machine need the memory.
         if std::fs::OpenOptions::new().write(true).open(RESERVED).is_err() {
             let error = pages.have_free(1 << 40).unwrap_err().to_string();
