@@ -231,6 +231,7 @@ pub struct NetSession {
     wire: Wire,
     sequence: u8,
     session_id: u32,
+    warning: Option<String>,
     /// What is sent ahead of the next statement.
     before: Vec<u8>,
     last_cursor: u16,
@@ -242,10 +243,35 @@ impl NetSession {
     /// # Errors
     /// TNS-12541 and its like where nobody listens; the listener's refusal (TNS-12514, …); the server's (ORA-01017, …).
     pub fn connect(at: &NetAddress, user: &str, password: &str) -> ClientResult<NetSession> {
+        NetSession::open(at, user, password, mode::LOGON, None)
+    }
+
+    /// Connects, and changes the password, which may have expired.
+    ///
+    /// # Errors
+    /// As [`NetSession::connect`], and those of ALTER USER.
+    pub fn connect_changing(at: &NetAddress, user: &str, password: &str, new: &str) -> ClientResult<NetSession> {
+        NetSession::open(at, user, password, 0, Some(new))
+    }
+
+    /// Connects AS SYSDBA.
+    ///
+    /// # Errors
+    /// As [`NetSession::connect`].
+    pub fn connect_as_sysdba(at: &NetAddress, user: &str, password: &str) -> ClientResult<NetSession> {
+        NetSession::open(at, user, password, mode::LOGON | mode::SYSDBA, None)
+    }
+
+    fn open(at: &NetAddress, user: &str, password: &str, mode: u32, new: Option<&str>) -> ClientResult<NetSession> {
         let mut wire = accepted(at)?;
         agree(&mut wire)?;
-        let session_id = log_on(&mut wire, user, password)?;
-        Ok(NetSession { wire, sequence: 2, session_id, before: Vec::new(), last_cursor: 0 })
+        let (session_id, warning) = log_on(&mut wire, user, password, mode, new)?;
+        Ok(NetSession { wire, sequence: 2, session_id, warning, before: Vec::new(), last_cursor: 0 })
+    }
+
+    /// What the server said of the logon: ORA-28002.
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
     }
 
     /// The session's number.
@@ -407,7 +433,7 @@ impl Stranger {
             agree(&mut wire)?;
         }
         let challenge = match stage {
-            Stage::Named => phase(&mut wire, &first_message(user), function::AUTH_PHASE_ONE)?,
+            Stage::Named => phase(&mut wire, &first_message(user), function::AUTH_PHASE_ONE)?.0,
             _ => Pairs::default(),
         };
         Ok(Stranger { wire, challenge })
@@ -423,7 +449,7 @@ impl Stranger {
     /// # Errors
     /// The connection is gone.
     pub fn name(&mut self, user: &str) -> ClientResult<()> {
-        self.challenge = phase(&mut self.wire, &first_message(user), function::AUTH_PHASE_ONE)?;
+        (self.challenge, _) = phase(&mut self.wire, &first_message(user), function::AUTH_PHASE_ONE)?;
         Ok(())
     }
 
@@ -529,9 +555,15 @@ fn first_message(user: &str) -> Logon {
     Logon { sequence: 1, user: user.into(), mode: mode::LOGON, pairs }
 }
 
-/// Both messages of a logon; gives the session's number.
-fn log_on(wire: &mut Wire, user: &str, password: &str) -> ClientResult<u32> {
-    let challenge = phase(wire, &first_message(user), function::AUTH_PHASE_ONE)?;
+/// Both messages of a logon; gives the session's number, and what the user is to be told.
+fn log_on(
+    wire: &mut Wire,
+    user: &str,
+    password: &str,
+    mode: u32,
+    new: Option<&str>,
+) -> ClientResult<(u32, Option<String>)> {
+    let (challenge, _) = phase(wire, &Logon { mode, ..first_message(user) }, function::AUTH_PHASE_ONE)?;
     let text = |key: &str| challenge.get(key).unwrap_or_default();
     let texts = [text("AUTH_SESSKEY"), text("AUTH_VFR_DATA"), text("AUTH_PBKDF2_CSK_SALT")];
     let random = os::random::bytes().map_err(|e| lost(&e.to_string()))?;
@@ -541,28 +573,35 @@ fn log_on(wire: &mut Wire, user: &str, password: &str) -> ClientResult<u32> {
     pairs.push("AUTH_SESSKEY", answer.session_key, 1);
     pairs.push("AUTH_PBKDF2_SPEEDY_KEY", answer.speedy_key, 0);
     pairs.push("AUTH_PASSWORD", answer.password.as_str(), 0);
-    let second = Logon { sequence: 2, user: user.into(), mode: mode::LOGON | mode::WITH_PASSWORD, pairs };
-    let welcome = phase(wire, &second, function::AUTH_PHASE_TWO)?;
+    let mut mode = mode | mode::WITH_PASSWORD;
+    if let Some(new) = new {
+        let noise = os::random::bytes().map_err(|e| lost(&e.to_string()))?;
+        pairs.push("AUTH_NEWPASSWORD", answer.key.seal(new, &noise).as_str(), 0);
+        mode |= mode::CHANGE_PASSWORD;
+    }
+    let second = Logon { sequence: 2, user: user.into(), mode, pairs };
+    let (welcome, warning) = phase(wire, &second, function::AUTH_PHASE_TWO)?;
     // Whoever answers must have had the verifier, too.
     if !welcome.get("AUTH_SVR_RESPONSE").is_some_and(|sent| answer.key.is_server_response(sent)) {
         return Err(ClientError::Protocol(WireError::BadValue));
     }
-    Ok(welcome.get("AUTH_SESSION_ID").and_then(|id| id.parse().ok()).unwrap_or(0))
+    Ok((welcome.get("AUTH_SESSION_ID").and_then(|id| id.parse().ok()).unwrap_or(0), warning))
 }
 
-fn phase(wire: &mut Wire, logon: &Logon, which: u8) -> ClientResult<Pairs> {
+fn phase(wire: &mut Wire, logon: &Logon, which: u8) -> ClientResult<(Pairs, Option<String>)> {
     let mut out = Vec::new();
     logon.write(which, &mut out);
     wire.send_message(&out)?;
-    let (pairs, outcome) = wire.message(|r| {
+    let (pairs, answer) = wire.message(|r| {
         let mut pairs = Pairs::default();
         if r.left().first() == Some(&message::PARAMETERS) {
             r.skip(1)?;
             pairs = auth::read_reply(r)?;
         }
-        Ok((pairs, reply::read_answer(r, &[], Dialect::USUAL)?.outcome))
+        Ok((pairs, reply::read_answer(r, &[], Dialect::USUAL)?))
     })?;
-    failed(&outcome).map_or(Ok(pairs), Err)
+    let warning = answer.warning.map(|(_, text)| text);
+    failed(&answer.outcome).map_or(Ok((pairs, warning)), Err)
 }
 
 /// The error of an outcome; the end of the rows is none.

@@ -24,6 +24,8 @@ pub enum Credentials {
     Password { user: String, password: String },
     /// `user/password as sysdba`.
     SysdbaPassword { user: String, password: String },
+    /// `user/password`, and the password to have from now on.
+    Change { user: String, password: String, new_password: String },
 }
 
 impl Credentials {
@@ -428,11 +430,17 @@ fn logon(credentials: &Credentials, options: &ConnectOptions) -> Logon {
         Credentials::OsUser => ("", "", false),
         Credentials::Password { user, password } => (user.as_str(), password.as_str(), false),
         Credentials::SysdbaPassword { user, password } => (user.as_str(), password.as_str(), true),
+        Credentials::Change { user, password, .. } => (user.as_str(), password.as_str(), false),
+    };
+    let new_password = match credentials {
+        Credentials::Change { new_password, .. } => new_password.clone(),
+        _ => String::new(),
     };
     Logon {
         version: PROTOCOL_VERSION,
         user: user.into(),
         password: password.into(),
+        new_password,
         as_sysdba,
         program: options.program.clone(),
         machine: options.machine.clone(),

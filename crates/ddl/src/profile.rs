@@ -4,8 +4,8 @@ use crate::work::Work;
 use dictionary::base::{Base, profile, profname, user, user_history};
 use dictionary::profile::{AS_DEFAULT, DEFAULT, UNLIMITED, Unit};
 use dictionary::rows::{Row, as_date, as_text, as_u32, int, text};
-use dictionary::{Resource, SystemPrivilege, Verifier};
-use sql::ast::{DropObject, Ident, ProfileLimit, ProfileLimits};
+use dictionary::{ObjectKind, Resource, SystemPrivilege, UserId, Verifier};
+use sql::ast::{DropObject, Ident, ProfileLimit, ProfileLimits, StoredKind};
 use types::{Number, Ora, Result, Value};
 
 /// Passwords of a user that are remembered at most.
@@ -30,7 +30,7 @@ pub fn define(work: &mut Work<'_>, define: &ProfileLimits) -> Result<()> {
     let mut given = Vec::new();
     for (word, limit) in limits {
         let resource = Resource::parse(&word.name).ok_or_else(|| Ora::new(2376).at(word.pos.0))?;
-        given.push((resource, number_of(resource, word, limit, name.name == DEFAULT)?));
+        given.push((resource, number_of(work, resource, word, limit, name.name == DEFAULT)?));
     }
     if !*alter {
         work.change().insert(Base::Profname, &[int(number), text(name.name.as_str())])?;
@@ -54,7 +54,13 @@ pub fn define(work: &mut Work<'_>, define: &ProfileLimits) -> Result<()> {
 }
 
 /// LIMIT# of a limit as it is written. What nothing would obey is refused.
-fn number_of(resource: Resource, word: &Ident, limit: &ProfileLimit, of_default: bool) -> Result<i64> {
+fn number_of(
+    work: &mut Work<'_>,
+    resource: Resource,
+    word: &Ident,
+    limit: &ProfileLimit,
+    of_default: bool,
+) -> Result<i64> {
     let invalid = || Ora::new(2377).at(word.pos.0);
     match (limit, resource.unit()) {
         (ProfileLimit::Default, _) if of_default => Err(invalid()),
@@ -62,7 +68,8 @@ fn number_of(resource: Resource, word: &Ident, limit: &ProfileLimit, of_default:
         (ProfileLimit::Null, Unit::Function) => Ok(UNLIMITED),
         (ProfileLimit::Unlimited, Unit::Function) | (ProfileLimit::Null, _) => Err(invalid()),
         (ProfileLimit::Unlimited, _) => Ok(UNLIMITED),
-        (ProfileLimit::Function(name), _) => Err(Ora::unsupported().at(name.pos.0)),
+        (ProfileLimit::Function(name), Unit::Function) => verify_function(work, name),
+        (ProfileLimit::Function(name), _) => Err(Ora::new(2377).at(name.pos.0)),
         (ProfileLimit::Number { value, .. }, Unit::NotObeyed)
             if resource == Resource::PasswordRolloverTime && value == "0" =>
         {
@@ -83,6 +90,22 @@ fn number_of(resource: Resource, word: &Ident, limit: &ProfileLimit, of_default:
             if fits { Ok(number as i64) } else { Err(wrong()) }
         }
     }
+}
+
+/// The number of a function of SYS that can judge passwords: it takes a user's name, the new and the old password, and gives a BOOLEAN.
+///
+/// # Errors
+/// ORA-07443, ORA-28004.
+fn verify_function(work: &mut Work<'_>, name: &Ident) -> Result<i64> {
+    let found = work.image.object_named(UserId::SYS, ObjectKind::Function.namespace(), &name.name);
+    let found = found.filter(|object| object.kind == ObjectKind::Function);
+    let number = found.map(|object| object.object).ok_or_else(|| Ora::with(7443, &[&name.name]).at(name.pos.0))?;
+    let call = format!(
+        "function judge (u varchar2, p varchar2, o varchar2) return boolean is begin return \"{}\"(u, p, o); end;",
+        name.name
+    );
+    let errors = work.host.compile("SYS", "JUDGE", StoredKind::Function, &call)?;
+    if errors.is_empty() { Ok(number.0.into()) } else { Err(Ora::with(28004, &[&name.name]).at(name.pos.0)) }
 }
 
 /// DROP PROFILE.

@@ -18,7 +18,9 @@ pub enum Unit {
     Count,
     /// Days, kept in seconds.
     Days,
-    /// The name of a function.
+    /// Hundredths of a second.
+    Centiseconds,
+    /// A function of SYS, kept as the number of its object.
     Function,
     /// Nothing obeys it: only UNLIMITED and DEFAULT can be said.
     NotObeyed,
@@ -60,10 +62,10 @@ const DAY: i64 = 86_400;
 resources! {
     CompositeLimit 0 0 "COMPOSITE_LIMIT" NotObeyed UNLIMITED,
     SessionsPerUser 1 0 "SESSIONS_PER_USER" Count UNLIMITED,
-    CpuPerSession 2 0 "CPU_PER_SESSION" NotObeyed UNLIMITED,
-    CpuPerCall 3 0 "CPU_PER_CALL" NotObeyed UNLIMITED,
-    LogicalReadsPerSession 4 0 "LOGICAL_READS_PER_SESSION" NotObeyed UNLIMITED,
-    LogicalReadsPerCall 5 0 "LOGICAL_READS_PER_CALL" NotObeyed UNLIMITED,
+    CpuPerSession 2 0 "CPU_PER_SESSION" Centiseconds UNLIMITED,
+    CpuPerCall 3 0 "CPU_PER_CALL" Centiseconds UNLIMITED,
+    LogicalReadsPerSession 4 0 "LOGICAL_READS_PER_SESSION" Count UNLIMITED,
+    LogicalReadsPerCall 5 0 "LOGICAL_READS_PER_CALL" Count UNLIMITED,
     IdleTime 6 0 "IDLE_TIME" Count UNLIMITED,
     ConnectTime 7 0 "CONNECT_TIME" Count UNLIMITED,
     PrivateSga 8 0 "PRIVATE_SGA" NotObeyed UNLIMITED,

@@ -357,13 +357,25 @@ impl Dictionary {
     /// # Errors
     /// ORA-01045 without CREATE SESSION; as [`Self::image`].
     pub fn may_connect(&mut self, p: &Process, user: &UserDef) -> Result<()> {
-        let image = self.image(p)?;
-        let mut grantees = image.default_roles(user.id);
-        grantees.extend([user.id.0, UserId::PUBLIC.0]);
-        match user.id == UserId::SYS || image.is_granted(&grantees, SystemPrivilege::CreateSession) {
+        match self.has_at_logon(p, user, SystemPrivilege::CreateSession)? {
             true => Ok(()),
             false => Err(Ora::with(1045, &[&user.name])),
         }
+    }
+
+    /// Whether a user may log on while the instance is in restricted mode.
+    ///
+    /// # Errors
+    /// As [`Self::image`].
+    pub fn may_enter_restricted(&mut self, p: &Process, user: &UserDef) -> Result<bool> {
+        self.has_at_logon(p, user, SystemPrivilege::RestrictedSession)
+    }
+
+    fn has_at_logon(&mut self, p: &Process, user: &UserDef, privilege: SystemPrivilege) -> Result<bool> {
+        let image = self.image(p)?;
+        let mut grantees = image.default_roles(user.id);
+        grantees.extend([user.id.0, UserId::PUBLIC.0]);
+        Ok(user.id == UserId::SYS || image.is_granted(&grantees, privilege))
     }
 
     /// The limits of a user's profile.

@@ -147,6 +147,7 @@ params! {
     JobQueueProcesses "job_queue_processes" int(0, 1000), "16", System, false, "maximum number of job queue slave processes";
     CpuCount "cpu_count" int(0, 4096), "0", System, false, "number of CPUs for this instance";
     ResourceLimit "resource_limit" BOOL, "TRUE", System, false, "master switch for resource limit";
+    ResourceMinute "_resource_minute" int(1, 60), "60", System, false, "seconds of a minute of IDLE_TIME and CONNECT_TIME";
 
     // memory
     DbBlockSize "db_block_size" int(2048, 32768), "8192", Static, true, "Size of database block in bytes";

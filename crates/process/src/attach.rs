@@ -60,6 +60,7 @@ impl Processes {
             patience: Cell::new(0),
             peak: Cell::new(0),
             unbroken: Cell::new(0),
+            usage: crate::limits::Usage::default(),
         };
         let _ = os::cpu::join_barriers();
         process.start(who);

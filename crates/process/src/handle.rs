@@ -43,6 +43,7 @@ pub struct Process {
     pub(crate) peak: Cell<u64>,
     /// Above 0 nothing but the end of the session is a reason to stop: see [`Process::unbroken`].
     pub(crate) unbroken: Cell<u32>,
+    pub(crate) usage: crate::limits::Usage,
 }
 
 impl Process {
@@ -218,20 +219,20 @@ impl Process {
         WaitGuard { process: self, event, started_ns, timed_out: Cell::new(false) }
     }
 
-    /// Fails when the session was killed (ORA-00028, every time), when the user pressed the key (ORA-01013, once), or when
+    /// Fails when the session was killed (ORA-00028, every time), when the user pressed the key (ORA-01013, once), when
     /// there is too much memory: in this process (ORA-04030, until there is less), or in the instance while this session has
-    /// the most (ORA-04036, once).
+    /// the most (ORA-04036, once), or when more was used than the profile allows (see [`crate::Limits`]).
     ///
     /// One relaxed load when nothing is asked and the heap has not grown by a megabyte: cheap enough for every row.
     ///
     /// # Errors
-    /// ORA-00028, ORA-01013, ORA-04030, ORA-04036.
+    /// ORA-00028, ORA-01013, ORA-04030, ORA-04036, ORA-02392 to ORA-02395.
     #[inline]
     pub fn check_cancel(&self) -> Result<()> {
         if self.session().is_asked() { self.cancelled() } else { Ok(()) }
     }
 
-    /// Whether [`Self::check_cancel`] would fail, without taking the request: for waits below what can return an error.
+    /// Whether the session is to stop, without taking the request: for waits below what can return an error.
     #[must_use]
     pub fn is_asked_to_stop(&self) -> bool {
         self.session().is_asked_to_stop()
@@ -273,8 +274,12 @@ impl Process {
                 self.session().set_giving_up();
                 Err(Ora::new(4036))
             }
-            None if self.session().take_grown() => self.check_memory(),
-            None => Ok(()),
+            None => {
+                if self.session().take_grown() {
+                    self.check_memory()?;
+                }
+                self.check_limits()
+            }
         }
     }
 

@@ -20,6 +20,7 @@
 mod attach;
 mod cleanup;
 mod handle;
+mod limits;
 mod pga;
 mod registry;
 mod reuse;
@@ -33,6 +34,7 @@ mod undo;
 pub use attach::Attach;
 pub use cleanup::{Cleaned, CleanupOrder};
 pub use handle::{Process, WaitGuard};
+pub use limits::Limits;
 pub use pga::{Pga, PgaLimits};
 pub use registry::{LatchSet, ProcessConfig, ProcessLayout, Processes};
 pub use reuse::{Following, REUSE_SIZES, Reuse, ReuseLayout, Reused, Simulated, Simulator};

@@ -47,6 +47,8 @@ const TELL: u32 = 1 << 8;
 pub(crate) const GROWN: u32 = 1 << 9;
 /// The call has been asked to end for the sake of memory, and is on its way.
 const GIVING_UP: u32 = 1 << 10;
+/// What the session uses is limited. Set by its own process, as long as it lasts.
+const LIMITED: u32 = 1 << 11;
 
 sga_struct! {
     /// One session: a row of `v$session`. Written by its own process, but for the request to stop.
@@ -186,10 +188,10 @@ impl SessionSlot {
         }
     }
 
-    /// Whether it is to look at what it is asked for, or at its own memory.
+    /// Whether it is to look at what it is asked for, or at its own memory or limits.
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed) & (KILLED | BREAK | MEMORY | GROWN) != 0
+        self.cancel.load(Ordering::Relaxed) & (KILLED | BREAK | MEMORY | GROWN | LIMITED) != 0
     }
 
     /// Whether it is asked to stop.
@@ -219,12 +221,20 @@ impl SessionSlot {
         self.cancel.fetch_or(GROWN, Ordering::Relaxed);
     }
 
+    pub(crate) fn set_limited(&self, limited: bool) {
+        if limited {
+            self.cancel.fetch_or(LIMITED, Ordering::Relaxed);
+        } else {
+            self.cancel.fetch_and(!LIMITED, Ordering::Relaxed);
+        }
+    }
+
     /// Asks the session, which has been in a call for a while, to tell what its statements have done so far.
     pub fn ask_to_tell(&self) {
         self.cancel.fetch_or(TELL, Ordering::Relaxed);
     }
 
-    /// Whether the session is asked for anything: to stop, to tell, or by its own heap.
+    /// Whether the session is asked for anything: to stop, to tell, or by its own heap or limits.
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) != 0

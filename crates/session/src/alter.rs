@@ -186,8 +186,11 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         }
         // There is no listener to register with.
         AlterSystemAction::Register => Ok(()),
+        AlterSystemAction::RestrictedSession(restricted) => {
+            core.instance.state().set_restricted(*restricted);
+            Ok(())
+        }
         AlterSystemAction::Reset(_)
-        | AlterSystemAction::RestrictedSession(_)
         | AlterSystemAction::Other(_)
         | AlterSystemAction::Backup { .. }
         | AlterSystemAction::AddLogfile { .. }

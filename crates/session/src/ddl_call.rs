@@ -33,6 +33,11 @@ fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure
     }
     core.savepoints.borrow_mut().clear();
     cx.session.constraints.end_transaction(core.shared.txns.cache());
+    crate::passwords::judge(core, cx, ddl)?;
+    // The function may have begun a transaction.
+    if cx.session.txn.xid().is_some() {
+        core.commit(cx)?;
+    }
     let dict = {
         let own = core.dict.borrow();
         Dictionary::new(own.shared().clone(), Rc::clone(own.fixed())).looking_up_as(&core.p)

@@ -35,6 +35,7 @@ mod media;
 pub mod metrics;
 pub mod nls;
 mod oradebug;
+mod passwords;
 mod recursive;
 mod repository;
 mod run;

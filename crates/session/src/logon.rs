@@ -1,7 +1,7 @@
 //! Admission: the one place where a password that was compared becomes a session or a refusal.
 //!
 //! The order of the answers is Oracle's: ORA-28000 for a locked account, ORA-01017 for a wrong password, ORA-28001 for one that has
-//! expired, ORA-28009 for SYS without SYSDBA, ORA-01045 without CREATE SESSION, ORA-02391 for one session too many. A name that nobody
+//! expired, ORA-28009 for SYS without SYSDBA, ORA-01045 without CREATE SESSION, ORA-01035 in restricted mode, ORA-02391 for one session too many. A name that nobody
 //! has costs the same work as a user's wrong password: both note a failure in a row of USER_LOGON$.
 //!
 //! A failure that is noted is not waited for on disk, unless it locks the account.
@@ -11,7 +11,7 @@ use crate::instance::Instance;
 use dictionary::{Account, Profile, Resource, UserDef, UserId};
 use net::local::Logon;
 use params::Param;
-use process::Process;
+use process::{Limits, Process};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use types::{Date, Ora, Result};
@@ -42,9 +42,17 @@ pub(crate) fn unwaited<R>(instance: &Instance, p: &Process, f: impl FnOnce() -> 
 
 /// Admits who has proved the password of `user`, or has not; notes it either way.
 ///
+/// A password that has expired may still be `changed` by the logon itself.
+///
 /// # Errors
 /// As the module says; those of reading the dictionary.
-pub(crate) fn admit(core: &Core, user: Option<Rc<UserDef>>, has_proved: bool, as_sysdba: bool) -> Result<Admitted> {
+pub(crate) fn admit(
+    core: &Core,
+    user: Option<Rc<UserDef>>,
+    has_proved: bool,
+    as_sysdba: bool,
+    changed: bool,
+) -> Result<Admitted> {
     // PUBLIC is nobody's name.
     let user = user.filter(|user| user.id != UserId::PUBLIC);
     let dictionary = core.dict.borrow().shared().clone();
@@ -63,13 +71,21 @@ pub(crate) fn admit(core: &Core, user: Option<Rc<UserDef>>, has_proved: bool, as
         count_failures(core, Some((&user, &profile)), now.date, 1)?;
         return Err(Ora::new(1017));
     }
-    let grace_end = account.password_age()?;
+    let grace_end = match account.password_age() {
+        Err(e) if changed && e.is(28001) => None,
+        age => age?.filter(|_| !changed),
+    };
     match (as_sysdba, user.id == UserId::SYS) {
         (false, true) => return Err(Ora::new(28009)),
         // SYSDBA is nobody's but SYS's; the operating system's owner of the instance needs no password.
         (true, false) => return Err(Ora::new(1017)),
         (true, true) => {}
-        (false, false) => core.dict.borrow_mut().may_connect(&core.p, &user)?,
+        (false, false) => {
+            core.dict.borrow_mut().may_connect(&core.p, &user)?;
+            if core.instance.state().is_restricted() && !core.dict.borrow_mut().may_enter_restricted(&core.p, &user)? {
+                return Err(Ora::new(1035));
+            }
+        }
     }
     let must = state.failures > 0 || state.locked_at.is_some() || state.grace_end != grace_end;
     if must || state.last.is_none_or(|last| last.date != now.date) {
@@ -172,11 +188,20 @@ pub(crate) fn limit_session(core: &Core, user: &UserDef) -> Result<SessionLimits
             return Err(Ora::new(2391));
         }
     }
-    let minutes = |resource| profile.limit(resource).map_or(0, |minutes| minutes as u64 * 60);
+    let minute_s = instance.params().number(Param::ResourceMinute) as u64;
+    let minutes = |resource| profile.limit(resource).map_or(0, |minutes| minutes as u64 * minute_s);
     let slot = core.p.number() as usize - 1;
     instance.state().set_idle_limit(slot, minutes(Resource::IdleTime));
     let connect_s = minutes(Resource::ConnectTime);
     let connect_end_ns = if connect_s == 0 { 0 } else { os::clock::now_ns() + connect_s * 1_000_000_000 };
+    let most = |resource| profile.limit(resource).map(|most| most as u64);
+    let cpu_ns = |resource| most(resource).map(|hundredths| hundredths * 10_000_000);
+    core.p.set_limits(Limits {
+        session_cpu_ns: cpu_ns(Resource::CpuPerSession),
+        call_cpu_ns: cpu_ns(Resource::CpuPerCall),
+        session_reads: most(Resource::LogicalReadsPerSession),
+        call_reads: most(Resource::LogicalReadsPerCall),
+    });
     Ok(SessionLimits { connect_end_ns })
 }
 
@@ -237,7 +262,7 @@ fn seconds() -> u64 {
 
 /// Whether a logon was refused to somebody, and did not merely fail.
 pub(crate) fn is_refusal(e: &Ora) -> bool {
-    [1005, 1017, 1031, 1045, 2391, 28000, 28001, 28009].iter().any(|code| e.is(*code))
+    [1005, 1017, 1031, 1035, 1045, 2391, 28000, 28001, 28009].iter().any(|code| e.is(*code))
 }
 
 /// What a client says of itself, fit for a line of a log: no control characters, and not too long.

@@ -163,17 +163,47 @@ impl Session {
     /// ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28009 for SYS without SYSDBA.
     pub(crate) fn admit(&mut self, logon: &Logon, user: Option<Rc<UserDef>>, has_proved: bool) -> Result<()> {
         let id = user.as_ref().map(|user| user.id);
-        let done = crate::logon::admit(&self.core, user, has_proved, logon.as_sysdba).and_then(|admitted| {
+        let changed = !logon.new_password.is_empty();
+        let done = crate::logon::admit(&self.core, user, has_proved, logon.as_sysdba, changed).and_then(|admitted| {
             self.become_user(&admitted.user.name, admitted.user.id, logon.as_sysdba);
             self.limits = crate::logon::limit_session(&self.core, &admitted.user)?;
             self.warning = admitted.warning;
-            crate::audit::begin(&self.core, admitted.user.id)
+            crate::audit::begin(&self.core, admitted.user.id)?;
+            if changed {
+                self.change_password(&admitted.user.name, &logon.password, &logon.new_password)
+            } else {
+                Ok(())
+            }
         });
         match &done {
             Ok(()) => crate::audit::logon(&self.core, true),
             Err(e) => crate::audit::refused_logon(&self.core, logon, &dictionary_name(&logon.user), id, e),
         }
         done
+    }
+
+    /// Changes the password of `user`, who is the session's, from `old` to `new`.
+    ///
+    /// # Errors
+    /// Those of ALTER USER ... IDENTIFIED BY ... REPLACE.
+    fn change_password(&mut self, user: &str, old: &str, new: &str) -> Result<()> {
+        self.begin_call();
+        let Session { core, state, .. } = self;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        let done = crate::passwords::change_own(core, &mut cx, user, Some(old), new);
+        cx.session.figures.flush(&core.p, core.shared.library);
+        self.end_call();
+        self.core.sync_commits()?;
+        done
+    }
+
+    /// Changes the password of the session's user, who has proved to know the old one.
+    ///
+    /// # Errors
+    /// As those of ALTER USER ... IDENTIFIED BY ... REPLACE.
+    pub fn change_own_password(&mut self, old: &str, new: &str) -> Result<()> {
+        let user = self.state.user.clone();
+        self.change_password(&user, old, new)
     }
 
     /// What the user is to be told of the logon: ORA-28002.
@@ -444,6 +474,10 @@ impl Session {
             self.release();
             return say_fatal(&Ora::new(2399), out);
         }
+        if let Err(e) = self.core.p.check_session_limits() {
+            self.release();
+            return say_fatal(&e, out);
+        }
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         let flow = run(core, &mut cx, calls, out);
@@ -467,6 +501,7 @@ impl Session {
         self.core.p.session().set_status(SessionStatus::Active);
         // A break that came after its call had ended is not meant for this one.
         self.core.p.session().clear_break();
+        self.core.p.begin_limited_call();
         let today = self.core.local_time().date;
         self.state.nls.today = today;
     }

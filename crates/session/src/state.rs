@@ -57,7 +57,8 @@ sga::sga_struct! {
         pmon: AtomicU32,
         /// The same of DBW0.
         writer: AtomicU32,
-        pad: AtomicU32,
+        /// 1: only users with RESTRICTED SESSION may log on.
+        restricted: AtomicU32,
         /// Refused logons that were listed in the alert log, and in the audit trail: the minute in the high half, how many in the low one.
         refusals: [AtomicU64; 2],
         /// Those that were not.
@@ -194,6 +195,16 @@ impl State {
     /// The supervisor's process id.
     pub fn supervisor(&self) -> u32 {
         self.fixed.supervisor.load(Ordering::Relaxed)
+    }
+
+    /// Whether only users with RESTRICTED SESSION may log on.
+    pub fn is_restricted(&self) -> bool {
+        self.fixed.restricted.load(Ordering::Acquire) != 0
+    }
+
+    /// Says that it is so from now on, or not any more.
+    pub fn set_restricted(&self, restricted: bool) {
+        self.fixed.restricted.store(restricted.into(), Ordering::Release);
     }
 
     /// Sets how long the session in `slot` may be idle, in seconds; 0 for any time.

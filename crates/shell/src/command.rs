@@ -111,6 +111,7 @@ impl Shell<'_> {
             },
             "help" => self.out.line(HELP),
             "oradebug" => self.oradebug(&plain),
+            "password" => self.password(&plain),
             "recover" => self.recover(&plain),
             "break" => self.break_on(&plain),
             "compute" | "ttitle" | "btitle" | "repheader" | "repfooter" => {
@@ -655,6 +656,64 @@ impl Shell<'_> {
                 }
             }
             Err(message) => self.out.line(&message),
+        }
+    }
+
+    /// Asks for a new password twice; `None` when it is not to be changed.
+    pub(crate) fn new_password(&mut self) -> Option<String> {
+        self.out.flush();
+        let new = self.reader.read_secret("New password: ").ok()?;
+        let again = self.reader.read_secret("Retype new password: ").ok()?;
+        if new != again {
+            self.out.line("Passwords do not match");
+            return None;
+        }
+        if new.is_empty() || new.contains('"') {
+            self.out.line("ERROR:");
+            self.out.line("ORA-00988: missing or invalid password(s)");
+            self.out.line("");
+            return None;
+        }
+        Some(new)
+    }
+
+    /// PASSWORD: changes a user's password, which nobody sees.
+    fn password(&mut self, rest: &str) {
+        if self.session.is_none() {
+            self.out.line("SP2-0640: Not connected");
+            return;
+        }
+        let own = self.variables.get("_USER").unwrap_or_default().to_string();
+        let user = match rest.trim() {
+            "" => own.clone(),
+            quoted if quoted.starts_with('"') => quoted.trim_matches('"').to_string(),
+            name => name.to_uppercase(),
+        };
+        if user.contains('"') {
+            self.out.line("SP2-0306: Invalid option.");
+            return;
+        }
+        self.out.line(&format!("Changing password for {user}"));
+        self.out.flush();
+        let old = (user == own).then(|| self.reader.read_secret("Old password: ").unwrap_or_default());
+        let Some(new) = self.new_password() else {
+            self.out.line("Password unchanged");
+            return;
+        };
+        let replace = old.filter(|old| !old.is_empty() && !old.contains('"'));
+        let replace = replace.map_or_else(String::new, |old| format!(" replace \"{old}\""));
+        let sql = format!("alter user \"{user}\" identified by \"{new}\"{replace}");
+        let done = self.session.as_mut().map(|session| session.execute(&sql, &[]));
+        match done {
+            Some(Err(e)) => {
+                self.last_code = i64::from(e.code());
+                self.out.line("ERROR:");
+                self.out.line(&e.to_string());
+                self.out.line("");
+                self.out.line("");
+                self.out.line("Password unchanged");
+            }
+            _ => self.out.line("Password changed"),
         }
     }
 

@@ -172,7 +172,28 @@ impl<'a> Shell<'a> {
 
     /// Opens the first session. The error has been printed when false comes back.
     pub fn connect(&mut self, credentials: &Credentials, place: Option<&str>) -> bool {
-        match self.connector.connect(credentials, place) {
+        let connected = self.connector.connect(credentials, place);
+        let expired = connected.as_ref().err().is_some_and(|e| e.code() == 28001);
+        let connected = match (connected, credentials) {
+            (Err(e), Credentials::Password { user, password }) if expired => {
+                self.out.line("ERROR:");
+                self.out.line(&e.to_string());
+                self.out.line("");
+                self.out.line("");
+                self.out.line(&format!("Changing password for {user}"));
+                let Some(new_password) = self.new_password() else {
+                    self.last_code = 28001;
+                    self.out.line("Password unchanged");
+                    return false;
+                };
+                let change = Credentials::Change { user: user.clone(), password: password.clone(), new_password };
+                let changed = self.connector.connect(&change, place);
+                self.out.line(if changed.is_ok() { "Password changed" } else { "Password unchanged" });
+                changed
+            }
+            (connected, _) => connected,
+        };
+        match connected {
             Ok(session) => {
                 if let Some(warning) = session.warning() {
                     let warning = warning.to_string();
@@ -182,7 +203,8 @@ impl<'a> Shell<'a> {
                     self.out.line("");
                 }
                 self.adopt(session);
-                self.logon = Some((credentials.clone(), place.map(str::to_string)));
+                // A password that was changed by this logon is not known under the old one.
+                self.logon = (!expired).then(|| (credentials.clone(), place.map(str::to_string)));
                 if self.settings.autotrace.statistics {
                     self.set_autotrace(self.settings.autotrace);
                 }

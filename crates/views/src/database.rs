@@ -55,7 +55,7 @@ pub fn instance(s: &Source<'_>) -> Vec<Row> {
         t("NO"),
         n(1u64),
         t(if s.instance.storage().redo.is_archivelog() { "STARTED" } else { "STOPPED" }),
-        t("ALLOWED"),
+        t(if s.instance.state().is_restricted() { "RESTRICTED" } else { "ALLOWED" }),
         t("NO"),
         t("ACTIVE"),
         t("PRIMARY_INSTANCE"),

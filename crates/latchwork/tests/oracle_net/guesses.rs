@@ -108,8 +108,11 @@ fn guess_at(at: &NetAddress, names: &[usize], times: &mut [Vec<Times>; 4]) {
 #[test]
 fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
     let per_address = "16384";
-    let (instance, at) =
-        start(&[("_listener_pending_max", per_address), ("_listener_pending_per_address", per_address)]);
+    let (instance, at) = start(&[
+        ("_listener_pending_max", per_address),
+        ("_listener_pending_per_address", per_address),
+        ("inbound_connect_timeout", "900"),
+    ]);
     assert!(os::process::raise_descriptor_limit() > 1000);
     let mut c = sysdba(&instance);
     accounts(&mut c);
@@ -120,7 +123,7 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
     let (gate, redo, rows, log) = (listener(&instance), redo_bytes(&mut c), value(&mut c, trail), alert().len());
     let memory = private_kb(gate);
     let many = wrong_passwords();
-    let (threads, batch) = if many > 100_000 { (8, 1500) } else { (4, 60) };
+    let (threads, batch) = if many > 100_000 { (16, 480) } else { (4, 60) };
     let times: Mutex<[Vec<Times>; 4]> = Mutex::default();
     let left = Mutex::new(many);
     let began = Instant::now();

@@ -2,6 +2,8 @@
 
 mod encrypted;
 mod guesses;
+mod logons;
+mod rude;
 mod unproved;
 
 use client::{Client, ClientError, Credentials, Ephemeral, EphemeralOptions, NetAddress, NetSession, ping};

@@ -22,7 +22,7 @@ use crate::command::StatementKind;
 use types::{DataType, Value};
 
 /// The version both sides must speak.
-pub const PROTOCOL_VERSION: u16 = 3;
+pub const PROTOCOL_VERSION: u16 = 4;
 
 /// Who wants to log on, and from where.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -31,6 +31,8 @@ pub struct Logon {
     /// Empty with `as_sysdba` asks for operating-system authentication.
     pub user: String,
     pub password: String,
+    /// The password to have from now on; empty to keep the one that there is.
+    pub new_password: String,
     pub as_sysdba: bool,
     /// What `v$session` shows of the client.
     pub program: String,
@@ -452,7 +454,7 @@ impl RowsWriter<'_> {
 
 fn write_logon(w: &mut Writer<'_>, l: &Logon) {
     w.u16(l.version);
-    for t in [&l.user, &l.password] {
+    for t in [&l.user, &l.password, &l.new_password] {
         w.text(t);
     }
     w.bool(l.as_sysdba);
@@ -467,6 +469,7 @@ fn read_logon(r: &mut Reader<'_>) -> WireResult<Logon> {
         version: r.u16()?,
         user: r.string()?,
         password: r.string()?,
+        new_password: r.string()?,
         as_sysdba: r.bool()?,
         program: r.string()?,
         machine: r.string()?,

@@ -38,6 +38,7 @@ pub mod message {
     pub const PARAMETERS: u8 = 8;
     pub const STATUS: u8 = 9;
     pub const IO_VECTOR: u8 = 11;
+    pub const WARNING: u8 = 15;
     pub const DESCRIBE: u8 = 16;
     pub const PIGGYBACK: u8 = 17;
 }

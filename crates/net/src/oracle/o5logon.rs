@@ -179,6 +179,20 @@ pub fn answer(password: &[u8], challenge: [&str; 3], random: &[u8; 64]) -> Optio
 }
 
 impl SessionKey {
+    /// A password that was sent under the key, as AUTH_PASSWORD and AUTH_NEWPASSWORD are.
+    pub fn password(&self, sent: &str) -> Option<Zeroizing<String>> {
+        let bytes = password_of(&self.0, sent)?;
+        std::str::from_utf8(&bytes).ok().map(|text| Zeroizing::new(text.to_owned()))
+    }
+
+    /// The value of AUTH_NEWPASSWORD for a password.
+    pub fn seal(&self, password: &str, noise: &[u8; BLOCK]) -> Zeroizing<String> {
+        let fill = BLOCK - password.len() % BLOCK;
+        let mut bytes = Zeroizing::new([&noise[..], password.as_bytes(), &vec![fill as u8; fill]].concat());
+        encrypt(&self.0, &mut bytes);
+        Zeroizing::new(to_hex(&bytes))
+    }
+
     /// The value of AUTH_SVR_RESPONSE, which proves to the client that the server had the verifier.
     pub fn server_response(&self, random: &[u8; 16]) -> String {
         let mut bytes = [&random[..], SERVER_TO_CLIENT, &[BLOCK as u8; BLOCK]].concat();

@@ -225,6 +225,24 @@ pub fn write_version(out: &mut Vec<u8>, banner: &str, version: u32, client: Clie
     w.number(version);
 }
 
+/// Appends what the user is to be told of a call that succeeds: an error's number and text.
+pub fn write_warning(out: &mut Vec<u8>, code: u32, text: &str) {
+    let mut w = Writer::new(out);
+    w.u8(message::WARNING);
+    w.number(u16::try_from(code).unwrap_or(0));
+    w.number(text.len() as u64);
+    w.u8(0);
+    w.bytes(text.as_bytes());
+}
+
+fn read_warning(r: &mut Reader<'_>) -> WireResult<(u32, String)> {
+    let code = r.ub2()?;
+    let len = r.ub2()?;
+    r.ub2()?;
+    let message = if code != 0 && len > 0 { r.bytes().and_then(text)?.trim_end().to_string() } else { String::new() };
+    Ok((code.into(), message))
+}
+
 /// How a call ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
@@ -412,6 +430,8 @@ pub struct Answer {
     /// New columns, if they were described.
     pub columns: Option<Vec<Column>>,
     pub rows: Vec<Vec<Value>>,
+    /// An error's number and text, of a call that succeeded all the same.
+    pub warning: Option<(u32, String)>,
     pub outcome: Outcome,
 }
 
@@ -430,6 +450,7 @@ pub fn read_answer(r: &mut Reader<'_>, columns: &[Column], client: Client) -> Wi
                 answer.rows.push(row);
             }
             message::PARAMETERS => read_parameters(r)?,
+            message::WARNING => answer.warning = Some(read_warning(r)?),
             message::STATUS => {
                 answer.outcome.status = r.ub4()?;
                 answer.outcome.sequence = r.ub2()? as u8;

@@ -7,8 +7,10 @@ use super::array::Array;
 use super::cursors::{Cursors, Statement, columns, convert};
 use super::logon::VERSION_NUMBER;
 use net::local::{self, Bind, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask};
+use net::oracle::auth::{Logon, mode};
 use net::oracle::call::{EndToEnd, Execute, Piggyback, Reexecute, Request, execute_flag, option};
 use net::oracle::handshake::Client;
+use net::oracle::o5logon::SessionKey;
 use net::oracle::reply::{self, NO_DATA_FOUND, Outcome, direction, status};
 use net::oracle::rows::BindRows;
 use net::oracle::value::{self, Shape};
@@ -78,6 +80,8 @@ pub struct Calls {
     instance: &'static Instance,
     pub(super) session: Session,
     client: Client,
+    /// Under which the client sends passwords.
+    key: SessionKey,
     pub(super) cursors: Cursors,
     /// The session is over.
     is_over: bool,
@@ -85,9 +89,9 @@ pub struct Calls {
 
 impl Calls {
     /// The calls of a session that has opened.
-    pub fn new(instance: &'static Instance, session: Session, client: Client) -> Calls {
+    pub fn new(instance: &'static Instance, session: Session, client: Client, key: SessionKey) -> Calls {
         let cursors = Cursors::new(session.parameter(params::Param::OpenCursors));
-        Calls { instance, session, client, cursors, is_over: false }
+        Calls { instance, session, client, key, cursors, is_over: false }
     }
 
     /// The session.
@@ -168,8 +172,27 @@ impl Calls {
                 reply::write_status(out, self.status(), sequence);
                 Ok(())
             }
-            Request::LogonOne(_) | Request::LogonTwo(_) | Request::Other(_) => Err(Ora::unsupported().into()),
+            Request::LogonTwo(logon) => {
+                self.change_password(&logon)?;
+                reply::write_status(out, self.status(), sequence);
+                Ok(())
+            }
+            Request::LogonOne(_) | Request::Other(_) => Err(Ora::unsupported().into()),
         }
+    }
+
+    /// Changes the user's own password, as drivers ask for it in a session: under the key that the logon agreed.
+    fn change_password(&mut self, logon: &Logon) -> Tried<()> {
+        let sent = |key: &str| logon.pairs.get(key).and_then(|sent| self.key.password(sent));
+        let passwords = sent("AUTH_PASSWORD").zip(sent("AUTH_NEWPASSWORD"));
+        let (old, new) = passwords.filter(|_| logon.mode == mode::CHANGE_PASSWORD).ok_or_else(Ora::unsupported)?;
+        if self.session.is_killed() {
+            return Err(Ora::new(28).into());
+        }
+        if new.is_empty() {
+            return Err(Ora::new(988).into());
+        }
+        Ok(self.session.change_own_password(&old, &new)?)
     }
 
     fn before(&mut self, piggyback: Piggyback) -> Tried<()> {

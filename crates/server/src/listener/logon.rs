@@ -9,7 +9,7 @@ use net::local::{self, WireResult};
 use net::oracle::auth::{self, Logon, Pairs, mode};
 use net::oracle::handshake::{self, Client};
 use net::oracle::o5logon::{self, Challenge, Proof as Given, SessionKey};
-use net::oracle::reply::{Outcome, status};
+use net::oracle::reply::{self, Outcome, status};
 use net::oracle::tns::PacketBuffer;
 use net::oracle::{field::Reader, message};
 use params::Param;
@@ -66,6 +66,23 @@ impl Proved {
         self.second.sequence
     }
 
+    /// The key of the conversation, under which passwords are sent.
+    pub fn key(&self) -> SessionKey {
+        self.key.clone()
+    }
+
+    /// What the client says of itself, with the password it wants to have from now on.
+    fn who_changes(&self) -> Result<local::Logon> {
+        let Some(new) = self.second.pairs.get("AUTH_NEWPASSWORD") else { return Ok(self.who.clone()) };
+        let old = self.second.pairs.get("AUTH_PASSWORD").unwrap_or_default();
+        let (old, new) = self.key.password(old).zip(self.key.password(new)).ok_or_else(|| Ora::new(1017))?;
+        // No password at all is none that could be wanted.
+        if new.is_empty() {
+            return Err(Ora::new(988));
+        }
+        Ok(local::Logon { password: old.to_string(), new_password: new.to_string(), ..self.who.clone() })
+    }
+
     /// Gives its connection.
     pub fn give_line(&mut self) -> Option<(Transport, PacketBuffer, u32)> {
         self.line.take()
@@ -100,7 +117,7 @@ pub fn log_on(
 }
 
 fn open(line: &mut Line, instance: &'static Instance, proved: &Proved, times: ConnectTimes) -> Result<Option<Opened>> {
-    let mut session = Session::logon_proved(instance, &proved.who, &proved.proof, times)?;
+    let mut session = Session::logon_proved(instance, &proved.who_changes()?, &proved.proof, times)?;
     let watched = watched(&session);
     let settled = settle(&mut session, &proved.second.pairs);
     let pairs = match settled.and_then(|()| welcome_pairs(instance, &session, &proved.key)) {
@@ -112,6 +129,9 @@ fn open(line: &mut Line, instance: &'static Instance, proved: &Proved, times: Co
     };
     let mut out = Vec::new();
     auth::write_reply(&mut out, &pairs);
+    if let Some(warning) = session.logon_warning() {
+        reply::write_warning(&mut out, warning.code(), &warning.to_string());
+    }
     succeeded(proved.second.sequence).write(&mut out);
     if !line.send_message(&out, &mut || true) {
         session.end();
@@ -196,8 +216,9 @@ fn challenge_pairs(challenge: &Challenge) -> Pairs {
 /// What the client asks for is not there, or it proves nothing.
 pub fn prove(challenge: &Challenge, logon: &Logon) -> Result<Option<SessionKey>> {
     let pairs = &logon.pairs;
-    let unknown = ["AUTH_NEWPASSWORD", "AUTH_TOKEN", "PROXY_CLIENT_NAME"].iter().any(|key| pairs.get(key).is_some());
-    if unknown || logon.mode & (mode::CHANGE_PASSWORD | mode::OTHERS) != 0 {
+    let unknown = ["AUTH_TOKEN", "PROXY_CLIENT_NAME"].iter().any(|key| pairs.get(key).is_some());
+    let changes = logon.mode & mode::CHANGE_PASSWORD != 0;
+    if unknown || logon.mode & mode::OTHERS != 0 || changes != pairs.get("AUTH_NEWPASSWORD").is_some() {
         return Err(Ora::unsupported());
     }
     let (Some(session_key), Some(password)) = (pairs.get("AUTH_SESSKEY"), pairs.get("AUTH_PASSWORD")) else {

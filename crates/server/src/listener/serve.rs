@@ -43,13 +43,13 @@ pub fn serve(
         return Ok(());
     }
     let Some(opened) = logon::log_on(&mut line, instance, &proved, forked_ns, alert) else { return Ok(()) };
-    let client = proved.client;
+    let (client, key) = (proved.client, proved.key());
     drop(proved);
     let watch = line.stream().map_err(|e| e.to_string());
     let watch = watch.and_then(|stream| Watch::start(instance, stream, opened.watched));
     let watch =
         watch.inspect_err(|e| alert.write(&format!("Calls of session {} cannot be broken: {e}", opened.watched.sid)));
-    let calls = Calls::new(instance, opened.session, client);
+    let calls = Calls::new(instance, opened.session, client, key);
     let mut server = Server { instance, line, client, calls, watch: watch.ok(), sequence: 0 };
     server.talk();
     server.calls.end();

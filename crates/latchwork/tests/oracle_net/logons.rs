@@ -1,0 +1,70 @@
+//! Logons over the network that are more than a right or a wrong password.
+
+use crate::{code, start, sysdba};
+use client::{Client, NetAddress, NetSession};
+
+fn run(c: &mut Client, sql: &str) {
+    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+fn refusal(at: &NetAddress, user: &str, password: &str) -> u32 {
+    NetSession::connect(at, user, password).err().map_or(0, |e| code(&e))
+}
+
+#[test]
+fn an_old_password_warns_and_one_that_has_expired_can_be_changed() {
+    let (instance, at) = start(&[]);
+    let mut c = sysdba(&instance);
+    assert_eq!(NetSession::connect(&at, "u", "Tiger1").unwrap().warning(), None);
+    run(&mut c, "update sys.user$ set ptime = sysdate - 181 where name = 'U'");
+    run(&mut c, "commit");
+    // A picture of the dictionary is read again.
+    run(&mut c, "create or replace synonym something for dual");
+    let mut warned = NetSession::connect(&at, "u", "Tiger1").expect("the grace begins");
+    assert_eq!(warned.warning(), Some("ORA-28002: the password will expire within 7 days"));
+    assert_eq!(warned.query("select 1 from dual").unwrap().len(), 1);
+    warned.logoff().unwrap();
+    run(&mut c, "alter user u password expire");
+    assert_eq!(refusal(&at, "u", "Tiger1"), 28001);
+    run(
+        &mut c,
+        "create function judge (u varchar2, p varchar2, o varchar2) return boolean is begin \
+        return length(p) > 4 and o = 'Tiger1'; end;",
+    );
+    run(&mut c, "alter profile default limit password_verify_function judge");
+    let change = |old: &str, new: &str| NetSession::connect_changing(&at, "u", old, new).map_err(|e| code(&e));
+    assert_eq!(change("Tiger1", "tiny").err(), Some(28003));
+    assert_eq!(change("Tiger1", "with \" in it").err(), Some(988));
+    assert_eq!(change("Tiger1", "").err(), Some(988));
+    assert_eq!(change("wrong", "Lion22").err(), Some(1017));
+    assert_eq!(refusal(&at, "u", "Tiger1"), 28001, "it is still the old one");
+    let mut changed = change("Tiger1", "Lion 22").expect("a new password");
+    assert_eq!(changed.query("select user from dual").unwrap().len(), 1);
+    assert_eq!((refusal(&at, "u", "Tiger1"), refusal(&at, "u", "Lion 22")), (1017, 0));
+    run(&mut c, "alter user u account lock");
+    assert_eq!(change("Lion 22", "Other1").err(), Some(28000));
+    let trail = "select count(*) from unified_audit_trail where action_name = 'ALTER USER' and sql_text like '%Lion%'";
+    assert_eq!(crate::number(&c.query(trail, &[]).unwrap().all().unwrap()), 0);
+}
+
+#[test]
+fn sysdba_over_the_network_is_the_password_of_sys() {
+    let (instance, at) = start(&[]);
+    let mut c = sysdba(&instance);
+    let as_sysdba =
+        |user: &str, password: &str| NetSession::connect_as_sysdba(&at, user, password).map_err(|e| code(&e));
+    // SYS has no password in a new database, and the system's user is proved over the local socket only.
+    for (user, password) in [("sys", ""), ("", ""), ("/", ""), ("sys", "change_on_install"), ("u", "Tiger1")] {
+        assert_eq!(as_sysdba(user, password).err(), Some(if user == "sys" { 28000 } else { 1017 }), "{user}");
+    }
+    run(&mut c, "grant dba to u");
+    assert_eq!(as_sysdba("u", "Tiger1").err(), Some(1017), "a DBA is no SYSDBA");
+    run(&mut c, "alter user sys identified by \"Sys pass\" account unlock");
+    assert_eq!(refusal(&at, "sys", "Sys pass"), 28009);
+    assert_eq!(as_sysdba("sys", "sys pass").err(), Some(1017));
+    let mut s = as_sysdba("sys", "Sys pass").expect("it is SYS");
+    assert_eq!(s.query("select 1 from dual where sys_context('userenv', 'isdba') = 'TRUE'").unwrap().len(), 1);
+    s.logoff().unwrap();
+    let log = std::fs::read_to_string(instance.dir().join("alert.log")).unwrap();
+    assert!(log.contains("Logon sys AS SYSDBA: "), "{log}");
+}

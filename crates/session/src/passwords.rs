@@ -1,0 +1,132 @@
+//! Passwords that are set: the function of the user's profile judges them, and a logon may change its own.
+//!
+//! The function is SYS's, and runs before the statement that sets the password has changed anything: the dictionary is not locked
+//! while it runs, and what it does in its transaction is committed as what was open before a DDL statement is.
+
+use crate::blocks;
+use crate::core::Core;
+use crate::identity::Identity;
+use crate::run;
+use crate::world::{World, number};
+use dictionary::{ObjectKind, Resource, SystemPrivilege, UserDef, UserId};
+use exec::ExecCtx;
+use net::StatementKind;
+use plsql::Datum;
+use sql::ast::{AlterUser, Authentication, CreateUser, Ddl, Grantee, Ident, Pos, Statement, UserOptions};
+use std::rc::Rc;
+use types::{ObjectId, Ora, Result, Value};
+
+/// A password that a statement sets.
+struct Given<'a> {
+    user: &'a str,
+    password: &'a str,
+    replace: Option<&'a str>,
+    profile: Option<&'a str>,
+}
+
+/// Lets the functions of profiles judge the passwords that a statement sets. Passwords whose user may not be changed by this session
+/// are not judged: the statement is refused.
+///
+/// # Errors
+/// ORA-28003 over the function's own error; ORA-28221 when users change their own password and do not say the old one.
+pub(crate) fn judge(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<()> {
+    for given in passwords_of(ddl) {
+        let names = core.names()?;
+        let user = names.image().user_named(given.user).filter(|user| !user.is_role).cloned();
+        let is_own = user.as_ref().is_some_and(|user| user.id == core.identity().user);
+        let privilege = if user.is_some() { SystemPrivilege::AlterUser } else { SystemPrivilege::CreateUser };
+        let may_any = names.has(privilege);
+        let of_user = user.as_ref().map(|user| user.profile.as_str());
+        let profile = given.profile.or(of_user).unwrap_or(dictionary::profile::DEFAULT);
+        let function = names.image().profiles().profile(profile).limit(Resource::PasswordVerifyFunction);
+        let Some(function) = function.filter(|_| may_any || is_own) else { continue };
+        let is_old = |user: &Rc<UserDef>, old: &str| user.verifier.as_ref().is_some_and(|v| v.matches(old));
+        match (given.replace, &user) {
+            (None, Some(_)) if !may_any => return Err(Ora::new(28221)),
+            (Some(old), Some(user)) if !is_old(user, old) => continue,
+            _ => {}
+        }
+        let name = user.as_ref().map_or(given.user, |user| &user.name);
+        ask(core, cx, ObjectId(function as u32), [Some(name), Some(given.password), given.replace])?;
+    }
+    Ok(())
+}
+
+fn passwords_of<'a>(ddl: &'a Ddl) -> Vec<Given<'a>> {
+    match ddl {
+        Ddl::CreateUser(CreateUser { name, options, pos: _ }) | Ddl::AlterUser(AlterUser { name, options, pos: _ }) => {
+            let Some(Authentication::Password(password)) = &options.authentication else { return Vec::new() };
+            vec![Given {
+                user: &name.name,
+                password,
+                replace: options.replace.as_deref(),
+                profile: options.profile.as_ref().map(|profile| profile.name.as_str()),
+            }]
+        }
+        Ddl::Grant(grant) => {
+            let given = |Grantee { name, identified_by }: &'a Grantee| {
+                let password = identified_by.as_deref()?;
+                Some(Given { user: &name.name, password, replace: None, profile: None })
+            };
+            grant.to.iter().filter_map(given).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Calls the function with a user's name, the new password and the old one.
+fn ask(core: &Core, cx: &mut ExecCtx<'_>, function: ObjectId, arguments: [Option<&str>; 3]) -> Result<()> {
+    let names = core.names()?;
+    let found = names.image().object(function);
+    let found = found.filter(|object| object.kind == ObjectKind::Function && object.owner_id == UserId::SYS);
+    let Some(found) = found else { return Err(Ora::new(28003).because(Ora::with(7443, &[&function.0]))) };
+    let text = format!("BEGIN :r := CASE WHEN SYS.\"{}\"(:u, :p, :o) THEN 1 ELSE 0 END; END;", found.name);
+    core.enter(cx.session, Identity::definer(UserId::SYS), &"SYS".into());
+    let answer = run_function(core, cx, &text, arguments);
+    core.leave(cx.session);
+    match answer {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Ora::new(28003)),
+        // The session is to stop, which is no judgement.
+        Err(e) if e.is(28) || e.is(1013) => Err(e),
+        Err(e) => Err(Ora::new(28003).because(e)),
+    }
+}
+
+fn run_function(core: &Core, cx: &mut ExecCtx<'_>, text: &str, arguments: [Option<&str>; 3]) -> Result<bool> {
+    let mut world = World { cx: cx.reborrow(), core };
+    let open = blocks::open(&mut world, text, StatementKind::PLSQL_EXECUTE)?;
+    let block = Rc::clone(&open.block);
+    let value = |name: &String| match name.as_str() {
+        "U" => arguments[0].map_or(Value::Null, Value::text),
+        "P" => arguments[1].map_or(Value::Null, Value::text),
+        "O" => arguments[2].map_or(Value::Null, Value::text),
+        _ => number(0),
+    };
+    let mut binds: Vec<Datum> = block.binds().iter().map(|name| Datum::Val(value(name))).collect();
+    blocks::run(&mut world, open, &mut binds)?;
+    let at = block.binds().iter().position(|name| name == "R");
+    let answer = at.and_then(|at| match &binds[at] {
+        Datum::Val(Value::Number(n)) => n.to_i64().ok(),
+        _ => None,
+    });
+    Ok(answer == Some(1))
+}
+
+/// Changes the password of the session's own user, as ALTER USER does, and notes it in the audit trail as that.
+///
+/// # Errors
+/// Those of ALTER USER.
+pub(crate) fn change_own(core: &Core, cx: &mut ExecCtx<'_>, user: &str, old: Option<&str>, new: &str) -> Result<()> {
+    if new.contains('"') {
+        return Err(Ora::new(988));
+    }
+    let options = UserOptions {
+        authentication: Some(Authentication::Password(new.to_owned())),
+        replace: old.map(str::to_owned),
+        ..UserOptions::default()
+    };
+    let alter = AlterUser { name: Ident::new(user), options, pos: Pos(0) };
+    let statement = Statement::Ddl(Box::new(Ddl::AlterUser(alter)));
+    run::run_parsed(core, cx, &statement, &format!("ALTER USER \"{user}\" IDENTIFIED BY *")).map(drop)
+}
