@@ -26,6 +26,9 @@ pub fn smon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
         if let Some(line) = session::unlisted_entry(instance, &p) {
             log(&line);
         }
+        if let Some(line) = session::lost_audit_entry(instance) {
+            log(&line);
+        }
         instance.end_round(&p);
         crate::idle(&p, Event::SmonTimer, posts, SLEEP);
     }

@@ -3,20 +3,23 @@
 //! The rows of the trail are written without DDL, each event in a transaction of its own: the rollback of what was audited does not
 //! touch it.
 
-use crate::base::{Base, aud, aud_policy, aud_policy_option, aud_policy_user, audit_option};
+use crate::base::{Base, aud, aud_policy, aud_policy_option, aud_policy_user, audit_option, dam_last_arch_ts};
 use crate::change::Change;
 use crate::rows::{Row, as_i64, as_text, as_u32, blank, int, text};
 use crate::shared::DictionaryShared;
 use process::Process;
 use std::collections::HashMap;
 use std::rc::Rc;
-use txn::{NoHook, Txn};
+use txn::{LockWait, NoHook, Txn};
 use types::{Result, Timestamp, Value};
 
 /// ACTION# of a logon and a logoff.
 pub const LOGON: u16 = 100;
 /// ACTION# of a logoff.
 pub const LOGOFF: u16 = 101;
+
+/// ACTION# of the call of a procedure.
+pub const EXECUTE: u16 = 116;
 
 /// What a rule is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,6 +282,95 @@ impl DictionaryShared {
                 Err(e)
             }
         }
+    }
+}
+
+/// Rows of the trail that one transaction deletes.
+const CLEANED_AT_ONCE: usize = 1000;
+
+impl DictionaryShared {
+    /// Up to when the trail of that type was said to be archived.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn last_archived(&self, p: &Process, trail: i64) -> Result<Option<Timestamp>> {
+        let mut found = None;
+        self.scan_once(p, Base::DamLastArchTs, &mut |_, row| {
+            if as_i64(&row[dam_last_arch_ts::TRAIL]) == Some(trail)
+                && let Value::Timestamp(at) = &row[dam_last_arch_ts::LAST_ARCHIVE_TIMESTAMP]
+            {
+                found = Some(*at);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Notes up to when the trail of that type has been archived, or forgets it, in a transaction of its own.
+    ///
+    /// # Errors
+    /// Those of changing a row.
+    pub fn set_last_archived(&self, p: &Process, trail: i64, at: Option<Timestamp>, outer: &Txn) -> Result<()> {
+        let of_trail = |row: &[Value]| as_i64(&row[dam_last_arch_ts::TRAIL]) == Some(trail);
+        self.delete_rows(p, Base::DamLastArchTs, &of_trail, outer)?;
+        let Some(at) = at else { return Ok(()) };
+        let mut row = blank(Base::DamLastArchTs);
+        row[dam_last_arch_ts::TRAIL] = int(trail);
+        row[dam_last_arch_ts::LAST_ARCHIVE_TIMESTAMP] = Value::Timestamp(at);
+        let mut txn = Txn::inside(outer);
+        match Change::new(self, p, &mut txn).insert(Base::DamLastArchTs, &row) {
+            Ok(()) => self.txns().commit(p, &mut txn, &NoHook).map(drop),
+            Err(e) => {
+                self.txns().rollback(p, &mut txn)?;
+                Err(e)
+            }
+        }
+    }
+
+    /// Deletes the rows of the trail from before a moment, or all of them, in transactions of its own. Rows that another session is
+    /// just deleting are left to it. Gives how many it has deleted.
+    ///
+    /// # Errors
+    /// Those of changing rows; ORA-01013 and ORA-00028 between two transactions.
+    pub fn clean_audit(&self, p: &Process, before: Option<&Timestamp>, outer: &Txn) -> Result<u64> {
+        let moment = |at: &Timestamp| (at.date.to_unix(), at.nanos);
+        let is_old = |row: &[Value]| match (&row[aud::EVENT_TIMESTAMP], before) {
+            (_, None) => true,
+            (Value::Timestamp(at), Some(before)) => moment(at) < moment(before),
+            _ => false,
+        };
+        self.delete_rows(p, Base::Aud, &is_old, outer)
+    }
+
+    fn delete_rows(&self, p: &Process, base: Base, which: &dyn Fn(&[Value]) -> bool, outer: &Txn) -> Result<u64> {
+        let mut rowids = Vec::new();
+        self.scan_once(p, base, &mut |rowid, row| {
+            if which(row) {
+                rowids.push(rowid);
+            }
+            Ok(())
+        })?;
+        let table = self.base_heap(base);
+        let mut deleted = 0;
+        for some in rowids.chunks(CLEANED_AT_ONCE) {
+            p.check_cancel()?;
+            let mut txn = Txn::inside(outer);
+            let snapshot = self.txns().statement_snapshot(p, &txn);
+            let done = some.iter().try_for_each(|rowid| {
+                let outcome = self.heap().delete(p, &mut txn, &table, *rowid, &snapshot, LockWait::SkipLocked)?;
+                deleted += u64::from(outcome == heap::RowOutcome::Done);
+                Ok(())
+            });
+            self.txns().release(p, &snapshot);
+            match done {
+                Ok(()) => self.txns().commit(p, &mut txn, &NoHook).map(drop)?,
+                Err(e) => {
+                    self.txns().rollback(p, &mut txn)?;
+                    return Err(e);
+                }
+            }
+        }
+        Ok(deleted)
     }
 }
 

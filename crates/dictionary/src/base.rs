@@ -203,6 +203,8 @@ base_tables! {
         THIS_DATE D, NEXT_DATE D, TOTAL N, INTERVAL "INTERVAL#" V(200), FAILURES N, FLAG N,
         WHAT V(4000), NLSENV V(4000), FIELD1 N, SID N,
     }
+    /// Up to when the audit trail has been archived, by the type of the trail.
+    DamLastArchTs "DAM_LAST_ARCH_TS$" 220 dam_last_arch_ts { TRAIL "AUDIT_TRAIL_TYPE#" N, LAST_ARCHIVE_TIMESTAMP T }
     /// Database properties.
     Props "PROPS$" 115 props { NAME V(128), VALUE "VALUE$" V(4000), COMMENT "COMMENT$" V(4000) }
     /// Tablespaces.

@@ -33,7 +33,7 @@ const ROLE_RESOURCE: UserId = UserId(3);
 pub(crate) const ROLE_DBA: UserId = UserId(4);
 pub(crate) const ROLE_SELECT_CATALOG: UserId = UserId(6);
 pub(crate) const ROLE_EXECUTE_CATALOG: UserId = UserId(7);
-const ROLE_AUDIT_ADMIN: UserId = UserId(20);
+pub(crate) const ROLE_AUDIT_ADMIN: UserId = UserId(20);
 const ROLE_AUDIT_VIEWER: UserId = UserId(21);
 /// What the roles AUDIT_ADMIN and AUDIT_VIEWER may read.
 const AUDIT_VIEWS: &[&str] = &[
@@ -45,6 +45,7 @@ const AUDIT_VIEWS: &[&str] = &[
     "DBA_STMT_AUDIT_OPTS",
     "DBA_PRIV_AUDIT_OPTS",
     "DBA_OBJ_AUDIT_OPTS",
+    "DBA_AUDIT_MGMT_LAST_ARCH_TS",
 ];
 /// The first number of users that people make.
 pub const FIRST_USER: u32 = 101;

@@ -1,7 +1,7 @@
 //! The built-in packages as objects of SYS, and who may execute them in a new database.
 
 use crate::UserId;
-use crate::create::{ROLE_DBA, ROLE_EXECUTE_CATALOG};
+use crate::create::{ROLE_AUDIT_ADMIN, ROLE_DBA, ROLE_EXECUTE_CATALOG};
 use types::ObjectId;
 
 /// The first object number of built-in packages.
@@ -10,6 +10,7 @@ pub const PACKAGE_FIRST_OBJECT: u32 = 1_000;
 /// Name and grantees of EXECUTE, by name. Oracle grants the same.
 const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_APPLICATION_INFO", &[UserId::PUBLIC]),
+    ("DBMS_AUDIT_MGMT", &[ROLE_AUDIT_ADMIN]),
     ("DBMS_FLASHBACK", &[ROLE_DBA]),
     ("DBMS_JOB", &[UserId::PUBLIC]),
     ("DBMS_LOCK", &[ROLE_EXECUTE_CATALOG]),

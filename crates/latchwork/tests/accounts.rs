@@ -350,9 +350,9 @@ fn a_profile_limits_what_calls_and_sessions_use() {
     run(&mut c, "create table marks (n number)");
     for (profile, limit) in [
         ("reader", "logical_reads_per_call 500"),
-        ("thinker", "cpu_per_call 10"),
+        ("thinker", "cpu_per_call 100"),
         ("long_reader", "logical_reads_per_session 2000"),
-        ("long_thinker", "cpu_per_session 30"),
+        ("long_thinker", "cpu_per_session 150"),
     ] {
         run(&mut c, &format!("create profile {profile} limit {limit}"));
         user(&mut c, profile, &format!("profile {profile}"));

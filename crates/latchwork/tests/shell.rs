@@ -337,3 +337,59 @@ fn lines_typed_ahead_are_kept_and_an_interrupt_drops_the_statement_that_is_being
     t.types("exit 7\r");
     assert_eq!(t.child.wait().expect("it ends").code(), Some(7));
 }
+
+#[test]
+fn passwords_are_changed_without_being_shown() {
+    let typed = "create user pat identified by First1;\ngrant create session to pat;\nconnect pat/First1\n\
+                 password\nFirst1\nSecond1\nSecond1\n\
+                 password\nwrong\nThird1\nThird1\n\
+                 password\nSecond1\none\nother\n\
+                 connect pat/First1\nconnect pat/Second1\nshow user\n\
+                 connect / as sysdba\npassword pat\nThird1\nThird1\nalter user pat password expire;\n\
+                 connect pat/Third1\nFourth1\nFourth1\nshow user\n\
+                 connect pat/Third1\nconnect pat/Fourth1\nshow user\n\
+                 connect / as sysdba\nalter user pat password expire;\nconnect pat/Fourth1\none\nother\nshow user\n";
+    let printed = text(&["-s", "--ephemeral"], typed);
+    let told: Vec<&str> = printed
+        .lines()
+        .map(|line| line.rsplit(": ").next().unwrap_or(line).trim())
+        .filter(|line| {
+            ["Password", "Connected", "USER", "Changing"].iter().any(|word| line.starts_with(word))
+                || line.contains("invalid")
+                || line.contains("expired")
+        })
+        .collect();
+    let wanted = [
+        "Connected.",
+        "Changing password for PAT",
+        "Password changed",
+        "Changing password for PAT",
+        "invalid old password",
+        "Password unchanged",
+        "Changing password for PAT",
+        "Passwords do not match",
+        "Password unchanged",
+        "invalid username/password; logon denied",
+        "Connected.",
+        "USER is \"PAT\"",
+        "Connected.",
+        "Changing password for PAT",
+        "Password changed",
+        "the password has expired",
+        "Changing password for pat",
+        "Password changed",
+        "Connected.",
+        "USER is \"PAT\"",
+        "invalid username/password; logon denied",
+        "Connected.",
+        "USER is \"PAT\"",
+        "Connected.",
+        "the password has expired",
+        "Changing password for pat",
+        "Passwords do not match",
+        "Password unchanged",
+        "USER is \"\"",
+    ];
+    assert_eq!(told, wanted, "{printed}");
+    assert!(!printed.contains("Second1") && !printed.contains("Fourth1"), "{printed}");
+}

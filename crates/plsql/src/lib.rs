@@ -24,6 +24,6 @@ pub use datum::Datum;
 pub use instance::{ExecWorld, Services, SqlCursor};
 pub use session::{Block, CompileError, Function, Plsql};
 pub use world::{
-    ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner, RepositoryRequest,
-    ResultCacheRequest, SharedPoolRequest, StoredUnit, World,
+    AuditRequest, ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner,
+    RepositoryRequest, ResultCacheRequest, SharedPoolRequest, StoredUnit, World,
 };

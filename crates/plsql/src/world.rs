@@ -78,6 +78,23 @@ pub struct JobChange {
     pub broken: Option<bool>,
 }
 
+/// What DBMS_AUDIT_MGMT is asked for; trails by their type's number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AuditRequest {
+    /// Deletes the rows from before the last archive timestamp, or all.
+    Clean {
+        trail: i64,
+        only_archived: bool,
+    },
+    SetLast {
+        trail: i64,
+        at: Option<types::Timestamp>,
+    },
+    ClearLast {
+        trail: i64,
+    },
+}
+
 /// What DBMS_SHARED_POOL is asked for. Cursors are named by their full hash of 32 digits, or as `address,hash_value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SharedPoolRequest {
@@ -323,6 +340,10 @@ pub trait World {
         Err(Ora::unsupported())
     }
     fn result_cache(&mut self, _request: &ResultCacheRequest) -> Result<Value> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_AUDIT_MGMT.
+    fn audit_trail(&mut self, _request: &AuditRequest) -> Result<()> {
         Err(Ora::unsupported())
     }
     /// DBMS_SHARED_POOL.

@@ -10,6 +10,7 @@ use dictionary::audit::{self, AuditRecord, RuleKind};
 use dictionary::{ObjectKind, UserId};
 use net::StatementKind;
 use net::local::Logon;
+use plsql::AuditRequest;
 use sql::ast::{Ddl, GrantObject, Name, Statement};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -71,6 +72,9 @@ struct Hits {
     privilege: Option<Rc<str>>,
     object: Option<usize>,
 }
+
+/// The types of the trail: AUDIT_TRAIL_AUD_STD, _DB_STD, _ALL, _UNIFIED.
+const TRAILS: &[i64] = &[1, 3, 15, 51];
 
 const ROW_ACTIONS: &[&str] = &["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"];
 
@@ -215,6 +219,57 @@ fn write(core: &Core, record: &AuditRecord, outer: &Txn) -> Result<()> {
     done
 }
 
+/// Writes a row of a logon or a logoff, which does not fail for want of it: SMON tells the alert log of those that are not in the trail.
+fn write_or_tell(core: &Core, record: &AuditRecord) {
+    if let Err(e) = unwaited(core.instance, &core.p, || write(core, record, &Txn::new())) {
+        core.instance.state().note_lost_audit(e.code());
+    }
+}
+
+/// What the alert log says of rows that could not be written to the trail.
+pub fn lost_entry(instance: &crate::instance::Instance) -> Option<String> {
+    let (count, code) = instance.state().take_lost_audit()?;
+    Some(format!("Audit trail: {count} rows of logons and logoffs could not be written (ORA-{code:05})"))
+}
+
+/// Runs a request of DBMS_AUDIT_MGMT, and notes it in the trail, whatever is audited. There is one trail: the types are names of it,
+/// with a timestamp each.
+///
+/// # Errors
+/// ORA-46250 for a type of trail that there is not; those of changing the trail.
+pub(crate) fn manage(core: &Core, txn: &Txn, request: &AuditRequest) -> Result<()> {
+    let dictionary = core.instance.storage().dictionary;
+    let (AuditRequest::Clean { trail, .. } | AuditRequest::SetLast { trail, .. } | AuditRequest::ClearLast { trail }) =
+        *request;
+    if !TRAILS.contains(&trail) {
+        return Err(Ora::with(46250, &[&"AUDIT_TRAIL_TYPE"]));
+    }
+    let commits = core.p.stats().get(Stat::UserCommits);
+    let done = match request {
+        AuditRequest::Clean { only_archived: false, .. } => dictionary.clean_audit(&core.p, None, txn).map(drop),
+        AuditRequest::Clean { .. } => match dictionary.last_archived(&core.p, trail)? {
+            Some(before) => dictionary.clean_audit(&core.p, Some(&before), txn).map(drop),
+            None => Ok(()),
+        },
+        AuditRequest::SetLast { at: None, .. } => Err(Ora::with(46250, &[&"LAST_ARCHIVE_TIME"])),
+        AuditRequest::SetLast { at, .. } => dictionary.set_last_archived(&core.p, trail, *at, txn),
+        AuditRequest::ClearLast { .. } => dictionary.set_last_archived(&core.p, trail, None, txn),
+    };
+    core.p.stats().set(Stat::UserCommits, commits);
+    let name = match request {
+        AuditRequest::Clean { .. } => "CLEAN_AUDIT_TRAIL",
+        AuditRequest::SetLast { .. } => "SET_LAST_ARCHIVE_TIMESTAMP",
+        AuditRequest::ClearLast { .. } => "CLEAR_LAST_ARCHIVE_TIMESTAMP",
+    };
+    let text = format!("DBMS_AUDIT_MGMT.{name}");
+    let objects = [("SYS".to_owned(), "DBMS_AUDIT_MGMT".to_owned(), 0)];
+    let code = done.as_ref().err().map_or(0, Ora::code);
+    let event = Event { action: "EXECUTE", number: audit::EXECUTE, objects: &objects, code, text: &text };
+    let plan = core.audit.borrow().clone().unwrap_or_default();
+    note(core, txn, &plan, &event, true)?;
+    done
+}
+
 fn join(policies: &BTreeSet<Rc<str>>) -> String {
     policies.iter().map(|policy| &**policy).collect::<Vec<_>>().join(", ")
 }
@@ -242,8 +297,7 @@ pub(crate) fn refused_logon(core: &Core, logon: &Logon, name: &str, user: Option
     row.privilege = if logon.as_sysdba { "SYSDBA".into() } else { String::new() };
     row.policies = join(&hits.policies);
     row.by_option = hits.by_option;
-    // A row that cannot be written is reported in the alert log.
-    let _ = unwaited(core.instance, &core.p, || write(core, &row, &Txn::new()));
+    write_or_tell(core, &row);
 }
 
 /// The row of refused logons that have none of their own.
@@ -277,7 +331,7 @@ pub(crate) fn logon(core: &Core, by_password: bool) {
     row.privilege = if core.who.is_sysdba_login() { "SYSDBA".into() } else { "CREATE SESSION".into() };
     row.policies = join(&hits.policies);
     row.by_option = hits.by_option;
-    let _ = unwaited(core.instance, &core.p, || write(core, &row, &Txn::new()));
+    write_or_tell(core, &row);
 }
 
 /// Notes the end of a session, if it is audited.
@@ -298,7 +352,7 @@ pub(crate) fn logoff(core: &Core) {
         of(Stat::DbBlockChanges),
         of(Stat::CpuUsedByThisSession) / 10_000,
     ]);
-    let _ = unwaited(core.instance, &core.p, || write(core, &row, &Txn::new()));
+    write_or_tell(core, &row);
 }
 
 /// Notes what happened, if it is audited.

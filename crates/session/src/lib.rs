@@ -51,6 +51,7 @@ mod undo_tablespace;
 mod world;
 
 pub use array::NextRow;
+pub use audit::lost_entry as lost_audit_entry;
 pub use caches::{Caches, OnCommit};
 pub use core::{FixedTables, MakeFixedTables, SessionFace};
 pub use guest::{Doorkeeper, Proof};

@@ -63,6 +63,8 @@ sga::sga_struct! {
         refusals: [AtomicU64; 2],
         /// Those that were not.
         unlisted_refusals: [AtomicU64; 2],
+        /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error in the high one.
+        lost_audit: AtomicU64,
     }
 
     /// How long a connection took, in nanoseconds; see [`ConnectTimes`].
@@ -195,6 +197,22 @@ impl State {
     /// The supervisor's process id.
     pub fn supervisor(&self) -> u32 {
         self.fixed.supervisor.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a row of the audit trail could not be written, and why.
+    pub fn note_lost_audit(&self, code: u32) {
+        let _ = self.fixed.lost_audit.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+            Some(u64::from(code) << 32 | (word & 0xFFFF_FFFF).saturating_add(1).min(0xFFFF_FFFF))
+        });
+    }
+
+    /// How many rows could not be written since this was last asked, and the last error's number.
+    pub fn take_lost_audit(&self) -> Option<(u64, u32)> {
+        if self.fixed.lost_audit.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let word = self.fixed.lost_audit.swap(0, Ordering::AcqRel);
+        (word != 0).then_some((word & 0xFFFF_FFFF, (word >> 32) as u32))
     }
 
     /// Whether only users with RESTRICTED SESSION may log on.

@@ -565,6 +565,10 @@ impl plsql::World for World<'_> {
         run::result_cache(self.core, request)
     }
 
+    fn audit_trail(&mut self, request: &plsql::AuditRequest) -> Result<()> {
+        crate::audit::manage(self.core, &self.cx.session.txn, request)
+    }
+
     fn shared_pool(&mut self, request: &plsql::SharedPoolRequest) -> Result<()> {
         crate::shared_pool::shared_pool(self.core, request)
     }

@@ -1420,6 +1420,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 44003, "invalid SQL name"),
     (Ora, 44004, "invalid qualified SQL name"),
     (Ora, 44412, "XE edition memory parameter invalid or not specified"),
+    (Ora, 46250, "Invalid value for argument '%s'"),
     (Ora, 46267, "Insufficient space in '%s' tablespace, cannot complete operation"),
     (Ora, 46350, "Audit policy already applied with the BY clause or the EXCEPT clause."),
     (Ora, 46355, "missing or invalid unified audit option %s"),

@@ -49,6 +49,22 @@ def logons():
         c.ping()
 
 
+def passwords():
+    local("create user aging identified by Tiger1", "grant create session to aging", "alter user aging password expire")
+    fails("ORA-28001", lambda: connect(user="aging"))
+    with connect(user="aging", newpassword="Tiger2") as c:
+        assert c.warning is None
+        fails("ORA-28008", lambda: c.changepassword("wrong", "Tiger3"))
+        c.changepassword("Tiger2", "Tiger3")
+        assert c.cursor().execute("select user from dual").fetchone() == ("AGING",)
+    fails("ORA-01017", lambda: connect(user="aging", password="Tiger2"))
+    connect(user="aging", password="Tiger3").close()
+    local("update user$ set ptime = sysdate - 181 where name = 'AGING'", "commit", "create or replace synonym something for dual")
+    with connect(user="aging", password="Tiger3") as c:
+        assert "ORA-28002" in c.warning.full_code, c.warning
+        assert c.cursor().execute("select user from dual").fetchone() == ("AGING",)
+
+
 def queries(c):
     k = c.cursor()
     row = k.execute("select 1, 'abc', date '2020-01-02', null, 1.5, cast(12 as number(5,2)) from dual").fetchone()
@@ -307,6 +323,7 @@ def many():
 
 
 logons()
+passwords()
 with connect() as connection:
     queries(connection)
     changes(connection)

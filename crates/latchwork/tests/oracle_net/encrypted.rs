@@ -40,8 +40,13 @@ impl Wallets {
     }
 
     fn start(&self) -> (Ephemeral, NetAddress, NetAddress) {
-        let (instance, plain) =
-            start(&[("local_listener", BOTH), ("wallet_root", self.0.to_str().unwrap()), ("processes", "30")]);
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, more: &[(&str, &str)]) -> (Ephemeral, NetAddress, NetAddress) {
+        let mut params = vec![("local_listener", BOTH), ("wallet_root", self.0.to_str().unwrap()), ("processes", "30")];
+        params.extend(more);
+        let (instance, plain) = start(&params);
         let all = NetAddress::all_of_instance(instance.dir(), "latchwrk");
         let port = all.iter().find(|at| at.tls.is_some()).expect("it listens for TLS").port;
         let at = NetAddress { host: "localhost".into(), port, tls: self.trust("ca"), ..plain.clone() };
@@ -215,6 +220,38 @@ fn encrypted_strangers_are_bounded_too() {
     logon(&at).logoff().unwrap();
     logon(&plain).logoff().unwrap();
     assert!(all.iter().all(|s| !s.is_gone()));
+}
+
+/// Strangers behind TLS, a fifth of whom have sent a wrong password. Where all of them together would hold too much, the oldest go.
+/// `LATCHWORK_STRANGERS=10000` is the long form.
+#[test]
+fn encrypted_strangers_who_have_proved_half_hold_little() {
+    let n = crate::unproved::strangers() / 10;
+    let n = if n < 1000 { n } else { n * 10 };
+    assert!(os::process::raise_descriptor_limit() > n as u64 + 100, "raise the limit of open files above {n}");
+    let most = (n + 100).to_string();
+    let wallets = Wallets::new("half");
+    let (instance, plain, at) =
+        wallets.start_with(&[("_listener_pending_max", &most), ("_listener_pending_per_address", &most)]);
+    let gate = listener(&instance);
+    let before = private_kb(gate);
+    let stages = [Stage::Silent, Stage::Accepted, Stage::Agreed, Stage::Named, Stage::Named];
+    let open = |i: usize| {
+        let mut stranger = Stranger::open(&at, "nobody", stages[i % 5]).unwrap_or_else(|e| panic!("stranger {i}: {e}"));
+        if i % 5 == 4 {
+            stranger.guess("nobody").expect("it is heard");
+        }
+        stranger
+    };
+    let all: Vec<Stranger> = (0..n).map(open).collect();
+    let grown = private_kb(gate).saturating_sub(before);
+    let gone = all.iter().filter(|s| s.is_gone()).count();
+    println!("{n} encrypted connections, {gone} of them gone: {grown} KB of the listener process");
+    // As much as may be held, and once more for what the allocator keeps.
+    assert!(grown < 64 << 10, "{grown} KB");
+    logon(&at).logoff().unwrap();
+    logon(&plain).logoff().unwrap();
+    assert_eq!(listener(&instance), gate, "it is the same process still");
 }
 
 const DRIVER: &str = r#"

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Connections of the short form; `LATCHWORK_STRANGERS=10000` is the long one.
-fn strangers() -> usize {
+pub fn strangers() -> usize {
     std::env::var("LATCHWORK_STRANGERS").ok().and_then(|n| n.parse().ok()).unwrap_or(2000)
 }
 

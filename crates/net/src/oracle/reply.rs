@@ -476,6 +476,17 @@ mod tests {
     }
 
     #[test]
+    fn a_warning_stands_before_the_outcome() {
+        let mut out = Vec::new();
+        write_warning(&mut out, 28002, "ORA-28002: soon");
+        assert_eq!(out[..6], bytes("0f 026d62 010f"));
+        Outcome { status: 1, sequence: 2, ..Outcome::default() }.write(&mut out);
+        let answer = read_answer(&mut Reader::new(&out), &[], Client::USUAL).unwrap();
+        assert_eq!(answer.warning, Some((28002, "ORA-28002: soon".to_string())));
+        assert_eq!((answer.outcome.error, answer.outcome.sequence), (0, 2));
+    }
+
+    #[test]
     fn a_querys_answer_is_byte_for_byte_what_drivers_take() {
         let shape = value::of_type(&DataType::NUMBER).unwrap();
         let columns = [Column { name: "1".into(), shape, nullable: true }];
@@ -513,7 +524,7 @@ mod tests {
         let mut r = Reader::new(&out);
         let answer = read_answer(&mut r, &[], Client::USUAL).unwrap();
         r.finish().unwrap();
-        assert_eq!(answer, Answer { columns: Some(columns.to_vec()), rows: vec![row], outcome });
+        assert_eq!(answer, Answer { columns: Some(columns.to_vec()), rows: vec![row], warning: None, outcome });
         for cut in 0..out.len() {
             assert_eq!(read_answer(&mut Reader::new(&out[..cut]), &[], Client::USUAL), Err(WireError::Truncated));
         }

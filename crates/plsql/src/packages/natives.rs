@@ -6,7 +6,8 @@ use crate::intmap::IntMap;
 use crate::machine::{Machine, Run, error_stack, scalar};
 use crate::session::Plsql;
 use crate::world::{
-    FlashbackRequest, JobChange, JobRequest, RepositoryRequest, ResultCacheRequest, SharedPoolRequest, World,
+    AuditRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest, ResultCacheRequest, SharedPoolRequest,
+    World,
 };
 use std::rc::Rc;
 use types::{Number, Ora, Value};
@@ -25,6 +26,9 @@ natives! {
     "DBMS_APPLICATION_INFO" "SET_CLIENT_INFO" 1 SetClientInfo,
     "DBMS_APPLICATION_INFO" "READ_MODULE" 1 ReadModule,
     "DBMS_APPLICATION_INFO" "READ_CLIENT_INFO" 1 ReadClientInfo,
+    "DBMS_AUDIT_MGMT" "CLEAN_AUDIT_TRAIL" 1 AuditClean,
+    "DBMS_AUDIT_MGMT" "SET_LAST_ARCHIVE_TIMESTAMP" 1 AuditSetLast,
+    "DBMS_AUDIT_MGMT" "CLEAR_LAST_ARCHIVE_TIMESTAMP" 1 AuditClearLast,
     "DBMS_FLASHBACK" "ENABLE_AT_TIME" 1 FlashbackTime,
     "DBMS_FLASHBACK" "ENABLE_AT_SYSTEM_CHANGE_NUMBER" 1 FlashbackScn,
     "DBMS_FLASHBACK" "DISABLE" 1 FlashbackEnd,
@@ -473,6 +477,23 @@ pub(crate) fn run<W: World>(
             Value::Null
         }
         Native::FlashbackTime | Native::FlashbackScn => w.flashback(&FlashbackRequest::Enable(a.value(0).clone()))?,
+        Native::AuditClean => {
+            let only_archived = !matches!(a.value(1), Value::Boolean(false));
+            w.audit_trail(&AuditRequest::Clean { trail: a.integer(0).unwrap_or(0), only_archived })?;
+            Value::Null
+        }
+        Native::AuditSetLast => {
+            let at = match a.value(1) {
+                Value::Timestamp(at) => Some(*at),
+                _ => None,
+            };
+            w.audit_trail(&AuditRequest::SetLast { trail: a.integer(0).unwrap_or(0), at })?;
+            Value::Null
+        }
+        Native::AuditClearLast => {
+            w.audit_trail(&AuditRequest::ClearLast { trail: a.integer(0).unwrap_or(0) })?;
+            Value::Null
+        }
         Native::FlashbackEnd => w.flashback(&FlashbackRequest::Disable)?,
         Native::FlashbackNow => w.flashback(&FlashbackRequest::CurrentScn)?,
         Native::CreateSnapshot | Native::CreateSnapshotFunction => {

@@ -15,6 +15,20 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_AUDIT_MGMT",
+        "package dbms_audit_mgmt is
+           audit_trail_aud_std constant pls_integer := 1; audit_trail_db_std constant pls_integer := 3;
+           audit_trail_all constant pls_integer := 15; audit_trail_unified constant pls_integer := 51;
+           container_current constant pls_integer := 1; container_all constant pls_integer := 2;
+           procedure clean_audit_trail(audit_trail_type pls_integer, use_last_arch_timestamp boolean default true,
+             container pls_integer default 1);
+           procedure set_last_archive_timestamp(audit_trail_type pls_integer, last_archive_time timestamp,
+             rac_instance_number pls_integer default null, container pls_integer default 1);
+           procedure clear_last_archive_timestamp(audit_trail_type pls_integer,
+             rac_instance_number pls_integer default null, container pls_integer default 1);
+         end;",
+    ),
+    (
         "DBMS_FLASHBACK",
         "package dbms_flashback is
            procedure enable_at_time(query_time timestamp);

@@ -185,7 +185,9 @@ impl Calls {
     fn change_password(&mut self, logon: &Logon) -> Tried<()> {
         let sent = |key: &str| logon.pairs.get(key).and_then(|sent| self.key.password(sent));
         let passwords = sent("AUTH_PASSWORD").zip(sent("AUTH_NEWPASSWORD"));
-        let (old, new) = passwords.filter(|_| logon.mode == mode::CHANGE_PASSWORD).ok_or_else(Ora::unsupported)?;
+        let (old, new) = passwords
+            .filter(|_| logon.mode & (mode::CHANGE_PASSWORD | mode::OTHERS) == mode::CHANGE_PASSWORD)
+            .ok_or_else(Ora::unsupported)?;
         if self.session.is_killed() {
             return Err(Ora::new(28).into());
         }
