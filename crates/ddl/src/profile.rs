@@ -92,7 +92,8 @@ fn number_of(
     }
 }
 
-/// The number of a function of SYS that can judge passwords: it takes a user's name, the new and the old password, and gives a BOOLEAN.
+/// The number of a function of SYS that can judge passwords: it takes a user's name, the new and the old password,
+/// and gives a BOOLEAN.
 ///
 /// # Errors
 /// ORA-07443, ORA-28004.

@@ -327,7 +327,8 @@ impl DictionaryShared {
         }
     }
 
-    /// Deletes the rows of the trail from before a moment, or all of them, in transactions of its own. Rows that another session is
+    /// Deletes the rows of the trail from before a moment, or all of them, in transactions of its own. Rows that
+    /// another session is
     /// just deleting are left to it. Gives how many it has deleted.
     ///
     /// # Errors

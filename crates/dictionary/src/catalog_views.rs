@@ -391,8 +391,9 @@ const AUDIT: &[(&str, &str)] = &[
     ("DBA_AUDIT_SESSION", AUDIT_SESSION),
     (
         "DBA_AUDIT_MGMT_LAST_ARCH_TS",
-        "select decode(d.audit_trail_type#, 1, 'STANDARD AUDIT TRAIL', 3, 'STANDARD AND FGA AUDIT TRAIL', 15, 'ALL AUDIT TRAILS', \
-            'UNIFIED AUDIT TRAIL') audit_trail, 0 rac_instance, d.last_archive_timestamp last_archive_ts from dam_last_arch_ts$ d",
+        "select decode(d.audit_trail_type#, 1, 'STANDARD AUDIT TRAIL', 3, 'STANDARD AND FGA AUDIT TRAIL', \
+            15, 'ALL AUDIT TRAILS', 'UNIFIED AUDIT TRAIL') audit_trail, 0 rac_instance, \
+            d.last_archive_timestamp last_archive_ts from dam_last_arch_ts$ d",
     ),
     ("USER_AUDIT_TRAIL", "select * from dba_audit_trail where username = user"),
     ("USER_AUDIT_SESSION", "select * from dba_audit_session where username = user"),

@@ -292,7 +292,8 @@ fn the_function_of_a_profile_judges_passwords() {
     run(
         &mut c,
         "create function judge (username varchar2, password varchar2, old_password varchar2) return boolean is begin \
-         insert into seen values (sys_context('userenv', 'current_user') || ' for ' || username, password, old_password); \
+         insert into seen values \
+         (sys_context('userenv', 'current_user') || ' for ' || username, password, old_password); \
          if length(password) < 6 then raise_application_error(-20001, 'Password length less than 6'); end if; \
          return password <> 'null_is_no' and nullif(password, 'unknown') is not null; end;",
     );

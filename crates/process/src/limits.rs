@@ -1,7 +1,9 @@
 //! What a session may use: the limits of its user's profile on processor time and logical reads.
 //!
-//! A session with such limits has a bit set in its word of requests, so [`Process::check_cancel`] looks at the limits where it looks
-//! for a request to stop. A session without limits pays nothing. What was used is the process's own statistics and its thread's clock.
+//! A session with such limits has a bit set in its word of requests, so [`Process::check_cancel`] looks at the limits
+//! where it looks
+//! for a request to stop. A session without limits pays nothing. What was used is the process's own statistics and
+//! its thread's clock.
 
 use crate::Process;
 use std::cell::Cell;

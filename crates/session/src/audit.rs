@@ -219,7 +219,8 @@ fn write(core: &Core, record: &AuditRecord, outer: &Txn) -> Result<()> {
     done
 }
 
-/// Writes a row of a logon or a logoff, which does not fail for want of it: SMON tells the alert log of those that are not in the trail.
+/// Writes a row of a logon or a logoff, which does not fail for want of it: SMON tells the alert log of those that
+/// are not in the trail.
 fn write_or_tell(core: &Core, record: &AuditRecord) {
     if let Err(e) = unwaited(core.instance, &core.p, || write(core, record, &Txn::new())) {
         core.instance.state().note_lost_audit(e.code());
@@ -232,7 +233,8 @@ pub fn lost_entry(instance: &crate::instance::Instance) -> Option<String> {
     Some(format!("Audit trail: {count} rows of logons and logoffs could not be written (ORA-{code:05})"))
 }
 
-/// Runs a request of DBMS_AUDIT_MGMT, and notes it in the trail, whatever is audited. There is one trail: the types are names of it,
+/// Runs a request of DBMS_AUDIT_MGMT, and notes it in the trail, whatever is audited. There is one trail: the types
+/// are names of it,
 /// with a timestamp each.
 ///
 /// # Errors

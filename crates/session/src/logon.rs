@@ -1,7 +1,8 @@
 //! Admission: the one place where a password that was compared becomes a session or a refusal.
 //!
 //! The order of the answers is Oracle's: ORA-28000 for a locked account, ORA-01017 for a wrong password, ORA-28001 for one that has
-//! expired, ORA-28009 for SYS without SYSDBA, ORA-01045 without CREATE SESSION, ORA-01035 in restricted mode, ORA-02391 for one session too many. A name that nobody
+//! expired, ORA-28009 for SYS without SYSDBA, ORA-01045 without CREATE SESSION, ORA-01035 in restricted mode,
+//! ORA-02391 for one session too many. A name that nobody
 //! has costs the same work as a user's wrong password: both note a failure in a row of USER_LOGON$.
 //!
 //! A failure that is noted is not waited for on disk, unless it locks the account.

@@ -1,6 +1,7 @@
 //! Passwords that are set: the function of the user's profile judges them, and a logon may change its own.
 //!
-//! The function is SYS's, and runs before the statement that sets the password has changed anything: the dictionary is not locked
+//! The function is SYS's, and runs before the statement that sets the password has changed anything: the dictionary
+//! is not locked
 //! while it runs, and what it does in its transaction is committed as what was open before a DDL statement is.
 
 use crate::blocks;
@@ -24,7 +25,8 @@ struct Given<'a> {
     profile: Option<&'a str>,
 }
 
-/// Lets the functions of profiles judge the passwords that a statement sets. Passwords whose user may not be changed by this session
+/// Lets the functions of profiles judge the passwords that a statement sets. Passwords whose user may not be changed
+/// by this session
 /// are not judged: the statement is refused.
 ///
 /// # Errors

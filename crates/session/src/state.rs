@@ -63,7 +63,8 @@ sga::sga_struct! {
         refusals: [AtomicU64; 2],
         /// Those that were not.
         unlisted_refusals: [AtomicU64; 2],
-        /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error in the high one.
+        /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error
+        /// in the high one.
         lost_audit: AtomicU64,
     }
 

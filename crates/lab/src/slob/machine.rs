@@ -78,8 +78,8 @@ impl HugePages {
         let needed = now.huge_pages - now.huge_pages_free + wanted;
         if !self.may_reserve {
             return Err(LabError::new(format!(
-                "{wanted} free pages of 2 MB are needed and {} are free: with --reserve-huge-pages they are reserved for the time of the run \
-                 (as root), or reserve them before with sysctl -w vm.nr_hugepages={needed}",
+                "{wanted} free pages of 2 MB are needed and {} are free: with --reserve-huge-pages they are reserved \
+                 for the time of the run (as root), or reserve them before with sysctl -w vm.nr_hugepages={needed}",
                 now.huge_pages_free
             )));
         }

@@ -59,7 +59,9 @@ def passwords():
         assert c.cursor().execute("select user from dual").fetchone() == ("AGING",)
     fails("ORA-01017", lambda: connect(user="aging", password="Tiger2"))
     connect(user="aging", password="Tiger3").close()
-    local("update user$ set ptime = sysdate - 181 where name = 'AGING'", "commit", "create or replace synonym something for dual")
+    # A picture of the dictionary is read again.
+    older = "update user$ set ptime = sysdate - 181 where name = 'AGING'"
+    local(older, "commit", "create or replace synonym something for dual")
     with connect(user="aging", password="Tiger3") as c:
         assert "ORA-28002" in c.warning.full_code, c.warning
         assert c.cursor().execute("select user from dual").fetchone() == ("AGING",)

@@ -222,7 +222,8 @@ fn encrypted_strangers_are_bounded_too() {
     assert!(all.iter().all(|s| !s.is_gone()));
 }
 
-/// Strangers behind TLS, a fifth of whom have sent a wrong password. Where all of them together would hold too much, the oldest go.
+/// Strangers behind TLS, a fifth of whom have sent a wrong password. Where all of them together would hold too much,
+/// the oldest go.
 /// `LATCHWORK_STRANGERS=10000` is the long form.
 #[test]
 fn encrypted_strangers_who_have_proved_half_hold_little() {

@@ -1,4 +1,5 @@
-//! Clients that stop, break, or say nonsense while they log on: each is a record of the listener process that goes, and nobody waits.
+//! Clients that stop, break, or say nonsense while they log on: each is a record of the listener process that goes,
+//! and nobody waits.
 
 use crate::unproved::{listener, private_kb, until};
 use crate::{PATIENCE, code, logon, start, sysdba};

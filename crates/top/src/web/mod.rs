@@ -59,7 +59,8 @@ struct Server {
     readers: Readers,
 }
 
-/// The connections whose requests have not come whole, the oldest first. One too many ends the oldest: somebody who connects and says
+/// The connections whose requests have not come whole, the oldest first. One too many ends the oldest: somebody who
+/// connects and says
 /// nothing keeps nobody out.
 #[derive(Default)]
 struct Readers(Mutex<(u64, BTreeMap<u64, TcpStream>)>);
