@@ -202,7 +202,8 @@ impl Talk {
         let (socket, other) = UnixStream::pair().expect("a pair of sockets");
         socket.set_nonblocking(true).expect("a socket");
         let other = TcpStream::from(OwnedFd::from(other));
-        let server = Conversation::new(instance(), session, other, Client::USUAL, SDU).expect("a conversation");
+        let server =
+            Conversation::new(instance(), session, other, Client::USUAL, SDU, [0; 32].into()).expect("a conversation");
         Talk {
             socket,
             server,

@@ -178,6 +178,13 @@ pub fn answer(password: &[u8], challenge: [&str; 3], random: &[u8; 64]) -> Optio
     })
 }
 
+impl From<[u8; HALF_LEN]> for SessionKey {
+    /// The key that two sides have agreed on without a logon.
+    fn from(key: [u8; HALF_LEN]) -> SessionKey {
+        SessionKey(Zeroizing::new(key))
+    }
+}
+
 impl SessionKey {
     /// A password that was sent under the key, as AUTH_PASSWORD and AUTH_NEWPASSWORD are.
     pub fn password(&self, sent: &str) -> Option<Zeroizing<String>> {

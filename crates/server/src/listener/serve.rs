@@ -12,6 +12,7 @@ use net::local::{WireError, WireResult};
 use net::oracle::call::{self, Call, Piggyback, Request, option};
 use net::oracle::field::Reader;
 use net::oracle::handshake::Client;
+use net::oracle::o5logon::SessionKey;
 use net::oracle::reply::{Outcome, status};
 use net::oracle::rows::BindRows;
 use net::oracle::tns::{PacketBuffer, marker};
@@ -67,7 +68,8 @@ struct Server {
 }
 
 /// The server's side of a connection whose client has proved its password, in the hands of a thread that plays the
-/// client as well: for tests. The loop is the one of [`serve`]; nothing watches for a break during a call.
+/// client as well: for tests. Passwords are sent under `key`. The loop is the one of [`serve`]; nothing watches for a
+/// break during a call.
 pub struct Conversation {
     server: Server,
 }
@@ -83,6 +85,7 @@ impl Conversation {
         socket: TcpStream,
         client: Client,
         sdu: u32,
+        key: SessionKey,
     ) -> Result<Conversation> {
         socket.set_nonblocking(true).map_err(Ora::internal)?;
         let signals = SignalFd::new(&[signal::SIGUSR1]).map_err(Ora::internal)?;
@@ -91,7 +94,7 @@ impl Conversation {
         packets.accept(sdu);
         let mut line = Line::accepted(stream, signals, packets, sdu);
         line.trust();
-        let calls = Calls::new(instance, session, client);
+        let calls = Calls::new(instance, session, client, key);
         Ok(Conversation { server: Server { instance, line, client, calls, watch: None, sequence: 0 } })
     }
 
