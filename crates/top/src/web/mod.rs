@@ -32,9 +32,7 @@ const PAGE: &str = include_str!("page.html");
 /// Connections at once, and streams among them.
 const CONNECTIONS_MAX: usize = 48;
 const STREAMS_MAX: usize = 24;
-/// Among them, connections that have not sent a whole request.
-const READERS_MAX: usize = 16;
-/// How long a new connection waits for those that were sent away.
+/// How long a new connection waits for the one that was sent away.
 const ROOM_PATIENCE: Duration = Duration::from_secs(2);
 /// A stream on which nothing happens says so, and learns whether anybody still listens.
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -59,9 +57,8 @@ struct Server {
     readers: Readers,
 }
 
-/// The connections whose requests have not come whole, the oldest first. One too many ends the oldest: somebody who
-/// connects and says
-/// nothing keeps nobody out.
+/// The connections whose requests have not come whole, the oldest first: it makes room where there is none, so that
+/// somebody who connects and says nothing keeps nobody out.
 #[derive(Default)]
 struct Readers(Mutex<(u64, BTreeMap<u64, TcpStream>)>);
 
@@ -77,13 +74,15 @@ impl Readers {
         all.0 += 1;
         let number = all.0;
         all.1.insert(number, stream);
-        while all.1.len() > READERS_MAX {
-            if let Some((_, oldest)) = all.1.pop_first() {
-                // Its thread reads the end.
-                let _ = oldest.shutdown(Shutdown::Both);
-            }
-        }
         Some(number)
+    }
+
+    /// Ends the oldest; false when there is none.
+    fn send_one_away(&self) -> bool {
+        let Some((_, oldest)) = self.all().1.pop_first() else { return false };
+        // Its thread reads the end, if it has not by itself.
+        let _ = oldest.shutdown(Shutdown::Both);
+        true
     }
 
     /// Says that the request has come, or that there will be none.
@@ -174,12 +173,14 @@ fn accept(listener: &TcpListener, server: &Arc<Server>) {
             std::thread::sleep(Duration::from_millis(50));
             continue;
         };
-        let Some(number) = server.readers.enter(&stream) else { continue };
-        // Those that were sent away are about to leave.
-        let until = Instant::now() + ROOM_PATIENCE;
-        while server.connections.load(Ordering::Relaxed) >= CONNECTIONS_MAX && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(1));
+        let is_full = || server.connections.load(Ordering::Relaxed) >= CONNECTIONS_MAX;
+        if is_full() && server.readers.send_one_away() {
+            let until = Instant::now() + ROOM_PATIENCE;
+            while is_full() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
+        let Some(number) = server.readers.enter(&stream) else { continue };
         if Place::take(&server.connections, CONNECTIONS_MAX).map(std::mem::forget).is_none() {
             server.readers.leave(number);
             drop(refuse(&mut stream, (503, "too many connections")));

@@ -203,6 +203,7 @@ fn clients_that_come_in_crowds_or_do_not_read_hold_up_nobody() {
     while served.server.streams.load(Ordering::Relaxed) < STREAMS_MAX && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
+    assert_eq!(served.server.streams.load(Ordering::Relaxed), STREAMS_MAX, "so many may come at once");
     assert_eq!(served.ask("GET /events", "", "").0, 503, "one viewer too many");
     assert_eq!(served.ask("GET /sample.json", "", "").0, 200, "the others are served");
     // These never finish their request, or say nothing: the oldest make room, and whoever asks is answered.
