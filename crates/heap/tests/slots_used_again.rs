@@ -210,3 +210,49 @@ fn with_the_undo_gone_a_moment_is_too_old_or_right() {
     }
     assert!(seen > 15 && too_old > 15, "{seen} moments seen, {too_old} too old");
 }
+
+/// Undo that has expired is used again, though the slots of its transactions have been too; what has not is kept.
+#[test]
+fn expired_undo_is_used_again_and_no_other() {
+    const KEPT: u64 = 300;
+    let db = database(&Shape::default());
+    let p = db.attach();
+    let table = db.table(&p, 50);
+    let mut t = Txn::new();
+    let rowid = db.heap.insert(&p, &mut t, &table, &row(1, &[0; 500])).unwrap();
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let blocks = || -> u32 {
+        let extents = |s: &txn::UndoSegment| db.cache.segments().extents(&p, s.header).unwrap();
+        db.txns.undo_segments().iter().flat_map(extents).map(|extent| extent.blocks).sum()
+    };
+    let (mut moments, mut early) = (Vec::new(), 0);
+    for n in 1..=20 * KEPT {
+        update(&db, &p, &table, rowid, 1, n as u8);
+        if n % 1000 == 0 {
+            // One with many blocks of undo.
+            let mut t = Txn::new();
+            for fill in (0..60).chain([n as u8]) {
+                let seen = db.now(&p, &t);
+                db.heap.update(&p, &mut t, &table, rowid, &row(1, &[fill; 500]), &seen, WAIT).unwrap();
+            }
+            db.txns.commit(&p, &mut t, &NoHook).unwrap();
+        }
+        // A transaction a second, and undo is kept for so many seconds.
+        db.txns.times().note(txn::Moment { time_us: n * 1_000_000, scn: db.txns.current_scn() });
+        db.txns.times().retain(n * 1_000_000, KEPT);
+        moments.push((as_of(db.txns.current_scn()), n as u8));
+        if n % 97 == 0 {
+            for ago in [1, KEPT / 2, KEPT - 1] {
+                let Some((s, fill)) = (moments.len() as u64).checked_sub(ago + 1).map(|i| &moments[i as usize]) else {
+                    continue;
+                };
+                assert_eq!(values(&db, &p, s, &table).unwrap()[&1], [*fill; 500], "{ago} seconds ago, behind {n}");
+            }
+        }
+        if n == 10 * KEPT {
+            early = blocks();
+        }
+    }
+    let late = blocks();
+    assert!(late <= early + early / 4, "the undo grows: {early} blocks, {late} later");
+}

@@ -14,8 +14,8 @@ use crate::undo::{
     encode_header, op,
 };
 use crate::{Transactions, Txn};
-use block::BlockView;
 use block::undo::{TxSlot, UndoHeaderView, UndoView, record_bytes_max};
+use block::{BlockKind, BlockView};
 use buffer_cache::{BlockRef, ChangeGroup, GetKind};
 use process::Process;
 use redo::{ChangeVector, Layer, Rba};
@@ -133,7 +133,7 @@ impl Transactions {
         let mut state = state_of(g, header);
         let head = state.head;
         let Some(b) = readable(g, head)? else { return Ok(None) };
-        if !self.may_reuse(g, b, age) {
+        if !self.may_reuse(g, usn, b, age) {
             return Ok(None);
         }
         self.pop_retired(g, b, &mut state);
@@ -228,17 +228,18 @@ impl Transactions {
         let Some(b) = readable(g, state.head)? else {
             // A damaged block leads to no other: the segment does without the rest of its queue.
             (state.head, state.tail) = (Rdba::NONE, Rdba::NONE);
+            self.table().clear_marks(usn);
             return Ok(None);
         };
-        if !self.may_reuse(g, b, age) {
+        if !self.may_reuse(g, usn, b, age) {
             return Ok(None);
         }
         self.pop_retired(g, b, state);
         Ok(Some(b))
     }
 
-    /// Whether the oldest retired block may be used again, being of that age.
-    fn may_reuse(&self, g: &ChangeGroup<'_>, b: BlockRef, age: Age) -> bool {
+    /// Whether the oldest retired block of a segment may be used again, being of that age.
+    fn may_reuse(&self, g: &ChangeGroup<'_>, usn: u16, b: BlockRef, age: Age) -> bool {
         if age == Age::Any {
             return true;
         }
@@ -247,9 +248,28 @@ impl Transactions {
             keep = keep.min(self.times().retained());
         }
         match self.table().fate(undo_view(g, b).xid()) {
-            Fate::Committed(scn) | Fate::Before(scn) => scn <= keep,
+            Fate::Committed(scn) => scn <= keep,
+            Fate::Before(scn) => scn <= keep || self.is_retired_by(g, usn, keep),
             Fate::Active | Fate::Unsettled => false,
         }
+    }
+
+    /// Whether the oldest retired block of a segment was retired at or below an SCN, by the marks of the queue: one that is
+    /// still in it says so of all before it. The transaction's slot tells no more than a bound once it has been used again,
+    /// which is never old while transactions come and go.
+    fn is_retired_by(&self, g: &ChangeGroup<'_>, usn: u16, scn: Scn) -> bool {
+        let Some((at, seq)) = self.table().retired_by(usn, scn) else { return false };
+        let is_there = g.peek(at, &mut |v: &BlockView<'_>| {
+            let u = UndoView::new(*v);
+            v.kind() == Some(BlockKind::Undo) && u.seq() == seq && u.xid().usn == usn
+        });
+        is_there.unwrap_or(false)
+    }
+
+    /// How many SCNs marks of a queue are apart: they reach over twice the time for which undo is kept.
+    fn marks_apart(&self) -> u64 {
+        let kept = self.current_scn().0.saturating_sub(self.times().retained().0);
+        (kept / 16).max(16)
     }
 
     fn pop_retired(&self, g: &ChangeGroup<'_>, b: BlockRef, state: &mut SegmentState) {
@@ -265,9 +285,15 @@ impl Transactions {
         if chain.last.is_none() {
             return Ok(Rba(0));
         }
-        let ended = self.cache().in_logged_group(p, &|| scn, &mut |g| self.end_slot(g, xid, chain, scn))?;
+        let (has_retired, end) =
+            self.cache().in_logged_group(p, &|| scn, &mut |g| self.end_slot(g, xid, chain, scn))?;
         self.table().note_written(xid.usn, chain.bytes);
-        Ok(ended.1)
+        if has_retired {
+            // The first block is the last in the queue.
+            let Uba { rdba, seq, .. } = chain.slot_before;
+            self.table().mark_retired(xid.usn, rdba, seq, self.marks_apart());
+        }
+        Ok(end)
     }
 
     /// Whether the undo header says that the transaction has ended. Only for a slot that nobody has used since.
@@ -279,7 +305,8 @@ impl Transactions {
         Ok(slot.is_some_and(|s| s.state == SLOT_ENDED && s.sqn == xid.sqn))
     }
 
-    fn end_slot(&self, g: &mut ChangeGroup<'_>, xid: Xid, chain: &Chain, scn: Scn) -> Result<()> {
+    /// True when blocks of the transaction have come into the queue.
+    fn end_slot(&self, g: &mut ChangeGroup<'_>, xid: Xid, chain: &Chain, scn: Scn) -> Result<bool> {
         let header = g.current(self.table().get_header(xid.usn))?;
         let mut state = state_of(g, header);
         let keep_last = state.partial.is_none()
@@ -293,13 +320,17 @@ impl Transactions {
         if let Some(newest) = retire {
             match readable(g, state.tail)? {
                 Some(tail) => apply(g, tail, op::LINK, &newest.0.to_le_bytes())?,
-                None => state.head = newest,
+                None => {
+                    self.table().clear_marks(xid.usn);
+                    state.head = newest;
+                }
             }
             state.tail = chain.first;
         }
         let (last, blocks, before) = (Rdba::NONE, chain.blocks, chain.slot_before);
         let tx = TxSlot { state: SLOT_ENDED, sqn: xid.sqn, scn, last, blocks, before };
-        apply(g, header, op::HEADER, &encode_header(xid.slot, &tx, &state))
+        apply(g, header, op::HEADER, &encode_header(xid.slot, &tx, &state))?;
+        Ok(retire.is_some())
     }
 
     /// The chain of a transaction whose process is gone, as its undo header and blocks tell it. `None` when it wrote nothing.

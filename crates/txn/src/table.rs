@@ -110,9 +110,23 @@ sga::sga_struct! {
         /// Gets of the undo header, and bytes of undo records of transactions that have ended.
         gets: AtomicU64,
         written: AtomicU64,
-        pad: [AtomicU64; 4],
+        /// Marks of its queue that were ever made, and the SCN of the last one.
+        marks: AtomicU64,
+        marked: AtomicU64,
+        pad: [AtomicU64; 2],
+    }
+
+    /// A place in a segment's queue of retired blocks: it and all before it were retired, by transactions that ended at or
+    /// below the SCN. True for as long as the block is in the queue.
+    pub struct MarkEntry {
+        /// Block address and sequence number; 0 while the mark is made.
+        place: AtomicU64,
+        scn: AtomicU64,
     }
 }
+
+/// Marks kept of a segment's queue.
+const MARKS: usize = 32;
 
 /// How a transaction named by an interested-transaction entry ended, or did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +149,7 @@ pub struct TableLayout {
     snapshots: SgaSlice<SnapshotLine>,
     clock: SgaSlice<Clock>,
     segments: SgaSlice<SegmentEntry>,
+    marks: SgaSlice<MarkEntry>,
     groups: SgaSlice<GroupEntry>,
 }
 
@@ -151,6 +166,7 @@ impl TableLayout {
             snapshots: sga.reserve("transaction snapshots", processes as usize + 1),
             clock: sga.reserve("system change number", 1),
             segments: sga.reserve("undo segments", all),
+            marks: sga.reserve("retired undo", all * MARKS),
             groups: sga.reserve("undo tablespaces", UNDO_TABLESPACES_MAX),
         }
     }
@@ -177,6 +193,7 @@ pub(crate) struct Table {
     snapshots: &'static [SnapshotLine],
     clock: &'static Clock,
     segments: &'static [SegmentEntry],
+    marks: &'static [MarkEntry],
     groups: &'static [GroupEntry],
 }
 
@@ -189,6 +206,7 @@ impl Table {
             snapshots: sga.slice(layout.snapshots),
             clock: &sga.slice(layout.clock)[0],
             segments: sga.slice(layout.segments),
+            marks: sga.slice(layout.marks),
             groups: sga.slice(layout.groups),
         }
     }
@@ -328,6 +346,45 @@ impl Table {
         let entry = &self.segments[usize::from(usn) - 1];
         entry.segment.store(u64::from(segment.0), Ordering::Relaxed);
         entry.header.store(u64::from(header.0), Ordering::Relaxed);
+        self.clear_marks(usn);
+    }
+
+    fn marks_of(&self, usn: u16) -> &'static [MarkEntry] {
+        let first = (usize::from(usn) - 1) * MARKS;
+        &self.marks[first..first + MARKS]
+    }
+
+    /// Marks the block that has become the last of a segment's queue, unless the last mark is less than `apart` SCNs old. The
+    /// caller has published that it is there.
+    pub fn mark_retired(&self, usn: u16, at: Rdba, seq: u32, apart: u64) {
+        let entry = &self.segments[usize::from(usn) - 1];
+        let (now, last) = (self.scn().0, entry.marked.load(Ordering::Relaxed));
+        let is_due = now >= last.saturating_add(apart);
+        if !is_due || entry.marked.compare_exchange(last, now, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            return;
+        }
+        let n = entry.marks.fetch_add(1, Ordering::SeqCst) as usize % MARKS;
+        let mark = &self.marks_of(usn)[n];
+        mark.place.store(0, Ordering::SeqCst);
+        mark.scn.store(now, Ordering::SeqCst);
+        mark.place.store(u64::from(at.0) << 32 | u64::from(seq), Ordering::SeqCst);
+    }
+
+    /// The newest mark at or below an SCN: a block, and its sequence number if it is still in the queue.
+    pub fn retired_by(&self, usn: u16, scn: Scn) -> Option<(Rdba, u32)> {
+        let whole = |m: &MarkEntry| {
+            let (place, at) = (m.place.load(Ordering::SeqCst), m.scn.load(Ordering::SeqCst));
+            // No block is marked twice with the same number, so the same word twice means that the SCN is its own.
+            (place != 0 && at <= scn.0 && m.place.load(Ordering::SeqCst) == place).then_some((at, place))
+        };
+        let (_, place) = self.marks_of(usn).iter().filter_map(whole).max()?;
+        Some((Rdba((place >> 32) as u32), place as u32))
+    }
+
+    /// Forgets the marks: the queue is another one.
+    pub fn clear_marks(&self, usn: u16) {
+        self.marks_of(usn).iter().for_each(|mark| mark.place.store(0, Ordering::SeqCst));
+        self.segments[usize::from(usn) - 1].marked.store(0, Ordering::SeqCst);
     }
 
     /// The newest SCN given out. Acquire pairs with the commit's increment: who sees a commit SCN sees COMMITTING.

@@ -19,10 +19,10 @@
 
 use crate::segment::UNDO_OBJECT;
 use crate::table::{Group, UNDO_TABLESPACES_MAX};
-use crate::undo::{SLOT_ACTIVE, copy_record, encode_address, op};
+use crate::undo::{SLOT_ACTIVE, SegmentState, copy_record, encode_address, op};
 use crate::{Transactions, segment_name};
 use block::segment::SegmentView;
-use block::undo::UndoHeaderView;
+use block::undo::{UndoHeaderView, UndoView};
 use block::{BlockView, SegmentKind};
 use buffer_cache::{ChangeGroup, GetKind};
 use datafile::{Contents, ControlFile, DataFiles, TablespaceEntry, tablespace};
@@ -211,16 +211,24 @@ impl Transactions {
     }
 
     fn load_slots(&self, p: &Process, usn: u16) -> Result<()> {
-        let all = self.cache().read(p, self.table().header(usn), GetKind::Current, &mut |v: &BlockView<'_>| {
-            let h = UndoHeaderView::new(*v);
-            (0..h.slots()).filter_map(|slot| Some((slot, h.tx(slot)?))).collect::<Vec<_>>()
-        })?;
+        let (all, tail) =
+            self.cache().read(p, self.table().header(usn), GetKind::Current, &mut |v: &BlockView<'_>| {
+                let h = UndoHeaderView::new(*v);
+                let all = (0..h.slots()).filter_map(|slot| Some((slot, h.tx(slot)?))).collect::<Vec<_>>();
+                (all, SegmentState::read(&h).tail)
+            })?;
         if (all.len() as u32) < self.table().slots {
             return Err(Ora::internal(format_args!("undo segment {usn} has {} slots", all.len())));
         }
         for (slot, tx) in all {
             self.table().load(Xid { usn, slot, sqn: tx.sqn }, tx.state == SLOT_ACTIVE, tx.scn);
             self.advance_scn(tx.scn);
+        }
+        // All that is in its queue was retired by its own transactions, which have ended at or below that.
+        if !tail.is_none()
+            && let Some(seq) = self.read_undo(p, tail, &mut |v| UndoView::new(*v).seq())?
+        {
+            self.table().mark_retired(usn, tail, seq, 0);
         }
         Ok(())
     }
