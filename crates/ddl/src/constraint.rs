@@ -13,7 +13,7 @@ use sql::ast::{
     UsingIndex,
 };
 use std::rc::Rc;
-use types::{DataType, ObjectId, Ora, Result, Value};
+use types::{DataType, ObjectId, Ora, Result, Value, Zone};
 
 /// A table that constraints are being added to.
 pub struct Subject<'t> {
@@ -201,6 +201,16 @@ fn add_key(
             }
             _ => {}
         }
+    }
+    for at in &positions {
+        let refused = match on.table.columns[*at].data_type {
+            DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile => "LOB",
+            DataType::Long | DataType::LongRaw => "LONG",
+            // One instant has as many values as there are time zones.
+            DataType::Timestamp { zone: Zone::WithTimeZone, .. } => "TIME/TIMESTAMP WITH TIME ZONE",
+            _ => continue,
+        };
+        return Err(Ora::with(2329, &[&refused]).at(pos));
     }
     let id = work.host.parts().dict.shared().next_constraint();
     let (name, generated) = name_of(work, on, Some(spec), id)?;

@@ -49,11 +49,14 @@ impl Compiler<'_> {
             ExprKind::Cast { expr, ty, default_on_error, format } => {
                 let to = crate::data_type(ty)?;
                 let e = self.expr(expr)?;
-                let value = self.cast_of(e, to, format, pos)?;
-                let Some(default) = default_on_error else { return Ok(value) };
+                let Some(default) = default_on_error else { return self.cast_of(e, to, format, pos) };
                 let default = self.expr(default)?;
                 let default = self.cast_of(default, to, format, pos)?;
-                Ok(Expr::new(Node::OnError(Box::new(value), Box::new(default)), to))
+                // The default is for what cannot be converted, and not for an operand that cannot be evaluated.
+                Expr::held(e, |e| {
+                    let value = self.cast_of(e.clone(), to, format, pos)?;
+                    Ok(Expr::new(Node::OnError(Box::new(value), Box::new(default)), to))
+                })
             }
             ExprKind::Extract { field, expr } => {
                 let arg = self.expr(expr)?;

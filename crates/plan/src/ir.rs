@@ -914,7 +914,12 @@ impl Expr {
 
     /// An expression that names a value several times; a value that varies is evaluated once for all of them.
     pub fn once(value: Expr, of: impl FnOnce(&Expr) -> types::Result<Expr>) -> types::Result<Expr> {
-        if !value.varies() {
+        if value.varies() { Expr::held(value, of) } else { of(&value) }
+    }
+
+    /// An expression of a value that is evaluated before anything else of it. What cannot fail stays where it is.
+    pub fn held(value: Expr, of: impl FnOnce(&Expr) -> types::Result<Expr>) -> types::Result<Expr> {
+        if matches!(value.node, Node::Const(_) | Node::Reg(_) | Node::Bind(_)) {
             return of(&value);
         }
         let body = of(&Expr::new(Node::Operand, value.ty))?;

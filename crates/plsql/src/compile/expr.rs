@@ -225,6 +225,11 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::Not { d, s: v.o });
                 Ok(Val { o: d, ty: Ty::BOOLEAN })
             }
+            UnaryOp::Minus if is_simple(&v.ty) => {
+                let mut zero = self.number("0", pos)?;
+                zero.ty = Ty::SIMPLE_INTEGER;
+                self.arithmetic(BinaryOp::Sub, zero, v, pos, want)
+            }
             UnaryOp::Minus => {
                 let ty = match v.ty.class() {
                     Class::Number if v.ty.data_type() == Some(DataType::PlsInteger) => Ty::INTEGER,
@@ -561,6 +566,11 @@ impl<W: World> Compiler<'_, W> {
     fn compare_jump(&mut self, op: Cmp, left: &Expr, right: &Expr, pos: Pos) -> CResult<Vec<usize>> {
         let a = self.expr(left, None)?;
         let b = self.expr(right, None)?;
+        self.compare_jump_values(op, a, b, pos)
+    }
+
+    /// Jumps, to be patched, unless two values compare so.
+    pub(super) fn compare_jump_values(&mut self, op: Cmp, a: Val, b: Val, pos: Pos) -> CResult<Vec<usize>> {
         if self.comparable(op, &a, &b, pos)? || matches!(a.ty, Ty::Coll(_)) {
             let same = self.compare_values(op, a, b, pos, None)?;
             return Ok(vec![self.emit(Op::JumpUnlessTrue { c: same.o, to: 0 })]);

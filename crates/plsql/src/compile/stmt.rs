@@ -326,8 +326,9 @@ impl<W: World> Compiler<'_, W> {
                     if !assignable(b.ty.class(), ty.class()) && !assignable(ty.class(), b.ty.class()) {
                         return Err(self.pls(615, &[], when.pos));
                     }
+                    let outs = self.compare_jump_values(Cmp::Eq, Val { o: *d, ty: ty.clone() }, b, when.pos)?;
                     self.f.next = saved;
-                    vec![self.emit(Op::CmpJump { op: Cmp::Eq, a: *d, b: b.o, to: 0 })]
+                    outs
                 }
                 None => self.jump_unless(when)?,
             };

@@ -15,6 +15,7 @@ use crate::datum::{Coll, Datum, Rec};
 use crate::op::*;
 use crate::session::Plsql;
 use crate::world::World;
+use std::cmp::Ordering;
 use std::rc::Rc;
 use types::{Number, Ora, Value};
 
@@ -1200,43 +1201,49 @@ fn saved_iteration(f: &Frame, at: usize) -> Option<usize> {
     }
 }
 
-/// The innermost guard around `at` that names the exception.
 /// Whether two nested tables have the same elements, each as often, in whatever order. Unknown where a NULL decides.
 fn same_elements(a: &Coll, b: &Coll, nls: &types::Nls) -> types::Result<Option<bool>> {
     if a.count() != b.count() {
         return Ok(Some(false));
     }
-    let value = |d: &Datum| match d {
-        Datum::Val(v) => Some(v.clone()),
-        _ => None,
-    };
-    let mut left: Vec<Value> = b.elements().filter_map(value).filter(|v| !v.is_null()).collect();
-    let nulls = a.count() - a.elements().filter(|d| matches!(d, Datum::Val(v) if !v.is_null())).count();
-    let mut unmatched = 0;
-    for v in a.elements().filter_map(value).filter(|v| !v.is_null()) {
-        let mut found = None;
-        for (i, other) in left.iter().enumerate() {
-            if scalar::compare(Cmp::Eq, &v, other, nls)? == Some(true) {
-                found = Some(i);
-                break;
-            }
-        }
-        match found {
-            Some(i) => {
-                left.swap_remove(i);
-            }
-            None => unmatched += 1,
+    let (a, nulls) = in_order(a, nls)?;
+    let (b, other_nulls) = in_order(b, nls)?;
+    let (mut x, mut y, mut common) = (0, 0, 0);
+    while let (Some(v), Some(other)) = (a.get(x), b.get(y)) {
+        match v.compare(other, nls)? {
+            Some(Ordering::Less) => x += 1,
+            Some(Ordering::Greater) => y += 1,
+            _ => (x, y, common) = (x + 1, y + 1, common + 1),
         }
     }
-    // Each NULL of `b` may stand for one value of `a` that has no partner.
-    let other_nulls = b.count() - b.elements().filter(|d| matches!(d, Datum::Val(v) if !v.is_null())).count();
+    // Each NULL of one may stand for a value of the other that has no partner.
     Ok(match (nulls, other_nulls) {
-        (0, 0) => Some(unmatched == 0),
-        _ if unmatched > other_nulls || left.len() > nulls => Some(false),
+        (0, 0) => Some(common == a.len()),
+        _ if a.len() - common > other_nulls || b.len() - common > nulls => Some(false),
         _ => None,
     })
 }
 
+/// The elements of a nested table in their order, and how many are NULL beside them.
+fn in_order<'a>(c: &'a Coll, nls: &types::Nls) -> types::Result<(Vec<&'a Value>, usize)> {
+    let value = |d: &'a Datum| match d {
+        Datum::Val(v) if !v.is_null() => Some(v),
+        _ => None,
+    };
+    let mut values: Vec<&Value> = c.elements().filter_map(value).collect();
+    let mut failed = None;
+    values.sort_unstable_by(|a, b| match a.compare(b, nls) {
+        Ok(order) => order.unwrap_or(Ordering::Equal),
+        Err(e) => {
+            failed = Some(e);
+            Ordering::Equal
+        }
+    });
+    let nulls = c.count() - values.len();
+    failed.map_or(Ok((values, nulls)), Err)
+}
+
+/// The innermost guard around `at` that names the exception.
 fn find_handler(f: &Frame, at: Label, fault: &Fault) -> Option<(Label, u32)> {
     for g in &f.proc.guards {
         if at < g.from || at >= g.to {
