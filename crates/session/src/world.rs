@@ -394,7 +394,7 @@ impl plsql::World for World<'_> {
         if self.core.audit_rows.get() || cursor.changes_trail {
             return Ok(false);
         }
-        cursor.cursor.execute_later(&mut self.cx)
+        self.as_opener(cursor, |cursor, cx| cursor.execute_later(cx))
     }
 
     fn bind_place(&self, cursor: &SqlCursor, at: usize) -> Option<usize> {
@@ -402,7 +402,7 @@ impl plsql::World for World<'_> {
     }
 
     fn execute_more(&mut self, cursor: &mut SqlCursor, values: &[&Value]) -> Result<bool> {
-        cursor.cursor.execute_more(values, &mut self.cx)
+        self.as_opener(cursor, |cursor, cx| cursor.execute_more(values, cx))
     }
 
     fn waits_enough(&self, cursor: &SqlCursor) -> bool {
@@ -414,7 +414,7 @@ impl plsql::World for World<'_> {
         cursor: &mut SqlCursor,
         refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
     ) -> Result<()> {
-        cursor.cursor.execute_waiting(refused, &mut self.cx)
+        self.as_opener(cursor, |cursor, cx| cursor.execute_waiting(refused, cx))
     }
 
     fn fetch(&mut self, cursor: &mut SqlCursor, row: &mut Vec<Value>) -> Result<bool> {

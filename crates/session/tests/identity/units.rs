@@ -253,3 +253,22 @@ fn a_procedure_with_errors_is_invalid_to_those_who_call_it_until_it_is_not() {
          u> begin calls; end; => ok",
     );
 }
+
+#[test]
+fn a_forall_that_is_compiled_again_keeps_the_names_of_its_unit() {
+    let mut db = Db::new();
+    db.users(&["a", "b"]);
+    db.play(
+        "sys> grant create procedure, create table to a, b => ok
+         a> create table t (n number) => ok
+         b> create table t (n number) => ok
+         b> grant insert on t to a => ok
+         a> create procedure p as type l is table of number; v l := l(1, 2); begin for r in 1 .. 3 loop \
+            forall i in 1 .. 2 insert into t values (v(i)); \
+            if r = 1 then execute immediate 'alter session set current_schema = b'; end if; \
+            if r = 2 then execute immediate 'create table a.more (n number)'; end if; end loop; end; => ok
+         a> begin p; end; => ok
+         a> select count(*) from t => 6
+         b> select count(*) from t => 0",
+    );
+}
