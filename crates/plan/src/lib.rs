@@ -195,6 +195,7 @@ fn compiler<'c>(
         cte_scopes: Vec::new(),
         views: Vec::new(),
         resolved: 0,
+        set_depth: 0,
         binds: names,
         bind_types: binds,
         sequences: Vec::new(),

@@ -17,6 +17,9 @@ use types::{Ora, Result, Value};
 /// A query with a plan of its own: its row source, output expressions and columns, and the registers of enclosing blocks it reads.
 pub type BuiltQuery = (Source, Vec<Expr>, Vec<Column>, BTreeSet<Reg>);
 
+/// Bytes of stack for each set operation below another: what builds, opens and drops row sources calls itself.
+const SET_BYTES: usize = if cfg!(debug_assertions) { 32 << 10 } else { 8 << 10 };
+
 /// A compiled query.
 pub enum Compiled {
     /// A plain join that may become part of the enclosing block.
@@ -42,7 +45,9 @@ impl Compiler<'_> {
             return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"query nesting"]).at(q.pos.0));
         }
         let ctes = self.cte_scopes.len();
+        let before = std::mem::take(&mut self.set_depth);
         let result = self.with_clause(q).and_then(|()| self.query_body(q, opaque, merge));
+        self.set_depth = self.set_depth.max(before);
         self.cte_scopes.truncate(ctes);
         result
     }
@@ -156,6 +161,11 @@ impl Compiler<'_> {
             let right = self.set_member(right)?;
             if set.1.len() != right.1.len() {
                 return Err(Ora::new(1789).at(place));
+            }
+            // The parser has counted those of this text; views have theirs in others.
+            self.set_depth += 1;
+            if !os::stack::has_room(self.set_depth * SET_BYTES) {
+                return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"query nesting"]).at(place));
             }
             set = self.set_node(kind, set, right, place)?;
         }

@@ -199,6 +199,8 @@ pub struct Compiler<'c> {
     pub views: Vec<types::ObjectId>,
     /// How many expressions have been resolved.
     pub resolved: u32,
+    /// How deep set operations lie below one another in what has been planned of the query, those of its views included.
+    pub set_depth: usize,
     pub binds: Vec<String>,
     pub bind_types: &'c [Option<DataType>],
     pub sequences: Vec<Rc<SequenceRef>>,

@@ -60,6 +60,44 @@ fn statements_are_as_deep_and_as_long_as_they_are_written() {
 }
 
 #[test]
+fn chains_within_chains_and_behind_views_are_as_deep_together_as_one_chain_may_be() {
+    let instance = start(&[]);
+    let mut c = sysdba(&instance);
+    // Each chain is the first operand of the next: the tree is as deep as all of them together.
+    let nested = |times: usize, first: &str, more: String| {
+        (0..times).fold(first.to_string(), |inner, _| format!("({inner}{more})"))
+    };
+    let sum = nested(2, "n", " + n".repeat(4_000));
+    assert_eq!(number(&mut c, &format!("select {sum} from (select distinct 1 n from dual)")), 8_001);
+    let minus = nested(2, "select 1 a from dual", " minus select 2 from dual".repeat(500));
+    assert_eq!(number(&mut c, &format!("select a from {minus}")), 1);
+    let sum = nested(40, "n", "+n".repeat(25_000));
+    assert_eq!(code(&mut c, &format!("select {sum} from (select distinct 1 n from dual)")), 4030);
+    let minus = nested(40, "select 1 a from dual", " minus select 2 from dual".repeat(3_500));
+    assert_eq!(code(&mut c, &format!("select a from {minus}")), 4030);
+    // Of a chain of views each is a text of its own.
+    run(&mut c, &["create view v0 as select 1 a from dual"]);
+    let mut last = 0;
+    let e = loop {
+        let more = " minus select 2 from dual".repeat(3_500);
+        let text = format!("create view v{} as select a from v{last}{more}", last + 1);
+        match c.execute(&text, &[]) {
+            Ok(_) => last += 1,
+            Err(e) => break e.code(),
+        }
+    };
+    assert_eq!(e, 4030);
+    assert_eq!(number(&mut c, &format!("select a from v{last}")), 1);
+    c.set_want_output(true);
+    let print = "dbms_output.put_line(to_char(n));";
+    let sum = nested(2, "n", " + n".repeat(4_000));
+    assert_eq!(printed(&mut c, &format!("declare n number := 1; begin n := {sum}; {print} end;")), "8001");
+    let sum = nested(60, "n", "+n".repeat(25_000));
+    assert_eq!(code(&mut c, &format!("declare n number := 1; begin n := {sum}; end;")), 6550);
+    assert_well(&mut c);
+}
+
+#[test]
 fn blocks_are_as_deep_and_as_long_as_they_are_written() {
     let instance = start(&[]);
     let mut c = sysdba(&instance);

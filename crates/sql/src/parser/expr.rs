@@ -52,13 +52,14 @@ impl Parser<'_> {
 
     /// Reads an expression whose operators all bind at least as tightly as `min`.
     pub(super) fn climb(&mut self, min: u8) -> Result<Expr> {
-        let left = self.nested(|p| p.prefix(min))?;
-        self.climb_from(left, min)
+        self.beside(|p| {
+            let left = p.nested(|p| p.prefix(min))?;
+            p.climb_from(left, min)
+        })
     }
 
     /// Goes on from an operand that has been read.
     pub(super) fn climb_from(&mut self, mut left: Expr, min: u8) -> Result<Expr> {
-        let mut chain = 0;
         loop {
             let infix = self.infix_op();
             let is_postfix = infix.is_none() && min <= bind::PREDICATE && self.at_predicate();
@@ -69,11 +70,11 @@ impl Parser<'_> {
             left = match infix {
                 Some((op, power)) if op.is_logical() => self.logical(left, op, power)?,
                 Some((op, power)) => {
-                    self.link(&mut chain)?;
+                    self.link()?;
                     self.infix(left, op, power)?
                 }
                 None => {
-                    self.link(&mut chain)?;
+                    self.link()?;
                     self.predicate(left)?
                 }
             };
@@ -165,9 +166,8 @@ impl Parser<'_> {
 
     /// `(+)`, `.field`, `(args)`, `DAY TO SECOND`, `AT TIME ZONE`, `MULTISET` after an operand.
     fn postfix(&mut self, mut expr: Expr) -> Result<Expr> {
-        let mut chain = 0;
         loop {
-            self.link(&mut chain)?;
+            self.link()?;
             let pos = self.pos();
             let kind = match self.kind() {
                 TokenKind::LeftParen if self.at_outer_mark() => {

@@ -45,6 +45,8 @@ pub struct Parser<'a> {
     hints: Vec<HintSpan>,
     at: usize,
     depth: u32,
+    /// How deep chains have made the tree of what is being read: the links of the longest way down, through operands of operands.
+    deep: u32,
     /// A row of opening parentheses that has been looked through: its first token and the token behind it.
     parens_seen: std::cell::Cell<(usize, usize)>,
     /// A bind variable is a place of the text and not a name.
@@ -54,7 +56,12 @@ pub struct Parser<'a> {
 /// Whether a tree as deep as a chain of so many links is beyond what the stack allows. SQL and PL/SQL ask.
 pub(crate) fn chain_is_too_long(links: u32) -> bool {
     const BETWEEN: u32 = 64;
-    links > CHAIN_MAX || (links.is_multiple_of(BETWEEN) && !os::stack::has_room(links as usize * LINK_BYTES))
+    links > CHAIN_MAX || (links.is_multiple_of(BETWEEN) && is_too_deep(links))
+}
+
+/// As [`chain_is_too_long`], of a tree that is not deeper by one link than when it was asked before.
+fn is_too_deep(links: u32) -> bool {
+    links > CHAIN_MAX || !os::stack::has_room(links as usize * LINK_BYTES)
 }
 
 /// Joins the operands of a chain of one associative operator as a tree whose depth is the logarithm of their number.
@@ -80,7 +87,7 @@ impl<'a> Parser<'a> {
     /// A parser at the first token of `text`.
     pub fn new(text: &'a str) -> Parser<'a> {
         let Lexed { tokens, hints } = lex(text);
-        Parser { text, tokens, hints, at: 0, depth: 0, parens_seen: Default::default(), binds_by_place: false }
+        Parser { text, tokens, hints, at: 0, depth: 0, deep: 0, parens_seen: Default::default(), binds_by_place: false }
     }
 
     // Looking.
@@ -262,16 +269,24 @@ impl<'a> Parser<'a> {
         result
     }
 
+    /// Runs `f`, which reads what is an operand to what was read before: the tree is as deep as the deeper of both.
+    pub(crate) fn beside<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = std::mem::take(&mut self.deep);
+        let result = f(self);
+        self.deep = self.deep.max(before);
+        result
+    }
+
     /// Counts a set operation of a chain.
-    pub(crate) fn set_link(&self, chain: &mut u32) -> Result<()> {
-        *chain += SET_LINKS;
-        if chain_is_too_long(*chain) { Err(self.too_deep()) } else { Ok(()) }
+    pub(crate) fn set_link(&mut self) -> Result<()> {
+        self.deep = self.deep.saturating_add(SET_LINKS);
+        if is_too_deep(self.deep) { Err(self.too_deep()) } else { Ok(()) }
     }
 
     /// Counts a link of a chain that makes the tree one level deeper.
-    pub(crate) fn link(&self, chain: &mut u32) -> Result<()> {
-        *chain += 1;
-        if chain_is_too_long(*chain) { Err(self.too_deep()) } else { Ok(()) }
+    pub(crate) fn link(&mut self) -> Result<()> {
+        self.deep = self.deep.saturating_add(1);
+        if chain_is_too_long(self.deep) { Err(self.too_deep()) } else { Ok(()) }
     }
 
     /// Oracle's own answer to an expression without end is to run out of process memory.

@@ -8,13 +8,15 @@ use ::types::Result;
 impl Parser<'_> {
     /// A whole query. ORA-00928 when there is no SELECT.
     pub(crate) fn query(&mut self) -> Result<Query> {
-        self.nested(|p| {
-            let pos = p.pos();
-            let with = p.with_clause()?;
-            let body = p.query_operand()?;
-            let mut query = p.query_after(body, pos)?;
-            query.with = with;
-            Ok(query)
+        self.beside(|p| {
+            p.nested(|p| {
+                let pos = p.pos();
+                let with = p.with_clause()?;
+                let body = p.query_operand()?;
+                let mut query = p.query_after(body, pos)?;
+                query.with = with;
+                Ok(query)
+            })
         })
     }
 
@@ -25,7 +27,6 @@ impl Parser<'_> {
 
     /// The rest of a query whose first operand has been read.
     pub(super) fn query_after(&mut self, mut body: QueryBody, pos: Pos) -> Result<Query> {
-        let mut chain = 0;
         loop {
             let op_pos = self.pos();
             let op = match self.eat_any(&["UNION", "MINUS", "EXCEPT", "INTERSECT"]) {
@@ -34,7 +35,7 @@ impl Parser<'_> {
                 Some(_) => SetOp::Intersect,
                 None => break,
             };
-            self.set_link(&mut chain)?;
+            self.set_link()?;
             let all = self.eat_word("ALL");
             let right = Box::new(self.query_operand()?);
             body = QueryBody::SetOperation { op, all, left: Box::new(body), right, pos: op_pos };

@@ -88,9 +88,17 @@ pub fn is_reserved(word: &str) -> bool {
 
 impl Parser<'_> {
     /// Counts an operator of a chain that makes the tree one level deeper.
-    fn link(&self, chain: &mut u32) -> PResult<()> {
-        *chain += 1;
-        if chain_is_too_long(*chain) { Err(self.too_many_operators()) } else { Ok(()) }
+    fn link(&mut self) -> PResult<()> {
+        self.deep = self.deep.saturating_add(1);
+        if chain_is_too_long(self.deep) { Err(self.too_many_operators()) } else { Ok(()) }
+    }
+
+    /// Runs `f`, which reads an operand beside what was read before: the tree is as deep as the deeper of both.
+    fn beside<T>(&mut self, f: impl FnOnce(&mut Self) -> PResult<T>) -> PResult<T> {
+        let before = std::mem::take(&mut self.deep);
+        let result = f(self);
+        self.deep = self.deep.max(before);
+        result
     }
 
     fn too_many_operators(&self) -> Ora {
@@ -98,7 +106,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn expr(&mut self) -> PResult<Expr> {
-        self.deeper(|p| p.or_expr())
+        self.beside(|p| p.deeper(|p| p.or_expr()))
     }
 
     fn or_expr(&mut self) -> PResult<Expr> {
@@ -122,7 +130,7 @@ impl Parser<'_> {
                 return Err(self.too_many_operators());
             }
             places.push(self.bump());
-            operands.push(operand(self)?);
+            operands.push(self.beside(&operand)?);
         }
         Ok(balanced(operands, &places, &mut |left, right, pos| binary(op, left, right, pos)))
     }
@@ -137,13 +145,13 @@ impl Parser<'_> {
     }
 
     fn comparison(&mut self) -> PResult<Expr> {
-        let (mut left, mut chain) = (self.additive()?, 0);
+        let mut left = self.additive()?;
         loop {
-            self.link(&mut chain)?;
+            self.link()?;
             let pos = self.pos();
             if let Some(op) = self.comparison_operator() {
                 self.bump();
-                let right = self.additive()?;
+                let right = self.beside(Self::additive)?;
                 left = binary(op, left, right, pos);
                 continue;
             }
@@ -164,9 +172,9 @@ impl Parser<'_> {
                 self.bump();
             }
             if self.eat_word("BETWEEN") {
-                let low = self.additive()?;
+                let low = self.beside(Self::additive)?;
                 self.expect_word("AND")?;
-                let high = self.additive()?;
+                let high = self.beside(Self::additive)?;
                 let kind =
                     ExprKind::Between { operand: Box::new(left), low: Box::new(low), high: Box::new(high), negated };
                 left = Expr { kind, pos };
@@ -179,12 +187,12 @@ impl Parser<'_> {
                 self.expect_symbol(")")?;
                 left = Expr { kind: ExprKind::In { operand: Box::new(left), list, negated }, pos };
             } else if self.eat_word("LIKE") {
-                let pattern = Box::new(self.additive()?);
-                let escape = if self.eat_word("ESCAPE") { Some(Box::new(self.additive()?)) } else { None };
+                let pattern = Box::new(self.beside(Self::additive)?);
+                let escape = if self.eat_word("ESCAPE") { Some(Box::new(self.beside(Self::additive)?)) } else { None };
                 left = Expr { kind: ExprKind::Like { operand: Box::new(left), pattern, escape, negated }, pos };
             } else if self.eat_word("MEMBER") {
                 self.eat_word("OF");
-                let collection = Box::new(self.additive()?);
+                let collection = Box::new(self.beside(Self::additive)?);
                 left = Expr { kind: ExprKind::MemberOf { operand: Box::new(left), collection, negated }, pos };
             } else {
                 return Ok(left);
@@ -205,9 +213,9 @@ impl Parser<'_> {
     }
 
     fn additive(&mut self) -> PResult<Expr> {
-        let (mut left, mut chain) = (self.multiplicative()?, 0);
+        let mut left = self.multiplicative()?;
         loop {
-            self.link(&mut chain)?;
+            self.link()?;
             let pos = self.pos();
             let op = match self.symbol() {
                 Some("+") => BinaryOp::Add,
@@ -223,15 +231,15 @@ impl Parser<'_> {
             if op == BinaryOp::MultisetUnion {
                 self.eat_word("ALL");
             }
-            let right = self.multiplicative()?;
+            let right = self.beside(Self::multiplicative)?;
             left = binary(op, left, right, pos);
         }
     }
 
     fn multiplicative(&mut self) -> PResult<Expr> {
-        let (mut left, mut chain) = (self.power()?, 0);
+        let mut left = self.power()?;
         loop {
-            self.link(&mut chain)?;
+            self.link()?;
             let pos = self.pos();
             let op = match self.symbol() {
                 Some("*") => BinaryOp::Mul,
@@ -240,7 +248,7 @@ impl Parser<'_> {
                 _ => return Ok(left),
             };
             self.bump();
-            let right = self.power()?;
+            let right = self.beside(Self::power)?;
             left = binary(op, left, right, pos);
         }
     }

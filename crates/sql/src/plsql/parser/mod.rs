@@ -146,12 +146,14 @@ pub struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     depth: u32,
+    /// How deep chains have made the tree of what is being read: the links of the longest way down.
+    deep: u32,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Parser<'a> {
         let Lexed { tokens, .. } = lex(text);
-        Parser { text, tokens, at: 0, depth: 0 }
+        Parser { text, tokens, at: 0, depth: 0, deep: 0 }
     }
 
     /// Runs `f` one level deeper; too deep a nesting is an error, never a stack overflow.
