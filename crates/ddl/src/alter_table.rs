@@ -4,6 +4,7 @@ use crate::columns::{self, only_widens};
 use crate::constraint::{self, Subject};
 use crate::constraint_state::{self, Ways};
 use crate::create_table::bits;
+use crate::expression;
 use crate::index::{column_position, existing_table, refill};
 use crate::replace_name::replace_name;
 use crate::rows;
@@ -165,7 +166,10 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         (None, None) => return Err(Ora::new(2263).at(pos)),
     };
     if let Some(expr) = &spec.generated {
-        crate::virtual_column::check(&table.columns, expr, 54002)?;
+        expression::check_computed(work, table.owner_id, &table.columns, expr, 54002)?;
+    }
+    if let Some(default) = &spec.default {
+        expression::check_default(work, table.owner_id, &table.columns, &default.expr)?;
     }
     let mut column = columns::definition(spec, data_type)?;
     let said = |c: &ConstraintSpec| c.kind == ConstraintKind::NotNull && c.state.validated;
@@ -195,6 +199,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         .update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = int(position as i64 + 1))?;
     let mut on = Subject::of(table);
     for constraint in &spec.constraints {
+        expression::check_inline(&on.table.columns, &spec.name.name, constraint)?;
         match constraint.kind {
             ConstraintKind::NotNull => constraint::add_not_null(work, &mut on, Some(constraint), position)?,
             _ => constraint::add(work, &mut on, constraint)?,
@@ -233,6 +238,7 @@ fn modify_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -
         change_type(work, table, position, data_type, pos)?;
     }
     if let Some(default) = &spec.default {
+        expression::check_default(work, table.owner_id, &table.columns, &default.expr)?;
         table.columns[position].default_text = columns::stored_default(&default.expr, &default.text);
         table.columns[position].default_on_null = default.on_null;
     }
@@ -328,7 +334,10 @@ fn modify_constraint(
             table.columns[position].nullable = true;
             columns::update(work, table.object, position, &table.columns[position])
         }
-        _ => constraint::add(work, &mut Subject::of(table), spec),
+        _ => {
+            expression::check_inline(&table.columns, &table.columns[position].name, spec)?;
+            constraint::add(work, &mut Subject::of(table), spec)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::columns;
 use crate::constraint_state::{noted, require_not_null, set_nullable, validate};
+use crate::expression::{self, Place};
 use crate::index::{self, NewIndex, column_position};
 use crate::work::{Target, Work};
 use dictionary::base::{Base, ccol, cdef, con};
@@ -353,50 +354,13 @@ fn add_check(
     condition: &ast::Expr,
     source: &str,
 ) -> Result<()> {
-    let mut used = Vec::new();
-    check_columns(on.table, condition, &mut used)?;
+    let used = expression::used(Place::Check, &on.table.columns, condition)?.columns;
     let id = work.host.parts().dict.shared().next_constraint();
     let (name, generated) = name_of(work, on, Some(spec), id)?;
     let kind = ConstraintKindDef::Check { text: source.to_owned() };
     let def = definition(id, name, generated, kind, &spec.state);
     on.validate(work, &def, Some(spec))?;
     enter(work, on, def, &used, Some(source))
-}
-
-/// The columns a condition uses. ORA-00904 for an unknown one, ORA-02438-like errors for what a check may not use.
-fn check_columns(table: &TableDef, expr: &ast::Expr, used: &mut Vec<usize>) -> Result<()> {
-    let mut bad = None;
-    sql::visit_expr(expr, &mut |expr| {
-        let error = match &expr.kind {
-            ast::ExprKind::Name(name) => match table.column(name.last()) {
-                Some((at, _)) => {
-                    if !used.contains(&at) {
-                        used.push(at);
-                    }
-                    None
-                }
-                None if matches!(name.last(), "SYSDATE" | "SYSTIMESTAMP" | "USER" | "UID" | "ROWNUM" | "LEVEL") => {
-                    Some(2436)
-                }
-                None => Some(904),
-            },
-            ast::ExprKind::Subquery(_) | ast::ExprKind::Exists(_) => Some(2251),
-            ast::ExprKind::In { source: ast::InSource::Query(_), .. } => Some(2251),
-            ast::ExprKind::Bind(_) => Some(1027),
-            _ => None,
-        };
-        if let Some(code) = error
-            && bad.is_none()
-        {
-            bad = Some(match (&expr.kind, code) {
-                (ast::ExprKind::Name(name), 904) => {
-                    Ora::with(904, &[&format_args!("\"{}\"", name.last())]).at(expr.pos.0)
-                }
-                _ => Ora::new(code).at(expr.pos.0),
-            });
-        }
-    });
-    bad.map_or(Ok(()), Err)
 }
 
 /// ORA-01031 unless the owner of a table has REFERENCES, itself, on the whole parent or on each column referenced. Roles do not count, and

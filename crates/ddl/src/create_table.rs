@@ -2,6 +2,7 @@
 
 use crate::columns;
 use crate::constraint::{self, Subject};
+use crate::expression;
 use crate::rows::{hash_cluster, key_of, row_table};
 use crate::sequence;
 use crate::work::{Described, Parts, Target, Work, no_column};
@@ -153,6 +154,14 @@ fn table_columns(
     };
     let positions = create.columns.iter().map(|spec| spec.name.pos.0).chain(std::iter::repeat(create.name.pos.0));
     columns::check_names(columns.iter().map(|column| column.name.as_str()).zip(positions))?;
+    for spec in &create.columns {
+        if let Some(default) = &spec.default {
+            expression::check_default(work, owner, &columns, &default.expr)?;
+        }
+        for constraint in &spec.constraints {
+            expression::check_inline(&columns, &spec.name.name, constraint)?;
+        }
+    }
     let longs = columns.iter().filter(|column| matches!(column.data_type, DataType::Long | DataType::LongRaw));
     if longs.count() > 1 { Err(Ora::new(1754)) } else { Ok(columns) }
 }
@@ -171,7 +180,7 @@ fn plain_columns(work: &mut Work<'_>, create: &CreateTable, owner: UserId) -> Re
         if !matches!(create.organization, TableOrganization::Heap) {
             return Err(Ora::unsupported().at(expr.pos.0));
         }
-        crate::virtual_column::check(&columns, expr, 54002)?;
+        expression::check_computed(work, owner, &columns, expr, 54002)?;
         if spec.ty.is_none() {
             columns[i].data_type = crate::virtual_column::type_of(work, owner, &columns, expr)?;
         }

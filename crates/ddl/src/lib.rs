@@ -21,6 +21,7 @@ mod create_table;
 mod datafile_state;
 mod drop;
 mod entries;
+mod expression;
 mod grant;
 mod index;
 mod online;

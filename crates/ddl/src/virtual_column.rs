@@ -6,50 +6,8 @@ use crate::work::{Work, by};
 use dictionary::base::{Base, tab};
 use dictionary::rows::int;
 use dictionary::{ColumnDef, IndexDef, IndexKey, TableDef, UserId};
-use sql::ast::{Expr, ExprKind, InSource};
+use sql::ast::{Expr, ExprKind};
 use types::{DataType, Ora, Result, Value, codec, urowid};
-
-/// Names that are no columns and whose values change from one call to the next.
-const IMPURE: [&str; 12] = [
-    "SYSDATE",
-    "SYSTIMESTAMP",
-    "CURRENT_DATE",
-    "CURRENT_TIMESTAMP",
-    "LOCALTIMESTAMP",
-    "USER",
-    "UID",
-    "ROWNUM",
-    "LEVEL",
-    "ROWID",
-    "SESSIONTIMEZONE",
-    "DBTIMEZONE",
-];
-
-/// The columns that an expression over one row uses. ORA-00904 for an unknown name, `impure` for what is not made of the row
-/// alone, ORA-02251 for a subquery, ORA-54012 for another virtual column.
-pub fn check(columns: &[ColumnDef], expr: &Expr, impure: u32) -> Result<()> {
-    let mut bad: Option<Ora> = None;
-    sql::visit_expr(expr, &mut |e| {
-        let pos = e.pos.0;
-        let error = match &e.kind {
-            ExprKind::Name(name) => match columns.iter().find(|c| c.name == name.last() && !c.hidden) {
-                Some(column) if column.virtual_text.is_some() => Some(Ora::new(54012).at(pos)),
-                Some(_) => None,
-                None if IMPURE.contains(&name.last()) => Some(Ora::new(impure).at(pos)),
-                None => Some(Ora::with(904, &[&format_args!("\"{}\"", name.last())]).at(pos)),
-            },
-            ExprKind::Subquery(_) | ExprKind::Exists(_) | ExprKind::In { source: InSource::Query(_), .. } => {
-                Some(Ora::new(2251).at(pos))
-            }
-            ExprKind::Bind(_) => Some(Ora::new(1027).at(pos)),
-            _ => None,
-        };
-        if bad.is_none() {
-            bad = error;
-        }
-    });
-    bad.map_or(Ok(()), Err)
-}
 
 /// The type of an expression over a row of these columns, of a table of `owner`: the functions it calls are the owner's.
 pub fn type_of(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: &Expr) -> Result<DataType> {
@@ -82,7 +40,7 @@ pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result
     if let Some(at) = table.columns.iter().position(|c| c.virtual_text.as_deref() == Some(&text)) {
         return Ok(at);
     }
-    check(&table.columns, expr, 1743)?;
+    crate::expression::check_computed(work, table.owner_id, &table.columns, expr, 1743)?;
     let data_type = type_of(work, table.owner_id, &table.columns, expr)?;
     if table.columns.len() >= columns::COLUMNS_MAX {
         return Err(Ora::new(1792).at(expr.pos.0));

@@ -73,6 +73,12 @@ pub trait Host {
     fn salt(&mut self) -> [u8; dictionary::SALT_BYTES];
     /// The columns of a query, with the names and privileges of `owner` where one is given: those of a view's, without roles.
     fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>>;
+    /// Whether the function of that name, called with so many arguments, is DETERMINISTIC, with the names and privileges
+    /// of `owner`; none when there is no such function.
+    fn function(&mut self, owner: UserId, path: &[String], args: usize) -> Result<Option<bool>> {
+        let _ = (owner, path, args);
+        Ok(None)
+    }
     /// The objects of others that a view's query uses, with the names and privileges of the view's owner.
     fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>>;
     /// Runs a query and hands on its rows; `each` is given the parts of that moment. The query runs in the session's transaction.

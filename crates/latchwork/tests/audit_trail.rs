@@ -330,3 +330,45 @@ fn a_trail_that_is_full_keeps_no_administrator_out() {
     run(&mut c, "begin dbms_audit_mgmt.clean_audit_trail(51, false); end;");
     assert_eq!(one(&mut u, "select count(*) from t"), "0");
 }
+
+#[test]
+fn what_cannot_be_noted_is_not_done() {
+    let (instance, mut c) = setup(&[]);
+    run(&mut c, "grant create session to u");
+    run(&mut c, "audit insert, update, delete on u.t by access");
+    // No room for another row of the trail: the file of SYSTEM is full.
+    let file = one(&mut c, "select file_name from dba_data_files where tablespace_name = 'SYSTEM'");
+    run(&mut c, &format!("alter database datafile '{file}' autoextend off"));
+    run(&mut c, "create table filler (v varchar2(4000)) tablespace system");
+    let fill = "insert into filler select rpad('x', 4000, 'x') from dual connect by level <= ";
+    for rows in [100, 10, 1] {
+        while c.execute(&format!("{fill}{rows}"), &[]).is_ok() {
+            run(&mut c, "commit");
+        }
+    }
+    let mut u = enter(&instance, "u", "hunter22");
+    run(&mut u, "insert into t values (0)");
+    run(&mut u, "commit");
+    let mut inserted = 1;
+    let full = loop {
+        match u.execute("insert into t values (1)", &[]) {
+            Ok(_) => inserted += 1,
+            Err(e) => break e.code(),
+        }
+    };
+    assert_eq!(full, 2002);
+    let count = |u: &mut Client| one(u, "select count(*) from t").parse::<i32>().expect("a number");
+    assert_eq!(count(&mut u), inserted, "after {inserted} rows");
+    // In a block, where the error is caught, and in statements that change many rows.
+    let caught = "declare full exception; pragma exception_init(full, -2002); begin \
+                  for i in 1 .. 3 loop begin insert into t values (2); exception when full then null; end; \
+                  begin execute immediate 'update t set n = 9'; exception when full then null; end; \
+                  begin delete from t; exception when full then null; end; end loop; end;";
+    run(&mut u, caught);
+    run(&mut u, "commit");
+    let left = words(&mut u, "select n, count(*) from t group by n order by n")
+        .iter()
+        .map(|row| row.join(" "))
+        .collect::<Vec<_>>();
+    assert_eq!(left, ["0 1".to_string(), format!("1 {}", inserted - 1)]);
+}

@@ -9,6 +9,41 @@ use sql::ast::{self, ExprKind};
 use std::rc::Rc;
 use types::{DataType, Ora, Result, Value};
 
+/// What SQL knows of the function that a call names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Called {
+    Aggregate,
+    Window,
+    /// The same arguments give the same value.
+    Steady,
+    Varying,
+    /// None of SQL's: one of PL/SQL, or none at all.
+    Unknown,
+}
+
+/// What a call is, as [`Compiler::call`] takes it.
+pub fn called(call: &ast::Call) -> Called {
+    let name = call.name.as_simple();
+    if name.is_some_and(|name| crate::group::is_aggregate(name, call.over.is_some())) {
+        return if call.over.is_some() { Called::Window } else { Called::Aggregate };
+    }
+    let dotted = match &call.name.parts[..] {
+        [package, function] => Some(format!("{}.{}", package.name, function.name)),
+        _ => None,
+    };
+    match name.or(dotted.as_deref()) {
+        Some("SYS_CONTEXT" | "USERENV" | "SYS_GUID" | "SYS_CONNECT_BY_PATH") => Called::Varying,
+        Some("LNNVL") => Called::Steady,
+        Some(name) if is_special(name) => Called::Steady,
+        Some(name) => match functions::lookup(name) {
+            Some(f) if !f.deterministic || f.bare => Called::Varying,
+            Some(_) => Called::Steady,
+            None => Called::Unknown,
+        },
+        None => Called::Unknown,
+    }
+}
+
 impl Compiler<'_> {
     /// Resolves a call.
     pub fn call(&mut self, call: &ast::Call, pos: u32) -> Result<Expr> {

@@ -441,6 +441,11 @@ impl Regroup<'_> {
     }
 }
 
+/// Whether a name is that of an aggregate or window function.
+pub fn is_aggregate(name: &str, over: bool) -> bool {
+    aggregate_kind(name, over).is_some()
+}
+
 fn aggregate_kind(name: &str, over: bool) -> Option<AggKind> {
     Some(match name {
         "COUNT" => AggKind::Count,

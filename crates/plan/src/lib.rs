@@ -27,6 +27,7 @@ mod typing;
 mod updatable;
 mod virtuals;
 
+pub use call::{Called, called};
 pub use function::Func;
 pub use ir::*;
 pub use query::produced;

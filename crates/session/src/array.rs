@@ -115,14 +115,20 @@ impl Calls {
         };
         // A function of the statement may enable other roles: it was compiled for these.
         let identity = core.identity();
+        let changes_trail = crate::audit::changes_trail(progress.kind, cursor.dependencies());
+        let start = crate::audit::start(core, &cx.session.txn, changes_trail);
         let result = run_rows(&mut cursor, core, cx, rows, progress);
         let shared = cursor.shared(cx);
         cursor.set_continues(false);
         cursor.close(cx);
         core.last_cursor.set(shared);
         // An array is one event, as it is one call.
-        let code = result.as_ref().err().map_or(0, Ora::code);
-        crate::audit::rows(core, &cx.session.txn, progress.kind, cursor.dependencies(), &array.sql, code)?;
+        if let Some(start) = start {
+            let code = result.as_ref().err().map_or(0, Ora::code);
+            let noted =
+                crate::audit::rows(core, &cx.session.txn, progress.kind, cursor.dependencies(), &array.sql, code);
+            crate::audit::or_undone(core, &mut cx.session.txn, &start, noted)?;
+        }
         result?;
         core.keep_cursor(cx, cursor, identity, Asker::Client);
         Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))

@@ -14,7 +14,7 @@ use plsql::AuditRequest;
 use sql::ast::{Ddl, GrantObject, Name, Statement};
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use txn::Txn;
+use txn::{Savepoint, Txn};
 use types::{ObjectId, Ora, Result};
 use wait::Stat;
 
@@ -427,6 +427,22 @@ pub(crate) fn rows(
     };
     let objects: Vec<_> = objects.iter().filter_map(named).collect();
     note(core, txn, &plan, &Event { action: action_of(kind), number: kind.0, objects: &objects, code, text }, always)
+}
+
+/// The place to come back to when a query or DML that is audited cannot be noted; none for one that is not audited.
+pub(crate) fn start(core: &Core, txn: &Txn, changes_trail: bool) -> Option<Savepoint> {
+    (core.audit_rows.get() || changes_trail).then(|| core.shared.txns.savepoint(txn))
+}
+
+/// What was noted of a statement, or the error, and then the statement's changes are undone.
+///
+/// # Errors
+/// That of noting it, or of undoing it.
+pub(crate) fn or_undone(core: &Core, txn: &mut Txn, start: &Savepoint, noted: Result<()>) -> Result<()> {
+    if noted.is_err() {
+        core.shared.txns.rollback_call(&core.p, txn, start)?;
+    }
+    noted
 }
 
 /// Whether a statement changes the audit trail.

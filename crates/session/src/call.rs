@@ -159,9 +159,17 @@ impl Calls {
         bind_values(&mut cursor, &e.binds)?;
         // A function of the statement may enable other roles: it was compiled for these.
         let identity = core.identity();
+        let changes_trail = crate::audit::changes_trail(kind, cursor.dependencies());
+        let start = crate::audit::start(core, &cx.session.txn, changes_trail);
         let executed = cursor.execute(cx);
-        let code = executed.as_ref().err().map_or(0, Ora::code);
-        let audited = crate::audit::rows(core, &cx.session.txn, kind, cursor.dependencies(), &e.sql, code);
+        let audited = match start {
+            None => Ok(()),
+            Some(start) => {
+                let code = executed.as_ref().err().map_or(0, Ora::code);
+                let noted = crate::audit::rows(core, &cx.session.txn, kind, cursor.dependencies(), &e.sql, code);
+                crate::audit::or_undone(core, &mut cx.session.txn, &start, noted)
+            }
+        };
         if let Err(error) = executed.and(audited) {
             cursor.close(cx);
             return Err(error);

@@ -296,7 +296,7 @@ impl Core {
     }
 
     /// Runs `f` outside of the query that a DDL statement runs: what may be read in that is nothing to the functions that it calls.
-    fn outside_ddl<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub(crate) fn outside_ddl<R>(&self, f: impl FnOnce() -> R) -> R {
         let ahead = self.ahead.take();
         let result = f();
         self.ahead.replace(ahead);

@@ -161,6 +161,16 @@ impl Host for Session<'_> {
         }
     }
 
+    fn function(&mut self, owner: UserId, path: &[String], args: usize) -> Result<Option<bool>> {
+        let types = vec![types::DataType::Null; args];
+        self.as_owner(owner, |session| {
+            let core = session.core;
+            let mut world = World { cx: session.cx.reborrow(), core };
+            let found = core.outside_ddl(|| core.plsql.function(&mut world, path, &types))?;
+            Ok(found.map(|f| f.deterministic))
+        })
+    }
+
     fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>> {
         self.as_owner(owner, |session| {
             let names = session.core.names()?;

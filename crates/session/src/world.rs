@@ -17,6 +17,7 @@ use sql::lexer::{TokenKind, lex};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use txn::Savepoint;
 use types::{DataType, Nls, Number, ObjectId, Ora, Result, Timestamp, Value};
 use wait::Event;
 
@@ -81,16 +82,12 @@ impl World<'_> {
     }
 
     #[cold]
-    fn audit(&self, cursor: &Cursor, error: Option<&Ora>) -> Result<()> {
+    fn audit(&mut self, cursor: &Cursor, start: &Savepoint, error: Option<&Ora>) -> Result<()> {
         let kind = net::StatementKind(cursor.kind().command() as u16);
-        crate::audit::rows(
-            self.core,
-            &self.cx.session.txn,
-            kind,
-            cursor.dependencies(),
-            cursor.text(),
-            error.map_or(0, Ora::code),
-        )
+        let (objects, code) = (cursor.dependencies(), error.map_or(0, Ora::code));
+        let txn = &mut self.cx.session.txn;
+        let noted = crate::audit::rows(self.core, txn, kind, objects, cursor.text(), code);
+        crate::audit::or_undone(self.core, txn, start, noted)
     }
 
     /// Notes a dynamic statement that could not be compiled, if it is audited, and gives its error.
@@ -377,9 +374,10 @@ impl plsql::World for World<'_> {
     }
 
     fn execute(&mut self, cursor: &mut SqlCursor) -> Result<u64> {
+        let start = crate::audit::start(self.core, &self.cx.session.txn, cursor.changes_trail);
         let executed = self.as_opener(cursor, |cursor, cx| cursor.execute(cx));
-        if self.core.audit_rows.get() || cursor.changes_trail {
-            self.audit(&cursor.cursor, executed.as_ref().err())?;
+        if let Some(start) = start {
+            self.audit(&cursor.cursor, &start, executed.as_ref().err())?;
         }
         executed?;
         Ok(cursor.cursor.rows_processed())
