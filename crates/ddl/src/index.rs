@@ -12,7 +12,7 @@ use dictionary::*;
 use enqueue::LockMode;
 use sql::ast::{AlterIndex, AlterIndexAction, CreateIndex, ExprKind, Ident, IndexTarget, SegmentOptions};
 use std::rc::Rc;
-use types::{DataType, ObjectId, Ora, Rdba, Result, Value};
+use types::{DataType, ObjectId, Ora, Rdba, Result, Value, Zone};
 
 /// The most columns of an index.
 const COLUMNS_MAX: usize = 32;
@@ -223,6 +223,10 @@ fn check_columns(table: &TableDef, new: &NewIndex) -> Result<()> {
             }
             DataType::Long | DataType::LongRaw => {
                 return Err(Ora::with(2327, &[&"datatype", &"LONG"]).at(new.target.pos));
+            }
+            // Keys have the time zone in them: one instant would stand there as often as there are zones.
+            DataType::Timestamp { zone: Zone::WithTimeZone | Zone::WithLocalTimeZone, .. } if new.unique => {
+                return Err(Ora::unsupported().at(new.target.pos));
             }
             _ => {}
         }
