@@ -6,7 +6,8 @@ use std::borrow::Cow;
 const MASK: &str = "*";
 
 /// A text without the passwords in it: what follows IDENTIFIED BY [VALUES], the others of such a list, and what follows REPLACE behind
-/// it. Works on any text, also where the statement stands in a string of a block, or cannot be parsed; the rest stays as it is.
+/// it. Works on any text, also where the statement stands in a string of a block, or cannot be parsed; the rest stays as it
+/// is. Where such a string is put together from parts, all behind the word BY is taken out, up to the statement's end.
 pub fn mask_passwords(text: &str) -> Cow<'_, str> {
     let mut out: Option<String> = None;
     // Up to where the text has been copied, and from where it is looked at.
@@ -19,7 +20,10 @@ pub fn mask_passwords(text: &str) -> Cow<'_, str> {
         }
         loop {
             let start = skip_blank(text, next);
-            let end = secret_end(text, start);
+            let mut end = secret_end(text, start);
+            if let Some(joined) = [start, end].into_iter().find(|at| is_joined(text, *at)) {
+                end = concatenation_end(text, joined);
+            }
             if end == start {
                 break;
             }
@@ -80,8 +84,40 @@ fn after_word(text: &str, from: usize, word: &str) -> Option<usize> {
     is_word_at(text, at, word).then_some(at + word.len())
 }
 
-/// Behind blanks and comments.
+/// Behind the mark that ends a string, if one stands there.
+fn string_end(text: &str, at: usize) -> Option<usize> {
+    text[at..].starts_with('\'').then_some(at + 1)
+}
+
+/// Whether a string ends there, and a concatenation goes on.
+fn is_joined(text: &str, at: usize) -> bool {
+    string_end(text, at).is_some_and(|at| text[blank_end(text, at)..].starts_with("||"))
+}
+
+/// Where a statement ends, from the end of one of its strings on.
+fn concatenation_end(text: &str, from: usize) -> usize {
+    let mut inside = true;
+    let ends = |(_, b): &(usize, u8)| {
+        inside ^= *b == b'\'';
+        *b == b';' && !inside
+    };
+    let mut rest = (from..).zip(text[from..].bytes());
+    rest.find(ends).map_or(text.len(), |(at, _)| at)
+}
+
+/// Behind blanks, comments, and the place where two strings are joined.
 fn skip_blank(text: &str, from: usize) -> usize {
+    let at = blank_end(text, from);
+    let joined = || {
+        let second = blank_end(text, blank_end(text, string_end(text, at)?));
+        let second = blank_end(text, second + text[second..].strip_prefix("||").map(|_| 2)?);
+        string_end(text, second)
+    };
+    joined().map_or(at, |second| skip_blank(text, second))
+}
+
+/// Behind blanks and comments.
+fn blank_end(text: &str, from: usize) -> usize {
     let mut at = from;
     loop {
         let rest = &text[at..];
@@ -102,6 +138,8 @@ fn skip_blank(text: &str, from: usize) -> usize {
 fn secret_end(text: &str, start: usize) -> usize {
     let rest = &text[start..];
     match rest.chars().next() {
+        // In a string.
+        Some('\'') if rest[1..].starts_with('\'') => start + rest[2..].find("''").map_or(rest.len(), |close| close + 4),
         Some(quote @ ('"' | '\'')) => {
             let close = rest[1..].find(quote);
             // An unfinished one goes to the end.
@@ -133,6 +171,26 @@ mod tests {
                 "begin execute immediate 'alter user u identified by pwned'; end;",
                 "begin execute immediate 'alter user u identified by *'; end;",
             ),
+            // The parts of a string.
+            (
+                "begin execute immediate 'alter user u identified by ' || 'pwned'; commit; end;",
+                "begin execute immediate 'alter user u identified by ' || '*'; commit; end;",
+            ),
+            (
+                "execute immediate 'alter user u identified by ' || p || 'wned';",
+                "execute immediate 'alter user u identified by *;",
+            ),
+            ("e('alter user u identified by pw' || 'ned' || ';x');x", "e('alter user u identified by *;x"),
+            (
+                "e := 'alter user u ' || 'identified' || ' by' /* x */ || -- y\n' pwned'; end",
+                "e := 'alter user u ' || 'identified' || ' by' /* x */ || -- y\n' *'; end",
+            ),
+            (
+                "e('user u identified by \"' || 'pwned' || '\" account unlock')",
+                "e('user u identified by * account unlock')",
+            ),
+            ("e('user u identified by values ''T:12'' profile p')", "e('user u identified by values * profile p')"),
+            ("e('grant x to a, b identified by p, q' || 'r'); f", "e('grant x to a, b identified by *, *; f"),
             ("set role r identified/**/by--x\nsecret;", "set role r identified/**/by--x\n*;"),
             ("create user u identified by", "create user u identified by"),
             ("create user u identified externally", "create user u identified externally"),
@@ -148,7 +206,7 @@ mod tests {
     #[test]
     fn no_text_is_too_odd() {
         // Every cut of a text with characters of several bytes.
-        let text = "x identified by é, \"ü ' replace ß /* -- identified by values '";
+        let text = "x identified by é, \"ü ' replace ß /* -- identified by values '' || 'é;'||' identified by ''ü;";
         for (at, _) in text.char_indices() {
             mask_passwords(&text[at..]);
             mask_passwords(&text[..at]);
