@@ -415,11 +415,11 @@ impl Supervisor {
     fn let_on(&mut self) {
         while let Some(announced) = self.net.as_ref().and_then(Listener::hear) {
             let has_room = self.children.len() < self.instance.max_processes() + SPARE_CHILDREN / 2;
-            // One that has ended already was reaped without a name.
-            if has_room && os::process::exists(announced.pid) {
-                let child = Child { role: Role::Server, line: announced.line.try_clone().ok() };
-                self.children.insert(announced.pid, child);
-                announced.let_on();
+            let child = Child { role: Role::Server, line: announced.line.try_clone().ok() };
+            let pid = announced.pid;
+            // One that has ended already was or is reaped without a name. One that takes the answer has not been reaped.
+            if has_room && announced.let_on() {
+                self.children.insert(pid, child);
             }
         }
     }

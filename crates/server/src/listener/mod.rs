@@ -77,10 +77,11 @@ pub struct Announced {
 }
 
 impl Announced {
-    /// Lets it take a process slot. Dropping it instead tells the process to turn its client away.
-    pub fn let_on(mut self) {
-        // A process that has died needs no answer.
-        let _ = self.answer.write_all(&[1]);
+    /// Lets it take a process slot; false when it has died, and its number may be another process's by now. Dropping it
+    /// instead tells the process to turn its client away.
+    pub fn let_on(mut self) -> bool {
+        // Nobody else has the other end.
+        self.answer.write_all(&[1]).is_ok()
     }
 }
 
@@ -208,6 +209,22 @@ fn address(entry: &Entry) -> Option<Asked> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_has_died_is_not_let_on() {
+        let announced = || {
+            let (reads, answer) = std::io::pipe().unwrap();
+            let line = std::io::pipe().unwrap().0.into();
+            // The number is that of a process that is there.
+            (reads, Announced { pid: os::process::own_id(), line, answer })
+        };
+        let (mut reads, alive) = announced();
+        assert!(alive.let_on());
+        assert_eq!(reads.read(&mut [0; 2]).unwrap(), 1);
+        let (reads, dead) = announced();
+        drop(reads);
+        assert!(!dead.let_on());
+    }
 
     #[test]
     fn an_address_is_written_in_three_ways() {
