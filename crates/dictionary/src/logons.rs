@@ -74,6 +74,12 @@ impl Account<'_> {
         self.user.locked || self.is_locked_for_failures() || self.is_inactive()
     }
 
+    /// Whether somebody with the right password is told that the account is locked. Once more wrong passwords have come
+    /// than lock it, the right one may have been found by trying behind the lock: then nobody is told.
+    pub fn tells_of_lock(&self) -> bool {
+        self.profile.limit(Resource::FailedLoginAttempts).is_none_or(|limit| self.state.failures <= limit)
+    }
+
     /// Whether the password has expired: by ALTER USER, or because its grace has ended.
     pub fn has_expired(&self) -> bool {
         self.user.expired || self.state.grace_end.is_some_and(|end| self.is_past(end, 0))

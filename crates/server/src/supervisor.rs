@@ -417,7 +417,8 @@ impl Supervisor {
             let has_room = self.children.len() < self.instance.max_processes() + SPARE_CHILDREN / 2;
             let child = Child { role: Role::Server, line: announced.line.try_clone().ok() };
             let pid = announced.pid;
-            // One that has ended already was or is reaped without a name. One that takes the answer has not been reaped.
+            // One that has ended already was or is reaped without a name. One that takes the answer has not been
+            // reaped.
             if has_room && announced.let_on() {
                 self.children.insert(pid, child);
             }

@@ -8,6 +8,7 @@
 //! that is kept beside the control file, so it is the same one in every instance of the database, like a user's.
 
 use crate::instance::Instance;
+use crate::logon::{Refused, RefusedProofs};
 use crate::session::{Session, dictionary_name};
 use crate::state::ConnectTimes;
 use dictionary::{UserDef, UserId, Verifier};
@@ -65,29 +66,44 @@ impl Doorkeeper {
         Ok(found.and_then(|user| user.verifier.clone()).unwrap_or(nobodys))
     }
 
-    /// What to say to clients that have not proved their passwords. `logons` are what they say of themselves, in the order in which
-    /// they came. All failures of a user together are one change of the user's row, and so are those of all names that nobody has.
-    pub fn turn_away(&mut self, logons: &[&Logon]) -> Vec<Ora> {
-        let users: Vec<_> = logons.iter().map(|logon| self.session.user_named(&logon.user)).collect();
+    /// What to say to clients that have not proved their passwords, or have proved those of locked accounts. `logons`
+    /// are what they say of themselves, in the order in which they came, and whether the proof was right. All
+    /// failures of a user together are one change of the user's row, and so are those of all names that nobody has.
+    pub fn turn_away(&mut self, logons: &[(&Logon, bool)]) -> Vec<Ora> {
+        let users: Vec<_> = logons.iter().map(|(logon, _)| self.session.user_named(&logon.user)).collect();
         let id = |user: &Result<Option<Rc<UserDef>>>| user.as_ref().ok().and_then(|user| user.as_ref().map(|u| u.id));
         let mut groups: BTreeMap<Option<UserId>, Vec<usize>> = BTreeMap::new();
         for (at, user) in users.iter().enumerate() {
             groups.entry(id(user)).or_default().push(at);
         }
-        let mut refusals = vec![Ora::new(1017); logons.len()];
+        let refused = |code| Refused::from(Ora::new(code));
+        let mut refusals: Vec<Refused> = logons.iter().map(|_| refused(1017)).collect();
         for group in groups.values() {
             let user = users[group[0]].as_ref().ok().and_then(Option::as_deref);
-            match crate::logon::refuse_proofs(&self.session.core, user, group.len()) {
-                Ok(counted) => group.iter().skip(counted).for_each(|&at| refusals[at] = Ora::new(28000)),
+            let (right, wrong): (Vec<usize>, Vec<usize>) = group.iter().partition(|&&at| logons[at].1);
+            match crate::logon::refuse_proofs(&self.session.core, user, wrong.len()) {
+                Ok(RefusedProofs { unlocked, is_told }) => {
+                    wrong.iter().skip(unlocked).for_each(|&at| refusals[at].noted = Ora::new(28000));
+                    let told = Ora::new(if is_told { 28000 } else { 1017 });
+                    let locked = || Refused { told: told.clone(), noted: Ora::new(28000) };
+                    right.iter().for_each(|&at| refusals[at] = locked());
+                }
                 Err(e) => self.tell_uncounted(&e),
             }
         }
-        for ((logon, user), refused) in logons.iter().zip(&users).zip(&refusals) {
+        for (((logon, _), user), refused) in logons.iter().zip(&users).zip(&refusals) {
             let name = dictionary_name(&logon.user);
-            crate::audit::refused_logon(&self.session.core, logon, &name, id(user), refused);
-            self.entries.extend(crate::logon::alert_entry(self.session.core.instance, logon, Some(refused)));
+            crate::audit::refused_logon(&self.session.core, logon, &name, id(user), &refused.noted);
+            self.entries.extend(crate::logon::alert_entry(self.session.core.instance, logon, Some(&refused.noted)));
         }
-        refusals
+        refusals.into_iter().map(|refused| refused.told).collect()
+    }
+
+    /// Whether the account is locked: its right password is answered as a wrong one is, at the end of an interval.
+    pub fn is_locked(&self, logon: &Logon) -> bool {
+        // Where the dictionary cannot be read, the session to be says why.
+        let user = self.session.user_named(&logon.user).ok().flatten();
+        crate::logon::is_locked(&self.session.core, user.as_deref()).unwrap_or(false)
     }
 
     /// Whether two clients name the same user.

@@ -1,9 +1,10 @@
 //! Admission: the one place where a password that was compared becomes a session or a refusal.
 //!
-//! The order of the answers is Oracle's: ORA-28000 for a locked account, ORA-01017 for a wrong password, ORA-28001 for one that has
-//! expired, ORA-28009 for SYS without SYSDBA, ORA-01045 without CREATE SESSION, ORA-01035 in restricted mode,
-//! ORA-02391 for one session too many. A name that nobody
-//! has costs the same work as a user's wrong password: both note a failure in a row of USER_LOGON$.
+//! A wrong password is answered with ORA-01017, whatever the state of the account and whether there is one: both note a
+//! failure in a row of USER_LOGON$. Only to a right one anything else is said, in Oracle's order: ORA-28000 for a
+//! locked account ([`Account::tells_of_lock`]), ORA-28001 for a password that has expired, ORA-28009 for SYS without
+//! SYSDBA, ORA-01045 without CREATE SESSION, ORA-01035 in restricted mode, ORA-02391 for one session too many.
+//! The audit trail knows more than the client: there a locked account is always ORA-28000.
 //!
 //! A failure that is noted is not waited for on disk, unless it locks the account.
 
@@ -22,6 +23,20 @@ pub(crate) struct Admitted {
     pub user: Rc<UserDef>,
     /// ORA-28002, when the password has to be changed soon.
     pub warning: Option<Ora>,
+}
+
+/// A logon that is refused.
+pub(crate) struct Refused {
+    /// The client's answer.
+    pub told: Ora,
+    /// The error in the audit trail.
+    pub noted: Ora,
+}
+
+impl From<Ora> for Refused {
+    fn from(e: Ora) -> Refused {
+        Refused { told: e.clone(), noted: e }
+    }
 }
 
 /// The limits of a session's profile; 0 where there is no limit.
@@ -53,7 +68,7 @@ pub(crate) fn admit(
     has_proved: bool,
     as_sysdba: bool,
     changed: bool,
-) -> Result<Admitted> {
+) -> std::result::Result<Admitted, Refused> {
     // PUBLIC is nobody's name.
     let user = user.filter(|user| user.id != UserId::PUBLIC);
     let dictionary = core.dict.borrow().shared().clone();
@@ -61,30 +76,33 @@ pub(crate) fn admit(
     let now = core.local_time();
     let Some(user) = user else {
         count_failures(core, None, now.date, 1)?;
-        return Err(Ora::new(1017));
+        return Err(Ora::new(1017).into());
     };
     let profile = core.dict.borrow_mut().profile_of(&core.p, &user)?;
     let account = Account { user: &user, profile: &profile, state: &state, now: now.date };
-    if account.is_locked() {
-        return Err(Ora::new(28000));
-    }
-    if !has_proved || user.verifier.is_none() {
+    let (is_locked, has_proved) = (account.is_locked(), has_proved && user.verifier.is_some());
+    let is_told = has_proved && account.tells_of_lock();
+    if !has_proved || is_locked && !is_told {
         count_failures(core, Some((&user, &profile)), now.date, 1)?;
-        return Err(Ora::new(1017));
+    }
+    if is_locked || !has_proved {
+        let (wrong, locked) = (Ora::new(1017), Ora::new(28000));
+        let told = if is_locked && is_told { &locked } else { &wrong };
+        return Err(Refused { told: told.clone(), noted: if is_locked { locked } else { wrong } });
     }
     let grace_end = match account.password_age() {
         Err(e) if changed && e.is(28001) => None,
         age => age?.filter(|_| !changed),
     };
     match (as_sysdba, user.id == UserId::SYS) {
-        (false, true) => return Err(Ora::new(28009)),
+        (false, true) => return Err(Ora::new(28009).into()),
         // SYSDBA is nobody's but SYS's; the operating system's owner of the instance needs no password.
-        (true, false) => return Err(Ora::new(1017)),
+        (true, false) => return Err(Ora::new(1017).into()),
         (true, true) => {}
         (false, false) => {
             core.dict.borrow_mut().may_connect(&core.p, &user)?;
             if core.instance.state().is_restricted() && !core.dict.borrow_mut().may_enter_restricted(&core.p, &user)? {
-                return Err(Ora::new(1035));
+                return Err(Ora::new(1035).into());
             }
         }
     }
@@ -109,12 +127,20 @@ fn days_left(now: Date, end: Date) -> i64 {
     (end.to_unix() - now.to_unix()).div_euclid(86_400).max(0) + i64::from((end.to_unix() - now.to_unix()) % 86_400 != 0)
 }
 
-/// Notes `times` wrong passwords for one user, as if one had come after the other, and says how many of them found the account
-/// unlocked (ORA-01017) and not locked (ORA-28000). However many they are, they cost one change of a row.
+/// The passwords of one user that were refused together.
+pub(crate) struct RefusedProofs {
+    /// So many of the wrong ones found the account unlocked.
+    pub unlocked: usize,
+    /// A right one is answered with ORA-28000.
+    pub is_told: bool,
+}
+
+/// Notes `times` wrong passwords for one user, as if one had come after the other. However many they are, and whatever
+/// the account's state, they cost one change of a row.
 ///
 /// # Errors
 /// Those of reading the dictionary, and of changing the row.
-pub(crate) fn refuse_proofs(core: &Core, user: Option<&UserDef>, times: usize) -> Result<usize> {
+pub(crate) fn refuse_proofs(core: &Core, user: Option<&UserDef>, times: usize) -> Result<RefusedProofs> {
     let user = user.filter(|user| user.id != UserId::PUBLIC);
     let dictionary = core.dict.borrow().shared().clone();
     let state = dictionary.logon_state(&core.p, user)?;
@@ -122,15 +148,27 @@ pub(crate) fn refuse_proofs(core: &Core, user: Option<&UserDef>, times: usize) -
     // A name that nobody has takes as long.
     let profile = user.map_or(dictionary::profile::DEFAULT, |user| &user.profile);
     let profile = core.dict.borrow_mut().image(&core.p)?.profiles().profile(profile);
-    match user {
-        Some(user) if (Account { user, profile: &profile, state: &state, now }).is_locked() => Ok(0),
-        Some(user) => count_failures(core, Some((user, &profile)), now, times),
-        None => count_failures(core, None, now, times),
-    }
+    let account = user.map(|user| Account { user, profile: &profile, state: &state, now });
+    let is_locked = account.as_ref().is_some_and(Account::is_locked);
+    let is_told = account.is_some_and(|account| account.tells_of_lock());
+    let unlocked = if times == 0 { 0 } else { count_failures(core, user.map(|user| (user, &profile)), now, times)? };
+    Ok(RefusedProofs { unlocked: if is_locked { 0 } else { unlocked }, is_told })
 }
 
-/// Notes wrong passwords, and says how many of them came before the account was locked. The failure that reaches
-/// FAILED_LOGIN_ATTEMPTS locks it.
+/// Whether the account is locked for everybody, as far as there is one.
+///
+/// # Errors
+/// Those of reading the dictionary.
+pub(crate) fn is_locked(core: &Core, user: Option<&UserDef>) -> Result<bool> {
+    let Some(user) = user.filter(|user| user.id != UserId::PUBLIC) else { return Ok(false) };
+    let dictionary = core.dict.borrow().shared().clone();
+    let state = dictionary.logon_state(&core.p, Some(user))?;
+    let profile = core.dict.borrow_mut().profile_of(&core.p, user)?;
+    Ok(Account { user, profile: &profile, state: &state, now: core.local_time().date }.is_locked())
+}
+
+/// Notes wrong passwords, and says how many of them came before the account was locked for its failures. The failure
+/// that reaches FAILED_LOGIN_ATTEMPTS locks it; those behind it count, too (see [`Account::tells_of_lock`]).
 fn count_failures(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, times: usize) -> Result<usize> {
     let dictionary = core.dict.borrow().shared().clone();
     let limit = user.and_then(|(_, profile)| profile.limit(Resource::FailedLoginAttempts));
@@ -138,22 +176,18 @@ fn count_failures(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, ti
     let mut counted = 0;
     let mut note = || {
         dictionary.note_logon(&core.p, user.map(|(user, _)| user), true, &mut |state| {
-            (locks, counted) = (false, 0);
-            if let Some((user, profile)) = user {
-                let account = Account { user, profile, state, now };
-                if account.is_locked_for_failures() {
-                    return;
-                }
-                if state.locked_at.take().is_some() {
-                    state.failures = 0;
-                }
+            let is_locked =
+                user.is_some_and(|(user, profile)| Account { user, profile, state, now }.is_locked_for_failures());
+            if !is_locked && state.locked_at.take().is_some() {
+                state.failures = 0;
             }
             counted = match limit {
+                _ if is_locked => 0,
                 Some(limit) => times.min((limit - state.failures).max(1) as usize),
                 None => times,
             };
-            state.failures = (state.failures + counted as i64) % i64::from(u32::MAX);
-            locks = limit.is_some_and(|limit| state.failures >= limit);
+            state.failures = (state.failures + times as i64).min(u32::MAX.into());
+            locks = !is_locked && limit.is_some_and(|limit| state.failures >= limit);
             if locks {
                 state.locked_at = Some(now);
             }
@@ -218,9 +252,14 @@ pub fn snipe_idle(instance: &Instance, now_ns: u64) -> Vec<u32> {
         let is_idle = session.status() == process::SessionStatus::Inactive;
         let idle_s = now_ns.saturating_sub(session.last_call_ns()) / 1_000_000_000;
         if limit_s > 0 && is_idle && idle_s >= limit_s {
-            instance.state().note_sniped(number as usize - 1);
-            if all.cancel(number, serial, process::Cancel::Killed) {
-                sniped.push(number);
+            // The mark is of this session, and comes first: its next call looks at it.
+            let (state, slot) = (instance.state(), number as usize - 1);
+            if state.note_sniped(slot, limit_s, serial) {
+                if all.cancel(number, serial, process::Cancel::Killed) {
+                    sniped.push(number);
+                } else {
+                    state.forget_sniped(slot, limit_s, serial);
+                }
             }
         }
     }

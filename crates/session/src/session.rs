@@ -12,7 +12,7 @@ use crate::call::Calls;
 use crate::core::Core;
 use crate::instance::Instance;
 use crate::jobs;
-use crate::logon::SessionLimits;
+use crate::logon::{Admitted, Refused, SessionLimits};
 use crate::nls;
 use crate::state::ConnectTimes;
 use crate::world::World;
@@ -164,22 +164,30 @@ impl Session {
     pub(crate) fn admit(&mut self, logon: &Logon, user: Option<Rc<UserDef>>, has_proved: bool) -> Result<()> {
         let id = user.as_ref().map(|user| user.id);
         let changed = !logon.new_password.is_empty();
-        let done = crate::logon::admit(&self.core, user, has_proved, logon.as_sysdba, changed).and_then(|admitted| {
-            self.become_user(&admitted.user.name, admitted.user.id, logon.as_sysdba);
-            self.limits = crate::logon::limit_session(&self.core, &admitted.user)?;
-            self.warning = admitted.warning;
-            crate::audit::begin(&self.core, admitted.user.id)?;
-            if changed {
-                self.change_password(&admitted.user.name, &logon.password, &logon.new_password)
-            } else {
+        let admitted = crate::logon::admit(&self.core, user, has_proved, logon.as_sysdba, changed);
+        let done = admitted.and_then(|admitted| self.enter_as(logon, &admitted).map_err(Refused::from));
+        match done {
+            Ok(()) => {
+                crate::audit::logon(&self.core, true);
                 Ok(())
             }
-        });
-        match &done {
-            Ok(()) => crate::audit::logon(&self.core, true),
-            Err(e) => crate::audit::refused_logon(&self.core, logon, &dictionary_name(&logon.user), id, e),
+            Err(Refused { told, noted }) => {
+                crate::audit::refused_logon(&self.core, logon, &dictionary_name(&logon.user), id, &noted);
+                Err(told)
+            }
         }
-        done
+    }
+
+    /// Makes the session that of a user who was admitted, and changes the password if the logon asks for that.
+    fn enter_as(&mut self, logon: &Logon, admitted: &Admitted) -> Result<()> {
+        self.become_user(&admitted.user.name, admitted.user.id, logon.as_sysdba);
+        self.limits = crate::logon::limit_session(&self.core, &admitted.user)?;
+        self.warning.clone_from(&admitted.warning);
+        crate::audit::begin(&self.core, admitted.user.id)?;
+        if logon.new_password.is_empty() {
+            return Ok(());
+        }
+        self.change_password(&admitted.user.name, &logon.password, &logon.new_password)
     }
 
     /// Changes the password of `user`, who is the session's, from `old` to `new`.
@@ -467,7 +475,7 @@ impl Session {
         run: impl FnOnce(&Core, &mut ExecCtx<'_>, &mut Calls, &mut Vec<u8>) -> Flow,
     ) -> Flow {
         if self.killed {
-            let sniped = self.core.instance.state().is_sniped(self.slot());
+            let sniped = self.core.instance.state().is_sniped(self.slot(), self.core.p.session().serial());
             return say_fatal(&Ora::new(if sniped { 2396 } else { 28 }), out);
         }
         if self.limits.connect_end_ns != 0 && os::clock::now_ns() >= self.limits.connect_end_ns {

@@ -237,14 +237,23 @@ impl State {
         if word & SNIPED != 0 { 0 } else { word }
     }
 
-    /// Says that the session in `slot` was idle for too long.
-    pub fn note_sniped(&self, slot: usize) {
-        self.idle_limits[slot].fetch_or(SNIPED, Ordering::AcqRel);
+    /// Says that the session `serial` in `slot` was idle for longer than its `limit`; false where another limit is
+    /// there.
+    pub fn note_sniped(&self, slot: usize, limit: u64, serial: u64) -> bool {
+        let (now, then) = (Ordering::AcqRel, Ordering::Acquire);
+        self.idle_limits[slot].compare_exchange(limit, SNIPED | serial, now, then).is_ok()
     }
 
-    /// Whether it was.
-    pub fn is_sniped(&self, slot: usize) -> bool {
-        self.idle_limits.get(slot).is_some_and(|word| word.load(Ordering::Acquire) & SNIPED != 0)
+    /// The session was another one by then: its limit holds.
+    pub fn forget_sniped(&self, slot: usize, limit: u64, serial: u64) {
+        // A new limit is there already, otherwise.
+        let (now, then) = (Ordering::AcqRel, Ordering::Acquire);
+        let _ = self.idle_limits[slot].compare_exchange(SNIPED | serial, limit, now, then);
+    }
+
+    /// Whether the session `serial` in `slot` was idle for too long.
+    pub fn is_sniped(&self, slot: usize, serial: u64) -> bool {
+        self.idle_limits.get(slot).is_some_and(|word| word.load(Ordering::Acquire) == SNIPED | serial)
     }
 
     /// Whether a refused logon is listed by itself in the alert log; else it is counted. `now_s` are seconds since 1970.
@@ -573,9 +582,25 @@ mod tests {
     fn a_session_that_was_sniped_is_not_found_idle_again() {
         let state = state();
         state.set_idle_limit(1, 60);
-        assert_eq!((state.idle_limit(1), state.is_sniped(1)), (60, false));
-        state.note_sniped(1);
-        assert_eq!((state.idle_limit(1), state.is_sniped(1)), (0, true));
+        assert_eq!((state.idle_limit(1), state.is_sniped(1, 7)), (60, false));
+        assert!(state.note_sniped(1, 60, 7) && !state.note_sniped(1, 60, 7));
+        assert_eq!((state.idle_limit(1), state.is_sniped(1, 7)), (0, true));
+    }
+
+    #[test]
+    fn a_mark_of_a_session_that_has_ended_is_none_of_the_next_one() {
+        let state = state();
+        // The next one came between the look at the limit and the mark.
+        state.set_idle_limit(1, 60);
+        assert!(state.note_sniped(1, 60, 7));
+        assert!(!state.is_sniped(1, 8));
+        state.forget_sniped(1, 60, 7);
+        assert_eq!((state.idle_limit(1), state.is_sniped(1, 8), state.is_sniped(1, 7)), (60, false, false));
+        // It sets its limit only now.
+        assert!(state.note_sniped(1, 60, 7));
+        state.set_idle_limit(1, 120);
+        state.forget_sniped(1, 60, 7);
+        assert_eq!(state.idle_limit(1), 120);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::borrow::Cow;
 const MASK: &str = "*";
 
 /// A text without the passwords in it: what follows IDENTIFIED BY [VALUES], the others of such a list, and what follows REPLACE behind
-/// it. Works on any text, also where the statement stands in a string of a block, or cannot be parsed; the rest stays as it
-/// is. Where such a string is put together from parts, all behind the word BY is taken out, up to the statement's end.
+/// it. Works on any text, also where the statement stands in a string of a block, or cannot be parsed; the rest stays
+/// as it is. Where such a string is put together from parts, all behind the word BY is taken out, up to the
+/// statement's end.
 pub fn mask_passwords(text: &str) -> Cow<'_, str> {
     let mut out: Option<String> = None;
     // Up to where the text has been copied, and from where it is looked at.
@@ -206,7 +207,8 @@ mod tests {
     #[test]
     fn no_text_is_too_odd() {
         // Every cut of a text with characters of several bytes.
-        let text = "x identified by é, \"ü ' replace ß /* -- identified by values '' || 'é;'||' identified by ''ü;";
+        let text = "x identified by é, \"ü ' replace ß /* -- identified by values '' || 'é;'||\
+                    ' identified by ''ü;";
         for (at, _) in text.char_indices() {
             mask_passwords(&text[at..]);
             mask_passwords(&text[..at]);

@@ -225,7 +225,7 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
         if transaction == 0 { Value::Null } else { t(format!("{transaction:016X}")) },
         if first.is_none() { Value::Null } else { t(format!("{:016X}", s.session_address(sid))) },
         t(match slot.status() {
-            SessionStatus::Killed if s.instance.state().is_sniped(sid as usize - 1) => "SNIPED",
+            SessionStatus::Killed if s.instance.state().is_sniped(sid as usize - 1, slot.serial()) => "SNIPED",
             status => status.text(),
         }),
         t("DEDICATED"),

@@ -37,7 +37,7 @@ def logons():
     fails("ORA-01017", lambda: connect(password="tiger1"))
     fails("ORA-01017", lambda: connect(user="nobody"))
     fails("ORA-01017", lambda: connect(password="Tiger1", user="keyless"))
-    fails("ORA-28000", lambda: connect(user="locked", password="x"))
+    fails("ORA-01017", lambda: connect(user="locked", password="x"))
     fails("ORA-28009", lambda: connect(user="sys", password="Secret1"))
     fails("ORA-01017", lambda: connect(mode=oracledb.SYSDBA))
     fails("DPY-6001", lambda: connect(service="nope"))

@@ -42,6 +42,11 @@ fn value(c: &mut Client, sql: &str) -> String {
     }
 }
 
+/// The error of a logon; 0 for none.
+fn refusal(at: &NetAddress, user: &str, password: &str) -> u32 {
+    NetSession::connect(at, user, password).map_or_else(|e| code(&e), |s| s.logoff().map_or(1, |()| 0))
+}
+
 fn redo_bytes(c: &mut Client) -> u64 {
     value(c, "select value from v$sysstat where name = 'redo size'").parse().unwrap()
 }
@@ -99,7 +104,7 @@ fn guess_at(at: &NetAddress, names: &[usize], times: &mut [Vec<Times>; 4]) {
         }
         for (i, (name, (began, challenge))) in now_named.iter().zip(asked).enumerate() {
             let refused = open[i].refusal().expect("an answer");
-            assert_eq!(refused, if NAMES[*name] == "shut" { 28000 } else { 1017 }, "{}", NAMES[*name]);
+            assert_eq!(refused, 1017, "{}", NAMES[*name]);
             times[*name].push(Times { challenge, refusal: now(began) });
         }
     }
@@ -153,8 +158,7 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
         // Somebody with a password gets in meanwhile, and an account with a limit is locked, once.
         for n in 0..12 {
             logon(&at).logoff().unwrap();
-            let refused = NetSession::connect(&at, "brief", "wrong").map(drop).map_err(|e| code(&e));
-            assert_eq!(refused, Err(if n < 10 { 1017 } else { 28000 }), "{n}");
+            assert_eq!(refusal(&at, "brief", "wrong"), 1017, "{n}");
         }
     });
     let seconds = began.elapsed().as_secs_f64();
@@ -162,7 +166,7 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
     expected.iter_mut().zip(&times).for_each(|(n, times)| *n = times.len() as u64);
     assert_eq!(expected.iter().sum::<u64>(), many as u64);
     let [patient, nobody, stale, shut] = NAMES.map(|name| failures(&mut c, name));
-    assert_eq!([patient, nobody, stale, shut], [expected[0], expected[1], expected[2], 0], "all are counted");
+    assert_eq!([patient, nobody, stale, shut], [expected[0], expected[1], expected[2], expected[3]], "all are counted");
     let status = "select listagg(username || ' ' || account_status, ', ') within group (order by username) from dba_users \
                   where username in ('PATIENT', 'STALE', 'SHUT', 'BRIEF')";
     assert_eq!(value(&mut c, status), "BRIEF LOCKED(TIMED), PATIENT OPEN, SHUT LOCKED, STALE EXPIRED");
@@ -235,12 +239,31 @@ fn a_right_password_counts_behind_the_wrong_ones_that_wait_for_their_answers() {
     guess_at(&at, &[1; 240], &mut Default::default());
     let mut waiting: Vec<Stranger> = (0..12).map(|_| Stranger::open(&at, "brief", Stage::Named).unwrap()).collect();
     waiting.iter_mut().for_each(|s| s.guess("brief").unwrap());
-    let right = NetSession::connect(&at, "brief", "Right1").map(drop).map_err(|e| code(&e));
-    assert_eq!(right, Err(28000), "there is room for so many guesses before any is counted");
-    let mut answers: Vec<u32> = waiting.iter_mut().map(|s| s.refusal().unwrap()).collect();
-    answers.sort_unstable();
-    assert_eq!(answers, [[1017; 10].as_slice(), &[28000; 2]].concat());
-    assert_eq!(failures(&mut c, "brief"), 10);
+    assert_eq!(refusal(&at, "brief", "Right1"), 1017, "there is room for so many guesses before any is counted");
+    let answers: Vec<u32> = waiting.iter_mut().map(|s| s.refusal().unwrap()).collect();
+    assert_eq!(answers, [1017; 12]);
+    assert_eq!(failures(&mut c, "brief"), 12);
+}
+
+#[test]
+fn only_the_right_password_is_told_that_an_account_is_locked() {
+    let (instance, at) = start(&[]);
+    let mut c = sysdba(&instance);
+    accounts(&mut c);
+    // The wrong ones that lock an account, and the one behind, are answered as those for a name that nobody has.
+    assert_eq!((0..10).map(|_| refusal(&at, "brief", "wrong")).collect::<Vec<u32>>(), [1017; 10]);
+    assert_eq!(refusal(&at, "nobody", "wrong"), 1017);
+    assert_eq!([refusal(&at, "shut", "wrong"), refusal(&at, "shut", "Right1")], [1017, 28000]);
+    assert_eq!(refusal(&at, "brief", "Right1"), 28000);
+    assert_eq!(refusal(&at, "brief", "Right1"), 28000, "it does not count");
+    // Whoever tries on behind the lock does not hear which one is right.
+    assert_eq!([refusal(&at, "brief", "wrong"), refusal(&at, "brief", "Right1")], [1017; 2]);
+    // The administrator does.
+    let noted = "select listagg(return_code, ' ') within group (order by return_code) from unified_audit_trail \
+                 where dbusername in ('BRIEF', 'SHUT')";
+    assert_eq!(value(&mut c, noted), [["1017"; 10].as_slice(), &["28000"; 6]].concat().join(" "));
+    c.execute("alter user brief account unlock", &[]).unwrap();
+    assert_eq!(refusal(&at, "brief", "Right1"), 0);
 }
 
 #[test]
@@ -270,7 +293,7 @@ fn a_connection_may_fail_as_often_as_is_set() {
     }
     let mut c = sysdba(&instance);
     crate::unproved::until("all are counted", || failures(&mut c, "u") == 10);
-    assert_eq!(NetSession::connect(&at, "u", "Tiger1").map(drop).map_err(|e| code(&e)), Err(28000));
+    assert_eq!(refusal(&at, "u", "Tiger1"), 28000);
     assert_eq!(
         number(
             &c.query("select count(*) from dba_users where account_status = 'LOCKED(TIMED)'", &[])

@@ -128,10 +128,13 @@ enum Step {
     Proved(Box<Proved>),
 }
 
-/// A wrong password that is not answered yet. It is counted, also when its connection is gone by then.
+/// A wrong password, or the right one of a locked account, that is not answered yet. It is counted, also when its
+/// connection is gone by then.
 struct Wrong {
     who: net::local::Logon,
     sequence: u8,
+    /// The password is the right one, and the account locked.
+    is_right: bool,
     /// Its answer, once it is counted.
     refusal: Option<Ora>,
 }
@@ -440,6 +443,17 @@ impl Gate<'_> {
             Step::Proved(mut proved) => {
                 // However many guesses one interval has room for, the right one counts behind those before it.
                 self.count(|who| Doorkeeper::is_of_one_name(who, proved.who()));
+                let sequence = proved.sequence();
+                if self.keeper.is_locked(proved.who()) {
+                    self.pending.get_mut(&token)?.phase = Phase::Wrong(proved.client);
+                    let who = proved.who().clone();
+                    self.put_off(token, Box::new(Wrong { who, sequence, is_right: true, refusal: None }));
+                    return None;
+                }
+                if let Some(e) = connect::no_room(self.instance) {
+                    let step = self.pending.get_mut(&token)?.refuse(&e, sequence);
+                    return self.take_step(token, step);
+                }
                 let pending = self.forget(token)?;
                 proved.take_line(pending.stream, pending.packets, pending.sdu);
                 return Some(proved);
@@ -461,13 +475,13 @@ impl Gate<'_> {
 
     fn look_at_proof(&mut self, token: u64) -> Option<Box<Proved>> {
         let pending = self.pending.get_mut(&token)?;
-        let step = pending.look_at_proof(self.instance);
+        let step = pending.look_at_proof();
         self.take_step(token, step)
     }
 
-    /// A wrong password is answered at the end of the interval, together with all others: neither the name nor the state of
-    /// the account can be told from the time of the answer, and all of them are one change of a row for each user. Who
-    /// proves a password waits for none of that.
+    /// A wrong password is answered at the end of the interval, together with all others and with the right ones of
+    /// locked accounts: neither the name nor the state of the account can be told from the time of the answer, and
+    /// all of them are one change of a row for each user. A right password of an open account waits for none of that.
     fn put_off(&mut self, token: u64, wrong: Box<Wrong>) {
         let now = Instant::now();
         self.wrong.push((token, wrong));
@@ -503,7 +517,8 @@ impl Gate<'_> {
         if wrong.is_empty() {
             return;
         }
-        let refusals = self.keeper.turn_away(&wrong.iter().map(|wrong| &wrong.who).collect::<Vec<_>>());
+        let refusals =
+            self.keeper.turn_away(&wrong.iter().map(|wrong| (&wrong.who, wrong.is_right)).collect::<Vec<_>>());
         wrong.iter_mut().zip(refusals).for_each(|(wrong, e)| wrong.refusal = Some(e));
         for entry in self.keeper.take_entries() {
             self.alert.write(&entry);
@@ -571,7 +586,7 @@ impl Pending {
                     {
                         self.message.extend_from_slice(bytes);
                         self.parts += 1;
-                        if self.packets.has_packet() { Step::Wait } else { self.message(instance, keeper) }
+                        if self.packets.has_packet() { Step::Wait } else { self.message(keeper) }
                     }
                     _ => Step::Drop,
                 },
@@ -617,10 +632,10 @@ impl Pending {
     }
 
     /// Reads the message if it is whole.
-    fn message(&mut self, instance: &'static Instance, keeper: &Doorkeeper) -> Step {
+    fn message(&mut self, keeper: &Doorkeeper) -> Step {
         let message = std::mem::take(&mut self.message);
         let phase = std::mem::replace(&mut self.phase, Phase::Closing);
-        let read = self.read_message(phase, &message, instance, keeper);
+        let read = self.read_message(phase, &message, keeper);
         match read {
             Ok(step) => {
                 self.parts = 0;
@@ -639,7 +654,6 @@ impl Pending {
         &mut self,
         phase: Phase,
         message: &[u8],
-        instance: &'static Instance,
         keeper: &Doorkeeper,
     ) -> std::result::Result<Step, (WireError, Phase)> {
         match phase {
@@ -671,7 +685,7 @@ impl Pending {
                     Request::LogonTwo(second) => {
                         let is_slow = second.pairs.get("AUTH_PBKDF2_SPEEDY_KEY").is_none();
                         self.phase = Phase::Slow(client, named, second);
-                        Ok(if is_slow { Step::Slow } else { self.look_at_proof(instance) })
+                        Ok(if is_slow { Step::Slow } else { self.look_at_proof() })
                     }
                     _ => Ok(Step::Drop),
                 },
@@ -703,7 +717,7 @@ impl Pending {
     }
 
     /// Looks whether the password was proved.
-    fn look_at_proof(&mut self, instance: &'static Instance) -> Step {
+    fn look_at_proof(&mut self) -> Step {
         let phase = std::mem::replace(&mut self.phase, Phase::Closing);
         let Phase::Slow(client, named, second) = phase else { return Step::Drop };
         let began = os::clock::now_ns();
@@ -715,11 +729,8 @@ impl Pending {
         let who = logon::who(&first, &second);
         let Some(key) = key else {
             self.phase = Phase::Wrong(client);
-            return Step::Wrong(Box::new(Wrong { who, sequence: second.sequence, refusal: None }));
+            return Step::Wrong(Box::new(Wrong { who, sequence: second.sequence, is_right: false, refusal: None }));
         };
-        if let Some(e) = connect::no_room(instance) {
-            return self.refuse(&e, second.sequence);
-        }
         let proof_ns = made_ns + (os::clock::now_ns() - began);
         Step::Proved(Box::new(Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns)))
     }
