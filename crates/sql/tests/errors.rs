@@ -131,6 +131,9 @@ fn ddl() {
         ("create sequence ^1", 2277),
         ("create sequence s increment ^1", 2000),
         ("comment on table t is ^x", 1780),
+        ("grant select on t to u with admin ^option", 993),
+        ("grant create session to u with grant ^option", 1939),
+        ("grant r to u with hierarchy ^option", 993),
     ]);
 }
 
@@ -157,4 +160,21 @@ fn limits_are_errors_and_not_crashes() {
     let _ = parse_statement(&"select 1 from dual union ".repeat(20_000));
     let _ = parse_statement(&format!("select 1 from dual group by {}", "grouping sets (".repeat(20_000)));
     let _ = parse_statement(&format!("select 1 from a@{}", "b@".repeat(20_000)));
+}
+
+#[test]
+fn only_the_grant_option_gives_away_what_is_on_an_object() {
+    use sql::ast::{Ddl, Statement};
+    let gives = |text: &str| match parse_statement(text) {
+        Ok(Statement::Ddl(ddl)) => match *ddl {
+            Ddl::Grant(grant) => grant.with_option,
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    assert!(gives("grant select on t to u with grant option"));
+    assert!(gives("grant select on t to u with hierarchy option with grant option"));
+    assert!(gives("grant create session to u with admin option"));
+    assert!(!gives("grant select on t to u with hierarchy option"));
+    assert!(!gives("grant select on t to u"));
 }

@@ -76,11 +76,15 @@ impl Parser<'_> {
         let mut with_option = false;
         while self.at_word("WITH") {
             self.bump();
-            if self.eat_any(&["GRANT", "ADMIN", "HIERARCHY"]).is_none() {
-                return self.fail(993);
-            }
+            // HIERARCHY is about subobjects, which there are none of: it lets nobody give anything away.
+            let gives = match (self.eat_any(&["GRANT", "ADMIN", "HIERARCHY"]), &on) {
+                (Some(0), Some(_)) | (Some(1), None) => true,
+                (Some(2), Some(_)) => false,
+                (Some(0), None) => return self.fail(1939),
+                _ => return self.fail(993),
+            };
             self.expect_word("OPTION", 993)?;
-            with_option = true;
+            with_option |= gives;
         }
         if self.eat_word("CONTAINER") {
             self.expect(TokenKind::Eq, 922)?;
