@@ -54,6 +54,8 @@ const GREEDY: &[&str] = &[
      begin loop i := i + 1; x(i) := rpad('x', 4000, 'x'); end loop; end;",
     "declare type t is table of clob index by pls_integer; x t; v clob := rpad('x', 32000, 'x'); \
      begin for i in 1 .. 9 loop v := v || v; end loop; for i in 1 .. 100 loop x(i) := v; end loop; end;",
+    "declare type t is table of number; x t := t(); begin x.extend(20000000); end;",
+    "declare type t is table of number; x t := t(1); begin x.extend(20000000, 1); end;",
     "declare type t is table of number; x t; begin select level bulk collect into x from dual connect by level <= 20000000; end;",
     "declare c clob; begin for i in 1 .. 1000000 loop dbms_output.enable(null); dbms_output.put_line(rpad('x', 32000, 'x')); end loop; end;",
     "declare procedure p(n number) is s varchar2(32767) := rpad('x', 32000, 'x'); begin p(n + 1); s := s || 'y'; end; begin p(1); end;",

@@ -9,6 +9,9 @@ use crate::world::World;
 use std::rc::Rc;
 use types::{Nls, Number, Ora, Value};
 
+/// Elements that EXTEND makes between two looks at the limits.
+const EXTEND_PIECE: i64 = 1 << 16;
+
 /// A step with its subscript read.
 enum Resolved {
     Scalar(u32),
@@ -283,17 +286,20 @@ impl Machine {
             };
             return read_method(&c, method, &a);
         }
-        self.at_path(s, w, unit, base, path, |d| {
-            let Datum::Coll(Some(c)) = d else { return Err(Ora::new(6531).into()) };
-            let c = Rc::make_mut(c);
-            let count = |v: &Value| -> Run<i64> {
-                match v {
-                    Value::Number(n) => Ok(n.as_i64().unwrap_or(0)),
-                    _ => Err(scalar::value_error("").into()),
-                }
-            };
-            match method {
-                Method::Extend => {
+        let count = |v: &Value| -> Run<i64> {
+            match v {
+                Value::Number(n) => Ok(n.as_i64().unwrap_or(0)),
+                _ => Err(scalar::value_error("").into()),
+            }
+        };
+        if method == Method::Extend {
+            // One EXTEND may ask for more elements than there is memory: in pieces, so that limits and Ctrl-C end it.
+            let mut left = count(&a)?;
+            loop {
+                let piece = left.min(EXTEND_PIECE);
+                self.at_path(s, w, unit, base, path, |d| {
+                    let Datum::Coll(Some(c)) = d else { return Err(Ora::new(6531).into()) };
+                    let c = Rc::make_mut(c);
                     let element = match &b {
                         Value::Null => c.info.element.clone(),
                         i => {
@@ -301,10 +307,19 @@ impl Machine {
                             c.get(&key).cloned().ok_or_else(|| missing(c, &key))?
                         }
                     };
-                    for _ in 0..count(&a)? {
-                        c.push(element.clone()).map_err(Ora::new)?;
-                    }
+                    (0..piece).try_for_each(|_| c.push(element.clone())).map_err(|e| Ora::new(e).into())
+                })?;
+                left -= piece;
+                if left <= 0 {
+                    return Ok(Value::Null);
                 }
+                w.check_cancel()?;
+            }
+        }
+        self.at_path(s, w, unit, base, path, |d| {
+            let Datum::Coll(Some(c)) = d else { return Err(Ora::new(6531).into()) };
+            let c = Rc::make_mut(c);
+            match method {
                 Method::Trim => {
                     let n = usize::try_from(count(&a)?).map_err(|_| scalar::value_error(""))?;
                     c.trim(n).map_err(Ora::new)?;
