@@ -483,6 +483,14 @@ pub enum Op {
     },
     /// FORALL bookkeeping.
     ForAllBegin,
+    /// The subscript of the first iteration; that of each other is one more.
+    ForAllFrom {
+        lo: Opd,
+    },
+    /// The subscript of the iteration that begins, where they need not follow one another.
+    ForAllAt {
+        i: Opd,
+    },
     ForAllStep {
         save: bool,
         from: Label,

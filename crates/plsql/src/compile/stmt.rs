@@ -683,6 +683,7 @@ impl<W: World> Compiler<'_, W> {
             ForAllBounds::Range { low, high } => {
                 let lo = self.expr(low, None)?.o;
                 let hi = self.expr(high, None)?.o;
+                self.emit(Op::ForAllFrom { lo });
                 self.emit(Op::ForInit { counter, lo, hi, reverse: false });
                 head = self.emit(Op::ForNext { counter, i, out: 0 });
             }
@@ -719,6 +720,7 @@ impl<W: World> Compiler<'_, W> {
                         self.emit(Op::Move { d: i, s: at });
                     }
                 }
+                self.emit(Op::ForAllAt { i });
                 walk = Some((path, at, top, skips));
             }
         }

@@ -81,10 +81,26 @@ struct ForAll {
     /// How many frames there were where it began.
     frames: usize,
     counts: Vec<u64>,
+    /// What the collection is read at in the first iteration, when the subscripts follow one another.
+    from: i64,
+    /// The subscript of each iteration of INDICES OF and VALUES OF.
+    subscripts: Vec<i64>,
     errors: Vec<(i64, u32)>,
     waiting: Option<Waiting>,
     /// How often nothing could be gathered.
     in_vain: u32,
+}
+
+impl ForAll {
+    /// Rows of the iteration at a subscript of the collection; of several at the same, the last.
+    fn count_at(&self, subscript: i64) -> Option<u64> {
+        let iteration = if self.subscripts.is_empty() {
+            usize::try_from(subscript - self.from).ok()?
+        } else {
+            self.subscripts.iter().rposition(|i| *i == subscript)?
+        };
+        self.counts.get(iteration).copied()
+    }
 }
 
 /// Iterations whose statement has not been carried out yet.
@@ -823,10 +839,10 @@ impl Machine {
                 }
                 Op::BulkRowCount { d, index } => {
                     let i = bound(v!(index), w)?;
-                    let Some(n) = usize::try_from(i - 1).ok().and_then(|i| self.forall.counts.get(i)) else {
+                    let Some(n) = self.forall.count_at(i) else {
                         return Err(Ora::new(6533).into());
                     };
-                    let r = Value::Number(Number::from_u64(*n));
+                    let r = Value::Number(Number::from_u64(n));
                     self.put_value(base, d, r);
                 }
                 Op::BulkErrors { d } => {
@@ -843,6 +859,11 @@ impl Machine {
                 Op::ExecuteImmediate { dynamic, row } => self.execute_immediate(s, w, unit, base, dynamic, row)?,
                 Op::ForAllBegin => {
                     self.forall = ForAll { active: true, frames: self.frames.len(), ..ForAll::default() }
+                }
+                Op::ForAllFrom { lo } => self.forall.from = bound(v!(lo), w).unwrap_or(1),
+                Op::ForAllAt { i } => {
+                    let i = bound(v!(i), w).unwrap_or(i64::MIN);
+                    self.forall.subscripts.push(i);
                 }
                 Op::ExecuteLater { sql, row, save } => self.execute_later(s, w, unit, base, sql, row, save)?,
                 Op::ForAllStep { .. } => {
