@@ -135,7 +135,8 @@ impl Transactions {
         }
     }
 
-    /// Waits until `holder` ends because it has locked a row (`enq: TX - row lock contention`, mode X). The caller holds no block.
+    /// Waits until `holder` ends because it has locked a row (`enq: TX - row lock contention`, mode X). The caller holds no block,
+    /// and looks again behind it: of a holder that has died, the row may be free while other records still wait for their file.
     ///
     /// # Errors
     /// ORA-00060 (the statement is to be rolled back), ORA-00054, ORA-30006, ORA-01013.
@@ -186,6 +187,7 @@ impl Transactions {
             // Another transaction of this very process: it would wait for itself.
             return Err(Ora::new(60));
         }
+        let mut naps = 0;
         while self.table().is_active(holder) {
             let lock = self.enqueues().get_as(p, EnqueueType::Tx, id1, id2, mode, timeout(wait), event)?;
             self.enqueues().release(p, lock);
@@ -195,8 +197,12 @@ impl Transactions {
                     return Err(Ora::new(54));
                 }
                 p.check_cancel()?;
+                if naps == NAPS {
+                    return Ok(());
+                }
+                naps += 1;
                 let _w = p.wait(Event::EnqTxContention, 0, id1, id2);
-                os::clock::sleep(Duration::from_millis(2));
+                os::clock::sleep(NAP);
             }
         }
         Ok(())
@@ -216,6 +222,10 @@ impl Transactions {
         }
     }
 }
+
+/// How long a rollback by PMON is left alone, and how often before the row is looked at again.
+const NAP: Duration = Duration::from_millis(2);
+const NAPS: u32 = 25;
 
 fn timeout(wait: LockWait) -> Timeout {
     match wait {

@@ -238,6 +238,28 @@ fn transactions_end_at_once_and_their_part_of_the_file_when_it_is_back() {
     db.verify();
 }
 
+/// Whoever waits for a row has it as soon as it is rolled back, though the rest of the holder's transaction waits for its file.
+#[test]
+fn who_waits_for_a_row_does_not_wait_for_the_file_of_another() {
+    let (db, mut c) = far("file-waiter");
+    let (mut holder, mut waiter) = (db.connect(), db.connect());
+    run(&mut holder, &["update near set v = 'held' where n = 5", "update far set v = 'held' where n = 5"]);
+    run(&mut c, &["alter system checkpoint", OFFLINE]);
+    let waits = "select count(*) from v$session where event like 'enq: TX%' and state = 'WAITING'";
+    let waiter = std::thread::spawn(move || run(&mut waiter, &["update near set v = 'after' where n = 5", "commit"]));
+    eventually("it waits for the row", || number(&mut c, waits) == 1);
+    run(&mut holder, &["rollback"]);
+    waiter.join().expect("it has the row");
+    assert_eq!(number(&mut c, "select count(*) from near where v = 'after'"), 1);
+    let open = "select count(*) from v$transaction where status = 'RECOVERING'";
+    assert_eq!(number(&mut c, open), 1);
+    bring_back(&mut c);
+    eventually("nobody waits any more", || number(&mut c, open) == 0);
+    assert_eq!(number(&mut c, "select count(*) from far where v = 'held'"), 0);
+    drop((holder, c));
+    db.verify();
+}
+
 /// A statement that has changed rows of a file fails when that is away: nothing of the transaction is left, and it says so.
 #[test]
 fn a_statement_that_cannot_be_undone_ends_its_transaction() {
