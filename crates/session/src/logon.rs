@@ -46,10 +46,17 @@ pub(crate) struct SessionLimits {
     pub connect_end_ns: u64,
 }
 
-/// Does what commits without waiting for the disk: LGWR writes within seconds.
-pub(crate) fn unwaited<R>(instance: &Instance, p: &Process, f: impl FnOnce() -> R) -> R {
+/// Does what commits without waiting for the disk: LGWR writes within seconds. While the archiver has failed nothing is
+/// written, since the write could wait for it, and whoever is to mend it has to get in.
+///
+/// # Errors
+/// ORA-00257 while the archiver has failed; those of `f`.
+pub(crate) fn unwaited<R>(instance: &Instance, p: &Process, f: impl FnOnce() -> Result<R>) -> Result<R> {
     use redo::RedoSink;
     let redo = instance.storage().redo;
+    if !redo.archive_failure().is_empty() {
+        return Err(Ora::new(257));
+    }
     let earlier = redo.noted_commit(p);
     let done = f();
     redo.forget_commit(p, earlier, false);
