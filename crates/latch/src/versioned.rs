@@ -1,6 +1,6 @@
 //! Versioned reads: look at the version, read, look again.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::latch::add;
 use crate::word::VersionWord;
@@ -77,8 +77,9 @@ impl Client {
         let line = self.line(name);
         add(&line.gets, 1);
         if missed {
-            add(&line.misses, 1);
             add(&line.spin_gets, 1);
+            fence(Ordering::Release); // no miss is seen without its spin
+            add(&line.misses, 1);
         }
     }
 
@@ -94,8 +95,9 @@ impl Client {
                 let seen = f();
                 if versioned.version.read_check(before) {
                     add(&line.gets, 1);
-                    add(&line.misses, 1);
                     add(&line.spin_gets, 1);
+                    fence(Ordering::Release); // no miss is seen without its get and its spin
+                    add(&line.misses, 1);
                     return seen;
                 }
             }
@@ -106,24 +108,17 @@ impl Client {
         let _held = self.get_shared(&versioned.latch, at, 0);
         if misses() == before {
             // The get itself went through at once; the read as a whole did not.
-            add(&line.misses, 1);
             add(&line.spin_gets, 1);
+            fence(Ordering::Release);
+            add(&line.misses, 1);
         }
         f()
     }
 
-    /// Counts a get that an optimistic read with a version of its own has made in place of latch `name`.
-    #[inline]
-    pub fn count_versioned_get(&self, name: LatchName) {
-        add(&self.line(name).gets, 1);
-    }
-
-    /// Counts a failed check of such a read: a miss, once the read has succeeded in the end.
-    #[inline]
-    pub fn count_versioned_miss(&self, name: LatchName) {
-        let line = self.line(name);
-        add(&line.misses, 1);
-        add(&line.spin_gets, 1);
+    /// Counts a read that keeps versions of its own, whose checks failed, and that goes on with a get of the latch.
+    #[cold]
+    pub fn count_fallback(&self, name: LatchName) {
+        add(&self.line(name).fallbacks, 1);
     }
 
     /// Spins while a writer is at work; false when that takes too long.

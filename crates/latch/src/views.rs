@@ -50,12 +50,15 @@ impl Latch {
     /// What its exclusive gets counted.
     #[must_use]
     pub fn counts(&self) -> LatchCounts {
+        // In this order: pairs with the fences of `Slow::count`.
+        let misses = self.misses.load(Ordering::Acquire);
+        let wait_ns = self.wait_ns.load(Ordering::Acquire);
         LatchCounts {
             gets: self.gets.load(Ordering::Relaxed),
-            misses: self.misses.load(Ordering::Relaxed),
+            misses,
             sleeps: self.sleeps.load(Ordering::Relaxed),
             spin_gets: self.spin_gets.load(Ordering::Relaxed),
-            wait_ns: self.wait_ns.load(Ordering::Relaxed),
+            wait_ns,
             immediate_gets: self.immediate_gets.load(Ordering::Relaxed),
             immediate_misses: self.immediate_misses.load(Ordering::Relaxed),
             ..LatchCounts::default()
@@ -64,12 +67,15 @@ impl Latch {
 }
 
 fn counts_of(line: &NameLine) -> LatchCounts {
+    // In this order: pairs with the fences of `Slow::count`.
+    let misses = line.misses.load(Ordering::Acquire);
+    let wait_ns = line.wait_ns.load(Ordering::Acquire);
     LatchCounts {
         gets: line.gets.load(Ordering::Relaxed),
-        misses: line.misses.load(Ordering::Relaxed),
+        misses,
         sleeps: line.sleeps.load(Ordering::Relaxed),
         spin_gets: line.spin_gets.load(Ordering::Relaxed),
-        wait_ns: line.wait_ns.load(Ordering::Relaxed),
+        wait_ns,
         immediate_gets: line.immediate_gets.load(Ordering::Relaxed),
         immediate_misses: line.immediate_misses.load(Ordering::Relaxed),
         waiters_woken: line.waiters_woken.load(Ordering::Relaxed),

@@ -10,7 +10,7 @@
 //! A releaser stores the free word and then looks at the waiters bit without a fence between the two; the waiter sets the
 //! bit and then runs a barrier on all processors before its last look at the word. One of them sees the other.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use crate::client::Mode;
@@ -35,6 +35,20 @@ struct Slow {
     sleeps_holding: u64,
 }
 
+impl Slow {
+    /// Counts the get. Who reads MISSES first, WAIT_TIME next and the others last sees no miss without its get and without the spin or
+    /// the sleep that it came to, and no time without a sleep.
+    fn count(&self, [gets, sleeps, spin_gets, wait_ns, misses]: [&AtomicU64; 5], add: impl Fn(&AtomicU64, u64)) {
+        add(gets, 1);
+        add(sleeps, self.sleeps);
+        add(spin_gets, u64::from(self.sleeps == 0));
+        fence(Ordering::Release); // pairs with the Acquire loads of the views
+        add(wait_ns, self.slept_ns);
+        fence(Ordering::Release);
+        add(misses, 1);
+    }
+}
+
 impl Client {
     #[cold]
     #[inline(never)]
@@ -49,11 +63,7 @@ impl Client {
         if !spin(spins, latch, EXCLUSIVE | LOW, &mut try_it) {
             slow = self.sleep(latch, Mode::Exclusive, at, why, spins, &mut try_it);
         }
-        add(&latch.gets, 1);
-        add(&latch.misses, 1);
-        add(&latch.sleeps, slow.sleeps);
-        add(&latch.wait_ns, slow.slept_ns);
-        add(&latch.spin_gets, u64::from(slow.sleeps == 0));
+        slow.count([&latch.gets, &latch.sleeps, &latch.spin_gets, &latch.wait_ns, &latch.misses], add);
         add(&self.line(latch.name()).waits_holding_latch, slow.sleeps_holding);
     }
 
@@ -75,18 +85,12 @@ impl Client {
         }
         let line = self.line(latch.name());
         if latch.is_child() {
-            let add = |word: &AtomicU64, n: u64| word.fetch_add(n, Ordering::Relaxed);
-            add(&latch.gets, 1);
-            add(&latch.misses, 1);
-            add(&latch.sleeps, slow.sleeps);
-            add(&latch.wait_ns, slow.slept_ns);
-            add(&latch.spin_gets, u64::from(slow.sleeps == 0));
+            let add = |word: &AtomicU64, n: u64| {
+                word.fetch_add(n, Ordering::Relaxed);
+            };
+            slow.count([&latch.gets, &latch.sleeps, &latch.spin_gets, &latch.wait_ns, &latch.misses], add);
         } else {
-            add(&line.gets, 1);
-            add(&line.misses, 1);
-            add(&line.sleeps, slow.sleeps);
-            add(&line.wait_ns, slow.slept_ns);
-            add(&line.spin_gets, u64::from(slow.sleeps == 0));
+            slow.count([&line.gets, &line.sleeps, &line.spin_gets, &line.wait_ns, &line.misses], add);
         }
         add(&line.waits_holding_latch, slow.sleeps_holding);
     }

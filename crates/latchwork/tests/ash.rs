@@ -408,9 +408,11 @@ fn what_is_seen_of_a_session_within_a_call_is_its_time_in_the_database() {
     let begun = sample_of_all(&mut c, &sids, 0);
     for sid in sids {
         let time = format!("select value from v$sess_time_model where sid = {sid} and stat_name = 'DB time'");
-        // DB time is read before and behind the first sample, and before and behind the last.
+        // DB time is read before and behind the first sample, and before and behind the last. The newest sample may be
+        // older than a reading, and the one behind it may be in the making: the one after that is taken behind the reading.
         let before_first = number(&mut c, &time);
-        let first = sample_of_all(&mut c, &sids, begun);
+        let newest = sample_of_all(&mut c, &sids, begun);
+        let first = sample_of_all(&mut c, &sids, newest + 1);
         let behind_first = number(&mut c, &time);
         let between = sample_of_all(&mut c, &sids, first + 20);
         let before_last = number(&mut c, &time);

@@ -121,16 +121,20 @@ fn jobs_make_the_gets_of_their_generation() {
     };
     let n = 400;
     let ask = "select 'figures ' || (select gets from v$latch where name in ('Result Cache: Latch', 'Result Cache: RC Latch')) \
-               || ' ' || (select count(*) - 1 from v$result_cache_objects where type = 'Result') from dual;\n\
+               || ' ' || (select count(*) - 1 from v$result_cache_objects where type = 'Result') \
+               || ' ' || (select to_number(value) from v$result_cache_statistics where name = 'Find Count') from dual;\n\
                select 'latches ' || count(*) || ' ' || sum(case when misses > gets then 1 else 0 end) || ' ' || \
                sum(case when spin_gets + sleeps < misses then 1 else 0 end) || ' ' || \
-               sum(case when sign(wait_time) <> sign(sleeps) then 1 else 0 end) from v$latch;\nexit\n";
+               sum(case when wait_time > 0 and sleeps = 0 then 1 else 0 end) from v$latch;\nexit\n";
     for generation in ["11.1", "12.1", "12.2", "latchwork"] {
         let text = without_exit(&folder.join("s2-jobs.sql")) + ask;
         let text = run_text("jobs", &[&format!("latch_generation={generation}")], &text, &[&n.to_string()]);
         assert_eq!(text.matches("Total:").count(), 3, "{generation}\n{text}");
         assert!(text.contains("4 rows deleted.") && text.contains("10000 rows created."), "{generation}\n{text}");
-        let [gets, keys] = said(&text, "figures")[..] else { panic!("{generation}\n{text}") };
+        let [gets, keys, finds] = said(&text, "figures")[..] else { panic!("{generation}\n{text}") };
+        // A session reads without the cache where its snapshot is older than the result: its access may be a get short.
+        let passed = 8 * n - finds - keys - 1;
+        assert!((0..8).contains(&passed), "{generation}: {finds} finds, {keys} keys");
         // Accesses and sessions; the large result's 200 blocks with its header and dependency; what a key's result costs to build.
         let expected = match generation {
             "11.1" => 8 * (2 * n + 1) + 204 + 2 * (keys - 1),
@@ -139,8 +143,8 @@ fn jobs_make_the_gets_of_their_generation() {
         };
         // Who wants a result that another session is building gets the latch once or twice more.
         assert!(
-            (expected..expected + 40).contains(&gets),
-            "{generation}: {gets} gets, {expected} expected, {keys} keys"
+            (expected - passed..expected + 40).contains(&gets),
+            "{generation}: {gets} gets, {expected} expected, {keys} keys, {passed} passed by"
         );
         let latches = said(&text, "latches");
         assert!(latches[0] > 20 && latches[1..] == [0, 0, 0], "{generation}: {latches:?}");

@@ -289,8 +289,9 @@ impl ResultCache {
         Ok(())
     }
 
-    /// Reads a result without writing anything shared. Counts one get, and a miss for every failed check.
+    /// Reads a result without writing anything shared. Counts one get, and a miss where a check failed before.
     fn read_versioned(&self, p: &Process, key: Key<'_>, snapshot: Scn, buffer: &mut ResultBuffer) -> bool {
+        let mut missed = false;
         for _ in 0..VERSIONED_TRIES {
             let Some((id, life, state)) = self.walk_versioned(key) else {
                 break;
@@ -306,11 +307,14 @@ impl ResultCache {
                 if !unchanged || !whole {
                     break;
                 }
-                p.latches().count_versioned_get(LatchName::ResultCache);
+                p.latches().count_read(LatchName::ResultCache, missed);
                 self.touch_coarsely(p, id);
                 return true;
             }
-            p.latches().count_versioned_miss(LatchName::ResultCache);
+            missed = true;
+        }
+        if missed {
+            p.latches().count_fallback(LatchName::ResultCache);
         }
         buffer.clear();
         false

@@ -111,9 +111,10 @@ impl RowCache {
         &self.buckets[(first + ((hash >> 32) as u32 & mask)) as usize]
     }
 
-    /// Reads without writing anything shared. Counts one get, and a miss for every failed check.
+    /// Reads without writing anything shared. Counts one get, and a miss where a check failed before.
     #[inline]
     fn read_versioned(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
+        let mut missed = false;
         'again: for _ in 0..VERSIONED_TRIES {
             let mut link = self.bucket(key.cache, key.hash).head.load(Ordering::Acquire);
             for _ in 0..WALK_MAX {
@@ -130,16 +131,19 @@ impl RowCache {
                         }
                         object.copy_value(&found, value);
                         if object.life.read_check(life) {
-                            p.latches().count_versioned_get(LatchName::RowCacheObjects);
+                            p.latches().count_read(LatchName::RowCacheObjects, missed);
                             return Seen::Usable;
                         }
-                        p.latches().count_versioned_miss(LatchName::RowCacheObjects);
+                        missed = true;
                         continue 'again;
                     }
                 }
                 link = object.chain.load(Ordering::Acquire);
             }
             break;
+        }
+        if missed {
+            p.latches().count_fallback(LatchName::RowCacheObjects);
         }
         Seen::Nothing
     }
