@@ -22,7 +22,7 @@ use crate::temporary;
 use dictionary::TemporaryKind;
 use library_cache::Content;
 use plan::{BindType, Class, Column, Plan, PlanBody, class};
-use process::Parsed;
+use process::Process;
 use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
 use sql::ast::Statement;
 use std::rc::Rc;
@@ -177,6 +177,21 @@ const ROWS_A_FETCH: u64 = 100;
 /// Most times a statement is started again because rows changed under it.
 const RESTARTS_MOST: u32 = 5000;
 
+/// Reads the text of a statement: the first part of a parse call, whose time has it. A text that is none is a parse call that failed.
+///
+/// # Errors
+/// Those of the text.
+pub fn read_text<R>(p: &Process, read: impl FnOnce() -> Result<R>) -> Result<R> {
+    let clock = p.begin_parse();
+    let found = read();
+    if found.is_err() {
+        p.count(Stat::ParseCountTotal, 1);
+        p.count(Stat::ParseCountFailures, 1);
+    }
+    p.end_parse(&clock, found.is_err());
+    found
+}
+
 impl Cursor {
     /// Parses and compiles a statement. `binds` are the types of its binds as far as they are known, in the order of [`Cursor::binds`];
     /// others are taken from the first value.
@@ -184,8 +199,18 @@ impl Cursor {
     /// # Errors
     /// Syntax and name errors with their position in `text`; ORA-00900 for what is neither a query nor DML.
     pub fn compile(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
-        let statement = Rc::new(sql::parse_statement(text)?);
-        Cursor::compile_parsed(cx, text, statement, binds)
+        Cursor::timed_parse(cx, |cx| {
+            let statement = read_text(cx.p, || sql::parse_statement(text))?;
+            Cursor::compile_parsed(cx, text, Rc::new(statement), binds)
+        })
+    }
+
+    /// A parse call of several steps.
+    fn timed_parse(cx: &mut ExecCtx<'_>, parse: impl FnOnce(&mut ExecCtx<'_>) -> Result<Cursor>) -> Result<Cursor> {
+        let clock = cx.p.begin_parse();
+        let made = parse(cx);
+        cx.p.end_parse(&clock, made.is_err());
+        made
     }
 
     /// As [`Cursor::compile`], of a statement that is parsed already. `text` is what `v$sql` shows.
@@ -200,8 +225,10 @@ impl Cursor {
 
     /// As [`Cursor::compile`], with a bind for each place of a bind variable, whether its name stands elsewhere or not.
     pub fn compile_by_place(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
-        let statement = Rc::new(sql::parse_statement_by_place(text)?);
-        Cursor::compile_with(cx, text, (statement, true), binds)
+        Cursor::timed_parse(cx, |cx| {
+            let statement = read_text(cx.p, || sql::parse_statement_by_place(text))?;
+            Cursor::compile_with(cx, text, (Rc::new(statement), true), binds)
+        })
     }
 
     fn compile_with(
@@ -219,18 +246,15 @@ impl Cursor {
     /// A parse, soft or hard.
     fn parse(cx: &mut ExecCtx<'_>, text: &str, statement: (Rc<Statement>, bool), binds: &[BindType]) -> Result<Cursor> {
         cx.p.count(Stat::ParseCountTotal, 1);
-        let clock = cx.p.begin_parse();
-        let place = Place::parse(text, binds, cx);
-        let how = if place.is_found() { Parsed::Soft } else { Parsed::Hard };
-        if how == Parsed::Hard {
-            cx.p.parse_is_hard();
-        }
-        let made = Cursor::make(cx, text, statement, binds, false, place);
-        if made.is_err() {
-            cx.p.count(Stat::ParseCountFailures, 1);
-        }
-        cx.p.end_parse(&clock, if made.is_ok() { how } else { Parsed::Failed });
-        made
+        Cursor::timed_parse(cx, |cx| {
+            let place = Place::parse(text, binds, cx);
+            if !place.is_found() {
+                cx.p.parse_is_hard();
+            }
+            let made = Cursor::make(cx, text, statement, binds, false, place);
+            cx.p.count(Stat::ParseCountFailures, u64::from(made.is_err()));
+            made
+        })
     }
 
     /// A statement of the executor's own, with names and privileges of SYS.

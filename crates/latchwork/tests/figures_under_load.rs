@@ -43,8 +43,7 @@ const STATISTICS: &str = "select name, value from v$sysstat where name not in \
 const OF_SESSIONS: &str = "select n.name, sum(s.value) from v$sesstat s, v$statname n where n.statistic# = s.statistic# \
                            and n.name not in ('logons current', 'opened cursors current', 'session cursor cache count') group by n.name";
 const EVENTS: &str = "select event, total_waits, total_timeouts, time_waited_micro from v$system_event";
-/// Of a call in progress `sql execute elapsed time` still has the parses that it loses at its end: it is left out here.
-const TIMES: &str = "select stat_name, value from v$sys_time_model where stat_name <> 'sql execute elapsed time'";
+const TIMES: &str = "select stat_name, value from v$sys_time_model";
 
 /// One look at all of them.
 fn look(c: &mut Client, last: &mut [Figures; 3]) {
@@ -57,7 +56,7 @@ fn look(c: &mut Client, last: &mut [Figures; 3]) {
     no_more(&figures(c, OF_SESSIONS), &figures(c, STATISTICS), "sessions");
     let of_sessions = "select event, sum(total_waits), sum(total_timeouts), sum(time_waited_micro) from v$session_event group by event";
     no_more(&figures(c, of_sessions), &figures(c, EVENTS), "events of sessions");
-    let of_sessions = "select stat_name, sum(value) from v$sess_time_model where stat_name <> 'sql execute elapsed time' group by stat_name";
+    let of_sessions = "select stat_name, sum(value) from v$sess_time_model group by stat_name";
     no_more(&figures(c, of_sessions), &figures(c, TIMES), "times of sessions");
     // Those of users are a part of all.
     let users = "select event, count(*) from v$system_event where total_waits_fg > total_waits or total_timeouts_fg > total_timeouts \
@@ -85,16 +84,20 @@ fn look(c: &mut Client, last: &mut [Figures; 3]) {
          from v$sysstat",
     );
     between(&before, &sums, &figures(c, waits), "non-idle");
-    // Statistics in hundredths of a second are figures of the time model.
-    let times = "select 'times', sum(case when stat_name = 'DB time' then trunc(value / 10000) end), \
-                 sum(case when stat_name = 'parse time elapsed' then trunc(value / 10000) end) from v$sys_time_model";
+    // Statistics in hundredths of a second are figures of the time model, with what background processes parse.
+    let times =
+        "select 'times', sum(case when stat_name = 'DB time' then trunc(value / 10000) end) from v$sys_time_model";
     let before = figures(c, times);
-    let sums = figures(
-        c,
-        "select 'times', sum(case when name = 'DB time' then value end), sum(case when name = 'parse time elapsed' then value end) \
-         from v$sysstat",
-    );
+    let sums = figures(c, "select 'times', value from v$sysstat where name = 'DB time'");
     between(&before, &sums, &figures(c, times), "times");
+    let parsed =
+        figures(c, "select 'parse', trunc(value / 10000) from v$sys_time_model where stat_name = 'parse time elapsed'");
+    no_more(&parsed, &figures(c, "select 'parse', value from v$sysstat where name = 'parse time elapsed'"), "parses");
+    // What sessions of users do is a part of their time.
+    let parts = "select 'DB time', sum(value) from v$sys_time_model where stat_name in \
+                 ('sql execute elapsed time', 'parse time elapsed', 'connection management call elapsed time')";
+    let parts = figures(c, parts);
+    no_more(&parts, &figures(c, "select stat_name, value from v$sys_time_model where stat_name = 'DB time'"), "parts");
     *last = now;
 }
 
@@ -109,10 +112,7 @@ const KEPT: [(&str, &str); 3] = [
         EVENTS,
         "select event_name, total_waits, total_timeouts, time_waited_micro from dba_hist_system_event where snap_id = :s",
     ),
-    (
-        TIMES,
-        "select stat_name, value from dba_hist_sys_time_model where snap_id = :s and stat_name <> 'sql execute elapsed time'",
-    ),
+    (TIMES, "select stat_name, value from dba_hist_sys_time_model where snap_id = :s"),
 ];
 
 /// Takes a snapshot: what it has is what the views had while it was taken.

@@ -107,6 +107,64 @@ fn a_call_on_its_way_counts_and_what_a_session_used_outlives_it() {
 }
 
 #[test]
+fn parses_in_a_call_are_no_part_of_its_execution_while_it_lasts() {
+    let instance = start();
+    let (mut c, mut locker, mut other) = (connect(&instance), connect(&instance), connect(&instance));
+    run(&mut c, "create table held (v number)");
+    run(&mut c, "insert into held values (1)");
+    run(&mut c, "commit");
+    run(&mut locker, "update held set v = 2");
+    let sid = number(&mut other, SID);
+    // New texts, and texts that are none, then a wait for the lock.
+    let parses = "declare n number; begin \
+                  for i in 1 .. 200 loop \
+                    execute immediate 'select /* ' || i || ' */ count(*) from user_tables t, user_indexes i \
+                                       where t.table_name = i.table_name and 1 = 0' into n; \
+                    begin execute immediate 'select ' || lpad('(', 1000, '(') || i; exception when others then null; end; \
+                  end loop; \
+                  update held set v = 3; end;";
+    let names = [
+        "sql execute elapsed time",
+        "parse time elapsed",
+        "hard parse elapsed time",
+        "failed parse elapsed time",
+        "DB time",
+    ];
+    let sql = |name: &str| format!("max(case stat_name when '{name}' then value end)");
+    let sql = format!("select {} from v$sess_time_model where sid = {sid}", names.map(sql).join(", "));
+    let mut last = [0; 5];
+    let mut look = |c: &mut Client| {
+        let rows = c.query(&sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        let figure = |v: &Value| if let Value::Number(n) = v { n.to_i64().expect("it fits") } else { panic!("{v:?}") };
+        let now: [i64; 5] = std::array::from_fn(|n| figure(&rows[0][n]));
+        assert!(now.iter().zip(last).all(|(now, last)| *now >= last), "{names:?} {last:?} {now:?}");
+        let [execute, parse, hard, failed, busy] = now;
+        assert!(execute + parse <= busy && hard + failed <= parse, "{names:?} {now:?}");
+        last = now;
+        now
+    };
+    let before = look(&mut c);
+    let worker = std::thread::spawn(move || {
+        run(&mut other, parses);
+        other
+    });
+    let waits = format!(
+        "select count(*) from v$session where sid = {sid} and event = 'enq: TX - row lock contention' and state = 'WAITING'"
+    );
+    support::until("it waits for the lock", || {
+        look(&mut c);
+        number(&mut c, &waits) == 1
+    });
+    let waiting = look(&mut c);
+    assert!((1..4).all(|n| waiting[n] > before[n]), "{names:?} {before:?} {waiting:?}");
+    run(&mut locker, "commit");
+    let other = worker.join().expect("it ends");
+    let after = look(&mut c);
+    assert_eq!(after[1..4], waiting[1..4], "nothing was parsed any more");
+    drop(other);
+}
+
+#[test]
 fn waits_of_users_are_a_part_of_all_and_classes_sum_them_up() {
     let instance = start();
     let mut c = connect(&instance);

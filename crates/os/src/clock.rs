@@ -46,6 +46,12 @@ pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// Nanoseconds of processor time that the calling process has used, all of its threads: what [`process_cpu_ns`] gives of it.
+#[must_use]
+pub fn own_cpu_ns() -> u64 {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
 /// Nanoseconds of processor time that a process of this machine has used, all of its threads; `None` when it is gone.
 #[must_use]
 pub fn process_cpu_ns(process: i32) -> Option<u64> {

@@ -56,6 +56,7 @@ impl Processes {
             depth: Cell::new(0),
             looked: Cell::new(0),
             parsing: Cell::new(false),
+            parse_began: Cell::new(None),
             timed: Cell::new(true),
             patience: Cell::new(0),
             peak: Cell::new(0),
@@ -103,7 +104,9 @@ impl Process {
         session.set_status(SessionStatus::Active);
         slot.to(ProcessState::Starting, ProcessState::Active);
         // A process that serves one session behind another has been charged for those before.
-        self.stats.begin(os::clock::now_ns(), os::clock::process_cpu_ns(os::process::own_id()).unwrap_or(0));
+        let now = os::clock::now_ns();
+        self.latches().waiter().slot.begin_session(now);
+        self.stats.begin(now, os::clock::own_cpu_ns(), who.background.is_none());
         self.count(Stat::LogonsCumulative, 1);
         self.count(Stat::LogonsCurrent, 1);
     }

@@ -35,6 +35,8 @@ pub struct Process {
     pub(crate) looked: Cell<u64>,
     /// True in a parse call: what it parses itself is part of it.
     pub(crate) parsing: Cell<bool>,
+    /// The parse call in progress, where it is timed.
+    pub(crate) parse_began: Cell<Option<wait::ParseBegan>>,
     /// Whether parses are timed.
     pub(crate) timed: Cell<bool>,
     /// Bytes from which on it does not wait any longer for another session to give memory back; 0: nobody is waited for.

@@ -41,4 +41,4 @@ pub use reuse::{Following, REUSE_SIZES, Reuse, ReuseLayout, Reused, Simulated, S
 pub use section::{MutexSection, Section, SharedHold};
 pub use session::{Cancel, SessionSlot, SessionStatus};
 pub use slots::{Owner, ProcessSlot, ProcessState};
-pub use times::{EventSums, ParseClock, Parsed, Whose};
+pub use times::{EventSums, ParseClock, Whose};

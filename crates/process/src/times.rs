@@ -4,7 +4,7 @@ use crate::slots::ProcessSlot;
 use crate::{Process, Processes};
 use latch::Where;
 use std::sync::atomic::Ordering;
-use wait::{Event, EventTotal, Stat, StatLine, TimeStat, Waiter};
+use wait::{Event, EventTotal, ParseBegan, Stat, StatLine, TimeStat, WaitSlot};
 
 /// The sums of one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,43 +69,30 @@ impl Processes {
         live.chain(self.gone(false)..=last)
     }
 
-    /// Up to when a session has not been idle, in nanoseconds, and the microseconds that it had been idle by then:
-    /// [`Waiter::busy_until`].
-    #[must_use]
-    pub fn busy_until(&self, sid: u32) -> (u64, u64) {
-        let n = sid as usize - 1;
-        Waiter { slot: &self.waits[n], totals: &self.totals[n] }.busy_until()
-    }
-
     /// What a live session has used since it began and has not put into its line.
     pub(crate) fn times_untold(&self, sid: u32) -> [u64; TimeStat::COUNT] {
         let mut times = [0; TimeStat::COUNT];
         let Some(slot) = self.slot(sid) else { return times };
-        let line: &StatLine = &self.stats[sid as usize - 1];
-        let began = line.began_ns();
-        if began == 0 {
+        let (line, wait): (&StatLine, &WaitSlot) = (&self.stats[sid as usize - 1], &self.waits[sid as usize - 1]);
+        if line.began_ns() == 0 {
             return times;
         }
-        let (now, idle) = self.busy_until(sid);
-        let elapsed = (now.saturating_sub(began) / 1000).saturating_sub(idle);
         // Of a process that has gone, and whose end nobody has noted, only what it told last is known.
-        let told = || line.get(Stat::CpuUsedByThisSession);
-        let cpu = line.cpu_ns(os::clock::process_cpu_ns(slot.state().1)).map_or_else(told, |ns| ns / 1000);
+        let told = || line.get(Stat::CpuUsedByThisSession) * 1000;
+        let cpu = || line.cpu_ns(os::clock::process_cpu_ns(slot.state().1)).unwrap_or_else(told);
+        line.read_times(&mut times, || wait.busy_ns(), cpu);
         let (of_elapsed, of_cpu) = match slot.is_background() {
             true => (TimeStat::BackgroundElapsed, TimeStat::BackgroundCpu),
             false => (TimeStat::DbTime, TimeStat::DbCpu),
         };
-        times[of_elapsed as usize] = elapsed;
-        times[of_cpu as usize] = cpu;
-        if !slot.is_background() {
-            times[TimeStat::SqlExecute as usize] = line.call_us(now, idle);
-        }
+        times[of_cpu as usize] = cpu() / 1000;
+        // The whole behind its parts.
+        times[of_elapsed as usize] = wait.busy_ns() / 1000;
         times
     }
 
-    /// The time model of a session, in microseconds, in the order of [`TimeStat`]; `None` for a number that is none's.
-    #[must_use]
-    pub fn session_times(&self, sid: u32) -> Option<[u64; TimeStat::COUNT]> {
+    /// All times of a session, also those of a background process that are not in the time model.
+    fn all_times(&self, sid: u32) -> Option<[u64; TimeStat::COUNT]> {
         let line = self.stat_line(sid)?;
         let mut times = self.times_untold(sid);
         for (time, word) in times.iter_mut().zip(line.time_words()) {
@@ -114,20 +101,38 @@ impl Processes {
         Some(times)
     }
 
+    /// The time model of a session, in microseconds, in the order of [`TimeStat`]; `None` for a number that is none's.
+    #[must_use]
+    pub fn session_times(&self, sid: u32) -> Option<[u64; TimeStat::COUNT]> {
+        let times = self.all_times(sid)?;
+        Some(if self.slot(sid)?.is_background() { of_background(&times) } else { times })
+    }
+
     /// The time model of all sessions, past and present.
     #[must_use]
     pub fn system_times(&self, by: &Process) -> [u64; TimeStat::COUNT] {
+        let [users, background] = self.times_of_both(by);
+        let mut times = of_background(&background);
+        times.iter_mut().zip(users).for_each(|(sum, us)| *sum = sum.wrapping_add(us));
+        times
+    }
+
+    /// The times of sessions of users and of background processes, past and present, also those of the latter that are not in the time
+    /// model.
+    #[must_use]
+    pub fn times_of_both(&self, by: &Process) -> [[u64; TimeStat::COUNT]; 2] {
         by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
-            let mut sums = [0; TimeStat::COUNT];
-            let live: Vec<u32> = self.live().map(|(number, _)| number).collect();
-            for sid in live {
-                let untold = self.times_untold(sid);
-                sums.iter_mut().zip(untold).for_each(|(sum, us)| *sum += us);
+            let mut sums = [[0u64; TimeStat::COUNT]; 2];
+            for (sid, slot) in self.live() {
+                let sums = &mut sums[usize::from(slot.is_background())];
+                let times = self.all_times(sid).into_iter().flatten();
+                sums.iter_mut().zip(times).for_each(|(sum, us)| *sum = sum.wrapping_add(us));
             }
-            for line in self.lines(Whose::All).map(|n| &self.stats[n]) {
-                for (sum, word) in sums.iter_mut().zip(line.time_words()) {
-                    *sum = sum.wrapping_add(word.load(Ordering::Relaxed));
-                }
+            for (is_background, sums) in [false, true].into_iter().zip(&mut sums) {
+                let words = self.stats[self.gone(is_background)].time_words();
+                sums.iter_mut()
+                    .zip(words)
+                    .for_each(|(sum, word)| *sum = sum.wrapping_add(word.load(Ordering::Relaxed)));
             }
             sums
         })
@@ -149,7 +154,9 @@ impl Processes {
             set_waited(&mut sums, waited);
             sums
         });
-        set_times(&mut sums, &self.system_times(by));
+        let [mut times, background] = self.times_of_both(by);
+        times.iter_mut().zip(background).for_each(|(sum, us)| *sum = sum.wrapping_add(us));
+        set_times(&mut sums, &times);
         sums
     }
 
@@ -159,7 +166,7 @@ impl Processes {
         let line = self.stat_line(sid)?;
         let mut values: Vec<u64> = line.words().iter().map(|word| word.load(Ordering::Relaxed)).collect();
         set_waited(&mut values, self.event_totals(sid)?.non_idle());
-        set_times(&mut values, &self.session_times(sid)?);
+        set_times(&mut values, &self.all_times(sid)?);
         Some(values)
     }
 
@@ -204,6 +211,13 @@ impl Processes {
     }
 }
 
+/// What of the times of a background process is in the time model.
+fn of_background(times: &[u64; TimeStat::COUNT]) -> [u64; TimeStat::COUNT] {
+    let mut model = [0; TimeStat::COUNT];
+    TimeStat::OF_BACKGROUND.iter().for_each(|stat| model[*stat as usize] = times[*stat as usize]);
+    model
+}
+
 /// Statistics that are sums over the events.
 fn set_waited(values: &mut [u64], (waits, us): (u64, u64)) {
     values[Stat::NonIdleWaitCount as usize] = waits;
@@ -223,30 +237,43 @@ fn set_times(values: &mut [u64], times: &[u64; TimeStat::COUNT]) {
     wait::CENTISECONDS.iter().for_each(|stat| values[*stat as usize] /= 10_000);
 }
 
-/// What a parse call came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parsed {
-    /// The shared cursor was there.
-    Soft,
-    /// It was made.
-    Hard,
-    /// An error.
-    Failed,
-}
-
 /// Times a parse call.
 #[derive(Debug)]
 pub struct ParseClock {
     /// Not a parse within a parse.
     is_first: bool,
     /// Nothing where it is not timed by itself.
-    began: Option<(u64, u64)>,
+    began: Option<ParseBegan>,
 }
 
 impl Process {
     /// Says whether parses are timed from now on.
     pub fn set_timed(&self, timed: bool) {
         self.timed.set(timed);
+    }
+
+    /// Nanoseconds since the session began in which it was not idle.
+    #[inline]
+    #[must_use]
+    pub fn busy_ns(&self) -> u64 {
+        self.latches().waiter().slot.busy_ns()
+    }
+
+    /// Processor time since the session began, in nanoseconds, as readers of its line see it.
+    fn session_cpu_ns(&self) -> u64 {
+        self.stats.cpu_ns(Some(os::clock::own_cpu_ns())).unwrap_or(0)
+    }
+
+    /// Begins to execute for the client. Background processes have none.
+    pub fn begin_timed_call(&self) {
+        if !self.slot().is_background() {
+            self.stats.begin_call(self.busy_ns());
+        }
+    }
+
+    /// Ends what [`Self::begin_timed_call`] began.
+    pub fn end_timed_call(&self) {
+        self.stats.end_call(|| self.busy_ns());
     }
 
     /// Begins a parse call. One within another is part of it.
@@ -257,31 +284,32 @@ impl Process {
             self.stats.set_parsing(1);
         }
         let is_timed = is_first && self.timed.get();
-        ParseClock { is_first, began: is_timed.then(|| (os::clock::now_ns(), os::clock::thread_cpu_ns())) }
+        let began = is_timed.then(|| self.stats.begin_parse(|| self.busy_ns(), self.session_cpu_ns()));
+        if began.is_some() {
+            self.parse_began.set(began);
+        }
+        ParseClock { is_first, began }
     }
 
-    /// Says that the parse call in progress makes a shared cursor.
+    /// Says that the parse call in progress makes a shared cursor: the time of all of it is that of a hard parse.
     pub fn parse_is_hard(&self) {
         if self.parsing.get() {
             self.stats.set_parsing(2);
         }
+        if let Some(began) = self.parse_began.get() {
+            self.stats.parse_is_hard(began);
+        }
     }
 
     /// Ends a parse call: the time model.
-    pub fn end_parse(&self, clock: &ParseClock, how: Parsed) {
-        let line = self.stats;
+    pub fn end_parse(&self, clock: &ParseClock, has_failed: bool) {
         if clock.is_first {
             self.parsing.set(false);
-            line.set_parsing(0);
+            self.stats.set_parsing(0);
         }
-        let Some((began_ns, cpu_ns)) = clock.began else { return };
-        let us = os::clock::now_ns().saturating_sub(began_ns) / 1000;
-        line.add_time(TimeStat::Parse, us);
-        match how {
-            Parsed::Soft => {}
-            Parsed::Hard => line.add_time(TimeStat::HardParse, us),
-            Parsed::Failed => line.add_time(TimeStat::FailedParse, us),
+        if let Some(began) = clock.began {
+            self.parse_began.set(None);
+            self.stats.end_parse(began, has_failed, || self.busy_ns(), || self.session_cpu_ns());
         }
-        line.add_time(TimeStat::ParseCpu, os::clock::thread_cpu_ns().saturating_sub(cpu_ns) / 1000);
     }
 }

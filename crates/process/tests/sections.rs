@@ -7,7 +7,7 @@ use process::Whose;
 use process::testing::{attach, instance};
 use process::{Attach, Cancel, CleanupOrder, Processes, SessionStatus};
 use sga::SgaSlice;
-use wait::{Event, Stat};
+use wait::{Event, Stat, TimeStat};
 
 type Words = (&'static Processes, &'static [AtomicU64], &'static [AtomicU32], &'static [Latch]);
 
@@ -333,4 +333,68 @@ fn a_long_rollback_is_interrupted_for_those_who_die_meanwhile() {
     assert!(all.cleanup(&pmon, owner).is_some());
     assert_eq!(ran.load(Ordering::Relaxed), 2, "once for each");
     assert_eq!(all.live().count(), 1);
+}
+
+#[test]
+fn what_is_in_progress_is_in_the_time_model_once_and_nothing_of_it_shrinks() {
+    let (all, ()) = instance(4, |_| ());
+    let (p, other) = (attach(all, "worker"), attach(all, "reader"));
+    let names = [TimeStat::DbTime, TimeStat::SqlExecute, TimeStat::Parse, TimeStat::HardParse, TimeStat::FailedParse];
+    let mut last = [0; 5];
+    let mut look = || {
+        let (of_session, of_all) = (all.session_times(p.sid()).unwrap(), all.system_times(&other));
+        let now = names.map(|stat| of_session[stat as usize]);
+        assert!(now.iter().zip(last).all(|(now, last)| *now >= last), "{last:?} {now:?}");
+        assert!(names.iter().zip(now).all(|(stat, now)| of_all[*stat as usize] >= now), "{of_all:?} {now:?}");
+        let connected = of_session[TimeStat::Connection as usize];
+        assert!(now[1] + now[2] + connected <= now[0] && now[3] <= now[2], "{now:?} {connected}");
+        last = now;
+        now
+    };
+    let mut pass = || {
+        let before = look();
+        os::clock::sleep(std::time::Duration::from_millis(2));
+        let now = look();
+        std::array::from_fn(|n| now[n] - before[n] >= 1000)
+    };
+    let [busy, execute, parse, hard] = [0, 1, 2, 3];
+    let grows = |is: [bool; 5], which: &[usize]| assert_eq!(is, std::array::from_fn(|n| which.contains(&n)));
+    p.stats().logged_on(|| p.busy_ns());
+    grows(pass(), &[busy]);
+    p.begin_timed_call();
+    grows(pass(), &[busy, execute]);
+    // A parse, and one within it that finds nothing: all of it is a hard one.
+    let outer = p.begin_parse();
+    grows(pass(), &[busy, parse]);
+    let inner = p.begin_parse();
+    p.parse_is_hard();
+    grows(pass(), &[busy, parse, hard]);
+    p.end_parse(&inner, true);
+    grows(pass(), &[busy, parse, hard]);
+    p.end_parse(&outer, false);
+    grows(pass(), &[busy, execute]);
+    // Idle within a call.
+    let idle = p.wait(Event::PlSqlLockTimer, 0, 0, 0);
+    grows(pass(), &[]);
+    drop(idle);
+    let failed = p.begin_parse();
+    grows(pass(), &[busy, parse]);
+    p.end_parse(&failed, true);
+    p.end_timed_call();
+    let idle = p.wait(Event::SqlNetMessageFromClient, 0, 0, 0);
+    grows(pass(), &[]);
+    drop(idle);
+    // A parse outside of a call ends as it began.
+    let logon = p.begin_parse();
+    p.end_parse(&logon, false);
+    grows(pass(), &[busy]);
+    let last = look();
+    assert!(last[4] >= 2000 && last[3] < last[2], "{last:?}");
+    let sum = all.system_times(&other);
+    p.begin_timed_call();
+    let _parse = p.begin_parse();
+    drop(p);
+    // Whoever goes leaves all of it, also in the middle.
+    let gone = all.system_times(&other);
+    assert!(names.iter().all(|stat| gone[*stat as usize] >= sum[*stat as usize]), "{sum:?} {gone:?}");
 }

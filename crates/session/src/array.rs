@@ -9,7 +9,7 @@
 //! errors are noted as a request of the local protocol can have rows; one more ends the array.
 
 use crate::blocks;
-use crate::call::{Calls, Outcome, bind_of, count_failed_parse, done, failure_of, finish, returned};
+use crate::call::{Calls, Outcome, bind_of, done, failure_of, finish, returned};
 use crate::core::Core;
 use crate::kept::Asker;
 use crate::kind::kind_of;
@@ -154,7 +154,7 @@ impl Calls {
             core.p.session().command.store(kind.0.into(), Relaxed);
             return Ok(None);
         }
-        let statement = sql::parse_statement(&array.sql).inspect_err(|_| count_failed_parse(core))?;
+        let statement = exec::read_text(&core.p, || sql::parse_statement(&array.sql))?;
         *kind = kind_of(&statement);
         core.p.session().command.store(kind.0.into(), Relaxed);
         match statement {

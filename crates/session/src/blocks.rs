@@ -11,7 +11,6 @@ use crate::world::World;
 use dictionary::{Catalog, ObjectKind};
 use exec::{BlockCursor, ExecCtx};
 use net::StatementKind;
-use process::Parsed;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
 use wait::Stat;
@@ -82,20 +81,13 @@ pub fn open(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<OpenBl
     core.kept.borrow_mut().count_parse(text);
     let clock = core.p.begin_parse();
     let opened = parse(w, text, kind);
-    let how = match &opened {
-        Ok((_, how)) => *how,
-        Err(_) => Parsed::Failed,
-    };
-    if how == Parsed::Failed {
-        core.p.count(Stat::ParseCountFailures, 1);
-    } else {
-        core.p.count(Stat::OpenedCursorsCumulative, 1);
-    }
-    core.p.end_parse(&clock, how);
-    opened.map(|(open, _)| open)
+    let counted = if opened.is_ok() { Stat::OpenedCursorsCumulative } else { Stat::ParseCountFailures };
+    core.p.count(counted, 1);
+    core.p.end_parse(&clock, opened.is_err());
+    opened
 }
 
-fn parse(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<(OpenBlock, Parsed)> {
+fn parse(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<OpenBlock> {
     let core = w.core;
     let mut cursor = BlockCursor::parse(text, kind.0.into(), &mut w.cx);
     let is_found = cursor.is_found();
@@ -116,8 +108,7 @@ fn parse(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<(OpenBloc
         cursor.load(&names, &mut w.cx)?;
     }
     cursor.parsed(&mut w.cx);
-    let open = OpenBlock { block, cursor, identity: core.identity(), has_begun: false };
-    Ok((open, if is_found { Parsed::Soft } else { Parsed::Hard }))
+    Ok(OpenBlock { block, cursor, identity: core.identity(), has_begun: false })
 }
 
 /// What a block names: the tables of its statements, and units, whose bodies it does not depend on.

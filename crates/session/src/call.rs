@@ -117,18 +117,21 @@ impl Calls {
             core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
             return self.run_block(core, cx, &e.sql, &e.binds, *kind);
         }
-        let statement = sql::parse_statement(&e.sql).inspect_err(|_| count_failed_parse(core))?;
+        // One parse call has the reading of the text and the making of the cursor.
+        let clock = core.p.begin_parse();
+        let statement = exec::read_text(&core.p, || sql::parse_statement(&e.sql));
+        if !matches!(&statement, Ok(statement) if is_query_or_dml(statement)) {
+            core.p.end_parse(&clock, statement.is_err());
+        }
+        let statement = statement?;
         *kind = kind_of(&statement);
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
         match statement {
-            Statement::Query(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Merge(_) => {
+            _ if is_query_or_dml(&statement) => {
                 let types = bind_types(&e.sql, &e.binds);
                 core.kept.borrow_mut().count_parse(&e.sql);
                 let cursor = Cursor::compile_parsed(cx, &e.sql, Rc::new(statement), &types);
+                core.p.end_parse(&clock, cursor.is_err());
                 let cursor = match cursor {
                     Err(error) => {
                         crate::audit::rows(core, &cx.session.txn, *kind, &[], &e.sql, error.code())?;
@@ -378,10 +381,10 @@ impl Calls {
     }
 }
 
-/// A statement that could not even be parsed is a parse call too.
-pub(crate) fn count_failed_parse(core: &Core) {
-    core.p.count(Stat::ParseCountTotal, 1);
-    core.p.count(Stat::ParseCountFailures, 1);
+/// Whether a statement becomes a cursor of the executor.
+pub(crate) fn is_query_or_dml(statement: &Statement) -> bool {
+    use Statement::{Delete, Insert, Merge, Query, Update};
+    matches!(statement, Query(_) | Insert(_) | Update(_) | Delete(_) | Merge(_))
 }
 
 /// Ends a call: the outcome or the error, framed.

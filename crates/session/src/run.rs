@@ -19,7 +19,7 @@ use types::{Ora, Result, Timestamp, Value};
 /// # Errors
 /// Those of the statement.
 pub fn run_other(core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Result<()> {
-    let statement = sql::parse_statement(text)?;
+    let statement = exec::read_text(&core.p, || sql::parse_statement(text))?;
     run_parsed(core, cx, &statement, text).map(drop)
 }
 

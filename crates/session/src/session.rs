@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use types::{Nls, Ora, Result, Value};
-use wait::{Event, Stat, TimeStat};
+use wait::{Event, Stat};
 
 /// The product's name and release, as `v$version` and the shell's greeting have it.
 pub const BANNER: &str = concat!("Latchwork Database Release ", env!("CARGO_PKG_VERSION"));
@@ -66,8 +66,6 @@ pub struct Session {
 struct CpuTime {
     began_ns: u64,
     counted: u64,
-    /// Microseconds of parse calls when the call began.
-    parsed_us: u64,
 }
 
 impl Session {
@@ -144,8 +142,7 @@ impl Session {
         let state = self.core.instance.state();
         state.note_connect(self.slot(), self.core.p.session().serial(), times);
         self.cancel_key = random_u64().max(1);
-        let stats = self.core.p.stats();
-        stats.add_time(TimeStat::Connection, os::clock::now_ns().saturating_sub(stats.began_ns()) / 1000);
+        self.core.p.stats().logged_on(|| self.core.p.busy_ns());
         state.set_cancel_key(self.slot(), self.cancel_key);
     }
 
@@ -270,7 +267,7 @@ impl Session {
             limits: SessionLimits::default(),
             warning: None,
             goes_on: false,
-            cpu: CpuTime { began_ns, counted: 0, parsed_us: 0 },
+            cpu: CpuTime { began_ns, counted: 0 },
         }
     }
 
@@ -499,10 +496,8 @@ impl Session {
 
     fn begin_call(&mut self) {
         let p = &self.core.p;
-        self.cpu.parsed_us = p.stats().time(TimeStat::Parse);
         p.stats().set(Stat::CpuUsedWhenCallStarted, p.stats().get(Stat::CpuUsedByThisSession));
-        let (now, idle) = p.all().busy_until(p.sid());
-        p.stats().begin_call(now, idle);
+        p.begin_timed_call();
         p.count(Stat::UserCalls, u64::from(!std::mem::take(&mut self.goes_on)));
         self.core.shared.library.begin_call(p);
         self.state.figures.begin_call(p);
@@ -519,12 +514,7 @@ impl Session {
         let p = &self.core.p;
         self.core.shared.txns.cache().end_call(p);
         p.end_call_of_heap();
-        let (now, idle) = p.all().busy_until(p.sid());
-        let busy = p.stats().end_call(now, idle);
-        let parsed = p.stats().time(TimeStat::Parse).wrapping_sub(self.cpu.parsed_us);
-        if !p.slot().is_background() {
-            p.stats().add_time(TimeStat::SqlExecute, busy.saturating_sub(parsed));
-        }
+        p.end_timed_call();
         let used = os::clock::thread_cpu_ns().saturating_sub(self.cpu.began_ns) / 1000;
         self.core.p.count(Stat::CpuUsedByThisSession, used.saturating_sub(self.cpu.counted));
         self.cpu.counted = self.cpu.counted.max(used);
@@ -559,6 +549,7 @@ impl Session {
         self.state.nls.today = self.core.local_time().date;
         let Session { core, state, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        core.p.begin_timed_call();
         cx.session.figures.begin_call(&core.p);
         let rows = crate::recursive::recursive(core, &mut cx, text, binds);
         cx.session.figures.flush(&core.p, core.shared.library);
@@ -659,6 +650,7 @@ impl Session {
         // The session is done with the result cache before its job is seen to be gone.
         self.core.shared.results.end_session(&self.core.p);
         let result = result.and_then(|()| self.commit());
+        self.end_call();
         self.become_user("SYS", UserId::SYS, true);
         match result {
             Ok(()) => Ok(JobOutcome::Done),

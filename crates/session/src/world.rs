@@ -432,7 +432,7 @@ impl plsql::World for World<'_> {
     }
 
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)> {
-        let kind = match sql::parse_statement(text)? {
+        let kind = match exec::read_text(&self.core.p, || sql::parse_statement(text))? {
             Statement::Query(_) => DynamicKind::Query,
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {
                 DynamicKind::Dml

@@ -123,7 +123,8 @@ impl Loaded {
         for row in s.shared.library.namespaces() {
             (gets, hits) = (gets + row.gets, hits + row.get_hits);
         }
-        let hard_us = s.processes.system_times(s.p)[TimeStat::HardParse as usize];
+        // Loads are counted whoever made them.
+        let hard_us: u64 = s.processes.times_of_both(s.p).map(|times| times[TimeStat::HardParse as usize]).iter().sum();
         Loaded { gets: gets as f64, loads: (gets.saturating_sub(hits)) as f64, seconds: hard_us as f64 / 1e6 }
     }
 

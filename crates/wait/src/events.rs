@@ -226,40 +226,6 @@ events! {
     UtlFileIo | "utl_file I/O" | UserIo | "" | "" | "";
 }
 
-/// Places of the idle events.
-const IDLE: [bool; ROWS.len()] = {
-    let mut idle = [false; ROWS.len()];
-    let mut n = 0;
-    while n < ROWS.len() {
-        idle[n] = matches!(ROWS[n].2, WaitClass::Idle);
-        n += 1;
-    }
-    idle
-};
-
-const IDLE_COUNT: usize = {
-    let (mut n, mut count) = (0, 0);
-    while n < ROWS.len() {
-        count += IDLE[n] as usize;
-        n += 1;
-    }
-    count
-};
-
-/// The idle events: a session that waits for one has nothing to do.
-pub const IDLE_EVENTS: [Event; IDLE_COUNT] = {
-    let mut events = [Event::NullEvent; IDLE_COUNT];
-    let (mut n, mut at) = (0, 0);
-    while n < ROWS.len() {
-        if IDLE[n] {
-            events[at] = ROWS[n].0;
-            at += 1;
-        }
-        n += 1;
-    }
-    events
-};
-
 impl Event {
     /// How many there are.
     pub const COUNT: usize = ROWS.len();

@@ -11,11 +11,13 @@
 pub mod events;
 mod slot;
 pub mod statistics;
+mod stopwatch;
 mod times;
 mod totals;
 
 pub use events::{Event, WaitClass};
 pub use slot::{EndedWait, WaitSlot, WaitState, WaitView};
-pub use statistics::{CENTISECONDS, Stat, StatClass, StatLine};
+pub use statistics::{CENTISECONDS, ParseBegan, Stat, StatClass, StatLine};
+pub use stopwatch::Stopwatch;
 pub use times::TimeStat;
 pub use totals::{CHARGED, EventTotal, EventTotals, HISTOGRAM_BUCKETS, Waiter};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
-use crate::{Event, WaitClass};
+use crate::{Event, Stopwatch};
 
 /// How often a reader looks again for words of one moment, and then gives up the processor before it looks again.
 const TRIES: u32 = 1000;
@@ -28,9 +28,11 @@ pub struct WaitSlot {
     history: [Ended; HISTORY],
     /// From the end of the wait before to the beginning of this one.
     gap_ns: AtomicU64,
+    /// Nanoseconds in which the owner was in no wait of the class Idle.
+    busy: Stopwatch,
     /// Changed by every post; the futex that the owner sleeps on.
     post: AtomicU32,
-    pad: [AtomicU32; 13],
+    pad: [AtomicU32; 11],
 }
 
 /// Waits that are remembered: the rows of `v$session_wait_history` of a session.
@@ -194,15 +196,26 @@ impl WaitSlot {
         Some(Self::as_seen(event, p, sequence, started, ended, now_ns))
     }
 
-    /// Since when the owner has been in a wait of the class Idle, if it is in one. Whole only under [`Self::stable`].
-    pub(crate) fn idle_since(&self) -> Option<u64> {
-        let event = Event::from_number(self.event.load(Ordering::Relaxed).checked_sub(1)?)?;
-        let is_idle = event.class() == WaitClass::Idle && self.ended_ns.load(Ordering::Relaxed) == 0;
-        is_idle.then(|| self.started_ns.load(Ordering::Relaxed))
+    /// The clock of what the owner is busy: it stands while that is in a wait of the class Idle.
+    pub(crate) fn busy(&self) -> &Stopwatch {
+        &self.busy
+    }
+
+    /// Nanoseconds since [`Self::begin_session`] in which the owner was in no wait of the class Idle. It never shrinks.
+    #[inline]
+    #[must_use]
+    pub fn busy_ns(&self) -> u64 {
+        self.busy.read(os::clock::now_ns)
+    }
+
+    /// A session begins, busy. Only the owner may call this, and not in a wait.
+    pub fn begin_session(&self, now_ns: u64) {
+        self.busy.clear();
+        self.busy.start(now_ns);
     }
 
     /// What `read` gives of words that change under an odd version only, all of one moment; `None` while the owner keeps changing them.
-    pub(crate) fn stable<R>(&self, mut read: impl FnMut() -> R) -> Option<R> {
+    fn stable<R>(&self, mut read: impl FnMut() -> R) -> Option<R> {
         for n in 0..TRIES + YIELDS {
             let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
             let seen = read();

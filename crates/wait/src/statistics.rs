@@ -1,5 +1,6 @@
 //! The list of statistics.
 
+use crate::Stopwatch;
 use crate::times::TimeStat;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -222,9 +223,13 @@ pub struct StatLine {
     /// Processor time of the process when the session began, and when the process had ended; 0 while it is not known.
     began_cpu_ns: AtomicU64,
     ended_cpu_ns: AtomicU64,
-    /// Monotonic nanoseconds when the statement in execution began, 0 while there is none, and what the session had been idle by then.
-    call_ns: AtomicU64,
-    call_idle_us: AtomicU64,
+    /// What the session does for its time model, by the clock of what it is busy ([`crate::WaitSlot::busy_ns`]): execute for its client
+    /// without parsing, parse, make a shared cursor in a parse call, log on. The last runs by the processor time of the process.
+    execute: Stopwatch,
+    parse: Stopwatch,
+    hard_parse: Stopwatch,
+    connection: Stopwatch,
+    parse_cpu: Stopwatch,
     /// 0 while nothing is parsed, 1 in a parse call, 2 where that makes a shared cursor.
     parsing: AtomicU64,
 }
@@ -289,13 +294,28 @@ impl StatLine {
         self.times[of as usize].load(Ordering::Relaxed)
     }
 
-    /// A session begins, now; its process has had `cpu_ns` of a processor for others before.
-    pub fn begin(&self, now_ns: u64, cpu_ns: u64) {
+    /// A session begins, now; its process has had `cpu_ns` of a processor for others before. It `logs_on` until [`Self::logged_on`].
+    pub fn begin(&self, now_ns: u64, cpu_ns: u64, logs_on: bool) {
         self.began_cpu_ns.store(cpu_ns, Ordering::Relaxed);
         self.ended_cpu_ns.store(0, Ordering::Relaxed);
-        self.call_ns.store(0, Ordering::Relaxed);
+        let all = [&self.execute, &self.parse, &self.hard_parse, &self.connection, &self.parse_cpu];
+        all.into_iter().for_each(Stopwatch::clear);
+        if logs_on {
+            self.connection.start(0);
+        }
         self.parsing.store(0, Ordering::Relaxed);
-        self.began_ns.store(now_ns.max(1), Ordering::Relaxed);
+        self.began_ns.store(now_ns.max(1), Ordering::Release); // pairs with the Acquire in `began_ns`: who sees it sees the rest
+    }
+
+    /// The owner has logged on; `busy` is the clock of what it is busy. Only the owner may call this.
+    pub fn logged_on(&self, busy: impl FnOnce() -> u64) {
+        self.connection.stop(busy);
+    }
+
+    /// Whether the owner logs on.
+    #[must_use]
+    pub fn is_logging_on(&self) -> bool {
+        self.connection.is_running()
     }
 
     /// Says how far a parse call has come. Only the owner of the line may call this.
@@ -313,7 +333,7 @@ impl StatLine {
     /// When the session began; 0 for a line that has none.
     #[must_use]
     pub fn began_ns(&self) -> u64 {
-        self.began_ns.load(Ordering::Relaxed)
+        self.began_ns.load(Ordering::Acquire) // pairs with the Release in `begin`
     }
 
     /// Says how much processor time the session's process had when it had ended.
@@ -334,30 +354,68 @@ impl StatLine {
         &self.began_ns
     }
 
-    /// The owner begins to execute for its client, having been idle for `idle_us` since its session began.
-    pub fn begin_call(&self, now_ns: u64, idle_us: u64) {
-        self.call_idle_us.store(idle_us, Ordering::Relaxed);
-        self.call_ns.store(now_ns.max(1), Ordering::Relaxed);
+    /// The owner begins to execute for its client, at `busy_ns` of what it is busy. Only the owner may call this.
+    pub fn begin_call(&self, busy_ns: u64) {
+        self.execute.start(busy_ns);
     }
 
-    /// The owner has executed; the microseconds since [`Self::begin_call`] in which it was not idle.
-    pub fn end_call(&self, now_ns: u64, idle_us: u64) -> u64 {
-        let busy = self.call_us(now_ns, idle_us);
-        self.call_ns.store(0, Ordering::Relaxed);
-        busy
+    /// The owner has executed; `busy` is the clock of what it is busy. Only the owner may call this.
+    pub fn end_call(&self, busy: impl FnOnce() -> u64) {
+        self.execute.stop(busy);
     }
 
-    /// Microseconds of the call in progress in which the session was not idle. Of another session's line as good as one look at words
-    /// that change can be.
-    #[must_use]
-    pub fn call_us(&self, now_ns: u64, idle_us: u64) -> u64 {
-        let began = self.call_ns.load(Ordering::Relaxed);
-        if began == 0 {
-            return 0;
+    /// A parse call begins: what is parse time is no part of the execution around it. Only the owner may call this.
+    pub fn begin_parse(&self, busy: impl FnOnce() -> u64, cpu_ns: u64) -> ParseBegan {
+        let executes = self.execute.is_running();
+        let at_ns = self.execute.stop(busy);
+        self.parse.start(at_ns);
+        self.parse_cpu.start(cpu_ns);
+        ParseBegan { executes, at_ns }
+    }
+
+    /// The parse call makes a shared cursor, to which all of it belongs. Only the owner may call this.
+    pub fn parse_is_hard(&self, began: ParseBegan) {
+        self.hard_parse.start(began.at_ns);
+    }
+
+    /// The parse call has ended. Only the owner may call this.
+    pub fn end_parse(
+        &self,
+        began: ParseBegan,
+        has_failed: bool,
+        busy: impl FnOnce() -> u64,
+        cpu: impl FnOnce() -> u64,
+    ) {
+        let at_ns = self.parse.stop(busy);
+        self.hard_parse.stop(|| at_ns);
+        self.parse_cpu.stop(cpu);
+        if has_failed {
+            self.add_time(TimeStat::FailedParse, at_ns.saturating_sub(began.at_ns) / 1000);
         }
-        let idle = idle_us.saturating_sub(self.call_idle_us.load(Ordering::Relaxed));
-        (now_ns.saturating_sub(began) / 1000).saturating_sub(idle)
+        if began.executes {
+            self.execute.start(at_ns);
+        }
     }
+
+    /// Puts what the stopwatches show into the time model, in microseconds; of another's session, too. None of them ever shrinks.
+    pub fn read_times(&self, times: &mut [u64; TimeStat::COUNT], busy: impl Fn() -> u64, cpu: impl Fn() -> u64) {
+        let mut put = |stat: TimeStat, ns: u64| times[stat as usize] = ns / 1000;
+        put(TimeStat::SqlExecute, self.execute.read(&busy));
+        // A part is read before the whole, so that it is no more than that.
+        put(TimeStat::HardParse, self.hard_parse.read(&busy));
+        put(TimeStat::Parse, self.parse.read(&busy));
+        put(TimeStat::ParseCpu, self.parse_cpu.read(cpu));
+        put(TimeStat::Connection, self.connection.read(busy));
+    }
+}
+
+/// Where a parse call began.
+#[derive(Clone, Copy, Debug)]
+pub struct ParseBegan {
+    /// Within a call.
+    executes: bool,
+    /// By the clock of what the session is busy.
+    at_ns: u64,
 }
 
 #[cfg(test)]

@@ -124,12 +124,6 @@ impl EventTotals {
         self.waited_ns.load(Ordering::Relaxed)
     }
 
-    /// Microseconds of ended waits of the class Idle.
-    #[must_use]
-    pub fn idle_us(&self) -> u64 {
-        crate::events::IDLE_EVENTS.iter().map(|event| self.of(*event).time_us()).sum()
-    }
-
     /// Waits of all other classes: how many, and their microseconds.
     #[must_use]
     pub fn non_idle(&self) -> (u64, u64) {
@@ -166,7 +160,8 @@ impl Waiter {
 
     /// Begins a wait; returns the time it began, for [`Self::end`].
     pub fn begin(&self, event: Event, p: [u64; 3]) -> u64 {
-        let now = os::clock::now_ns();
+        let is_idle = event.class() == WaitClass::Idle;
+        let now = if is_idle { self.slot.busy().stop(os::clock::now_ns) } else { os::clock::now_ns() };
         self.slot.begin(event, p, now);
         now
     }
@@ -187,18 +182,10 @@ impl Waiter {
                 add(&self.totals.charged_us[n], ns / 1000);
             }
         });
+        if event.class() == WaitClass::Idle {
+            self.slot.busy().start(now);
+        }
         ns
-    }
-
-    /// The moment, in nanoseconds, up to which the session has not been idle since its last idle wait: now, or the beginning of the idle
-    /// wait it is in; and the microseconds of the idle waits before. Of another's session, too: both are of one moment, but while its
-    /// process keeps changing waits. What the session was busy up to that moment never shrinks, whenever it is looked at: the
-    /// fraction of a microsecond that a wait loses when it is summed adds to it.
-    #[must_use]
-    pub fn busy_until(&self) -> (u64, u64) {
-        let read = || (os::clock::now_ns(), self.totals.idle_us(), self.slot.idle_since());
-        let (now, idle, since) = self.slot.stable(read).unwrap_or_else(read);
-        (since.map_or(now, |at| at.min(now)), idle)
     }
 }
 

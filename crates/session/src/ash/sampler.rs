@@ -320,8 +320,7 @@ impl Moment<'_> {
             1 => bit::PARSE,
             _ => bit::PARSE | bit::HARD_PARSE,
         };
-        let is_served = self.all.slot(sid).is_some_and(|slot| !slot.is_named());
-        if is_served && line.time(TimeStat::Connection) == 0 {
+        if line.is_logging_on() {
             s.flags |= bit::CONNECTION;
         }
     }
