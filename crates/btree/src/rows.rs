@@ -13,7 +13,7 @@ use block::BlockView;
 use buffer_cache::{BlockRef, GetKind};
 use process::Process;
 use redo::Layer;
-use txn::{Change, LockWait, Maker, Sight, Snapshot, Txn, version_too_old};
+use txn::{Change, LockWait, Maker, RowWait, Sight, Snapshot, Txn, version_too_old};
 use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Uba, Xid};
 use wait::Stat;
 
@@ -234,6 +234,7 @@ impl Btree {
         self.txns.touch(p, t, table.object)?;
         let mut undo_bytes = key.len() + 256;
         let mut verified = None;
+        let mut patience = RowWait::new(wait);
         loop {
             let tried =
                 self.txns.retrying(p, &mut || self.try_change(p, t, table, key, action, seen, undo_bytes, verified))?;
@@ -245,7 +246,7 @@ impl Btree {
                 }
                 Try::Changed | Try::Taken => return Ok(RowOutcome::Changed),
                 Try::Wait(_) if wait == LockWait::SkipLocked => return Ok(RowOutcome::Skipped),
-                Try::Wait(holder) => self.txns.wait_for(p, holder, wait)?,
+                Try::Wait(holder) => self.txns.wait_for(p, holder, patience.left()?)?,
                 Try::Split => self.make_room(p, &table.tree, key)?,
                 Try::MoreUndo(bytes) => undo_bytes = bytes,
                 Try::Compare => match self.unchanged_since(p, &table.tree, key, seen)? {

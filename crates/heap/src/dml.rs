@@ -13,7 +13,7 @@ use buffer_cache::{BlockRef, GetKind, InsertHint};
 use process::Process;
 use redo::Layer;
 use std::collections::HashMap;
-use txn::{Change, ItlGet, LockWait, Snapshot, Txn};
+use txn::{Change, ItlGet, LockWait, LockedSince, RowWait, Snapshot, Txn};
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
 
 /// The block each segment's last insert of this process went to.
@@ -475,6 +475,7 @@ impl Heap {
         let undo_bytes = if let RowAction::Update(row) = action { row.len().min(1024) + 64 } else { 256 };
         let mut a = Attempt { rowid, seen, undo_bytes, as_of: None, verified: false, traced: None, moved_to: None };
         let mut old_pieces = None;
+        let mut patience = RowWait::new(wait);
         loop {
             match self.txns.retrying(p, &mut || self.attempt(p, t, rows, &a, action))? {
                 Step::Done => {
@@ -486,7 +487,7 @@ impl Heap {
                 Step::Changed => return Ok(RowOutcome::Changed),
                 Step::MoreUndo(bytes) => a.undo_bytes = bytes,
                 Step::Wait(_) if wait == LockWait::SkipLocked => return Ok(RowOutcome::Skipped),
-                Step::Wait(holder) => self.txns.wait_for_row(p, holder, rows.table.object, rowid, wait)?,
+                Step::Wait(holder) => self.txns.wait_for_row(p, holder, rows.table.object, rowid, patience.left()?)?,
                 Step::WaitItl(holder) => self.txns.wait_for_itl(p, rows.table.data_object, holder)?,
                 Step::Compare => match self.head_as_of(p, rows, rowid, seen)? {
                     Some(head) => a.as_of = Some(head),
@@ -547,11 +548,14 @@ impl Heap {
         let whole = row.flags & flags::LAST != 0;
         let mut compare_whole = false;
         if !a.verified && self.txns.changed_since(&view, a.seen) && a.seen.serializable {
-            if self.txns.locked_since(&view, row.lock, a.seen) {
-                return Ok(Step::Changed);
-            }
             // The entry of one who changed the row and committed may have been taken by another since, with the lock bytes.
-            if a.traced.is_none_or(|upto| c.data(b).max_commit_scn() > upto) {
+            let latest = c.data(b).max_commit_scn();
+            let latest = match self.txns.locked_since(&view, row.lock, a.seen) {
+                LockedSince::Yes => return Ok(Step::Changed),
+                LockedSince::Perhaps(bound) => latest.max(bound),
+                LockedSince::No => latest,
+            };
+            if a.traced.is_none_or(|upto| latest > upto) {
                 return Ok(Step::Trace);
             }
         } else if !a.verified && self.txns.changed_since(&view, a.seen) {

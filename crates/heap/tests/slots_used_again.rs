@@ -3,12 +3,13 @@
 
 mod common;
 
+use buffer_cache::GetKind;
 use common::{Db, Random, Shape, database, over, row};
 use heap::{HeapTable, RowOutcome};
 use process::Process;
 use std::collections::BTreeMap;
 use txn::{LockWait, NoHook, Snapshot, Txn};
-use types::{Rowid, Scn};
+use types::{Rdba, Rowid, Scn};
 
 const WAIT: LockWait = LockWait::NoWait;
 const ROWS: u32 = 60;
@@ -178,6 +179,34 @@ fn a_moment_before_a_restart_is_seen_when_all_slots_were_used_again() {
     std::mem::forget((open, again));
 }
 
+/// WAIT n also ends while the holder of a row is dead and nobody has rolled it back.
+#[test]
+fn a_limited_wait_for_a_dead_transaction_ends() {
+    let shape = Shape::default();
+    let db = database(&shape);
+    let p = db.attach();
+    let (table, rowids) = filled(&db, &p);
+    let mut open = Txn::new();
+    let seen = db.now(&p, &open);
+    db.heap.update(&p, &mut open, &table, rowids[0], &row(0, b"open"), &seen, WAIT).unwrap();
+    db.cache.flush(&p).unwrap();
+    let (files, _) = datafile::DataFiles::open(&db.directory).unwrap();
+    let again = over(db.directory.clone(), files, &shape);
+    let q = again.attach();
+    again.txns.open(&q).unwrap();
+    let mut t = Txn::new();
+    let seen = again.now(&q, &t);
+    for (wait, refused) in [(LockWait::NoWait, 54), (LockWait::Seconds(0), 30006), (LockWait::Millis(120), 30006)] {
+        let error = again.heap.update(&q, &mut t, &table, rowids[0], &row(0, b"new"), &seen, wait).unwrap_err();
+        assert!(error.is(refused), "{wait:?}: {error}");
+    }
+    assert_eq!(again.txns.recover(&q).unwrap(), 1);
+    let done = again.heap.update(&q, &mut t, &table, rowids[0], &row(0, b"new"), &seen, LockWait::Millis(120)).unwrap();
+    assert_eq!(done, RowOutcome::Done);
+    again.txns.rollback(&q, &mut t).unwrap();
+    std::mem::forget((open, again));
+}
+
 /// Undo that is really used again: an error, and never a wrong row.
 #[test]
 fn with_the_undo_gone_a_moment_is_too_old_or_right() {
@@ -209,6 +238,46 @@ fn with_the_undo_gone_a_moment_is_too_old_or_right() {
         now.insert(id, vec![fill; 500]);
     }
     assert!(seen > 15 && too_old > 15, "{seen} moments seen, {too_old} too old");
+}
+
+/// A transaction that needs more blocks than its segment has takes those of others, which may have counted further: the number of a
+/// block rises with each use all the same, so a uba never means two records.
+#[test]
+fn the_number_of_an_undo_block_rises_with_each_use_in_whatever_segment() {
+    let db = database(&Shape { undo_blocks: 200, ..uncleaned() });
+    let p = db.attach();
+    let (table, rowids) = filled(&db, &p);
+    let mut random = Random(1);
+    let mut uses: BTreeMap<Rdba, (u16, u32, u16)> = BTreeMap::new();
+    let mut taken = 0;
+    for n in 0..8 * SLOTS {
+        let mut t = Txn::new();
+        let changes = if random.below(12) == 0 { 250 } else { 1 + random.below(3) };
+        for _ in 0..changes {
+            let id = random.below(ROWS as usize);
+            let (seen, new) = (db.now(&p, &t), row(id as u32, &[n as u8; 500]));
+            db.heap.update(&p, &mut t, &table, rowids[id], &new, &seen, WAIT).unwrap();
+        }
+        db.txns.commit(&p, &mut t, &NoHook).unwrap();
+        let extents = |s: txn::UndoSegment| db.cache.segments().extents(&p, s.header).unwrap();
+        for e in db.txns.undo_segments().into_iter().flat_map(extents) {
+            for at in (0..e.blocks).map(|n| Rdba::new(e.start.file(), e.start.block() + n)) {
+                let mut look = |v: &block::BlockView<'_>| {
+                    let u = block::undo::UndoView::new(*v);
+                    (v.kind() == Some(block::BlockKind::Undo)).then(|| (u.xid().usn, u.seq(), u16::from(u.records())))
+                };
+                let Some(now) = db.cache.read(&p, at, GetKind::Current, &mut look).unwrap() else { continue };
+                if let Some(before) = uses.insert(at, now) {
+                    taken += u32::from(before.0 != now.0);
+                    assert!(
+                        now.1 > before.1 || now.1 == before.1 && now.2 >= before.2,
+                        "{at}: {before:?}, then {now:?}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(taken > 20, "segments took {taken} blocks from one another");
 }
 
 /// Undo that has expired is used again, though the slots of its transactions have been too; what has not is kept.

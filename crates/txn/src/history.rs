@@ -117,7 +117,7 @@ impl Transactions {
         Some(Commit { scn, exact, xid: itl.xid })
     }
 
-    fn fate_of(&self, itl: &Itl) -> Fate {
+    pub(crate) fn fate_of(&self, itl: &Itl) -> Fate {
         match (itl.is_committed(), itl.flags & itl_flags::UPPER_BOUND != 0) {
             (true, false) => Fate::Committed(itl.scn),
             (true, true) => Fate::Before(itl.scn),

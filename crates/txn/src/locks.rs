@@ -11,7 +11,7 @@ use crate::{LockWait, Savepoint, Transactions, Txn};
 use buffer_cache::SegmentStat;
 use enqueue::{EnqueueType, LockMode, Timeout};
 use process::Process;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use types::{ObjectId, Ora, Result, Xid};
 use wait::Event;
 
@@ -220,6 +220,35 @@ impl Transactions {
         for table in t.tables.drain(..) {
             self.enqueues().release(p, table.lock);
         }
+    }
+}
+
+/// The wait of one row change: WAIT n is a limit of all its waits together. One of them ends before the row is free when the
+/// holder has died and its rollback takes long, or when another transaction is faster to take the row.
+#[derive(Debug)]
+pub struct RowWait {
+    wait: LockWait,
+    begun: Option<Instant>,
+}
+
+impl RowWait {
+    /// No wait yet.
+    pub fn new(wait: LockWait) -> RowWait {
+        RowWait { wait, begun: None }
+    }
+
+    /// How long the next wait may be; the first one may have all the time.
+    ///
+    /// # Errors
+    /// ORA-30006 when the time has passed.
+    pub fn left(&mut self) -> Result<LockWait> {
+        let Timeout::After(limit) = timeout(self.wait) else { return Ok(self.wait) };
+        let Some(begun) = self.begun else {
+            self.begun = Some(Instant::now());
+            return Ok(self.wait);
+        };
+        let left = limit.checked_sub(begun.elapsed()).ok_or_else(|| Ora::new(30006))?;
+        Ok(LockWait::Millis(u32::try_from(left.as_millis()).unwrap_or(u32::MAX)))
     }
 }
 

@@ -29,6 +29,15 @@ enum Verdict {
     Unsettled,
 }
 
+/// Whether a row was locked by a transaction that committed after a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockedSince {
+    No,
+    Yes,
+    /// By one that committed at or below this SCN, which is above the snapshot's: its undo may tell.
+    Perhaps(Scn),
+}
+
 /// What one look at the current version came to.
 enum Look<R> {
     /// Old enough; `stale` when a committed transaction's entry has not been cleaned out.
@@ -95,12 +104,7 @@ impl Transactions {
                 _ => Verdict::Uncommitted,
             };
         }
-        let fate = match (itl.is_committed(), itl.flags & itl_flags::UPPER_BOUND != 0) {
-            (true, false) => Fate::Committed(itl.scn),
-            (true, true) => Fate::Before(itl.scn),
-            (false, _) => self.table().fate(itl.xid),
-        };
-        match fate {
+        match self.fate_of(itl) {
             Fate::Active => Verdict::Uncommitted,
             Fate::Unsettled => Verdict::Unsettled,
             Fate::Committed(scn) | Fate::Before(scn) if scn <= s.scn => Verdict::Visible,
@@ -207,17 +211,15 @@ impl Transactions {
         })
     }
 
-    /// Whether the entry that a row's lock byte names is another transaction's that committed after `s`, or perhaps did.
-    pub fn locked_since(&self, view: &BlockView<'_>, lock: u8, s: &Snapshot) -> bool {
+    /// Whether the entry that a row's lock byte names is another transaction's that committed after `s`: the bound of its
+    /// commit SCN when only that is known, which says no more than that it may have.
+    pub fn locked_since(&self, view: &BlockView<'_>, lock: u8, s: &Snapshot) -> LockedSince {
         let entry = (lock > 0).then(|| Data::new(*view).itl(lock)).flatten();
-        let Some(itl) = entry.filter(|itl| !itl.is_unused() && s.xid != Some(itl.xid)) else { return false };
-        if itl.is_committed() {
-            return itl.scn > s.scn;
-        }
-        match self.table().fate(itl.xid) {
-            Fate::Active => false,
-            Fate::Unsettled => true,
-            Fate::Committed(scn) | Fate::Before(scn) => scn > s.scn,
+        match entry.filter(|itl| !itl.is_unused() && s.xid != Some(itl.xid)).map(|itl| self.fate_of(&itl)) {
+            Some(Fate::Committed(scn)) if scn > s.scn => LockedSince::Yes,
+            Some(Fate::Unsettled) => LockedSince::Yes,
+            Some(Fate::Before(scn)) if scn > s.scn => LockedSince::Perhaps(scn),
+            _ => LockedSince::No,
         }
     }
 

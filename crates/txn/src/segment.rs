@@ -59,7 +59,12 @@ struct BlockWanted {
     retired: Option<(u16, Age)>,
 }
 
-fn next_seq(state: &mut SegmentState) -> u32 {
+/// The number of the next use of a block: above all of the segment, and above `last`, that of the block's last use, which may
+/// have been another segment's. So no record is ever found where another one was.
+fn next_seq(state: &mut SegmentState, last: Option<u32>) -> u32 {
+    if let Some(last) = last.filter(|last| (last.wrapping_sub(state.seq) as i32) > 0) {
+        state.seq = last;
+    }
     state.seq = state.seq.wrapping_add(1);
     state.seq
 }
@@ -167,9 +172,10 @@ impl Transactions {
             apply(g, b, op::REOPEN, &data)?;
             b
         } else if let Some(b) = self.take_from_queue(g, xid.usn, &mut state, ask)? {
-            let v = g.block(b);
+            let (v, last) = (g.block(b), undo_view(g, b).seq());
             let (object, map) = (v.obj(), v.map());
-            let mut data = encode_format(b.rdba(), object, map, xid, next_seq(&mut state), chain.last);
+            let seq = next_seq(&mut state, Some(last));
+            let mut data = encode_format(b.rdba(), object, map, xid, seq, chain.last);
             data.extend_from_slice(&record);
             apply(g, b, op::FORMAT, &data)?;
             b
@@ -177,7 +183,7 @@ impl Transactions {
             return Ok(None);
         } else {
             let (at, map) = self.cache().segments().allocate(g, self.table().segment(xid.usn))?;
-            let mut data = encode_format(at, UNDO_OBJECT, map, xid, next_seq(&mut state), chain.last);
+            let mut data = encode_format(at, UNDO_OBJECT, map, xid, next_seq(&mut state, None), chain.last);
             data.extend_from_slice(&record);
             g.format_with(ChangeVector { rdba: at, layer: Layer::Undo, op: op::FORMAT, data: &data })?
         };
