@@ -43,6 +43,9 @@ pub struct Doorkeeper {
     entries: Vec<String>,
     /// The minute in which the alert log was told that wrong passwords cannot be counted.
     told_minute: u64,
+    /// Wrong passwords that are not written yet, since the archiver has failed: nobody would get in while this process
+    /// waited for it. They are written with the next ones behind that, and go with the process.
+    held: BTreeMap<Option<UserId>, usize>,
 }
 
 impl Doorkeeper {
@@ -53,7 +56,7 @@ impl Doorkeeper {
     pub fn open(instance: &'static Instance, name: &str) -> Result<Doorkeeper> {
         let session = Session::background(instance, name)?;
         let secret = secret_in(instance.dir())?;
-        Ok(Doorkeeper { session, secret, entries: Vec::new(), told_minute: 0 })
+        Ok(Doorkeeper { session, secret, entries: Vec::new(), told_minute: 0, held: BTreeMap::new() })
     }
 
     /// What a client that says it is `user` has to prove. Takes the same time whether there is such a user or not.
@@ -78,10 +81,15 @@ impl Doorkeeper {
         }
         let refused = |code| Refused::from(Ora::new(code));
         let mut refusals: Vec<Refused> = logons.iter().map(|_| refused(1017)).collect();
-        for group in groups.values() {
+        for (id, group) in &groups {
             let user = users[group[0]].as_ref().ok().and_then(Option::as_deref);
             let (right, wrong): (Vec<usize>, Vec<usize>) = group.iter().partition(|&&at| logons[at].1);
-            match crate::logon::refuse_proofs(&self.session.core, user, wrong.len()) {
+            let mut held = self.held.remove(id).unwrap_or(0);
+            let refused = crate::logon::refuse_proofs(&self.session.core, user, wrong.len(), &mut held);
+            if held > 0 {
+                self.held.insert(*id, held);
+            }
+            match refused {
                 Ok(RefusedProofs { unlocked, is_told }) => {
                     wrong.iter().skip(unlocked).for_each(|&at| refusals[at].noted = Ora::new(28000));
                     let told = Ora::new(if is_told { 28000 } else { 1017 });
@@ -99,11 +107,18 @@ impl Doorkeeper {
         refusals.into_iter().map(|refused| refused.told).collect()
     }
 
-    /// Whether the account is locked: its right password is answered as a wrong one is, at the end of an interval.
-    pub fn is_locked(&self, logon: &Logon) -> bool {
+    /// Whether the account is locked: its right password is answered as a wrong one is, at the end of an interval. That of
+    /// an open account ends the count of wrong ones.
+    pub fn is_locked(&mut self, logon: &Logon) -> bool {
         // Where the dictionary cannot be read, the session to be says why.
-        let user = self.session.user_named(&logon.user).ok().flatten();
-        crate::logon::is_locked(&self.session.core, user.as_deref()).unwrap_or(false)
+        let Some(user) = self.session.user_named(&logon.user).ok().flatten() else { return false };
+        let id = Some(user.id);
+        let held = self.held.get(&id).copied().unwrap_or(0);
+        let is_locked = crate::logon::is_locked(&self.session.core, Some(&user), held).unwrap_or(false);
+        if !is_locked {
+            self.held.remove(&id);
+        }
+        is_locked
     }
 
     /// Whether two clients name the same user.

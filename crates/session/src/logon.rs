@@ -10,7 +10,7 @@
 
 use crate::core::Core;
 use crate::instance::Instance;
-use dictionary::{Account, Profile, Resource, UserDef, UserId};
+use dictionary::{Account, LogonState, Profile, Resource, UserDef, UserId};
 use net::local::Logon;
 use params::Param;
 use process::{Limits, Process};
@@ -54,13 +54,18 @@ pub(crate) struct SessionLimits {
 pub(crate) fn unwaited<R>(instance: &Instance, p: &Process, f: impl FnOnce() -> Result<R>) -> Result<R> {
     use redo::RedoSink;
     let redo = instance.storage().redo;
-    if !redo.archive_failure().is_empty() {
+    if has_archiver_failed(instance) {
         return Err(Ora::new(257));
     }
     let earlier = redo.noted_commit(p);
     let done = f();
     redo.forget_commit(p, earlier, false);
     done
+}
+
+/// Whether a write of redo may wait until somebody mends the archiver.
+fn has_archiver_failed(instance: &Instance) -> bool {
+    !instance.storage().redo.archive_failure().is_empty()
 }
 
 /// Admits who has proved the password of `user`, or has not; notes it either way.
@@ -145,59 +150,97 @@ pub(crate) struct RefusedProofs {
 /// Notes `times` wrong passwords for one user, as if one had come after the other. However many they are, and whatever
 /// the account's state, they cost one change of a row.
 ///
+/// While the archiver has failed nothing is written: the failures are added to `held`, those that are not written yet,
+/// and lock the account all the same.
+///
 /// # Errors
 /// Those of reading the dictionary, and of changing the row.
-pub(crate) fn refuse_proofs(core: &Core, user: Option<&UserDef>, times: usize) -> Result<RefusedProofs> {
+pub(crate) fn refuse_proofs(
+    core: &Core,
+    user: Option<&UserDef>,
+    times: usize,
+    held: &mut usize,
+) -> Result<RefusedProofs> {
     let user = user.filter(|user| user.id != UserId::PUBLIC);
-    let dictionary = core.dict.borrow().shared().clone();
-    let state = dictionary.logon_state(&core.p, user)?;
     let now = core.local_time().date;
     // A name that nobody has takes as long.
     let profile = user.map_or(dictionary::profile::DEFAULT, |user| &user.profile);
     let profile = core.dict.borrow_mut().image(&core.p)?.profiles().profile(profile);
+    let who = user.map(|user| (user, &profile));
+    let mut state = state_with(core, who, now, *held)?;
     let account = user.map(|user| Account { user, profile: &profile, state: &state, now });
     let is_locked = account.as_ref().is_some_and(Account::is_locked);
     let is_told = account.is_some_and(|account| account.tells_of_lock());
-    let unlocked = if times == 0 { 0 } else { count_failures(core, user.map(|user| (user, &profile)), now, times)? };
+    let mut unlocked = 0;
+    if times > 0 {
+        unlocked = fail(&mut state, who, now, times).unlocked;
+        *held = held.saturating_add(times);
+        if !has_archiver_failed(core.instance) {
+            count_failures(core, who, now, *held)?;
+            *held = 0;
+        }
+    }
     Ok(RefusedProofs { unlocked: if is_locked { 0 } else { unlocked }, is_told })
 }
 
-/// Whether the account is locked for everybody, as far as there is one.
+/// Whether the account is locked for everybody, as far as there is one; with `held` failures that are not written yet.
 ///
 /// # Errors
 /// Those of reading the dictionary.
-pub(crate) fn is_locked(core: &Core, user: Option<&UserDef>) -> Result<bool> {
+pub(crate) fn is_locked(core: &Core, user: Option<&UserDef>, held: usize) -> Result<bool> {
     let Some(user) = user.filter(|user| user.id != UserId::PUBLIC) else { return Ok(false) };
-    let dictionary = core.dict.borrow().shared().clone();
-    let state = dictionary.logon_state(&core.p, Some(user))?;
-    let profile = core.dict.borrow_mut().profile_of(&core.p, user)?;
-    Ok(Account { user, profile: &profile, state: &state, now: core.local_time().date }.is_locked())
+    let (profile, now) = (core.dict.borrow_mut().profile_of(&core.p, user)?, core.local_time().date);
+    let state = state_with(core, Some((user, &profile)), now, held)?;
+    Ok(Account { user, profile: &profile, state: &state, now }.is_locked())
 }
 
-/// Notes wrong passwords, and says how many of them came before the account was locked for its failures. The failure
-/// that reaches FAILED_LOGIN_ATTEMPTS locks it; those behind it count, too (see [`Account::tells_of_lock`]).
-fn count_failures(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, times: usize) -> Result<usize> {
+/// The state of an account as it will be when `held` failures are written.
+fn state_with(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, held: usize) -> Result<LogonState> {
     let dictionary = core.dict.borrow().shared().clone();
+    let mut state = dictionary.logon_state(&core.p, user.map(|(user, _)| user))?;
+    if held > 0 {
+        fail(&mut state, user, now, held);
+    }
+    Ok(state)
+}
+
+/// What wrong passwords have come to.
+#[derive(Default)]
+struct Failed {
+    /// So many of them came before the account was locked for its failures.
+    unlocked: usize,
+    /// They have locked it.
+    locks: bool,
+}
+
+/// Counts wrong passwords. The failure that reaches FAILED_LOGIN_ATTEMPTS locks the account; those behind it count, too
+/// (see [`Account::tells_of_lock`]).
+fn fail(state: &mut LogonState, user: Option<(&UserDef, &Profile)>, now: Date, times: usize) -> Failed {
     let limit = user.and_then(|(_, profile)| profile.limit(Resource::FailedLoginAttempts));
+    let is_locked = user.is_some_and(|(user, profile)| Account { user, profile, state, now }.is_locked_for_failures());
+    if !is_locked && state.locked_at.take().is_some() {
+        state.failures = 0;
+    }
+    let unlocked = match limit {
+        _ if is_locked => 0,
+        Some(limit) => times.min((limit - state.failures).max(1) as usize),
+        None => times,
+    };
+    state.failures = state.failures.saturating_add(times as i64).min(u32::MAX.into());
+    let locks = !is_locked && limit.is_some_and(|limit| state.failures >= limit);
+    if locks {
+        state.locked_at = Some(now);
+    }
+    Failed { unlocked, locks }
+}
+
+/// Writes wrong passwords into the user's row.
+fn count_failures(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, times: usize) -> Result<()> {
+    let dictionary = core.dict.borrow().shared().clone();
     let mut locks = false;
-    let mut counted = 0;
     let mut note = || {
         dictionary.note_logon(&core.p, user.map(|(user, _)| user), true, &mut |state| {
-            let is_locked =
-                user.is_some_and(|(user, profile)| Account { user, profile, state, now }.is_locked_for_failures());
-            if !is_locked && state.locked_at.take().is_some() {
-                state.failures = 0;
-            }
-            counted = match limit {
-                _ if is_locked => 0,
-                Some(limit) => times.min((limit - state.failures).max(1) as usize),
-                None => times,
-            };
-            state.failures = (state.failures + times as i64).min(u32::MAX.into());
-            locks = !is_locked && limit.is_some_and(|limit| state.failures >= limit);
-            if locks {
-                state.locked_at = Some(now);
-            }
+            locks = fail(state, user, now, times).locks;
         })
     };
     use redo::RedoSink;
@@ -209,7 +252,7 @@ fn count_failures(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, ti
     } else {
         redo.forget_commit(&core.p, earlier, false);
     }
-    Ok(counted)
+    Ok(())
 }
 
 /// Applies the limits of the user's profile to a session that is its user's now.

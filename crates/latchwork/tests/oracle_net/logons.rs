@@ -1,6 +1,7 @@
 //! Logons over the network that are more than a right or a wrong password.
 
-use crate::{code, start, sysdba};
+use crate::unproved::until;
+use crate::{PATIENCE, code, logon, number, start, sysdba};
 use client::{Client, NetAddress, NetSession};
 
 fn run(c: &mut Client, sql: &str) {
@@ -67,4 +68,51 @@ fn sysdba_over_the_network_is_the_password_of_sys() {
     s.logoff().unwrap();
     let log = std::fs::read_to_string(instance.dir().join("alert.log")).unwrap();
     assert!(log.contains("Logon sys AS SYSDBA: "), "{log}");
+}
+
+/// While a log waits for an archiver that has failed, the listener writes nothing that would wait with it: whoever has the
+/// right password gets in, and wrong ones lock the account all the same.
+#[test]
+fn a_failed_archiver_keeps_nobody_out() {
+    let (instance, at) = start(&[("_disk_full", "TRUE"), ("_log_file_size", "1M"), ("db_cache_size", "8M")]);
+    let mut c = sysdba(&instance);
+    for sql in [
+        "create profile three limit failed_login_attempts 3",
+        "create user v identified by Right1 profile three",
+        "grant create session to v",
+        "create table t (x varchar2(4000))",
+        "insert into t select rpad('x', 3900, 'x') from dual connect by level <= 40",
+        "commit",
+        "alter database archivelog",
+    ] {
+        c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+    logon(&at).logoff().unwrap();
+    std::fs::write(instance.dir().join("disk_full"), "").unwrap();
+    let mut waiter = sysdba(&instance);
+    let writer = std::thread::spawn(move || {
+        for n in 0..40 {
+            waiter.execute(&format!("update t set x = rpad('{n}', 3900, 'y')"), &[]).expect("it goes on in the end");
+            waiter.commit().expect("it goes on in the end");
+        }
+    });
+    let waits = "select count(*) from v$session where event = 'log file switch (archiving needed)'";
+    until("a session waits for the archiver", || number(&c.query(waits, &[]).unwrap().all().unwrap()) > 0);
+    let (sender, refused) = std::sync::mpsc::channel();
+    let there = at.clone();
+    std::thread::spawn(move || {
+        let attempt = |user, password| NetSession::connect(&there, user, password).map(drop).map_err(|e| code(&e));
+        let wrong = [("nobody", 1), ("v", 3), ("u", 2)]
+            .map(|(user, times)| (0..times).map(|_| attempt(user, "Wrong1")).collect::<Vec<_>>());
+        let _ = sender.send((wrong, attempt("u", "Tiger1"), attempt("v", "Right1")));
+    });
+    let (wrong, right, locked) = refused.recv_timeout(PATIENCE).expect("the listener answers");
+    assert!(wrong.iter().flatten().all(|e| *e == Err(1017)), "{wrong:?}");
+    assert_eq!((right, locked), (Ok(()), Err(28000)));
+    std::fs::remove_file(instance.dir().join("disk_full")).unwrap();
+    writer.join().unwrap();
+    // What was held is written with the next one.
+    assert_eq!(NetSession::connect(&at, "v", "Wrong2").map(drop).map_err(|e| code(&e)), Err(1017));
+    let failures = "select lcount from sys.user_logon$ where user# = (select user# from sys.user$ where name = 'V')";
+    assert_eq!(number(&c.query(failures, &[]).unwrap().all().unwrap()), 4);
 }
