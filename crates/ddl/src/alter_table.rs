@@ -169,7 +169,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         expression::check_computed(work, table.owner_id, &table.columns, expr, 54002)?;
     }
     if let Some(default) = &spec.default {
-        expression::check_default(work, table.owner_id, &table.columns, &default.expr)?;
+        expression::check_default(work, table.owner_id, &table.columns, &default.expr, &data_type)?;
     }
     let mut column = columns::definition(spec, data_type)?;
     let said = |c: &ConstraintSpec| c.kind == ConstraintKind::NotNull && c.state.validated;
@@ -238,7 +238,8 @@ fn modify_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -
         change_type(work, table, position, data_type, pos)?;
     }
     if let Some(default) = &spec.default {
-        expression::check_default(work, table.owner_id, &table.columns, &default.expr)?;
+        let ty = table.columns[position].data_type;
+        expression::check_default(work, table.owner_id, &table.columns, &default.expr, &ty)?;
         table.columns[position].default_text = columns::stored_default(&default.expr, &default.text);
         table.columns[position].default_on_null = default.on_null;
     }

@@ -355,6 +355,7 @@ fn add_check(
     source: &str,
 ) -> Result<()> {
     let used = expression::used(Place::Check, &on.table.columns, condition)?.columns;
+    crate::virtual_column::check_condition(work, on.table.owner_id, &on.table.columns, condition)?;
     let id = work.host.parts().dict.shared().next_constraint();
     let (name, generated) = name_of(work, on, Some(spec), id)?;
     let kind = ConstraintKindDef::Check { text: source.to_owned() };

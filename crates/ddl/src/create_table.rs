@@ -156,7 +156,9 @@ fn table_columns(
     columns::check_names(columns.iter().map(|column| column.name.as_str()).zip(positions))?;
     for spec in &create.columns {
         if let Some(default) = &spec.default {
-            expression::check_default(work, owner, &columns, &default.expr)?;
+            let column = columns.iter().find(|column| column.name == spec.name.name);
+            let ty = column.map_or(DataType::Null, |column| column.data_type);
+            expression::check_default(work, owner, &columns, &default.expr, &ty)?;
         }
         for constraint in &spec.constraints {
             expression::check_inline(&columns, &spec.name.name, constraint)?;

@@ -8,7 +8,7 @@ use crate::work::Work;
 use dictionary::{ColumnDef, UserId};
 use plan::Called;
 use sql::ast::{self, ConstraintKind, ConstraintSpec, Expr, ExprKind, InSource, Name, UnaryOp};
-use types::{Ora, Result};
+use types::{DataType, Ora, Result};
 
 /// Where an expression stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,8 +133,15 @@ fn function(work: &mut Work<'_>, owner: UserId, call: &ast::Call) -> Result<Opti
 /// Looks at the default of a column of a table of `owner`.
 ///
 /// # Errors
-/// ORA-22818 for a subquery, ORA-00984 for a column, ORA-04044 for a function of PL/SQL, and those of compiling it.
-pub fn check_default(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: &Expr) -> Result<()> {
+/// ORA-22818 for a subquery, ORA-00984 for a column, ORA-04044 for a function of PL/SQL, ORA-00932 for a value that the
+/// column's type `ty` does not take, and those of compiling it.
+pub fn check_default(
+    work: &mut Work<'_>,
+    owner: UserId,
+    columns: &[ColumnDef],
+    expr: &Expr,
+    ty: &DataType,
+) -> Result<()> {
     if let Some(call) = used(Place::Default, columns, expr)?.functions.into_iter().next() {
         let pos = call.name.pos.0;
         return Err(match function(work, owner, &call)? {
@@ -143,8 +150,15 @@ pub fn check_default(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], 
             None => invalid(&call.name),
         });
     }
-    let query = sql::parse_query(&format!("select {expr} from dual"))?;
-    work.host.describe(&query, Some(owner)).map_err(|e| e.at(expr.pos.0))?;
+    let mut describe = |value: &str| {
+        let query = sql::parse_query(&format!("select {value} from dual"))?;
+        work.host.describe(&query, Some(owner)).map_err(|e| e.at(expr.pos.0))
+    };
+    let is = describe(&expr.to_string())?.first().map_or(DataType::Null, |d| d.data_type);
+    // A number that never becomes a date is refused now, and not at the first row.
+    if is.is_numeric() && ty.is_datetime() || is.is_datetime() && ty.is_numeric() {
+        describe(&format!("cast({expr} as {ty})"))?;
+    }
     Ok(())
 }
 

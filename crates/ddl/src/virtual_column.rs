@@ -9,8 +9,8 @@ use dictionary::{ColumnDef, IndexDef, IndexKey, TableDef, UserId};
 use sql::ast::{Expr, ExprKind};
 use types::{DataType, Ora, Result, Value, codec, urowid};
 
-/// The type of an expression over a row of these columns, of a table of `owner`: the functions it calls are the owner's.
-pub fn type_of(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: &Expr) -> Result<DataType> {
+/// What a query over one row of these columns, as far as the expression uses them, reads from.
+fn one_row(columns: &[ColumnDef], expr: &Expr) -> String {
     let mut row: Vec<String> = Vec::new();
     sql::visit_expr(expr, &mut |e| {
         if let ExprKind::Name(name) = &e.kind
@@ -22,8 +22,21 @@ pub fn type_of(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: 
             }
         }
     });
-    let from = if row.is_empty() { "dual".to_owned() } else { format!("(select {} from dual)", row.join(", ")) };
-    let query = sql::parse_query(&format!("select {expr} x from {from}"))?;
+    if row.is_empty() { "dual".to_owned() } else { format!("(select {} from dual)", row.join(", ")) }
+}
+
+/// Compiles a condition over a row of these columns, of a table of `owner`.
+///
+/// # Errors
+/// Those of compiling it.
+pub fn check_condition(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], condition: &Expr) -> Result<()> {
+    let query = sql::parse_query(&format!("select 1 x from {} where {condition}", one_row(columns, condition)))?;
+    work.host.describe(&query, Some(owner)).map(|_| ()).map_err(|e| e.at(condition.pos.0))
+}
+
+/// The type of an expression over a row of these columns, of a table of `owner`: the functions it calls are the owner's.
+pub fn type_of(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: &Expr) -> Result<DataType> {
+    let query = sql::parse_query(&format!("select {expr} x from {}", one_row(columns, expr)))?;
     let described = work.host.describe(&query, Some(owner)).map_err(|e| e.at(expr.pos.0))?;
     let ty = described.first().map_or(DataType::Null, |d| d.data_type);
     match ty {
