@@ -367,14 +367,19 @@ fn a_profile_limits_what_calls_and_sessions_use() {
     let read_stubbornly = "declare n number; begin loop begin select count(*) into n from sys.work; \
                            exception when others then null; end; end loop; end;";
     let think_on = "begin loop null; end loop; end;";
+    let think_stubbornly = "begin for i in 1 .. 3 loop begin loop null; end loop; \
+                            exception when others then null; end; end loop; end;";
     let run_as = |user: &str, sql: &str| {
         let mut u = enter(&instance, user, "right").expect("a session");
         let error = u.execute(sql, &[]).map_err(|e| e.code()).map(drop);
         (u, error)
     };
-    for (user, sql, error) in
-        [("reader", read_on, 2395), ("reader", read_stubbornly, 2395), ("thinker", think_on, 2393)]
-    {
+    for (user, sql, error) in [
+        ("reader", read_on, 2395),
+        ("reader", read_stubbornly, 2395),
+        ("thinker", think_on, 2393),
+        ("thinker", think_stubbornly, 2393),
+    ] {
         let (mut u, found) = run_as(user, sql);
         assert_eq!(found, Err(error), "{user}: {sql}");
         assert_eq!(one(&mut u, "select count(*) from dual"), "1", "the next call begins anew");

@@ -90,7 +90,7 @@ fn ask(core: &Core, cx: &mut ExecCtx<'_>, function: ObjectId, arguments: [Option
         Ok(true) => Ok(()),
         Ok(false) => Err(Ora::new(28003)),
         // The session is to stop, which is no judgement.
-        Err(e) if e.is(28) || e.is(1013) => Err(e),
+        Err(e) if e.is_stop() => Err(e),
         Err(e) => Err(Ora::new(28003).because(e)),
     }
 }

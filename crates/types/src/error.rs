@@ -229,10 +229,10 @@ impl Ora {
     }
 
     /// Whether the call is over, whatever handlers and other rows there are: the session was killed or interrupted or has to give memory
-    /// back, or something is wrong that no statement has caused.
+    /// back, has used what its profile grants, or something is wrong that no statement has caused.
     #[must_use]
     pub fn ends_call(&self) -> bool {
-        [28, 600, 603, 1012, 1013, 3106, 4036].iter().any(|code| self.is(*code))
+        [28, 600, 603, 1012, 1013, 2392, 2393, 2394, 2395, 3106, 4036].iter().any(|code| self.is(*code))
     }
 
     /// Returns what PL/SQL's SQLCODE shows: the negative number, but 100 for ORA-01403 and 1 for a user-defined exception.
