@@ -209,7 +209,9 @@ impl<W: World> Compiler<'_, W> {
         // A subscript is part of the element it belongs to.
         while let Some(outer) = enclosing_name(&tokens, i) {
             let name = word(text, &tokens[outer]);
-            if !matches!(self.lookup(&name), Some(super::Symbol::Var(_))) {
+            // A number or a text has no elements: that is a function, or a word of SQL.
+            let is_element = |v: &super::scope::Var| !matches!(v.ty, Ty::Scalar(_));
+            if !matches!(self.lookup(&name), Some(super::Symbol::Var(v)) if is_element(&v)) {
                 break;
             }
             i = outer;
