@@ -149,10 +149,11 @@ fn periods(two: &Two) -> Section {
 fn host(two: &Two) -> Section {
     let now = |name: &'static str| two.each(|p| p.os.get(name).map_or(0.0, |ends| ends.1));
     let load = |end: bool| two.each(|p| p.os.get("LOAD").map_or(0.0, |(first, last)| if end { *last } else { *first }));
-    let share = |name: &'static str| {
+    let share = |names: &'static [&'static str]| {
         two.each(|p| {
             let all = p.os_added("BUSY_TIME") + p.os_added("IDLE_TIME") + p.os_added("IOWAIT_TIME");
-            if all > 0.0 { 100.0 * p.os_added(name) / all } else { 0.0 }
+            let part: f64 = names.iter().map(|name| p.os_added(name)).sum();
+            if all > 0.0 { 100.0 * part / all } else { 0.0 }
         })
     };
     let memory = now("PHYSICAL_MEMORY_BYTES").map(|bytes| bytes / f64::from(1 << 20));
@@ -163,10 +164,10 @@ fn host(two: &Two) -> Section {
         ("Physical Memory (MB)", memory, 1),
         ("Load at Start Snapshot", load(false), 2),
         ("Load at End Snapshot", load(true), 2),
-        ("%User Time", share("USER_TIME"), 1),
-        ("%System Time", share("SYS_TIME"), 1),
-        ("%Idle Time", share("IDLE_TIME"), 1),
-        ("%IO Wait Time", share("IOWAIT_TIME"), 1),
+        ("%User Time", share(&["USER_TIME", "NICE_TIME"]), 1),
+        ("%System Time", share(&["SYS_TIME"]), 1),
+        ("%Idle Time", share(&["IDLE_TIME"]), 1),
+        ("%IO Wait Time", share(&["IOWAIT_TIME"]), 1),
     ];
     compared("Host Configuration Comparison", "This table displays host configuration and load of both periods", &lines)
 }

@@ -293,6 +293,7 @@ fn program(instance: &Ephemeral, arguments: &[&str]) -> String {
 
 #[test]
 fn a_report_names_the_event_the_statement_the_session_and_its_blocker() {
+    let began = Instant::now();
     let instance = start(FAST);
     let mut c = connect(&instance);
     run(&mut c, "begin dbms_workload_repository.create_snapshot; end;");
@@ -315,6 +316,10 @@ fn a_report_names_the_event_the_statement_the_session_and_its_blocker() {
         rows(c, &sql).into_iter().map(|row| row[0].clone()).collect::<Vec<_>>().join("\n")
     };
     let text = report(&mut c, "text", &format!(", 0, 0, {waiter_sid}"));
+    // What nobody can have seen is no part of the period: before the instance, and what is to come.
+    let elapsed = text.lines().find_map(|l| l.strip_prefix("Elapsed Time (mins):")).expect("its length");
+    let elapsed: f64 = elapsed.trim().parse().expect("minutes");
+    assert!(elapsed * 60.0 <= began.elapsed().as_secs_f64() + 2.0, "{elapsed} min\n{text}");
     let section = |title: &str, lines: usize| {
         let from = text.find(&format!("\n{title}  ")).unwrap_or_else(|| panic!("{title} in {text}"));
         let rest = &text[from..];

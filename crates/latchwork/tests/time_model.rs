@@ -165,6 +165,31 @@ fn parses_in_a_call_are_no_part_of_its_execution_while_it_lasts() {
 }
 
 #[test]
+fn nobody_has_more_processor_time_than_time() {
+    let instance = start();
+    let mut c = connect(&instance);
+    // The processor time of going to sleep and waking up is more than what a session does between.
+    run(&mut c, "begin for i in 1 .. 2000 loop dbms_lock.sleep(0.0001); end loop; end;");
+    let sum = |name: &str| format!("max(case stat_name when '{name}' then value end)");
+    for [part, all] in [
+        ["DB CPU", "DB time"],
+        ["background cpu time", "background elapsed time"],
+        ["parse time cpu", "parse time elapsed"],
+    ] {
+        for model in ["v$sess_time_model", "v$sys_time_model"] {
+            let by = if model == "v$sess_time_model" { "sid" } else { "1" };
+            let sql = format!(
+                "select count(*) from (select {} part, {} whole from {model} group by {by}) where part > whole",
+                sum(part),
+                sum(all)
+            );
+            assert_eq!(number(&mut c, &sql), 0, "{part} of {model}");
+        }
+    }
+    assert!(number(&mut c, "select value from v$sys_time_model where stat_name = 'DB CPU'") > 0);
+}
+
+#[test]
 fn waits_of_users_are_a_part_of_all_and_classes_sum_them_up() {
     let instance = start();
     let mut c = connect(&instance);

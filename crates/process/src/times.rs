@@ -85,9 +85,12 @@ impl Processes {
             true => (TimeStat::BackgroundElapsed, TimeStat::BackgroundCpu),
             false => (TimeStat::DbTime, TimeStat::DbCpu),
         };
-        times[of_cpu as usize] = cpu() / 1000;
-        // The whole behind its parts.
-        times[of_elapsed as usize] = wait.busy_ns() / 1000;
+        let used_us = cpu() / 1000;
+        // The whole behind its parts. What a process needs to begin and end its idle waits is processor time of nothing that it does: a
+        // session has no more of that than time in which it was busy.
+        let busy_us = wait.busy_ns() / 1000;
+        times[of_elapsed as usize] = busy_us;
+        times[of_cpu as usize] = used_us.min(busy_us);
         times
     }
 

@@ -266,9 +266,6 @@ impl Reader {
             let found = self.read_detail(wanted)?;
             s.details.push(Detail { wanted: wanted.clone(), found });
         }
-        // The counters are as of now, not as of the first statement's start.
-        s.wall_ms = os::clock::wall_ns() / 1_000_000;
-        s.clock_us = os::clock::now_ns() / 1000;
         s.facts = self.facts.clone();
         s.facts.up_seconds += self.connected.elapsed().as_secs();
         Ok(s)
@@ -284,7 +281,12 @@ impl Reader {
     /// Events, latches, mutexes, times and statistics; of the last two, the instance's totals less what this session did itself.
     fn read_counters(&mut self, s: &mut Snapshot) -> ClientResult<()> {
         let names = FIGURES.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        // The moment of the counters is that of their own statement: those before and behind it take longer at one time than at another.
+        let began_ns = os::clock::now_ns();
         let rows = self.rows(&COUNTERS.replace('@', &names), &[])?;
+        let took_ns = os::clock::now_ns() - began_ns;
+        s.clock_us = (began_ns + took_ns / 2) / 1000;
+        s.wall_ms = (os::clock::wall_ns() - took_ns / 2) / 1_000_000;
         let (mut own, mut own_time) = (Vec::new(), (0, 0));
         for row in &rows {
             let mut c = Columns::of(row);

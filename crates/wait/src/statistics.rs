@@ -403,8 +403,11 @@ impl StatLine {
         put(TimeStat::SqlExecute, self.execute.read(&busy));
         // A part is read before the whole, so that it is no more than that.
         put(TimeStat::HardParse, self.hard_parse.read(&busy));
-        put(TimeStat::Parse, self.parse.read(&busy));
-        put(TimeStat::ParseCpu, self.parse_cpu.read(cpu));
+        let used_ns = self.parse_cpu.read(cpu);
+        let parsed_ns = self.parse.read(&busy);
+        put(TimeStat::Parse, parsed_ns);
+        // Two clocks that are not read at one moment.
+        put(TimeStat::ParseCpu, used_ns.min(parsed_ns));
         put(TimeStat::Connection, self.connection.read(busy));
     }
 }

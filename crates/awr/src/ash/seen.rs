@@ -249,6 +249,7 @@ impl Seen {
             end_s: real(&row[3]),
             ..Seen::default()
         };
+        seen.cut(source)?;
         let (condition, more) = filter.condition(3);
         let mut binds = vec![begin.clone(), end.clone()];
         binds.extend(more);
@@ -273,6 +274,24 @@ impl Seen {
         }
         seen.look_up(source)?;
         Ok(seen)
+    }
+
+    /// Cuts the period to what there can be samples of: from the first snapshot, or the start of the instance, until now. Averages over
+    /// time in which nobody looked would say that nobody was active.
+    fn cut(&mut self, source: &mut dyn Source) -> Result<()> {
+        let sql = "select to_char(b, 'DD-Mon-RR HH24:MI:SS'), to_char(e, 'DD-Mon-RR HH24:MI:SS'), (b - date '2020-01-01') * 86400, \
+                   (e - date '2020-01-01') * 86400 from (select least(i.startup_time, nvl((select min(cast(s.begin_interval_time as date)) \
+                   from dba_hist_snapshot s), i.startup_time)) b, sysdate e from v$instance i)";
+        let rows = source.query(sql, &[])?;
+        let Some(row) = rows.first() else { return Ok(()) };
+        let (begin_s, end_s) = (real(&row[2]), real(&row[3]));
+        if begin_s > self.begin_s && begin_s < self.end_s {
+            (self.begin, self.begin_s) = (text(&row[0]), begin_s);
+        }
+        if end_s < self.end_s && end_s > self.begin_s {
+            (self.end, self.end_s) = (text(&row[1]), end_s);
+        }
+        Ok(())
     }
 
     /// Looks up the names of what was seen most.

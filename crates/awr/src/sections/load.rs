@@ -361,10 +361,13 @@ fn wait_classes(p: &Period) -> Section {
     )
 }
 
+/// What the columns of user time have.
+const NICED: &str = "User time is that of processes of any priority: USER_TIME and NICE_TIME";
+
 fn host_cpu(p: &Period) -> Section {
     let all = p.os_added("BUSY_TIME") + p.os_added("IDLE_TIME") + p.os_added("IOWAIT_TIME");
     let (begin, end) = p.os.get("LOAD").copied().unwrap_or_default();
-    let share = |name: &str| Cell::percent(p.os_added(name), all, 1);
+    let share = |of_all: f64| Cell::percent(of_all, all, 1);
     let columns = vec![
         number("Load Average|Begin", 12),
         number("Load Average|End", 12),
@@ -376,15 +379,15 @@ fn host_cpu(p: &Period) -> Section {
     let row = vec![
         Cell::Decimal(begin, 2),
         Cell::Decimal(end, 2),
-        share("USER_TIME"),
-        share("SYS_TIME"),
-        share("IOWAIT_TIME"),
-        share("IDLE_TIME"),
+        share(p.os_added("USER_TIME") + p.os_added("NICE_TIME")),
+        share(p.os_added("SYS_TIME")),
+        share(p.os_added("IOWAIT_TIME")),
+        share(p.os_added("IDLE_TIME")),
     ];
     section(
         "Host CPU",
         "This table displays system load statistics",
-        &[],
+        &[NICED],
         columns,
         if all > 0.0 { vec![row] } else { Vec::new() },
     )
@@ -486,8 +489,9 @@ fn os_detail(p: &Period) -> Section {
         let before = nth.checked_sub(1).map(|n| &p.os_steps[n].1);
         let added = |name: &str| before.map_or(0.0, |b| (value(now, name) - value(b, name)).max(0.0));
         let all = added("BUSY_TIME") + added("IDLE_TIME") + added("IOWAIT_TIME");
-        for name in ["BUSY_TIME", "USER_TIME", "SYS_TIME", "IDLE_TIME", "IOWAIT_TIME"] {
-            row.push(if all > 0.0 { Cell::Decimal(100.0 * added(name) / all, 1) } else { Cell::Null });
+        let user = added("USER_TIME") + added("NICE_TIME");
+        for part in [added("BUSY_TIME"), user, added("SYS_TIME"), added("IDLE_TIME"), added("IOWAIT_TIME")] {
+            row.push(if all > 0.0 { Cell::Decimal(100.0 * part / all, 1) } else { Cell::Null });
         }
         row
     };
@@ -502,7 +506,7 @@ fn os_detail(p: &Period) -> Section {
     ];
     let rows = p.os_steps.iter().enumerate().map(row).collect();
     let summary = "This table displays detailed operating systems statistics";
-    section("Operating System Statistics - Detail", summary, &[], columns, rows)
+    section("Operating System Statistics - Detail", summary, &[NICED], columns, rows)
 }
 
 fn os_statistics(p: &Period) -> Section {
