@@ -6,6 +6,7 @@
 //! that is; one that is not is left unknown.
 
 use super::ring::{Sample, Text, bit};
+use super::schedule::Schedule;
 use crate::instance::Instance;
 use library_cache::SessionCursor;
 use params::Param;
@@ -56,8 +57,7 @@ struct Totals {
 /// What MMNL keeps between two rounds.
 #[derive(Debug, Default)]
 pub struct Sampler {
-    /// Monotonic nanoseconds when the next sample is due; 0 before the first.
-    next_ns: u64,
+    schedule: Schedule,
     look_ns: u64,
     pending: Vec<Pending>,
     seen: HashMap<u32, Totals>,
@@ -96,16 +96,12 @@ impl Sampler {
         }
         let now = os::clock::now_ns();
         let interval = interval_ns(instance);
-        self.next_ns = self.next_ns.min(now + interval);
-        if now >= self.next_ns {
-            self.sample(instance, p);
-            // Moments that were missed are not made up for.
-            let next = self.next_ns + interval;
-            self.next_ns = if next > now { next } else { now + interval };
+        if let Some(stands_ns) = self.schedule.take(now, interval) {
+            self.sample(instance, p, stands_ns / 1000);
             self.look_ns = FIRST_LOOK_NS;
         }
         self.look_back(instance);
-        let left = Duration::from_nanos(self.next_ns.saturating_sub(os::clock::now_ns())).min(IDLE);
+        let left = Duration::from_nanos(self.schedule.left(os::clock::now_ns())).min(IDLE);
         if self.pending.is_empty() {
             return left;
         }
@@ -114,12 +110,11 @@ impl Sampler {
         left.min(look)
     }
 
-    /// Looks at all sessions but its own.
-    fn sample(&mut self, instance: &Instance, p: &Process) {
+    /// Looks at all sessions but its own, for a sample that stands for `interval_us`.
+    fn sample(&mut self, instance: &Instance, p: &Process, interval_us: u64) {
         let (began, ash) = (os::clock::now_ns(), instance.ash());
         let (id, wall_ns) = (ash.next_id(), os::clock::wall_ns());
         let kept = if id.is_multiple_of(KEPT_ONE_IN) { bit::KEPT } else { 0 };
-        let interval_us = interval_ns(instance) / 1000;
         let moment = Moment {
             instance,
             all: instance.processes(),
