@@ -30,6 +30,10 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTable) -> Result<()> {
     work.require_unused(&table)?;
     work.lock(object)?;
     for action in &alter.actions {
+        use AlterTableAction::*;
+        if matches!(action, AddColumns(_) | ModifyColumns(_) | DropColumns { .. } | RenameColumn { .. } | RenameTo(_)) {
+            work.unsettle(object);
+        }
         act(work, &mut table, action, &target)?;
     }
     work.altered(object)

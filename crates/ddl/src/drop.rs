@@ -134,6 +134,7 @@ pub fn enforces(table: &TableDef, object: ObjectId) -> bool {
 
 pub fn view(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.change().delete(Base::View, &by(self::view::OBJ, object))?;
+    work.change().delete(Base::Error, &by(error::OBJ, object))?;
     work.change().delete(Base::Col, &by(col::OBJ, object))?;
     work.change().delete(Base::Com, &by(com::OBJ, object))?;
     work.delete_object(object)

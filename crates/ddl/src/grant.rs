@@ -530,6 +530,7 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
                 }
             }
             work.touch(on.object);
+            work.unsettle(on.object);
             Ok(())
         }
     }

@@ -46,7 +46,7 @@ mod work;
 pub use datafile_state::settle_offline;
 pub use online::drop_abandoned;
 pub use tablespace::{file_meant, finish_drops, shown as shown_file};
-pub use work::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
+pub use work::{Described, Host, Outcome, Parts, SessionNames, Storage};
 
 use sql::ast::Ddl;
 use types::Result;
@@ -66,7 +66,7 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::CreateTable(create) => create_table::create(work, create)?,
         Ddl::CreateCluster(create) => cluster::create(work, create)?,
         Ddl::CreateIndex(create) => index::create(work, create)?,
-        Ddl::CreateView(create) => view::create(work, create)?,
+        Ddl::CreateView(create) => return view::create(work, create),
         Ddl::CreateSequence(create) => sequence::create(work, create)?,
         Ddl::CreateSynonym(create) => synonym::create(work, create)?,
         Ddl::CreateUser(create) => user::create(work, create)?,

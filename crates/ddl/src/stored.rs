@@ -1,6 +1,6 @@
 //! Stored units: their source goes into SOURCE$, their errors into ERROR$, and a unit with errors is kept all the same.
 
-use crate::work::{CompileError, Outcome, Target, Work, by};
+use crate::work::{Outcome, Target, Work, by};
 use dictionary::base::{Base, dir, error, obj, objauth, source, trigger};
 use dictionary::rows::{Row, blank, flag, int, text};
 use dictionary::*;
@@ -44,6 +44,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     let errors = work.host.compile(&target.owner_name, &target.name, create.kind, &source)?;
     let object = match old {
         Some(object) => {
+            work.unsettle(object);
             work.change().delete(Base::Source, &by(source::OBJ, object))?;
             object
         }
@@ -91,19 +92,10 @@ fn stored_source(create: &CreateStored) -> String {
     source
 }
 
-/// Replaces the unit's errors and sets its status.
-fn store_errors(work: &mut Work<'_>, object: ObjectId, errors: &[CompileError]) -> Result<()> {
-    work.change().delete(Base::Error, &by(error::OBJ, object))?;
-    for (i, found) in errors.iter().enumerate() {
-        let mut row = blank(Base::Error);
-        row[error::OBJ] = int(object.0);
-        row[error::SEQUENCE] = int(i as i64 + 1);
-        row[error::LINE] = int(found.line);
-        row[error::POSITION] = int(found.column);
-        row[error::TEXT] = text(found.text.as_str());
-        work.change().insert(Base::Error, &row)?;
-    }
-    let status = if errors.is_empty() { 1 } else { 3 };
+/// Replaces the errors of a unit or view and sets its status.
+pub fn store_errors(work: &mut Work<'_>, object: ObjectId, errors: &[ErrorLine]) -> Result<()> {
+    work.change().replace_errors(object, errors)?;
+    let status = if errors.is_empty() { validity::VALID } else { validity::WITH_ERRORS };
     work.update_object(object, &mut |row| row[obj::STATUS] = int(status))
 }
 
@@ -117,8 +109,7 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
         CompileKind::View => {
             let object = work.existing(&target, ObjectKind::View, 942)?;
             work.require(&target, None, SystemPrivilege::AlterAnyTable)?;
-            work.altered(object)?;
-            return Ok(Outcome::default());
+            return crate::view::compile(work, object, &target);
         }
         CompileKind::Stored(kind) => kind,
     };
@@ -138,6 +129,9 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
         work.require(&target, None, SystemPrivilege::AlterAnyProcedure)?;
         let unit = work.image.unit(object).ok_or_else(|| Ora::with(4043, &[&target.name]).at(target.pos))?;
         let errors = work.host.compile(&target.owner_name, &target.name, stored, &unit.source)?;
+        if !errors.is_empty() {
+            work.unsettle(object);
+        }
         store_errors(work, object, &errors)?;
         outcome.compiled_with_errors |= !errors.is_empty();
     }

@@ -1,7 +1,7 @@
 //! CREATE VIEW.
 
 use crate::columns;
-use crate::work::{Target, Work, by};
+use crate::work::{Outcome, Target, Work, by};
 use dictionary::base::{Base, col, objauth, view};
 use dictionary::image::property;
 use dictionary::rows::{as_u32, blank, int, text};
@@ -9,17 +9,19 @@ use dictionary::*;
 use sql::ast::CreateView;
 use types::{ObjectId, Ora, Result};
 
-pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<()> {
+pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
     let target = work.target(&create.name)?;
     work.require(&target, Some(SystemPrivilege::CreateView), SystemPrivilege::CreateAnyView)?;
     if create.materialized {
         return Err(Ora::unsupported().at(create.pos.0));
     }
     let replaced = existing(work, create, &target)?;
+    let mut errors = Vec::new();
     let columns = match work.host.describe(&create.query, Some(target.owner)) {
         Ok(described) => view_columns(create, &described)?,
         // FORCE keeps the view though its query is wrong; it fails when it is used.
-        Err(_) if create.force => {
+        Err(error) if create.force => {
+            errors.push(ErrorLine { line: 0, column: 0, text: error.headline() });
             create.columns.iter().map(|name| ColumnDef::new(name.name.clone(), types::DataType::TEXT)).collect()
         }
         Err(error) => return Err(error),
@@ -33,6 +35,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<()> {
             work.change().delete(Base::View, &by(view::OBJ, object))?;
             work.change().delete(Base::Col, &by(col::OBJ, object))?;
             work.altered(object)?;
+            work.unsettle(object);
             object
         }
         None => {
@@ -51,7 +54,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<()> {
     row[view::PROPERTY] = int(read_only | checked | bequeaths);
     row[view::TEXTLENGTH] = int(create.text.len() as i64);
     row[view::TEXT] = text(create.text.as_str());
-    work.change().insert(Base::View, &row)
+    work.change().insert(Base::View, &row)?;
+    crate::stored::store_errors(work, object, &errors)?;
+    Ok(Outcome { compiled_with_errors: !errors.is_empty() })
 }
 
 /// Takes back what was granted on columns that the new view has not in the same place.
@@ -97,4 +102,21 @@ fn view_columns(create: &CreateView, described: &[crate::Described]) -> Result<V
     }
     columns::check_names(list.iter().map(|column| (column.name.as_str(), create.name.pos.0)))?;
     Ok(list)
+}
+
+/// ALTER VIEW … COMPILE.
+pub fn compile(work: &mut Work<'_>, object: ObjectId, target: &Target) -> Result<Outcome> {
+    let view = work.image.view(object)?.ok_or_else(|| Ora::new(942).at(target.pos))?;
+    let described = sql::parse_query(&view.text).and_then(|query| work.host.describe(&query, Some(target.owner)));
+    let error = match described {
+        Ok(columns) if view.columns.is_empty() || columns.len() == view.columns.len() => None,
+        Ok(_) => Some(Ora::new(1730)),
+        Err(error) => Some(error),
+    };
+    let errors: Vec<_> = error.map(|e| ErrorLine { line: 0, column: 0, text: e.headline() }).into_iter().collect();
+    if !errors.is_empty() {
+        work.unsettle(object);
+    }
+    crate::stored::store_errors(work, object, &errors)?;
+    Ok(Outcome { compiled_with_errors: !errors.is_empty() })
 }

@@ -7,7 +7,7 @@ use dictionary::base::{Base, obj};
 use dictionary::rows::{Row, as_u32, blank, int, text};
 use dictionary::{
     Catalog, Change, Dictionary, DroppedSegment, Image, ObjectDef, ObjectKind, SessionCatalog, SystemPrivilege,
-    TableDef, UserId, Who,
+    TableDef, UserId, Verdict, Who, validity,
 };
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use heap::Heap;
@@ -47,14 +47,6 @@ pub struct Described {
     pub name: Option<String>,
     pub data_type: types::DataType,
     pub nullable: bool,
-}
-
-/// An error of the PL/SQL compiler, as USER_ERRORS shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompileError {
-    pub line: u32,
-    pub column: u32,
-    pub text: String,
 }
 
 /// What DDL needs of the crates above it.
@@ -125,7 +117,22 @@ pub trait Host {
         let _ = table;
     }
     /// Compiles a unit of that owner without storing it. A unit whose text could not be parsed has errors, too.
-    fn compile(&mut self, owner: &str, name: &str, kind: StoredKind, source: &str) -> Result<Vec<CompileError>>;
+    fn compile(
+        &mut self,
+        owner: &str,
+        name: &str,
+        kind: StoredKind,
+        source: &str,
+    ) -> Result<Vec<dictionary::ErrorLine>>;
+    /// What compiling other units and views for this statement came to, and is to be stored with it.
+    fn take_verdicts(&mut self) -> Vec<Verdict> {
+        Vec::new()
+    }
+    /// Compiles a unit or view as the dictionary has it now. Whether it has no errors; `None` where that cannot be told.
+    fn compiles(&mut self, object: ObjectId) -> Option<bool> {
+        let _ = object;
+        None
+    }
     /// Objects were changed or dropped, and the change is committed: their results in the result cache are no longer good.
     fn changed(&mut self, objects: &[ObjectId]);
 }
@@ -163,6 +170,8 @@ pub struct Work<'a> {
     pub going: Option<u32>,
     /// Objects changed or dropped.
     touched: Vec<ObjectId>,
+    /// Objects that change in a way that may hurt what names them.
+    unsettled: Vec<ObjectId>,
     /// Sequences whose cached numbers are to be forgotten.
     pub sequences: Vec<ObjectId>,
     /// The DD enqueue, while it is held.
@@ -188,6 +197,9 @@ struct TableWanted {
 
 /// How long a request for a table queues, and so holds up those who want to change it, when it must not do so for long.
 const SHORT_WAIT_MS: u32 = 200;
+
+/// Units and views that a statement compiles after its commit; what it may have hurt besides waits for its next use.
+const COMPILED_AT_ONCE: usize = 500;
 
 /// How long such a request rests before it is made again.
 const REST: Duration = Duration::from_millis(500);
@@ -276,6 +288,7 @@ impl<'a> Work<'a> {
             files_going: None,
             going: None,
             touched: Vec::new(),
+            unsettled: Vec::new(),
             sequences: Vec::new(),
             exceptions: None,
             dd: lock,
@@ -365,6 +378,7 @@ impl<'a> Work<'a> {
 
     /// Commits what the statement has done so far, releases its table locks, and goes on.
     pub fn commit(&mut self) -> Result<()> {
+        let hurt = self.mark_hurt()?;
         os::crash::point("ddl-done");
         self.committed = true;
         {
@@ -375,6 +389,7 @@ impl<'a> Work<'a> {
         os::crash::point("ddl-committed");
         let touched = std::mem::take(&mut self.touched);
         self.host.changed(&touched);
+        self.compile_hurt(&hurt);
         let sequences = std::mem::take(&mut self.sequences);
         let parts = self.host.parts();
         for sequence in sequences {
@@ -603,6 +618,56 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Notes that the object, as it has been so far, goes or changes in a way that may hurt the units and views that name it.
+    pub fn unsettle(&mut self, object: ObjectId) {
+        if !self.unsettled.contains(&object) {
+            self.unsettled.push(object);
+        }
+    }
+
+    /// Takes the validity of the units and views that the statement may hurt, in its own transaction: whoever dies after the commit
+    /// leaves none valid that is not.
+    fn mark_hurt(&mut self) -> Result<Vec<ObjectId>> {
+        let epoch = self.image.epoch();
+        for verdict in self.host.take_verdicts().into_iter().filter(|verdict| verdict.epoch == epoch) {
+            if self.image.object(verdict.object).is_some_and(|def| !def.valid) && self.dd.is_some() {
+                self.change().store_verdict(&verdict)?;
+            }
+        }
+        let unsettled = std::mem::take(&mut self.unsettled);
+        if unsettled.is_empty() {
+            return Ok(Vec::new());
+        }
+        let hurt = self.image.hurt_by(&unsettled);
+        if !hurt.is_empty() {
+            self.change().set_status(&hurt, validity::STALE)?;
+        }
+        Ok(hurt)
+    }
+
+    /// Gives validity back to those that compile all the same, which includes all that only share a word with what was changed. The
+    /// statement is done: what fails here leaves them to be compiled by their next use.
+    fn compile_hurt(&mut self, hurt: &[ObjectId]) {
+        let most = if self.dd.is_some() { COMPILED_AT_ONCE } else { 0 };
+        let mut good = Vec::new();
+        for object in hurt.iter().take(most) {
+            match self.host.compiles(*object) {
+                Some(true) => good.push(*object),
+                Some(false) => {}
+                None => break,
+            }
+        }
+        if good.is_empty() {
+            return;
+        }
+        let parts = self.host.parts();
+        let mut change = Change::new(parts.dict.shared(), parts.p, parts.txn);
+        let done = change.set_status(&good, validity::VALID).and_then(|()| change.commit(parts.hook).map(drop));
+        if done.is_err() {
+            let _ = parts.storage.heap.transactions().rollback(parts.p, parts.txn);
+        }
+    }
+
     /// Before the definition of a temporary table, or of what belongs to it, changes: nobody may have rows in it, this session
     /// neither, until the statement has ended. Nothing for other tables.
     ///
@@ -730,6 +795,7 @@ impl<'a> Work<'a> {
     /// Takes the object's row out.
     pub fn delete_object(&mut self, object: ObjectId) -> Result<()> {
         self.touch(object);
+        self.unsettle(object);
         self.change().delete(Base::Obj, &by(obj::OBJ, object))?;
         self.change().delete(Base::Objauth, &by(dictionary::base::objauth::OBJ, object))?;
         Ok(())

@@ -4,7 +4,7 @@ use btree::Btree;
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use cluster::{Clusters, HashCluster};
 use datafile::{CreateDatabase, DataFiles, tablespace};
-use ddl::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
+use ddl::{Described, Host, Outcome, Parts, SessionNames, Storage};
 use dictionary::*;
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::{Heap, Scan};
@@ -123,7 +123,7 @@ struct Session<'d> {
     /// Rows that any query has.
     answers: Vec<Vec<Value>>,
     columns: Vec<Described>,
-    errors: Vec<CompileError>,
+    errors: Vec<ErrorLine>,
     changed: Vec<ObjectId>,
 }
 
@@ -171,7 +171,7 @@ impl Host for Session<'_> {
         }
         Ok(())
     }
-    fn compile(&mut self, _owner: &str, _name: &str, _kind: StoredKind, _source: &str) -> Result<Vec<CompileError>> {
+    fn compile(&mut self, _owner: &str, _name: &str, _kind: StoredKind, _source: &str) -> Result<Vec<ErrorLine>> {
         Ok(self.errors.clone())
     }
     fn changed(&mut self, objects: &[ObjectId]) {
@@ -654,7 +654,7 @@ fn users_and_grants() {
 fn stored_units_keep_their_errors() {
     let database = Database::new();
     let mut s = database.session("SYSTEM");
-    s.errors = vec![CompileError { line: 2, column: 3, text: "PLS-00103: no".into() }];
+    s.errors = vec![ErrorLine { line: 2, column: 3, text: "PLS-00103: no".into() }];
     let outcome = s.run("create procedure system.p is\nbegin bad end;").expect("stored");
     assert!(outcome.compiled_with_errors);
     let unit = s.names().unit(None, "P").expect("readable").expect("a unit");

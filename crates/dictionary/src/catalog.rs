@@ -1,8 +1,8 @@
 //! The face the planner sees: names in, definitions out, as one session sees them.
 
-use crate::{IndexDef, ObjectKind, ObjectPrivilege, ProcedureDef, Resolved, SequenceDef, TableDef, UserId};
+use crate::{IndexDef, ObjectKind, ObjectPrivilege, ProcedureDef, Resolved, SequenceDef, TableDef, UserId, ViewDef};
 use std::rc::Rc;
-use types::{ObjectId, Result};
+use types::{ObjectId, Ora, Result};
 
 /// Names as one session resolves them: its schema, synonyms, its privileges. The dictionary implements it over the
 /// dictionary's tables; tests implement it over a map.
@@ -49,6 +49,8 @@ pub trait Catalog {
     fn take_followed(&self) -> Vec<ObjectId> {
         Vec::new()
     }
+    /// Notes how compiling the query of a view went: no error, or that of the query.
+    fn view_compiled(&self, _view: &ViewDef, _error: Option<&Ora>) {}
     /// The dictionary epoch: a plan made at this value is good as long as it is still the value (or no object of it has changed).
     fn epoch(&self) -> u64;
 }

@@ -376,6 +376,8 @@ pub struct ViewDef {
     pub bequeaths: bool,
     /// One of the catalog views: its query resolves names as SYS.
     pub catalog: bool,
+    /// STATUS is VALID. Without it, a statement that uses the view says how compiling it went.
+    pub valid: bool,
     pub epoch: u64,
 }
 

@@ -332,6 +332,11 @@ impl Image {
         self.epoch
     }
 
+    /// The rows of a base table that belong to an object.
+    pub(crate) fn rows_of(&self, base: Base, object: ObjectId) -> &[Row] {
+        self.rows(base, object.0)
+    }
+
     fn rows(&self, base: Base, object: u32) -> &[Row] {
         self.rows.get(&base).and_then(|groups| groups.get(&object)).map_or(&[], Vec::as_slice)
     }
@@ -869,6 +874,7 @@ impl Image {
             check_option: bits & property::VIEW_CHECK_OPTION != 0,
             bequeaths: bits & property::VIEW_BEQUEATHS != 0,
             catalog: false,
+            valid: def.valid,
             epoch: self.epoch,
         });
         self.made.borrow_mut().views.insert(object.0, view.clone());

@@ -23,6 +23,7 @@ mod scn_times;
 mod sequences;
 mod shared;
 mod space_views;
+pub mod validity;
 mod verifier;
 
 pub use base::{Base, FIRST_USER_OBJECT};
@@ -41,4 +42,5 @@ pub use packages::{built_in_packages, is_built_in_package};
 pub use privilege::SystemPrivilege;
 pub use profile::{Profile, Profiles, Resource};
 pub use shared::{Dictionary, DictionaryConfig, DictionaryLayout, DictionaryShared};
+pub use validity::{ErrorLine, Verdict, Verdicts};
 pub use verifier::{KEY_BYTES, SALT_BYTES, Verifier};

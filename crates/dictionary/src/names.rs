@@ -60,6 +60,8 @@ pub struct SessionCatalog {
     followed: Rc<RefCell<Vec<ObjectId>>>,
     /// While it is noted: the objects of others that a privilege was asked for.
     uses: Rc<RefCell<Option<Vec<ObjectId>>>>,
+    /// How compiling views went.
+    verdicts: Verdicts,
 }
 
 /// Whether a unit may be executed.
@@ -107,7 +109,13 @@ impl SessionCatalog {
             for_other: false,
             followed,
             uses,
+            verdicts: Verdicts::default(),
         }
+    }
+
+    /// The same names; how compiling views goes is noted there.
+    pub(crate) fn noting(self, verdicts: Verdicts) -> SessionCatalog {
+        SessionCatalog { verdicts, ..self }
     }
 
     /// The same names, looked up in the row cache.
@@ -691,6 +699,7 @@ impl Catalog for SessionCatalog {
                         check_option: false,
                         bequeaths: false,
                         catalog: true,
+                        valid: true,
                         epoch: self.image.epoch(),
                     }))
                 })
@@ -785,6 +794,15 @@ impl Catalog for SessionCatalog {
         };
         let owner = self.image.user_name(def.owner_id);
         Some(ObjectName { object, owner, name: def.name.clone(), kind: def.kind, cluster })
+    }
+
+    fn view_compiled(&self, view: &ViewDef, error: Option<&Ora>) {
+        // What the owner may use and not give away fails for others only.
+        if error.is_some() && self.user != view.owner_id {
+            return;
+        }
+        let errors = error.map(|e| ErrorLine { line: 0, column: 0, text: e.headline() }).into_iter().collect();
+        self.verdicts.borrow_mut().push(Verdict { object: view.object, epoch: view.epoch, errors });
     }
 
     fn take_followed(&self) -> Vec<ObjectId> {

@@ -288,11 +288,12 @@ pub struct Dictionary {
     fixed: Rc<dyn FixedCatalog>,
     image: Option<Rc<Image>>,
     look: Option<Look>,
+    verdicts: Verdicts,
 }
 
 impl Dictionary {
     pub fn new(shared: DictionaryShared, fixed: Rc<dyn FixedCatalog>) -> Dictionary {
-        Dictionary { shared, fixed, image: None, look: None }
+        Dictionary { shared, fixed, image: None, look: None, verdicts: Verdicts::default() }
     }
 
     /// From now on look-ups go through the row cache, if the instance has one, as those of `p`.
@@ -336,7 +337,12 @@ impl Dictionary {
     pub fn names(&mut self, p: &Process, who: &Who) -> Result<SessionCatalog> {
         let image = self.image(p)?;
         let names = SessionCatalog::new(image, self.fixed.clone(), who);
-        Ok(names.looking_up(self.look.clone()))
+        Ok(names.looking_up(self.look.clone()).noting(Rc::clone(&self.verdicts)))
+    }
+
+    /// What compiling units and views came to, as far as it is not stored yet.
+    pub fn verdicts(&self) -> &Verdicts {
+        &self.verdicts
     }
 
     /// The user of that (dictionary-form) name.

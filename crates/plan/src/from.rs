@@ -37,6 +37,9 @@ pub enum PartKind {
     Full(Box<(JoinSet, JoinSet, Vec<Expr>)>),
 }
 
+/// Errors of a view's query that are the view's, whatever the statement that uses it says.
+const FAULTS_OF_VIEWS: [u32; 8] = [904, 918, 942, 980, 1730, 2289, 4063, 6575];
+
 impl Part {
     fn leaf(id: ItemId) -> Part {
         Part { kind: PartKind::Leaf(id), outer_on: None }
@@ -480,11 +483,13 @@ impl Compiler<'_> {
         if named && let Some(&id) = self.block().items.last() {
             self.items[id].schema = Some(view.owner.clone());
         }
+        // What it was made of is there no more, or not for its owner.
+        let has_errors = |e: &Ora| !view.catalog && FAULTS_OF_VIEWS.iter().any(|code| e.is(*code));
+        if result.as_ref().map_or_else(has_errors, |()| !view.valid) {
+            self.base.view_compiled(view, result.as_ref().err());
+        }
         result.map_err(|e| match e {
-            // What it was made of is there no more, or not for its owner.
-            e if !view.catalog && (e.is(942) || e.is(904) || e.is(2289)) => {
-                Ora::with(4063, &[&format_args!("view \"{}.{}\"", view.owner, view.name)]).at(pos)
-            }
+            e if has_errors(&e) => Ora::with(4063, &[&format_args!("view \"{}.{}\"", view.owner, view.name)]).at(pos),
             e => e.at(pos),
         })
     }

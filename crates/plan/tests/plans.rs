@@ -83,6 +83,7 @@ impl Catalog for Tables {
                 check_option: false,
                 bequeaths: false,
                 catalog: false,
+                valid: true,
                 epoch: 0,
             }))),
             _ => None,

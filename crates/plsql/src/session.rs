@@ -180,6 +180,10 @@ impl<C: 'static> Plsql<C> {
         for (owner, unit, member) in tries {
             let interface = self.units.interface(w, owner, unit, &schema).map_err(|e| match e.facility() {
                 types::Facility::Pls if e.code() == 904 => Ora::new(1031),
+                types::Facility::Pls if e.code() == 905 => {
+                    let shown = owner.unwrap_or(&schema);
+                    Ora::with(6575, &[&format_args!("{shown}.{unit}")])
+                }
                 _ => e,
             })?;
             let found = match interface {
@@ -346,6 +350,9 @@ impl<C: 'static> Plsql<C> {
         let source = source.to_string();
         let unit = StoredUnit { owner: owner.clone(), name: name.clone(), kind, source };
         let result = compile::as_owner(w, &owner, |w| {
+            if matches!(kind, UnitKind::Procedure | UnitKind::Function) {
+                return Ok(self.units.create(w, &unit));
+            }
             if kind != UnitKind::PackageBody {
                 return Ok(compile::compile_unit(w, &self.units, &unit, None));
             }
@@ -356,6 +363,12 @@ impl<C: 'static> Plsql<C> {
             })
         });
         Ok(result?.1)
+    }
+
+    /// Compiles a stored unit as it is. Whether it, or the body of a package, has no errors; `None` when that cannot be told.
+    pub fn compiles<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, name: &str, body: bool) -> Option<bool> {
+        self.validate(w);
+        self.units.compiles(w, owner, name, body)
     }
 
     /// Takes up to `max` finished lines of DBMS_OUTPUT.

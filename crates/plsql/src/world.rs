@@ -192,7 +192,12 @@ pub trait World {
         Vec::new()
     }
 
-    /// Whether the dictionary has the procedure or function as one without errors.
+    /// Says how compiling a stored unit went; of a package, its specification and its body are told of apart.
+    fn unit_compiled(&mut self, unit: &StoredUnit, errors: &[crate::CompileError]) {
+        let _ = (unit, errors);
+    }
+
+    /// Whether the dictionary has the unit, of a package the specification, as one without errors.
     fn is_valid_unit(&mut self, owner: &str, name: &str) -> bool {
         let _ = (owner, name);
         true

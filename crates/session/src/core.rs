@@ -10,10 +10,10 @@ use crate::instance::Instance;
 use crate::run::FunctionCache;
 use crate::world::{SqlCursor, World};
 use dictionary::{
-    Catalog, Dictionary, FixedCatalog, FixedId, NoFixedTables, ObjectKind, ObjectPrivilege, SequenceDef,
-    SessionCatalog, SystemPrivilege, TableDef, UserId, Who,
+    Catalog, Dictionary, ErrorLine, FixedCatalog, FixedId, NoFixedTables, ObjectKind, ObjectPrivilege, SequenceDef,
+    SessionCatalog, SystemPrivilege, TableDef, UserId, Verdict, Who,
 };
-use enqueue::LockId;
+use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use exec::{ExecCtx, Eyes, FixedTable, HostFunction, SessionState, Shared};
 use params::SessionParams;
 use plsql::Plsql;
@@ -23,6 +23,7 @@ use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 use txn::{Savepoint, Txn};
 use types::{DataType, Date, Number, ObjectId, Ora, Result, Timestamp, Value};
 
@@ -104,6 +105,9 @@ pub struct Core {
     /// The transaction has a name, in the session's slot.
     pub is_named: Cell<bool>,
 }
+
+/// How long a call waits at its end for another session that defines something.
+const VERDICTS_WAIT: Duration = Duration::from_secs(1);
 
 /// One of so many times [`Core::is_check_due`].
 const CHECK_EVERY: u32 = 4096;
@@ -318,6 +322,41 @@ impl Core {
         let names = Rc::new(self.dict.borrow_mut().names(&self.p, &self.who_is(identity))?);
         *self.names.borrow_mut() = Some((identity, Rc::clone(&names)));
         Ok(names)
+    }
+
+    /// Notes how compiling a unit went, for [`Self::store_verdicts`].
+    pub(crate) fn note_verdict(&self, object: ObjectId, epoch: u64, errors: &[plsql::CompileError]) {
+        let mut errors = errors.to_vec();
+        crate::ddl_call::sort_errors(&mut errors);
+        let line = |e: plsql::CompileError| ErrorLine { line: e.line, column: e.column, text: e.text };
+        let errors = errors.into_iter().map(line).collect();
+        self.dict.borrow().verdicts().borrow_mut().push(Verdict { object, epoch, errors });
+    }
+
+    /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS and
+    /// USER_ERRORS. Where another session is just defining something, that session's commit makes everybody compile again, and so
+    /// this is left to the next use.
+    pub(crate) fn store_verdicts(&self, session: &SessionState) {
+        let verdicts = self.dict.borrow().verdicts().take();
+        if verdicts.is_empty() {
+            return;
+        }
+        let dictionary = self.dict.borrow().shared().clone();
+        let Ok(news) = dictionary.news(&self.p, verdicts) else { return };
+        if news.is_empty() {
+            return;
+        }
+        let timeout = Timeout::After(VERDICTS_WAIT);
+        let taken = dictionary.enqueues().get(&self.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, timeout);
+        let Ok(lock) = taken else { return };
+        let mut txn = Txn::inside(&session.txn);
+        let hook = self.instance.on_commit();
+        let done = dictionary.store_verdicts(&self.p, &mut txn, &hook, &news);
+        if done.is_err() {
+            let _ = self.shared.txns.rollback(&self.p, &mut txn);
+        }
+        self.shared.txns.show_transaction(&self.p, &session.txn);
+        dictionary.enqueues().release(&self.p, lock);
     }
 
     /// An identity as the dictionary takes it.

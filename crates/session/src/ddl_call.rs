@@ -4,8 +4,8 @@ use crate::caches::OnCommit;
 use crate::core::Core;
 use crate::identity::Identity;
 use crate::world::World;
-use ddl::{CompileError, Described, Host, Outcome, Parts, SessionNames, Storage};
-use dictionary::{Catalog, Dictionary, Resolved, SALT_BYTES, TableDef, UserId};
+use ddl::{Described, Host, Outcome, Parts, SessionNames, Storage};
+use dictionary::{Catalog, Dictionary, ErrorLine, ObjectKind, Resolved, SALT_BYTES, TableDef, UserId, Verdict};
 use exec::{Cursor, ExecCtx};
 use net::StatementKind;
 use net::local::Failure;
@@ -235,12 +235,22 @@ impl Host for Session<'_> {
         self.cx.session.temporaries.empty(&self.core.p, &self.core.shared, table);
     }
 
-    fn compile(&mut self, owner: &str, _name: &str, _kind: StoredKind, source: &str) -> Result<Vec<CompileError>> {
+    fn compile(&mut self, owner: &str, _name: &str, _kind: StoredKind, source: &str) -> Result<Vec<ErrorLine>> {
         let mut world = World { cx: self.cx.reborrow(), core: self.core };
         let mut errors = self.core.plsql.check(&mut world, owner, source)?;
-        // USER_ERRORS lists them from the top; what was skipped comes before why.
-        errors.sort_by_key(|e| (e.line, e.column, !e.text.ends_with("ignored")));
-        Ok(errors.into_iter().map(|e| CompileError { line: e.line, column: e.column, text: e.text }).collect())
+        sort_errors(&mut errors);
+        Ok(errors.into_iter().map(|e| ErrorLine { line: e.line, column: e.column, text: e.text }).collect())
+    }
+
+    fn take_verdicts(&mut self) -> Vec<Verdict> {
+        self.core.dict.borrow().verdicts().take()
+    }
+
+    fn compiles(&mut self, object: ObjectId) -> Option<bool> {
+        // Nobody has used it: USER_ERRORS stays as it is.
+        let compiled = self.compiles_now(object);
+        self.core.dict.borrow().verdicts().borrow_mut().clear();
+        compiled
     }
 
     fn changed(&mut self, objects: &[ObjectId]) {
@@ -254,6 +264,27 @@ impl Host for Session<'_> {
 }
 
 impl Session<'_> {
+    fn compiles_now(&mut self, object: ObjectId) -> Option<bool> {
+        let image = Rc::clone(self.core.names().ok()?.image());
+        let def = image.object(object)?;
+        let owner = image.user_name(def.owner_id);
+        if def.kind == ObjectKind::View {
+            let text = format!("select * from \"{owner}\".\"{}\"", def.name);
+            let compiled = self.as_owner(def.owner_id, |session| Cursor::compile(&mut session.cx, &text, &[]));
+            return match compiled {
+                Ok(mut cursor) => {
+                    cursor.close(&mut self.cx);
+                    Some(true)
+                }
+                Err(e) if matches!(e.code(), 28 | 1013) => None,
+                Err(_) => Some(false),
+            };
+        }
+        let mut world = World { cx: self.cx.reborrow(), core: self.core };
+        let body = matches!(def.kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
+        self.core.plsql.compiles(&mut world, &owner, &def.name, body)
+    }
+
     /// The rows of CREATE GLOBAL TEMPORARY TABLE … AS SELECT, which are this session's. Without them there is no table.
     fn insert_temporary(&mut self, name: &sql::ast::Name, query: &Query) -> Result<()> {
         let Err(e) = self.run(&format!("insert into {name} {query}")) else { return Ok(()) };
@@ -285,6 +316,11 @@ impl Session<'_> {
         }
         Ok(())
     }
+}
+
+/// USER_ERRORS lists errors from the top; what was skipped comes before why.
+pub(crate) fn sort_errors(errors: &mut [plsql::CompileError]) {
+    errors.sort_by_key(|e| (e.line, e.column, !e.text.ends_with("ignored")));
 }
 
 fn described(c: &exec::Column) -> Described {

@@ -6,11 +6,11 @@
 
 use crate::caches::OnCommit;
 use crate::instance::Instance;
-use ddl::{CompileError, Described, Host, Parts, SessionNames};
+use ddl::{Described, Host, Parts, SessionNames};
 use dictionary::base::{Base, ind};
 use dictionary::image::property;
 use dictionary::rows::as_i64;
-use dictionary::{Dictionary, NoFixedTables, SALT_BYTES, UserId};
+use dictionary::{Dictionary, ErrorLine, NoFixedTables, SALT_BYTES, UserId};
 use process::Process;
 use sql::ast::{Query, StoredKind};
 use std::rc::Rc;
@@ -146,7 +146,7 @@ impl Host for Smon<'_> {
         not_smons()
     }
 
-    fn compile(&mut self, _: &str, _: &str, _: StoredKind, _: &str) -> Result<Vec<CompileError>> {
+    fn compile(&mut self, _: &str, _: &str, _: StoredKind, _: &str) -> Result<Vec<ErrorLine>> {
         not_smons()
     }
 

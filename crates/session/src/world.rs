@@ -14,6 +14,7 @@ use plsql::{
 };
 use sql::ast::Statement;
 use sql::lexer::{TokenKind, lex};
+use sql::plsql::ast::UnitKind as UnitKindOfText;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -296,6 +297,21 @@ impl plsql::World for World<'_> {
     fn unit_objects(&mut self, owner: &str, name: &str) -> Vec<ObjectId> {
         let Ok(names) = self.core.names() else { return Vec::new() };
         names.parts_of_unit(owner, name).iter().map(|unit| unit.object).collect()
+    }
+
+    fn unit_compiled(&mut self, unit: &StoredUnit, errors: &[plsql::CompileError]) {
+        let Ok(names) = self.core.names() else { return };
+        let parts = names.parts_of_unit(&unit.owner, &unit.name);
+        let is_it = |kind| match kind {
+            ObjectKind::PackageBody => unit.kind == UnitKindOfText::PackageBody,
+            ObjectKind::TypeBody => unit.kind == UnitKindOfText::TypeBody,
+            _ => !matches!(unit.kind, UnitKindOfText::PackageBody | UnitKindOfText::TypeBody),
+        };
+        let Some(stored) = parts.iter().find(|part| is_it(part.kind)) else { return };
+        if errors.is_empty() && stored.valid {
+            return;
+        }
+        self.core.note_verdict(stored.object, names.image().epoch(), errors);
     }
 
     fn is_valid_unit(&mut self, owner: &str, name: &str) -> bool {
@@ -656,8 +672,8 @@ pub fn number(n: i64) -> Value {
     Value::Number(Number::from_i64(n))
 }
 
-fn unit_kind(kind: UnitKind) -> sql::plsql::ast::UnitKind {
-    use sql::plsql::ast::UnitKind as Ast;
+fn unit_kind(kind: UnitKind) -> UnitKindOfText {
+    use UnitKindOfText as Ast;
     match kind {
         UnitKind::Procedure => Ast::Procedure,
         UnitKind::Function => Ast::Function,

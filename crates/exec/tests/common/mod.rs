@@ -417,6 +417,7 @@ impl<'i> Session<'i> {
                     check_option: false,
                     bequeaths: false,
                     catalog: false,
+                    valid: true,
                     epoch: 0,
                 };
                 names.relations.borrow_mut().insert(def.name.clone(), Resolved::View(Rc::new(def)));

@@ -53,20 +53,7 @@ impl<W: World> Compiler<'_, W> {
             _ if e.facility() == types::Facility::Pls => self.pls(905, &[&self.owner, &name.name], name.pos),
             _ => e,
         })?;
-        if let Some(Interface::Subprogram(s)) = &found
-            && let SubTarget::External(e) = &s.target
-            && !e.owner.is_empty()
-            && self.stays_invalid(&e.owner, &e.name)
-        {
-            return Err(self.pls(905, &[&e.owner, &e.name], name.pos));
-        }
         Ok(found)
-    }
-
-    /// Whether a procedure or function had errors when it was made, and still has: what it lacked may be there by now.
-    fn stays_invalid(&mut self, owner: &str, name: &str) -> bool {
-        let asked = !self.units.is_compiling(owner, name) && !self.w.is_valid_unit(owner, name);
-        asked && self.units.compiled(self.w, owner, name).is_err_and(|e| e.is(4063))
     }
 
     /// What a dotted name of a type, exception or cursor stands for.

@@ -123,6 +123,8 @@ pub struct Units {
     blocks: RefCell<HashMap<String, ByIdentity>>,
     in_progress: RefCell<HashSet<Key>>,
     compiling: RefCell<HashSet<Key>>,
+    /// The unit that CREATE compiles: it stands for what is stored under its name.
+    creating: RefCell<Option<StoredUnit>>,
     epoch: Cell<u64>,
 }
 
@@ -178,7 +180,13 @@ impl Units {
             }
         };
         let Some(shown) = found else { return Ok(None) };
+        if self.is_creating(&shown.owner, &shown.name) {
+            return Ok(Some(shown.interface));
+        }
         match w.may_execute(&shown.owner, &shown.name)? {
+            Access::Yes if self.stays_invalid(w, &shown.owner, &shown.name) => {
+                Err(Ora::pls(905, &[&shown.owner, &shown.name]))
+            }
             Access::Yes => Ok(Some(shown.interface)),
             Access::Hidden => Ok(None),
             Access::Visible => Err(Ora::pls(904, &[&format_args!("{}.{}", shown.owner, shown.name)])),
@@ -210,7 +218,26 @@ impl Units {
         })
     }
 
+    /// Compiles a procedure or function that is not stored yet. Its statements may call it by its name.
+    pub fn create<W: World>(&self, w: &mut W, unit: &StoredUnit) -> (Option<Compiled>, Vec<CompileError>) {
+        let outer = self.creating.replace(Some(unit.clone()));
+        let done = self.errors_of(w, unit, None);
+        self.creating.replace(outer);
+        let is_it = |shown: &Option<Shown>| {
+            shown.as_ref().is_some_and(|shown| shown.owner == unit.owner && shown.name == unit.name)
+        };
+        self.interfaces.borrow_mut().retain(|_, shown| !is_it(shown));
+        done
+    }
+
+    fn is_creating(&self, owner: &str, name: &str) -> bool {
+        self.creating.borrow().as_ref().is_some_and(|unit| unit.owner == owner && unit.name == name)
+    }
+
     fn stored<W: World>(&self, w: &mut W, owner: Option<&str>, name: &str, schema: &str) -> Result<Vec<StoredUnit>> {
+        if self.is_creating(owner.unwrap_or(schema), name) {
+            return Ok(self.creating.borrow().iter().cloned().collect());
+        }
         let found = match owner {
             Some(o) => w.stored_unit(Some(o), name)?,
             None => {
@@ -265,6 +292,71 @@ impl Units {
         Some(reads)
     }
 
+    /// Whether a unit that the dictionary has as invalid has errors still: what it lacked may be there by now. Of a package only the
+    /// specification counts.
+    fn stays_invalid<W: World>(&self, w: &mut W, owner: &str, name: &str) -> bool {
+        let asked = !owner.is_empty() && !self.is_compiling(owner, name) && !w.is_valid_unit(owner, name);
+        asked && !self.compiles(w, owner, name, false).unwrap_or(true)
+    }
+
+    /// Compiles a stored unit, or a package with its body, and says so to the dictionary. Whether the specification, or the `body`, has
+    /// no errors; `None` when that cannot be told.
+    pub fn compiles<W: World>(&self, w: &mut W, owner: &str, name: &str, body: bool) -> Option<bool> {
+        if self.is_compiling(owner, name) {
+            return None;
+        }
+        match self.compiled(w, owner, name) {
+            Ok(_) => Some(true),
+            Err(e) if e.is(4063) => Some(!body && !self.fails_alone(w, owner, name)),
+            Err(_) => None,
+        }
+    }
+
+    /// Whether a unit has errors without its body.
+    fn fails_alone<W: World>(&self, w: &mut W, owner: &str, name: &str) -> bool {
+        let units = as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner)).unwrap_or_default();
+        let specification = units.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger);
+        specification.is_some_and(|unit| !self.errors_of(w, unit, None).1.is_empty())
+    }
+
+    fn errors_of<W: World>(
+        &self,
+        w: &mut W,
+        specification: &StoredUnit,
+        body: Option<&StoredUnit>,
+    ) -> (Option<Compiled>, Vec<CompileError>) {
+        let key = (specification.owner.clone(), specification.name.clone());
+        self.compiling.borrow_mut().insert(key.clone());
+        let done = as_owner(w, &specification.owner, |w| compile_unit(w, self, specification, body));
+        self.compiling.borrow_mut().remove(&key);
+        done
+    }
+
+    /// Tells the dictionary how compiling a unit went.
+    fn tell<W: World>(
+        &self,
+        w: &mut W,
+        specification: &StoredUnit,
+        body: Option<&StoredUnit>,
+        errors: &[CompileError],
+    ) {
+        if specification.owner.is_empty() {
+            return;
+        }
+        let Some(body) = body else { return w.unit_compiled(specification, errors) };
+        let of_specification = match errors {
+            [] => Vec::new(),
+            _ => self.errors_of(w, specification, None).1,
+        };
+        w.unit_compiled(specification, &of_specification);
+        if of_specification.is_empty() {
+            return w.unit_compiled(body, errors);
+        }
+        let lacks = [Ora::pls(905, &[&body.owner, &body.name]), Ora::pls(304, &[&body.name])];
+        let lacks = lacks.map(|e| CompileError { line: 1, column: 14, text: e.headline() });
+        w.unit_compiled(body, &lacks);
+    }
+
     /// Whether the unit is being compiled further up.
     pub fn is_compiling(&self, owner: &str, name: &str) -> bool {
         self.compiling.borrow().iter().any(|(o, n)| o == owner && n == name)
@@ -289,9 +381,8 @@ impl Units {
             return Err(Ora::with(6508, &[&format!("\"{owner}.{name}\"")]));
         };
         let body = units.iter().find(|u| u.kind == UnitKind::PackageBody);
-        self.compiling.borrow_mut().insert(key.clone());
-        let (result, errors) = as_owner(w, &specification.owner, |w| compile_unit(w, self, specification, body));
-        self.compiling.borrow_mut().remove(&key);
+        let (result, errors) = self.errors_of(w, specification, body);
+        self.tell(w, specification, body, &errors);
         let Some(unit) = result.filter(|_| errors.is_empty()) else {
             let kind = body.unwrap_or(specification).kind.name().to_lowercase();
             return Err(Ora::with(4063, &[&format!("{kind} \"{owner}.{name}\"")])

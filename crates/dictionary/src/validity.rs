@@ -1,0 +1,249 @@
+//! STATUS of units and views: the objects that a change may hurt, and the result of compiling one again.
+//!
+//! The dictionary keeps no rows of dependencies. The candidates of a change are the valid units and views whose text has the name
+//! of what changes, or the name of another candidate. That is more than Oracle's dependents; DDL compiles the candidates after its
+//! commit, and those without errors are valid again.
+
+use crate::base::{Base, error, obj, syn, view};
+use crate::change::Change;
+use crate::image::Image;
+use crate::rows::{Row, as_i64, as_text, as_u32, blank, int, text};
+use crate::shared::DictionaryShared;
+use crate::{FIRST_USER_OBJECT, ObjectKind};
+use process::Process;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use txn::{CommitHook, Txn};
+use types::{ObjectId, Result, Value};
+
+/// STATUS in OBJ$.
+pub const VALID: i64 = 1;
+/// Compiled, with errors.
+pub const WITH_ERRORS: i64 = 3;
+/// Something that its text names has changed since it was compiled.
+pub const STALE: i64 = 5;
+
+/// A line of USER_ERRORS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorLine {
+    pub line: u32,
+    pub column: u32,
+    pub text: String,
+}
+
+/// The result of compiling a unit or view: no errors, or those that USER_ERRORS is to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub object: ObjectId,
+    /// The epoch at which it was compiled.
+    pub epoch: u64,
+    pub errors: Vec<ErrorLine>,
+}
+
+/// Verdicts that a session has come to and not yet stored.
+pub type Verdicts = Rc<RefCell<Vec<Verdict>>>;
+
+/// Whether a text has one of the names as a word.
+fn mentions(text: &str, names: &[String]) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '#');
+    let (plain, odd): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| {
+        let mut parts = name.chars();
+        name.is_ascii() && parts.all(is_part)
+    });
+    text.split(|c: char| !is_part(c)).any(|word| plain.iter().any(|name| name.eq_ignore_ascii_case(word)))
+        || (!odd.is_empty() && {
+            let upper = text.to_uppercase();
+            odd.iter().any(|name| upper.contains(&name.to_uppercase()))
+        })
+}
+
+impl Image {
+    /// The valid units and views that a change of `changed` may hurt, in the order in which they build on one another: their text
+    /// has the name of one of these objects, of a synonym for it, or of one found before.
+    pub fn hurt_by(&self, changed: &[ObjectId]) -> Vec<ObjectId> {
+        let named = changed.iter().filter_map(|object| self.object(*object)).filter(|def| names_something(def.kind));
+        let mut names: Vec<String> = named.map(|def| def.name.clone()).collect();
+        let mut known: HashSet<String> = names.iter().cloned().collect();
+        let changed: HashSet<ObjectId> = changed.iter().copied().collect();
+        let mut left: Vec<_> = self
+            .objects()
+            .filter(|def| def.object.0 >= FIRST_USER_OBJECT && !changed.contains(&def.object))
+            .filter(|def| def.kind == ObjectKind::Synonym || (def.valid && has_text(def.kind)))
+            .collect();
+        left.sort_by_key(|def| def.object.0);
+        let mut found = Vec::new();
+        while !names.is_empty() {
+            let mut next = Vec::new();
+            left.retain(|def| {
+                let hurt = match def.kind {
+                    ObjectKind::Synonym => self
+                        .rows_of(Base::Syn, def.object)
+                        .iter()
+                        .any(|row| names.contains(&as_text(&row[syn::NAME]).to_owned())),
+                    ObjectKind::View => self
+                        .rows_of(Base::View, def.object)
+                        .iter()
+                        .any(|row| mentions(as_text(&row[view::TEXT]), &names)),
+                    _ => self
+                        .rows_of(Base::Source, def.object)
+                        .iter()
+                        .any(|row| mentions(as_text(&row[crate::base::source::SOURCE]), &names)),
+                };
+                if hurt {
+                    if def.kind != ObjectKind::Synonym {
+                        found.push(def.object);
+                    }
+                    if names_something(def.kind) && known.insert(def.name.clone()) {
+                        next.push(def.name.clone());
+                    }
+                }
+                !hurt
+            });
+            names = next;
+        }
+        found
+    }
+}
+
+/// Whether others can name an object of that kind in their text.
+fn names_something(kind: ObjectKind) -> bool {
+    use ObjectKind::*;
+    matches!(kind, Table | View | Sequence | Synonym | Procedure | Function | Package | Type)
+}
+
+/// Whether an object of that kind is compiled from a text.
+fn has_text(kind: ObjectKind) -> bool {
+    use ObjectKind::*;
+    matches!(kind, View | Procedure | Function | Package | PackageBody | Type | TypeBody)
+}
+
+fn error_line(row: &[Value]) -> ErrorLine {
+    ErrorLine {
+        line: as_u32(&row[error::LINE]),
+        column: as_u32(&row[error::POSITION]),
+        text: as_text(&row[error::TEXT]).to_owned(),
+    }
+}
+
+impl Change<'_> {
+    /// Replaces the errors of an object.
+    ///
+    /// # Errors
+    /// Those of changing rows.
+    pub fn replace_errors(&mut self, object: ObjectId, errors: &[ErrorLine]) -> Result<()> {
+        self.delete(Base::Error, &|row| as_u32(&row[error::OBJ]) == object.0)?;
+        let row_of = |(i, found): (usize, &ErrorLine)| {
+            let mut row = blank(Base::Error);
+            row[error::OBJ] = int(object.0);
+            row[error::SEQUENCE] = int(i as i64 + 1);
+            row[error::LINE] = int(found.line);
+            row[error::POSITION] = int(found.column);
+            row[error::TEXT] = text(found.text.as_str());
+            row
+        };
+        let rows: Vec<Row> = errors.iter().enumerate().map(row_of).collect();
+        if rows.is_empty() { Ok(()) } else { self.insert_many(Base::Error, &rows) }
+    }
+
+    /// Sets STATUS of an object, and its errors.
+    ///
+    /// # Errors
+    /// Those of changing rows.
+    pub fn store_verdict(&mut self, verdict: &Verdict) -> Result<()> {
+        self.set_status(&[verdict.object], if verdict.errors.is_empty() { VALID } else { WITH_ERRORS })?;
+        self.replace_errors(verdict.object, &verdict.errors)
+    }
+
+    /// Sets STATUS of objects, and nothing else of them.
+    ///
+    /// # Errors
+    /// Those of changing rows.
+    pub fn set_status(&mut self, objects: &[ObjectId], status: i64) -> Result<()> {
+        let is_one = |row: &[Value]| objects.iter().any(|object| object.0 == as_u32(&row[obj::OBJ]));
+        self.update(Base::Obj, &is_one, &mut |row| row[obj::STATUS] = int(status)).map(drop)
+    }
+}
+
+impl DictionaryShared {
+    /// The verdicts that say something else than the dictionary does now.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn news(&self, p: &Process, verdicts: Vec<Verdict>) -> Result<Vec<Verdict>> {
+        let epoch = self.epoch();
+        let mut latest: Vec<Verdict> = Vec::new();
+        for verdict in verdicts.into_iter().filter(|verdict| verdict.epoch == epoch) {
+            latest.retain(|other| other.object != verdict.object);
+            latest.push(verdict);
+        }
+        if latest.is_empty() || !Self::is_settled(epoch) {
+            return Ok(Vec::new());
+        }
+        let mut status = HashMap::new();
+        self.scan_once(p, Base::Obj, &mut |_, row| {
+            let object = as_u32(&row[obj::OBJ]);
+            if latest.iter().any(|verdict| verdict.object.0 == object) {
+                status.insert(object, as_i64(&row[obj::STATUS]));
+            }
+            Ok(())
+        })?;
+        let mut stored: HashMap<u32, Vec<(i64, ErrorLine)>> = HashMap::new();
+        self.scan_once(p, Base::Error, &mut |_, row| {
+            let object = as_u32(&row[error::OBJ]);
+            if status.contains_key(&object) {
+                let sequence = as_i64(&row[error::SEQUENCE]).unwrap_or(0);
+                stored.entry(object).or_default().push((sequence, error_line(row)));
+            }
+            Ok(())
+        })?;
+        let mut is_news = |verdict: &Verdict| match status.get(&verdict.object.0) {
+            None => false,
+            Some(status) if verdict.errors.is_empty() => *status != Some(VALID),
+            Some(status) => {
+                let mut lines = stored.remove(&verdict.object.0).unwrap_or_default();
+                lines.sort_by_key(|(sequence, _)| *sequence);
+                *status != Some(WITH_ERRORS) || !lines.iter().map(|(_, line)| line).eq(&verdict.errors)
+            }
+        };
+        Ok(latest.into_iter().filter(|verdict| is_news(verdict)).collect())
+    }
+
+    /// Stores verdicts and commits them, where the dictionary is still the one that they were come to with. The caller holds the DD
+    /// enqueue, and rolls `txn` back when this fails.
+    ///
+    /// # Errors
+    /// Those of changing rows and of the commit.
+    pub fn store_verdicts(
+        &self,
+        p: &Process,
+        txn: &mut Txn,
+        hook: &dyn CommitHook,
+        verdicts: &[Verdict],
+    ) -> Result<()> {
+        let epoch = self.epoch();
+        let good = |verdict: &&Verdict| verdict.epoch == epoch && Self::is_settled(epoch);
+        let mut change = Change::new(self, p, txn);
+        let mut any = false;
+        for verdict in verdicts.iter().filter(good) {
+            change.store_verdict(verdict)?;
+            any = true;
+        }
+        if any { change.commit(hook).map(drop) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mentions;
+
+    #[test]
+    fn a_name_is_found_as_a_word() {
+        let names = ["BASE_T".to_owned()];
+        assert!(mentions("select * from x.base_t where 1 = 1", &names));
+        assert!(mentions("select * from \"BASE_T\"", &names));
+        assert!(!mentions("select base_t1, a_base_t from base_tt", &names));
+        assert!(mentions("select * from \"a name\"", &["a name".to_owned()]));
+        assert!(mentions("select * from größe", &["GRÖSSE".to_owned(), "GRÖßE".to_owned()]));
+    }
+}
