@@ -23,6 +23,9 @@ impl Granted {
     }
 }
 
+/// Privileges of a password file.
+const ADMINISTRATIVE: [&str; 6] = ["SYSDBA", "SYSOPER", "SYSBACKUP", "SYSDG", "SYSKM", "SYSRAC"];
+
 /// The system privileges and roles of a list. ORA-00990, ORA-01919; ORA-00969 for columns, which want an object.
 fn granted(work: &Work<'_>, privileges: &[Privilege]) -> Result<Vec<Granted>> {
     let mut list = Vec::new();
@@ -37,6 +40,10 @@ fn granted(work: &Work<'_>, privileges: &[Privilege]) -> Result<Vec<Granted>> {
             list.extend(all.map(|privilege| Granted::System(*privilege)));
         } else if let Some(system) = SystemPrivilege::parse(&privilege.name) {
             list.push(Granted::System(system));
+        } else if ADMINISTRATIVE.contains(&privilege.name.as_str()) {
+            // They are kept in a password file, which this instance has none of.
+            let error = if work.names.is_sysdba() { Ora::new(1994) } else { Ora::new(1031) };
+            return Err(error.at(privilege.pos.0));
         } else if privilege.name.contains(' ') {
             return Err(Ora::new(990).at(privilege.pos.0));
         } else {

@@ -71,6 +71,7 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::CreateSynonym(create) => synonym::create(work, create)?,
         Ddl::CreateUser(create) => user::create(work, create)?,
         Ddl::CreateRole(create) => user::create_role(work, create)?,
+        Ddl::AlterRole(alter) => user::alter_role(work, alter)?,
         Ddl::Profile(limits) => profile::define(work, limits)?,
         Ddl::CreateStored(create) => return stored::create(work, create),
         Ddl::CreateDirectory(create) => stored::create_directory(work, create)?,

@@ -196,18 +196,7 @@ pub fn existing(work: &Work<'_>, name: &Ident, role: bool, code: u32) -> Result<
 pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
     require(work, SystemPrivilege::CreateRole, create.pos.0)?;
     require_new(work, &create.name, 1921)?;
-    let verifier = match &create.authentication {
-        None | Some(Authentication::None) => Value::Null,
-        Some(Authentication::Password(password)) => text(Verifier::new(password, work.host.salt()).to_text()),
-        // The package need not exist yet.
-        Some(Authentication::Using(name)) => {
-            let package = work.target(name)?;
-            text(EnabledBy { owner: package.owner_name, name: package.name }.to_text())
-        }
-        Some(Authentication::Verifier(_) | Authentication::Externally | Authentication::Globally) => {
-            return Err(Ora::unsupported().at(create.pos.0));
-        }
-    };
+    let verifier = role_verifier(work, create)?;
     let id = work.host.parts().dict.shared().next_user();
     let mut row = blank(Base::User);
     row[user::USER] = int(id.0);
@@ -220,6 +209,36 @@ pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
     // Who creates a role has it, with the option.
     let creator = work.session.user;
     work.change().insert(Base::Sysauth, &[int(creator.0), int(id.0), Value::Null, int(1)])
+}
+
+/// ALTER ROLE: another way to enable it, for those who do so from now on.
+pub fn alter_role(work: &mut Work<'_>, alter: &CreateRole) -> Result<()> {
+    let found = work.image.user_named(&alter.name.name).filter(|user| user.is_role && user.id != UserId::PUBLIC);
+    let id = found.map(|user| user.id);
+    let is_admin = id.is_some_and(|id| work.image.has_granted(&work.session.grantees(), i64::from(id.0), true));
+    if !is_admin {
+        require(work, SystemPrivilege::AlterAnyRole, alter.pos.0)?;
+    }
+    let id = id.ok_or_else(|| Ora::with(1919, &[&alter.name.name]).at(alter.name.pos.0))?;
+    let verifier = role_verifier(work, alter)?;
+    let mine = move |row: &[Value]| as_u32(&row[user::USER]) == id.0;
+    work.change().update(Base::User, &mine, &mut |row| row[user::SPARE4] = verifier.clone()).map(drop)
+}
+
+/// What enables a role, as SPARE4 has it.
+fn role_verifier(work: &mut Work<'_>, create: &CreateRole) -> Result<Value> {
+    Ok(match &create.authentication {
+        None | Some(Authentication::None) => Value::Null,
+        Some(Authentication::Password(password)) => text(Verifier::new(password, work.host.salt()).to_text()),
+        // The package need not exist yet.
+        Some(Authentication::Using(name)) => {
+            let package = work.target(name)?;
+            text(EnabledBy { owner: package.owner_name, name: package.name }.to_text())
+        }
+        Some(Authentication::Verifier(_) | Authentication::Externally | Authentication::Globally) => {
+            return Err(Ora::unsupported().at(create.pos.0));
+        }
+    })
 }
 
 /// DROP USER and DROP ROLE.

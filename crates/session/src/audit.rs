@@ -495,7 +495,7 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
         },
         Ddl::CreateUser(s) => return plain(&s.name.name),
         Ddl::AlterUser(s) => return plain(&s.name.name),
-        Ddl::CreateRole(s) => return plain(&s.name.name),
+        Ddl::CreateRole(s) | Ddl::AlterRole(s) => return plain(&s.name.name),
         Ddl::Profile(s) => return plain(&s.name.name),
         Ddl::CreateDirectory(s) => return plain(&s.name.name),
         Ddl::CreateTablespace(s) => return plain(&s.name.name),

@@ -60,6 +60,7 @@ fn ddl_kind(ddl: &Ddl) -> StatementKind {
         Ddl::CreateSynonym(_) => StatementKind::CREATE_SYNONYM,
         Ddl::CreateUser(_) => StatementKind::CREATE_USER,
         Ddl::CreateRole(_) => StatementKind::CREATE_ROLE,
+        Ddl::AlterRole(_) => StatementKind::ALTER_ROLE,
         Ddl::Profile(p) if p.alter => StatementKind::ALTER_PROFILE,
         Ddl::Profile(_) => StatementKind::CREATE_PROFILE,
         Ddl::CreateStored(c) => create_stored(c.kind),

@@ -606,6 +606,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 1955, "DEFAULT ROLE '%s' not granted to user"),
     (Ora, 1979, "missing or invalid password for role '%s'"),
     (Ora, 1981, "CASCADE CONSTRAINTS must be specified to perform this revoke"),
+    (Ora, 1994, "GRANT failed: password file missing or disabled"),
     (Ora, 1999, "password file cannot be updated in SHARED mode"),
     (Ora, 2000, "missing ALWAYS keyword"),
     (Ora, 2002, "error while writing to audit trail"),

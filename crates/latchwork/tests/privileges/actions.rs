@@ -251,6 +251,7 @@ pub const ACTIONS: &[Action] = &[
     system("drop user nosuch", &[&["drop user"]]),
     system("create role mr", &[&["create role"]]),
     system("drop role nosuch", &[&["drop any role"]]),
+    system("alter role nosuch not identified", &[&["alter any role"]]),
     system("create or replace public synonym dps for o.t", &[&["create public synonym"]]),
     Action {
         again: "create or replace public synonym dps for o.t",

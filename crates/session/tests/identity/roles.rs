@@ -37,6 +37,56 @@ fn roles_do_not_count_inside_definers_units() {
 }
 
 #[test]
+fn alter_role_changes_how_a_role_is_enabled() {
+    let mut db = Db::new();
+    db.users(&["o", "u", "w"]);
+    db.play(
+        "sys> grant create role to o => ok
+         o> create role ar => ok
+         o> grant ar to u => ok
+         u!> select role from session_roles => AR
+         u> alter role ar identified by mine => ORA-01031
+         o> alter role ar identified by pass => ok
+         u> select role from session_roles => AR
+         u> set role none => ok
+         u> set role ar => ORA-01979
+         u> set role ar identified by wrong => ORA-01979
+         u> set role ar identified by pass => ok
+         u!> select role from session_roles => ok
+         o> alter role ar identified using enabler => ok
+         u> set role ar identified by pass => ORA-28201
+         sys> grant alter any role to w => ok
+         w> alter role ar not identified => ok
+         w> alter role nosuch not identified => ORA-01919: role 'NOSUCH' does not exist
+         u> alter role nosuch not identified => ORA-01031
+         w> alter role \"PUBLIC\" not identified => ORA-01919
+         w> alter role o not identified => ORA-01919
+         w> alter role ar => ORA-00922
+         w> alter role ar identified externally => ORA-03001
+         u> set role ar => ok
+         u!> select role from session_roles => AR",
+    );
+}
+
+#[test]
+fn privileges_of_a_password_file_and_roles_of_units_are_refused() {
+    let mut db = Db::new();
+    db.users(&["u", "w"]);
+    db.play(
+        "sys> grant dba to w => ok
+         sys> grant sysdba to u => ORA-01994: GRANT failed: password file missing or disabled
+         sys> grant sysoper, create table to u => ORA-01994
+         sys> revoke sysdba from u => ORA-01994
+         w!> grant sysdba to u => ORA-01031
+         w> revoke sysbackup from u => ORA-01031
+         sys> create role pr => ok
+         sys> create procedure p as begin null; end; => ok
+         sys> grant pr to procedure p => ORA-03001
+         sys> revoke pr from function u.f => ORA-03001",
+    );
+}
+
+#[test]
 fn set_role_enables_and_disables() {
     let mut db = Db::new();
     db.users(&["o", "u"]);

@@ -15,6 +15,8 @@ pub enum Ddl {
     CreateSynonym(CreateSynonym),
     CreateUser(CreateUser),
     CreateRole(CreateRole),
+    /// Without `authentication`: NOT IDENTIFIED.
+    AlterRole(CreateRole),
     /// CREATE and ALTER PROFILE.
     Profile(ProfileLimits),
     CreateStored(CreateStored),

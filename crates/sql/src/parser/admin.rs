@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::ast::*;
 use crate::lexer::TokenKind;
-use ::types::Result;
+use ::types::{Ora, Result};
 
 impl Parser<'_> {
     pub(super) fn comment_on(&mut self, pos: Pos) -> Result<Ddl> {
@@ -53,6 +53,10 @@ impl Parser<'_> {
 
     fn grantees(&mut self) -> Result<Vec<Grantee>> {
         let mut list = self.comma_list(|p| {
+            // Roles of units: GRANT role TO PROCEDURE p.
+            if p.at_any(&["PROCEDURE", "FUNCTION", "PACKAGE"]) && p.ident_ahead(1) {
+                return Err(Ora::unsupported().at(p.pos().0));
+            }
             let name = if p.at_word("PUBLIC") { p.any_word(987)? } else { p.ident(987)? };
             Ok(Grantee { name, identified_by: None })
         })?;

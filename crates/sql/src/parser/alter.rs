@@ -34,6 +34,13 @@ impl Parser<'_> {
                 let name = self.ident(1935)?;
                 Ddl::AlterUser(AlterUser { name, options: self.user_options()?, pos })
             }
+            () if self.eat_word("ROLE") => {
+                let name = self.ident(1935)?;
+                let not = self.eat_words(&["NOT", "IDENTIFIED"]);
+                let authentication =
+                    if not { None } else { Some(self.authentication()?.ok_or_else(|| self.error(922))?) };
+                Ddl::AlterRole(CreateRole { name, authentication, pos })
+            }
             () if self.eat_word("PROFILE") => self.profile(true, pos)?,
             () if self.eat_words(&["AUDIT", "POLICY"]) => self.audit_policy(true, pos)?,
             () if self.eat_word("VIEW") => self.alter_compile(CompileKind::View, pos)?,

@@ -322,7 +322,7 @@ impl Parser<'_> {
         Ok(Ddl::CreateSequence(CreateSequence { name, options, pos }))
     }
 
-    fn authentication(&mut self) -> Result<Option<Authentication>> {
+    pub(super) fn authentication(&mut self) -> Result<Option<Authentication>> {
         if self.eat_words(&["NO", "AUTHENTICATION"]) {
             return Ok(Some(Authentication::None));
         }
