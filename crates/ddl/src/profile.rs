@@ -30,25 +30,34 @@ pub fn define(work: &mut Work<'_>, define: &ProfileLimits) -> Result<()> {
     let mut given = Vec::new();
     for (word, limit) in limits {
         let resource = Resource::parse(&word.name).ok_or_else(|| Ora::new(2376).at(word.pos.0))?;
-        given.push((resource, number_of(work, resource, word, limit, name.name == DEFAULT)?));
+        let function = match limit {
+            ProfileLimit::Function(name) => text(name.name.as_str()),
+            _ => Value::Null,
+        };
+        given.push((resource, number_of(work, resource, word, limit, name.name == DEFAULT)?, function));
     }
     if !*alter {
         work.change().insert(Base::Profname, &[int(number), text(name.name.as_str())])?;
         for resource in Resource::ALL {
-            let own = given.iter().find(|(have, _)| have == resource);
+            let own = given.iter().find(|(have, ..)| have == resource);
             let (code, kind) = resource.numbers();
-            let row = [int(number), int(code), int(kind), int(own.map_or(AS_DEFAULT, |(_, limit)| *limit))];
+            let row = [int(number), int(code), int(kind), int(own.map_or(AS_DEFAULT, |(_, limit, _)| *limit))];
+            let function = own.map_or(Value::Null, |(.., function)| function.clone());
+            let row: Row = row.into_iter().chain([function]).collect();
             work.change().insert(Base::Profile, &row)?;
         }
         return Ok(());
     }
-    for (resource, limit) in given {
+    for (resource, limit, function) in given {
         let (code, kind) = resource.numbers();
         let mine = move |row: &[Value]| {
             let of = |column: usize| as_u32(&row[column]);
             (of(profile::PROFILE), of(profile::RESOURCE), of(profile::TYPE)) == (number, code, kind)
         };
-        work.change().update(Base::Profile, &mine, &mut |row| row[profile::LIMIT] = int(limit))?;
+        work.change().update(Base::Profile, &mine, &mut |row| {
+            row[profile::LIMIT] = int(limit);
+            row[profile::FUNCTION] = function.clone();
+        })?;
     }
     Ok(())
 }

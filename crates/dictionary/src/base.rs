@@ -156,7 +156,8 @@ base_tables! {
     /// Names of profiles; DEFAULT is number 0.
     Profname "PROFNAME$" 212 profname { PROFILE "PROFILE#" N, NAME V(128) }
     /// Limits of profiles: LIMIT# -1 is DEFAULT, 2147483647 UNLIMITED; times are in seconds. TYPE# 0 kernel, 1 password.
-    Profile "PROFILE$" 213 profile { PROFILE "PROFILE#" N, RESOURCE "RESOURCE#" N, TYPE "TYPE#" N, LIMIT "LIMIT#" N }
+    /// FUNCTION is the name of a password's verify function, whose number LIMIT# is.
+    Profile "PROFILE$" 213 profile { PROFILE "PROFILE#" N, RESOURCE "RESOURCE#" N, TYPE "TYPE#" N, LIMIT "LIMIT#" N, FUNCTION "FUNCTION" V(128) }
     /// Names of the resources that profiles limit.
     ResourceMap "RESOURCE_MAP" 214 resource_map { RESOURCE "RESOURCE#" N, TYPE "TYPE#" N, NAME V(32) }
     /// The audit trail. ACTION# is the statement's command; LOGOFF rows have the session's figures.

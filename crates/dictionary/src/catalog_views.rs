@@ -371,7 +371,7 @@ const FAMILIES: &[Family] = &[
 const PROFILES: &str = "select n.name profile, m.name resource_name, decode(p.type#, 0, 'KERNEL', 'PASSWORD') resource_type, \
     decode(p.limit#, -1, 'DEFAULT', 2147483647, decode(m.name, 'PASSWORD_VERIFY_FUNCTION', 'NULL', 'PASSWORD_ROLLOVER_TIME', '0', 'UNLIMITED'), \
     decode(p.type# * 10 + p.resource#, 11, to_char(trunc(p.limit# / 86400, 4)), 12, to_char(trunc(p.limit# / 86400, 4)), \
-    14, nvl((select f.name from obj$ f where f.obj# = p.limit#), to_char(p.limit#)), \
+    14, nvl(p.function, nvl((select f.name from obj$ f where f.obj# = p.limit#), to_char(p.limit#))), \
     15, to_char(trunc(p.limit# / 86400, 4)), 16, to_char(trunc(p.limit# / 86400, 4)), 17, to_char(trunc(p.limit# / 86400, 4)), \
     to_char(p.limit#))) limit, 'NO' common, 'NO' inherited, 'NO' implicit \
     from profile$ p, profname$ n, resource_map m where n.profile# = p.profile# and m.resource# = p.resource# and m.type# = p.type#";

@@ -1,7 +1,7 @@
 //! Profiles: what a user's sessions and password may do.
 
 use crate::base::profile;
-use crate::rows::{as_i64, as_u32};
+use crate::rows::{as_i64, as_optional_text, as_u32};
 use std::collections::HashMap;
 use types::Value;
 
@@ -103,6 +103,8 @@ pub struct Profiles {
     names: HashMap<String, u32>,
     /// By number and the limit's place in the list.
     limits: HashMap<(u32, usize), i64>,
+    /// By number, the name of the function that verifies passwords.
+    functions: HashMap<u32, String>,
 }
 
 impl Profiles {
@@ -114,6 +116,11 @@ impl Profiles {
         let numbers = (as_u32(&row[profile::RESOURCE]), as_u32(&row[profile::TYPE]));
         if let Some(resource) = Resource::ALL.iter().find(|resource| resource.numbers() == numbers) {
             let limit = as_i64(&row[profile::LIMIT]).unwrap_or(AS_DEFAULT);
+            if *resource == Resource::PasswordVerifyFunction
+                && let Some(name) = row.get(profile::FUNCTION).and_then(as_optional_text)
+            {
+                self.functions.insert(as_u32(&row[profile::PROFILE]), name);
+            }
             self.limits.insert((as_u32(&row[profile::PROFILE]), *resource as usize), limit);
         }
     }
@@ -126,6 +133,14 @@ impl Profiles {
     /// The largest number.
     pub fn last(&self) -> u32 {
         self.names.values().copied().max().unwrap_or(0)
+    }
+
+    /// The name of the function of a profile that verifies passwords, where the profile has it from a release that notes it.
+    pub fn verify_function(&self, name: &str) -> Option<&str> {
+        let number = self.number(name).unwrap_or(0);
+        let own = self.limits.get(&(number, Resource::PasswordVerifyFunction as usize));
+        let of = if own.is_none_or(|limit| *limit == AS_DEFAULT) { 0 } else { number };
+        self.functions.get(&of).map(String::as_str)
     }
 
     /// The limits of a profile; those of DEFAULT for a profile that there is not.

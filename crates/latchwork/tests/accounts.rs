@@ -287,6 +287,28 @@ fn a_password_does_not_come_back_before_its_time() {
 }
 
 #[test]
+fn a_wrong_old_password_counts_as_one_at_a_logon() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create profile few limit failed_login_attempts 3");
+    user(&mut c, "nina", "profile few");
+    let mut nina = enter(&instance, "nina", "right").expect("she gets in");
+    let mut change = |to: &str| nina.execute(to, &[]).map_err(|e| e.code()).map(drop);
+    run(&mut c, "audit user");
+    for _ in 0..2 {
+        assert_eq!(change("alter user nina identified by other replace wrong"), Err(28008));
+    }
+    assert_eq!(status(&mut c, "NINA"), "OPEN");
+    assert_eq!(change("alter user nina identified by right replace right"), Ok(()));
+    assert_eq!(change("alter user nina identified by other replace wrong"), Err(28008));
+    assert_eq!(status(&mut c, "NINA"), "LOCKED(TIMED)");
+    assert_eq!(change("alter user nina identified by other replace right"), Err(28000));
+    let noted = "select count(*) from dba_audit_trail where action_name = 'ALTER USER' and returncode = 28008 \
+                 and username = 'NINA'";
+    assert_eq!(one(&mut c, noted), "3");
+}
+
+#[test]
 fn the_function_of_a_profile_judges_passwords() {
     let instance = start(&[]);
     let mut c = connect(&instance);
@@ -340,7 +362,18 @@ fn the_function_of_a_profile_judges_passwords() {
     run(&mut c, "alter user vera identified by third_one");
     assert_eq!((refusal(&instance, "vera", "second_one"), refusal(&instance, "vera", "third_one")), (1017, 0));
     run(&mut c, "drop function judge");
-    assert!(refused(&mut c, "alter user vera identified by fourth_one").starts_with("ORA-28003"), "nothing judges it");
+    assert_eq!(
+        refused(&mut c, "alter user vera identified by fourth_one"),
+        "ORA-28003: password verification for the specified password failed\nORA-07443: function JUDGE not found"
+    );
+    assert_eq!(one(&mut c, limit), "JUDGE");
+    run(
+        &mut c,
+        "create function judge (u varchar2, p varchar2, o varchar2) return boolean is begin return p = 'fifth_one'; end;",
+    );
+    assert!(refused(&mut c, "alter user vera identified by fourth_one").starts_with("ORA-28003"));
+    run(&mut c, "alter user vera identified by fifth_one");
+    run(&mut c, "drop function judge");
     run(&mut c, "alter profile strict limit password_verify_function null");
     run(&mut c, "alter user vera identified by weak");
 }

@@ -48,6 +48,11 @@ fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure
     let outcome = ddl::execute(&mut session, ddl).map_err(|e| exec::Host::name_segment(core, e));
     // It counts as one commit, however many transactions its work took.
     core.p.stats().set(wait::Stat::UserCommits, commits + u64::from(outcome.is_ok()));
+    if let (Err(e), Ddl::AlterUser(alter)) = (&outcome, ddl)
+        && e.is(28008)
+    {
+        crate::logon::refuse_old(core, &alter.name.name)?;
+    }
     let outcome = outcome?;
     if let Ddl::CreateTable(create) = ddl
         && create.temporary.is_some_and(|t| t.preserve)

@@ -194,6 +194,18 @@ pub(crate) fn is_locked(core: &Core, user: Option<&UserDef>, held: usize) -> Res
     Ok(Account { user, profile: &profile, state: &state, now }.is_locked())
 }
 
+/// Notes that a session has given a wrong password of a user as the old one: it counts as a wrong one at a logon does.
+///
+/// # Errors
+/// Those of reading the dictionary, and of changing the row.
+pub(crate) fn refuse_old(core: &Core, name: &str) -> Result<()> {
+    let Some(user) = core.names()?.image().user_named(name).filter(|user| !user.is_role).cloned() else {
+        return Ok(());
+    };
+    let profile = core.dict.borrow_mut().profile_of(&core.p, &user)?;
+    count_failures(core, Some((&user, &profile)), core.local_time().date, 1)
+}
+
 /// The state of an account as it will be when `held` failures are written.
 fn state_with(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, held: usize) -> Result<LogonState> {
     let dictionary = core.dict.borrow().shared().clone();

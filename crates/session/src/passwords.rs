@@ -40,7 +40,11 @@ pub(crate) fn judge(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<()> 
         let may_any = names.has(privilege);
         let of_user = user.as_ref().map(|user| user.profile.as_str());
         let profile = given.profile.or(of_user).unwrap_or(dictionary::profile::DEFAULT);
-        let function = names.image().profiles().profile(profile).limit(Resource::PasswordVerifyFunction);
+        if is_own && given.replace.is_some() && crate::logon::is_locked(core, user.as_deref(), 0)? {
+            return Err(Ora::new(28000));
+        }
+        let profiles = names.image().profiles();
+        let function = profiles.profile(profile).limit(Resource::PasswordVerifyFunction);
         let Some(function) = function.filter(|_| may_any || is_own) else { continue };
         let is_old = |user: &Rc<UserDef>, old: &str| user.verifier.as_ref().is_some_and(|v| v.matches(old));
         match (given.replace, &user) {
@@ -49,7 +53,8 @@ pub(crate) fn judge(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<()> 
             _ => {}
         }
         let name = user.as_ref().map_or(given.user, |user| &user.name);
-        ask(core, cx, ObjectId(function as u32), [Some(name), Some(given.password), given.replace])?;
+        let called = profiles.verify_function(profile);
+        ask(core, cx, (ObjectId(function as u32), called), [Some(name), Some(given.password), given.replace])?;
     }
     Ok(())
 }
@@ -76,12 +81,23 @@ fn passwords_of<'a>(ddl: &'a Ddl) -> Vec<Given<'a>> {
     }
 }
 
-/// Calls the function with a user's name, the new password and the old one.
-fn ask(core: &Core, cx: &mut ExecCtx<'_>, function: ObjectId, arguments: [Option<&str>; 3]) -> Result<()> {
+/// Calls the function with a user's name, the new password and the old one. It is known by its name; a profile of an older release
+/// has its number only.
+fn ask(
+    core: &Core,
+    cx: &mut ExecCtx<'_>,
+    (number, name): (ObjectId, Option<&str>),
+    arguments: [Option<&str>; 3],
+) -> Result<()> {
     let names = core.names()?;
-    let found = names.image().object(function);
+    let image = names.image();
+    let found = match name {
+        Some(name) => image.object_named(UserId::SYS, ObjectKind::Function.namespace(), name),
+        None => image.object(number),
+    };
     let found = found.filter(|object| object.kind == ObjectKind::Function && object.owner_id == UserId::SYS);
-    let Some(found) = found else { return Err(Ora::new(28003).because(Ora::with(7443, &[&function.0]))) };
+    let missing = |shown: &dyn std::fmt::Display| Ora::new(28003).because(Ora::with(7443, &[shown]));
+    let Some(found) = found else { return Err(name.map_or_else(|| missing(&number.0), |name| missing(&name))) };
     let text = format!("BEGIN :r := CASE WHEN SYS.\"{}\"(:u, :p, :o) THEN 1 ELSE 0 END; END;", found.name);
     core.enter(cx.session, Identity::definer(UserId::SYS), &"SYS".into());
     let answer = run_function(core, cx, &text, arguments);
