@@ -227,7 +227,9 @@ pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
         | (DataType::Rowid | DataType::Urowid, DataType::Rowid | DataType::Urowid)
         | (DataType::BinaryDouble, DataType::BinaryDouble)
         | (DataType::BinaryFloat, DataType::BinaryFloat)
-        | (DataType::Clob, DataType::Clob | DataType::Varchar2 { len: 0, .. }) => true,
+        | (DataType::Clob, DataType::Clob | DataType::Varchar2 { len: 0, .. })
+        // Any text will do, and a long one is not copied for it.
+        | (DataType::Varchar2 { .. } | DataType::Char { .. }, DataType::Clob) => true,
         (a @ DataType::Timestamp { .. }, b) => a == b,
         (a @ (DataType::IntervalDs { .. } | DataType::IntervalYm { .. }), b) => a == b,
         _ => false,

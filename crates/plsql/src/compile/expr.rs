@@ -281,6 +281,28 @@ impl<W: World> Compiler<'_, W> {
         };
         let mut a = operand(self, links.last().map_or(BinaryOp::Add, |(op, ..)| *op), first)?;
         let (mut slot, mut next) = (None, self.f.next);
+        // `c := c || x || y` appends `x || y` to `c`, which is not copied: `||` may be grouped in any way.
+        if let Some(d) = want.filter(|d| *d == a.o && links.len() > 1)
+            && links.iter().all(|(op, ..)| *op == BinaryOp::Concat)
+        {
+            let mut tail: Option<Opd> = None;
+            while let Some((_, _, right, _)) = links.pop() {
+                let b = self.text_operand(right)?;
+                let Some(so_far) = tail else {
+                    tail = Some(b.o);
+                    continue;
+                };
+                let t = self.result(slot);
+                self.emit(Op::Concat { d: t, a: so_far, b: b.o });
+                tail = Some(t);
+                match slot {
+                    None => (slot, next) = (Some(t), self.f.next),
+                    Some(_) => self.f.next = next,
+                }
+            }
+            self.emit(Op::Concat { d, a: d, b: tail.unwrap_or(d) });
+            return Ok(Val { o: d, ty: Ty::TEXT });
+        }
         while let Some((op, left, right, pos)) = links.pop() {
             let mut b = operand(self, op, right)?;
             // A literal beside a SIMPLE_INTEGER is one.

@@ -999,15 +999,24 @@ impl Machine {
 
     fn concat<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, d: Opd, a: Opd, b: Opd) -> Run<()> {
         // `s := s || x` grows the text in place.
+        let own = match d.place() {
+            Place::Local(slot) => Some(base + slot as usize),
+            Place::Up(levels, slot) => Some(up_base(&self.frames, levels) + slot as usize),
+            _ => None,
+        };
         if d == a
             && a != b
-            && let Place::Local(slot) = d.place()
-            && let Datum::Val(Value::Text(there)) = &mut self.stack[base + slot as usize]
+            && let Some(own) = own
+            && let Datum::Val(Value::Text(there)) = &mut self.stack[own]
         {
             let mut t = std::mem::take(there);
+            let before = t.len();
             let result = val(&self.stack, &self.frames, unit, base, b).write_text(w.nls(), &mut t);
             let long = t.len() > functions::LOB_MAX;
-            self.stack[base + slot as usize] = Datum::Val(Value::Text(t));
+            if long || result.is_err() {
+                t.truncate(before);
+            }
+            self.stack[own] = Datum::Val(Value::Text(t));
             result.map_err(scalar::conversion_error)?;
             if long {
                 return Err(scalar::value_error("character string buffer too small").into());
