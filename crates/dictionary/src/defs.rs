@@ -522,6 +522,8 @@ pub struct ObjectDef {
     pub name: String,
     pub kind: ObjectKind,
     pub valid: bool,
+    /// The SCN at its last DDL.
+    pub changed: u64,
 }
 
 /// TYPE# of OBJ$.

@@ -257,6 +257,7 @@ impl Image {
             name: as_text(&row[obj::NAME]).to_owned(),
             kind,
             valid: as_i64(&row[obj::STATUS]) == Some(1),
+            changed: as_i64(&row[obj::SPARE1]).and_then(|scn| u64::try_from(scn).ok()).unwrap_or(0),
         };
         let space = self.names.entry((def.owner_id.0, kind.namespace())).or_default();
         space.insert(def.name.clone(), object);

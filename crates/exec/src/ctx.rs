@@ -133,6 +133,14 @@ impl SessionState {
         if self.caller().is_some() { Err(Ora::new(14552)) } else { Ok(()) }
     }
 
+    /// Before LOCK TABLE.
+    ///
+    /// # Errors
+    /// ORA-14551 in a function that a query calls.
+    pub fn may_lock(&self) -> Result<()> {
+        self.may_run(true, |_| Ok(()))
+    }
+
     /// Before a statement that reads `tables` and, if `changes`, changes or locks rows.
     ///
     /// # Errors

@@ -36,6 +36,7 @@ pub struct Plsql<C> {
 struct PackageState {
     /// The source they belong to; a package that changed loses its state.
     source: String,
+    defined: [u64; 2],
     slots: Vec<Datum>,
     ready: bool,
     /// This session itself has compiled the package anew: it is not told that the state is gone.
@@ -527,7 +528,8 @@ impl<C: 'static> Plsql<C> {
             Some(at) => {
                 let mut states = self.packages.borrow_mut();
                 let state = &mut states[at];
-                if state.ready && state.source == unit.source && state.slots.len() == unit.package_slots as usize {
+                let is_same = state.source == unit.source && state.defined == unit.defined;
+                if state.ready && is_same && state.slots.len() == unit.package_slots as usize {
                     return Ok(at);
                 }
                 // A package that another session has replaced: the values that this one had are gone, and it is told
@@ -542,7 +544,13 @@ impl<C: 'static> Plsql<C> {
             }
             None => {
                 let mut states = self.packages.borrow_mut();
-                states.push(PackageState { source: String::new(), slots: Vec::new(), ready: false, renewed: false });
+                states.push(PackageState {
+                    source: String::new(),
+                    defined: [0; 2],
+                    slots: Vec::new(),
+                    ready: false,
+                    renewed: false,
+                });
                 self.package_index.borrow_mut().insert(key, states.len() - 1);
                 states.len() - 1
             }
@@ -551,6 +559,7 @@ impl<C: 'static> Plsql<C> {
             let mut states = self.packages.borrow_mut();
             let state = &mut states[at];
             state.source.clone_from(&unit.source);
+            state.defined = unit.defined;
             state.slots = vec![Datum::default(); unit.package_slots as usize];
             // Marked before it runs: the initialisation uses the variables itself.
             state.ready = true;

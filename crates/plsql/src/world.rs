@@ -197,6 +197,12 @@ pub trait World {
         let _ = (unit, errors);
     }
 
+    /// When the specification and the body of a stored package were last defined or compiled by DDL: another pair, another package.
+    fn unit_defined(&mut self, owner: &str, name: &str) -> [u64; 2] {
+        let _ = (owner, name);
+        [0; 2]
+    }
+
     /// Whether the dictionary has the unit, of a package the specification, as one without errors.
     fn is_valid_unit(&mut self, owner: &str, name: &str) -> bool {
         let _ = (owner, name);

@@ -314,6 +314,12 @@ impl plsql::World for World<'_> {
         self.core.note_verdict(stored.object, names.image().epoch(), errors);
     }
 
+    fn unit_defined(&mut self, owner: &str, name: &str) -> [u64; 2] {
+        let Ok(names) = self.core.names() else { return [0; 2] };
+        let mut parts = names.parts_of_unit(owner, name).into_iter().map(|part| part.changed);
+        [0, 1].map(|_| parts.next().unwrap_or(0))
+    }
+
     fn is_valid_unit(&mut self, owner: &str, name: &str) -> bool {
         let Ok(names) = self.core.names() else { return true };
         let is_body = |kind| matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
@@ -480,7 +486,16 @@ impl plsql::World for World<'_> {
     }
 
     fn execute_other(&mut self, text: &str) -> Result<()> {
-        self.cx.session.may_control_transaction()?;
+        // A static statement of this sort is LOCK TABLE; any other is dynamic.
+        let locks = sql::lexer::lex(text)
+            .tokens
+            .first()
+            .is_some_and(|first| text[first.start as usize..first.end as usize].eq_ignore_ascii_case("lock"));
+        if locks {
+            self.cx.session.may_lock()?
+        } else {
+            self.cx.session.may_control_transaction()?
+        }
         run::run_other(self.core, &mut self.cx, text)
     }
 

@@ -63,6 +63,8 @@ pub struct Compiled {
     dynamics: RefCell<Vec<Option<Box<dyn Any>>>>,
     /// The source, so that an unchanged package keeps its state.
     pub source: String,
+    /// When a package was defined: ALTER PACKAGE … COMPILE takes the state of an unchanged one, too.
+    pub defined: [u64; 2],
 }
 
 impl Compiled {
@@ -731,6 +733,8 @@ impl<W: World> Compiler<'_, W> {
                 told_as[at as usize] = u64::from(number) << 32 | own;
             }
         }
+        let is_package = number != 0 && self.package_slots > 0;
+        let defined = if is_package { self.w.unit_defined(&self.owner, &self.unit) } else { [0; 2] };
         let links = RefCell::new(self.pool.externals.iter().map(|_| None).collect());
         let statements = RefCell::new(self.pool.sql.iter().map(|_| None).collect());
         let rights = match self.authid {
@@ -755,6 +759,7 @@ impl<W: World> Compiler<'_, W> {
             statements,
             dynamics: RefCell::default(),
             source: source.to_string(),
+            defined,
         }
     }
 }

@@ -183,6 +183,30 @@ fn a_visible_unit_is_not_an_executable_one() {
 }
 
 #[test]
+fn compiling_a_package_takes_its_state() {
+    let mut db = Db::new();
+    db.users(&["o", "u"]);
+    db.play(
+        "sys> grant create procedure, create table to o => ok
+         o> create package pk is n number := 1; function next return number; end; => ok
+         o> create package body pk is function next return number is begin n := n + 1; return n; end; end; => ok
+         o> grant execute on pk to u => ok
+         u> select o.pk.next from dual => 2
+         o> select pk.next from dual => 2
+         o> create table other (n number) => ok
+         u> select o.pk.next from dual => 3
+         o> alter package pk compile body => ok
+         o> select pk.next from dual => 2
+         u> select o.pk.next from dual => ORA-04068
+         u> select o.pk.next from dual => 2
+         o> alter package pk compile => ok
+         u> begin if o.pk.next > 0 then null; end if; end; => ORA-04068
+         u> select o.pk.next from dual => 2
+         o> select pk.next from dual => 2",
+    );
+}
+
+#[test]
 fn a_function_that_a_statement_calls_ends_no_transaction() {
     let mut db = Db::new();
     db.users(&["ft"]);
@@ -200,6 +224,10 @@ fn a_function_that_a_statement_calls_ends_no_transaction() {
          ft> select d(1) from dual => ORA-14552
          ft> select s(1) from dual => ORA-14552
          ft> select q(1) from dual => ORA-14552
+         ft> create function l (n number) return number as begin lock table t in share mode; return n; end; => ok
+         ft> select l(1) from dual => ORA-14551
+         ft> update t set n = l(n) => ok
+         ft> rollback => ok
          ft> update t set n = r(n) => ORA-14552
          ft> create table copied as select c(n) m from t => ORA-14552
          ft> create index ti on t (c(n)) => ORA-14552
