@@ -270,3 +270,34 @@ fn a_table_can_be_made_of_every_view() {
         run(&mut c, "drop table kept purge");
     }
 }
+
+#[test]
+fn cursors_that_plsql_holds_open_are_seen() {
+    let instance = start("latchwork");
+    let (mut holder, mut c) = (connect(&instance), connect(&instance));
+    let open = format!(
+        "select value from v$sesstat where sid = {} and statistic# = \
+         (select statistic# from v$statname where name = 'opened cursors current')",
+        holder.sid()
+    );
+    let before: i64 = one(&mut c, &open).parse().expect("a number");
+    run(
+        &mut holder,
+        "create or replace package kept as cursor c is select 'in a package' x from dual; r sys_refcursor; end;",
+    );
+    run(&mut holder, "begin open kept.c; open kept.r for select 'by reference' x from dual; end;");
+    assert_eq!(one(&mut c, &open), (before + 2).to_string());
+    let texts = format!(
+        "select sql_text from v$open_cursor where sid = {} and cursor_type = 'OPEN' and lower(sql_text) like 'select ''%' \
+         order by 1",
+        holder.sid()
+    );
+    let texts: Vec<String> = rows(&mut c, &texts).into_iter().map(|row| row[0].to_lowercase()).collect();
+    assert_eq!(texts, ["select 'by reference' x from dual", "select 'in a package' x from dual"]);
+    let counted = "declare n number; begin for x in (select 1 from dual) loop select s.value into n from v$mystat s, v$statname m \
+                   where m.statistic# = s.statistic# and m.name = 'opened cursors current'; end loop; \
+                   if n <> 3 then raise_application_error(-20001, n); end if; end;";
+    run(&mut holder, counted);
+    run(&mut holder, "begin close kept.c; close kept.r; end;");
+    assert_eq!(one(&mut c, &open), before.to_string());
+}

@@ -30,6 +30,8 @@ pub struct Plsql<C> {
     args: RefCell<Vec<Vec<Datum>>>,
     level: Cell<u32>,
     pub(crate) left: Left<C>,
+    /// Cursors that variables and loops hold open.
+    pub(crate) cursors_open: Rc<Cell<usize>>,
 }
 
 /// The variables of a package.
@@ -111,6 +113,7 @@ impl<C: 'static> Plsql<C> {
             args: RefCell::default(),
             level: Cell::new(0),
             left: Left::default(),
+            cursors_open: Rc::default(),
         }
     }
 
@@ -370,6 +373,11 @@ impl<C: 'static> Plsql<C> {
     pub fn compiles<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, name: &str, body: bool) -> Option<bool> {
         self.validate(w);
         self.units.compiles(w, owner, name, body)
+    }
+
+    /// How many cursors variables and loops hold open.
+    pub fn cursors_open(&self) -> usize {
+        self.cursors_open.get()
     }
 
     /// Takes up to `max` finished lines of DBMS_OUTPUT.

@@ -192,6 +192,20 @@ pub trait World {
         Vec::new()
     }
 
+    /// Before another cursor is opened for a variable or a loop, beside the `open` that are.
+    ///
+    /// # Errors
+    /// ORA-01000.
+    fn may_open_cursor(&mut self, open: usize) -> Result<()> {
+        let _ = open;
+        Ok(())
+    }
+
+    /// Says how many cursors variables and loops hold open now.
+    fn cursors_open(&mut self, open: usize) {
+        let _ = open;
+    }
+
     /// Says how compiling a stored unit went; of a package, its specification and its body are told of apart.
     fn unit_compiled(&mut self, unit: &StoredUnit, errors: &[crate::CompileError]) {
         let _ = (unit, errors);

@@ -187,8 +187,7 @@ impl Calls {
             outcome.out = returned?;
             return Ok(done(cx, outcome));
         }
-        let limit = core.params.borrow().number(params::Param::OpenCursors).max(1) as usize;
-        if self.open.len() >= limit {
+        if self.open.len() + core.plsql.cursors_open() >= core.cursors_most() {
             cursor.close(cx);
             return Err(Ora::new(1000));
         }
@@ -377,7 +376,8 @@ impl Calls {
     /// `opened cursors current` and `session cursor cache count`.
     fn show_counts(&mut self, core: &Core) {
         core.trim_kept();
-        core.p.stats().set(Stat::OpenedCursorsCurrent, self.open.len() as u64);
+        core.client_cursors.set(self.open.len());
+        core.p.stats().set(Stat::OpenedCursorsCurrent, (self.open.len() + core.plsql.cursors_open()) as u64);
     }
 }
 

@@ -90,6 +90,8 @@ pub struct Core {
     checks: Cell<u32>,
     /// Cursors of blocks.
     pub blocks: RefCell<crate::blocks::Blocks>,
+    /// Cursors that the client has open.
+    pub(crate) client_cursors: Cell<usize>,
     /// Closed cursors of statements.
     pub kept: RefCell<crate::kept::KeptCursors>,
     /// Counts what is kept, so that what was used longest ago can be told.
@@ -166,6 +168,7 @@ impl Core {
             deadlocks: Cell::new(0),
             checks: Cell::new(0),
             blocks: RefCell::default(),
+            client_cursors: Cell::default(),
             kept: RefCell::default(),
             kept_clock: Cell::new(0),
         }
@@ -322,6 +325,11 @@ impl Core {
         let names = Rc::new(self.dict.borrow_mut().names(&self.p, &self.who_is(identity))?);
         *self.names.borrow_mut() = Some((identity, Rc::clone(&names)));
         Ok(names)
+    }
+
+    /// `open_cursors`.
+    pub(crate) fn cursors_most(&self) -> usize {
+        self.params.borrow().number(params::Param::OpenCursors).max(1) as usize
     }
 
     /// Notes how compiling a unit went, for [`Self::store_verdicts`].

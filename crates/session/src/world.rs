@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use txn::Savepoint;
 use types::{DataType, Nls, Number, ObjectId, Ora, Result, Timestamp, Value};
-use wait::Event;
+use wait::{Event, Stat};
 
 /// A call in progress as PL/SQL sees it.
 pub struct World<'a> {
@@ -299,6 +299,15 @@ impl plsql::World for World<'_> {
         names.parts_of_unit(owner, name).iter().map(|unit| unit.object).collect()
     }
 
+    fn may_open_cursor(&mut self, open: usize) -> Result<()> {
+        if self.core.client_cursors.get() + open < self.core.cursors_most() { Ok(()) } else { Err(Ora::new(1000)) }
+    }
+
+    #[inline]
+    fn cursors_open(&mut self, open: usize) {
+        self.core.p.stats().set(Stat::OpenedCursorsCurrent, (self.core.client_cursors.get() + open) as u64);
+    }
+
     fn unit_compiled(&mut self, unit: &StoredUnit, errors: &[plsql::CompileError]) {
         let Ok(names) = self.core.names() else { return };
         let parts = names.parts_of_unit(&unit.owner, &unit.name);
@@ -308,7 +317,13 @@ impl plsql::World for World<'_> {
             _ => !matches!(unit.kind, UnitKindOfText::PackageBody | UnitKindOfText::TypeBody),
         };
         let Some(stored) = parts.iter().find(|part| is_it(part.kind)) else { return };
-        if errors.is_empty() && stored.valid {
+        let says_nothing = match (errors.is_empty(), stored.valid) {
+            (true, valid) => valid,
+            // DDL marks what it hurts; another error of a valid unit may be of this moment.
+            (false, true) => !errors.iter().any(names_nothing),
+            (false, false) => errors.iter().any(passes),
+        };
+        if says_nothing {
             return;
         }
         self.core.note_verdict(stored.object, names.image().epoch(), errors);
@@ -685,6 +700,39 @@ fn user_timeout(seconds: Option<u32>) -> Timeout {
 /// A number as PL/SQL and SQL have it.
 pub fn number(n: i64) -> Value {
     Value::Number(Number::from_i64(n))
+}
+
+/// Whether an error says that a name stands for nothing, or for something that may not be used.
+fn names_nothing(error: &plsql::CompileError) -> bool {
+    const CODES: [&str; 9] = [
+        "ORA-00904",
+        "ORA-00942",
+        "ORA-02289",
+        "ORA-04063",
+        "ORA-06575",
+        "PLS-00201",
+        "PLS-00302",
+        "PLS-00904",
+        "PLS-00905",
+    ];
+    CODES.iter().any(|code| error.text.contains(code))
+}
+
+/// Whether an error is none of the unit's: the session was interrupted, or out of something.
+fn passes(error: &plsql::CompileError) -> bool {
+    const CODES: [&str; 10] = [
+        "ORA-00028",
+        "ORA-00060",
+        "ORA-00600",
+        "ORA-01013",
+        "ORA-01555",
+        "ORA-02393",
+        "ORA-02395",
+        "ORA-04030",
+        "ORA-04031",
+        "ORA-04036",
+    ];
+    CODES.iter().any(|code| error.text.contains(code))
 }
 
 fn unit_kind(kind: UnitKind) -> UnitKindOfText {

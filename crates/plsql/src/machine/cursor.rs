@@ -13,7 +13,7 @@ use crate::datum::{CursorRef, Datum};
 use crate::op::*;
 use crate::session::Plsql;
 use crate::world::{ColumnInfo, DynamicKind, World};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use types::{DataType, Number, Ora, Result, Rowid, Value};
 
@@ -28,11 +28,14 @@ pub(crate) struct OpenCursor<C> {
     row: Option<Rowid>,
     /// Where it goes when it is dropped while it is open.
     left: Left<C>,
+    /// How many are open in the session.
+    count: Rc<Cell<usize>>,
 }
 
 impl<C> Drop for OpenCursor<C> {
     fn drop(&mut self) {
         if let Some(cursor) = self.cursor.take() {
+            self.count.set(self.count.get() - 1);
             self.left.0.borrow_mut().push((cursor, self.home.take()));
         }
     }
@@ -81,7 +84,7 @@ fn end<W: World>(w: &mut W, mut cursor: Box<W::Cursor>, home: Home) {
 }
 
 fn fresh<C: 'static>(s: &Plsql<C>) -> CursorRef {
-    let left = Left(Rc::clone(&s.left.0));
+    let (left, count) = (Left(Rc::clone(&s.left.0)), Rc::clone(&s.cursors_open));
     Rc::new(RefCell::new(OpenCursor::<C> {
         cursor: None,
         home: None,
@@ -90,6 +93,7 @@ fn fresh<C: 'static>(s: &Plsql<C>) -> CursorRef {
         rows: 0,
         row: None,
         left,
+        count,
     }))
 }
 
@@ -160,7 +164,9 @@ impl<C: 'static> OpenCursor<C> {
     }
 
     /// It is open now; the one before was closed.
-    fn opened(&mut self, cursor: Box<C>, home: Home) {
+    fn opened<W: World<Cursor = C>>(&mut self, w: &mut W, cursor: Box<C>, home: Home) {
+        self.count.set(self.count.get() + 1);
+        w.cursors_open(self.count.get());
         (self.cursor, self.home) = (Some(cursor), home);
         (self.open, self.found, self.rows, self.row) = (true, None, 0, None);
     }
@@ -168,6 +174,8 @@ impl<C: 'static> OpenCursor<C> {
     fn close<W: World<Cursor = C>>(&mut self, w: &mut W) {
         self.open = false;
         if let Some(c) = self.cursor.take() {
+            self.count.set(self.count.get() - 1);
+            w.cursors_open(self.count.get());
             end(w, c, self.home.take());
         }
     }
@@ -406,6 +414,7 @@ impl Machine {
         sql: u32,
         cursor: Opd,
     ) -> Run<()> {
+        w.may_open_cursor(s.cursors_open.get())?;
         let (c, _) = self.start(w, unit, base, sql)?;
         let Place::Local(slot) = cursor.place() else { return Err(Ora::internal("a loop's cursor is local").into()) };
         let at = base + slot as usize;
@@ -421,7 +430,7 @@ impl Machine {
         with::<W::Cursor, _>(r, |o| {
             o.close(w);
             // The first row is fetched next: it is not paused before that.
-            o.opened(c, Some((unit.clone(), sql)));
+            o.opened(w, c, Some((unit.clone(), sql)));
             Ok(())
         })
     }
@@ -487,13 +496,14 @@ impl Machine {
             o.close(w);
             Ok(())
         })?;
+        w.may_open_cursor(s.cursors_open.get())?;
         let (mut c, home) = match variable {
             true => (self.start_variable(w, unit, base, sql)?, None),
             false => (self.start(w, unit, base, sql)?.0, Some((unit.clone(), sql))),
         };
         with::<W::Cursor, _>(&slot, |o| {
             w.pause(&mut c, true);
-            o.opened(c, home);
+            o.opened(w, c, home);
             Ok(())
         })
     }
@@ -622,6 +632,7 @@ impl Machine {
             o.close(w);
             Ok(())
         })?;
+        w.may_open_cursor(s.cursors_open.get())?;
         let mut c = Self::parse_dynamic(w, &statement, d)?;
         if let Err(e) = self.run_dynamic(w, &mut c, base, d) {
             w.close_cursor(c);
@@ -629,7 +640,7 @@ impl Machine {
         }
         w.pause(&mut c, true);
         with::<W::Cursor, _>(&slot, |o| {
-            o.opened(Box::new(c), None);
+            o.opened(w, Box::new(c), None);
             Ok(())
         })
     }
