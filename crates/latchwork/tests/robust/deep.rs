@@ -144,14 +144,18 @@ fn blocks_are_as_deep_and_as_long_as_they_are_written() {
     ] {
         assert_eq!(code(&mut c, &block), 6550);
     }
-    // An overloaded name compiles its arguments to choose: that doubles at every level.
-    let overloaded = around(40, "f(", "1", ")");
-    let block = format!(
-        "declare function f(n number) return number is begin return n; end; \
-         function f(s varchar2) return varchar2 is begin return s; end; \
-         begin if {overloaded} = 1 then null; end if; end;"
-    );
-    assert_eq!(code(&mut c, &block), 6550);
+    // An overloaded name compiles its arguments to choose, and each of them but once more.
+    let overloaded = |arguments: &str| {
+        let calls = around(60, "f(", arguments, ")");
+        format!(
+            "declare function f(n number) return number is begin return n + 1; end; \
+             function f(s varchar2) return varchar2 is begin return s || 'x'; end; \
+             function f(d date, s varchar2 := 'y') return varchar2 is begin return s; end; \
+             begin dbms_output.put_line({calls}); end;"
+        )
+    };
+    assert_eq!(printed(&mut c, &overloaded("1")), "61");
+    assert_eq!(printed(&mut c, &overloaded("sysdate, 'z'")), format!("z{}", "x".repeat(59)));
     assert_well(&mut c);
 }
 

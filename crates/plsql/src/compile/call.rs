@@ -120,6 +120,13 @@ impl<W: World> Compiler<'_, W> {
         if fitting.is_empty() {
             return Err(self.pls(306, &[&ident.name], ident.pos));
         }
+        // The same call, compiled again for the sake of a call around it, has the same arguments.
+        let place = (args.as_ptr() as usize, ident.pos);
+        if let Some(known) = self.chosen.get(&place)
+            && let Some(found) = fitting.iter().find(|s| Rc::ptr_eq(s, known))
+        {
+            return Ok(found.clone());
+        }
         let mut types = Vec::new();
         for a in args {
             types.push(self.probe(&a.value)?);
@@ -137,12 +144,13 @@ impl<W: World> Compiler<'_, W> {
         };
         let mut best: Vec<(u32, &Rc<SubSym>)> = fitting.iter().filter_map(|s| Some((score(s)?, s))).collect();
         best.sort_by_key(|(total, _)| *total);
-        match best.as_slice() {
-            [] => Err(self.pls(306, &[&ident.name], ident.pos)),
-            [(_, only)] => Ok((*only).clone()),
-            [(a, _), (b, _), ..] if a == b => Err(self.pls(307, &[&ident.name], ident.pos)),
-            [(_, first), ..] => Ok((*first).clone()),
-        }
+        let best = match best.as_slice() {
+            [] => return Err(self.pls(306, &[&ident.name], ident.pos)),
+            [(a, _), (b, _), ..] if a == b => return Err(self.pls(307, &[&ident.name], ident.pos)),
+            [(_, first), ..] => (*first).clone(),
+        };
+        self.chosen.insert(place, best.clone());
+        Ok(best)
     }
 
     /// The type of an expression, without leaving code behind.
@@ -156,8 +164,8 @@ impl<W: World> Compiler<'_, W> {
     }
 
     /// Which argument goes to which parameter.
-    fn match_arguments(&self, sub: &SubSym, args: &[Argument], ident: &Ident) -> CResult<Vec<Option<Expr>>> {
-        let mut matched: Vec<Option<Expr>> = vec![None; sub.parameters.len()];
+    fn match_arguments<'e>(&self, sub: &SubSym, args: &'e [Argument], ident: &Ident) -> CResult<Vec<Option<&'e Expr>>> {
+        let mut matched: Vec<Option<&Expr>> = vec![None; sub.parameters.len()];
         let mut named = false;
         for (i, a) in args.iter().enumerate() {
             let at = match &a.name {
@@ -172,7 +180,7 @@ impl<W: World> Compiler<'_, W> {
                 }
             };
             match matched.get_mut(at) {
-                Some(place @ None) => *place = Some(a.value.clone()),
+                Some(place @ None) => *place = Some(&a.value),
                 _ => return Err(self.pls(306, &[&ident.name], ident.pos)),
             }
         }

@@ -151,6 +151,8 @@ pub struct Compiler<'a, W: World> {
     calls: Vec<(String, String)>,
     /// How many statements and expressions have been compiled.
     compiled: u32,
+    /// The overloads that calls of overloaded names mean, by where the arguments are in memory and the name in the text.
+    chosen: HashMap<(usize, Pos), Rc<SubSym>>,
 }
 
 /// Statements and expressions that one unit may have.
@@ -168,6 +170,7 @@ impl<'a, W: World> Compiler<'a, W> {
             authid: AuthId::default(),
             pool: Pool::default(),
             consts: HashMap::new(),
+            chosen: HashMap::new(),
             procs: Vec::new(),
             scopes: vec![Scope::default()],
             f: FnState::new(unit, 0),
@@ -334,8 +337,7 @@ impl<'a, W: World> Compiler<'a, W> {
     }
 
     /// PLS-00123 where statements and expressions lie so deep in one another that half of the stack is used, or where
-    /// they are compiled again and again: a call of an overloaded name compiles its arguments once more, to learn
-    /// their types.
+    /// there are too many of them. A call of an overloaded name compiles its arguments once more, to learn their types.
     fn check_nesting(&mut self, pos: Pos) -> CResult<()> {
         self.compiled += 1;
         if self.compiled > COMPILED_MAX || os::stack::is_short() {
