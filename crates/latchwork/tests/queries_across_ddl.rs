@@ -346,3 +346,31 @@ fn a_query_for_update_waits_for_a_table_no_longer_than_for_a_row() {
     run(&mut locker, "rollback");
     assert_eq!(lock(" nowait").map(|rows| rows.len()), Ok(1));
 }
+
+/// Whether its tables are what they were is looked at once in a flashback query, not for each row of a nested loop; and
+/// again behind each DDL.
+#[test]
+fn a_flashback_query_looks_at_the_definition_of_its_tables_once() {
+    let instance = start(&[]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table past (id number primary key, v number) organization index");
+    run(&mut c, "insert into past select level, 1 from dual connect by level <= 300");
+    run(&mut c, "commit");
+    let moment = support::one(&mut c, "select dbms_flashback.get_system_change_number from dual");
+    run(&mut c, "update past set v = 2");
+    run(&mut c, "commit");
+    let gets = "select value from v$mystat natural join v$statname where name = 'consistent gets'";
+    let mut gets = |c: &mut Client| support::one(c, gets).parse::<u64>().expect("a number");
+    let join = format!(
+        "select /*+ ordered use_nl(b) */ sum(a.v + b.v) from past as of scn {moment} a, past as of scn {moment} b \
+         where a.id = b.id"
+    );
+    assert_eq!(support::one(&mut c, &join), "600");
+    let before = gets(&mut c);
+    assert_eq!(support::one(&mut c, &join), "600");
+    let made = gets(&mut c) - before;
+    assert!(made < 300 * 5, "{made} gets for 300 rows");
+    run(&mut c, "alter table past add (w number)");
+    let refused = c.query(&join, &[]).and_then(|q| q.all()).expect_err("the table is another one");
+    assert_eq!(refused.code(), 1466);
+}

@@ -106,10 +106,16 @@ pub struct Core {
     pub audit_entries: Cell<u64>,
     /// The transaction has a name, in the session's slot.
     pub is_named: Cell<bool>,
+    /// Tables that flashback queries have found unchanged since an SCN, and the dictionary's epoch then. A nested loop
+    /// asks for each of its rows.
+    unchanged: Cell<[Option<(types::ObjectId, types::Scn, u64)>; UNCHANGED_MAX]>,
 }
 
 /// How long a call waits at its end for another session that defines something.
 const VERDICTS_WAIT: Duration = Duration::from_secs(1);
+
+/// Tables of one flashback query that are looked at once.
+const UNCHANGED_MAX: usize = 8;
 
 /// One of so many times [`Core::is_check_due`].
 const CHECK_EVERY: u32 = 4096;
@@ -154,6 +160,7 @@ impl Core {
             is_named: Cell::default(),
             audit: RefCell::default(),
             audit_rows: Cell::default(),
+            unchanged: Cell::default(),
             audit_entries: Cell::default(),
             savepoints: RefCell::default(),
             suspended: RefCell::default(),
@@ -690,7 +697,19 @@ impl exec::Host for Core {
     }
 
     fn check_definition(&self, table: &dictionary::TableDef, scn: types::Scn) -> Result<()> {
-        let shared = self.instance.storage().dictionary.clone();
-        if shared.is_unchanged_since(&self.p, table.object, scn)? { Ok(()) } else { Err(Ora::new(1466)) }
+        let dictionary = self.instance.storage().dictionary;
+        // Whatever changes a definition moves the epoch.
+        let asked = Some((table.object, scn, dictionary.epoch()));
+        let mut known = self.unchanged.get();
+        if known.contains(&asked) {
+            return Ok(());
+        }
+        if !dictionary.is_unchanged_since(&self.p, table.object, scn)? {
+            return Err(Ora::new(1466));
+        }
+        known.rotate_right(1);
+        known[0] = asked;
+        self.unchanged.set(known);
+        Ok(())
     }
 }
