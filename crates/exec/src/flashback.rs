@@ -1,7 +1,8 @@
 //! Flashback queries: tables as of another moment.
 //!
-//! The moment of an AS OF clause is worked out once an execution. The table is read by a full scan, as of that SCN and without the
-//! reader's own open changes; what undo cannot bring back any more is ORA-01555, never a row too many or too few.
+//! The moment of an AS OF clause is worked out once an execution. A heap is read by a full scan, an index-organised table
+//! also by its key, as of that SCN and without the reader's own open changes; what undo cannot bring back any more is
+//! ORA-01555, never a row too many or too few.
 
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;

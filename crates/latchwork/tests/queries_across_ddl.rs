@@ -360,7 +360,7 @@ fn a_flashback_query_looks_at_the_definition_of_its_tables_once() {
     run(&mut c, "update past set v = 2");
     run(&mut c, "commit");
     let gets = "select value from v$mystat natural join v$statname where name = 'consistent gets'";
-    let mut gets = |c: &mut Client| support::one(c, gets).parse::<u64>().expect("a number");
+    let gets = |c: &mut Client| support::one(c, gets).parse::<u64>().expect("a number");
     let join = format!(
         "select /*+ ordered use_nl(b) */ sum(a.v + b.v) from past as of scn {moment} a, past as of scn {moment} b \
          where a.id = b.id"
