@@ -339,6 +339,9 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
     let object = work.existing(&target, ObjectKind::Index, 1418)?;
     work.require(&target, None, SystemPrivilege::AlterAnyIndex)?;
     let index = work.image.index(object)?.ok_or_else(|| Ora::new(1418).at(target.pos))?;
+    if index.building {
+        return Err(Ora::with(8104, &[&object.0]).at(target.pos));
+    }
     let flags =
         i64::from(index.unusable) * property::IND_UNUSABLE + i64::from(index.invisible) * property::IND_INVISIBLE;
     let set_flags = |work: &mut Work<'_>, flags: i64| {
@@ -438,7 +441,9 @@ pub fn empty(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
 /// As [`empty`], and the index is unusable until it is rebuilt.
 pub fn empty_unusable(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     empty(work, index)?;
-    let flags = property::IND_UNUSABLE | if index.invisible { property::IND_INVISIBLE } else { 0 };
+    let flags = property::IND_UNUSABLE
+        + i64::from(index.invisible) * property::IND_INVISIBLE
+        + i64::from(index.building) * property::IND_BUILDING;
     work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
 }
 
@@ -466,9 +471,11 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
         row[ind::TS] = int(tablespace);
         row[ind::FILE] = int(header.file());
         row[ind::BLOCK] = int(header.block());
-        // An index that was unusable is whole again.
-        row[ind::FLAGS] = int(dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0)
-            & !(property::IND_UNUSABLE | property::IND_BUILDING));
+        // An index that was unusable is whole again. One that is being built, or was by a session that died, has its mark until the end.
+        let flags = dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0);
+        if flags & property::IND_BUILDING == 0 {
+            row[ind::FLAGS] = int(flags & !property::IND_UNUSABLE);
+        }
     })?;
     work.update_object(object, &mut |row: &mut Vec<Value>| row[obj::DATAOBJ] = int(data.0))
 }

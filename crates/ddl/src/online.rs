@@ -15,6 +15,9 @@
 //! nobody defines it anew. In 2 and 4 it asks for the table in mode S, for a fraction of a second at a time: who wants to change rows is
 //! never held up for longer, however long an open transaction lasts.
 //!
+//! Whoever defines the index or its table anew leaves the mark alone, whether the builder lives or not: an index without it is taken for
+//! whole. What comes between 1 and the table's lock is seen by the builder, which begins with the definitions as they are then.
+//!
 //! A builder that dies leaves an index that is marked, and sound. Who gets its OD enqueue knows that nobody is building: SMON drops what is
 //! left, as does a statement that wants the name.
 
@@ -30,6 +33,7 @@ use dictionary::{IndexDef, IndexKey, TableDef};
 use enqueue::{EnqueueType, LockMode};
 use sql::ast::SegmentOptions;
 use std::ops::Bound;
+use std::rc::Rc;
 use types::{Ora, Result};
 
 /// How often what is left of an index is tried to be dropped before that is left to SMON.
@@ -103,7 +107,7 @@ fn drop_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
 pub fn create(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<()> {
     let duplicate = new.duplicate.clone();
     let index = index::enter_building(work, table, new)?;
-    build_entered(work, table, &index, &mut |work| finish(work, table, &index, &duplicate))
+    build_entered(work, &index, &mut |work, table, index| finish(work, table, index, &duplicate))
 }
 
 /// Builds an index again on a table that is in use.
@@ -141,31 +145,32 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
     };
     let duplicate = new.duplicate.clone();
     let index = index::enter_rebuilding(work, &table, new, tablespace)?;
-    build_entered(work, &table, &index, &mut |work| exchange(work, &table, &index, old, &duplicate))
+    build_entered(work, &index, &mut |work, table, index| exchange(work, table, index, old, &duplicate))
 }
+
+/// What makes an index one that queries may use: of a table and an index that is whole.
+type End<'e> = dyn FnMut(&mut Work<'_>, &TableDef, &IndexDef) -> Result<()> + 'e;
 
 /// Builds an index that was entered, and drops it again when that fails. `end` is called when it is whole, at a moment without open
 /// changes of the table.
-fn build_entered(
-    work: &mut Work<'_>,
-    table: &TableDef,
-    index: &IndexDef,
-    end: &mut dyn FnMut(&mut Work<'_>) -> Result<()>,
-) -> Result<()> {
+fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Result<()> {
     if !work.hold(EnqueueType::Od, index.object.0.into(), LockMode::Exclusive)? {
         return Err(Ora::internal("[a new index is being built already]"));
     }
     work.hold_tablespace(index.segment.tablespace, LockMode::Share)?;
-    work.touch(table.object);
+    work.touch(index.table);
     work.commit()?;
     work.give_dd();
     os::crash::point("ddl-index-entered");
-    let built = build(work, table, index).and_then(|()| end(work));
+    let built = kept(work, index).and_then(|(table, index)| {
+        build(work, &table, &index)?;
+        end(work, &table, &index)
+    });
     if built.is_err() {
         // The statement fails; the index goes, now or soon.
         work.undo()?;
         work.give_dd();
-        let alone = work.share_table_and_dd(table.object, Some(DROP_TRIES));
+        let alone = work.share_table_and_dd(index.table, Some(DROP_TRIES));
         if let (Ok(()), Some(index)) = (alone, work.image.index(index.object)?) {
             drop_index(work, &index)?;
             work.commit()?;
@@ -174,9 +179,17 @@ fn build_entered(
     built
 }
 
+/// The table and the index as they are once nobody can define them anew. A statement that came in between the entry and this moment
+/// may have given both another segment, or have taken them away.
+fn kept(work: &mut Work<'_>, entered: &IndexDef) -> Result<(Rc<TableDef>, Rc<IndexDef>)> {
+    work.keep_table(entered.table)?;
+    work.refresh()?;
+    let index = work.image.index(entered.object)?.filter(|index| index.building).ok_or_else(|| Ora::new(1418))?;
+    Ok((index::existing_table(work, entered.table)?, index))
+}
+
 /// Fills an index that is entered. On return there are no open changes of the table, and the DD enqueue is held.
 fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
-    work.keep_table(table.object)?;
     work.share_table(table.object, None)?;
     let emptied = crate::tree::unload(&work.host.parts(), table, index);
     work.end_share(table.object);

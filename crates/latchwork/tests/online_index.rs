@@ -322,3 +322,124 @@ fn a_statement_that_has_to_run_again_is_executed_once() {
     let counted = format!("select to_char(sum(executions)) from v$sql where sql_text = '{merge}'");
     assert_eq!(text(&mut c, &counted), "2");
 }
+
+/// Runs a statement in a session of its own, stops it at the crash point of the instance, has `meanwhile` done, and lets it go on.
+fn stopped(instance: &Ephemeral, sql: &str, meanwhile: impl FnOnce(i32)) -> Result<(), u32> {
+    let (stop, deaths) = (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE));
+    let _ = std::fs::remove_file(&deaths);
+    let mut c = session(instance);
+    let process = c.welcome().server_process as i32;
+    std::fs::write(&stop, "").unwrap();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(move || c.execute(sql, &[]).map(drop).map_err(|e| e.code()));
+        let started = Instant::now();
+        while std::fs::read_to_string(&deaths).unwrap_or_default().is_empty() {
+            assert!(started.elapsed() < Duration::from_secs(60) && !running.is_finished(), "{sql} is stopped");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| meanwhile(process)));
+        while !running.is_finished() {
+            // It may still be about to stop, and may be dead.
+            let _ = os::process::kill(process, os::signal::SIGCONT);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        done.unwrap_or_else(|e| std::panic::resume_unwind(e));
+        running.join().unwrap()
+    })
+}
+
+fn stopping_at(point: &str) -> Ephemeral {
+    let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
+    let params = vec![("_crash_point".into(), format!("{point}:1:stop"))];
+    let instance = Ephemeral::start_with(&EphemeralOptions { executable, params }).expect("an instance starts");
+    let mut c = session(&instance);
+    c.execute("create table t (id number, k number, v varchar2(40)) enable row movement", &[]).unwrap();
+    c.execute("insert into t select level, mod(level, 50), 'v' from dual connect by level <= 1000", &[]).unwrap();
+    c.commit().unwrap();
+    instance
+}
+
+/// What is defined anew between the index's entry and the table's lock is what the builder builds on.
+#[test]
+fn a_table_that_is_moved_before_the_build_has_a_whole_index() {
+    let instance = stopping_at("ddl-index-entered");
+    let mut c = session(&instance);
+    let changes: [&[&str]; 6] = [
+        &["alter table t move"],
+        &["alter table t move online"],
+        &["alter table t shrink space"],
+        &["truncate table t", "insert into t (id, k) select level, level from dual connect by level <= 700", "commit"],
+        &["alter table t drop column v", "alter table t add (v number default 1 not null)"],
+        &["alter index old_k rebuild", "alter table t move"],
+    ];
+    for build in ["create index t_k on t (k) online", "alter index old_k rebuild online"] {
+        for statements in changes {
+            if build.starts_with("alter") || statements[0].contains("old_k") {
+                c.execute("create index old_k on t (k desc, id)", &[]).unwrap();
+            }
+            let built = stopped(&instance, build, |_| {
+                for sql in statements {
+                    c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+                }
+            });
+            assert_eq!(built, Ok(()), "{build}, {statements:?}");
+            c.execute("update t set k = k + 1 where mod(id, 3) = 0", &[]).unwrap();
+            c.commit().unwrap();
+            let name = if build.starts_with("alter") { "old_k" } else { "t_k" };
+            assert_eq!(sums(&mut c, &format!("index(t {name})")), sums(&mut c, "full(t)"), "{build}, {statements:?}");
+            let usable = format!("select status from user_indexes where index_name = upper('{name}')");
+            assert_eq!(text(&mut c, &usable), "VALID", "{build}, {statements:?}");
+            for index in ["t_k", "old_k"] {
+                let _ = c.execute(&format!("drop index {index}"), &[]);
+            }
+        }
+    }
+    for gone in ["drop index t_k", "drop table t"] {
+        let built = stopped(&instance, "create index t_k on t (k) online", |_| {
+            c.execute(gone, &[]).unwrap_or_else(|e| panic!("{gone}: {e}"));
+        });
+        assert!(built.is_err(), "{gone}");
+    }
+    assert_eq!(text(&mut c, "select to_char(count(*)) from user_indexes where table_name = 'T'"), "0");
+}
+
+/// ALTER INDEX of another session does not make an index whole that is being built.
+#[test]
+fn an_index_that_is_being_built_is_not_altered() {
+    let instance = stopping_at("ddl-index-filled");
+    let mut c = session(&instance);
+    let built = stopped(&instance, "create index t_k on t (k) online", |_| {
+        for change in ["invisible", "visible", "rename to t_k2", "rebuild online", "coalesce", "unusable", "rebuild"] {
+            let error = c.execute(&format!("alter index t_k {change}"), &[]).expect_err(change);
+            assert_eq!(error.code(), 8104, "{change}: {error}");
+        }
+        c.execute("insert into t (id, k) select level + 1000, 7 from dual connect by level <= 100", &[]).unwrap();
+        c.commit().unwrap();
+    });
+    assert_eq!(built, Ok(()));
+    assert_eq!(sums(&mut c, "index(t t_k)"), sums(&mut c, "full(t)"));
+}
+
+/// An index whose builder has died stays one that is being built, whatever happens to its table, so that it goes.
+#[test]
+fn what_a_dead_builder_leaves_goes_from_a_table_that_was_moved() {
+    let instance = stopping_at("ddl-index-filled");
+    let mut c = session(&instance);
+    c.execute("create index old_k on t (k)", &[]).unwrap();
+    for change in ["alter table t move", "alter table t move online", "truncate table t", "alter table t shrink space"]
+    {
+        let built = stopped(&instance, "alter index old_k rebuild online", |process| {
+            os::process::kill(process, os::signal::SIGKILL).unwrap();
+            let started = Instant::now();
+            while let Err(e) = c.execute(change, &[]) {
+                assert!(e.code() == 54 && started.elapsed() < Duration::from_secs(60), "{change}: {e}");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        assert_eq!(built, Err(3113), "{change}");
+        c.execute("alter index old_k rebuild online", &[]).unwrap_or_else(|e| panic!("{change}: {e}"));
+        let left = "select to_char(count(*)) from user_indexes where table_name = 'T'";
+        assert_eq!(text(&mut c, left), "1", "{change}");
+        assert_eq!(sums(&mut c, "index(t old_k)"), sums(&mut c, "full(t)"), "{change}");
+    }
+}
