@@ -144,3 +144,26 @@ fn parameters_without_effect_are_those_that_nothing_reads() {
         assert_eq!(without_effect, !is_read(&source, def.param), "{}: is it obeyed or not?", def.name);
     }
 }
+
+/// A number without a text is told as "Message … not found".
+#[test]
+fn every_error_that_the_source_raises_has_a_text() {
+    let mut source = String::new();
+    std::fs::read_dir(root().join("crates"))
+        .expect("crates")
+        .flatten()
+        .for_each(|folder| sources(&folder.path().join("src"), &mut source));
+    let mut numbers: Vec<u32> = Vec::new();
+    for made in ["Ora::new(", "Ora::with("] {
+        numbers.extend(source.split(made).skip(1).filter_map(|rest| {
+            let rest = rest.trim_start();
+            rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse::<u32>().ok()
+        }));
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert!(numbers.len() > 400, "{} numbers were found", numbers.len());
+    let untold: Vec<u32> =
+        numbers.into_iter().filter(|&n| types::Ora::new(n).to_string().contains("not found;")).collect();
+    assert!(untold.is_empty(), "no text in crates/types/src/messages.rs for {untold:?}");
+}
