@@ -304,6 +304,25 @@ fn a_client_that_vanishes_is_rolled_back_even_in_a_call() {
     assert_eq!(number(&c.query("select count(*) from u.w", &[]).unwrap().all().unwrap()), 0);
 }
 
+/// A pool asks so whether what it keeps is a session still.
+#[test]
+fn a_killed_session_is_not_there_for_a_ping() {
+    let (instance, at) = start(&[]);
+    let mut c = sysdba(&instance);
+    let mut idle = logon(&at);
+    idle.ping().expect("it lives");
+    let sid = idle.session_id();
+    let serial =
+        number(&c.query(&format!("select serial# from v$session where sid = {sid}"), &[]).unwrap().all().unwrap());
+    c.execute(&format!("alter system kill session '{sid},{serial}'"), &[]).unwrap();
+    assert_eq!(idle.ping().expect_err("it was killed").code(), 28);
+    let until = Instant::now() + PATIENCE;
+    while number(&c.query("select count(*) from v$session where username = 'U'", &[]).unwrap().all().unwrap()) > 0 {
+        assert!(Instant::now() < until, "it ends");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn an_address_that_is_none_is_refused_at_the_start() {
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));

@@ -159,6 +159,12 @@ impl Calls {
             Request::Commit => self.simple("commit", sequence, out),
             Request::Rollback => self.simple("rollback", sequence, out),
             Request::Ping => {
+                // Who keeps connections in a pool asks thus whether one of them still is a session.
+                self.session.release_if_killed();
+                if self.session.is_killed() {
+                    self.is_over = true;
+                    return Err(Ora::new(28).into());
+                }
                 reply::write_status(out, self.status(), sequence);
                 Ok(())
             }
