@@ -103,8 +103,14 @@ pub fn remove(w: &mut World<'_>, job: i64) -> Result<()> {
 }
 
 /// DBMS_JOB.CHANGE, WHAT, NEXT_DATE, INTERVAL and BROKEN.
+///
+/// # Errors
+/// ORA-23421; those of compiling a new text.
 pub fn change(w: &mut World<'_>, job: i64, change: &JobChange) -> Result<()> {
     own_job(w, job)?;
+    if let Some(what) = &change.what {
+        w.core.plsql.compile_block(w, &block_text(what))?;
+    }
     let mut set = |sql: &'static str, value: Value| recursive(w.core, &mut w.cx, sql, &[value, number(job)]).map(drop);
     if let Some(what) = &change.what {
         set("update sys.job$ set what = :1 where job = :2", Value::text(what.as_str()))?;

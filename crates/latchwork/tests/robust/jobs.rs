@@ -87,3 +87,15 @@ fn jobs_run_fail_break_and_survive_their_slaves() {
     eventually("and is gone", || number(&mut c, "select count(*) from user_jobs") == 0);
     assert_nothing_held(&mut c, "select * from v$latchholder");
 }
+
+#[test]
+fn a_job_is_not_given_a_text_that_does_not_compile() {
+    let instance = start(&[("job_queue_processes", "0")]);
+    let mut c = sysdba(&instance);
+    run(&mut c, &["declare j number; begin dbms_job.submit(j, 'null;', sysdate + 1); end;"]);
+    for call in ["what(j.job, 'drop table log')", "what(j.job, 'null')", "change(j.job, 'nobody_knows;', null, null)"] {
+        let block = format!("begin for j in (select job from user_jobs) loop dbms_job.{call}; end loop; end;");
+        assert_eq!(c.execute(&block, &[]).map(drop).expect_err(call).code(), 6550, "{call}");
+    }
+    assert_eq!(rows(&mut c, "select what from user_jobs"), ["null;"]);
+}
