@@ -319,7 +319,7 @@ impl<W: World> Compiler<'_, W> {
         };
         let max = i64::from(i32::MAX);
         let ty = match name {
-            "NUMBER" | "NUMERIC" | "DECIMAL" | "DEC" => {
+            "NUMBER" | "NUMERIC" | "DECIMAL" | "DEC" | "INTEGER" | "INT" | "SMALLINT" => {
                 let precision = first;
                 if precision.is_some_and(|p| !(1..=38).contains(&p)) {
                     return Err(self.pls(216, &[], pos));
@@ -337,7 +337,6 @@ impl<W: World> Compiler<'_, W> {
                     },
                 }
             }
-            "INTEGER" | "INT" | "SMALLINT" => DataType::Number { precision: Some(38), scale: Some(0) },
             "FLOAT" | "DOUBLE PRECISION" => DataType::NUMBER,
             "REAL" => DataType::NUMBER,
             "PLS_INTEGER" | "BINARY_INTEGER" | "SIMPLE_INTEGER" => {
