@@ -133,6 +133,11 @@ fn commands() {
 }
 
 #[test]
+fn what_set_says_of_texts_and_output() {
+    transcript("set_options");
+}
+
+#[test]
 fn blocks_and_packages() {
     transcript("plsql");
 }

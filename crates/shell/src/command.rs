@@ -141,7 +141,7 @@ impl Shell<'_> {
     }
 
     fn set(&mut self, rest: &str) {
-        let before = self.settings.serveroutput;
+        let before = (self.settings.serveroutput, self.settings.output_size);
         let traced = self.settings.autotrace;
         if let Err(message) = self.settings.set(&words(rest)) {
             self.out.line(&message);
@@ -151,16 +151,16 @@ impl Shell<'_> {
         if traced != self.settings.autotrace {
             self.set_autotrace(self.settings.autotrace);
         }
-        if before != self.settings.serveroutput
+        if before != (self.settings.serveroutput, self.settings.output_size)
             && let Some(session) = &mut self.session
         {
             session.set_want_output(self.settings.serveroutput);
             let call = if self.settings.serveroutput {
-                "begin dbms_output.enable(null); end;"
+                self.settings.enable_output()
             } else {
-                "begin dbms_output.disable; end;"
+                "begin dbms_output.disable; end;".into()
             };
-            if let Err(e) = session.execute(call, &[]) {
+            if let Err(e) = session.execute(&call, &[]) {
                 self.out.line(&e.to_string());
             }
         }

@@ -128,14 +128,17 @@ impl<'a> Report<'a> {
     }
 
     fn csv_row(&self, row: &[Value], out: &mut String) {
-        for (at, value) in row.iter().enumerate() {
+        for (at, (column, value)) in self.columns.iter().zip(row).enumerate() {
             if at > 0 {
                 out.push(',');
             }
             match value {
                 Value::Null => {}
                 Value::Number(n) => out.push_str(&n.to_string()),
-                other => out.push_str(&csv_text(&text_of(other, &self.settings.nls))),
+                other => {
+                    let text = text_of(other, &self.settings.nls);
+                    out.push_str(&csv_text(cut(self.settings, &column.data_type, &text)));
+                }
             }
         }
         out.push('\n');
@@ -152,7 +155,10 @@ impl<'a> Report<'a> {
             match value {
                 Value::Null => out.push_str("null"),
                 Value::Number(n) => out.push_str(&json_number(&n.to_string())),
-                other => out.push_str(&escape::json(&text_of(other, &self.settings.nls))),
+                other => {
+                    let text = text_of(other, &self.settings.nls);
+                    out.push_str(&escape::json(cut(self.settings, &column.data_type, &text)));
+                }
             }
         }
         out.push_str("}\n");
@@ -417,12 +423,21 @@ fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
         },
         other => text_of(other, &settings.nls),
     };
+    let text = cut(settings, &field.data_type, &text);
     // The lines of USER_SOURCE end with a line feed, which makes no line of its own.
-    let text = text.strip_suffix('\n').map_or(text.as_str(), |line| line);
+    let text = text.strip_suffix('\n').unwrap_or(text);
     match field.wrapping {
         Wrapping::Truncated => vec![text.lines().next().unwrap_or("").chars().take(field.width).collect()],
         Wrapping::Wrapped => fold(text, field.width, false),
         Wrapping::WordWrapped => fold(text, field.width, true),
+    }
+}
+
+/// As much of a text as `SET LONG` lets be printed: of a CLOB so many characters, of other types all.
+fn cut<'t>(settings: &Settings, data_type: &DataType, text: &'t str) -> &'t str {
+    match text.char_indices().nth(settings.long) {
+        Some((end, _)) if matches!(data_type, DataType::Clob) => &text[..end],
+        _ => text,
     }
 }
 

@@ -73,6 +73,8 @@ pub struct Settings {
     pub pagesize: usize,
     pub pause: bool,
     pub serveroutput: bool,
+    /// Bytes that `dbms_output` keeps of a call; unlimited when nothing was said.
+    pub output_size: Option<u64>,
     pub output_format: OutputFormat,
     pub sqlblanklines: bool,
     pub sqlprompt: String,
@@ -115,6 +117,7 @@ impl Default for Settings {
             pagesize: 14,
             pause: false,
             serveroutput: false,
+            output_size: None,
             output_format: OutputFormat::WordWrapped,
             sqlblanklines: false,
             sqlprompt: "SQL> ".into(),
@@ -249,7 +252,8 @@ impl Settings {
             }
             let Some(full) = full_name(name) else {
                 if is_accepted(name) {
-                    return Ok(());
+                    rest = tail.get(1..).unwrap_or_default();
+                    continue;
                 }
                 return Err(format!("SP2-0158: unknown SET option \"{name}\""));
             };
@@ -273,18 +277,17 @@ impl Settings {
         Ok(())
     }
 
-    /// `[SIZE {n | UNLIMITED}] [FORMAT {WRAPPED | WORD_WRAPPED | TRUNCATED}]`; the format goes back to its default when not given.
+    /// `[SIZE {n | UNLIMITED}] [FORMAT {WRAPPED | WORD_WRAPPED | TRUNCATED}]`; both go back to their defaults when not given.
     /// Returns the words behind.
     fn set_output_options<'w>(&mut self, words: &'w [String]) -> Result<&'w [String], String> {
         self.output_format = OutputFormat::WordWrapped;
+        self.output_size = None;
         let mut rest = words;
         while let Some(pair) = rest.chunks(2).next() {
             let (what, value) = (pair[0].to_ascii_lowercase(), pair.get(1).map(|v| v.to_ascii_lowercase()));
             match (what.as_str(), value.as_deref()) {
-                ("size", Some("unlimited" | "unl")) => {}
-                ("size", Some(n)) => {
-                    number("size", n, 2000, 1_000_000)?;
-                }
+                ("size", Some("unlimited" | "unl")) => self.output_size = None,
+                ("size", Some(n)) => self.output_size = Some(number("size", n, 2000, 1_000_000)?),
                 (w, Some(f)) if w.starts_with("for") => {
                     self.output_format = match f {
                         f if f.starts_with("wra") => OutputFormat::Wrapped,
@@ -298,6 +301,12 @@ impl Settings {
             rest = &rest[2..];
         }
         Ok(rest)
+    }
+
+    /// The call that has `dbms_output` keep lines for the shell.
+    pub fn enable_output(&self) -> String {
+        let size = self.output_size.map_or_else(|| "null".into(), |n| n.to_string());
+        format!("begin dbms_output.enable({size}); end;")
     }
 
     fn set_one(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -487,7 +496,11 @@ mod tests {
         set(&mut s, "define #").unwrap();
         assert_eq!(s.define, Some('#'));
         set(&mut s, "serveroutput on size unlimited format wrapped feedback off").unwrap();
-        assert!(s.serveroutput && s.feedback.is_none());
+        assert!(s.serveroutput && s.feedback.is_none() && s.output_size.is_none());
+        set(&mut s, "serveroutput on size 2000 tab off pages 7").unwrap();
+        assert_eq!((s.output_size, s.tab, s.pagesize), (Some(2000), false, 7));
+        set(&mut s, "longchunksize 2000 long 500 recsep off verify off").unwrap();
+        assert_eq!((s.long, s.verify), (500, false));
         set(&mut s, "colsep '|'").unwrap();
         assert_eq!(s.colsep, "|");
     }

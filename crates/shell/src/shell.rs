@@ -228,7 +228,7 @@ impl<'a> Shell<'a> {
         self.variables.define("_CONNECT_IDENTIFIER", &session.welcome().instance.clone());
         *self.breaker.lock().unwrap_or_else(|e| e.into_inner()) = Some(session.break_handle());
         if self.settings.serveroutput
-            && let Err(e) = session.execute("begin dbms_output.enable(null); end;", &[])
+            && let Err(e) = session.execute(&self.settings.enable_output(), &[])
         {
             self.out.line(&e.to_string());
         }
