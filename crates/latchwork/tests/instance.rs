@@ -241,6 +241,22 @@ fn the_death_of_the_supervisor_ends_every_process() {
     eventually("the directory is free", || latchwork(&["status"], &dir.0).1.contains("No Latchwork instance"));
 }
 
+/// The processes of an instance are a group of their own: a Ctrl-C that ends the script which has started it is not theirs.
+#[test]
+fn what_ends_the_starter_does_not_end_the_instance() {
+    let dir = TempDir::new("group");
+    let (ok, text) = latchwork(&["start"], &dir.0);
+    assert!(ok, "{text}");
+    let pid = std::fs::read_to_string(dir.0.join("latchwork.pid")).unwrap().trim().to_owned();
+    let group_of = |pid: &str| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(')').and_then(|(_, tail)| tail.split_whitespace().nth(2)).map(str::to_owned)
+    };
+    assert_eq!(group_of(&pid), Some(pid.clone()));
+    let session = Client::connect(&dir.0, &Credentials::Sysdba).unwrap();
+    assert_eq!(group_of(&session.welcome().server_process.to_string()), Some(pid));
+}
+
 #[test]
 fn committed_rows_survive_a_clean_stop() {
     let dir = TempDir::new("stop");
