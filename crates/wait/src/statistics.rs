@@ -379,15 +379,12 @@ impl StatLine {
     }
 
     /// The parse call has ended. Only the owner may call this.
-    pub fn end_parse(
-        &self,
-        began: ParseBegan,
-        has_failed: bool,
-        busy: impl FnOnce() -> u64,
-        cpu: impl FnOnce() -> u64,
-    ) {
+    pub fn end_parse(&self, began: ParseBegan, has_failed: bool, busy: impl Fn() -> u64, cpu: impl FnOnce() -> u64) {
+        // The part before the whole, and each by a look of its own at the clock: what stops at an earlier one has been seen to go on.
+        if self.hard_parse.is_running() {
+            self.hard_parse.stop(&busy);
+        }
         let at_ns = self.parse.stop(busy);
-        self.hard_parse.stop(|| at_ns);
         self.parse_cpu.stop(cpu);
         if has_failed {
             self.add_time(TimeStat::FailedParse, at_ns.saturating_sub(began.at_ns) / 1000);
@@ -435,5 +432,39 @@ mod tests {
             assert_eq!(stat as usize, n);
             assert_eq!(Stat::named(stat.name()), Some(stat));
         }
+    }
+
+    #[test]
+    fn no_figure_shrinks_at_any_step_of_a_call() {
+        let lines: &'static [StatLine] = os::memory::shared_slice(1).expect("memory");
+        let line = &lines[0];
+        let over = std::sync::atomic::AtomicBool::new(false);
+        let clock = os::clock::now_ns;
+        line.begin(clock(), 0, false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut last = [0; TimeStat::COUNT];
+                    while !over.load(Ordering::Relaxed) {
+                        // In nanoseconds, so that no cut hides anything.
+                        let mut now = [0; TimeStat::COUNT];
+                        line.read_times(&mut now, || clock() * 1000, || clock() * 1000);
+                        assert!(now.iter().zip(last).all(|(now, last)| *now >= last), "{last:?} {now:?}");
+                        let of = |stat: TimeStat| now[stat as usize];
+                        assert!(of(TimeStat::HardParse) <= of(TimeStat::Parse), "{now:?}");
+                        last = now;
+                    }
+                });
+            }
+            let busy = || clock() * 1000;
+            for _ in 0..50_000 {
+                line.begin_call(busy());
+                let began = line.begin_parse(busy, busy());
+                line.parse_is_hard(began);
+                line.end_parse(began, false, busy, busy);
+                line.end_call(busy);
+            }
+            over.store(true, Ordering::Relaxed);
+        });
     }
 }

@@ -50,6 +50,7 @@ impl Stopwatch {
     }
 
     /// Stops it, and gives the moment of its clock at which it stopped: now, where it stands already. Only the owner may call this.
+    /// `clock` is looked at behind the word that it is about to stop: a moment known before would be less than what others have seen.
     #[inline]
     pub fn stop(&self, clock: impl FnOnce() -> u64) -> u64 {
         if !self.is_running() {
