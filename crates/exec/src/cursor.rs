@@ -177,7 +177,8 @@ const ROWS_A_FETCH: u64 = 100;
 /// Most times a statement is started again because rows changed under it.
 const RESTARTS_MOST: u32 = 5000;
 
-/// Reads the text of a statement: the first part of a parse call, whose time has it. A text that is none is a parse call that failed.
+/// Reads the text of a statement: the first part of a parse call, whose time has it. A text that is none is a parse call
+/// that failed.
 ///
 /// # Errors
 /// Those of the text.

@@ -331,7 +331,8 @@ fn a_report_names_the_event_the_statement_the_session_and_its_blocker() {
             .take(lines);
         rows.collect::<Vec<_>>().join(" ")
     };
-    // In each section the first row is of the wait; but the session may have been seen to log on in a slot of time of its own.
+    // In each section the first row is of the wait; but the session may have been seen to log on in a slot of time of
+    // its own.
     let first = |title: &str| section(title, 2);
     assert!(first("Top User Events").starts_with("enq: TX - row lock contention"), "{text}");
     assert!(first("Top SQL with Top Events").contains("update tills set n = 3"), "{text}");
@@ -379,7 +380,8 @@ fn sampling_is_turned_off_and_made_faster_while_the_instance_runs() {
     run(&mut c, "alter system set statistics_level = basic");
     let off = "select system_status from v$statistics_level where statistics_name = 'Active Session History'";
     assert_eq!(one(&mut c, off), "DISABLED");
-    // The sampler may be on its way with one more. It waits behind each round: when it has begun to wait twice more, it has seen the change.
+    // The sampler may be on its way with one more. It waits behind each round: when it has begun to wait twice more, it
+    // has seen the change.
     let waits = "select s.seq# from v$session s, v$process p where p.addr = s.paddr and p.pname = 'MMNL'";
     let rounds = |c: &mut Client, n: i64| {
         let from = number(c, waits);
@@ -422,7 +424,8 @@ fn what_is_seen_of_a_session_within_a_call_is_its_time_in_the_database() {
     for sid in sids {
         let time = format!("select value from v$sess_time_model where sid = {sid} and stat_name = 'DB time'");
         // DB time is read before and behind the first sample, and before and behind the last. The newest sample may be
-        // older than a reading, and the one behind it may be in the making: the one after that is taken behind the reading.
+        // older than a reading, and the one behind it may be in the making: the one after that is taken behind the
+        // reading.
         let before_first = number(&mut c, &time);
         let newest = sample_of_all(&mut c, &sids, begun);
         let first = sample_of_all(&mut c, &sids, newest + 1);

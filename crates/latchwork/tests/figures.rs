@@ -118,7 +118,8 @@ fn statements_have_no_more_time_than_their_sessions_however_many_share_the_proce
     assert!(blocks[3] <= spent && blocks[4] <= used + 1000 * sessions as i64, "{blocks:?} {spent} {used}");
     assert!(hot[3] * 10 >= blocks[3] * 5, "{hot:?} {blocks:?}");
     assert!(blocks[3] * 2 >= spent, "{blocks:?} {spent}");
-    // Executions that are not timed weigh what timed ones do: twice as many weigh twice as much, and the 64th no more than the 63rd.
+    // Executions that are not timed weigh what timed ones do: twice as many weigh twice as much, and the 64th no more
+    // than the 63rd.
     let mut cost = Vec::new();
     for n in [1000, 2000, 4000] {
         let text = format!(
@@ -360,7 +361,8 @@ fn redo_and_temporary_data_are_a_part_of_all_io() {
     assert!(added[0] > 0 && added[1] >= added[0] * 8192 && added[2] > 0 && added[3] >= added[2] * 8192, "{added:?}");
     assert!(added[4] > 0 && added[5] > 0, "{added:?}");
 
-    // Each write, and each switch, wastes the rest of a block at most: of 512 bytes or of 4096. Whoever writes meanwhile wastes some, too.
+    // Each write, and each switch, wastes the rest of a block at most: of 512 bytes or of 4096. Whoever writes
+    // meanwhile wastes some, too.
     let (writes, before) = (stat(&mut c, "redo writes"), stat(&mut c, "redo wastage"));
     let (mut rounds, mut wasted) = (0, 0);
     until("switches waste the rests of blocks", || {
@@ -498,7 +500,8 @@ fn a_snapshot_costs_the_same_however_large_the_memory_is_and_belongs_to_its_end(
             std::thread::sleep(Duration::from_secs(1));
         }
         over.store(true, Ordering::Relaxed);
-        // What the snapshots have is between what was read before and behind each of them, and so is when they were taken.
+        // What the snapshots have is between what was read before and behind each of them, and so is when they were
+        // taken.
         let kept = words(
             &mut c,
             "select w.value, (extract(second from s.end_interval_time - s.begin_interval_time) \

@@ -1,5 +1,5 @@
-//! The published way to keep a processor busy with one block: what each design of the cache counts for it, and each algorithm of
-//! CONNECT BY; and how the block is found.
+//! The published way to keep a processor busy with one block: what each design of the cache counts for it, and each
+//! algorithm of CONNECT BY; and how the block is found.
 
 mod support;
 
@@ -55,8 +55,8 @@ fn latch_gets(c: &mut Client) -> u64 {
     number(c, "select gets from v$latch where name = 'cache buffers chains'")
 }
 
-/// What another run of the query adds: consistent gets, those on the fast path, revisits of pinned buffers, latch gets. Others get
-/// latches, too, but not in each of some runs.
+/// What another run of the query adds: consistent gets, those on the fast path, revisits of pinned buffers, latch gets.
+/// Others get latches, too, but not in each of some runs.
 fn cost(c: &mut Client) -> [u64; 4] {
     kill_cpu(c, "kc"); // compiled, and the block is there
     stats(c);

@@ -1,4 +1,5 @@
-//! Clocks. Everything is a plain number of nanoseconds, so that it can lie in shared memory and be compared by any process.
+//! Clocks. Everything is a plain number of nanoseconds, so that it can lie in shared memory and be compared by any
+//! process.
 
 use std::time::Duration;
 
@@ -46,7 +47,8 @@ pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Nanoseconds of processor time that the calling process has used, all of its threads: what [`process_cpu_ns`] gives of it.
+/// Nanoseconds of processor time that the calling process has used, all of its threads: what [`process_cpu_ns`] gives
+/// of it.
 #[must_use]
 pub fn own_cpu_ns() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)

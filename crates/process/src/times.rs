@@ -38,15 +38,16 @@ pub enum Whose {
 }
 
 impl Processes {
-    /// Notes what a process of the operating system has used that has ended and is about to be forgotten: sessions of the dead keep it.
+    /// Notes what a process of the operating system has used that has ended and is about to be forgotten: sessions of
+    /// the dead keep it.
     pub fn note_ended(&self, os_pid: i32, cpu_ns: u64) {
         for (number, _) in self.live().filter(|(_, slot)| slot.state().1 == os_pid) {
             self.stats[number as usize - 1].set_ended_cpu(cpu_ns);
         }
     }
 
-    /// Counts a write of the log that a process made for LGWR, while it was the one that may write. It is no wait of its session, which
-    /// is in one of its own; it counts as one of a background process.
+    /// Counts a write of the log that a process made for LGWR, while it was the one that may write. It is no wait of
+    /// its session, which is in one of its own; it counts as one of a background process.
     pub fn note_log_write(&self, ns: u64) {
         self.totals[self.leaders()].note(Event::LogFileParallelWrite, ns);
     }
@@ -86,8 +87,8 @@ impl Processes {
             false => (TimeStat::DbTime, TimeStat::DbCpu),
         };
         let used_us = cpu() / 1000;
-        // The whole behind its parts. What a process needs to begin and end its idle waits is processor time of nothing that it does: a
-        // session has no more of that than time in which it was busy.
+        // The whole behind its parts. What a process needs to begin and end its idle waits is processor time of nothing
+        // that it does: a session has no more of that than time in which it was busy.
         let busy_us = wait.busy_ns() / 1000;
         times[of_elapsed as usize] = busy_us;
         times[of_cpu as usize] = used_us.min(busy_us);
@@ -120,8 +121,8 @@ impl Processes {
         times
     }
 
-    /// The times of sessions of users and of background processes, past and present, also those of the latter that are not in the time
-    /// model.
+    /// The times of sessions of users and of background processes, past and present, also those of the latter that are
+    /// not in the time model.
     #[must_use]
     pub fn times_of_both(&self, by: &Process) -> [[u64; TimeStat::COUNT]; 2] {
         by.read_versioned(self.folding, Where::KsuFoldStatistics, || {
@@ -173,8 +174,8 @@ impl Processes {
         Some(values)
     }
 
-    /// The sums of an event over all sessions and over those of users. Each session is read once, so that the second is a part of the
-    /// first.
+    /// The sums of an event over all sessions and over those of users. Each session is read once, so that the second is
+    /// a part of the first.
     #[must_use]
     pub fn system_event_sums(&self, by: &Process, event: Event) -> [EventSums; 2] {
         by.read_versioned(self.folding, Where::KsuFoldStatistics, || {

@@ -1,8 +1,9 @@
 //! The statements that look at an instance, and how their rows become a [`Snapshot`].
 //!
-//! Everything comes over one session and from views alone, which take no latch: looking on disturbs nobody. The session calls
-//! itself `latchwork top` in V$SESSION and its own work is left out of what is shown. Probes are the cheap part and run several
-//! times an interval; counters are read once at its end. What only a drill-down needs is read while somebody looks at it.
+//! Everything comes over one session and from views alone, which take no latch: looking on disturbs nobody. The session
+//! calls itself `latchwork top` in V$SESSION and its own work is left out of what is shown. Probes are the cheap part
+//! and run several times an interval; counters are read once at its end. What only a drill-down needs is read while
+//! somebody looks at it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -147,7 +148,8 @@ fn quoted(name: &str) -> String {
 const INSTANCE: &str = "select i.instance_name, i.host_name, i.version, to_char(i.startup_time, 'YYYY-MM-DD HH24:MI:SS'), \
      (sysdate - i.startup_time) * 86400, d.name from v$instance i, v$database d";
 
-/// Active sessions and held latches. One statement: on a machine with a long queue for its processors each answer is waited for.
+/// Active sessions and held latches. One statement: on a machine with a long queue for its processors each answer is
+/// waited for.
 const PROBE: &str = "select 'A', sid, serial#, type, decode(state, 'WAITING', event), decode(state, 'WAITING', wait_class), sql_id \
      from v$session where status in ('ACTIVE', 'KILLED') and sid <> :1 \
      union all select 'H', ksuprsid, ksulawhr, ksuprlmd, ksuprlnm, ' ', ' ' from x$ksuprlat where ksuprsid <> :2";
@@ -250,7 +252,8 @@ impl Reader {
         Hold { latch, sid, mode, place: place.unwrap_or_default() }
     }
 
-    /// The counters at the end of an interval of `seconds`, with the probes taken in it, and the details that are wanted.
+    /// The counters at the end of an interval of `seconds`, with the probes taken in it, and the details that are
+    /// wanted.
     ///
     /// # Errors
     /// The server's, or that it is gone.
@@ -278,10 +281,12 @@ impl Reader {
         Ok(rows.iter().take(STATEMENTS_MAX).map(statement_of).collect())
     }
 
-    /// Events, latches, mutexes, times and statistics; of the last two, the instance's totals less what this session did itself.
+    /// Events, latches, mutexes, times and statistics; of the last two, the instance's totals less what this session
+    /// did itself.
     fn read_counters(&mut self, s: &mut Snapshot) -> ClientResult<()> {
         let names = FIGURES.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-        // The moment of the counters is that of their own statement: those before and behind it take longer at one time than at another.
+        // The moment of the counters is that of their own statement: those before and behind it take longer at one time
+        // than at another.
         let began_ns = os::clock::now_ns();
         let rows = self.rows(&COUNTERS.replace('@', &names), &[])?;
         let took_ns = os::clock::now_ns() - began_ns;

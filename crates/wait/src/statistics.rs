@@ -199,7 +199,8 @@ impl Stat {
     }
 }
 
-/// Statistics that are shown in hundredths of a second. Their words hold microseconds, which sums over sessions add up before they are cut.
+/// Statistics that are shown in hundredths of a second. Their words hold microseconds, which sums over sessions add up
+/// before they are cut.
 pub const CENTISECONDS: &[Stat] = &[
     Stat::CpuUsedWhenCallStarted,
     Stat::CpuUsedByThisSession,
@@ -223,8 +224,9 @@ pub struct StatLine {
     /// Processor time of the process when the session began, and when the process had ended; 0 while it is not known.
     began_cpu_ns: AtomicU64,
     ended_cpu_ns: AtomicU64,
-    /// What the session does for its time model, by the clock of what it is busy ([`crate::WaitSlot::busy_ns`]): execute for its client
-    /// without parsing, parse, make a shared cursor in a parse call, log on. The last runs by the processor time of the process.
+    /// What the session does for its time model, by the clock of what it is busy ([`crate::WaitSlot::busy_ns`]):
+    /// execute for its client without parsing, parse, make a shared cursor in a parse call, log on. The last runs by
+    /// the processor time of the process.
     execute: Stopwatch,
     parse: Stopwatch,
     hard_parse: Stopwatch,
@@ -294,7 +296,8 @@ impl StatLine {
         self.times[of as usize].load(Ordering::Relaxed)
     }
 
-    /// A session begins, now; its process has had `cpu_ns` of a processor for others before. It `logs_on` until [`Self::logged_on`].
+    /// A session begins, now; its process has had `cpu_ns` of a processor for others before. It `logs_on` until
+    /// [`Self::logged_on`].
     pub fn begin(&self, now_ns: u64, cpu_ns: u64, logs_on: bool) {
         self.began_cpu_ns.store(cpu_ns, Ordering::Relaxed);
         self.ended_cpu_ns.store(0, Ordering::Relaxed);
@@ -341,7 +344,8 @@ impl StatLine {
         self.ended_cpu_ns.store(ns.max(1), Ordering::Relaxed);
     }
 
-    /// Processor time of the session, in nanoseconds: of its process, by what that has had so far, or had when it had ended.
+    /// Processor time of the session, in nanoseconds: of its process, by what that has had so far, or had when it had
+    /// ended.
     #[must_use]
     pub fn cpu_ns(&self, of_process: Option<u64>) -> Option<u64> {
         let ended = Some(self.ended_cpu_ns.load(Ordering::Relaxed)).filter(|ns| *ns > 0);
@@ -380,7 +384,8 @@ impl StatLine {
 
     /// The parse call has ended. Only the owner may call this.
     pub fn end_parse(&self, began: ParseBegan, has_failed: bool, busy: impl Fn() -> u64, cpu: impl FnOnce() -> u64) {
-        // The part before the whole, and each by a look of its own at the clock: what stops at an earlier one has been seen to go on.
+        // The part before the whole, and each by a look of its own at the clock: what stops at an earlier one has been
+        // seen to go on.
         if self.hard_parse.is_running() {
             self.hard_parse.stop(&busy);
         }
@@ -394,7 +399,8 @@ impl StatLine {
         }
     }
 
-    /// Puts what the stopwatches show into the time model, in microseconds; of another's session, too. None of them ever shrinks.
+    /// Puts what the stopwatches show into the time model, in microseconds; of another's session, too. None of them
+    /// ever shrinks.
     pub fn read_times(&self, times: &mut [u64; TimeStat::COUNT], busy: impl Fn() -> u64, cpu: impl Fn() -> u64) {
         let mut put = |stat: TimeStat, ns: u64| times[stat as usize] = ns / 1000;
         put(TimeStat::SqlExecute, self.execute.read(&busy));

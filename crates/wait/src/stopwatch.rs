@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A sum of time in shared memory, on a clock that never goes back. Its owner starts and stops it, anybody reads it.
 ///
-/// One word has all of it, so every change is one store, and who dies between two of them has counted neither twice nor half: the
-/// low two bits say whether it runs, the others have the sum while it stands, and the sum less the clock while it runs.
+/// One word has all of it, so every change is one store, and who dies between two of them has counted neither twice nor
+/// half: the low two bits say whether it runs, the others have the sum while it stands, and the sum less the clock
+/// while it runs.
 ///
-/// What it shows never shrinks, although the owner can lose the processor between looking at the clock and storing what it saw, while
-/// others look at a later clock: who stops it says so first, and a reader who finds it being stopped stops it at its own moment.
+/// What it shows never shrinks, although the owner can lose the processor between looking at the clock and storing what
+/// it saw, while others look at a later clock: who stops it says so first, and a reader who finds it being stopped
+/// stops it at its own moment.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Stopwatch(AtomicU64);
@@ -40,7 +42,8 @@ impl Stopwatch {
         self.0.load(Ordering::Relaxed) & RUNNING != 0
     }
 
-    /// Starts it, as at the moment `at` of its clock, which is not before it stopped. Only the owner may call this; nothing where it runs.
+    /// Starts it, as at the moment `at` of its clock, which is not before it stopped. Only the owner may call this;
+    /// nothing where it runs.
     #[inline]
     pub fn start(&self, at: u64) {
         let word = self.0.load(Ordering::Relaxed);
@@ -49,8 +52,9 @@ impl Stopwatch {
         }
     }
 
-    /// Stops it, and gives the moment of its clock at which it stopped: now, where it stands already. Only the owner may call this.
-    /// `clock` is looked at behind the word that it is about to stop: a moment known before would be less than what others have seen.
+    /// Stops it, and gives the moment of its clock at which it stopped: now, where it stands already. Only the owner
+    /// may call this. `clock` is looked at behind the word that it is about to stop: a moment known before would be
+    /// less than what others have seen.
     #[inline]
     pub fn stop(&self, clock: impl FnOnce() -> u64) -> u64 {
         if !self.is_running() {

@@ -1,9 +1,10 @@
 //! The time model: what sessions spend their time on, in microseconds.
 //!
-//! A session is busy whenever it does not wait for an event of the class Idle. So `DB time` is its age without those waits: a stopwatch
-//! that they stop. `DB CPU` is the processor time of its process, as far as it is no more than that. The others are stopwatches too, which the session starts and stops as it
-//! goes, so that what is in progress counts. All are read where they are shown, and put into the line of the gone when the session ends;
-//! only what is known when it is over, `failed parse elapsed time`, is added up by the session.
+//! A session is busy whenever it does not wait for an event of the class Idle. So `DB time` is its age without those
+//! waits: a stopwatch that they stop. `DB CPU` is the processor time of its process, as far as it is no more than that.
+//! The others are stopwatches too, which the session starts and stops as it goes, so that what is in progress counts.
+//! All are read where they are shown, and put into the line of the gone when the session ends; only what is known when
+//! it is over, `failed parse elapsed time`, is added up by the session.
 //!
 //! But for the two of background processes, the model has the time of sessions of users.
 

@@ -1,13 +1,14 @@
-//! The report of the active session history: what sessions were seen to do between two moments, from memory and from disk.
+//! The report of the active session history: what sessions were seen to do between two moments, from memory and from
+//! disk.
 //!
 //! | part | what it does |
 //! |---|---|
 //! | [`Seen`] | loads samples and the names that go with them |
 //! | [`sections`] | says what each section shows: here and at the end of the workload report |
 //!
-//! A sample stands for the time between two of them (USECS_PER_ROW): one of memory for `_ash_sampling_interval`, or longer behind moments
-//! that a busy machine made the sampler miss; one of disk for ten times that. What is
-//! shown are counts of samples, and quotients of such.
+//! A sample stands for the time between two of them (USECS_PER_ROW): one of memory for `_ash_sampling_interval`, or
+//! longer behind moments that a busy machine made the sampler miss; one of disk for ten times that. What is shown are
+//! counts of samples, and quotients of such.
 
 mod header;
 mod sections;

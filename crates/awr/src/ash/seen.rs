@@ -276,8 +276,8 @@ impl Seen {
         Ok(seen)
     }
 
-    /// Cuts the period to what there can be samples of: from the first snapshot, or the start of the instance, until now. Averages over
-    /// time in which nobody looked would say that nobody was active.
+    /// Cuts the period to what there can be samples of: from the first snapshot, or the start of the instance, until
+    /// now. Averages over time in which nobody looked would say that nobody was active.
     fn cut(&mut self, source: &mut dyn Source) -> Result<()> {
         let sql = "select to_char(b, 'DD-Mon-RR HH24:MI:SS'), to_char(e, 'DD-Mon-RR HH24:MI:SS'), (b - date '2020-01-01') * 86400, \
                    (e - date '2020-01-01') * 86400 from (select least(i.startup_time, nvl((select min(cast(s.begin_interval_time as date)) \

@@ -7,9 +7,10 @@
 //! | [`sampler`] | looks at all sessions and makes the samples |
 //! | [`save`] | writes one in ten into the workload repository |
 //!
-//! Sessions do nothing for it: the sampler reads the words that they show anyway (slot, live wait, cursors, statistics), and what a wait
-//! that a sample saw came to is noted behind it, once it has ended. A session is active when it does not wait for an event of the class
-//! Idle, which is what `DB time` counts: the sum of the times that samples stand for is an estimate of it.
+//! Sessions do nothing for it: the sampler reads the words that they show anyway (slot, live wait, cursors,
+//! statistics), and what a wait that a sample saw came to is noted behind it, once it has ended. A session is active
+//! when it does not wait for an event of the class Idle, which is what `DB time` counts: the sum of the times that
+//! samples stand for is an estimate of it.
 
 mod ring;
 mod sampler;

@@ -3,8 +3,8 @@
 /// A sample that took its turn stands for so many intervals at most: of what was long before it says nothing.
 const STANDS_FOR_MOST: u64 = 10;
 
-/// The moments of samples, in monotonic nanoseconds. Moments that were missed are not made up for; the sample behind them stands for their
-/// time, too, so that what samples stand for adds up to the time in which they were taken.
+/// The moments of samples, in monotonic nanoseconds. Moments that were missed are not made up for; the sample behind
+/// them stands for their time, too, so that what samples stand for adds up to the time in which they were taken.
 #[derive(Debug, Default)]
 pub struct Schedule {
     /// When the next one is due; 0 before the first.
