@@ -247,12 +247,15 @@ fn sessions_are_seen_to_wait_for_the_hot_object() {
         let give_up = Instant::now() + Duration::from_secs(60);
         let seen = loop {
             let seen = numbers(&mut admin, ask);
-            if !seen.is_empty() || Instant::now() > give_up {
+            if seen.chunks(3).any(|wait| wait[0] == 15) || Instant::now() > give_up {
                 break seen;
             }
         };
         assert!(!seen.is_empty(), "{generation}: nobody was seen to wait");
-        assert!(seen.chunks(3).all(|wait| wait == [15, 0, 1]), "{generation}: {seen:?}");
+        // A job that begins may also wait for the child of another cache: users, objects, segments.
+        let is_meant = |wait: &[i64]| wait == [15, 0, 1] || (generation == "12.1" && wait == [-1, 0, 1]);
+        assert!(seen.chunks(3).all(is_meant), "{generation}: {seen:?}");
+        assert!(seen.chunks(3).any(|wait| wait[0] == 15), "{generation}: nobody waits for the hot object: {seen:?}");
         admin.execute("begin clean_jobs; end;", &[]).expect("jobs end");
         while numbers(&mut admin, "select count(*) from dba_jobs_running") != [0] {
             assert!(Instant::now() < give_up + Duration::from_secs(60), "{generation}: a job goes on");
