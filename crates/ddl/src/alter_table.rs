@@ -31,7 +31,10 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTable) -> Result<()> {
     work.lock(object)?;
     for action in &alter.actions {
         use AlterTableAction::*;
-        if matches!(action, AddColumns(_) | ModifyColumns(_) | DropColumns { .. } | RenameColumn { .. } | RenameTo(_)) {
+        if matches!(action, AddColumns(_)) {
+            work.grow(object);
+        }
+        if matches!(action, ModifyColumns(_) | DropColumns { .. } | RenameColumn { .. } | RenameTo(_)) {
             work.unsettle(object);
         }
         act(work, &mut table, action, &target)?;

@@ -172,6 +172,8 @@ pub struct Work<'a> {
     touched: Vec<ObjectId>,
     /// Objects that change in a way that may hurt what names them.
     unsettled: Vec<ObjectId>,
+    /// Tables that are given columns.
+    grown: Vec<ObjectId>,
     /// Sequences whose cached numbers are to be forgotten.
     pub sequences: Vec<ObjectId>,
     /// The DD enqueue, while it is held.
@@ -289,6 +291,7 @@ impl<'a> Work<'a> {
             going: None,
             touched: Vec::new(),
             unsettled: Vec::new(),
+            grown: Vec::new(),
             sequences: Vec::new(),
             exceptions: None,
             dd: lock,
@@ -625,6 +628,13 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Notes that a table is given columns, which may hurt units that name it: their statements may count on those that were there.
+    pub fn grow(&mut self, table: ObjectId) {
+        if !self.grown.contains(&table) {
+            self.grown.push(table);
+        }
+    }
+
     /// Takes the validity of the units and views that the statement may hurt, in its own transaction: whoever dies after the commit
     /// leaves none valid that is not.
     fn mark_hurt(&mut self) -> Result<Vec<ObjectId>> {
@@ -634,11 +644,11 @@ impl<'a> Work<'a> {
                 self.change().store_verdict(&verdict)?;
             }
         }
-        let unsettled = std::mem::take(&mut self.unsettled);
-        if unsettled.is_empty() {
+        let (unsettled, grown) = (std::mem::take(&mut self.unsettled), std::mem::take(&mut self.grown));
+        if unsettled.is_empty() && grown.is_empty() {
             return Ok(Vec::new());
         }
-        let hurt = self.image.hurt_by(&unsettled);
+        let hurt = self.image.hurt_by(&unsettled, &grown);
         if !hurt.is_empty() {
             self.change().set_status(&hurt, validity::STALE)?;
         }

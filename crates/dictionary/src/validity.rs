@@ -4,7 +4,7 @@
 //! of what changes, or the name of another candidate. That is more than Oracle's dependents; DDL compiles the candidates after its
 //! commit, and those without errors are valid again.
 
-use crate::base::{Base, error, obj, syn, view};
+use crate::base::{Base, error, obj, source, syn, view};
 use crate::change::Change;
 use crate::image::Image;
 use crate::rows::{Row, as_i64, as_text, as_u32, blank, int, text};
@@ -60,47 +60,50 @@ fn mentions(text: &str, names: &[String]) -> bool {
 
 impl Image {
     /// The valid units and views that a change of `changed` may hurt, in the order in which they build on one another: their text
-    /// has the name of one of these objects, of a synonym for it, or of one found before.
-    pub fn hurt_by(&self, changed: &[ObjectId]) -> Vec<ObjectId> {
-        let named = changed.iter().filter_map(|object| self.object(*object)).filter(|def| names_something(def.kind));
-        let mut names: Vec<String> = named.map(|def| def.name.clone()).collect();
-        let mut known: HashSet<String> = names.iter().cloned().collect();
-        let changed: HashSet<ObjectId> = changed.iter().copied().collect();
+    /// has the name of one of these objects, of a synonym for it, or of one found before. A view is not hurt by columns that a
+    /// table in `grown` has been given.
+    pub fn hurt_by(&self, changed: &[ObjectId], grown: &[ObjectId]) -> Vec<ObjectId> {
+        let names_of = |list: &[ObjectId]| -> Vec<String> {
+            let named = list.iter().filter_map(|object| self.object(*object)).filter(|def| names_something(def.kind));
+            named.map(|def| def.name.clone()).collect()
+        };
+        // The names that hurt all, and those that hurt units only.
+        let (mut names, mut of_grown) = (names_of(changed), names_of(grown));
+        let own: HashSet<ObjectId> = changed.iter().chain(grown).copied().collect();
         let mut left: Vec<_> = self
             .objects()
-            .filter(|def| def.object.0 >= FIRST_USER_OBJECT && !changed.contains(&def.object))
+            .filter(|def| def.object.0 >= FIRST_USER_OBJECT && !own.contains(&def.object))
             .filter(|def| def.kind == ObjectKind::Synonym || (def.valid && has_text(def.kind)))
             .collect();
         left.sort_by_key(|def| def.object.0);
         let mut found = Vec::new();
-        while !names.is_empty() {
-            let mut next = Vec::new();
+        while !names.is_empty() || !of_grown.is_empty() {
+            let (mut next, mut next_of_grown) = (Vec::new(), Vec::new());
             left.retain(|def| {
+                let hit = |base: Base, column: usize, names: &[String]| {
+                    self.rows_of(base, def.object).iter().any(|row| mentions(as_text(&row[column]), names))
+                };
                 let hurt = match def.kind {
-                    ObjectKind::Synonym => self
-                        .rows_of(Base::Syn, def.object)
-                        .iter()
-                        .any(|row| names.contains(&as_text(&row[syn::NAME]).to_owned())),
-                    ObjectKind::View => self
-                        .rows_of(Base::View, def.object)
-                        .iter()
-                        .any(|row| mentions(as_text(&row[view::TEXT]), &names)),
-                    _ => self
-                        .rows_of(Base::Source, def.object)
-                        .iter()
-                        .any(|row| mentions(as_text(&row[crate::base::source::SOURCE]), &names)),
+                    ObjectKind::Synonym if hit(Base::Syn, syn::NAME, &names) => true,
+                    ObjectKind::Synonym if hit(Base::Syn, syn::NAME, &of_grown) => {
+                        next_of_grown.push(def.name.clone());
+                        return false;
+                    }
+                    ObjectKind::Synonym => false,
+                    ObjectKind::View => hit(Base::View, view::TEXT, &names),
+                    _ => hit(Base::Source, source::SOURCE, &names) || hit(Base::Source, source::SOURCE, &of_grown),
                 };
                 if hurt {
                     if def.kind != ObjectKind::Synonym {
                         found.push(def.object);
                     }
-                    if names_something(def.kind) && known.insert(def.name.clone()) {
+                    if names_something(def.kind) {
                         next.push(def.name.clone());
                     }
                 }
                 !hurt
             });
-            names = next;
+            (names, of_grown) = (next, next_of_grown);
         }
         found
     }
@@ -166,19 +169,19 @@ impl Change<'_> {
 }
 
 impl DictionaryShared {
-    /// The verdicts that say something else than the dictionary does now.
+    /// The verdicts that say something else than the dictionary does now, the last of each object. Those of another epoch are to
+    /// be come to again.
     ///
     /// # Errors
     /// Those of reading.
     pub fn news(&self, p: &Process, verdicts: Vec<Verdict>) -> Result<Vec<Verdict>> {
-        let epoch = self.epoch();
         let mut latest: Vec<Verdict> = Vec::new();
-        for verdict in verdicts.into_iter().filter(|verdict| verdict.epoch == epoch) {
+        for verdict in verdicts {
             latest.retain(|other| other.object != verdict.object);
             latest.push(verdict);
         }
-        if latest.is_empty() || !Self::is_settled(epoch) {
-            return Ok(Vec::new());
+        if latest.is_empty() {
+            return Ok(latest);
         }
         let mut status = HashMap::new();
         self.scan_once(p, Base::Obj, &mut |_, row| {

@@ -40,6 +40,11 @@ pub enum PartKind {
 /// Errors of a view's query that are the view's, whatever the statement that uses it says.
 const FAULTS_OF_VIEWS: [u32; 8] = [904, 918, 942, 980, 1730, 2289, 4063, 6575];
 
+/// ORA-04063 of a view.
+pub(crate) fn has_errors(view: &ViewDef) -> Ora {
+    Ora::with(4063, &[&format_args!("view \"{}.{}\"", view.owner, view.name)])
+}
+
 impl Part {
     fn leaf(id: ItemId) -> Part {
         Part { kind: PartKind::Leaf(id), outer_on: None }
@@ -484,12 +489,12 @@ impl Compiler<'_> {
             self.items[id].schema = Some(view.owner.clone());
         }
         // What it was made of is there no more, or not for its owner.
-        let has_errors = |e: &Ora| !view.catalog && FAULTS_OF_VIEWS.iter().any(|code| e.is(*code));
-        if result.as_ref().map_or_else(has_errors, |()| !view.valid) {
+        let is_fault = |e: &Ora| !view.catalog && FAULTS_OF_VIEWS.iter().any(|code| e.is(*code));
+        if result.as_ref().map_or_else(is_fault, |()| !view.valid) {
             self.base.view_compiled(view, result.as_ref().err());
         }
         result.map_err(|e| match e {
-            e if has_errors(&e) => Ora::with(4063, &[&format_args!("view \"{}.{}\"", view.owner, view.name)]).at(pos),
+            e if is_fault(&e) => has_errors(view).at(pos),
             e => e.at(pos),
         })
     }

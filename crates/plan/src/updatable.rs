@@ -9,7 +9,7 @@
 //! changed, one of them by one statement. The tables are those of the outermost query with a join; views below it are not looked into.
 
 use crate::expr::unsupported;
-use crate::from::{JoinSet, PartKind};
+use crate::from::{JoinSet, PartKind, has_errors};
 use crate::ir::*;
 use crate::scope::*;
 use dictionary::{Catalog, ConstraintKindDef, IndexKey, ObjectPrivilege, Resolved, TableDef, ViewDef};
@@ -215,7 +215,7 @@ impl<'c> Compiler<'c> {
                     Some(Resolved::Table(_)) => {}
                     Some(Resolved::View(view)) if all.len() == 1 => below = Some(view),
                     Some(Resolved::View(_)) => return Err(of_join(privilege).at(pos)),
-                    _ => return Err(Ora::new(942).at(pos)),
+                    _ => return Err(self.lacks_table(of, &at).at(pos)),
                 }
             }
             let Some(view) = below else { return Ok(Followed { checked, names }) };
@@ -228,6 +228,18 @@ impl<'c> Compiler<'c> {
             passed.push(view.object);
             at = Through::View(view);
         }
+    }
+
+    /// The error where what the statement changes is over a table that is not there: that of the view that it names.
+    fn lacks_table(&self, of: &Through, at: &Through) -> Ora {
+        let missing = Ora::new(942);
+        let Some(broken) = at.view() else { return missing };
+        self.base.view_compiled(broken, Some(&missing));
+        let named = of.view().unwrap_or(broken);
+        if named.object != broken.object {
+            self.base.view_compiled(named, Some(&has_errors(broken)));
+        }
+        has_errors(named)
     }
 
     /// Which table of a join the statement changes. ORA-01776 for columns of several, ORA-01779 and ORA-01752 for one that is not

@@ -112,7 +112,7 @@ pub struct Core {
 }
 
 /// How long a call waits at its end for another session that defines something.
-const VERDICTS_WAIT: Duration = Duration::from_secs(1);
+const VERDICTS_WAIT: Duration = Duration::from_secs(10);
 
 /// Tables of one flashback query that are looked at once.
 const UNCHANGED_MAX: usize = 8;
@@ -349,9 +349,8 @@ impl Core {
     }
 
     /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS and
-    /// USER_ERRORS. Where another session is just defining something, that session's commit makes everybody compile again, and so
-    /// this is left to the next use.
-    pub(crate) fn store_verdicts(&self, session: &SessionState) {
+    /// USER_ERRORS. What was compiled before another session's definition is compiled again.
+    pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {
         let verdicts = self.dict.borrow().verdicts().take();
         if verdicts.is_empty() {
             return;
@@ -364,13 +363,22 @@ impl Core {
         let timeout = Timeout::After(VERDICTS_WAIT);
         let taken = dictionary.enqueues().get(&self.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, timeout);
         let Ok(lock) = taken else { return };
-        let mut txn = Txn::inside(&session.txn);
+        // Nobody else moves the epoch now.
+        let epoch = dictionary.epoch();
+        let (mut good, old): (Vec<Verdict>, Vec<Verdict>) =
+            news.into_iter().partition(|verdict| verdict.epoch == epoch);
+        for verdict in old {
+            crate::ddl_call::compile(self, cx, verdict.object);
+        }
+        good.extend(self.dict.borrow().verdicts().take());
+        let mut txn = Txn::inside(&cx.session.txn);
         let hook = self.instance.on_commit();
-        let done = dictionary.store_verdicts(&self.p, &mut txn, &hook, &news);
+        let news = dictionary.news(&self.p, good);
+        let done = news.and_then(|news| dictionary.store_verdicts(&self.p, &mut txn, &hook, &news));
         if done.is_err() {
             let _ = self.shared.txns.rollback(&self.p, &mut txn);
         }
-        self.shared.txns.show_transaction(&self.p, &session.txn);
+        self.shared.txns.show_transaction(&self.p, &cx.session.txn);
         dictionary.enqueues().release(&self.p, lock);
     }
 

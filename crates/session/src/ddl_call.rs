@@ -253,7 +253,7 @@ impl Host for Session<'_> {
 
     fn compiles(&mut self, object: ObjectId) -> Option<bool> {
         // Nobody has used it: USER_ERRORS stays as it is.
-        let compiled = self.compiles_now(object);
+        let compiled = compile(self.core, &mut self.cx, object);
         self.core.dict.borrow().verdicts().borrow_mut().clear();
         compiled
     }
@@ -269,27 +269,6 @@ impl Host for Session<'_> {
 }
 
 impl Session<'_> {
-    fn compiles_now(&mut self, object: ObjectId) -> Option<bool> {
-        let image = Rc::clone(self.core.names().ok()?.image());
-        let def = image.object(object)?;
-        let owner = image.user_name(def.owner_id);
-        if def.kind == ObjectKind::View {
-            let text = format!("select * from \"{owner}\".\"{}\"", def.name);
-            let compiled = self.as_owner(def.owner_id, |session| Cursor::compile(&mut session.cx, &text, &[]));
-            return match compiled {
-                Ok(mut cursor) => {
-                    cursor.close(&mut self.cx);
-                    Some(true)
-                }
-                Err(e) if matches!(e.code(), 28 | 1013) => None,
-                Err(_) => Some(false),
-            };
-        }
-        let mut world = World { cx: self.cx.reborrow(), core: self.core };
-        let body = matches!(def.kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
-        self.core.plsql.compiles(&mut world, &owner, &def.name, body)
-    }
-
     /// The rows of CREATE GLOBAL TEMPORARY TABLE … AS SELECT, which are this session's. Without them there is no table.
     fn insert_temporary(&mut self, name: &sql::ast::Name, query: &Query) -> Result<()> {
         let Err(e) = self.run(&format!("insert into {name} {query}")) else { return Ok(()) };
@@ -321,6 +300,30 @@ impl Session<'_> {
         }
         Ok(())
     }
+}
+
+/// Compiles a unit or view as the dictionary has it now. Whether it has no errors; `None` where that cannot be told.
+pub(crate) fn compile(core: &Core, cx: &mut ExecCtx<'_>, object: ObjectId) -> Option<bool> {
+    let image = Rc::clone(core.names().ok()?.image());
+    let def = image.object(object)?;
+    let owner = image.user_name(def.owner_id);
+    if def.kind == ObjectKind::View {
+        let text = format!("select * from \"{owner}\".\"{}\"", def.name);
+        core.enter(cx.session, Identity::definer(def.owner_id), &owner.as_str().into());
+        let compiled = Cursor::compile(cx, &text, &[]);
+        core.leave(cx.session);
+        return match compiled {
+            Ok(mut cursor) => {
+                cursor.close(cx);
+                Some(true)
+            }
+            Err(e) if matches!(e.code(), 28 | 1013) => None,
+            Err(_) => Some(false),
+        };
+    }
+    let mut world = World { cx: cx.reborrow(), core };
+    let body = matches!(def.kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
+    core.plsql.compiles(&mut world, &owner, &def.name, body)
 }
 
 /// USER_ERRORS lists errors from the top; what was skipped comes before why.

@@ -486,7 +486,7 @@ impl Session {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         let flow = run(core, &mut cx, calls, out);
-        core.store_verdicts(cx.session);
+        core.store_verdicts(&mut cx);
         cx.session.figures.flush(&core.p, core.shared.library);
         if core.p.stats().get(Stat::EnqueueDeadlocks) != core.deadlocks.get() {
             core.deadlocks.set(core.p.stats().get(Stat::EnqueueDeadlocks));
@@ -531,7 +531,7 @@ impl Session {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         let rows = calls.run(core, &mut cx, text);
-        core.store_verdicts(cx.session);
+        core.store_verdicts(&mut cx);
         cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();
         self.core.sync_commits()?;
