@@ -1,4 +1,5 @@
-//! What advisories are made of: other sizes of memory, and what each would have done; at the end of the period, since the instance started.
+//! What advisories are made of: other sizes of memory, and what each would have done; at the end of the period, since
+//! the instance started.
 
 use crate::period::{Ends, Loader, count, real, text};
 use types::{Result, Value};

@@ -1,7 +1,7 @@
 //! Two periods beside one another: what each had of everything, and by how much the second differs.
 //!
-//! Rows stand in the order of how far apart the two are, so that what changed comes first. `%Diff` is of the first: nothing where both are
-//! 0, N/A where only the first is.
+//! Rows stand in the order of how far apart the two are, so that what changed comes first. `%Diff` is of the first:
+//! nothing where both are 0, N/A where only the first is.
 
 use crate::doc::{Cell, Column, Group, Report, Section, below, left, number};
 use crate::period::{Ends, Statement};

@@ -1,10 +1,12 @@
-//! The workload report: what an instance did between two snapshots, in the sections that Oracle people know, in their order.
+//! The workload report: what an instance did between two snapshots, in the sections that Oracle people know, in their
+//! order.
 //!
-//! Everything comes from the `dba_hist_` views through a [`Source`] that runs queries, so the same code serves the program, which is a
-//! client, and `dbms_workload_repository`, which runs inside. Loading ([`Period`]), what a section says ([`doc::Report`]) and how it is
-//! printed ([`text`], [`html`]) are three steps: text and page have the same rows.
+//! Everything comes from the `dba_hist_` views through a [`Source`] that runs queries, so the same code serves the
+//! program, which is a client, and `dbms_workload_repository`, which runs inside. Loading ([`Period`]), what a section
+//! says ([`doc::Report`]) and how it is printed ([`text`], [`html`]) are three steps: text and page have the same rows.
 //!
-//! A figure is a difference of counters, or a quotient of two. What was not counted is not shown: a section without rows says so.
+//! A figure is a difference of counters, or a quotient of two. What was not counted is not shown: a section without
+//! rows says so.
 #![forbid(unsafe_code)]
 
 mod advice;
@@ -50,7 +52,8 @@ pub enum Format {
 /// The report between two snapshots.
 ///
 /// # Errors
-/// ORA-20200 when a snapshot does not exist, is not the later one, or when the instance was started between them; those of the queries.
+/// ORA-20200 when a snapshot does not exist, is not the later one, or when the instance was started between them; those
+/// of the queries.
 pub fn report(source: &mut dyn Source, begin: i64, end: i64, format: Format) -> Result<String> {
     let period = Period::load(source, begin, end)?;
     let mut report = sections::build(&period);
@@ -62,7 +65,8 @@ pub fn report(source: &mut dyn Source, begin: i64, end: i64, format: Format) -> 
     })
 }
 
-/// The report that compares two periods, each from a snapshot to a later one; the second may be of another start of the instance.
+/// The report that compares two periods, each from a snapshot to a later one; the second may be of another start of the
+/// instance.
 ///
 /// # Errors
 /// As [`report`], for either period.

@@ -67,7 +67,8 @@ pub struct Segment {
     /// Of what has parts.
     pub part: String,
     pub kind: String,
-    /// Logical reads, busy waits, changes, physical reads and writes, read and write requests, ITL waits, row lock waits, scans.
+    /// Logical reads, busy waits, changes, physical reads and writes, read and write requests, ITL waits, row lock
+    /// waits, scans.
     pub figures: [u64; 10],
 }
 
@@ -129,13 +130,15 @@ pub struct Period {
     pub buffer_waits: Vec<Ends>,
     /// `[buffers, gets, reads, writes, free waits, write complete waits, busy waits]`.
     pub pools: Vec<Ends>,
-    /// `[reads, writes, read time cs, write time cs, blocks read, blocks written, single reads]` by tablespace and file.
+    /// `[reads, writes, read time cs, write time cs, blocks read, blocks written, single reads]` by tablespace and
+    /// file.
     pub files: Vec<Ends>,
     /// `[undo blocks, transactions, concurrency, steals, errors]` by end of interval; these are no totals.
     pub undo: Vec<Ends>,
     pub sga: Vec<Ends>,
     pub sga_areas: Vec<Ends>,
-    /// `[processes, with memory, used, allocated, average, deviation, most, most ever]` in bytes, by category; these are no totals.
+    /// `[processes, with memory, used, allocated, average, deviation, most, most ever]` in bytes, by category; these
+    /// are no totals.
     pub process_memory: Vec<Ends>,
     /// `[size, least, greatest, changes]` in bytes, by component and kind of the last change.
     pub components: Vec<Ends>,
@@ -146,7 +149,8 @@ pub struct Period {
     pub advice: Advice,
     /// `[now, most]` by resource, initial allocation and limit; these are no totals.
     pub resources: Vec<Ends>,
-    /// `[target MTTR, estimated MTTR, IOs, actual, target, log size, timeout, interval]`, the last five in blocks of redo; no totals.
+    /// `[target MTTR, estimated MTTR, IOs, actual, target, log size, timeout, interval]`, the last five in blocks of
+    /// redo; no totals.
     pub recovery: Vec<Ends>,
     pub steps: Vec<Step>,
     /// At each snapshot: when it was taken, and the figures of the operating system.

@@ -235,7 +235,8 @@ pub fn pairs(label: &str, rows: &[(String, String, [f64; 2])]) -> String {
     out + "</svg>"
 }
 
-/// Many small figures as two rows of a strip: the darker, the more. Neighbours share a place where there are more than places.
+/// Many small figures as two rows of a strip: the darker, the more. Neighbours share a place where there are more than
+/// places.
 pub fn strip(label: &str, all: &[(u64, [f64; 2])]) -> String {
     const PLACES: usize = 256;
     if all.is_empty() {

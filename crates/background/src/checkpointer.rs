@@ -20,10 +20,12 @@ struct Logs {
 }
 
 impl Logs {
-    /// Replaces log groups whose files were removed: others write to such a file and do not notice, and a crash would lose its redo.
+    /// Replaces log groups whose files were removed: others write to such a file and do not notice, and a crash would
+    /// lose its redo.
     ///
     /// # Errors
-    /// Those of a checkpoint, of switching logs and of adding a group: the instance ends, since it cannot keep what is committed.
+    /// Those of a checkpoint, of switching logs and of adding a group: the instance ends, since it cannot keep what is
+    /// committed.
     fn look(&mut self, instance: &'static Instance, p: &Process, log: &dyn Fn(&str)) -> Result<()> {
         let redo = instance.storage().redo;
         for (number, path) in redo.misplaced() {
@@ -53,8 +55,8 @@ impl Logs {
 /// Runs CKPT until it is asked to end. `log` writes to the alert log.
 ///
 /// # Errors
-/// Blocks, log or control file cannot be written; a data file has lost what was written to it, or is gone. CKPT ends, and the instance with it,
-/// before the redo that has all of that is used again.
+/// Blocks, log or control file cannot be written; a data file has lost what was written to it, or is gone. CKPT ends,
+/// and the instance with it, before the redo that has all of that is used again.
 pub fn ckpt(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = instance.attach_background("CKPT")?;
     let (slot, redo) = (p.number() as usize - 1, instance.storage().redo);

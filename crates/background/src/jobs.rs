@@ -20,8 +20,9 @@ const FAILURES_MAX: u32 = 16;
 /// The jobs that may start now, oldest date first.
 const DUE_JOBS: &str = "select job from sys.job$ where next_date <= sysdate and (flag is null or bitand(flag, 1) = 0) order by next_date, job";
 
-/// Runs the coordinator until it is asked to end. `fork_wanted` wakes the supervisor. When the jobs cannot be read, a damaged block
-/// for one thing, that is told to `log` and tried again: no job starts meanwhile, and nothing else suffers.
+/// Runs the coordinator until it is asked to end. `fork_wanted` wakes the supervisor. When the jobs cannot be read, a
+/// damaged block for one thing, that is told to `log` and tried again: no job starts meanwhile, and nothing else
+/// suffers.
 pub fn cjq0(instance: &'static Instance, fork_wanted: &dyn Fn(), log: &dyn Fn(&str)) -> Result<()> {
     let mut session = Session::background(instance, "CJQ0")?;
     let slot = session.slot();

@@ -1,7 +1,8 @@
 //! LGWR: writes the log buffer, and opens the next log when one is full.
 //!
-//! In the `latchwork` design commits are written by those who wait for them; LGWR then writes what nobody waits for, and what
-//! fills the log buffer. A log that cannot be written ends LGWR, and with it the instance, before anything can be lost.
+//! In the `latchwork` design commits are written by those who wait for them; LGWR then writes what nobody waits for,
+//! and what fills the log buffer. A log that cannot be written ends LGWR, and with it the instance, before anything can
+//! be lost.
 
 use session::Instance;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! MMNL: samples the sessions that are active, once a second or as often as it is told, computes the metrics of each interval, and plays
-//! gets of blocks on a list, to tell what other sizes of the cache would have read. It also asks sessions in long calls to tell what their
-//! statements have done so far.
+//! MMNL: samples the sessions that are active, once a second or as often as it is told, computes the metrics of each
+//! interval, and plays gets of blocks on a list, to tell what other sizes of the cache would have read. It also asks
+//! sessions in long calls to tell what their statements have done so far.
 //!
 //! It runs no SQL: what is kept of the history on disk is saved with the snapshots, by whoever takes them.
 

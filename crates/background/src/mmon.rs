@@ -1,5 +1,5 @@
-//! MMON: takes snapshots of the workload repository when they are due, and drops those that are too old; saves the active session history
-//! when its ring is getting full before the next snapshot.
+//! MMON: takes snapshots of the workload repository when they are due, and drops those that are too old; saves the
+//! active session history when its ring is getting full before the next snapshot.
 
 use session::{Instance, Phase, Session};
 use std::time::Duration;

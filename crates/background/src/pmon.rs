@@ -44,14 +44,16 @@ pub fn pmon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     }
 }
 
-/// Processes of killed sessions that were found stopped, and when. They cannot end by themselves, and others wait for what they hold.
+/// Processes of killed sessions that were found stopped, and when. They cannot end by themselves, and others wait for
+/// what they hold.
 #[derive(Default)]
 struct Stopped {
     seen: Vec<(Owner, Instant)>,
 }
 
 impl Stopped {
-    /// Kills the processes that have been stopped for too long; what they held is freed when the supervisor has seen them end.
+    /// Kills the processes that have been stopped for too long; what they held is freed when the supervisor has seen
+    /// them end.
     fn end(&mut self, instance: &'static Instance, log: &dyn Fn(&str)) {
         let all = instance.processes();
         let killed = all.live().filter(|(number, slot)| {

@@ -16,10 +16,11 @@
 //! ```
 //!
 //! `accept_scn` is the CLEAN shortcut. It is `u64::MAX` while any ITL slot belongs to a transaction not known to have
-//! committed, and the highest commit SCN there ever was in the block otherwise. A reader whose snapshot is at or above it takes
-//! the block as it is, after this one comparison. Every change of an ITL slot recomputes it.
+//! committed, and the highest commit SCN there ever was in the block otherwise. A reader whose snapshot is at or above
+//! it takes the block as it is, after this one comparison. Every change of an ITL slot recomputes it.
 //!
-//! What lock bytes, flags, `aux` fields and row bodies mean is the business of the access layers; this layer keeps the space.
+//! What lock bytes, flags, `aux` fields and row bodies mean is the business of the access layers; this layer keeps the
+//! space.
 
 use crate::header::{self, BlockKind, get16, get64, put16, put32, put64};
 use crate::view::BlockView;
@@ -164,7 +165,8 @@ impl<'a> Data<'a> {
         }
         self.row_in(self.directory(), slot)
     }
-    /// Row `slot`, for many looks at one block: `directory` is what [`Data::directory`] gave, and the slot is below the number of slots.
+    /// Row `slot`, for many looks at one block: `directory` is what [`Data::directory`] gave, and the slot is below the
+    /// number of slots.
     #[inline]
     pub fn row_in(&self, directory: usize, slot: usize) -> Option<RowAt> {
         let at = usize::from(self.view.u16(directory + slot * SLOT_BYTES));
@@ -459,12 +461,13 @@ impl<'a> DataMut<'a> {
         Ok(())
     }
 
-    /// Puts rows, without flags or locks, into a sorted directory: as [`DataMut::insert_sorted`] for one after the other, but each entry
-    /// that was there moves once. Positions ascend; `bodies` holds the bodies one behind the other.
+    /// Puts rows, without flags or locks, into a sorted directory: as [`DataMut::insert_sorted`] for one after the
+    /// other, but each entry that was there moves once. Positions ascend; `bodies` holds the bodies one behind the
+    /// other.
     ///
     /// # Errors
-    /// [`Refused::Full`] without room for all of them, [`Refused::NoSuch`] for positions that do not ascend or lie behind the end; the
-    /// block means nothing then.
+    /// [`Refused::Full`] without room for all of them, [`Refused::NoSuch`] for positions that do not ascend or lie
+    /// behind the end; the block means nothing then.
     pub fn insert_each_sorted(&mut self, rows: &[NewRow], bodies: &[u8]) -> Result<(), Refused> {
         let slots = self.slots();
         self.make_room(rows.len() * ROW_HEADER_BYTES + bodies.len(), rows.len() * SLOT_BYTES)?;
@@ -618,8 +621,8 @@ impl<'a> DataMut<'a> {
         self.block[header::AT_KIND] = kind as u8;
     }
 
-    /// Moves all rows together at the end of the block, so that all free bytes are in the gap. Directory entries keep their
-    /// numbers; the order of the rows in the block becomes the order of the directory.
+    /// Moves all rows together at the end of the block, so that all free bytes are in the gap. Directory entries keep
+    /// their numbers; the order of the rows in the block becomes the order of the directory.
     pub fn compact(&mut self) {
         let mut rows = Vec::with_capacity(self.block.len());
         let mut to = self.block.len();
@@ -686,8 +689,8 @@ pub struct AppendRows<'a> {
 }
 
 impl AppendRows<'_> {
-    /// Appends a row in directory entry `slot`; false, and nothing is done, when that is not the one behind the last, or the gap is too
-    /// small.
+    /// Appends a row in directory entry `slot`; false, and nothing is done, when that is not the one behind the last,
+    /// or the gap is too small.
     #[inline]
     pub fn push(&mut self, slot: u16, flags: u8, lock: u8, extra: u16, body: &[u8]) -> bool {
         let entry = self.directory + self.slots * SLOT_BYTES;
@@ -737,8 +740,8 @@ pub fn capacity(block_size: usize, itls: u8) -> usize {
     block_size - ITL_BEGIN - usize::from(itls) * ITL_BYTES
 }
 
-/// Whether counts and offsets lie in the block and its rows and free bytes add up to it, so that no change reaches over its
-/// end. Quicker than [`assert_invariants`], which finds rows that overlap, too.
+/// Whether counts and offsets lie in the block and its rows and free bytes add up to it, so that no change reaches over
+/// its end. Quicker than [`assert_invariants`], which finds rows that overlap, too.
 pub(crate) fn is_sound(block: &[u8]) -> bool {
     let (itls, slots) = (usize::from(get16(block, AT_ITLS)), usize::from(get16(block, AT_SLOTS)));
     let directory = ITL_BEGIN + itls * ITL_BYTES;

@@ -55,7 +55,8 @@ pub fn checkpoint(view: &BlockView) -> FileCheckpoint {
     FileCheckpoint { rba: view.u64(72), incarnation: view.u32(80), time_s: view.u32(84), scn: view.u64(88) }
 }
 
-/// Notes a checkpoint in a file header. Only bytes of the block's first sector change, its checksum among them once it is sealed.
+/// Notes a checkpoint in a file header. Only bytes of the block's first sector change, its checksum among them once it
+/// is sealed.
 pub fn set_checkpoint(block: &mut [u8], at: &FileCheckpoint) {
     put64(block, 72, at.rba);
     put32(block, 80, at.incarnation);

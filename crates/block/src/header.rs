@@ -135,8 +135,8 @@ impl BlockView<'_> {
     pub fn rdba(&self) -> Rdba {
         Rdba(self.u32(AT_RDBA))
     }
-    /// Where the redo of the last change ends: the block may be on disk once the redo before this address is. 0 when it was never
-    /// changed with redo.
+    /// Where the redo of the last change ends: the block may be on disk once the redo before this address is. 0 when it
+    /// was never changed with redo.
     #[inline]
     pub fn rba(&self) -> u64 {
         self.u64(AT_RBA)
@@ -169,8 +169,8 @@ pub fn stamp(block: &mut [u8], rba: u64) {
     put64(block, AT_RBA, rba);
 }
 
-/// The bytes of a block that mean nothing: the gap between directory and rows or records, or the zeros at its end. They are zero
-/// afterwards, so that the bytes outside make the whole block again.
+/// The bytes of a block that mean nothing: the gap between directory and rows or records, or the zeros at its end. They
+/// are zero afterwards, so that the bytes outside make the whole block again.
 ///
 /// What a block claims about itself is checked: a gap that makes no sense counts as empty.
 pub fn close_hole(block: &mut [u8]) -> std::ops::Range<usize> {

@@ -14,9 +14,9 @@
 //! 48 | extents: rdba u32, blocks u32
 //! ```
 //!
-//! The file is given out in units of [`UNIT_BLOCKS`] blocks; an extent is a run of units. The first block of every extent is its
-//! space map, except that the very first extent of a segment has the segment header first and the space map second. The extents
-//! that have no room in the segment header are listed in a chain of extent maps.
+//! The file is given out in units of [`UNIT_BLOCKS`] blocks; an extent is a run of units. The first block of every
+//! extent is its space map, except that the very first extent of a segment has the segment header first and the space
+//! map second. The extents that have no room in the segment header are listed in a chain of extent maps.
 
 use crate::data::Refused;
 use crate::header::{self, BlockKind, get32, put32, put64};
@@ -278,7 +278,8 @@ pub fn set_going(block: &mut [u8]) {
     block[AT_GOING] = 1;
 }
 
-/// Counts an extent in the segment header, and lists it there when there is room; else the caller lists it in an extent map.
+/// Counts an extent in the segment header, and lists it there when there is room; else the caller lists it in an extent
+/// map.
 ///
 /// # Errors
 /// [`Refused::Full`] when no segment has so many, or so many blocks.
@@ -375,7 +376,8 @@ impl<'a> MapView<'a> {
         let from = from % n.max(1);
         (from..n).chain(0..from).find(|i| wanted(self.state(*i)))
     }
-    /// The first block from index `from` on, wrapping around, that is free or has room. Quick over long runs of full blocks.
+    /// The first block from index `from` on, wrapping around, that is free or has room. Quick over long runs of full
+    /// blocks.
     pub fn find_room(&self, from: u32) -> Option<u32> {
         if self.with_room() == 0 {
             return None;

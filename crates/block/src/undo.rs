@@ -10,7 +10,8 @@
 //!    | record directory, u16 each, growing down: the end of each record
 //! ```
 //!
-//! Records are bytes to this layer and are only ever appended, 255 in a block at most: record `n` lies between the ends of records `n - 1` and `n`.
+//! Records are bytes to this layer and are only ever appended, 255 in a block at most: record `n` lies between the ends
+//! of records `n - 1` and `n`.
 
 use crate::data::Refused;
 use crate::header::{self, BlockKind, get16, put16, put32, put64};

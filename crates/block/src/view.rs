@@ -1,12 +1,13 @@
 //! Reading a block that another process may be changing.
 //!
-//! A frame of the buffer cache is an array of 64-bit atomic words. A versioned read looks at it without a latch, so it may see
-//! words of two different versions of the block; only afterwards does the version check tell whether what it saw was real.
-//! [`BlockView`] is therefore the only reader of blocks there is: it loads whole words with relaxed atomics, clamps every offset
-//! and length to the block, and answers zero for what lies outside. It cannot panic and cannot loop, whatever the bytes are.
+//! A frame of the buffer cache is an array of 64-bit atomic words. A versioned read looks at it without a latch, so it
+//! may see words of two different versions of the block; only afterwards does the version check tell whether what it
+//! saw was real. [`BlockView`] is therefore the only reader of blocks there is: it loads whole words with relaxed
+//! atomics, clamps every offset and length to the block, and answers zero for what lies outside. It cannot panic and
+//! cannot loop, whatever the bytes are.
 //!
-//! Plain byte slices with a later check were rejected: a racing plain read is undefined behaviour, also when its result is
-//! thrown away.
+//! Plain byte slices with a later check were rejected: a racing plain read is undefined behaviour, also when its result
+//! is thrown away.
 
 use std::cmp::Ordering as KeyOrder;
 use std::marker::PhantomData;
@@ -32,8 +33,8 @@ impl<'a> BlockView<'a> {
 
     /// Views a private image: nobody changes it while the view lives.
     ///
-    /// The image must start at a multiple of 8 bytes and be a whole number of words, as [`crate::Image`] and the images of a
-    /// change group are.
+    /// The image must start at a multiple of 8 bytes and be a whole number of words, as [`crate::Image`] and the images
+    /// of a change group are.
     #[inline]
     pub fn of_bytes(image: &'a [u8]) -> Self {
         assert!(
@@ -56,8 +57,8 @@ impl<'a> BlockView<'a> {
         if i >= self.words {
             return 0;
         }
-        // SAFETY: `i` is inside the slice that the view was made from and that lives for 'a; the only access ever made through
-        // `base` is this relaxed load, which is allowed on memory that is read-only for us.
+        // SAFETY: `i` is inside the slice that the view was made from and that lives for 'a; the only access ever made
+        // through `base` is this relaxed load, which is allowed on memory that is read-only for us.
         u64::from_le(unsafe { (*self.base.add(i)).load(Ordering::Relaxed) })
     }
 
@@ -86,21 +87,23 @@ impl<'a> BlockView<'a> {
         if at & 7 <= 4 { (self.word(at >> 3) >> ((at & 7) * 8)) as u32 } else { self.u64(at) as u32 }
     }
 
-    /// Asks the processor to bring the line that byte `at` lies in into its cache, since it is read soon. Nothing is read, and outside the
-    /// block nothing happens.
+    /// Asks the processor to bring the line that byte `at` lies in into its cache, since it is read soon. Nothing is
+    /// read, and outside the block nothing happens.
     #[inline]
     pub fn prefetch(&self, at: usize) {
         #[cfg(target_arch = "x86_64")]
         if at < self.len() {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: the byte is inside the slice that the view was made from, and a prefetch changes nothing but the processor's caches.
+            // SAFETY: the byte is inside the slice that the view was made from, and a prefetch changes nothing but the
+            // processor's caches.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(self.base.cast::<i8>().add(at)) }
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = at;
     }
 
-    /// Copies the bytes from `at` on into `to`; returns how many were inside the block (the rest of `to` is left alone).
+    /// Copies the bytes from `at` on into `to`; returns how many were inside the block (the rest of `to` is left
+    /// alone).
     #[inline]
     pub fn copy_into(&self, at: usize, to: &mut [u8]) -> usize {
         let n = to.len().min(self.len().saturating_sub(at));
@@ -108,7 +111,8 @@ impl<'a> BlockView<'a> {
         let mut chunks = to[..n].chunks_exact_mut(8);
         let mut low = self.word(i);
         if shift == 0 {
-            // SAFETY: `n` bytes from `at` on lie inside the slice that the view was made from; the loads are relaxed, as in `word`.
+            // SAFETY: `n` bytes from `at` on lie inside the slice that the view was made from; the loads are relaxed,
+            // as in `word`.
             let words = unsafe { std::slice::from_raw_parts(self.base.add(i.min(self.words)), n / 8) };
             for (chunk, word) in (&mut chunks).zip(words) {
                 chunk.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
@@ -142,7 +146,8 @@ impl<'a> BlockView<'a> {
         // Whole words are written: the last of them may reach over the end.
         to.reserve(n + 7);
         let out = to.spare_capacity_mut()[..n.next_multiple_of(8)].as_mut_ptr().cast::<u64>();
-        // SAFETY: the words of the `n` bytes lie inside the slice that the view was made from; the loads are relaxed, as in `word`.
+        // SAFETY: the words of the `n` bytes lie inside the slice that the view was made from; the loads are relaxed,
+        // as in `word`.
         let words = unsafe { std::slice::from_raw_parts(self.base.add(first), (at + n).div_ceil(8) - first) };
         // SAFETY: word `i` of at most `n.div_ceil(8)` lies inside the spare bytes taken above, wherever they begin.
         let put = |i: usize, word: u64| unsafe { out.add(i).write_unaligned(word) };
@@ -165,8 +170,8 @@ impl<'a> BlockView<'a> {
         unsafe { to.set_len(to.len() + n) };
     }
 
-    /// Copies the words that the bytes from `from` to `to` lie in into the front of `out`, which grows when it is too short and never
-    /// shrinks; returns where the first of these words begins.
+    /// Copies the words that the bytes from `from` to `to` lie in into the front of `out`, which grows when it is too
+    /// short and never shrinks; returns where the first of these words begins.
     #[inline]
     pub fn copy_words(&self, from: usize, to: usize, out: &mut Vec<u8>) -> usize {
         let last = to.min(self.len()).div_ceil(8);
@@ -175,7 +180,8 @@ impl<'a> BlockView<'a> {
         if out.len() < bytes {
             out.resize(bytes, 0);
         }
-        // SAFETY: `first..last` lies inside the slice that the view was made from; the loads below are relaxed, as in `word`.
+        // SAFETY: `first..last` lies inside the slice that the view was made from; the loads below are relaxed, as in
+        // `word`.
         let words = unsafe { std::slice::from_raw_parts(self.base.add(first), last - first) };
         for (word, chunk) in words.iter().zip(out.chunks_exact_mut(8)) {
             chunk.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());

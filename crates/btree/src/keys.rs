@@ -1,9 +1,9 @@
-//! Whether rows have a key at this moment: for foreign keys, which hold among the newest versions of rows and not among those of a
-//! snapshot.
+//! Whether rows have a key at this moment: for foreign keys, which hold among the newest versions of rows and not among
+//! those of a snapshot.
 //!
-//! A leaf is read in its current version. An entry whose transaction is still open decides nothing: the asker waits for it and looks
-//! again. Two that need each other's answer cannot both miss it: each has published its own change (a child's row, a parent's mark)
-//! before it looks for the other's.
+//! A leaf is read in its current version. An entry whose transaction is still open decides nothing: the asker waits for
+//! it and looks again. Two that need each other's answer cannot both miss it: each has published its own change (a
+//! child's row, a parent's mark) before it looks for the other's.
 
 use crate::node::{Node, Target};
 use crate::row::Head;
@@ -54,8 +54,8 @@ struct Look {
 }
 
 impl Btree {
-    /// The state of the key that begins with `key`, whole parts of it. `own` is the asker's transaction. With `patient` an open
-    /// transaction of another goes before a row that is there.
+    /// The state of the key that begins with `key`, whole parts of it. `own` is the asker's transaction. With `patient`
+    /// an open transaction of another goes before a row that is there.
     ///
     /// Latches: none on entry or return. Waits: those of reading; never for the transaction.
     /// # Errors

@@ -1,7 +1,8 @@
 //! A leaf in private memory: the image of a change group.
 //!
-//! [`crate::node::Node`] reads what another process may be changing and loads each word by itself. Who has pinned a leaf and looks for
-//! many keys in it reads plain bytes. They passed their checks when the block was read; what does not fit is empty all the same.
+//! [`crate::node::Node`] reads what another process may be changing and loads each word by itself. Who has pinned a
+//! leaf and looks for many keys in it reads plain bytes. They passed their checks when the block was read; what does
+//! not fit is empty all the same.
 
 use crate::node::{XID, flags};
 use block::data::{ITL_BEGIN, ITL_BYTES, ROW_HEADER_BYTES, SLOT_BYTES};
@@ -69,7 +70,8 @@ impl<'a> Leaf<'a> {
         row.body.get(usize::from(row.extra)..)
     }
 
-    /// The first entry from number `from` on that is not below `key`, looked for near `from` first, and whether it has that key.
+    /// The first entry from number `from` on that is not below `key`, looked for near `from` first, and whether it has
+    /// that key.
     pub fn find_from(&self, from: usize, key: &[u8]) -> (usize, bool) {
         let (mut low, mut step, mut equal) = (from, 1, false);
         let mut high = loop {

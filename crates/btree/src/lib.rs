@@ -1,24 +1,26 @@
 //! B-tree indexes of Latchwork.
 //!
-//! The tree is a B-link tree (Lehman and Yao): every block has a high key and a link to its right sibling. A split is one change
-//! group, so it is seen whole or not at all; a reader that comes from a parent read before the split finds the key beyond the
-//! high key and steps right. Readers hold nothing between blocks. The root never moves.
+//! The tree is a B-link tree (Lehman and Yao): every block has a high key and a link to its right sibling. A split is
+//! one change group, so it is seen whole or not at all; a reader that comes from a parent read before the split finds
+//! the key beyond the high key and steps right. Readers hold nothing between blocks. The root never moves.
 //!
-//! A block that is empty, or that has room for its right sibling's entries, is merged into that sibling, whose range then begins
-//! further left, and given back to the segment. Whoever still holds its address finds an empty block that leads to the right, or,
-//! once it has been used again, one whose low and high keys do not hold what is wanted: then the descent starts again. Rejected:
-//! keeping such blocks until nobody can have their address any more, since a cursor may be open for hours.
+//! A block that is empty, or that has room for its right sibling's entries, is merged into that sibling, whose range
+//! then begins further left, and given back to the segment. Whoever still holds its address finds an empty block that
+//! leads to the right, or, once it has been used again, one whose low and high keys do not hold what is wanted: then
+//! the descent starts again. Rejected: keeping such blocks until nobody can have their address any more, since a cursor
+//! may be open for hours.
 //!
-//! **Transactions.** An entry is a hint that the row may have had the key in some version that somebody may still see; who uses
-//! the index reads the row as of its own snapshot and compares the key again. So entries need no interested-transaction list
-//! and no CR image:
+//! **Transactions.** An entry is a hint that the row may have had the key in some version that somebody may still see;
+//! who uses the index reads the row as of its own snapshot and compares the key again. So entries need no
+//! interested-transaction list and no CR image:
 //! - inserting adds an entry with the transaction's xid, or revives one that is marked deleted;
 //! - deleting marks the entry with the xid and leaves it in place;
-//! - rolling back takes the entry out, or puts mark and xid back as they were (logical undo, wherever splits moved the entry);
+//! - rolling back takes the entry out, or puts mark and xid back as they were (logical undo, wherever splits moved the
+//!   entry);
 //! - a marked entry is purged when its block is full, once its transaction has committed and no open snapshot is older.
 //!
-//! Rejected: interested-transaction lists in index blocks, since undo of an entry would have to follow it through splits for
-//! every consistent get; and removing entries at commit, since older snapshots would miss rows.
+//! Rejected: interested-transaction lists in index blocks, since undo of an entry would have to follow it through
+//! splits for every consistent get; and removing entries at commit, since older snapshots would miss rows.
 
 #![forbid(unsafe_code)]
 
@@ -68,7 +70,8 @@ pub struct Index {
     pub unique: bool,
     /// When the index was built: it may lack entries that an older snapshot needs.
     pub created: Scn,
-    /// Its leaves say which rows were purged, so that it can be read as of snapshots that are not noted: flashback queries.
+    /// Its leaves say which rows were purged, so that it can be read as of snapshots that are not noted: flashback
+    /// queries.
     pub notes_purges: bool,
 }
 
@@ -86,8 +89,8 @@ impl Btree {
         table.register(Layer::Index, ops::apply);
     }
 
-    /// Makes the face of the indexes and registers how their changes are rolled back. Run once, before the first fork; clones
-    /// share everything.
+    /// Makes the face of the indexes and registers how their changes are rolled back. Run once, before the first fork;
+    /// clones share everything.
     pub fn new(txns: &Transactions) -> Btree {
         let tree = Btree { txns: txns.clone(), empty: Arc::default() };
         txns.register_undo(Layer::Index, Arc::new(undo::IndexUndo));

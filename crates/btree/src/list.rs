@@ -27,8 +27,8 @@ pub(crate) fn push_key(before: &[u8], key: &[u8], to: &mut Vec<u8>) {
     to.extend_from_slice(&key[n..]);
 }
 
-/// Takes the first key off the front of `list`: `key` holds the one before it, and holds it afterwards. `None`: there is none, or the
-/// list is damaged.
+/// Takes the first key off the front of `list`: `key` holds the one before it, and holds it afterwards. `None`: there
+/// is none, or the list is damaged.
 pub(crate) fn pop_key<'l>(list: &'l [u8], key: &mut Vec<u8>) -> Option<&'l [u8]> {
     let ([n, l0, l1], rest) = list.split_first_chunk::<KEY_HEAD>()?;
     let (bytes, rest) = rest.split_at_checked(u16::from_le_bytes([*l0, *l1]).into())?;

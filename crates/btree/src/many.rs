@@ -1,8 +1,9 @@
 //! Adding and deleting the entries of many rows at once.
 //!
-//! Sorted by key, the entries of a statement's rows come to each leaf together: those that simply go in between the ones that are there
-//! are put there by one change group with one undo record, and those that are there are marked deleted by one. An entry that takes
-//! more than that (its key is there already, the leaf is full) goes the way of a single one.
+//! Sorted by key, the entries of a statement's rows come to each leaf together: those that simply go in between the
+//! ones that are there are put there by one change group with one undo record, and those that are there are marked
+//! deleted by one. An entry that takes more than that (its key is there already, the leaf is full) goes the way of a
+//! single one.
 
 use crate::leaf::Leaf;
 use crate::list::push_key;
@@ -35,7 +36,8 @@ const LEAD: usize = 16;
 /// Where an entry of a batch lies.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// The first sixteen bytes of the key, zeros behind a shorter one: they decide nearly always which of two comes first.
+    /// The first sixteen bytes of the key, zeros behind a shorter one: they decide nearly always which of two comes
+    /// first.
     lead: [u64; 2],
     /// The locator, as a number.
     row: u64,
@@ -119,8 +121,8 @@ impl Batch {
         if entries.is_sorted_by(|a, b| by_key(a, b) <= least) {
             return;
         }
-        // Rows come in a few runs, one for each extent, which a stable sort puts together. It keeps rows of one key in their order after
-        // that, and has little to do when keys are few.
+        // Rows come in a few runs, one for each extent, which a stable sort puts together. It keeps rows of one key in
+        // their order after that, and has little to do when keys are few.
         if *rows_mixed {
             entries.sort_by_key(|place| place.row);
         }
@@ -156,8 +158,8 @@ enum Run {
 }
 
 impl Btree {
-    /// Adds the entries of many rows to an index, sorting them. [`Inserted::Duplicate`] when the index is unique and has a key
-    /// already, or gets it twice; entries before it have been added, and the caller rolls back.
+    /// Adds the entries of many rows to an index, sorting them. [`Inserted::Duplicate`] when the index is unique and
+    /// has a key already, or gets it twice; entries before it have been added, and the caller rolls back.
     ///
     /// Waits and errors as [`Btree::insert`].
     pub fn insert_many(
@@ -236,8 +238,8 @@ impl Btree {
         Ok(Run::Added(added))
     }
 
-    /// The list of the keys of at most `most` entries from number `from` on, no longer than the undo of one change should be when it takes
-    /// `more` bytes for each of them besides, and where each ends in it.
+    /// The list of the keys of at most `most` entries from number `from` on, no longer than the undo of one change
+    /// should be when it takes `more` bytes for each of them besides, and where each ends in it.
     fn undo_of(&self, batch: &Batch, from: usize, most: usize, more: usize) -> (Vec<u8>, Vec<u32>) {
         let room = self.cache().block_size() / 2;
         let (mut undo, mut ends) = (Vec::with_capacity(512), Vec::with_capacity(most));
@@ -276,7 +278,8 @@ impl Btree {
         Ok(())
     }
 
-    /// Marks the entries from number `from` on that are in one leaf; returns how many, and whether none in the leaf is left alive.
+    /// Marks the entries from number `from` on that are in one leaf; returns how many, and whether none in the leaf is
+    /// left alive.
     fn delete_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<(usize, bool)> {
         let first = batch.sort_key(from);
         let leaf = self.descend(p, index, Target::At(first), 0, &mut |_, _| {})?;
@@ -314,9 +317,9 @@ impl Btree {
     }
 }
 
-/// Finds these entries, alive, in a leaf, until one is not there or their undo would be more than `most` bytes. `list` has the keys of the
-/// first of them as [`crate::list`] does, and where each ends there. Appends their directory entries to `redo` and what puts their marks
-/// back to `undo`; returns how many there are.
+/// Finds these entries, alive, in a leaf, until one is not there or their undo would be more than `most` bytes. `list`
+/// has the keys of the first of them as [`crate::list`] does, and where each ends there. Appends their directory
+/// entries to `redo` and what puts their marks back to `undo`; returns how many there are.
 fn find_in(
     leaf: &Leaf,
     batch: &Batch,
@@ -351,8 +354,8 @@ fn row_of(index: &Index, sort_key: &[u8]) -> Rowid {
     Rowid { obj: index.table, rdba, slot }
 }
 
-/// Appends to `redo` as many of the entries from number `from` on as simply go into a leaf, in their order; returns how many. `list` has
-/// their keys as [`crate::list`] does, and where each ends there.
+/// Appends to `redo` as many of the entries from number `from` on as simply go into a leaf, in their order; returns how
+/// many. `list` has their keys as [`crate::list`] does, and where each ends there.
 fn plan_in(leaf: &Leaf, index: &Index, batch: &Batch, from: usize, list: (&[u8], &[u32]), redo: &mut Vec<u8>) -> usize {
     let (high, mut free, mut at, mut before): (_, _, _, &[u8]) = (leaf.high(), leaf.free_bytes, 0, &[]);
     let mut begin = 0;

@@ -1,13 +1,13 @@
 //! Giving blocks back: empty leaves, and on demand leaves whose entries fit beside those of their right sibling.
 //!
-//! A leaf is merged into its right sibling: the sibling takes the entries and the range, the parent's entry of the leaf leads to
-//! the sibling from then on, and the left sibling's link, too. A leaf that is its parent's only child goes with the parent.
-//! All of it is one change group. The last child of a block with several stays: its range would have to move into another
-//! subtree.
+//! A leaf is merged into its right sibling: the sibling takes the entries and the range, the parent's entry of the leaf
+//! leads to the sibling from then on, and the left sibling's link, too. A leaf that is its parent's only child goes
+//! with the parent. All of it is one change group. The last child of a block with several stays: its range would have
+//! to move into another subtree.
 //!
-//! Who deletes the last live entry of a leaf cannot merge it, since older snapshots need the entry. The process notes the leaf
-//! and looks at it again later, when it deletes or splits; beside that, every split looks whether the leftmost leaf is empty, so
-//! that a queue does not grow even when those who delete do not stay.
+//! Who deletes the last live entry of a leaf cannot merge it, since older snapshots need the entry. The process notes
+//! the leaf and looks at it again later, when it deletes or splits; beside that, every split looks whether the leftmost
+//! leaf is empty, so that a queue does not grow even when those who delete do not stay.
 
 use crate::node::{Node, Target, flags};
 use crate::ops::{self, op};
@@ -83,8 +83,8 @@ impl Btree {
         }
     }
 
-    /// Merges leaves whose entries fit into their right siblings, and gives the blocks back to the segment: ALTER INDEX …
-    /// COALESCE. Returns how many leaves were given back. Others may go on working with the index.
+    /// Merges leaves whose entries fit into their right siblings, and gives the blocks back to the segment: ALTER INDEX
+    /// … COALESCE. Returns how many leaves were given back. Others may go on working with the index.
     ///
     /// # Errors
     /// ORA-08103 when the index is gone, and those of the buffer cache.
@@ -110,8 +110,8 @@ impl Btree {
         }
     }
 
-    /// Takes every entry out of an index that is being built, without undo. The caller keeps changes of the table away, and none is
-    /// open; nobody reads the index. Its leaves stay, empty.
+    /// Takes every entry out of an index that is being built, without undo. The caller keeps changes of the table away,
+    /// and none is open; nobody reads the index. Its leaves stay, empty.
     ///
     /// # Errors
     /// ORA-08103 when the index is gone, and those of the buffer cache.
@@ -136,8 +136,9 @@ impl Btree {
         }
     }
 
-    /// Whether a leaf may be found empty: it has no entry that is alive, or that a transaction deleted which somebody may not see yet.
-    /// A look, so that nothing is pinned and copied in vain while the transaction that emptied the leaf goes on.
+    /// Whether a leaf may be found empty: it has no entry that is alive, or that a transaction deleted which somebody
+    /// may not see yet. A look, so that nothing is pinned and copied in vain while the transaction that emptied the
+    /// leaf goes on.
     fn may_be_empty(&self, p: &Process, index: &Index, key: &[u8]) -> Result<bool> {
         let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
         // Mostly one transaction has emptied the leaf, and goes on: its first entry says so.
@@ -191,8 +192,8 @@ impl Btree {
         })
     }
 
-    /// The blocks that go with a leaf, from the leaf up: itself and parents that have no other child. Then the first block above
-    /// that has, and the number of their entry in it. `None` when the entry is the last one.
+    /// The blocks that go with a leaf, from the leaf up: itself and parents that have no other child. Then the first
+    /// block above that has, and the number of their entry in it. `None` when the entry is the last one.
     fn path_of(
         &self,
         g: &mut ChangeGroup,

@@ -9,17 +9,19 @@
 //! aux16 = level (0 = leaf), next = right sibling, aux64 = purge SCN
 //! ```
 //!
-//! A locator says where the row is: block u32 and slot u16, most significant first, or, in an index on an index-organised table,
-//! the row's primary key. An entry sorts by its key and then its locator. Keys are self-delimiting (no key is the beginning of
-//! another), so comparing the two as one string of bytes is the same, and that string is called the *sort key* here. The leaves
-//! of an index-organised table hold the rows themselves: their sort key is the primary key alone.
+//! A locator says where the row is: block u32 and slot u16, most significant first, or, in an index on an
+//! index-organised table, the row's primary key. An entry sorts by its key and then its locator. Keys are
+//! self-delimiting (no key is the beginning of another), so comparing the two as one string of bytes is the same, and
+//! that string is called the *sort key* here. The leaves of an index-organised table hold the rows themselves: their
+//! sort key is the primary key alone.
 //!
-//! The *purge SCN* of a leaf of an index-organised table is the highest commit SCN of a deletion whose row was taken out of the leaf's
-//! range for good: as of an older SCN nobody can tell which rows the leaf had, as of it and later ones the leaf has them all.
+//! The *purge SCN* of a leaf of an index-organised table is the highest commit SCN of a deletion whose row was taken
+//! out of the leaf's range for good: as of an older SCN nobody can tell which rows the leaf had, as of it and later
+//! ones the leaf has them all.
 //!
-//! A block that was merged into its right sibling stays as it is until it is used again: without entries, its high key empty, so
-//! that everybody who still comes goes on to the right. One that has been used again by then shows by its low key that what is
-//! wanted is not there: the descent starts again at the root.
+//! A block that was merged into its right sibling stays as it is until it is used again: without entries, its high key
+//! empty, so that everybody who still comes goes on to the right. One that has been used again by then shows by its low
+//! key that what is wanted is not there: the descent starts again at the root.
 
 use crate::leaf::first_word;
 use block::data::SLOT_BYTES;
@@ -149,7 +151,8 @@ impl<'a> Node<'a> {
         self.data.view.compare(at, len, key)
     }
 
-    /// Compares entries with `key`: what is the same for all entries of the block is looked at once, and the key's first word.
+    /// Compares entries with `key`: what is the same for all entries of the block is looked at once, and the key's
+    /// first word.
     #[inline]
     fn comparer<'k>(&self, key: &'k [u8]) -> impl Fn(usize) -> Ordering + use<'a, 'k> {
         let (data, directory, behind) = (self.data, self.data.directory(), self.behind());

@@ -4,13 +4,13 @@
 //! key | word (u64) | uba (9) | length (u16) | row: `length` bytes | padding
 //! ```
 //!
-//! The word is the xid of the transaction that made this version or locked it; once that has ended and somebody passed by, its
-//! commit SCN, with the flag COMMITTED. The uba is the undo record of that change, which holds the version before. So a row
-//! carries all that a reader needs, wherever splits move it.
+//! The word is the xid of the transaction that made this version or locked it; once that has ended and somebody passed
+//! by, its commit SCN, with the flag COMMITTED. The uba is the undo record of that change, which holds the version
+//! before. So a row carries all that a reader needs, wherever splits move it.
 //!
-//! A row that became shorter keeps its room as padding until its transaction has ended: rolling back never needs room. Versions
-//! of a row are kept as what differs from the next newer one: what both begin with, what both end with, and the bytes between.
-//! The same form keeps the change vectors of an update small.
+//! A row that became shorter keeps its room as padding until its transaction has ended: rolling back never needs room.
+//! Versions of a row are kept as what differs from the next newer one: what both begin with, what both end with, and
+//! the bytes between. The same form keeps the change vectors of an update small.
 
 use crate::node::{Node, flags};
 use block::DataMut;

@@ -9,8 +9,8 @@ use txn::{Sight, Snapshot};
 use types::{Ora, Rdba, Result, Scn};
 use wait::Stat;
 
-/// A scan of the rows between two keys. It may be started again and again and keeps its memory; it holds nothing in the SGA
-/// between calls.
+/// A scan of the rows between two keys. It may be started again and again and keeps its memory; it holds nothing in the
+/// SGA between calls.
 pub struct RowScan {
     range: RangeScan,
     snapshot: Snapshot,

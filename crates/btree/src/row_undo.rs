@@ -14,8 +14,8 @@ use types::{Ora, Result};
 pub(crate) mod op {
     /// The row was inserted: key.
     pub const TAKE_OUT: u8 = 3;
-    /// The row was changed, locked, deleted or revived: flags u8, head, length of the key u16, key, patch that makes the older
-    /// version of the newer one.
+    /// The row was changed, locked, deleted or revived: flags u8, head, length of the key u16, key, patch that makes
+    /// the older version of the newer one.
     pub const PUT_BACK: u8 = 4;
 }
 

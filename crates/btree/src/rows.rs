@@ -1,7 +1,8 @@
 //! Index-organised tables: the rows are the entries of the leaves.
 //!
-//! A row is found by its primary key and carries its own versions ([`crate::row`]). What a transaction does to a row is one
-//! change group over the leaf and the undo block. A row is locked by the transaction its word names, as long as that is active.
+//! A row is found by its primary key and carries its own versions ([`crate::row`]). What a transaction does to a row is
+//! one change group over the leaf and the undo block. A row is locked by the transaction its word names, as long as
+//! that is active.
 
 use crate::node::{Node, Target, flags};
 use crate::ops::{self, op};
@@ -345,8 +346,8 @@ impl Btree {
         Err(damaged(index, at))
     }
 
-    /// The newest undo record of a row that is now what it was as of `seen`: it was only locked since then. A serializable
-    /// transaction takes a row that was changed and changed back for changed.
+    /// The newest undo record of a row that is now what it was as of `seen`: it was only locked since then. A
+    /// serializable transaction takes a row that was changed and changed back for changed.
     fn unchanged_since(&self, p: &Process, index: &Index, key: &[u8], seen: &Snapshot) -> Result<Option<Uba>> {
         let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
         let found = self.cache().read(p, leaf, GetKind::Current, &mut |v| {
@@ -361,8 +362,8 @@ impl Btree {
         Ok((there && !changed).then_some(head.uba))
     }
 
-    /// ORA_ROWSCN of the row under a key: when the version that `s` sees was committed, or an upper bound; `None` when there is none, or
-    /// when it is the snapshot's own transaction's.
+    /// ORA_ROWSCN of the row under a key: when the version that `s` sees was committed, or an upper bound; `None` when
+    /// there is none, or when it is the snapshot's own transaction's.
     ///
     /// # Errors
     /// As [`Btree::fetch_row`].
@@ -450,8 +451,8 @@ impl Btree {
         }
     }
 
-    /// Delayed cleanout: puts commit SCNs in the place of transactions that have ended. Only a service to later readers, so
-    /// nothing that keeps it from being done is an error.
+    /// Delayed cleanout: puts commit SCNs in the place of transactions that have ended. Only a service to later
+    /// readers, so nothing that keeps it from being done is an error.
     pub(crate) fn clean_leaf(&self, p: &Process, index: &Index, at: Rdba) {
         let _ = self.cache().in_group(p, &self.scn(), &mut |g| {
             let b = g.current(at)?;
@@ -474,7 +475,8 @@ impl Btree {
         });
     }
 
-    /// Adds a row without undo, to a table that nobody else can see yet. Rows that come in order fill the blocks completely.
+    /// Adds a row without undo, to a table that nobody else can see yet. Rows that come in order fill the blocks
+    /// completely.
     ///
     /// # Errors
     /// As [`Btree::insert_row`].

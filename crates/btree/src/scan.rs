@@ -1,9 +1,10 @@
 //! Range scans, in both directions.
 //!
-//! A scan copies the wanted entries of one leaf at a time into private memory, as the stretch of the block that they lie in. Ascending, it then follows the link to the right
-//! sibling that the leaf had when it was copied, and takes what lies at or above the leaf's high key: so neither a split nor a
-//! merge in between hides or repeats an entry. Descending, it goes down from the root again, to the greatest entry below
-//! everything seen so far: there are no links to the left to keep right.
+//! A scan copies the wanted entries of one leaf at a time into private memory, as the stretch of the block that they
+//! lie in. Ascending, it then follows the link to the right sibling that the leaf had when it was copied, and takes
+//! what lies at or above the leaf's high key: so neither a split nor a merge in between hides or repeats an entry.
+//! Descending, it goes down from the root again, to the greatest entry below everything seen so far: there are no links
+//! to the left to keep right.
 
 use crate::leaf::order;
 use crate::node::{Node, ROWID, Step, Target, XID, flags};
@@ -19,13 +20,14 @@ use std::ops::Bound;
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
 use wait::Stat;
 
-/// So many bytes of 0xFF sort behind everything that may follow the beginning of a key: 32 columns that are NULL, and a rowid.
+/// So many bytes of 0xFF sort behind everything that may follow the beginning of a key: 32 columns that are NULL, and a
+/// rowid.
 const TAIL: usize = 40;
 
 /// A scan of an index between two bounds. It may be started again and again and keeps its memory.
 ///
-/// It gives candidates: entries whose rows had the key in some version. The caller reads each row as of its snapshot and
-/// compares the key; no row comes twice with the same key.
+/// It gives candidates: entries whose rows had the key in some version. The caller reads each row as of its snapshot
+/// and compares the key; no row comes twice with the same key.
 #[derive(Debug)]
 pub struct RangeScan {
     index: Option<Index>,
@@ -171,9 +173,9 @@ impl RangeScan {
         RangeScan::default()
     }
 
-    /// Starts a scan of the entries whose keys lie between two bounds. A bound that is the beginning of longer keys stands for
-    /// all of them: `Included` takes them in, `Excluded` leaves them out. So the bound of the first columns of a key works as
-    /// it stands, in either direction.
+    /// Starts a scan of the entries whose keys lie between two bounds. A bound that is the beginning of longer keys
+    /// stands for all of them: `Included` takes them in, `Excluded` leaves them out. So the bound of the first columns
+    /// of a key works as it stands, in either direction.
     pub fn start(&mut self, index: &Index, low: Bound<&[u8]>, high: Bound<&[u8]>, descending: bool) {
         let other = self.index.is_none_or(|i| i.root != index.root || i.object != index.object);
         self.index = Some(*index);
@@ -228,8 +230,8 @@ impl RangeScan {
         self.copied_entry(n)
     }
 
-    /// Passes by entries of one leaf that are not marked deleted and whose makers satisfy `sure`, up to the first other one, but `most` at
-    /// the most; returns how many. None at the end as well.
+    /// Passes by entries of one leaf that are not marked deleted and whose makers satisfy `sure`, up to the first other
+    /// one, but `most` at the most; returns how many. None at the end as well.
     ///
     /// # Errors
     /// As [`RangeScan::next_entry`].
@@ -372,8 +374,9 @@ impl RangeScan {
         Ok(())
     }
 
-    /// Finds the range in a small leaf that is all of its tree. All its entries are kept, and as long as the block has not changed, which
-    /// each look makes sure of, they need not be copied again. False: the leaf is no longer such a one, and nothing is kept.
+    /// Finds the range in a small leaf that is all of its tree. All its entries are kept, and as long as the block has
+    /// not changed, which each look makes sure of, they need not be copied again. False: the leaf is no longer such a
+    /// one, and nothing is kept.
     fn look_again(&mut self, tree: &Btree, p: &Process, index: &Index) -> Result<bool> {
         let (mut stamp, mut purged) = self.kept.map_or((None, Scn::ZERO), |(stamp, purged)| (Some(stamp), purged));
         let changed = stamp.is_some();
@@ -458,8 +461,8 @@ impl RangeScan {
         }
     }
 
-    /// Copies the wanted entries at or above `from` of the leaf that holds it, and notes the one to its right. The search begins
-    /// at `at`; `first` says that the range begins there, and does not go on.
+    /// Copies the wanted entries at or above `from` of the leaf that holds it, and notes the one to its right. The
+    /// search begins at `at`; `first` says that the range begins there, and does not go on.
     fn copy_right(
         &mut self,
         tree: &Btree,
@@ -479,7 +482,8 @@ impl RangeScan {
                 if v.obj() != index.object {
                     return Err(Step::Foreign);
                 }
-                // Since the leaf was found it may have been split or merged, or, being the root, have got leaves below it.
+                // Since the leaf was found it may have been split or merged, or, being the root, have got leaves below
+                // it.
                 match node.step_to(Target::At(&from), 0) {
                     Step::Leaf => {}
                     step => return Err(step),
@@ -522,8 +526,8 @@ impl RangeScan {
         Err(damaged(index, at))
     }
 
-    /// Copies the wanted entries of the leaf with the greatest entry below `key` (empty: of the last leaf), and notes what lies
-    /// to its left.
+    /// Copies the wanted entries of the leaf with the greatest entry below `key` (empty: of the last leaf), and notes
+    /// what lies to its left.
     fn copy_below(&mut self, tree: &Btree, p: &Process, index: &Index, key: Vec<u8>) -> Result<()> {
         p.count(Stat::IndexScansKdiixs1, 1);
         let mut edge = Vec::new();
@@ -601,8 +605,8 @@ impl RangeScan {
         node.end_bound(begin, &edge)
     }
 
-    /// Copies these entries of a leaf: their stretch of the directory, then the stretch of the block that they lie in. What is copied is
-    /// taken apart in private memory, and everything it says is checked.
+    /// Copies these entries of a leaf: their stretch of the directory, then the stretch of the block that they lie in.
+    /// What is copied is taken apart in private memory, and everything it says is checked.
     fn copy(&mut self, node: &Node, from: usize, to: usize) {
         let (view, to) = (node.data.view, to.min(node.entries()));
         if from >= to {

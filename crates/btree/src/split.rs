@@ -1,8 +1,9 @@
 //! Making room: purging what nobody can see any more, and splitting.
 //!
-//! A split is one change group over the block, its new right sibling and the parent; when the parent is full it is split first,
-//! in a group of its own. The root is split by moving its entries into two new blocks below it. A leaf that grows at its right
-//! end is not halved: the new key starts an empty block, so that ascending keys fill their blocks.
+//! A split is one change group over the block, its new right sibling and the parent; when the parent is full it is
+//! split first, in a group of its own. The root is split by moving its entries into two new blocks below it. A leaf
+//! that grows at its right end is not halved: the new key starts an empty block, so that ascending keys fill their
+//! blocks.
 
 use crate::leaf::Leaf;
 use crate::node::{CHILD, Node, Target, flags};
@@ -59,14 +60,16 @@ impl Btree {
         let leaf = self.descend(p, index, Target::At(sort_key), 0, &mut |_, _| {})?;
         self.cache().in_group(p, &self.scn(), &mut |g| {
             let b = pin_for(g, index, leaf, sort_key, 0)?;
-            // Deleted rows that flashback queries may ask for stay as long as undo is kept for them, unless they fill the leaf.
+            // Deleted rows that flashback queries may ask for stay as long as undo is kept for them, unless they fill
+            // the leaf.
             Ok(self.purge_leaf(g, b, Purge::Expired)?
                 || (Leaf::new(g.view(b)).rows_are_mostly_deleted() && self.purge_leaf(g, b, Purge::Unseen)?))
         })
     }
 
-    /// Takes out the entries of a leaf that are marked deleted and that no snapshot can need, and the room that rows were left by
-    /// transactions that have ended; true when there was something. The leaf's purge SCN says afterwards what was taken out.
+    /// Takes out the entries of a leaf that are marked deleted and that no snapshot can need, and the room that rows
+    /// were left by transactions that have ended; true when there was something. The leaf's purge SCN says afterwards
+    /// what was taken out.
     pub(crate) fn purge_leaf(&self, g: &mut ChangeGroup, b: BlockRef, which: Purge) -> Result<bool> {
         if Leaf::new(g.view(b)).is_all_live() {
             return Ok(false);
@@ -217,8 +220,8 @@ pub(crate) fn inherit(g: &mut ChangeGroup, b: BlockRef, purged: Scn) -> Result<(
     }
 }
 
-/// The entries from number `cut` on, as an APPEND takes them. In a branch the first one's separator goes up and is not needed
-/// any more, but it does no harm: the first entry's separator is never looked at.
+/// The entries from number `cut` on, as an APPEND takes them. In a branch the first one's separator goes up and is not
+/// needed any more, but it does no harm: the first entry's separator is never looked at.
 pub(crate) fn entries_from(image: &[u8], cut: usize) -> Vec<u8> {
     let mut entries = Vec::with_capacity(image.len());
     let directory = Data::new(BlockView::of_bytes(image)).directory_reader();

@@ -57,7 +57,8 @@ enum Try {
 }
 
 impl Btree {
-    /// Creates an empty index in a tablespace and returns the header block of its segment; [`Btree::open`] tells the rest.
+    /// Creates an empty index in a tablespace and returns the header block of its segment; [`Btree::open`] tells the
+    /// rest.
     ///
     /// # Errors
     /// ORA-01654 when the tablespace is full, and those of the buffer cache.
@@ -125,7 +126,8 @@ impl Btree {
         })
     }
 
-    /// Notes that the index is whole from now on: it has no entries for versions of rows that nobody but an older snapshot sees.
+    /// Notes that the index is whole from now on: it has no entries for versions of rows that nobody but an older
+    /// snapshot sees.
     ///
     /// # Errors
     /// ORA-08103 when there is no index there.
@@ -135,8 +137,8 @@ impl Btree {
         cache.in_group(p, &self.scn(), &mut |g| segments.set_aux(g, index.segment, index.root.0, notes, self.scn()().0))
     }
 
-    /// Walks from the root to the leaf for `target`. `see` looks at each branch entry and each high key it passes, with the
-    /// last child's number, in the versioned read itself.
+    /// Walks from the root to the leaf for `target`. `see` looks at each branch entry and each high key it passes, with
+    /// the last child's number, in the versioned read itself.
     pub(crate) fn descend(
         &self,
         p: &Process,
@@ -171,7 +173,8 @@ impl Btree {
         Err(damaged(index, at))
     }
 
-    /// Appends the rowids of all entries with `key`, also of those marked deleted: candidates whose rows the caller reads.
+    /// Appends the rowids of all entries with `key`, also of those marked deleted: candidates whose rows the caller
+    /// reads.
     ///
     /// Statistics: `consistent gets - examination`, `index fetch by key`. Allocates only when `to` must grow.
     ///
@@ -252,10 +255,11 @@ impl Btree {
         })
     }
 
-    /// Adds the entry for a row to an index that is not unique and yet enforces a key, which may stand twice for a while. True when
-    /// another row has the key, by a committed change or one of the caller's own: who wants the key to be unique looks again later
-    /// ([`Btree::is_repeated`]). When an open transaction of another session has given the key to a row, or taken it from one, it is
-    /// waited for first; so of two transactions that add a key, the one that comes second always knows.
+    /// Adds the entry for a row to an index that is not unique and yet enforces a key, which may stand twice for a
+    /// while. True when another row has the key, by a committed change or one of the caller's own: who wants the key to
+    /// be unique looks again later ([`Btree::is_repeated`]). When an open transaction of another session has given the
+    /// key to a row, or taken it from one, it is waited for first; so of two transactions that add a key, the one that
+    /// comes second always knows.
     ///
     /// # Errors
     /// As [`Btree::insert_at`].
@@ -308,8 +312,8 @@ impl Btree {
         (key, sort_key): (&[u8], &[u8]),
         others: Others,
     ) -> Result<Try> {
-        // A unique key is checked and inserted under the pin of the leaf where its first entry would be: every other insert of
-        // the key comes through there.
+        // A unique key is checked and inserted under the pin of the leaf where its first entry would be: every other
+        // insert of the key comes through there.
         let first = if others == Others::Ignore { sort_key } else { key };
         let mut done = Try::Done;
         let leaf = self.descend(p, index, Target::At(first), 0, &mut |_, _| {})?;
@@ -428,8 +432,9 @@ impl Btree {
         Ok(())
     }
 
-    /// As [`Btree::delete_at`], in an index that is being built: when the entry is not there yet, one is put in its place that is
-    /// marked deleted, so that the builder, who sees the row as it was, does not add it. Rolled back, it is the row's entry.
+    /// As [`Btree::delete_at`], in an index that is being built: when the entry is not there yet, one is put in its
+    /// place that is marked deleted, so that the builder, who sees the row as it was, does not add it. Rolled back, it
+    /// is the row's entry.
     ///
     /// # Errors
     /// As [`Btree::insert_at`].
@@ -466,8 +471,8 @@ impl Btree {
         }
     }
 
-    /// Adds an entry without undo, for building an index that nobody else can see yet. Entries that come in order fill the
-    /// blocks completely.
+    /// Adds an entry without undo, for building an index that nobody else can see yet. Entries that come in order fill
+    /// the blocks completely.
     ///
     /// # Errors
     /// As [`Btree::insert`].
@@ -528,7 +533,8 @@ fn is_last_live(node: &Node, i: usize) -> bool {
     n > 0 && dead(n - 1) && dead(0) && (1..n - 1).all(dead)
 }
 
-/// Collects the rows of a leaf's entries with `key`; goes on to the right when they may continue there, from the key in `from`.
+/// Collects the rows of a leaf's entries with `key`; goes on to the right when they may continue there, from the key in
+/// `from`.
 fn collect(node: &Node, index: &Index, key: &[u8], to: &mut Vec<Rowid>, from: &mut Vec<u8>) -> Step {
     let mut i = node.lower_bound(key);
     while node.has_key(i, key) {
@@ -545,8 +551,8 @@ fn collect(node: &Node, index: &Index, key: &[u8], to: &mut Vec<Rowid>, from: &m
     Step::Right(node.data.next())
 }
 
-/// Pins the block of `level` that a sort key belongs to, from `at` on: to the right where blocks were split since it was found,
-/// and down where it was the root and has grown.
+/// Pins the block of `level` that a sort key belongs to, from `at` on: to the right where blocks were split since it
+/// was found, and down where it was the root and has grown.
 pub(crate) fn pin_for(g: &mut ChangeGroup, index: &Index, at: Rdba, key: &[u8], level: u16) -> Result<BlockRef> {
     pin_target(g, index, at, Target::At(key), level)
 }

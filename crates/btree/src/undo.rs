@@ -19,8 +19,8 @@ pub(crate) mod op {
     pub const PUT_BACK: u8 = 2;
     /// Entries were added: sort keys as in [`crate::list`].
     pub const TAKE_OUT_MANY: u8 = 7;
-    /// Entries were marked: for each flags u8, xid u64 unless the flags say that it is that of the one before, and the sort key as in
-    /// [`crate::list`].
+    /// Entries were marked: for each flags u8, xid u64 unless the flags say that it is that of the one before, and the
+    /// sort key as in [`crate::list`].
     pub const PUT_BACK_MANY: u8 = 8;
 }
 
@@ -32,8 +32,8 @@ impl UndoLayer for IndexUndo {
         Ok(())
     }
 
-    /// Reverses the records of many entries, leaf by leaf: splits may have put them into more leaves than one group takes.
-    /// An entry that is as it was before has been reversed by a roll back that was cut off.
+    /// Reverses the records of many entries, leaf by leaf: splits may have put them into more leaves than one group
+    /// takes. An entry that is as it was before has been reversed by a roll back that was cut off.
     fn prepare(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
         let many = match rec.op {
             op::TAKE_OUT_MANY => Many::of_added(rec.data),
@@ -144,7 +144,8 @@ impl Many {
 /// In the flags of an entry that was marked: its transaction is that of the one before it in the list.
 const SAME_XID: u8 = 0x80;
 
-/// Appends the mark that an entry had, before its key is appended; without the transaction, when it is that of the one before.
+/// Appends the mark that an entry had, before its key is appended; without the transaction, when it is that of the one
+/// before.
 pub(crate) fn push_marked(flags: u8, xid: Option<Xid>, to: &mut Vec<u8>) {
     match xid {
         Some(xid) => {
@@ -175,7 +176,8 @@ fn take_out(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: u
     Ok(looked)
 }
 
-/// Puts the marks of entry number `from` and of those that follow it in the same leaf back; returns how many were looked at.
+/// Puts the marks of entry number `from` and of those that follow it in the same leaf back; returns how many were
+/// looked at.
 fn put_back(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: usize, xid: Xid) -> Result<usize> {
     let b = pin_for(g, index, leaf, many.sort_key(from), 0)?;
     let mut looked = 0;

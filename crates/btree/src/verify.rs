@@ -23,8 +23,8 @@ pub struct TreeReport {
 }
 
 impl Btree {
-    /// Checks a tree: order, high keys, links between siblings, levels, and that each block hangs under the right separator.
-    /// Only exact while nobody changes it.
+    /// Checks a tree: order, high keys, links between siblings, levels, and that each block hangs under the right
+    /// separator. Only exact while nobody changes it.
     ///
     /// # Errors
     /// A sentence that says which rule is broken, or which block could not be read.
@@ -32,7 +32,8 @@ impl Btree {
         self.verify_with(p, index, &mut |_, _| {})
     }
 
-    /// As [`Btree::verify`], and shows every entry that is not marked deleted to `each`, in order: its key and the row it names.
+    /// As [`Btree::verify`], and shows every entry that is not marked deleted to `each`, in order: its key and the row
+    /// it names.
     ///
     /// # Errors
     /// As [`Btree::verify`]; entries of blocks before the bad one have been shown.

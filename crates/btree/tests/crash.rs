@@ -1,5 +1,6 @@
-//! The redo of trees that grow, shrink and are rolled back by several sessions at once: whatever prefix of it reaches the disk, the
-//! trees that come out of it are whole, and after the open transactions are rolled back they hold what was committed.
+//! The redo of trees that grow, shrink and are rolled back by several sessions at once: whatever prefix of it reaches
+//! the disk, the trees that come out of it are whole, and after the open transactions are rolled back they hold what
+//! was committed.
 
 mod common;
 use btree::{Inserted, RowAction, RowOutcome, RowScan, RowTable};
@@ -110,8 +111,8 @@ fn row_of(fill: u8) -> Vec<u8> {
     bytes
 }
 
-/// One session: it owns the keys that leave its number as their remainder by three. Every key has a row in `table` and an entry
-/// in `plain`.
+/// One session: it owns the keys that leave its number as their remainder by three. Every key has a row in `table` and
+/// an entry in `plain`.
 fn work(db: &Db, journal: &Journal, me: u64, table: &RowTable, plain: &btree::Index) -> History {
     let p = testing::attach(db.all, "worker");
     let mut t = Txn::new();

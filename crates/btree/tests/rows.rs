@@ -228,8 +228,8 @@ fn a_row_of_another_session_is_locked_and_then_changed() {
     assert!(db.tree.insert_row(&p, &mut t, &table, &key(9), &long, LockWait::NoWait).unwrap_err().is(1429));
 }
 
-/// Deleted rows are there for flashback queries until they are purged; from then on the leaf knows that it has lost them, and so do those
-/// that take over its range.
+/// Deleted rows are there for flashback queries until they are purged; from then on the leaf knows that it has lost
+/// them, and so do those that take over its range.
 #[test]
 fn a_moment_before_a_purge_is_too_old_and_one_behind_it_is_not() {
     let db = database(400);

@@ -1,4 +1,5 @@
-//! Several sessions in one tree: scans miss nothing while blocks split, and sessions that are killed leave whole transactions.
+//! Several sessions in one tree: scans miss nothing while blocks split, and sessions that are killed leave whole
+//! transactions.
 
 mod common;
 use btree::{Inserted, RangeScan};

@@ -1,4 +1,5 @@
-//! Prints what a logical read of a cached block costs in each design: `cargo run --release -p buffer_cache --example read_cost`.
+//! Prints what a logical read of a cached block costs in each design: `cargo run --release -p buffer_cache --example
+//! read_cost`.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

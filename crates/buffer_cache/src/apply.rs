@@ -10,8 +10,8 @@ pub mod op {
     pub const FORMAT: u8 = 1;
     /// Overwrites bytes: offset (u16), bytes.
     pub const PATCH: u8 = 2;
-    /// Replaces the whole image: begin and length of the hole (u16 each), the bytes outside it. In redo, the block need not be
-    /// read for it.
+    /// Replaces the whole image: begin and length of the hole (u16 each), the bytes outside it. In redo, the block need
+    /// not be read for it.
     pub const IMAGE: u8 = 3;
     /// Makes the image all zeros, before it is formatted. In redo, the block need not be read for it.
     pub const ZERO: u8 = 4;

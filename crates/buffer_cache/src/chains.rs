@@ -1,9 +1,9 @@
 //! Hash chains: from a block's address to its buffer.
 //!
-//! There are twice as many chains as buffers, rounded up to a power of two, and one `cache buffers chains` child latch for every
-//! 32 chains. Links change only under the latch. A versioned read walks without it: every link is an index that is checked, the
-//! walk is bounded, and a walk that strays into another chain because a buffer was moved finds nothing or finds a header whose
-//! identity is checked between two loads of its version.
+//! There are twice as many chains as buffers, rounded up to a power of two, and one `cache buffers chains` child latch
+//! for every 32 chains. Links change only under the latch. A versioned read walks without it: every link is an index
+//! that is checked, the walk is bounded, and a walk that strays into another chain because a buffer was moved finds
+//! nothing or finds a header whose identity is checked between two loads of its version.
 
 use crate::header::*;
 use crate::lru::Candidate;
@@ -46,7 +46,8 @@ impl BufferCache {
         p.lock_shared(self.latch(at), place, at.0.into())
     }
 
-    /// Counts a get of the chain's latch that a versioned read did without: the get, and a miss when a check failed before.
+    /// Counts a get of the chain's latch that a versioned read did without: the get, and a miss when a check failed
+    /// before.
     #[inline]
     pub(crate) fn count_chain_get(&self, p: &Process, missed: bool) {
         p.latches().count_read(LatchName::CacheBuffersChains, missed);
@@ -185,8 +186,8 @@ impl BufferCache {
         true
     }
 
-    /// Makes a checkpoint, then takes every buffer that nobody uses and that is clean away from its block, as ALTER SYSTEM FLUSH
-    /// BUFFER_CACHE does. Returns how many were freed.
+    /// Makes a checkpoint, then takes every buffer that nobody uses and that is clean away from its block, as ALTER
+    /// SYSTEM FLUSH BUFFER_CACHE does. Returns how many were freed.
     ///
     /// # Errors
     /// As [`BufferCache::checkpoint`].

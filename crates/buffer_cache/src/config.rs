@@ -7,10 +7,11 @@ pub enum ChainDesign {
     Exclusive,
     /// As before, but an examination takes the latch in shared mode; a pin still takes it exclusively.
     Shared,
-    /// As [`ChainDesign::Shared`], and a consistent get is one shared get that leaves the buffer pinned for the rest of the call: the
-    /// process comes back to it without any latch.
+    /// As [`ChainDesign::Shared`], and a consistent get is one shared get that leaves the buffer pinned for the rest of
+    /// the call: the process comes back to it without any latch.
     FastPath,
-    /// Optimistic: the chain is walked and the frame is read without any shared write, then the header's version is checked.
+    /// Optimistic: the chain is walked and the frame is read without any shared write, then the header's version is
+    /// checked.
     Versioned,
 }
 
@@ -48,7 +49,8 @@ impl CacheConfig {
         }
     }
 
-    /// Pins that a process holds at most between its reads: not so many that the processes together could keep all buffers.
+    /// Pins that a process holds at most between its reads: not so many that the processes together could keep all
+    /// buffers.
     pub(crate) fn held_pins(&self) -> usize {
         (self.buffers / (4 * self.processes)).min(crate::held::HELD_MAX)
     }

@@ -22,7 +22,8 @@ impl BufferCache {
     /// # Errors
     /// ORA-00379 when one stays pinned.
     pub fn discard(&self, p: &Process, which: &dyn Fn(Rdba) -> bool) -> Result<()> {
-        // Who brings a block in claims its buffer before it asks whether the file may be used: one of the two sees the other.
+        // Who brings a block in claims its buffer before it asks whether the file may be used: one of the two sees the
+        // other.
         fence(Ordering::SeqCst);
         for buffer in 0..self.headers.len() {
             let at = self.headers[buffer].block();

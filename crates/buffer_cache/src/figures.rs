@@ -1,7 +1,7 @@
 //! What the cache counts for the views: I/O by data file and waits by class of block.
 //!
-//! These are shared words, added to only where a process has gone to the operating system or has slept anyway. A process that dies
-//! between two of them leaves figures that do not quite agree, and nothing else.
+//! These are shared words, added to only where a process has gone to the operating system or has slept anyway. A
+//! process that dies between two of them leaves figures that do not quite agree, and nothing else.
 
 use crate::BufferCache;
 use sga::SgaLayout;

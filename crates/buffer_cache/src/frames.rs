@@ -32,23 +32,25 @@ impl BufferCache {
     /// The image's bytes. The process must own the slot and have its change group open.
     pub(crate) fn image_bytes(&self, slot: usize, entry: usize) -> &[u8] {
         let words = self.image(slot, entry);
-        // SAFETY: the words are plain memory of the SGA. Only the slot's process changes its images, through `image_bytes_mut`
-        // and only from its open `ChangeGroup`, whose borrow this one is derived from. PMON touches them after its death.
+        // SAFETY: the words are plain memory of the SGA. Only the slot's process changes its images, through
+        // `image_bytes_mut` and only from its open `ChangeGroup`, whose borrow this one is derived from. PMON touches
+        // them after its death.
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), self.block_size) }
     }
 
-    /// The image's bytes, to be changed. The caller is the one open `ChangeGroup` of the slot's process and hands the slice out
-    /// under its own exclusive borrow.
+    /// The image's bytes, to be changed. The caller is the one open `ChangeGroup` of the slot's process and hands the
+    /// slice out under its own exclusive borrow.
     #[allow(clippy::mut_from_ref)]
     pub(crate) fn image_bytes_mut(&self, slot: usize, entry: usize) -> &mut [u8] {
         let words = self.image(slot, entry);
-        // SAFETY: as in `image_bytes`; a process has one change group at a time (asserted when it is opened), and that group
-        // lends the image out under `&mut self`. The atomics are interior mutable, so writing through them is allowed.
+        // SAFETY: as in `image_bytes`; a process has one change group at a time (asserted when it is opened), and that
+        // group lends the image out under `&mut self`. The atomics are interior mutable, so writing through them is
+        // allowed.
         unsafe { std::slice::from_raw_parts_mut(words.as_ptr().cast_mut().cast(), self.block_size) }
     }
 
-    /// Copies an image into the frame of a buffer that its process owns exclusively, storing only the words that differ: a
-    /// change is small, and the cache lines that readers have of the rest stay theirs.
+    /// Copies an image into the frame of a buffer that its process owns exclusively, storing only the words that
+    /// differ: a change is small, and the cache lines that readers have of the rest stay theirs.
     ///
     /// Finding the words that differ is most of the work, so stretches are compared as memory first.
     pub(crate) fn copy_changes(&self, slot: usize, entry: usize, buffer: usize) {
@@ -75,8 +77,8 @@ impl BufferCache {
             return;
         }
         let (image, frame) = (self.image(slot, entry), self.frame(buffer));
-        // SAFETY: both are `words` words of the SGA and lie apart. Nobody stores to the frame, as the caller owns the buffer exclusively,
-        // and nobody but the caller looks at the image, which is its process's own.
+        // SAFETY: both are `words` words of the SGA and lie apart. Nobody stores to the frame, as the caller owns the
+        // buffer exclusively, and nobody but the caller looks at the image, which is its process's own.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 frame.as_ptr().cast::<u64>(),
@@ -89,11 +91,11 @@ impl BufferCache {
     }
 }
 
-/// Whether a stretch of an image and of a frame hold the same, for the only one who may store to either: the process that owns the
-/// buffer exclusively and has the change group, or PMON when that process is dead.
+/// Whether a stretch of an image and of a frame hold the same, for the only one who may store to either: the process
+/// that owns the buffer exclusively and has the change group, or PMON when that process is dead.
 fn same_bytes(image: &[AtomicU64], frame: &[AtomicU64]) -> bool {
     let bytes = |words: &[AtomicU64]| std::ptr::slice_from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words));
-    // SAFETY: both are words of the SGA that nobody stores to meanwhile, as the function's contract says; readers of the frame
-    // only load. The slices end with the comparison, before anything is stored.
+    // SAFETY: both are words of the SGA that nobody stores to meanwhile, as the function's contract says; readers of
+    // the frame only load. The slices end with the comparison, before anything is stored.
     unsafe { *bytes(image) == *bytes(frame) }
 }

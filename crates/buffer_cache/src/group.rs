@@ -1,15 +1,15 @@
 //! Change groups: several blocks change together or not at all.
 //!
-//! A group pins its blocks exclusively and works on private copies of them in the process's own part of the SGA. The frames keep
-//! the old blocks, so readers do not notice anything until [`ChangeGroup::commit`]. It puts the group into the state PUBLISHING
-//! and copies the images into the frames: all versions turn odd, the words that differ are stored, all versions turn even.
-//! A process that dies before PUBLISHING leaves its pins, which PMON drops; during it PMON does the copying again, which
-//! gives the same result however often it is done.
+//! A group pins its blocks exclusively and works on private copies of them in the process's own part of the SGA. The
+//! frames keep the old blocks, so readers do not notice anything until [`ChangeGroup::commit`]. It puts the group into
+//! the state PUBLISHING and copies the images into the frames: all versions turn odd, the words that differ are stored,
+//! all versions turn even. A process that dies before PUBLISHING leaves its pins, which PMON drops; during it PMON does
+//! the copying again, which gives the same result however often it is done.
 //!
-//! **Waiting for pins.** The first block of a group is waited for as long as it takes. Each further block is waited for without
-//! limit when its address is above all that the group holds, as then no circle of waits can close; else for some milliseconds,
-//! after which [`ChangeGroup::current`] answers with an error for which [`is_retry`] is true: the caller drops the group and
-//! starts it again, or uses [`BufferCache::in_group`], which does.
+//! **Waiting for pins.** The first block of a group is waited for as long as it takes. Each further block is waited for
+//! without limit when its address is above all that the group holds, as then no circle of waits can close; else for
+//! some milliseconds, after which [`ChangeGroup::current`] answers with an error for which [`is_retry`] is true: the
+//! caller drops the group and starts it again, or uses [`BufferCache::in_group`], which does.
 
 use crate::header::*;
 use crate::pins::*;
@@ -95,7 +95,8 @@ impl BufferCache {
         }
     }
 
-    /// Runs `f` in a change group and commits it at `scn()`; runs it again when the group has to give way to another one.
+    /// Runs `f` in a change group and commits it at `scn()`; runs it again when the group has to give way to another
+    /// one.
     ///
     /// # Errors
     /// What `f` says, or that the redo cannot be taken; nothing has changed then.
@@ -267,8 +268,8 @@ impl<'a> ChangeGroup<'a> {
             .map(|entry| BlockRef { entry, at })
     }
 
-    /// Pins a block that is to be made anew, without reading it, and makes its image an empty block of `kind` with `itls` ITL
-    /// slots where the kind has rows. Nobody else may know the block: it comes from [`crate::Segments`].
+    /// Pins a block that is to be made anew, without reading it, and makes its image an empty block of `kind` with
+    /// `itls` ITL slots where the kind has rows. Nobody else may know the block: it comes from [`crate::Segments`].
     ///
     /// # Errors
     /// As [`ChangeGroup::current`], without those of reading.
@@ -369,8 +370,8 @@ impl<'a> ChangeGroup<'a> {
         Ok(())
     }
 
-    /// Decides whether the record gets the whole image of an entry: when the block's last change is not behind `checkpoint`.
-    /// True when it is newly decided.
+    /// Decides whether the record gets the whole image of an entry: when the block's last change is not behind
+    /// `checkpoint`. True when it is newly decided.
     fn decide(&mut self, entry: usize, checkpoint: Rba) -> bool {
         let bit = 1 << entry;
         let rba = BlockView::of_frame(self.cache.image(slot_of(self.p), entry)).rba();
@@ -387,11 +388,11 @@ impl<'a> ChangeGroup<'a> {
         self.apply(b, ChangeVector { rdba: b.at, layer, op, data })
     }
 
-    /// Publishes all changes with `scn`, marks the blocks dirty and unpins them; returns where the redo record ends, 0 without
-    /// one. The group counts from the moment at which it is PUBLISHING; its redo is on disk later.
+    /// Publishes all changes with `scn`, marks the blocks dirty and unpins them; returns where the redo record ends, 0
+    /// without one. The group counts from the moment at which it is PUBLISHING; its redo is on disk later.
     ///
-    /// Latches: `redo allocation`, `checkpoint queue latch` and `cache buffers chains`, one at a time; none on return. Waits:
-    /// `log buffer space`, `log file switch (…)`.
+    /// Latches: `redo allocation`, `checkpoint queue latch` and `cache buffers chains`, one at a time; none on return.
+    /// Waits: `log buffer space`, `log file switch (…)`.
     ///
     /// # Errors
     /// The redo cannot be taken: nothing has changed.
@@ -416,7 +417,8 @@ impl<'a> ChangeGroup<'a> {
         os::crash::point("group-released");
         self.taken.clear();
         for extent in std::mem::take(&mut self.freed) {
-            // Buffers of it must not be written over what somebody else has there. One that stays pinned keeps its space.
+            // Buffers of it must not be written over what somebody else has there. One that stays pinned keeps its
+            // space.
             if cache.discard_range(p, extent.start, extent.blocks).is_ok() {
                 cache.temp().give_back(extent);
             }
@@ -456,7 +458,8 @@ impl<'a> ChangeGroup<'a> {
         Ok(end)
     }
 
-    /// Puts the whole images into the record that a recovery from `checkpoint` needs, in place of their blocks' vectors.
+    /// Puts the whole images into the record that a recovery from `checkpoint` needs, in place of their blocks'
+    /// vectors.
     fn complete(&mut self, checkpoint: Rba) -> &RecordWriter {
         let (cache, slot) = (self.cache, slot_of(self.p));
         let mut late = Vec::new();
@@ -496,7 +499,8 @@ impl<'a> ChangeGroup<'a> {
                 cache.enqueue_dirty(p, buffer);
                 // The image equals the frame now: the next group of this process need not copy it.
                 area.image_of[entry].store(buffer as u64 + 1, Ordering::Relaxed);
-                // Without redo of its own a change counts as made at the last checkpoint that was announced: the next one writes it.
+                // Without redo of its own a change counts as made at the last checkpoint that was announced: the next
+                // one writes it.
                 let low_rba = match self.temporary & 1 << entry {
                     0 => logged_rba,
                     _ => cache.redo.image_before().0.max(1),

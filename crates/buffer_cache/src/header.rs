@@ -10,8 +10,8 @@
 //! | publishing        | block    | X owner                      | odd     | nothing; the owner's image is the truth | `publish` |
 //! | being written     | block    | WRITING                      | even    | the frame      | `write_done` |
 //!
-//! The state word and the identity change only under the latch of the chain that the identity belongs to (identity none belongs
-//! to the chain of address 0). Frames and version change only at the hands of the X owner.
+//! The state word and the identity change only under the latch of the chain that the identity belongs to (identity none
+//! belongs to the chain of address 0). Frames and version change only at the hands of the X owner.
 
 use sga::SgaLayout;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

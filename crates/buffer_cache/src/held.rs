@@ -1,12 +1,14 @@
 //! The fast path of 11.1: a consistent get that takes one shared get of the chain's latch, and pins that last.
 //!
-//! The process notes the buffer in a word of its own while it has the latch, and forgets it again with a plain store: neither the pin
-//! nor its end writes the header, and giving it back takes no latch. Whoever wants to replace a buffer holds its chain's latch
-//! exclusively and looks through these words; so a buffer cannot go while somebody is coming back to it. A held pin is a promise to
-//! the replacement only: every visit checks identity and version, so a block that is thrown away with its file needs to ask nobody.
+//! The process notes the buffer in a word of its own while it has the latch, and forgets it again with a plain store:
+//! neither the pin nor its end writes the header, and giving it back takes no latch. Whoever wants to replace a buffer
+//! holds its chain's latch exclusively and looks through these words; so a buffer cannot go while somebody is coming
+//! back to it. A held pin is a promise to the replacement only: every visit checks identity and version, so a block
+//! that is thrown away with its file needs to ask nobody.
 //!
-//! A pin is held until the end of the call, until the place is needed, or until a scan that it was taken for came to nothing
-//! ([`BufferCache::let_go`]). Counting pins in the header, as the older designs do, was not taken: that is a second get for each read.
+//! A pin is held until the end of the call, until the place is needed, or until a scan that it was taken for came to
+//! nothing ([`BufferCache::let_go`]). Counting pins in the header, as the older designs do, was not taken: that is a
+//! second get for each read.
 
 use crate::pins::{ProcessArea, buffer_of};
 use crate::{BufferCache, ChainDesign, GetKind, slot_of};

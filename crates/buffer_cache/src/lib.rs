@@ -1,8 +1,9 @@
 //! The buffer cache: blocks of data files in shared memory, and the atomic change of several blocks.
 //!
-//! A block is found through a hash chain ([`chains`]), read in one of four designs ([`read`]), changed by a change group
-//! ([`group`]), replaced by touch count ([`lru`]) and written by DBWR ([`writer`]). Pins and what happens to them when their
-//! holder dies are in [`pins`]; [`header`] has the table of a buffer's states. [`Segments`] gives blocks to segments.
+//! A block is found through a hash chain ([`chains`]), read in one of four designs ([`read`]), changed by a change
+//! group ([`group`]), replaced by touch count ([`lru`]) and written by DBWR ([`writer`]). Pins and what happens to them
+//! when their holder dies are in [`pins`]; [`header`] has the table of a buffer's states. [`Segments`] gives blocks to
+//! segments.
 //!
 //! The cache knows no undo: which version of a block a query may see is decided above it.
 #![deny(unsafe_code)] // The frames, and the layouts of what lies in shared memory.
@@ -150,7 +151,8 @@ pub(crate) fn slot_of(p: &Process) -> usize {
 }
 
 impl BufferCache {
-    /// Formats the cache; run once, before any other process exists. `apply` holds all layers, also those of [`register`].
+    /// Formats the cache; run once, before any other process exists. `apply` holds all layers, also those of
+    /// [`register`].
     pub fn create(
         sga: &'static Sga,
         layout: &CacheLayout,
@@ -205,8 +207,8 @@ impl BufferCache {
         }
     }
 
-    /// Tells the processes of the instance about the cache's latches, and what to do when a process dies. Run once, by the
-    /// supervisor, before it forks.
+    /// Tells the processes of the instance about the cache's latches, and what to do when a process dies. Run once, by
+    /// the supervisor, before it forks.
     pub fn register_with(self: &Arc<Self>, all: &Processes) {
         let (lru, queue) = self.set_latches.split_at(self.sets.len());
         all.register_children(LatchName::CacheBuffersChains, LatchSet::Plain(self.latches));

@@ -1,14 +1,14 @@
 //! Working sets: which buffer is replaced next, and which are to be written.
 //!
-//! The list of a working set has a hot and a cold half. A block that is read in starts in the middle, at the hot end of the cold
-//! half, so that a scan of many blocks passes through the cold half only. Reads do not move a buffer: they raise its touch count,
-//! at most once in three seconds. A search for a free buffer walks from the cold end; a buffer that was touched twice or more
-//! moves to the hot end and starts counting anew, a dirty one moves to the write list, others are taken. This is Oracle's
-//! touch-count algorithm. So a search looks at each buffer once, however many are dirty; DBWR puts what it has written from the
-//! write list at the cold end, where the next search finds it.
+//! The list of a working set has a hot and a cold half. A block that is read in starts in the middle, at the hot end of
+//! the cold half, so that a scan of many blocks passes through the cold half only. Reads do not move a buffer: they
+//! raise its touch count, at most once in three seconds. A search for a free buffer walks from the cold end; a buffer
+//! that was touched twice or more moves to the hot end and starts counting anew, a dirty one moves to the write list,
+//! others are taken. This is Oracle's touch-count algorithm. So a search looks at each buffer once, however many are
+//! dirty; DBWR puts what it has written from the write list at the cold end, where the next search finds it.
 //!
-//! Rejected: moving a buffer on each read (a latch and six shared writes a read), a clock, whose state no view could show, and
-//! leaving dirty buffers at the cold end, where every search walks over all of them.
+//! Rejected: moving a buffer on each read (a latch and six shared writes a read), a clock, whose state no view could
+//! show, and leaving dirty buffers at the cold end, where every search walks over all of them.
 //!
 //! Buffers that are newer than the disk are also on the set's checkpoint queue, in the order of their first change.
 
@@ -218,8 +218,8 @@ impl BufferCache {
         }
     }
 
-    /// Walks from the cold end of set `n` to a buffer that may be replaced, and moves it to the middle so that the next search
-    /// finds another one. Asks DBWR to write when the write list has grown.
+    /// Walks from the cold end of set `n` to a buffer that may be replaced, and moves it to the middle so that the next
+    /// search finds another one. Asks DBWR to write when the write list has grown.
     ///
     /// Latches: `cache buffers lru chain`, taken and released.
     pub(crate) fn search_free(&self, p: &Process, n: usize) -> Candidate {
@@ -270,8 +270,8 @@ impl BufferCache {
         if hot + dirty > 0 && matches!(found, Candidate::None) { Candidate::Again } else { found }
     }
 
-    /// Appends up to `max` dirty buffers of the write list of set `n`: those that were to be replaced first. What is clean there
-    /// goes back to the cold end.
+    /// Appends up to `max` dirty buffers of the write list of set `n`: those that were to be replaced first. What is
+    /// clean there goes back to the cold end.
     ///
     /// Latches: `cache buffers lru chain`, taken and released.
     pub(crate) fn write_list_head(&self, p: &Process, n: usize, max: usize, to: &mut Vec<usize>) {
@@ -362,8 +362,8 @@ impl BufferCache {
         s.set(&h.queued, 0);
     }
 
-    /// Takes those of these buffers off their queues that are clean now. An owner may be about to make one dirty, a writer to make
-    /// one dirty again: they stay.
+    /// Takes those of these buffers off their queues that are clean now. An owner may be about to make one dirty, a
+    /// writer to make one dirty again: they stay.
     ///
     /// Latches: `checkpoint queue latch`, taken and released.
     pub(crate) fn dequeue_clean(&self, p: &Process, buffers: &[usize]) {
@@ -380,8 +380,8 @@ impl BufferCache {
         }
     }
 
-    /// Appends up to `max` dirty buffers from the head of the checkpoint queue of set `n`, and takes clean ones off the queue on
-    /// the way.
+    /// Appends up to `max` dirty buffers from the head of the checkpoint queue of set `n`, and takes clean ones off the
+    /// queue on the way.
     pub(crate) fn queue_head(&self, p: &Process, n: usize, max: usize, to: &mut Vec<usize>) {
         let set = &self.sets[n];
         if max == 0 || load(&set.queue_length) == 0 {

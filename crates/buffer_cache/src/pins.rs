@@ -1,10 +1,11 @@
 //! Pins: who may go on using a buffer, and what becomes of them when the holder dies.
 //!
-//! Every process has a pin table in the SGA. An entry is written in the same latch section as the header's state word, so both
-//! change or neither does. Cleaning up after a dead process walks its table.
+//! Every process has a pin table in the SGA. An entry is written in the same latch section as the header's state word,
+//! so both change or neither does. Cleaning up after a dead process walks its table.
 //!
-//! A shared pin keeps a buffer from being replaced; it does not keep its frame from being changed, as every reader checks the
-//! version afterwards in any design. An exclusive pin is the right to publish a new version, or to fill a claimed buffer.
+//! A shared pin keeps a buffer from being replaced; it does not keep its frame from being changed, as every reader
+//! checks the version afterwards in any design. An exclusive pin is the right to publish a new version, or to fill a
+//! claimed buffer.
 
 use crate::header::*;
 use crate::held::HELD_MAX;
@@ -107,7 +108,8 @@ impl BufferCache {
         self.give_up(p, slot, entry, buffer, None);
     }
 
-    /// Gives an exclusive pin back after a change whose redo begins at `low_rba`: the buffer is dirty. Latches: the chain's.
+    /// Gives an exclusive pin back after a change whose redo begins at `low_rba`: the buffer is dirty. Latches: the
+    /// chain's.
     pub(crate) fn drop_changed(&self, p: &Process, slot: usize, entry: usize, buffer: usize, low_rba: u64) {
         self.give_up(p, slot, entry, buffer, Some(low_rba));
     }
@@ -143,8 +145,8 @@ impl BufferCache {
 
     /// Frees everything a dead process had in the cache: finishes the publication it was in, or drops its pins.
     ///
-    /// To be called after the dead process's micro-undo was rolled back and its latches were freed; `number` is the dead one's.
-    /// Latches: `cache buffers chains` and `checkpoint queue latch`, one at a time; none on return.
+    /// To be called after the dead process's micro-undo was rolled back and its latches were freed; `number` is the
+    /// dead one's. Latches: `cache buffers chains` and `checkpoint queue latch`, one at a time; none on return.
     pub fn clean_up(&self, p: &Process, number: u32) {
         let dead = number as usize - 1;
         let area = &self.areas[dead];

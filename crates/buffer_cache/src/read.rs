@@ -1,8 +1,9 @@
 //! Reads in the designs, and reading blocks in.
 //!
-//! Every design ends with the same check: the frame is read through a [`BlockView`], and what was read counts only if the
-//! header's version was even before and is the same after. The designs differ in what they do to the chain and the header on the
-//! way: the historical ones write the latch word, and the pin count, of every reader into one shared cache line.
+//! Every design ends with the same check: the frame is read through a [`BlockView`], and what was read counts only if
+//! the header's version was even before and is the same after. The designs differ in what they do to the chain and the
+//! header on the way: the historical ones write the latch word, and the pin count, of every reader into one shared
+//! cache line.
 
 use crate::header::*;
 use crate::pins::PIN_CLAIM;
@@ -36,12 +37,12 @@ pub struct Stamp {
 impl BufferCache {
     /// Reads a block as it is now, by the design in force.
     ///
-    /// `f` may run several times and may see torn data: it must copy what it wants out, and only its last result counts.
-    /// A block that this process has changed in an open group is seen as before the change.
-    /// Latches: none on entry but lower levels than `cache buffers chains`; none on return. In the historical designs, `f` runs
-    /// under the chain's latch when `kind` is [`GetKind::Examination`] and must not take one.
-    /// Waits: `db file sequential read`, `read by other session`, `buffer busy waits`, `free buffer waits`.
-    /// Statistics: `session logical reads` and those of `kind`; `buffer is pinned count` instead when a held pin leads there.
+    /// `f` may run several times and may see torn data: it must copy what it wants out, and only its last result
+    /// counts. A block that this process has changed in an open group is seen as before the change. Latches: none on
+    /// entry but lower levels than `cache buffers chains`; none on return. In the historical designs, `f` runs under
+    /// the chain's latch when `kind` is [`GetKind::Examination`] and must not take one. Waits: `db file sequential
+    /// read`, `read by other session`, `buffer busy waits`, `free buffer waits`. Statistics: `session logical reads`
+    /// and those of `kind`; `buffer is pinned count` instead when a held pin leads there.
     ///
     /// # Errors
     /// ORA-01578 for a damaged block, ORA-01115 for a failing device, ORA-00379 when no buffer can be had.
@@ -60,9 +61,9 @@ impl BufferCache {
         self.read_slow(p, at, kind, f)
     }
 
-    /// As [`BufferCache::read`], but when the block is as it was at the look that `stamp` tells of, `f` is not called and `None` returned:
-    /// what the reader copied then is what it would copy now. A get all the same, and counted as one. In the historical designs, which look
-    /// at a block under a latch or a pin, `f` is always called.
+    /// As [`BufferCache::read`], but when the block is as it was at the look that `stamp` tells of, `f` is not called
+    /// and `None` returned: what the reader copied then is what it would copy now. A get all the same, and counted as
+    /// one. In the historical designs, which look at a block under a latch or a pin, `f` is always called.
     ///
     /// # Errors
     /// As [`BufferCache::read`].
@@ -109,9 +110,9 @@ impl BufferCache {
         h.version.load(Ordering::Acquire) == s.version && h.identity.load(Ordering::Relaxed) == u64::from(s.at.0)
     }
 
-    /// Says that block `at` is read next, and where in it: the processor can bring these lines into its cache side by side, instead of one
-    /// after the other as each says where the next one is. `hint` is the caller's memory of the block's buffer, in the process; a wrong
-    /// one costs nothing but the advantage.
+    /// Says that block `at` is read next, and where in it: the processor can bring these lines into its cache side by
+    /// side, instead of one after the other as each says where the next one is. `hint` is the caller's memory of the
+    /// block's buffer, in the process; a wrong one costs nothing but the advantage.
     #[inline]
     pub fn prefetch(&self, at: Rdba, hint: &AtomicU32, places: &[usize]) {
         let buffer = hint.load(Ordering::Relaxed) as usize;
@@ -125,10 +126,11 @@ impl BufferCache {
         }
     }
 
-    /// Says that these blocks, no more than [`PREFETCH_BLOCKS`], are read next: the processor brings what leads to each of them, and what
-    /// the `steps` ask of their frames, into its cache side by side. A step sees its own number, that of a block among `blocks`, and the
-    /// frame; what it reads there should have been prefetched by the step before, and may be torn. Nothing is counted, and blocks that are
-    /// not in the cache are passed over. Does nothing in the historical designs, which find a block under a latch.
+    /// Says that these blocks, no more than [`PREFETCH_BLOCKS`], are read next: the processor brings what leads to each
+    /// of them, and what the `steps` ask of their frames, into its cache side by side. A step sees its own number, that
+    /// of a block among `blocks`, and the frame; what it reads there should have been prefetched by the step before,
+    /// and may be torn. Nothing is counted, and blocks that are not in the cache are passed over. Does nothing in the
+    /// historical designs, which find a block under a latch.
     #[inline]
     pub fn prefetch_blocks(&self, blocks: &[Rdba], steps: usize, mut f: impl FnMut(usize, usize, &BlockView)) {
         if self.design != ChainDesign::Versioned {
@@ -367,9 +369,9 @@ impl BufferCache {
         self.area(p).multiblock.store(blocks, Ordering::Relaxed);
     }
 
-    /// Brings the next blocks of a scan into the cache by one read: the first of `blocks` and its neighbours behind it, as far
-    /// as the list has them, they are not there, and buffers are free. What cannot be read is left to the read of that block,
-    /// which says why.
+    /// Brings the next blocks of a scan into the cache by one read: the first of `blocks` and its neighbours behind it,
+    /// as far as the list has them, they are not there, and buffers are free. What cannot be read is left to the read
+    /// of that block, which says why.
     ///
     /// Waits: `db file scattered read`, `free buffer waits`. Latches: none on entry or return.
     ///
@@ -415,8 +417,8 @@ impl BufferCache {
         (0..).zip(&blocks[..blocks.len().min(most)]).take_while(wanted).count()
     }
 
-    /// Claims buffers for `count` neighbouring blocks, fewer when others have them by now or buffers are short. The first is
-    /// waited for.
+    /// Claims buffers for `count` neighbouring blocks, fewer when others have them by now or buffers are short. The
+    /// first is waited for.
     fn claim_run(&self, p: &Process, first: Rdba, count: usize) -> Result<Vec<(usize, usize)>> {
         let mut claims = Vec::with_capacity(count);
         for n in 0..count as u32 {

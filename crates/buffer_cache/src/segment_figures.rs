@@ -1,10 +1,10 @@
 //! What is counted by segment, for `v$segstat`.
 //!
-//! Every process has a few lines of its own, one a segment, found by the segment's data object number: it adds to them with plain
-//! stores, so that nothing shared is written where blocks are read. A segment that needs the line of another moves that one's figures to
-//! lines that all processes share; so does the end of a process, its own or PMON's doing. Logical reads are counted one in so many, by
-//! as many, as Oracle samples them. Who reads sums all lines, and may miss for a moment what is just being moved; a process that dies while
-//! it moves a figure loses that one.
+//! Every process has a few lines of its own, one a segment, found by the segment's data object number: it adds to them
+//! with plain stores, so that nothing shared is written where blocks are read. A segment that needs the line of another
+//! moves that one's figures to lines that all processes share; so does the end of a process, its own or PMON's doing.
+//! Logical reads are counted one in so many, by as many, as Oracle samples them. Who reads sums all lines, and may miss
+//! for a moment what is just being moved; a process that dies while it moves a figure loses that one.
 
 use crate::{BufferCache, slot_of};
 use block::BlockView;
@@ -80,8 +80,8 @@ impl SegmentLine {
 }
 
 impl BufferCache {
-    /// Counts for a segment; `object` is its data object, and what has none, undo, is not counted. Nothing shared is written, but
-    /// where the process has counted for many segments.
+    /// Counts for a segment; `object` is its data object, and what has none, undo, is not counted. Nothing shared is
+    /// written, but where the process has counted for many segments.
     #[inline]
     pub fn note_segment(&self, p: &Process, object: ObjectId, stat: SegmentStat, n: u64) {
         let line = &self.segment_lines[slot_of(p) * LINES_OWN + object.0 as usize % LINES_OWN];

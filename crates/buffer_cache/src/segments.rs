@@ -1,13 +1,13 @@
 //! Space management: which blocks belong to which segment, and which of them have room.
 //!
 //! A segment is named by the address of its header block. Extents of 8, then 128, 1024 and 8192 blocks, or all of the
-//! tablespace's uniform size, come from the bitmaps of the tablespace's files, in turn; files grow by themselves up to their
-//! maximum. The first block of each extent is its space map; extents that the header has no room to list are listed in extent
-//! maps, each the second block of the first extent it lists. Everything is changed by change vectors in change groups, so an
-//! extent never belongs to two segments or to none.
+//! tablespace's uniform size, come from the bitmaps of the tablespace's files, in turn; files grow by themselves up to
+//! their maximum. The first block of each extent is its space map; extents that the header has no room to list are
+//! listed in extent maps, each the second block of the first extent it lists. Everything is changed by change vectors
+//! in change groups, so an extent never belongs to two segments or to none.
 //!
-//! Inserters do not collide because each process starts its search in a map at a place of its own, and stays with the block it
-//! found ([`InsertHint`]) until that block is full.
+//! Inserters do not collide because each process starts its search in a map at a place of its own, and stays with the
+//! block it found ([`InsertHint`]) until that block is full.
 
 use crate::apply::{op, space};
 use crate::{BlockRef, BufferCache, ChangeGroup, GetKind, TEMP_EXTENT_BLOCKS, slot_of};
@@ -35,8 +35,8 @@ impl InsertHint {
     }
 }
 
-/// The error for a segment that cannot grow: ORA-01653, 01654, 01655, 01652, 01691 or 30036 by the kind of segment. Who knows the
-/// dictionary puts the segment's name in.
+/// The error for a segment that cannot grow: ORA-01653, 01654, 01655, 01652, 01691 or 30036 by the kind of segment. Who
+/// knows the dictionary puts the segment's name in.
 fn unable_to_extend(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &str) -> Ora {
     match kind {
         SegmentKind::Table => Ora::full_segment(1653, obj.0, blocks, tablespace),
@@ -51,7 +51,8 @@ fn unable_to_extend(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &
     }
 }
 
-/// The error for a segment that cannot be made: ORA-01658, or as [`unable_to_extend`] where that says nothing of a first extent.
+/// The error for a segment that cannot be made: ORA-01658, or as [`unable_to_extend`] where that says nothing of a
+/// first extent.
 fn unable_to_create(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &str) -> Ora {
     match kind {
         SegmentKind::Table | SegmentKind::Index | SegmentKind::Cluster => Ora::with(1658, &[&tablespace]),
@@ -214,8 +215,8 @@ impl<'a> Segments<'a> {
         e.context().iter().fold(full(name), |error, why| error.because(why.clone()))
     }
 
-    /// Takes a run of free blocks from a file of the tablespace; makes a file grow when none has room, and takes a smaller run
-    /// when none can grow. An error comes with the size that was wanted.
+    /// Takes a run of free blocks from a file of the tablespace; makes a file grow when none has room, and takes a
+    /// smaller run when none can grow. An error comes with the size that was wanted.
     fn take_extent(&self, g: &mut ChangeGroup, of: &Growing) -> std::result::Result<Extent, (Ora, u32)> {
         let at_once = |e| (e, UNIT_BLOCKS);
         let control = self.cache.files.control().map_err(at_once)?;
@@ -325,8 +326,8 @@ impl<'a> Segments<'a> {
         g.peek(at, &mut |v| f(*v))
     }
 
-    /// Gives a free block of the segment to the caller for good, in the caller's group; returns it with its space map. The
-    /// caller formats it in the same group. The segment grows when it has no free block.
+    /// Gives a free block of the segment to the caller for good, in the caller's group; returns it with its space map.
+    /// The caller formats it in the same group. The segment grows when it has no free block.
     ///
     /// # Errors
     /// As [`Segments::extend`].
@@ -389,8 +390,8 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// Notes the state of a block in its space map (`map`, from the block's header), in the caller's group: full, with room
-    /// again, or free.
+    /// Notes the state of a block in its space map (`map`, from the block's header), in the caller's group: full, with
+    /// room again, or free.
     ///
     /// # Errors
     /// ORA-08103 when `map` is no map of the block, and those of [`ChangeGroup::current`].
@@ -417,9 +418,9 @@ impl<'a> Segments<'a> {
         Ok(())
     }
 
-    /// Finds a block with room for a row: the one of the hint, or another one that has room or is free; a free one is formatted
-    /// as `kind` with `itls` ITL slots. The caller inserts in a group of its own; if the block turns out to be full, it marks
-    /// it ([`Segments::mark`]), forgets the hint and asks again.
+    /// Finds a block with room for a row: the one of the hint, or another one that has room or is free; a free one is
+    /// formatted as `kind` with `itls` ITL slots. The caller inserts in a group of its own; if the block turns out to
+    /// be full, it marks it ([`Segments::mark`]), forgets the hint and asks again.
     ///
     /// # Errors
     /// As [`Segments::extend`].
@@ -536,7 +537,8 @@ impl<'a> Segments<'a> {
     /// The extents of the segment that has the data object `object`, in order and complete: what a scan reads.
     ///
     /// # Errors
-    /// ORA-08103 when the segment is gone or going: another may have its extents, and its list may be cut. Those of reading.
+    /// ORA-08103 when the segment is gone or going: another may have its extents, and its list may be cut. Those of
+    /// reading.
     pub fn extents_of(&self, p: &Process, segment: Rdba, object: ObjectId) -> Result<Vec<Extent>> {
         let gone = || Ora::new(8103);
         let mut extents = Vec::new();
@@ -587,10 +589,12 @@ impl<'a> Segments<'a> {
         Ok(self.header(p, segment)?.2)
     }
 
-    /// Appends the formatted blocks of extent number `n`, without header and map: what a full scan reads. `object` is the segment's.
+    /// Appends the formatted blocks of extent number `n`, without header and map: what a full scan reads. `object` is
+    /// the segment's.
     ///
     /// # Errors
-    /// ORA-08103 when the extent is no longer that of the segment: where its map was there is something else. Those of reading.
+    /// ORA-08103 when the extent is no longer that of the segment: where its map was there is something else. Those of
+    /// reading.
     pub fn formatted_blocks(
         &self,
         p: &Process,
@@ -614,8 +618,8 @@ impl<'a> Segments<'a> {
         if is_its { Ok(()) } else { Err(Ora::new(8103)) }
     }
 
-    /// Makes sure that the segment has at least `blocks` blocks beside headers and maps, all formatted as `kind` with `itls`
-    /// ITL slots and in the state Used: the blocks of a hash cluster. [`Segments::nth_block`] addresses them.
+    /// Makes sure that the segment has at least `blocks` blocks beside headers and maps, all formatted as `kind` with
+    /// `itls` ITL slots and in the state Used: the blocks of a hash cluster. [`Segments::nth_block`] addresses them.
     ///
     /// # Errors
     /// As [`Segments::extend`].
@@ -669,7 +673,8 @@ impl<'a> Segments<'a> {
         Ok(())
     }
 
-    /// Address of block number `n` (from 0) of the segment, headers and maps not counted. Pure arithmetic over the extents.
+    /// Address of block number `n` (from 0) of the segment, headers and maps not counted. Pure arithmetic over the
+    /// extents.
     pub fn nth_block(&self, extents: &[Extent], n: u32) -> Option<Rdba> {
         let mut left = n;
         for (i, extent) in extents.iter().enumerate() {
@@ -688,8 +693,8 @@ impl<'a> Segments<'a> {
         head_blocks(self.cache.block_size, n)
     }
 
-    /// Drops a segment: all its blocks may be used again. Every step leaves a sound, shorter segment, so a drop that was cut
-    /// off is simply done again.
+    /// Drops a segment: all its blocks may be used again. Every step leaves a sound, shorter segment, so a drop that
+    /// was cut off is simply done again.
     ///
     /// # Errors
     /// ORA-08103 when there is no segment at `segment`, and those of reading.
@@ -736,7 +741,8 @@ impl<'a> Segments<'a> {
         g.change(h, Layer::Block, op::FORMAT, &data)
     }
 
-    /// Empties a segment: one extent is left, all its blocks are free, and it has the data object number `obj` from now on.
+    /// Empties a segment: one extent is left, all its blocks are free, and it has the data object number `obj` from now
+    /// on.
     ///
     /// # Errors
     /// As [`Segments::drop_segment`].
@@ -872,8 +878,8 @@ impl<'a> Segments<'a> {
     /// Makes a file larger or smaller.
     ///
     /// # Errors
-    /// ORA-03297 when blocks beyond the new end are in use, ORA-03214 for one that is too small, ORA-01237 when the file cannot
-    /// grow.
+    /// ORA-03297 when blocks beyond the new end are in use, ORA-03214 for one that is too small, ORA-01237 when the
+    /// file cannot grow.
     pub fn resize_file(&self, p: &Process, file: u32, blocks: u32, scn: &dyn Fn() -> Scn) -> Result<()> {
         let size = self.cache.block_size;
         let first_block = DataFiles::first_data_block_of(size);

@@ -1,11 +1,12 @@
 //! Temporary space: extents of temporary files that a process has for itself.
 //!
-//! Every extent has the same number of blocks and a word in the SGA that names the process slot that has it; 0 is free. An extent
-//! is taken by one compare-and-swap and given back by one store, nothing of it is on disk, and after a start all are free. A process
-//! that dies leaves its words, and PMON's hook frees them.
+//! Every extent has the same number of blocks and a word in the SGA that names the process slot that has it; 0 is free.
+//! An extent is taken by one compare-and-swap and given back by one store, nothing of it is on disk, and after a start
+//! all are free. A process that dies leaves its words, and PMON's hook frees them.
 //!
-//! What is written there makes no redo. Sorts and joins write past the cache. A segment of a temporary table lies in the cache like
-//! any other: a mark in the words of its extents says so, and its buffers are thrown away before another process gets the extent.
+//! What is written there makes no redo. Sorts and joins write past the cache. A segment of a temporary table lies in
+//! the cache like any other: a mark in the words of its extents says so, and its buffers are thrown away before another
+//! process gets the extent.
 
 use crate::{BufferCache, slot_of};
 use block::Extent;
@@ -107,7 +108,8 @@ impl TempSpace<'_> {
         let name = files.first().and_then(|f| control.tablespace(f.tablespace)).map_or("TEMP", |t| t.name.as_str());
         let mut full = Ora::with(1652, &[&TEMP_EXTENT_BLOCKS, &name]);
         for f in files.iter().filter(|f| f.blocks_max > 0) {
-            // Others may take all that a file has just grown by: it grows until there is some for this process or it may not grow.
+            // Others may take all that a file has just grown by: it grows until there is some for this process or it
+            // may not grow.
             let mut now = self.cache.files.blocks(f.file)?;
             loop {
                 if let Some(extent) = self.take_from(p, f.file, now, mark) {
@@ -151,7 +153,8 @@ impl TempSpace<'_> {
         }
     }
 
-    /// The file is dropped: its words are free for another one. Who still has extents of it gets ORA-01157 from the file.
+    /// The file is dropped: its words are free for another one. Who still has extents of it gets ORA-01157 from the
+    /// file.
     pub fn forget(&self, file: u32) {
         for (i, slot) in self.words()[..FILES_MAX].iter().enumerate() {
             if slot.load(Ordering::Acquire) == u64::from(file) {

@@ -1,12 +1,12 @@
 //! Writing dirty buffers: the work of DBWR, and what a checkpoint does.
 //!
-//! A buffer is written from a private copy, taken by a versioned read while the buffer is marked WRITING, so that others go on
-//! reading and changing it. DIRTY is cleared before the copy is taken: a change made after that sets it again and the buffer is
-//! written once more later. Where the redo of the first change begins that is not on disk moves with the two marks: `low_rba`
-//! belongs to DIRTY, `write_rba` to WRITING.
+//! A buffer is written from a private copy, taken by a versioned read while the buffer is marked WRITING, so that
+//! others go on reading and changing it. DIRTY is cleared before the copy is taken: a change made after that sets it
+//! again and the buffer is written once more later. Where the redo of the first change begins that is not on disk moves
+//! with the two marks: `low_rba` belongs to DIRTY, `write_rba` to WRITING.
 //!
-//! A list is written in four steps: all copies are taken, the redo of the newest one is waited for (nothing is written before
-//! its redo is on disk), neighbouring blocks go to the file in one call each, and the marks are taken away.
+//! A list is written in four steps: all copies are taken, the redo of the newest one is waited for (nothing is written
+//! before its redo is on disk), neighbouring blocks go to the file in one call each, and the marks are taken away.
 
 use crate::header::*;
 use crate::pins::{ProcessArea, WRITES_MAX};
@@ -63,8 +63,8 @@ impl Drop for Writes<'_> {
 }
 
 impl BufferCache {
-    /// Writes up to `max` dirty buffers: those of the write lists first, then the oldest of the checkpoint queues. Returns how
-    /// many were written; 0 means that there was nothing to write that could be written now.
+    /// Writes up to `max` dirty buffers: those of the write lists first, then the oldest of the checkpoint queues.
+    /// Returns how many were written; 0 means that there was nothing to write that could be written now.
     ///
     /// Waits: `db file parallel write`, those of forcing redo. Latches: none on entry or return.
     ///
@@ -92,8 +92,8 @@ impl BufferCache {
         Ok(written)
     }
 
-    /// Writes up to `max` dirty buffers whose first change is before `before`, the oldest first: what a coming checkpoint would
-    /// have to write.
+    /// Writes up to `max` dirty buffers whose first change is before `before`, the oldest first: what a coming
+    /// checkpoint would have to write.
     ///
     /// # Errors
     /// As [`BufferCache::write_batch`].
@@ -115,10 +115,11 @@ impl BufferCache {
         self.checkpoint(p).map(drop)
     }
 
-    /// Announces a checkpoint and writes every change before it: on return all of them are on the device. Who calls stores the
-    /// checkpoint in the control file.
+    /// Announces a checkpoint and writes every change before it: on return all of them are on the device. Who calls
+    /// stores the checkpoint in the control file.
     ///
-    /// Waits: `db file parallel write`, `write complete waits`, those of forcing redo. Latches: none on entry or return.
+    /// Waits: `db file parallel write`, `write complete waits`, those of forcing redo. Latches: none on entry or
+    /// return.
     ///
     /// # Errors
     /// ORA-01114 when the device fails, those of forcing redo: there is no checkpoint then.
@@ -181,7 +182,8 @@ impl BufferCache {
     fn dirty_before(&self, p: &Process, rba: Rba) -> Vec<usize> {
         let mut list = Vec::new();
         for (buffer, h) in self.headers.iter().enumerate() {
-            // One word says it: a change is in DIRTY or in WRITING until it is on disk. Its address is read under the latch.
+            // One word says it: a change is in DIRTY or in WRITING until it is on disk. Its address is read under the
+            // latch.
             if h.state().0 & (DIRTY | WRITING) == 0 {
                 continue;
             }
@@ -230,7 +232,8 @@ impl BufferCache {
         written
     }
 
-    /// Marks the buffers and takes their copies, one behind the other; also the address of the newest change among them.
+    /// Marks the buffers and takes their copies, one behind the other; also the address of the newest change among
+    /// them.
     fn copy_all<'a>(&'a self, p: &'a Process, buffers: &[usize], images: &mut Image) -> (Writes<'a>, Rba) {
         let area: &'static ProcessArea = self.area(p);
         let mut writes = Writes { cache: self, p, copies: Vec::with_capacity(buffers.len()) };
@@ -300,7 +303,8 @@ impl BufferCache {
         p.count(Stat::DbwrTransactionTableWrites, headers as u64);
     }
 
-    /// Marks a dirty buffer as being written by this process; false when it is clean, being written or not yet published.
+    /// Marks a dirty buffer as being written by this process; false when it is clean, being written or not yet
+    /// published.
     fn begin_write(&self, p: &Process, word: &AtomicU64, buffer: usize) -> bool {
         let h = &self.headers[buffer];
         let at = h.block();

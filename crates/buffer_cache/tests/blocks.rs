@@ -1,4 +1,5 @@
-//! Blocks through the cache: what is committed is read, by every design, also when the cache is far smaller than the data.
+//! Blocks through the cache: what is committed is read, by every design, also when the cache is far smaller than the
+//! data.
 
 mod common;
 use buffer_cache::{ChainDesign, GetKind, is_retry};

@@ -1,8 +1,8 @@
 //! The redo of change groups: whatever happens, the recorded stream makes the blocks again.
 //!
-//! Threads or killed children change random blocks in groups, others write and make checkpoints. At random moments the files are
-//! taken as a crash would leave them, and the stream from the last checkpoint on is applied to them; the stream from its very
-//! beginning is the model. In the end the model must be what lies in the frames, byte for byte.
+//! Threads or killed children change random blocks in groups, others write and make checkpoints. At random moments the
+//! files are taken as a crash would leave them, and the stream from the last checkpoint on is applied to them; the
+//! stream from its very beginning is the model. In the end the model must be what lies in the frames, byte for byte.
 
 mod common;
 #[path = "common/sink.rs"]

@@ -24,7 +24,8 @@ pub struct ArrayOptions {
 /// What an array of executions came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArrayOutcome {
-    /// Executions done, with those that were noted to have failed: the number of the first that was not tried, or ended the array.
+    /// Executions done, with those that were noted to have failed: the number of the first that was not tried, or ended
+    /// the array.
     pub executions: u64,
     /// Rows changed.
     pub rows: u64,
@@ -81,13 +82,15 @@ impl ArrayOutcome {
 }
 
 impl Client {
-    /// Runs a statement of changes, or a block, once for each row: `binds` has names, directions and types, a row a value for each of
-    /// them. Rows travel together, as many as a packet may hold. Each is all of a statement or nothing; those before one that fails stay.
-    /// The rows are taken as they are sent: an iterator need not have them all.
+    /// Runs a statement of changes, or a block, once for each row: `binds` has names, directions and types, a row a
+    /// value for each of them. Rows travel together, as many as a packet may hold. Each is all of a statement or
+    /// nothing; those before one that fails stay. The rows are taken as they are sent: an iterator need not have them
+    /// all.
     ///
     /// # Errors
-    /// The server's error of the first row that fails, or with batch errors one that no row has caused; ORA-01013 when the array was
-    /// broken, also between two packets; [`ClientError::Protocol`] for a row that is longer than a packet, which is not sent.
+    /// The server's error of the first row that fails, or with batch errors one that no row has caused; ORA-01013 when
+    /// the array was broken, also between two packets; [`ClientError::Protocol`] for a row that is longer than a
+    /// packet, which is not sent.
     ///
     /// # Panics
     /// When a row has more or fewer values than there are binds, or there are no binds.

@@ -60,8 +60,8 @@ impl Connection {
         }
     }
 
-    /// Waits for something to read. Who sleeps in the read itself is also woken when the server takes the request, for then there is room
-    /// to write again: two switches of processes more for every call.
+    /// Waits for something to read. Who sleeps in the read itself is also woken when the server takes the request, for
+    /// then there is room to write again: two switches of processes more for every call.
     fn read(&mut self) -> std::io::Result<usize> {
         if let Some(came) = self.attention.receive(&self.stream, &mut self.scratch) {
             return came;

@@ -1,7 +1,8 @@
-//! A session through the listener, as a driver opens one: Oracle Net over TCP, and a password that is proved without being sent.
+//! A session through the listener, as a driver opens one: Oracle Net over TCP, and a password that is proved without
+//! being sent.
 //!
-//! It does what is needed to measure and to test: connect, run statements without binds, fetch, break, commit by statement. The shell goes
-//! on using the local socket, whose packets carry more.
+//! It does what is needed to measure and to test: connect, run statements without binds, fetch, break, commit by
+//! statement. The shell goes on using the local socket, whose packets carry more.
 
 use crate::error::{ClientError, ClientResult};
 use crate::session::ConnectOptions;
@@ -111,8 +112,8 @@ impl NetAddress {
         if self.tls.is_some() { "TCPS" } else { "TCP" }
     }
 
-    /// Whether a text names a place on the network, and not a directory or a name by which clients know one: it has `//`, a port, or
-    /// parentheses.
+    /// Whether a text names a place on the network, and not a directory or a name by which clients know one: it has
+    /// `//`, a port, or parentheses.
     pub fn is_meant_by(text: &str) -> bool {
         let text = text.trim();
         text.starts_with("//") || text.starts_with('(') || text.contains(':')

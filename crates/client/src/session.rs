@@ -94,8 +94,8 @@ impl Client {
         Self::connect_with(dir, credentials, &ConnectOptions::default())
     }
 
-    /// Who waits for whom in the instance whose database is in `dir`, as lines of text. No session is opened: it works when nobody
-    /// can log on.
+    /// Who waits for whom in the instance whose database is in `dir`, as lines of text. No session is opened: it works
+    /// when nobody can log on.
     ///
     /// # Errors
     /// [`ClientError::NotRunning`]; ORA-01031 for a user who does not own the instance.
@@ -412,7 +412,8 @@ pub struct BreakHandle {
 }
 
 impl BreakHandle {
-    /// Sends the break. Nothing happens when no call is in flight; of an array that goes in several calls, the next is not made.
+    /// Sends the break. Nothing happens when no call is in flight; of an array that goes in several calls, the next is
+    /// not made.
     ///
     /// # Errors
     /// When the instance does not answer.

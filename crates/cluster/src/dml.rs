@@ -80,7 +80,8 @@ impl Clusters {
         Ok(Try::Done(Rowid { obj: cluster.data_object, rdba: at, slot }))
     }
 
-    /// Hangs a new block behind the last block of a chain; another process may have been faster. Returns the block behind `at`.
+    /// Hangs a new block behind the last block of a chain; another process may have been faster. Returns the block
+    /// behind `at`.
     fn add_overflow(&self, p: &Process, cluster: &HashCluster, at: Rdba) -> Result<Rdba> {
         let cache = self.txns.cache();
         let behind = cache.read(p, at, GetKind::Current, &mut |v| block::Data::new(*v).next())?;

@@ -15,7 +15,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The layout for HASHKEYS `hashkeys` and SIZE `size_bytes` in blocks of `block_size` bytes with `initrans` entries.
+    /// The layout for HASHKEYS `hashkeys` and SIZE `size_bytes` in blocks of `block_size` bytes with `initrans`
+    /// entries.
     ///
     /// # Errors
     /// ORA-02456 when HASHKEYS is out of range, ORA-02457 when SIZE is 0.

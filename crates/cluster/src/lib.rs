@@ -1,8 +1,9 @@
 //! Single-table hash clusters of Latchwork.
 //!
-//! The rows of a key lie in the block its hash names, their home block, so a lookup reads one block and no index. Home blocks
-//! are allocated when the cluster is created. What does not fit there goes to overflow blocks, chained from the home block. A
-//! row too long for a block keeps its head in the cluster and has its other pieces in heap blocks of the same segment.
+//! The rows of a key lie in the block its hash names, their home block, so a lookup reads one block and no index. Home
+//! blocks are allocated when the cluster is created. What does not fit there goes to overflow blocks, chained from the
+//! home block. A row too long for a block keeps its head in the cluster and has its other pieces in heap blocks of the
+//! same segment.
 #![forbid(unsafe_code)]
 
 mod dml;
@@ -68,7 +69,8 @@ impl HashCluster {
         &self.homes[self.geometry.home(hash) as usize]
     }
 
-    /// Has the header, the row directory and the tags of a home block brought near, which otherwise are found one after the other.
+    /// Has the header, the row directory and the tags of a home block brought near, which otherwise are found one after
+    /// the other.
     #[inline]
     fn prefetch(&self, home: &Home, cache: &BufferCache) {
         let directory = ITL_BEGIN + usize::from(self.initrans) * ITL_BYTES;

@@ -75,11 +75,11 @@ impl RowSet {
 const CHAIN_MAX: usize = 1 << 22;
 
 impl Clusters {
-    /// Copies the rows whose key is `key` (a row of the key's columns: [`HashCluster::key_of`]) into `rows` (cleared first), as of
-    /// `s`.
+    /// Copies the rows whose key is `key` (a row of the key's columns: [`HashCluster::key_of`]) into `rows` (cleared
+    /// first), as of `s`.
     ///
-    /// Latches: none on entry or return; one get of `cache buffers chains` a block in the historical designs. Statistics:
-    /// `consistent gets - examination`, one a block: the home block, and its overflow blocks if it has any.
+    /// Latches: none on entry or return; one get of `cache buffers chains` a block in the historical designs.
+    /// Statistics: `consistent gets - examination`, one a block: the home block, and its overflow blocks if it has any.
     /// Nothing is allocated once the buffers of `rows` have grown, unless a CR image is needed.
     /// # Errors
     /// ORA-08103 when the cluster was dropped, ORA-01555.
@@ -161,7 +161,8 @@ impl Clusters {
     }
 }
 
-/// Copies the rows of a block whose key is `key` (`columns` without its count), and returns where the tags are. What it sees may be garbage.
+/// Copies the rows of a block whose key is `key` (`columns` without its count), and returns where the tags are. What it
+/// sees may be garbage.
 #[inline]
 #[allow(clippy::too_many_arguments)]
 fn take_matching(

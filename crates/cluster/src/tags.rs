@@ -1,8 +1,9 @@
 //! Cluster blocks: the rows of a heap block, with the tags of their keys side by side.
 //!
-//! Directory entry 0 of a cluster block is not a row but the tag array: for each further directory entry, 16 bits of the hash of
-//! its row's key. A lookup runs over the array, which is a cache line or two, and touches only rows whose tag is the key's. The
-//! same 16 bits are in the `extra` field of the row, so every change vector that puts a row also sets its tag.
+//! Directory entry 0 of a cluster block is not a row but the tag array: for each further directory entry, 16 bits of
+//! the hash of its row's key. A lookup runs over the array, which is a cache line or two, and touches only rows whose
+//! tag is the key's. The same 16 bits are in the `extra` field of the row, so every change vector that puts a row also
+//! sets its tag.
 //!
 //! A chain of rows by key was rejected: undo would have to mend links that other transactions' rows hang on.
 
@@ -71,8 +72,8 @@ fn set_tag(block: &mut [u8], slot: u16, tag: [u8; 2]) -> std::result::Result<(),
     d.patch(0, 2 * (usize::from(slot) - 1), &tag)
 }
 
-/// Calls `f` with every row whose tag is `tag`, in the order of the directory, and returns where the tags begin, 0 when there are none.
-/// Bears any bytes.
+/// Calls `f` with every row whose tag is `tag`, in the order of the directory, and returns where the tags begin, 0 when
+/// there are none. Bears any bytes.
 #[inline]
 pub fn each_match(view: &BlockView<'_>, tag: u16, mut f: impl FnMut(u16, RowAt)) -> usize {
     const ONES: u64 = 0x0001_0001_0001_0001;

@@ -7,8 +7,9 @@
 //! | offline, a stop | offline | nothing of it is in the cache, and no redo behind the stop is of this file |
 //! | online again | offline, for a moment | the file has all its redo, and its header says so |
 //!
-//! The control file changes first: from then on no checkpoint is noted in the file's header, so buffers of it need not be written. A
-//! file may come back when its own header says that it has everything up to the stop; that it is an older copy is seen so.
+//! The control file changes first: from then on no checkpoint is noted in the file's header, so buffers of it need not
+//! be written. A file may come back when its own header says that it has everything up to the stop; that it is an older
+//! copy is seen so.
 
 use crate::control::{CheckpointEntry, Contents, ControlFile, FileEntry, OfflineEntry};
 use crate::files::DataFiles;
@@ -43,8 +44,8 @@ impl DataFiles {
         Ora::with(1110, &[&f.file, &self.path(&f.name).display()])
     }
 
-    /// Takes a file offline: nothing of it is read in or changed from now on. Changes that were begun are ended, and buffers of it
-    /// are in the cache, until the caller has discarded them and says so by [`DataFiles::note_stop`].
+    /// Takes a file offline: nothing of it is read in or changed from now on. Changes that were begun are ended, and
+    /// buffers of it are in the cache, until the caller has discarded them and says so by [`DataFiles::note_stop`].
     ///
     /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
     ///
@@ -79,8 +80,8 @@ impl DataFiles {
     /// Whether a file that is away has everything that it had when it went. One that is temporary has nothing to lose.
     ///
     /// # Errors
-    /// ORA-01157, ORA-01122, ORA-01200 for a file that is not there or not itself; ORA-01190 for one of another incarnation, ORA-01122
-    /// with ORA-01207 for one that is newer than the control file.
+    /// ORA-01157, ORA-01122, ORA-01200 for a file that is not there or not itself; ORA-01190 for one of another
+    /// incarnation, ORA-01122 with ORA-01207 for one that is newer than the control file.
     pub fn is_complete(&self, control: &ControlFile, f: &FileEntry) -> Result<bool> {
         if control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary) {
             return Ok(true);
@@ -119,7 +120,8 @@ impl DataFiles {
                 if !self.is_complete(c, &entry)? {
                     return Err(Ora::with(1113, &[&number]).because(self.named(&entry)));
                 }
-                // It goes with the others from here on: nothing between its stop and the last checkpoint is of this file.
+                // It goes with the others from here on: nothing between its stop and the last checkpoint is of this
+                // file.
                 let stop = c.stop_of(number).copied().unwrap_or_default();
                 let at = if stop.rba > c.checkpoint.rba { stop } else { c.checkpoint };
                 self.stamp_closed(c, &entry, &at)?;

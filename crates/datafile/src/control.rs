@@ -23,12 +23,14 @@
 //! checksum 9a0c…
 //! ```
 //!
-//! Zeros follow up to the end of the file. A control file must be written when the disk is full, for logs switch and checkpoints are
-//! made without new room. So there are two files of the same size, with room to grow: `control`, and `control.new`, which is
-//! overwritten and synced, before the two change their names. The one that is in force is never touched.
+//! Zeros follow up to the end of the file. A control file must be written when the disk is full, for logs switch and
+//! checkpoints are made without new room. So there are two files of the same size, with room to grow: `control`, and
+//! `control.new`, which is overwritten and synced, before the two change their names. The one that is in force is never
+//! touched.
 //!
-//! All of that is there twice: `control02` is a second copy, exchanged just before the first. A running instance reads the first; a start
-//! reads both, and with one of them lost or damaged it says which one is to be copied over the other.
+//! All of that is there twice: `control02` is a second copy, exchanged just before the first. A running instance reads
+//! the first; a start reads both, and with one of them lost or damaged it says which one is to be copied over the
+//! other.
 
 use os::file::{File, OpenMode, sync_directory};
 use std::fmt::Write as _;
@@ -106,8 +108,8 @@ pub struct FileEntry {
     pub blocks_max: u32,
     /// How many blocks it grows by.
     pub step: u32,
-    /// The position in the redo stream at which it was made, and the SCN. Redo before it is of an earlier file that had the same
-    /// number: recovery skips it.
+    /// The position in the redo stream at which it was made, and the SCN. Redo before it is of an earlier file that had
+    /// the same number: recovery skips it.
     pub created_rba: u64,
     pub created_scn: Scn,
     /// It was taken offline by itself.
@@ -235,8 +237,8 @@ pub struct ControlFile {
     pub files: Vec<FileEntry>,
     /// Data files that are being copied.
     pub backups: Vec<BackupEntry>,
-    /// Data files that are offline by themselves. One that is missing here was being taken offline when somebody died: its redo
-    /// may go on to where the redo ends.
+    /// Data files that are offline by themselves. One that is missing here was being taken offline when somebody died:
+    /// its redo may go on to where the redo ends.
     pub offline: Vec<OfflineEntry>,
     /// What the base tables of the dictionary look like; a build with others cannot use the database. 0: nobody said.
     pub dictionary: u64,
@@ -285,9 +287,9 @@ impl ControlFile {
 
     /// Reads the control file in `directory`, of whose bytes `f` makes something or says that they are not sound.
     ///
-    /// Who reads without the CF enqueue may have opened the file just before it was exchanged for a new one, and read on while the next
-    /// one is written over it. So what was read counts when it is still in its place, and bytes that are not sound are damaged when they
-    /// are the same once more.
+    /// Who reads without the CF enqueue may have opened the file just before it was exchanged for a new one, and read
+    /// on while the next one is written over it. So what was read counts when it is still in its place, and bytes that
+    /// are not sound are damaged when they are the same once more.
     ///
     /// # Errors
     /// ORA-00205; what `f` says.
@@ -311,12 +313,13 @@ impl ControlFile {
         Err(Ora::new(205))
     }
 
-    /// Reads both copies, before a database is opened. They are the same but for a change that was cut off between the two: then the newer
-    /// one counts, as if the change had been cut off just behind, and `true` says that both are to be written again.
+    /// Reads both copies, before a database is opened. They are the same but for a change that was cut off between the
+    /// two: then the newer one counts, as if the change had been cut off just behind, and `true` says that both are to
+    /// be written again.
     ///
     /// # Errors
-    /// ORA-00205 when one of them, or both, is missing or damaged, and ORA-00214 when one has been put back from an older copy: both say
-    /// what to do. ORA-00201 as [`ControlFile::read`].
+    /// ORA-00205 when one of them, or both, is missing or damaged, and ORA-00214 when one has been put back from an
+    /// older copy: both say what to do. ORA-00201 as [`ControlFile::read`].
     pub fn read_both(directory: &Path) -> Result<(ControlFile, bool)> {
         let read = |name| ControlFile::read_named(directory, name, &mut ControlFile::of_bytes);
         let shown = |name: &str| directory.join(name).display().to_string();
@@ -419,8 +422,8 @@ impl ControlFile {
         self.write_as(directory, true)
     }
 
-    /// As [`ControlFile::write`]; without `sync` only the death of processes leaves the old one or this one, not that of the
-    /// machine.
+    /// As [`ControlFile::write`]; without `sync` only the death of processes leaves the old one or this one, not that
+    /// of the machine.
     ///
     /// # Errors
     /// As [`ControlFile::write`].
@@ -594,7 +597,8 @@ impl ControlFile {
         self.files.iter().find(|f| f.file == number)
     }
 
-    /// How far a file that is offline by itself has to be rolled forward; `None` when it was not noted, or is not offline.
+    /// How far a file that is offline by itself has to be rolled forward; `None` when it was not noted, or is not
+    /// offline.
     pub fn stop_of(&self, number: u32) -> Option<&CheckpointEntry> {
         self.offline.iter().find(|o| o.file == number).map(|o| &o.stop)
     }

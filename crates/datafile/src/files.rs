@@ -79,8 +79,8 @@ impl CreateDatabase {
     }
 }
 
-/// The data files of a database, open in this process. Descriptors are inherited by `fork`; a file that was added later is
-/// opened when it is first used.
+/// The data files of a database, open in this process. Descriptors are inherited by `fork`; a file that was added later
+/// is opened when it is first used.
 pub struct DataFiles {
     directory: PathBuf,
     database: u64,
@@ -118,8 +118,8 @@ impl DataFiles {
     /// Creates the files of a new database in `directory`, which must exist and not hold a control file.
     ///
     /// # Errors
-    /// ORA-00200 when the control file exists or cannot be written, ORA-00374 for a bad block size, ORA-01119 when a data file
-    /// cannot be made (the system's words in ORA-27040 below it).
+    /// ORA-00200 when the control file exists or cannot be written, ORA-00374 for a bad block size, ORA-01119 when a
+    /// data file cannot be made (the system's words in ORA-27040 below it).
     pub fn create(directory: &Path, spec: &CreateDatabase) -> Result<DataFiles> {
         if !block::is_block_size(spec.block_size) {
             return Err(Ora::from_text(Facility::Ora, 374, bad_block_size(spec.block_size)));
@@ -152,12 +152,13 @@ impl DataFiles {
         Ok(files)
     }
 
-    /// Opens the database in `directory`; returns what its control file says too. A user's file that is missing, or not itself, is
-    /// an error of whoever needs it, until the next start: one that is put back meanwhile would be of another moment.
+    /// Opens the database in `directory`; returns what its control file says too. A user's file that is missing, or not
+    /// itself, is an error of whoever needs it, until the next start: one that is put back meanwhile would be of
+    /// another moment.
     ///
     /// # Errors
-    /// ORA-00205 for the control file; for files of the dictionary, of undo and of temporary data ORA-01157 when one is missing,
-    /// ORA-01122 or ORA-01200 when one does not belong to the database or is too short.
+    /// ORA-00205 for the control file; for files of the dictionary, of undo and of temporary data ORA-01157 when one is
+    /// missing, ORA-01122 or ORA-01200 when one does not belong to the database or is too short.
     pub fn open(directory: &Path) -> Result<(DataFiles, ControlFile)> {
         let control = ControlFile::read(directory)?;
         let files = DataFiles::over(directory, &control);
@@ -186,8 +187,8 @@ impl DataFiles {
         self.open_file(entry).err()
     }
 
-    /// Opens the database in `directory` for looking only: nothing is ever written. Files are opened when they are first used, so
-    /// that a missing or foreign one is an error of whoever needs it.
+    /// Opens the database in `directory` for looking only: nothing is ever written. Files are opened when they are
+    /// first used, so that a missing or foreign one is an error of whoever needs it.
     ///
     /// # Errors
     /// ORA-00205 for the control file.
@@ -197,8 +198,8 @@ impl DataFiles {
         Ok((files, control))
     }
 
-    /// The data files of a database that is being put together: `control` says what it has, and is not in the directory yet. Files
-    /// are opened when they are first used.
+    /// The data files of a database that is being put together: `control` says what it has, and is not in the directory
+    /// yet. Files are opened when they are first used.
     pub fn over_control(directory: &Path, control: &ControlFile) -> DataFiles {
         DataFiles { listed: Some(control.clone()), ..DataFiles::over(directory, control) }
     }
@@ -461,7 +462,8 @@ impl DataFiles {
             return Ok(listed.clone());
         }
         ControlFile::read_with(&self.directory, &mut |bytes| {
-            // Space is taken far more often than the file changes: the same bytes are not checked and taken apart again.
+            // Space is taken far more often than the file changes: the same bytes are not checked and taken apart
+            // again.
             let Ok(mut last) = self.last.try_lock() else { return ControlFile::of_bytes(bytes) };
             if let Some((_, control)) = last.as_ref().filter(|(same, _)| same == bytes) {
                 return Ok(control.clone());
@@ -472,8 +474,8 @@ impl DataFiles {
         })
     }
 
-    /// Whether what is written is synced too. Without, a database outlives the death of its processes only. To be said before
-    /// the first fork.
+    /// Whether what is written is synced too. Without, a database outlives the death of its processes only. To be said
+    /// before the first fork.
     pub fn set_disk_sync(&self, sync: bool) {
         self.disk_sync.store(sync, Ordering::Relaxed);
     }
@@ -483,11 +485,12 @@ impl DataFiles {
         self.disk_sync.load(Ordering::Relaxed)
     }
 
-    /// Changes the control file: the one way to do so while several processes run. `f` changes what it is given; when it fails
-    /// or changes nothing, the file stays as it is. It must neither wait nor make redo, for LGWR waits for the control file too.
+    /// Changes the control file: the one way to do so while several processes run. `f` changes what it is given; when
+    /// it fails or changes nothing, the file stays as it is. It must neither wait nor make redo, for LGWR waits for the
+    /// control file too.
     ///
-    /// Waits: `enq: CF - contention`, `control file sequential read`, `control file parallel write`. Latches: none on entry or
-    /// return.
+    /// Waits: `enq: CF - contention`, `control file sequential read`, `control file parallel write`. Latches: none on
+    /// entry or return.
     ///
     /// # Errors
     /// ORA-00205, ORA-00200; ORA-00028 and ORA-01013 while waiting; what `f` says.
@@ -517,9 +520,9 @@ impl DataFiles {
         Ok(r)
     }
 
-    /// Lets go of the control file behind a process that died holding it, before its transaction is rolled back: that makes
-    /// redo, and LGWR may be waiting for the control file. What a statement in the middle of changing files had fenced off is as the
-    /// control file says again. Run once, by the supervisor, before it forks.
+    /// Lets go of the control file behind a process that died holding it, before its transaction is rolled back: that
+    /// makes redo, and LGWR may be waiting for the control file. What a statement in the middle of changing files had
+    /// fenced off is as the control file says again. Run once, by the supervisor, before it forks.
     pub fn register_with(files: &Arc<DataFiles>, all: &Processes, enqueues: &Enqueues) {
         let (files, enqueues) = (Arc::clone(files), *enqueues);
         all.on_death(CleanupOrder::Pins, "control file", move |by, dead| {
@@ -555,7 +558,8 @@ impl DataFiles {
     /// Reads one block and checks it.
     ///
     /// # Errors
-    /// ORA-01578 for a damaged block, ORA-01115 when the device fails or the file ends before, ORA-01157 for an unknown file.
+    /// ORA-01578 for a damaged block, ORA-01115 when the device fails or the file ends before, ORA-01157 for an unknown
+    /// file.
     pub fn read_block(&self, at: Rdba, block: &mut [u8]) -> Result<()> {
         self.read_blocks(at, block)?;
         self.check_block(at, block)
@@ -621,7 +625,8 @@ impl DataFiles {
         file.write_list_at(blocks, u64::from(at.block()) * self.block_size as u64).map_err(failed)
     }
 
-    /// As [`DataFiles::write_block_list`]; the blocks begin their way to the device at once, because they are going to be waited for.
+    /// As [`DataFiles::write_block_list`]; the blocks begin their way to the device at once, because they are going to
+    /// be waited for.
     ///
     /// # Errors
     /// As [`DataFiles::write_blocks`].
@@ -655,9 +660,10 @@ impl DataFiles {
 
     /// Waits until everything written to the file is on the device: the one way to do so while the database is open.
     ///
-    /// The system tells of writes that it has lost once, to whoever syncs first, perhaps a session that only wanted the file to grow; the
-    /// next sync succeeds. So the failure is noted where all processes see it, no sync succeeds from then on, no checkpoint with it, and
-    /// CKPT ends the instance. The redo that makes the lost blocks again is still there at the next start, which makes each of them whole.
+    /// The system tells of writes that it has lost once, to whoever syncs first, perhaps a session that only wanted the
+    /// file to grow; the next sync succeeds. So the failure is noted where all processes see it, no sync succeeds from
+    /// then on, no checkpoint with it, and CKPT ends the instance. The redo that makes the lost blocks again is still
+    /// there at the next start, which makes each of them whole.
     ///
     /// # Errors
     /// ORA-01242, or ORA-01243 for a file of the dictionary, with ORA-01114 and the system's words below.
@@ -687,8 +693,9 @@ impl DataFiles {
         Err(error.because(first).because(Ora::with(1110, &[&number, &path])).because(below))
     }
 
-    /// Looks whether the files are where they were when they were opened. One that was removed, or replaced by another, goes with the
-    /// last process that has it open, and nothing but the redo has what it had: so nothing of that may be given up. Two system calls a file.
+    /// Looks whether the files are where they were when they were opened. One that was removed, or replaced by another,
+    /// goes with the last process that has it open, and nothing but the redo has what it had: so nothing of that may be
+    /// given up. Two system calls a file.
     ///
     /// # Errors
     /// As [`DataFiles::check_sound`].
@@ -705,8 +712,8 @@ impl DataFiles {
         self.check_sound()
     }
 
-    /// Makes a file at least `blocks` blocks long, with room that is really there. Its new length is on disk on return: redo that
-    /// speaks of it can only be there with it.
+    /// Makes a file at least `blocks` blocks long, with room that is really there. Its new length is on disk on return:
+    /// redo that speaks of it can only be there with it.
     ///
     /// # Errors
     /// ORA-01237 when the file cannot grow (the system's words in ORA-27072 below it), ORA-01157 for an unknown file.

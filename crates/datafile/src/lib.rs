@@ -1,8 +1,9 @@
 //! The files of a database directory: control file and data files.
 //!
-//! A database is a directory. `control` says which database it is, which tablespaces and files it has and whether it was shut
-//! down cleanly; it is replaced atomically (new file, sync, rename, sync of the directory). Every data file starts with a header
-//! block that repeats database, block size and numbers, so that a file of another database is refused.
+//! A database is a directory. `control` says which database it is, which tablespaces and files it has and whether it
+//! was shut down cleanly; it is replaced atomically (new file, sync, rename, sync of the directory). Every data file
+//! starts with a header block that repeats database, block size and numbers, so that a file of another database is
+//! refused.
 //!
 //! Blocks are checked when they are read: a wrong checksum or address is ORA-01578 with file and block.
 

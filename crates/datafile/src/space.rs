@@ -1,8 +1,8 @@
 //! Tablespaces and files that come, go and change while the database is open.
 //!
-//! The caller holds the DD enqueue, so one process at a time is here. A file is complete and on the device before the control file
-//! lists it, and is deleted only after the control file has stopped listing it: whatever is cut off leaves at most a file that
-//! nothing refers to.
+//! The caller holds the DD enqueue, so one process at a time is here. A file is complete and on the device before the
+//! control file lists it, and is deleted only after the control file has stopped listing it: whatever is cut off leaves
+//! at most a file that nothing refers to.
 
 use crate::control::{ControlFile, FileEntry, GoneEntry, TablespaceEntry};
 use crate::files::io_error;
@@ -40,14 +40,15 @@ fn remember(c: &mut ControlFile, gone: &[FileEntry], tablespaces: Vec<Tablespace
 }
 
 impl DataFiles {
-    /// Makes files for a tablespace and lists them in the control file, the tablespace too unless it is there. Redo that is older
-    /// than `created` does not belong to them. Returns their numbers.
+    /// Makes files for a tablespace and lists them in the control file, the tablespace too unless it is there. Redo
+    /// that is older than `created` does not belong to them. Returns their numbers.
     ///
     /// Waits: as [`DataFiles::change_control`]. Latches: none on entry or return.
     ///
     /// # Errors
-    /// ORA-01119 when a file cannot be made (ORA-27038 below it when it is there), ORA-01537 for one of the database's own,
-    /// ORA-03214 for one that is too small, ORA-00059 when all file numbers are taken; then none of the files is left.
+    /// ORA-01119 when a file cannot be made (ORA-27038 below it when it is there), ORA-01537 for one of the database's
+    /// own, ORA-03214 for one that is too small, ORA-00059 when all file numbers are taken; then none of the files is
+    /// left.
     pub fn add_files(
         &self,
         p: &Process,
@@ -140,9 +141,9 @@ impl DataFiles {
         }
     }
 
-    /// Takes files, and with the last of them their tablespace, out of the control file. With `delete` their files are deleted,
-    /// too; what cannot be deleted is left. No buffer of theirs is in the cache. In ARCHIVELOG mode they are remembered as dropped at
-    /// `dropped_rba`, the position in the redo stream up to which all of their redo is.
+    /// Takes files, and with the last of them their tablespace, out of the control file. With `delete` their files are
+    /// deleted, too; what cannot be deleted is left. No buffer of theirs is in the cache. In ARCHIVELOG mode they are
+    /// remembered as dropped at `dropped_rba`, the position in the redo stream up to which all of their redo is.
     ///
     /// # Errors
     /// Those of [`DataFiles::change_control`].
@@ -233,8 +234,8 @@ impl DataFiles {
         os::crash::point("file-fenced");
     }
 
-    /// Puts the states of all files back to what the control file says, and lifts fences: at the end of a statement that changes files,
-    /// or behind one that died.
+    /// Puts the states of all files back to what the control file says, and lifts fences: at the end of a statement
+    /// that changes files, or behind one that died.
     ///
     /// # Errors
     /// ORA-00205.
@@ -244,8 +245,8 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Repeats the control file as it is on disk. Who changes it does so first and repeats it then: that of another who has changed it
-    /// before the second look is repeated here, and one who does so later comes later.
+    /// Repeats the control file as it is on disk. Who changes it does so first and repeats it then: that of another who
+    /// has changed it before the second look is repeated here, and one who does so later comes later.
     pub(crate) fn repeat_control(&self) -> Result<()> {
         let mut control = self.control()?;
         loop {

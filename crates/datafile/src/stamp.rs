@@ -1,8 +1,8 @@
 //! Checkpoints in the headers of data files: how far each file is, said by the file itself.
 //!
-//! A file that was restored from an older copy says so by its header, whatever the control file thinks; so does one that is newer
-//! than the control file. A header is written only when every change before its checkpoint is on the device, and before the control
-//! file says the same.
+//! A file that was restored from an older copy says so by its header, whatever the control file thinks; so does one
+//! that is newer than the control file. A header is written only when every change before its checkpoint is on the
+//! device, and before the control file says the same.
 
 use crate::control::{CheckpointEntry, Contents, ControlFile, FileEntry};
 use crate::files::DataFiles;
@@ -14,8 +14,8 @@ use types::{Ora, Rdba, Result};
 const SECTOR_BYTES: usize = 512;
 
 impl ControlFile {
-    /// Whether a file's header goes with the checkpoints of the database: files that are offline, read-only, temporary or being
-    /// copied stay where they are.
+    /// Whether a file's header goes with the checkpoints of the database: files that are offline, read-only, temporary
+    /// or being copied stay where they are.
     pub fn is_stamped(&self, f: &FileEntry) -> bool {
         let stays = |t: &crate::TablespaceEntry| t.is_offline || t.is_read_only || t.contents == Contents::Temporary;
         let copied = self.backups.iter().any(|b| b.file == f.file);
@@ -34,9 +34,10 @@ impl DataFiles {
         Ok(block::file::checkpoint(&image.view()))
     }
 
-    /// Notes a checkpoint in the headers of all files that go with the database's, and waits until that is on the device. Every
-    /// change before it is there already. A file that is missing is passed over. One process at a time: the caller holds the
-    /// control file. A file that the control file says has just come back is stamped, though it cannot be used yet.
+    /// Notes a checkpoint in the headers of all files that go with the database's, and waits until that is on the
+    /// device. Every change before it is there already. A file that is missing is passed over. One process at a time:
+    /// the caller holds the control file. A file that the control file says has just come back is stamped, though it
+    /// cannot be used yet.
     ///
     /// # Errors
     /// ORA-01114 when a header cannot be written, ORA-01578 when one is damaged.
@@ -51,8 +52,8 @@ impl DataFiles {
         Ok(())
     }
 
-    /// Notes the control file's checkpoint in the headers of a tablespace whose files stayed where they were, because it was offline
-    /// or read-only, and go on with the others: nothing was changed in them meanwhile.
+    /// Notes the control file's checkpoint in the headers of a tablespace whose files stayed where they were, because
+    /// it was offline or read-only, and go on with the others: nothing was changed in them meanwhile.
     ///
     /// # Errors
     /// Those of opening the files; as [`DataFiles::stamp`].

@@ -1,9 +1,10 @@
 //! Which files there are, as every process of the instance sees it at once.
 //!
-//! A word a file number lies in memory that all processes share. Its low half says what the file is (there, temporary, offline, read
-//! only, fenced off by a statement), its high half counts how often the number was given to another file, or the file was away and came back, put back from a
-//! copy perhaps: a process that still has a descriptor of an earlier one opens the file anew. The control file stays the truth; the
-//! words repeat what reading it for each block would cost.
+//! A word a file number lies in memory that all processes share. Its low half says what the file is (there, temporary,
+//! offline, read only, fenced off by a statement), its high half counts how often the number was given to another file,
+//! or the file was away and came back, put back from a copy perhaps: a process that still has a descriptor of an
+//! earlier one opens the file anew. The control file stays the truth; the words repeat what reading it for each block
+//! would cost.
 
 use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use os::file::File;

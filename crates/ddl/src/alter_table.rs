@@ -110,8 +110,9 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
     }
 }
 
-/// Clauses that are taken though they change nothing, because nothing could be seen of it in any row: room that a segment has before it
-/// needs it, triggers and disabled locks that there are none of, columns that are gone already. Others are refused.
+/// Clauses that are taken though they change nothing, because nothing could be seen of it in any row: room that a
+/// segment has before it needs it, triggers and disabled locks that there are none of, columns that are gone already.
+/// Others are refused.
 fn other(text: &str, pos: u32) -> Result<()> {
     const HARMLESS: &[&str] = &[
         "DEALLOCATE UNUSED",
@@ -124,7 +125,8 @@ fn other(text: &str, pos: u32) -> Result<()> {
     if HARMLESS.iter().any(|words| text.starts_with(words)) { Ok(()) } else { Err(Ora::unsupported().at(pos)) }
 }
 
-/// What a missing constraint is called: by its name, as primary key, as unique key; whether the first has the name in it.
+/// What a missing constraint is called: by its name, as primary key, as unique key; whether the first has the name in
+/// it.
 type Missing = (u32, u32, u32, bool);
 const DROP: Missing = (2443, 2441, 2442, false);
 const ENABLE: Missing = (2430, 2432, 2434, true);
@@ -559,8 +561,9 @@ pub fn copy_rows(work: &mut Work<'_>, from: &TableDef, to: &TableDef) -> Result<
     done
 }
 
-/// ALTER TABLE MOVE: the rows go into a new segment, packed. They have other rowids then, so that indexes are unusable until they are
-/// rebuilt, or, to `keep` them, are filled anew. An index-organised table's lead to its key, and stay as they are.
+/// ALTER TABLE MOVE: the rows go into a new segment, packed. They have other rowids then, so that indexes are unusable
+/// until they are rebuilt, or, to `keep` them, are filled anew. An index-organised table's lead to its key, and stay as
+/// they are.
 fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions, keep: bool) -> Result<()> {
     if table.temporary.is_some() {
         return Err(Ora::new(14451));

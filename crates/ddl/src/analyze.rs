@@ -135,7 +135,8 @@ pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     Ok(())
 }
 
-/// How many different keys an index has, by what is known of its columns: no more than rows, nor than their values combined.
+/// How many different keys an index has, by what is known of its columns: no more than rows, nor than their values
+/// combined.
 fn distinct_keys(index: &IndexDef, counts: &Counts) -> u64 {
     let values = |key: &IndexKey| match key {
         IndexKey::Column(at) if counts.distinct[*at].len() < DISTINCT_MAX => counts.distinct[*at].len() as u64,

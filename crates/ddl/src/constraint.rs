@@ -237,8 +237,9 @@ fn add_key(
     enter(work, on, def, &positions, None)
 }
 
-/// The index that enforces a key: the named one, one that is there on the same columns, or a new one of the constraint's name. One
-/// that is not unique does it, too: each change looks at the other rows of its key. `wanted`: a primary key, deferrable, validated.
+/// The index that enforces a key: the named one, one that is there on the same columns, or a new one of the
+/// constraint's name. One that is not unique does it, too: each change looks at the other rows of its key. `wanted`: a
+/// primary key, deferrable, validated.
 ///
 /// # Errors
 /// ORA-01408, ORA-01418, ORA-14196; ORA-02437 and ORA-02299 for keys that stand twice.
@@ -364,8 +365,8 @@ fn add_check(
     enter(work, on, def, &used, Some(source))
 }
 
-/// ORA-01031 unless the owner of a table has REFERENCES, itself, on the whole parent or on each column referenced. Roles do not count, and
-/// there is no ANY privilege.
+/// ORA-01031 unless the owner of a table has REFERENCES, itself, on the whole parent or on each column referenced.
+/// Roles do not count, and there is no ANY privilege.
 fn require_references(work: &Work<'_>, owner: UserId, parent: &TableDef, referenced: &[Ident], pos: u32) -> Result<()> {
     if owner == parent.owner_id || owner == UserId::SYS {
         return Ok(());

@@ -1,4 +1,5 @@
-//! The states of constraints: enabled, validated, deferred, relied on; and what keeps a constraint from being validated.
+//! The states of constraints: enabled, validated, deferred, relied on; and what keeps a constraint from being
+//! validated.
 //!
 //! A constraint keeps its number whatever happens to its state: foreign keys refer to it by that.
 
@@ -37,7 +38,8 @@ struct Against {
 /// Changes the state of a constraint that is there: ENABLE, DISABLE and MODIFY CONSTRAINT.
 ///
 /// # Errors
-/// ORA-02447, ORA-25188, ORA-02297, ORA-02270; ORA-02293, ORA-02296, ORA-02298, ORA-02299, ORA-02437 when rows are against it.
+/// ORA-02447, ORA-25188, ORA-02297, ORA-02270; ORA-02293, ORA-02296, ORA-02298, ORA-02299, ORA-02437 when rows are
+/// against it.
 pub fn change(
     work: &mut Work<'_>,
     on: &mut Subject<'_>,
@@ -222,8 +224,8 @@ fn store(work: &mut Work<'_>, def: &ConstraintDef) -> Result<()> {
     Ok(())
 }
 
-/// Looks whether the table's rows satisfy a constraint; with `exceptions`, those that do not are noted there when the statement has
-/// failed.
+/// Looks whether the table's rows satisfy a constraint; with `exceptions`, those that do not are noted there when the
+/// statement has failed.
 ///
 /// # Errors
 /// ORA-02293, ORA-02296, ORA-02298, ORA-02299, ORA-02437.

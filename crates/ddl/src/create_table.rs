@@ -32,7 +32,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
     let columns = table_columns(work, create, target.owner, described.as_deref())?;
     let mut table = new_table(work, create, &target, columns)?;
     let object = table.object;
-    // Rows of a heap come before the dictionary knows of the table, which nobody else can see: others may define meanwhile.
+    // Rows of a heap come before the dictionary knows of the table, which nobody else can see: others may define
+    // meanwhile.
     let early = match (&create.as_query, &described, &table.organization) {
         // Rows of a temporary table are inserted when it is there.
         (Some(_), _, _) if table.temporary.is_some() => true,
@@ -280,8 +281,8 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
                 true => work.temporary_tablespace(options.tablespace.as_ref())?,
                 false => work.tablespace(options.tablespace.as_ref(), target.owner)?,
             };
-            // An index-organised table has no segment but its key's, which is made with the key; a temporary one has one in each
-            // session.
+            // An index-organised table has no segment but its key's, which is made with the key; a temporary one has
+            // one in each session.
             let index_organized = matches!(organization, TableOrganization::Index);
             let (header, data_object) = match index_organized || temporary {
                 true => (Rdba::NONE, ObjectId(0)),

@@ -1,7 +1,8 @@
 //! ALTER DATABASE DATAFILE and TEMPFILE, OFFLINE and ONLINE; CREATE DATAFILE and RENAME FILE.
 //!
-//! A file goes offline at once, whatever transactions have changed in it: what they have is in the redo, and media recovery puts it into
-//! the file before that comes back. Their rollback passes such blocks over, and PMON ends it when the file is there again.
+//! A file goes offline at once, whatever transactions have changed in it: what they have is in the redo, and media
+//! recovery puts it into the file before that comes back. Their rollback passes such blocks over, and PMON ends it when
+//! the file is there again.
 
 use crate::tablespace::files;
 use crate::work::{Parts, Work};
@@ -60,8 +61,8 @@ pub fn take_offline(work: &mut Work<'_>, file: &FileEntry, for_drop: bool) -> Re
     Ok(())
 }
 
-/// Ends what the changes of a file that has just gone offline have begun, throws its buffers away, and notes how far its redo goes.
-/// Nothing when that is noted.
+/// Ends what the changes of a file that has just gone offline have begun, throws its buffers away, and notes how far
+/// its redo goes. Nothing when that is noted.
 ///
 /// Waits for pins and writes in progress, and for redo to be written.
 ///

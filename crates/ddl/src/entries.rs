@@ -1,7 +1,7 @@
 //! The entries of an index that is being filled: keys, and where their rows are.
 //!
-//! They lie one behind the other in pieces of a megabyte, and eight bytes of each entry are sorted. A vector for each key and
-//! locator took five times as much.
+//! They lie one behind the other in pieces of a megabyte, and eight bytes of each entry are sorted. A vector for each
+//! key and locator took five times as much.
 
 use std::cmp::Ordering;
 use types::Result;

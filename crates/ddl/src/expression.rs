@@ -1,8 +1,9 @@
-//! Expressions that belong to a table: what may stand in a default, in a check, in a virtual column and in the key of an
-//! index.
+//! Expressions that belong to a table: what may stand in a default, in a check, in a virtual column and in the key of
+//! an index.
 //!
-//! They are worked out for whoever changes the table's rows, so none of them reads other rows, and a default and a check
-//! call no functions of users. What others may add to a table (ALTER, INDEX) would run with its owner's privileges.
+//! They are worked out for whoever changes the table's rows, so none of them reads other rows, and a default and a
+//! check call no functions of users. What others may add to a table (ALTER, INDEX) would run with its owner's
+//! privileges.
 
 use crate::work::Work;
 use dictionary::{ColumnDef, UserId};
@@ -165,8 +166,8 @@ pub fn check_default(
 /// Looks at the expression of a virtual column, or of an index's key, of a table of `owner`.
 ///
 /// # Errors
-/// ORA-00904 for an unknown name, `impure` for what is not made of the row alone, ORA-02251 for a subquery, ORA-54012 for
-/// another virtual column, ORA-30553 for a function that is not DETERMINISTIC.
+/// ORA-00904 for an unknown name, `impure` for what is not made of the row alone, ORA-02251 for a subquery, ORA-54012
+/// for another virtual column, ORA-30553 for a function that is not DETERMINISTIC.
 pub fn check_computed(
     work: &mut Work<'_>,
     owner: UserId,

@@ -136,7 +136,8 @@ pub fn grant(work: &mut Work<'_>, grant: &Grant) -> Result<()> {
     }
 }
 
-/// The users whose privileges are to be inherited. ORA-01031 for others than oneself, unless GRANT ANY OBJECT PRIVILEGE is there.
+/// The users whose privileges are to be inherited. ORA-01031 for others than oneself, unless GRANT ANY OBJECT PRIVILEGE
+/// is there.
 fn inherited(work: &Work<'_>, users: &[Ident], privileges: &[Privilege]) -> Result<Vec<UserId>> {
     if let Some(other) = privileges.iter().find(|p| p.name != "INHERIT PRIVILEGES") {
         return Err(Ora::new(990).at(other.pos.0));
@@ -296,8 +297,9 @@ fn materialize(work: &mut Work<'_>, on: &On) -> Result<ObjectId> {
     Ok(object)
 }
 
-/// The privileges of a list that the object's kind has. ORA-00990, ORA-00969 and ORA-00904 for columns, and by kind ORA-02204 (views),
-/// ORA-02205 (sequences), ORA-02224 (tables), ORA-02225 (units), ORA-02305 (types), ORA-22928 (directories).
+/// The privileges of a list that the object's kind has. ORA-00990, ORA-00969 and ORA-00904 for columns, and by kind
+/// ORA-02204 (views), ORA-02205 (sequences), ORA-02224 (tables), ORA-02225 (units), ORA-02305 (types), ORA-22928
+/// (directories).
 fn object_privileges(work: &Work<'_>, list: &[Privilege], on: &On) -> Result<Vec<Wanted>> {
     use ObjectPrivilege::*;
     let (fitting, code): (&[ObjectPrivilege], u32) = match on.kind {
@@ -543,9 +545,9 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
     }
 }
 
-/// Takes back what the session has granted of a privilege, or what the owner has if the session may speak for it; with it goes all that
-/// no chain of grants with the grant option joins to the owner any more, also where such grants hold one another up. Gives those who
-/// have lost something.
+/// Takes back what the session has granted of a privilege, or what the owner has if the session may speak for it; with
+/// it goes all that no chain of grants with the grant option joins to the owner any more, also where such grants hold
+/// one another up. Gives those who have lost something.
 fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPrivilege) -> Result<Vec<UserId>> {
     let user = work.session.user;
     let by = |grantor: UserId| {

@@ -471,7 +471,8 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
         row[ind::TS] = int(tablespace);
         row[ind::FILE] = int(header.file());
         row[ind::BLOCK] = int(header.block());
-        // An index that was unusable is whole again. One that is being built, or was by a session that died, has its mark until the end.
+        // An index that was unusable is whole again. One that is being built, or was by a session that died, has its
+        // mark until the end.
         let flags = dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0);
         if flags & property::IND_BUILDING == 0 {
             row[ind::FLAGS] = int(flags & !property::IND_UNUSABLE);

@@ -1,25 +1,30 @@
 //! CREATE INDEX … ONLINE and REBUILD ONLINE: the table's rows may be changed while the index is built.
 //!
-//! 1. The index is entered, marked as being built, and committed. Statements compiled from now on enter their changes in it; queries
-//!    pass it over. A change of a row whose entry is not there yet leaves an entry that is marked deleted.
-//! 2. The builder waits until, at one moment, no open transaction has changed the table: those that began before have ended. What was
-//!    entered until then is taken out again. A transaction that began before 1 may have changed rows without this index; when it is
-//!    rolled back, the entries of what it did later come back for rows that never were. From now on all who change rows know the index.
-//! 3. It reads the rows as of now and adds the entries that are not there. What was changed since is there already, or is marked.
-//! 4. At another such moment it looks whether a unique key stands twice, and takes the mark off. To rebuild an index, a second one is
-//!    built like this, and now the two exchange their segments; the second one goes, with the old segment.
+//! 1. The index is entered, marked as being built, and committed. Statements compiled from now on enter their changes
+//!    in it; queries pass it over. A change of a row whose entry is not there yet leaves an entry that is marked
+//!    deleted.
+//! 2. The builder waits until, at one moment, no open transaction has changed the table: those that began before have
+//!    ended. What was entered until then is taken out again. A transaction that began before 1 may have changed rows
+//!    without this index; when it is rolled back, the entries of what it did later come back for rows that never were.
+//!    From now on all who change rows know the index.
+//! 3. It reads the rows as of now and adds the entries that are not there. What was changed since is there already, or
+//!    is marked.
+//! 4. At another such moment it looks whether a unique key stands twice, and takes the mark off. To rebuild an index, a
+//!    second one is built like this, and now the two exchange their segments; the second one goes, with the old
+//!    segment.
 //!
 //! Rejected: a journal of changes beside the index, which has to be caught up with; here the index is its own journal.
 //!
-//! The DD enqueue is held in 1 and 4 only. All the time the builder has the index's OD enqueue, and from 2 on the table in mode SS, so that
-//! nobody defines it anew. In 2 and 4 it asks for the table in mode S, for a fraction of a second at a time: who wants to change rows is
-//! never held up for longer, however long an open transaction lasts.
+//! The DD enqueue is held in 1 and 4 only. All the time the builder has the index's OD enqueue, and from 2 on the table
+//! in mode SS, so that nobody defines it anew. In 2 and 4 it asks for the table in mode S, for a fraction of a second
+//! at a time: who wants to change rows is never held up for longer, however long an open transaction lasts.
 //!
-//! Whoever defines the index or its table anew leaves the mark alone, whether the builder lives or not: an index without it is taken for
-//! whole. What comes between 1 and the table's lock is seen by the builder, which begins with the definitions as they are then.
+//! Whoever defines the index or its table anew leaves the mark alone, whether the builder lives or not: an index
+//! without it is taken for whole. What comes between 1 and the table's lock is seen by the builder, which begins with
+//! the definitions as they are then.
 //!
-//! A builder that dies leaves an index that is marked, and sound. Who gets its OD enqueue knows that nobody is building: SMON drops what is
-//! left, as does a statement that wants the name.
+//! A builder that dies leaves an index that is marked, and sound. Who gets its OD enqueue knows that nobody is
+//! building: SMON drops what is left, as does a statement that wants the name.
 
 use crate::entries::Entries;
 use crate::index::{self, NewIndex};
@@ -39,7 +44,8 @@ use types::{Ora, Result};
 /// How often what is left of an index is tried to be dropped before that is left to SMON.
 const DROP_TRIES: u32 = 5;
 
-/// Drops indexes whose builders died, where that takes no waiting; for the one of a name that is wanted the statement waits.
+/// Drops indexes whose builders died, where that takes no waiting; for the one of a name that is wanted the statement
+/// waits.
 pub fn clean_up(work: &mut Work<'_>, wanted: Option<&Target>) -> Result<()> {
     let mut dropped = false;
     for object in work.image.indexes_building() {
@@ -66,7 +72,8 @@ pub fn clean_up(work: &mut Work<'_>, wanted: Option<&Target>) -> Result<()> {
     work.refresh()
 }
 
-/// Drops the indexes that dead builders left, for SMON; tells which. One whose table is being changed all the time is left for later.
+/// Drops the indexes that dead builders left, for SMON; tells which. One whose table is being changed all the time is
+/// left for later.
 ///
 /// # Errors
 /// Those of the dictionary and of the storage.
@@ -151,8 +158,8 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
 /// What makes an index one that queries may use: of a table and an index that is whole.
 type End<'e> = dyn FnMut(&mut Work<'_>, &TableDef, &IndexDef) -> Result<()> + 'e;
 
-/// Builds an index that was entered, and drops it again when that fails. `end` is called when it is whole, at a moment without open
-/// changes of the table.
+/// Builds an index that was entered, and drops it again when that fails. `end` is called when it is whole, at a moment
+/// without open changes of the table.
 fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Result<()> {
     if !work.hold(EnqueueType::Od, index.object.0.into(), LockMode::Exclusive)? {
         return Err(Ora::internal("[a new index is being built already]"));
@@ -179,8 +186,8 @@ fn build_entered(work: &mut Work<'_>, index: &IndexDef, end: &mut End<'_>) -> Re
     built
 }
 
-/// The table and the index as they are once nobody can define them anew. A statement that came in between the entry and this moment
-/// may have given both another segment, or have taken them away.
+/// The table and the index as they are once nobody can define them anew. A statement that came in between the entry and
+/// this moment may have given both another segment, or have taken them away.
 fn kept(work: &mut Work<'_>, entered: &IndexDef) -> Result<(Rc<TableDef>, Rc<IndexDef>)> {
     work.keep_table(entered.table)?;
     work.refresh()?;
@@ -194,7 +201,8 @@ fn build(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> 
     let emptied = crate::tree::unload(&work.host.parts(), table, index);
     work.end_share(table.object);
     emptied?;
-    // As long as this snapshot is open, no entry goes that says of a row that the builder finds: it has another key by now.
+    // As long as this snapshot is open, no entry goes that says of a row that the builder finds: it has another key by
+    // now.
     let held = {
         let parts = work.host.parts();
         parts.storage.heap.transactions().snapshot(parts.p, parts.txn)

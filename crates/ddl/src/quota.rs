@@ -41,7 +41,8 @@ pub fn check(work: &mut Work<'_>, number: u32, owner: UserId) -> Result<()> {
         return Ok(());
     }
     let parts = work.host.parts();
-    // A role gives UNLIMITED TABLESPACE as a grant of its own would: what an owner may fill does not depend on who is logged on.
+    // A role gives UNLIMITED TABLESPACE as a grant of its own would: what an owner may fill does not depend on who is
+    // logged on.
     let granted = parts.dict.names(parts.p, &Who::owner(owner))?.image().grantees(owner);
     let who = Who { roles: granted.into(), ..Who::owner(owner) };
     if parts.dict.names(parts.p, &who)?.has(SystemPrivilege::UnlimitedTablespace) {

@@ -1,9 +1,11 @@
-//! ALTER TABLE and ALTER INDEX … SHRINK SPACE: what rows and entries need and no more, the rest given back to the tablespace.
+//! ALTER TABLE and ALTER INDEX … SHRINK SPACE: what rows and entries need and no more, the rest given back to the
+//! tablespace.
 //!
-//! The rows go, packed, into a segment of their own size, in one transaction under the table's exclusive lock, and the indexes are filled
-//! anew. Moving single rows down within the segment would need less room meanwhile, but it would leave queries that began before
-//! without the rows whose old places were given away; they end with ORA-08103 or ORA-01466 as after MOVE, and no query misses a row.
-//! COMPACT asks for the first half of that work only, which there is none of: it does the same.
+//! The rows go, packed, into a segment of their own size, in one transaction under the table's exclusive lock, and the
+//! indexes are filled anew. Moving single rows down within the segment would need less room meanwhile, but it would
+//! leave queries that began before without the rows whose old places were given away; they end with ORA-08103 or
+//! ORA-01466 as after MOVE, and no query misses a row. COMPACT asks for the first half of that work only, which there
+//! is none of: it does the same.
 
 use crate::alter_table::copy_rows;
 use crate::index::{rebuild, refill};
@@ -12,7 +14,8 @@ use dictionary::*;
 use sql::ast::SegmentOptions;
 use types::{DataType, Ora, Result};
 
-/// The table is locked. ORA-10636 unless its rows may move, ORA-10635, ORA-10631 and ORA-10662 for tables that cannot be shrunk.
+/// The table is locked. ORA-10636 unless its rows may move, ORA-10635, ORA-10631 and ORA-10662 for tables that cannot
+/// be shrunk.
 pub fn table(work: &mut Work<'_>, table: &mut TableDef, pos: u32) -> Result<()> {
     if table.temporary.is_some() {
         return Err(Ora::new(10635).at(pos));
@@ -46,7 +49,8 @@ pub fn table(work: &mut Work<'_>, table: &mut TableDef, pos: u32) -> Result<()> 
     Ok(())
 }
 
-/// The index of a table that is not temporary. With COMPACT its leaves are merged and the table stays in use; else it is made anew.
+/// The index of a table that is not temporary. With COMPACT its leaves are merged and the table stays in use; else it
+/// is made anew.
 pub fn index(work: &mut Work<'_>, index: &IndexDef, compact: bool) -> Result<()> {
     if index.unusable {
         return Err(Ora::with(1502, &[&index.owner, &index.name]));

@@ -1,9 +1,10 @@
 //! Tablespaces and their files: CREATE, ALTER and DROP TABLESPACE, ALTER DATABASE of files.
 //!
-//! The dictionary says which tablespaces there are, the control file which files they have and what state they are in. A new
-//! tablespace is entered in the control file before the dictionary's commit and a dropped one is taken out behind it, so a statement
-//! that dies leaves at most a tablespace that the dictionary does not know; [`forget_strangers`] takes it out of the control file,
-//! when the database is opened, in SMON's rounds, or when the next tablespace is made.
+//! The dictionary says which tablespaces there are, the control file which files they have and what state they are in.
+//! A new tablespace is entered in the control file before the dictionary's commit and a dropped one is taken out behind
+//! it, so a statement that dies leaves at most a tablespace that the dictionary does not know; [`forget_strangers`]
+//! takes it out of the control file, when the database is opened, in SMON's rounds, or when the next tablespace is
+//! made.
 
 use crate::work::{Host, Parts, Work};
 use datafile::{Contents, ControlFile, DataFiles, FileEntry, NewFile, TablespaceEntry};
@@ -151,8 +152,9 @@ fn add_files(work: &mut Work<'_>, tablespace: &TablespaceEntry, specs: &[NewFile
     Ok(())
 }
 
-/// Takes tablespaces out of the control file that the dictionary does not know, because a statement died half-way; tells which. The files
-/// of one that was dropped with its files are deleted, others stay. The DD enqueue is held, or nobody else is there.
+/// Takes tablespaces out of the control file that the dictionary does not know, because a statement died half-way;
+/// tells which. The files of one that was dropped with its files are deleted, others stay. The DD enqueue is held, or
+/// nobody else is there.
 fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     let control = work.control()?;
     let rows = work.select(Base::Ts, &|_| true)?;
@@ -174,8 +176,9 @@ fn forget_strangers(work: &mut Work<'_>) -> Result<Vec<String>> {
     Ok(strange.into_iter().map(|t| t.name).collect())
 }
 
-/// Finishes statements that died between their changes of the dictionary and of the control file; returns the names of tablespaces that
-/// have gone. `None`: somebody is defining just now, or has died while he was and is not cleaned up behind yet, so nothing was looked at.
+/// Finishes statements that died between their changes of the dictionary and of the control file; returns the names of
+/// tablespaces that have gone. `None`: somebody is defining just now, or has died while he was and is not cleaned up
+/// behind yet, so nothing was looked at.
 ///
 /// # Errors
 /// Those of the dictionary and of the control file.
@@ -186,8 +189,8 @@ pub fn finish_drops(host: &mut dyn Host) -> Result<Option<Vec<String>>> {
     })
 }
 
-/// Takes files out of the database, with nothing of them left in the cache. The commit that says so is on disk before they go.
-/// Waits: `log file sync`.
+/// Takes files out of the database, with nothing of them left in the cache. The commit that says so is on disk before
+/// they go. Waits: `log file sync`.
 pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> Result<()> {
     let parts = work.host.parts();
     let txns = parts.storage.heap.transactions();
@@ -424,8 +427,8 @@ fn rename(work: &mut Work<'_>, entry: &TablespaceEntry, to: &Ident) -> Result<()
     change(work, entry, &mut |t| t.name = to.name.clone())
 }
 
-/// Waits until no transaction has changed anything of the tablespace that it could still roll back, keeps others from changing
-/// more, and writes what is newer in the cache.
+/// Waits until no transaction has changed anything of the tablespace that it could still roll back, keeps others from
+/// changing more, and writes what is newer in the cache.
 fn quiesce(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let (mut objects, indexes, clusters) = objects_in(work, entry.number)?;
     for index in indexes {

@@ -13,7 +13,8 @@ pub fn create(work: &mut Work<'_>, tablespace: u32, object: ObjectId) -> Result<
     parts.storage.trees.create_in(parts.p, parts.txn, tablespace, object)
 }
 
-/// Puts sorted entries into the index's empty tree. ORA-00600 for a key that stands twice in a unique one: the caller has looked.
+/// Puts sorted entries into the index's empty tree. ORA-00600 for a key that stands twice in a unique one: the caller
+/// has looked.
 pub fn load(parts: &Parts<'_>, table: &TableDef, index: &IndexDef, entries: &Entries) -> Result<()> {
     let tree: Index = parts.storage.trees.open(parts.p, index.segment.header, data_object(table), index.unique)?;
     for (key, locator) in entries.iter() {

@@ -1,7 +1,8 @@
 //! What is particular to undo tablespaces when they are made, altered and dropped.
 //!
-//! The segment numbers of a dropped one are given to another, and blocks may name its transactions for ever. So the sequence numbers of
-//! transactions never fall: how high they were is kept in a property of the database, which the drop's own transaction raises.
+//! The segment numbers of a dropped one are given to another, and blocks may name its transactions for ever. So the
+//! sequence numbers of transactions never fall: how high they were is kept in a property of the database, which the
+//! drop's own transaction raises.
 
 use crate::tablespace::{change, property};
 use crate::work::Work;
@@ -54,8 +55,8 @@ pub fn is_current(work: &mut Work<'_>, entry: &TablespaceEntry) -> bool {
     transactions(work, |txns| txns.current_undo_tablespace() == entry.number)
 }
 
-/// ORA-30012 when the tablespace that transactions are to begin in is one that the dictionary does not know: the parameter file names one
-/// that was dropped, or never made, by a session that died.
+/// ORA-30012 when the tablespace that transactions are to begin in is one that the dictionary does not know: the
+/// parameter file names one that was dropped, or never made, by a session that died.
 pub fn refuse_current(work: &mut Work<'_>, entry: &TablespaceEntry) -> Result<()> {
     let is_undo = entry.contents == Contents::Undo;
     if is_undo && is_current(work, entry) { Err(Ora::with(30012, &[&entry.name])) } else { Ok(()) }

@@ -34,7 +34,8 @@ pub fn check_condition(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef]
     work.host.describe(&query, Some(owner)).map(|_| ()).map_err(|e| e.at(condition.pos.0))
 }
 
-/// The type of an expression over a row of these columns, of a table of `owner`: the functions it calls are the owner's.
+/// The type of an expression over a row of these columns, of a table of `owner`: the functions it calls are the
+/// owner's.
 pub fn type_of(work: &mut Work<'_>, owner: UserId, columns: &[ColumnDef], expr: &Expr) -> Result<DataType> {
     let query = sql::parse_query(&format!("select {expr} x from {}", one_row(columns, expr)))?;
     let described = work.host.describe(&query, Some(owner)).map_err(|e| e.at(expr.pos.0))?;
@@ -95,8 +96,8 @@ pub fn is_computed(table: &TableDef, index: &IndexDef) -> bool {
     })
 }
 
-/// The entries of an index with computed keys, of all rows there are; `is_moved`: they are in a segment of which the dictionary knows nothing
-/// yet.
+/// The entries of an index with computed keys, of all rows there are; `is_moved`: they are in a segment of which the
+/// dictionary knows nothing yet.
 pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, is_moved: bool) -> Result<Entries> {
     let mut parts = Vec::new();
     for part in &index.columns {
@@ -135,7 +136,8 @@ pub fn entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, is_moved
         }
         Ok(())
     };
-    // Read ahead in any case: its functions are the owner's, whoever rebuilds the index. Indexes lead to where the rows were.
+    // Read ahead in any case: its functions are the owner's, whoever rebuilds the index. Indexes lead to where the rows
+    // were.
     let indexes = if is_moved { Vec::new() } else { table.indexes.clone() };
     let ahead = std::rc::Rc::new(TableDef { indexes, ..table.clone() });
     work.host.rows_ahead(&query, &ahead, &mut each)?;

@@ -63,26 +63,28 @@ pub trait Host {
     }
     /// Random bytes for a password's verifier.
     fn salt(&mut self) -> [u8; dictionary::SALT_BYTES];
-    /// The columns of a query, with the names and privileges of `owner` where one is given: those of a view's, without roles.
+    /// The columns of a query, with the names and privileges of `owner` where one is given: those of a view's, without
+    /// roles.
     fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>>;
-    /// Whether the function of that name, called with so many arguments, is DETERMINISTIC, with the names and privileges
-    /// of `owner`; none when there is no such function.
+    /// Whether the function of that name, called with so many arguments, is DETERMINISTIC, with the names and
+    /// privileges of `owner`; none when there is no such function.
     fn function(&mut self, owner: UserId, path: &[String], args: usize) -> Result<Option<bool>> {
         let _ = (owner, path, args);
         Ok(None)
     }
     /// The objects of others that a view's query uses, with the names and privileges of the view's owner.
     fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>>;
-    /// Runs a query and hands on its rows; `each` is given the parts of that moment. The query runs in the session's transaction.
-    /// ORA-01466 when its columns are not the expected ones: what it reads was defined anew since it was described.
+    /// Runs a query and hands on its rows; `each` is given the parts of that moment. The query runs in the session's
+    /// transaction. ORA-01466 when its columns are not the expected ones: what it reads was defined anew since it was
+    /// described.
     fn rows(
         &mut self,
         query: &Query,
         expected: Option<&[Described]>,
         each: &mut dyn FnMut(&mut Parts<'_>, &[Value]) -> Result<()>,
     ) -> Result<()>;
-    /// Runs a query on a table as the statement defines it, with the rows that the statement has given it. The query's names are
-    /// the statement's own, and may be read whatever the session may.
+    /// Runs a query on a table as the statement defines it, with the rows that the statement has given it. The query's
+    /// names are the statement's own, and may be read whatever the session may.
     fn rows_ahead(
         &mut self,
         query: &Query,
@@ -128,12 +130,14 @@ pub trait Host {
     fn take_verdicts(&mut self) -> Vec<Verdict> {
         Vec::new()
     }
-    /// Compiles a unit or view as the dictionary has it now. Whether it has no errors; `None` where that cannot be told.
+    /// Compiles a unit or view as the dictionary has it now. Whether it has no errors; `None` where that cannot be
+    /// told.
     fn compiles(&mut self, object: ObjectId) -> Option<bool> {
         let _ = object;
         None
     }
-    /// Objects were changed or dropped, and the change is committed: their results in the result cache are no longer good.
+    /// Objects were changed or dropped, and the change is committed: their results in the result cache are no longer
+    /// good.
     fn changed(&mut self, objects: &[ObjectId]);
 }
 
@@ -210,7 +214,8 @@ impl<'a> Work<'a> {
     /// Commits, takes the DD enqueue, runs `f`, and commits or undoes what it did.
     ///
     /// Who holds the DD enqueue never waits for a table. When one cannot be had and the session is willing to wait
-    /// (`ddl_lock_timeout`), what the statement did is undone, the table waited for without the enqueue, and the statement run again.
+    /// (`ddl_lock_timeout`), what the statement did is undone, the table waited for without the enqueue, and the
+    /// statement run again.
     pub fn run(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<Outcome>) -> Result<Outcome> {
         {
             let parts = host.parts();
@@ -302,8 +307,8 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Notes the rows that made the statement fail, which is undone; the error to give. ORA-02445 for a table of exceptions that is not
-    /// there, or not to be seen.
+    /// Notes the rows that made the statement fail, which is undone; the error to give. ORA-02445 for a table of
+    /// exceptions that is not there, or not to be seen.
     fn note_exceptions(&mut self, failed: Ora) -> Ora {
         let Some(text) = self.exceptions.take() else { return failed };
         match self.host.run(&text) {
@@ -320,9 +325,10 @@ impl<'a> Work<'a> {
         locks.into_iter().for_each(|lock| parts.dict.shared().enqueues().release(parts.p, lock));
     }
 
-    /// Runs the long part of a statement, which changes nothing in the dictionary, without the DD enqueue, so that others may define
-    /// meanwhile; afterwards the dictionary is looked at again. What the statement relies on it must have locked by a table or by
-    /// [`Work::hold`], or look up again. Where the statement has changed the dictionary already the enqueue is kept.
+    /// Runs the long part of a statement, which changes nothing in the dictionary, without the DD enqueue, so that
+    /// others may define meanwhile; afterwards the dictionary is looked at again. What the statement relies on it must
+    /// have locked by a table or by [`Work::hold`], or look up again. Where the statement has changed the dictionary
+    /// already the enqueue is kept.
     ///
     /// # Errors
     /// Those of `f`, and of waiting for the enqueue; it is then not held.
@@ -338,7 +344,8 @@ impl<'a> Work<'a> {
         Ok(done)
     }
 
-    /// Gives the DD enqueue back in the middle of a statement that has changed nothing in the dictionary since it last committed.
+    /// Gives the DD enqueue back in the middle of a statement that has changed nothing in the dictionary since it last
+    /// committed.
     pub fn give_dd(&mut self) {
         assert!(!self.changed, "the dictionary is changed under the DD enqueue only");
         if let Some(lock) = self.dd.take() {
@@ -366,7 +373,8 @@ impl<'a> Work<'a> {
         Ok(true)
     }
 
-    /// Keeps a tablespace from going away while a segment that the dictionary does not have yet is filled in it. ORA-00054.
+    /// Keeps a tablespace from going away while a segment that the dictionary does not have yet is filled in it.
+    /// ORA-00054.
     pub fn hold_tablespace(&mut self, number: u32, mode: LockMode) -> Result<()> {
         if self.hold(EnqueueType::Tt, number.into(), mode)? { Ok(()) } else { Err(Ora::new(54)) }
     }
@@ -522,8 +530,8 @@ impl<'a> Work<'a> {
         self.lock_in(object, LockMode::Exclusive)
     }
 
-    /// Sees to it that no open transaction has changed the table, and keeps others from beginning to until this one ends. As long as
-    /// one has, ORA-00054, which [`Work::run`] waits for.
+    /// Sees to it that no open transaction has changed the table, and keeps others from beginning to until this one
+    /// ends. As long as one has, ORA-00054, which [`Work::run`] waits for.
     pub fn lock_shared(&mut self, object: ObjectId) -> Result<()> {
         self.lock_in(object, LockMode::Share)
     }
@@ -551,13 +559,15 @@ impl<'a> Work<'a> {
         parts.storage.heap.transactions().lock_table(parts.p, parts.txn, object, mode, wait)
     }
 
-    /// Keeps others from defining the table anew, and nobody from changing its rows, until this transaction ends. ORA-00054.
+    /// Keeps others from defining the table anew, and nobody from changing its rows, until this transaction ends.
+    /// ORA-00054.
     pub fn keep_table(&mut self, object: ObjectId) -> Result<()> {
         self.try_table(object, LockMode::SubShare, LockWait::NoWait)
     }
 
-    /// Waits until, at one moment, no open transaction has changed the table; who wants to change it is held up for an instant at a
-    /// time only. From then on nobody begins to until [`Work::end_share`]. Not under the DD enqueue; `tries` bounds the attempts.
+    /// Waits until, at one moment, no open transaction has changed the table; who wants to change it is held up for an
+    /// instant at a time only. From then on nobody begins to until [`Work::end_share`]. Not under the DD enqueue;
+    /// `tries` bounds the attempts.
     ///
     /// # Errors
     /// ORA-00054 when the attempts are used up; ORA-01013 and its like.
@@ -621,22 +631,24 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Notes that the object, as it has been so far, goes or changes in a way that may hurt the units and views that name it.
+    /// Notes that the object, as it has been so far, goes or changes in a way that may hurt the units and views that
+    /// name it.
     pub fn unsettle(&mut self, object: ObjectId) {
         if !self.unsettled.contains(&object) {
             self.unsettled.push(object);
         }
     }
 
-    /// Notes that a table is given columns, which may hurt units that name it: their statements may count on those that were there.
+    /// Notes that a table is given columns, which may hurt units that name it: their statements may count on those that
+    /// were there.
     pub fn grow(&mut self, table: ObjectId) {
         if !self.grown.contains(&table) {
             self.grown.push(table);
         }
     }
 
-    /// Takes the validity of the units and views that the statement may hurt, in its own transaction: whoever dies after the commit
-    /// leaves none valid that is not.
+    /// Takes the validity of the units and views that the statement may hurt, in its own transaction: whoever dies
+    /// after the commit leaves none valid that is not.
     fn mark_hurt(&mut self) -> Result<Vec<ObjectId>> {
         let epoch = self.image.epoch();
         for verdict in self.host.take_verdicts().into_iter().filter(|verdict| verdict.epoch == epoch) {
@@ -655,8 +667,8 @@ impl<'a> Work<'a> {
         Ok(hurt)
     }
 
-    /// Gives validity back to those that compile all the same, which includes all that only share a word with what was changed. The
-    /// statement is done: what fails here leaves them to be compiled by their next use.
+    /// Gives validity back to those that compile all the same, which includes all that only share a word with what was
+    /// changed. The statement is done: what fails here leaves them to be compiled by their next use.
     fn compile_hurt(&mut self, hurt: &[ObjectId]) {
         let most = if self.dd.is_some() { COMPILED_AT_ONCE } else { 0 };
         let mut good = Vec::new();
@@ -678,8 +690,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Before the definition of a temporary table, or of what belongs to it, changes: nobody may have rows in it, this session
-    /// neither, until the statement has ended. Nothing for other tables.
+    /// Before the definition of a temporary table, or of what belongs to it, changes: nobody may have rows in it, this
+    /// session neither, until the statement has ended. Nothing for other tables.
     ///
     /// # Errors
     /// ORA-14452.
@@ -731,8 +743,9 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The tablespace of a clause, or the owner's default, for a new segment of that owner's. ORA-00959 for one that does not
-    /// exist, ORA-02195 for one of temporary data or undo, ORA-01542 for one that is offline, ORA-01950 and ORA-01536 by the quota.
+    /// The tablespace of a clause, or the owner's default, for a new segment of that owner's. ORA-00959 for one that
+    /// does not exist, ORA-02195 for one of temporary data or undo, ORA-01542 for one that is offline, ORA-01950 and
+    /// ORA-01536 by the quota.
     pub fn tablespace(&mut self, given: Option<&Ident>, owner: UserId) -> Result<u32> {
         let number = match given {
             Some(name) => self.tablespace_number(name)?,

@@ -1,7 +1,7 @@
 //! Auditing: what is to be audited, as the dictionary has it, and the trail, AUD$.
 //!
-//! The rows of the trail are written without DDL, each event in a transaction of its own: the rollback of what was audited does not
-//! touch it.
+//! The rows of the trail are written without DDL, each event in a transaction of its own: the rollback of what was
+//! audited does not touch it.
 
 use crate::base::{Base, aud, aud_policy, aud_policy_option, aud_policy_user, audit_option, dam_last_arch_ts};
 use crate::change::Change;
@@ -268,8 +268,8 @@ impl AuditRecord {
 }
 
 impl DictionaryShared {
-    /// Writes a row of the audit trail, and commits it. `outer` is the transaction that the process has open, whose locks on the trail
-    /// serve here, too. Whether the commit is waited for is the caller's to say.
+    /// Writes a row of the audit trail, and commits it. `outer` is the transaction that the process has open, whose
+    /// locks on the trail serve here, too. Whether the commit is waited for is the caller's to say.
     ///
     /// # Errors
     /// Those of inserting a row.
@@ -507,7 +507,8 @@ pub const ACTIONS: &[&str] = &[
 pub const OBJECT_ACTIONS: &[&str] =
     &["ALL", "SELECT", "INSERT", "UPDATE", "DELETE", "LOCK", "GRANT", "ALTER", "AUDIT", "COMMENT", "INDEX", "RENAME"];
 
-/// The action that uses a privilege, and whether it uses it only on what another owns; none for one whose use is not audited.
+/// The action that uses a privilege, and whether it uses it only on what another owns; none for one whose use is not
+/// audited.
 pub fn action_of_privilege(privilege: &str) -> Option<(String, bool)> {
     let fixed = match privilege {
         "GRANT ANY PRIVILEGE" | "GRANT ANY ROLE" => Some(("GRANT", false)),

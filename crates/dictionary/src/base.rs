@@ -1,7 +1,8 @@
 //! The base tables: what the dictionary is made of.
 //!
-//! They have Oracle's names and, where they matter to queries that people write, Oracle's columns. All of them are heap tables in SYSTEM,
-//! created in the order of this list when the database is created; their definitions are in the code, everything else is read from them.
+//! They have Oracle's names and, where they matter to queries that people write, Oracle's columns. All of them are heap
+//! tables in SYSTEM, created in the order of this list when the database is created; their definitions are in the code,
+//! everything else is read from them.
 
 use crate::{ColumnDef, UserId};
 use types::{DataType, LenUnit, ObjectId};
@@ -118,7 +119,8 @@ base_tables! {
     }
     /// Names of constraints.
     Con "CON$" 28 con { OWNER "OWNER#" N, NAME V(128), CON "CON#" N }
-    /// Constraints: TYPE# 1 check, 2 primary key, 3 unique, 4 foreign key, 7 not null. ENABLED is the index's number for keys.
+    /// Constraints: TYPE# 1 check, 2 primary key, 3 unique, 4 foreign key, 7 not null. ENABLED is the index's number
+    /// for keys.
     Cdef "CDEF$" 31 cdef {
         CON "CON#" N, OBJ "OBJ#" N, TYPE "TYPE#" N, ROBJ "ROBJ#" N, RCON "RCON#" N, CONDITION V(4000), REFACT N,
         ENABLED N, DEFER N, MTIME D, INDEX "INDEX#" N,
@@ -138,16 +140,17 @@ base_tables! {
     Error "ERROR$" 96 error {
         OBJ "OBJ#" N, SEQUENCE "SEQUENCE#" N, LINE N, POSITION "POSITION#" N, TEXT V(4000), ATTRIBUTE "PROPERTY" N,
     }
-    /// Users (TYPE# 1) and roles (0). SPARE4 is the verifier. ASTATUS: 0 open, 1 expired, 8 locked; what logons add is in USER_LOGON$,
-    /// whose row is void when its LSEQ# is not this one. LTIME is when the account was locked by ALTER USER. DEFROLE says which roles a
-    /// session begins with: 0 none, 1 all, 2 those of DEFROLE$, 3 all but those.
+    /// Users (TYPE# 1) and roles (0). SPARE4 is the verifier. ASTATUS: 0 open, 1 expired, 8 locked; what logons add is
+    /// in USER_LOGON$, whose row is void when its LSEQ# is not this one. LTIME is when the account was locked by ALTER
+    /// USER. DEFROLE says which roles a session begins with: 0 none, 1 all, 2 those of DEFROLE$, 3 all but those.
     User "USER$" 22 user {
         USER "USER#" N, NAME V(128), TYPE "TYPE#" N, PASSWORD V(4000), DATATS "DATATS#" N, TEMPTS "TEMPTS#" N,
         CTIME D, PTIME D, ASTATUS N, PROFILE V(128), SPARE4 V(1000), LTIME D, LSEQ "LSEQ#" N,
         DEFROLE N,
     }
-    /// What logons leave behind, one row a user and one for all names that nobody has (USER# 4294967295): failures in a row, when the
-    /// account was locked for them, when the grace of the password set at GRACE_OF ends, the last logon. Changed without DDL.
+    /// What logons leave behind, one row a user and one for all names that nobody has (USER# 4294967295): failures in a
+    /// row, when the account was locked for them, when the grace of the password set at GRACE_OF ends, the last logon.
+    /// Changed without DDL.
     UserLogon "USER_LOGON$" 210 user_logon {
         USER "USER#" N, LSEQ "LSEQ#" N, LCOUNT N, LTIME D, GRACE_END D, GRACE_OF D, LAST T,
     }
@@ -155,8 +158,8 @@ base_tables! {
     UserHistory "USER_HISTORY$" 211 user_history { USER "USER#" N, PASSWORD V(4000), PASSWORD_DATE D }
     /// Names of profiles; DEFAULT is number 0.
     Profname "PROFNAME$" 212 profname { PROFILE "PROFILE#" N, NAME V(128) }
-    /// Limits of profiles: LIMIT# -1 is DEFAULT, 2147483647 UNLIMITED; times are in seconds. TYPE# 0 kernel, 1 password.
-    /// FUNCTION is the name of a password's verify function, whose number LIMIT# is.
+    /// Limits of profiles: LIMIT# -1 is DEFAULT, 2147483647 UNLIMITED; times are in seconds. TYPE# 0 kernel, 1
+    /// password. FUNCTION is the name of a password's verify function, whose number LIMIT# is.
     Profile "PROFILE$" 213 profile { PROFILE "PROFILE#" N, RESOURCE "RESOURCE#" N, TYPE "TYPE#" N, LIMIT "LIMIT#" N, FUNCTION "FUNCTION" V(128) }
     /// Names of the resources that profiles limit.
     ResourceMap "RESOURCE_MAP" 214 resource_map { RESOURCE "RESOURCE#" N, TYPE "TYPE#" N, NAME V(32) }
@@ -168,8 +171,8 @@ base_tables! {
         POLICIES V(1000), INFO V(400), OPTIONS N,
         LOGOFF_LREAD N, LOGOFF_PREAD N, LOGOFF_LWRITE N, SESSION_CPU N,
     }
-    /// Options of AUDIT: KIND 0 statements, 1 a privilege, 2 actions on the object OBJ#. USER# is null for everybody. SUCCESS and FAILURE
-    /// are 1 where they are audited.
+    /// Options of AUDIT: KIND 0 statements, 1 a privilege, 2 actions on the object OBJ#. USER# is null for everybody.
+    /// SUCCESS and FAILURE are 1 where they are audited.
     AuditOption "AUDIT$" 216 audit_option {
         USER "USER#" N, KIND N, OPTION "OPTION$" V(128), OBJ "OBJ#" N, SUCCESS N, FAILURE N,
     }
@@ -397,7 +400,8 @@ base_tables! {
         MIN_SIZE N, MAX_SIZE N, USER_SPECIFIED_SIZE N, OPER_COUNT N,
         LAST_OPER_TYPE V(13), LAST_OPER_MODE V(9),
     }
-    /// The totals of all cursors as the last snapshot saw them, and what had been added since the one before: one generation of rows.
+    /// The totals of all cursors as the last snapshot saw them, and what had been added since the one before: one
+    /// generation of rows.
     SqlstatSeen "WRM$_SQLSTAT_SEEN" 190 sqlstat_seen {
         SEEN N, STARTUP_TIME D, SQL_ID V(13), PLAN_HASH_VALUE N,
         COMMAND_TYPE N, PARSING_SCHEMA_NAME V(128), EXECUTIONS_TOTAL N,
@@ -583,8 +587,8 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
 pub const FIRST_USER_OBJECT: u32 = 20_000;
 
 impl Base {
-    /// A number that says what all base tables look like: a database whose dictionary was made with another one cannot be used. FNV-1a,
-    /// 64 bits, over names, object numbers, columns and their types.
+    /// A number that says what all base tables look like: a database whose dictionary was made with another one cannot
+    /// be used. FNV-1a, 64 bits, over names, object numbers, columns and their types.
     pub fn shape() -> u64 {
         let mut all = String::new();
         for table in TABLES {

@@ -107,8 +107,8 @@ impl DictionaryShared {
         Ok(PropertyList { state, rows })
     }
 
-    /// Looks a property up in `dc_props`: one get. A row that the cache does not have is stored from the list, if nothing has changed
-    /// since that was read.
+    /// Looks a property up in `dc_props`: one get. A row that the cache does not have is stored from the list, if
+    /// nothing has changed since that was read.
     ///
     /// Waits: those of the row cache.
     #[inline]
@@ -134,10 +134,10 @@ impl DictionaryShared {
 
 /// A session's way to look things up in the row cache.
 ///
-/// What a look-up finds is an identity: the number of an object or user, or that there is none. Definitions are made of the session's
-/// picture of the dictionary; a row that the cache does not have is stored from it, if nothing has changed since the picture was
-/// read. Should the cache know of an object that the picture does not have, because it was made since, the picture decides: a statement
-/// is compiled against one moment.
+/// What a look-up finds is an identity: the number of an object or user, or that there is none. Definitions are made of
+/// the session's picture of the dictionary; a row that the cache does not have is stored from it, if nothing has
+/// changed since the picture was read. Should the cache know of an object that the picture does not have, because it
+/// was made since, the picture decides: a statement is compiled against one moment.
 #[derive(Clone)]
 pub(crate) struct Look {
     p: Rc<Process>,

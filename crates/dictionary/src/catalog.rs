@@ -7,8 +7,8 @@ use types::{ObjectId, Ora, Result};
 /// Names as one session resolves them: its schema, synonyms, its privileges. The dictionary implements it over the
 /// dictionary's tables; tests implement it over a map.
 ///
-/// Every look-up returns `None` for what does not exist or may not be seen: the caller raises the error at its position (ORA-00942 for
-/// a table, ORA-02289 for a sequence, ORA-00904 for a function).
+/// Every look-up returns `None` for what does not exist or may not be seen: the caller raises the error at its position
+/// (ORA-00942 for a table, ORA-02289 for a sequence, ORA-00904 for a function).
 pub trait Catalog {
     /// The user who is logged on (or who owns the running definer's-rights unit): the value of USER is its name.
     fn user(&self) -> (UserId, String);
@@ -22,8 +22,8 @@ pub trait Catalog {
     /// The table of that number, without regard to privileges: for foreign keys.
     fn table_by_id(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>>;
     fn index_by_id(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>>;
-    /// Whether the session may do that to the object. What it may not even see has not been resolved in the first place; this tells
-    /// ORA-01031 from success.
+    /// Whether the session may do that to the object. What it may not even see has not been resolved in the first
+    /// place; this tells ORA-01031 from success.
     fn allowed(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> Result<bool>;
     /// As [`Self::allowed`], of a column by its position from 0: a privilege on the whole object or on the column.
     fn allowed_column(
@@ -41,7 +41,8 @@ pub trait Catalog {
     }
     /// The same names seen by the owner of a view (`owner` is its schema): what a view's text may use.
     fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>>;
-    /// What an object is called, without regard to privileges. `None` where nobody knows, and for what has no name in `obj$`.
+    /// What an object is called, without regard to privileges. `None` where nobody knows, and for what has no name in
+    /// `obj$`.
     fn called(&self, _object: ObjectId) -> Option<ObjectName> {
         None
     }
@@ -51,7 +52,8 @@ pub trait Catalog {
     }
     /// Notes how compiling the query of a view went: no error, or that of the query.
     fn view_compiled(&self, _view: &ViewDef, _error: Option<&Ora>) {}
-    /// The dictionary epoch: a plan made at this value is good as long as it is still the value (or no object of it has changed).
+    /// The dictionary epoch: a plan made at this value is good as long as it is still the value (or no object of it has
+    /// changed).
     fn epoch(&self) -> u64;
 }
 

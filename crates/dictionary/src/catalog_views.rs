@@ -1,15 +1,16 @@
 //! USER_, ALL_ and DBA_ views, as SQL over the base tables.
 //!
-//! Each family is one query with a place for its filter and its first column: USER_ views show what the session's user owns and have no
-//! OWNER, ALL_ views what it may see, DBA_ views everything. The texts are parsed when a view is first used.
+//! Each family is one query with a place for its filter and its first column: USER_ views show what the session's user
+//! owns and have no OWNER, ALL_ views what it may see, DBA_ views everything. The texts are parsed when a view is first
+//! used.
 
 use std::sync::OnceLock;
 
 /// The first object number of catalog views.
 pub const CATALOG_FIRST_OBJECT: u32 = 2_000;
 
-/// A family of views. In `query`, `{owner}` becomes `u.name owner, ` or nothing, `{filter}` the condition that limits what is shown;
-/// the query must join `user$ u` and have `{object}` name the expression of the object's number.
+/// A family of views. In `query`, `{owner}` becomes `u.name owner, ` or nothing, `{filter}` the condition that limits
+/// what is shown; the query must join `user$ u` and have `{object}` name the expression of the object's number.
 struct Family {
     name: &'static str,
     query: &'static str,
@@ -775,8 +776,8 @@ const SEEN: &str = " and (o.owner# in (uid, 1) or uid = 0 or (o.owner# = 0 and o
     or a.grantee# in (select e.user# from user$ e where e.type# = 0 \
     and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE')))))";
 
-/// As [`SEEN`], of what is inside a unit: who may execute it sees its specification; a body takes DEBUG, on the specification, or a
-/// privilege to change or debug any.
+/// As [`SEEN`], of what is inside a unit: who may execute it sees its specification; a body takes DEBUG, on the
+/// specification, or a privilege to change or debug any.
 const SEEN_INSIDE: &str = " and (o.owner# = uid or uid = 0 or (o.owner# <> 0 and exists (select null from sysauth$ a \
     where (a.privilege# in (-141, -142, -241) or (a.privilege# = -144 and o.type# not in (11, 12, 14))) and (a.grantee# in (uid, 1) \
     or a.grantee# in (select e.user# from user$ e where e.type# = 0 \

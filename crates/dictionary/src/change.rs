@@ -8,8 +8,8 @@ use process::Process;
 use txn::{CommitHook, LockWait, Txn};
 use types::{Ora, Result, Rowid, Scn, Value};
 
-/// A change of the dictionary. Nothing is visible to others before [`Change::commit`]; the caller rolls the transaction back when it
-/// fails before.
+/// A change of the dictionary. Nothing is visible to others before [`Change::commit`]; the caller rolls the transaction
+/// back when it fails before.
 pub struct Change<'a> {
     shared: &'a DictionaryShared,
     p: &'a Process,
@@ -80,7 +80,8 @@ impl<'a> Change<'a> {
         Ok(self.pick(base, chosen)?.1.into_iter().map(|(_, row)| row).collect())
     }
 
-    /// Deletes the rows that `chosen` picks; returns how many. Another DDL cannot have changed them: the caller holds the DD enqueue.
+    /// Deletes the rows that `chosen` picks; returns how many. Another DDL cannot have changed them: the caller holds
+    /// the DD enqueue.
     ///
     /// # Errors
     /// Those of [`heap::Heap::delete`].
@@ -130,7 +131,8 @@ impl<'a> Change<'a> {
     }
 }
 
-/// A row that changed under a change of the dictionary is a broken invariant of DDL, or two sessions refilling one sequence.
+/// A row that changed under a change of the dictionary is a broken invariant of DDL, or two sessions refilling one
+/// sequence.
 fn unchanged(done: RowOutcome, base: Base) -> Result<()> {
     match done {
         RowOutcome::Done => Ok(()),

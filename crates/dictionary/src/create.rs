@@ -140,7 +140,8 @@ pub(crate) fn is_property_since_12_2(name: &str) -> bool {
 pub type Plant<'a> = dyn FnMut(&Process, &mut Txn, u32, ObjectId) -> Result<Rdba> + 'a;
 
 impl DictionaryShared {
-    /// Creates the base tables in SYSTEM and fills them: the users SYS, SYSTEM and PUBLIC, the usual roles, DUAL, the maps.
+    /// Creates the base tables in SYSTEM and fills them: the users SYS, SYSTEM and PUBLIC, the usual roles, DUAL, the
+    /// maps.
     ///
     /// Run once, in a database whose SYSTEM tablespace is empty. `plant` makes the trees of the base tables' indexes.
     /// # Errors

@@ -1,7 +1,8 @@
 //! Definitions of schema objects, as a process keeps them.
 //!
-//! A definition is immutable and shared by `Rc`: whoever holds one holds the object as it was at one dictionary epoch. A plan keeps the
-//! definitions it was made from and is made again when the dictionary says that the epoch has moved on for one of them.
+//! A definition is immutable and shared by `Rc`: whoever holds one holds the object as it was at one dictionary epoch.
+//! A plan keeps the definitions it was made from and is made again when the dictionary says that the epoch has moved on
+//! for one of them.
 
 use std::rc::Rc;
 use types::{DataType, ObjectId, Rdba};
@@ -38,7 +39,8 @@ pub struct TableDef {
     pub owner_id: UserId,
     pub owner: String,
     pub name: String,
-    /// In the order of the row's pieces (`position` of each is its index). Dropped columns stay, hidden, until the table is moved.
+    /// In the order of the row's pieces (`position` of each is its index). Dropped columns stay, hidden, until the
+    /// table is moved.
     pub columns: Vec<ColumnDef>,
     pub organization: Organization,
     pub indexes: Vec<Rc<IndexDef>>,
@@ -94,7 +96,8 @@ impl TableDef {
 #[derive(Clone, Debug)]
 pub enum Organization {
     Heap(SegmentRef),
-    /// The only table of a hash cluster; `key_positions` are the table's columns that make the cluster key, in its order.
+    /// The only table of a hash cluster; `key_positions` are the table's columns that make the cluster key, in its
+    /// order.
     HashCluster {
         cluster: Rc<ClusterDef>,
         key_positions: Vec<usize>,
@@ -193,8 +196,8 @@ pub struct ColumnStatistics {
     pub range: Option<(f64, f64)>,
 }
 
-/// Where a value lies among the others of its type, as a number: for guesses at how many rows a range has. `None` for types without
-/// such a place.
+/// Where a value lies among the others of its type, as a number: for guesses at how many rows a range has. `None` for
+/// types without such a place.
 pub fn place_of(value: &types::Value) -> Option<f64> {
     use types::Value;
     match value {

@@ -1,9 +1,9 @@
 //! Segments that a DDL has dropped and whose blocks are still to be given back.
 //!
-//! A statement that drops a segment notes it here in its own transaction and gives the blocks back once it has committed; then the
-//! note goes. A session that dies in between leaves the note, and SMON, or the next start, does the rest. Whoever drops by these
-//! notes holds the DD enqueue; as object numbers are not used twice while a note has them, a segment that took the place of a
-//! dropped one is never mistaken for it.
+//! A statement that drops a segment notes it here in its own transaction and gives the blocks back once it has
+//! committed; then the note goes. A session that dies in between leaves the note, and SMON, or the next start, does the
+//! rest. Whoever drops by these notes holds the DD enqueue; as object numbers are not used twice while a note has them,
+//! a segment that took the place of a dropped one is never mistaken for it.
 
 use crate::base::{Base, dropped_segment as column};
 use crate::rows::{as_u32, int};
@@ -40,8 +40,8 @@ impl Change<'_> {
 }
 
 impl DictionaryShared {
-    /// Gives back the blocks of dropped segments, and forgets the notes of those. The caller holds the DD enqueue and has no
-    /// transaction open. What cannot be dropped now stays noted.
+    /// Gives back the blocks of dropped segments, and forgets the notes of those. The caller holds the DD enqueue and
+    /// has no transaction open. What cannot be dropped now stays noted.
     ///
     /// # Errors
     /// Those of changing the notes.

@@ -4,8 +4,8 @@ use crate::{ColumnDef, FixedId};
 
 /// What the dictionary must know of fixed tables; `views` gives it.
 pub trait FixedCatalog {
-    /// The number and columns of the fixed table of that name, in upper case (`V$LATCH` and `V_$LATCH` are the same; so is `GV$LATCH`,
-    /// which has INST_ID before the rest).
+    /// The number and columns of the fixed table of that name, in upper case (`V$LATCH` and `V_$LATCH` are the same; so
+    /// is `GV$LATCH`, which has INST_ID before the rest).
     fn find(&self, name: &str) -> Option<(FixedId, &[ColumnDef])>;
     /// Every name, for ALL_OBJECTS and DICT.
     fn names(&self) -> Vec<String>;

@@ -2,8 +2,9 @@
 
 use crate::base::Base;
 
-/// Name and query. The names of the figures are those of the tables, so that a column added there needs one here. The number of the
-/// snapshot is the snapshot's own: a query that names some of them finds these first, and then the figures of each.
+/// Name and query. The names of the figures are those of the tables, so that a column added there needs one here. The
+/// number of the snapshot is the snapshot's own: a query that names some of them finds these first, and then the
+/// figures of each.
 pub(crate) const VIEWS: &[(&str, &str)] = &[
     (
         "DBA_HIST_SNAPSHOT",

@@ -1,9 +1,10 @@
 //! One process's picture of the dictionary.
 //!
-//! The rows of the base tables, as of one snapshot, kept by the object they belong to; definitions are made of them when they are first
-//! asked for. The picture is immutable: when the dictionary epoch has moved, a new one is read. Reading everything at once is one short
-//! scan per table, since the dictionary holds only what users made (the catalog views and the base tables themselves are in the code);
-//! a cache by object would need a shared write per object to know when it is stale.
+//! The rows of the base tables, as of one snapshot, kept by the object they belong to; definitions are made of them
+//! when they are first asked for. The picture is immutable: when the dictionary epoch has moved, a new one is read.
+//! Reading everything at once is one short scan per table, since the dictionary holds only what users made (the catalog
+//! views and the base tables themselves are in the code); a cache by object would need a shared write per object to
+//! know when it is stale.
 
 use crate::audit::{AuditReader, AuditSettings};
 use crate::base::*;
@@ -135,7 +136,8 @@ const GROUPED: &[(Base, usize)] = &[
 ];
 
 impl Image {
-    /// Reads the picture. `epoch` was read before the reader's snapshot was taken; `headers` says where the base tables are.
+    /// Reads the picture. `epoch` was read before the reader's snapshot was taken; `headers` says where the base tables
+    /// are.
     pub fn load(reader: &dyn BaseReader, epoch: u64, headers: &[(Base, Rdba)]) -> Result<Image> {
         let mut image = Image {
             epoch,
@@ -392,7 +394,8 @@ impl Image {
         list
     }
 
-    /// Whether one of the grantees has the system privilege or role of that number in SYSAUTH$. `admin` asks for the admin option.
+    /// Whether one of the grantees has the system privilege or role of that number in SYSAUTH$. `admin` asks for the
+    /// admin option.
     pub fn has_granted(&self, grantees: &[u32], number: i64, admin: bool) -> bool {
         let is_it = |(have, option): &(i64, bool)| *have == number && (*option || !admin);
         grantees.iter().any(|grantee| self.granted.get(grantee).is_some_and(|list| list.iter().any(is_it)))
@@ -432,8 +435,8 @@ impl Image {
         self.reached(&roles)
     }
 
-    /// Whether one of the grantees has the privilege on a column of the object, by its position from 1; 0 is the whole. `grantable` asks
-    /// for the option.
+    /// Whether one of the grantees has the privilege on a column of the object, by its position from 1; 0 is the whole.
+    /// `grantable` asks for the option.
     pub fn is_granted_on(
         &self,
         grantees: &[u32],
@@ -455,7 +458,8 @@ impl Image {
         self.object_grants(object).iter().any(|grant| grantees.contains(&grant.grantee.0))
     }
 
-    /// Whether the user, or PUBLIC, has been granted the privilege on the whole object. Roles do not count: see [`Image::is_granted_on`].
+    /// Whether the user, or PUBLIC, has been granted the privilege on the whole object. Roles do not count: see
+    /// [`Image::is_granted_on`].
     pub fn has_object_grant(
         &self,
         user: UserId,
@@ -478,8 +482,8 @@ impl Image {
         self.is_granted_on(&[user.0, UserId::PUBLIC.0], object, privilege, column, grantable)
     }
 
-    /// Whether units of `owner` with the rights of their caller may run for `invoker`: INHERIT PRIVILEGES, granted to the owner or to
-    /// PUBLIC, or INHERIT ANY PRIVILEGES.
+    /// Whether units of `owner` with the rights of their caller may run for `invoker`: INHERIT PRIVILEGES, granted to
+    /// the owner or to PUBLIC, or INHERIT ANY PRIVILEGES.
     pub fn may_inherit(&self, owner: UserId, invoker: UserId) -> bool {
         let grantees = [owner.0, UserId::PUBLIC.0];
         let inherited = self.inheritors.get(&invoker.0).is_some_and(|list| list.iter().any(|g| grantees.contains(g)));

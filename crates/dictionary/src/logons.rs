@@ -1,9 +1,10 @@
-//! What logons leave behind: failures in a row, the lock that comes of them, the grace of an old password, the last logon.
+//! What logons leave behind: failures in a row, the lock that comes of them, the grace of an old password, the last
+//! logon.
 //!
-//! The rows of USER_LOGON$ are changed without the DD enqueue and without moving the epoch, each in a transaction of its own that waits
-//! for the row: concurrent failures are all counted, and a million of them make no process read the dictionary again. DDL never changes
-//! such a row. ALTER USER ... ACCOUNT UNLOCK raises the user's LSEQ#, which voids the count, and a new password has a new PTIME, which
-//! voids the grace.
+//! The rows of USER_LOGON$ are changed without the DD enqueue and without moving the epoch, each in a transaction of
+//! its own that waits for the row: concurrent failures are all counted, and a million of them make no process read the
+//! dictionary again. DDL never changes such a row. ALTER USER ... ACCOUNT UNLOCK raises the user's LSEQ#, which voids
+//! the count, and a new password has a new PTIME, which voids the grace.
 
 use crate::base::{Base, user_logon};
 use crate::change::Change;
@@ -62,7 +63,8 @@ impl Account<'_> {
         self.state.locked_at.is_some_and(|at| time.is_none_or(|time| !self.is_past(at, time)))
     }
 
-    /// Whether INACTIVE_ACCOUNT_TIME has passed since the last logon, or since the password was set when there was none.
+    /// Whether INACTIVE_ACCOUNT_TIME has passed since the last logon, or since the password was set when there was
+    /// none.
     fn is_inactive(&self) -> bool {
         let since = self.state.last.map(|last| last.date).max(self.user.password_time);
         let limit = self.profile.limit(Resource::InactiveAccountTime);
@@ -128,7 +130,8 @@ impl Account<'_> {
         self.state.grace_end.or_else(|| Date::from_unix(after(set?, life?)).ok())
     }
 
-    /// What a right password comes to, for an account that is not locked: the end of the grace, if it is in force or begins now.
+    /// What a right password comes to, for an account that is not locked: the end of the grace, if it is in force or
+    /// begins now.
     ///
     /// # Errors
     /// ORA-28001 when the password has expired.
@@ -234,8 +237,9 @@ impl DictionaryShared {
         Ok(found)
     }
 
-    /// Changes what is noted of a user, in a transaction of its own, and says what is noted then. Without `waits` nothing is done where
-    /// another session is just noting something (`None`). `set` may be asked several times; the last one counts.
+    /// Changes what is noted of a user, in a transaction of its own, and says what is noted then. Without `waits`
+    /// nothing is done where another session is just noting something (`None`). `set` may be asked several times; the
+    /// last one counts.
     ///
     /// Waits: for the row's lock. Whether the commit is waited for is the caller's to say.
     /// # Errors

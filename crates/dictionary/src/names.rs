@@ -123,7 +123,8 @@ impl SessionCatalog {
         SessionCatalog { look, ..self }
     }
 
-    /// The same names, and a table as it will be once the statement that defines it has committed. What can be named may be read.
+    /// The same names, and a table as it will be once the statement that defines it has committed. What can be named
+    /// may be read.
     #[must_use]
     pub fn ahead(&self, table: Rc<TableDef>) -> SessionCatalog {
         SessionCatalog { ahead: Some(table), all_powerful: true, ..self.clone() }
@@ -172,7 +173,8 @@ impl SessionCatalog {
         [self.user.0, UserId::PUBLIC.0]
     }
 
-    /// `dc_system_privileges`. The row cache has what the user and PUBLIC were granted: the roles in force are the session's own.
+    /// `dc_system_privileges`. The row cache has what the user and PUBLIC were granted: the roles in force are the
+    /// session's own.
     fn has_privilege(&self, privilege: SystemPrivilege) -> bool {
         let numbers = [self.user.0, privilege.number().unsigned_abs() as u32];
         self.is(Cache::SystemPrivileges, &numbers, || self.image.is_granted(&self.own(), privilege))
@@ -193,8 +195,8 @@ impl SessionCatalog {
             || self.image.is_granted_any_on(&self.roles, object)
     }
 
-    /// Looks up what a statement on a table needs beside its definition: `dc_segments` and `dc_tablespaces` of the table and its
-    /// indexes, `dc_histogram_defs` of the columns that have statistics.
+    /// Looks up what a statement on a table needs beside its definition: `dc_segments` and `dc_tablespaces` of the
+    /// table and its indexes, `dc_histogram_defs` of the columns that have statistics.
     fn look_up_parts(&self, table: &TableDef) {
         if self.look.is_none() {
             return;
@@ -325,8 +327,8 @@ impl SessionCatalog {
         gives && self.has(privilege)
     }
 
-    /// As [`Self::has_object_grant`], of the whole object or one column; the owner of a view that somebody else uses needs the grant
-    /// option.
+    /// As [`Self::has_object_grant`], of the whole object or one column; the owner of a view that somebody else uses
+    /// needs the grant option.
     fn granted_to_use(&self, object: ObjectId, privilege: ObjectPrivilege, column: u32) -> bool {
         if self.for_other {
             return self.image.has_column_grant(self.user, object, privilege, column, true);
@@ -569,7 +571,8 @@ impl SessionCatalog {
         Ok(list)
     }
 
-    /// The rows of `obj$` of a stored unit: it, and the body of a package or type. Nothing is looked up in the row cache.
+    /// The rows of `obj$` of a stored unit: it, and the body of a package or type. Nothing is looked up in the row
+    /// cache.
     pub fn parts_of_unit(&self, owner: &str, name: &str) -> Vec<ObjectDef> {
         let Some(owner) = self.image.user_named(owner) else { return Vec::new() };
         let spaces = [ObjectKind::Procedure.namespace(), ObjectKind::PackageBody.namespace()];

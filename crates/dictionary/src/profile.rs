@@ -135,7 +135,8 @@ impl Profiles {
         self.names.values().copied().max().unwrap_or(0)
     }
 
-    /// The name of the function of a profile that verifies passwords, where the profile has it from a release that notes it.
+    /// The name of the function of a profile that verifies passwords, where the profile has it from a release that
+    /// notes it.
     pub fn verify_function(&self, name: &str) -> Option<&str> {
         let number = self.number(name).unwrap_or(0);
         let own = self.limits.get(&(number, Resource::PasswordVerifyFunction as usize));

@@ -96,8 +96,8 @@ pub fn as_date(value: &Value) -> Option<types::Date> {
     }
 }
 
-/// A data type as six columns have it: TYPE#, LENGTH, PRECISION#, SCALE, CHARSETFORM, CHARLENGTH. CHARLENGTH is set for lengths in
-/// characters.
+/// A data type as six columns have it: TYPE#, LENGTH, PRECISION#, SCALE, CHARSETFORM, CHARLENGTH. CHARLENGTH is set for
+/// lengths in characters.
 pub fn type_columns(ty: &DataType) -> [Value; 6] {
     let columns = |code: i64, length: u32| [int(code), int(length), Value::Null, Value::Null, Value::Null, Value::Null];
     let optional = |n: Option<i64>| n.map_or(Value::Null, int);

@@ -1,8 +1,8 @@
 //! SMON_SCN_TIME: which SCN was when, as far as it is to survive a restart.
 //!
-//! A row holds up to a hundred moments: the first as numbers, all of them in TIM_SCN_MAP as pairs of differences from it in
-//! microseconds and SCNs, hexadecimal. What was sampled after the last row was written is lost when the instance dies; a time in
-//! that gap then belongs to the SCN before it.
+//! A row holds up to a hundred moments: the first as numbers, all of them in TIM_SCN_MAP as pairs of differences from
+//! it in microseconds and SCNs, hexadecimal. What was sampled after the last row was written is lost when the instance
+//! dies; a time in that gap then belongs to the SCN before it.
 
 use crate::base::{Base, scn_time};
 use crate::change::Change;

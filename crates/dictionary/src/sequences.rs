@@ -1,9 +1,9 @@
 //! NEXTVAL: numbers given out from shared memory, refilled from SEQ$.
 //!
-//! A sequence that is in use has an entry of a few words in the SGA: the next number and how many are left, under the latch
-//! `sequence cache`. When none is left, one process refills it under the SQ enqueue, in a transaction of its own whose redo is
-//! on disk before the first number of the batch is given out: numbers do not come back when the caller rolls back or the
-//! instance dies. An entry that is pushed out loses its numbers, as Oracle's does.
+//! A sequence that is in use has an entry of a few words in the SGA: the next number and how many are left, under the
+//! latch `sequence cache`. When none is left, one process refills it under the SQ enqueue, in a transaction of its own
+//! whose redo is on disk before the first number of the batch is given out: numbers do not come back when the caller
+//! rolls back or the instance dies. An entry that is pushed out loses its numbers, as Oracle's does.
 
 use crate::base::{Base, seq};
 use crate::image::big_number;
@@ -132,7 +132,8 @@ impl DictionaryShared {
         match ended {
             Ok(batch) => {
                 self.txns().commit(p, &mut txn, &NoHook)?;
-                // Before anybody gets one of the numbers: who takes them from the cache has no commit of its own to wait for.
+                // Before anybody gets one of the numbers: who takes them from the cache has no commit of its own to
+                // wait for.
                 self.txns().sync_commits(p)?;
                 self.store(
                     p,

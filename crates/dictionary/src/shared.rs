@@ -1,9 +1,10 @@
 //! What the instance shares of the dictionary, and a process's own handle on it.
 //!
-//! Shared are a handful of words: the epoch, the next numbers, where the base tables are, and the sequence cache. The epoch word has a
-//! counter above and, in its low 16 bits, the number of the process whose DDL is being committed just now, or 0. A picture read while it
-//! is not 0 is used for one statement and not kept, because nobody can say on which side of that commit it was taken. So a statement that
-//! finds its picture's epoch unchanged, after it holds its TM locks, cannot run on a definition that has changed.
+//! Shared are a handful of words: the epoch, the next numbers, where the base tables are, and the sequence cache. The
+//! epoch word has a counter above and, in its low 16 bits, the number of the process whose DDL is being committed just
+//! now, or 0. A picture read while it is not 0 is used for one statement and not kept, because nobody can say on which
+//! side of that commit it was taken. So a statement that finds its picture's epoch unchanged, after it holds its TM
+//! locks, cannot run on a definition that has changed.
 
 use crate::base::{Base, bootstrap};
 use crate::cached::Look;
@@ -34,8 +35,8 @@ const CHANGING: u64 = 0xFFFF;
 /// How large the shared part is.
 #[derive(Clone, Copy, Debug)]
 pub struct DictionaryConfig {
-    /// Sequences whose cached numbers the instance can hold at once (`_sequence_cache_entries`). One that does not fit loses its
-    /// cached numbers, as at a shutdown.
+    /// Sequences whose cached numbers the instance can hold at once (`_sequence_cache_entries`). One that does not fit
+    /// loses its cached numbers, as at a shutdown.
     pub sequences: usize,
 }
 
@@ -68,7 +69,8 @@ pub struct DictionaryShared {
 }
 
 impl DictionaryShared {
-    /// Makes the face of the words. Run once by the supervisor; then either [`Self::create_database`] or [`Self::open`].
+    /// Makes the face of the words. Run once by the supervisor; then either [`Self::create_database`] or
+    /// [`Self::open`].
     pub fn create(sga: &'static Sga, layout: &DictionaryLayout, heap: &Heap, enqueues: &Enqueues) -> DictionaryShared {
         assert!(Base::ALL.len() <= HEADERS_MAX, "room for the base tables' addresses");
         let shared =
@@ -77,7 +79,8 @@ impl DictionaryShared {
         shared
     }
 
-    /// Look-ups go through this row cache. Without one, as in tests of what lies below, they go to the dictionary itself.
+    /// Look-ups go through this row cache. Without one, as in tests of what lies below, they go to the dictionary
+    /// itself.
     #[must_use]
     pub fn with_row_cache(self, rows: &'static RowCache) -> DictionaryShared {
         DictionaryShared { rows: Some(rows), ..self }
@@ -226,8 +229,8 @@ impl DictionaryShared {
         done
     }
 
-    /// Whether an object is what it was at `scn`: it was there, with the same segment, and no DDL has changed it since. The
-    /// dictionary's own tables always are.
+    /// Whether an object is what it was at `scn`: it was there, with the same segment, and no DDL has changed it since.
+    /// The dictionary's own tables always are.
     ///
     /// # Errors
     /// Those of reading; ORA-01555.

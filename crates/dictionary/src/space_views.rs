@@ -1,4 +1,5 @@
-//! Catalog views of tablespaces, files, segments and extents, over the `x$` tables of the control file and of segment headers.
+//! Catalog views of tablespaces, files, segments and extents, over the `x$` tables of the control file and of segment
+//! headers.
 
 /// Name and query.
 pub const VIEWS: &[(&str, &str)] = &[

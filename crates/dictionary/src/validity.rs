@@ -1,8 +1,8 @@
 //! STATUS of units and views: the objects that a change may hurt, and the result of compiling one again.
 //!
-//! The dictionary keeps no rows of dependencies. The candidates of a change are the valid units and views whose text has the name
-//! of what changes, or the name of another candidate. That is more than Oracle's dependents; DDL compiles the candidates after its
-//! commit, and those without errors are valid again.
+//! The dictionary keeps no rows of dependencies. The candidates of a change are the valid units and views whose text
+//! has the name of what changes, or the name of another candidate. That is more than Oracle's dependents; DDL compiles
+//! the candidates after its commit, and those without errors are valid again.
 
 use crate::base::{Base, error, obj, source, syn, view};
 use crate::change::Change;
@@ -59,9 +59,9 @@ fn mentions(text: &str, names: &[String]) -> bool {
 }
 
 impl Image {
-    /// The valid units and views that a change of `changed` may hurt, in the order in which they build on one another: their text
-    /// has the name of one of these objects, of a synonym for it, or of one found before. A view is not hurt by columns that a
-    /// table in `grown` has been given.
+    /// The valid units and views that a change of `changed` may hurt, in the order in which they build on one another:
+    /// their text has the name of one of these objects, of a synonym for it, or of one found before. A view is not hurt
+    /// by columns that a table in `grown` has been given.
     pub fn hurt_by(&self, changed: &[ObjectId], grown: &[ObjectId]) -> Vec<ObjectId> {
         let names_of = |list: &[ObjectId]| -> Vec<String> {
             let named = list.iter().filter_map(|object| self.object(*object)).filter(|def| names_something(def.kind));
@@ -169,8 +169,8 @@ impl Change<'_> {
 }
 
 impl DictionaryShared {
-    /// The verdicts that say something else than the dictionary does now, the last of each object. Those of another epoch are to
-    /// be come to again.
+    /// The verdicts that say something else than the dictionary does now, the last of each object. Those of another
+    /// epoch are to be come to again.
     ///
     /// # Errors
     /// Those of reading.
@@ -212,8 +212,8 @@ impl DictionaryShared {
         Ok(latest.into_iter().filter(|verdict| is_news(verdict)).collect())
     }
 
-    /// Stores verdicts and commits them, where the dictionary is still the one that they were come to with. The caller holds the DD
-    /// enqueue, and rolls `txn` back when this fails.
+    /// Stores verdicts and commits them, where the dictionary is still the one that they were come to with. The caller
+    /// holds the DD enqueue, and rolls `txn` back when this fails.
     ///
     /// # Errors
     /// Those of changing rows and of the commit.

@@ -1,8 +1,9 @@
 //! Password verifiers: what the dictionary stores instead of a password.
 //!
-//! SPARE4 has `T:` and the hexadecimal digits of 64 bytes and a salt, as Oracle's 12C verifier has them; a logon over the network
-//! proves the password against them without sending it. Databases made before the network was served have another hash in the same
-//! shape: its passwords go on being accepted where they are sent, on the local socket, until they are set anew.
+//! SPARE4 has `T:` and the hexadecimal digits of 64 bytes and a salt, as Oracle's 12C verifier has them; a logon over
+//! the network proves the password against them without sending it. Databases made before the network was served have
+//! another hash in the same shape: its passwords go on being accepted where they are sent, on the local socket, until
+//! they are set anew.
 
 use net::oracle::o5logon;
 use pbkdf2::pbkdf2_hmac;

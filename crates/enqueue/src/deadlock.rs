@@ -1,9 +1,9 @@
 //! Finding deadlocks: circles of processes that wait for one another.
 //!
-//! A walk through the queues takes no latches, so what one walk sees may never have been true at one moment. But a process
-//! that waits releases nothing: if the same waits (by serial number) form a circle in two walks one after the other, all of
-//! them were going on between the walks, and the circle is real. One process at a time looks, under the parent latch, and
-//! takes its request back before the next one looks: so one of the circle fails, not all.
+//! A walk through the queues takes no latches, so what one walk sees may never have been true at one moment. But a
+//! process that waits releases nothing: if the same waits (by serial number) form a circle in two walks one after the
+//! other, all of them were going on between the walks, and the circle is real. One process at a time looks, under the
+//! parent latch, and takes its request back before the next one looks: so one of the circle fails, not all.
 
 use std::sync::atomic::Ordering;
 
@@ -87,8 +87,8 @@ impl Enqueues {
         graph.finder.store(p.number(), Ordering::Release);
     }
 
-    /// The deadlocks that this process has found since it last asked: each wait is for what the next one's process has, and the
-    /// last one's for what the first one's has.
+    /// The deadlocks that this process has found since it last asked: each wait is for what the next one's process has,
+    /// and the last one's for what the first one's has.
     #[must_use]
     pub fn take_graphs(&self, p: &Process) -> Vec<Vec<DeadlockWait>> {
         let mine = self.graphs.iter().filter(|g| g.finder.load(Ordering::Acquire) == p.number());
@@ -143,8 +143,8 @@ impl Enqueues {
         })
     }
 
-    /// The processes that keep a request from being granted: owners in modes that do not go with it, and, because requests
-    /// are granted in order, everybody before it in the queue whose mode does not go with it either.
+    /// The processes that keep a request from being granted: owners in modes that do not go with it, and, because
+    /// requests are granted in order, everybody before it in the queue whose mode does not go with it either.
     fn blockers(&self, lock: u32) -> Vec<u32> {
         let slot = self.lock(lock);
         let n = slot.resource.load(Ordering::Relaxed);

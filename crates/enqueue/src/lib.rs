@@ -2,11 +2,12 @@
 //!
 //! A resource is a type and two numbers; a session owns it in a mode, waits for it, or owns it and waits for a stronger
 //! mode. Requests are granted first come, first served, converters before waiters. A waiter sleeps until its process is
-//! posted. All queues are linked lists in the SGA, changed under the `enqueue hash chains` latch of the resource through
-//! micro-undo, so a process that dies at any instruction leaves them whole; its locks are then released for it.
+//! posted. All queues are linked lists in the SGA, changed under the `enqueue hash chains` latch of the resource
+//! through micro-undo, so a process that dies at any instruction leaves them whole; its locks are then released for it.
 //!
-//! A releaser grants a lock inside its section and posts after it. A waiter that sees its request granted gets the latch
-//! once before it believes it: the releaser may have died before its section ended, and the grant may be rolled back.
+//! A releaser grants a lock inside its section and posts after it. A waiter that sees its request granted gets the
+//! latch once before it believes it: the releaser may have died before its section ended, and the grant may be rolled
+//! back.
 
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
@@ -152,10 +153,10 @@ pub struct Enqueues {
 /// Deadlocks that are kept until who found them has written them down.
 const GRAPHS: usize = 16;
 
-/// When a waiter looks for a deadlock: at once, since the last wait of a circle closes it, and after sleeps of a second each that
-/// nobody ended: the first, the second, the fourth, the eighth, and so on up to one in [`LOOKS_APART`]. These are for what a walk missed
-/// because queues changed under it. A look goes over all earlier requests and their queues, so with hundreds of waiters a
-/// look of each of them in each second was most of what the instance did.
+/// When a waiter looks for a deadlock: at once, since the last wait of a circle closes it, and after sleeps of a second
+/// each that nobody ended: the first, the second, the fourth, the eighth, and so on up to one in [`LOOKS_APART`]. These
+/// are for what a walk missed because queues changed under it. A look goes over all earlier requests and their queues,
+/// so with hundreds of waiters a look of each of them in each second was most of what the instance did.
 #[derive(Default)]
 struct Looks {
     sleeps: u32,

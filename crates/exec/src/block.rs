@@ -1,8 +1,9 @@
-//! Blocks of PL/SQL as cursors: what a client sends, what EXECUTE IMMEDIATE runs and what a job does has a place in the library cache
-//! like a statement. What it does, and how it is compiled, is PL/SQL's; here is how it is found, counted and shown.
+//! Blocks of PL/SQL as cursors: what a client sends, what EXECUTE IMMEDIATE runs and what a job does has a place in the
+//! library cache like a statement. What it does, and how it is compiled, is PL/SQL's; here is how it is found, counted
+//! and shown.
 //!
-//! An execution of a block that the session has open writes nothing shared in the versioned design: it is noted in the session's own
-//! words, and its figures are told at the end of the call.
+//! An execution of a block that the session has open writes nothing shared in the versioned design: it is noted in the
+//! session's own words, and its figures are told at the end of the call.
 
 use crate::ctx::ExecCtx;
 use crate::objects;
@@ -22,8 +23,8 @@ pub struct BlockCursor {
 }
 
 impl BlockCursor {
-    /// Looks a block up by its text, as `v$sql` shows it; a soft parse when it is found, otherwise it is to be compiled and
-    /// [`BlockCursor::load`]ed. `command` is the number of `v$sql`.
+    /// Looks a block up by its text, as `v$sql` shows it; a soft parse when it is found, otherwise it is to be compiled
+    /// and [`BlockCursor::load`]ed. `command` is the number of `v$sql`.
     ///
     /// Latches: none held on entry or return; gets and waits of a soft parse, of the design in force.
     pub fn parse(text: &str, command: u32, cx: &mut ExecCtx<'_>) -> BlockCursor {
@@ -36,8 +37,8 @@ impl BlockCursor {
         self.place.is_found()
     }
 
-    /// Puts a block that has been compiled into the library cache; a hard parse. What it names is got and pinned for a moment, and makes
-    /// the cursor invalid when it changes.
+    /// Puts a block that has been compiled into the library cache; a hard parse. What it names is got and pinned for a
+    /// moment, and makes the cursor invalid when it changes.
     ///
     /// # Errors
     /// Those of reading the dictionary.

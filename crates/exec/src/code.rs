@@ -1,8 +1,9 @@
 //! Expressions as the executor runs them.
 //!
-//! An expression is a tree of nodes that each own a result register; evaluating a node gives the register its value is in. A column, a
-//! bind and a constant are registers already, so comparing two of them touches nothing else. Conditions have an evaluation of their own
-//! that gives a three-valued truth and no register at all. A stack bytecode was not taken: it moves values that can stay where they are.
+//! An expression is a tree of nodes that each own a result register; evaluating a node gives the register its value is
+//! in. A column, a bind and a constant are registers already, so comparing two of them touches nothing else. Conditions
+//! have an evaluation of their own that gives a three-valued truth and no register at all. A stack bytecode was not
+//! taken: it moves values that can stay where they are.
 
 use crate::ctx::{Caller, ExecCtx};
 use crate::machine::Machine;

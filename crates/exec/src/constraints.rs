@@ -1,10 +1,11 @@
 //! Constraints that wait: what SET CONSTRAINTS says, and what is to be looked at when they are checked.
 //!
-//! A statement tests every constraint at once. What is against one that is deferred is noted: the key that stands twice, the values that
-//! name no parent or whose parent is gone, the row that a condition does not hold for. A check looks at the notes only, so it costs as
-//! much as there was against the constraints, not as much as the tables are large. It asks how things stand now: whatever a rollback to a
-//! savepoint has taken back meanwhile is no violation any more. For the same reason notes are kept until the transaction ends, also
-//! when a check has found nothing: a rollback to an earlier savepoint may bring back what was against a constraint then.
+//! A statement tests every constraint at once. What is against one that is deferred is noted: the key that stands
+//! twice, the values that name no parent or whose parent is gone, the row that a condition does not hold for. A check
+//! looks at the notes only, so it costs as much as there was against the constraints, not as much as the tables are
+//! large. It asks how things stand now: whatever a rollback to a savepoint has taken back meanwhile is no violation any
+//! more. For the same reason notes are kept until the transaction ends, also when a check has found nothing: a rollback
+//! to an earlier savepoint may bring back what was against a constraint then.
 //!
 //! Notes beyond some megabytes go to temporary space, in files of their own, each in order.
 
@@ -200,8 +201,8 @@ impl Notes {
     }
 }
 
-/// Checks the constraints that `which` picks by their number, as things stand now. Waits for other sessions' transactions that decide
-/// about a key.
+/// Checks the constraints that `which` picks by their number, as things stand now. Waits for other sessions'
+/// transactions that decide about a key.
 ///
 /// # Errors
 /// ORA-00001, ORA-02290, ORA-02291, ORA-02292; ORA-00060, ORA-01013 and the like from waiting.

@@ -1,7 +1,7 @@
 //! What a statement runs in: the process, the shared structures, the session, and the host above.
 //!
-//! `exec` cannot see the crates above it. What SQL needs from them (a PL/SQL function, a fixed table, SYS_CONTEXT) comes through
-//! [`Host`] and [`FixedTable`], which `session` and `views` implement.
+//! `exec` cannot see the crates above it. What SQL needs from them (a PL/SQL function, a fixed table, SYS_CONTEXT)
+//! comes through [`Host`] and [`FixedTable`], which `session` and `views` implement.
 
 use crate::constraints::Constraints;
 use crate::statistics::{Figures, Timing};
@@ -103,8 +103,8 @@ pub struct SessionState {
     pub temporaries: Temporaries,
     /// Transactions that are suspended by autonomous ones.
     pub suspended: usize,
-    /// The SQL statement that calls the function which is running, and how many transactions were suspended then: one that is autonomous
-    /// is free of it.
+    /// The SQL statement that calls the function which is running, and how many transactions were suspended then: one
+    /// that is autonomous is free of it.
     pub(crate) caller: Option<(Rc<Caller>, usize)>,
     /// The SCN that the open transaction reads as of, and the dictionary's epoch from before it was chosen.
     pub(crate) held: Option<(Scn, u64)>,
@@ -301,8 +301,8 @@ pub trait Host {
     }
 }
 
-/// A table whose rows are made up while it is read. It is never materialised nor read-consistent: nested loops open it anew for
-/// each outer row.
+/// A table whose rows are made up while it is read. It is never materialised nor read-consistent: nested loops open it
+/// anew for each outer row.
 pub trait FixedTable {
     /// Starts reading. The columns are those the catalog gives for the table, in their order.
     fn open(&self, cx: &mut ExecCtx<'_>) -> Result<Box<dyn FixedScan>>;
@@ -310,8 +310,8 @@ pub trait FixedTable {
 
 /// One reading of a fixed table.
 pub trait FixedScan {
-    /// Puts the next row's columns into `row`, all of them in the table's order; the values hold what the last call left, or
-    /// anything else. False at the end.
+    /// Puts the next row's columns into `row`, all of them in the table's order; the values hold what the last call
+    /// left, or anything else. False at the end.
     fn next(&mut self, cx: &mut ExecCtx<'_>, row: &mut Row) -> Result<bool>;
 }
 

@@ -7,8 +7,9 @@
 //! | Cached | the rows are in the result buffer | the same |
 //! | Done | the number of rows processed, RETURNING's rows | the same |
 //!
-//! Executing again allocates nothing on the single-row paths: the registers, the result buffer and the bind values keep their
-//! memory, the check of the plan is one load of the epoch, and the statement's figures are counted in the session.
+//! Executing again allocates nothing on the single-row paths: the registers, the result buffer and the bind values keep
+//! their memory, the check of the plan is one load of the epoch, and the statement's figures are counted in the
+//! session.
 
 use crate::code::{Builder, Code};
 use crate::ctx::{Caller, ExecCtx, HostFunctions};
@@ -80,7 +81,8 @@ enum Body {
     Query {
         op: Op,
         out: Vec<Code>,
-        /// Values are taken out of the registers and not copied: nobody but the row source that fills them anew looks at them.
+        /// Values are taken out of the registers and not copied: nobody but the row source that fills them anew looks
+        /// at them.
         moves: bool,
     },
     Dml(Dml),
@@ -102,8 +104,8 @@ struct Cached {
 
 /// A compiled statement with its execution.
 ///
-/// [`Cursor::close`] must be called before a cursor is dropped while it is open: a result that is being built for the result cache, and
-/// the snapshot, are given back there.
+/// [`Cursor::close`] must be called before a cursor is dropped while it is open: a result that is being built for the
+/// result cache, and the snapshot, are given back there.
 pub struct Cursor {
     text: Rc<str>,
     statement: Rc<Statement>,
@@ -164,8 +166,8 @@ enum Fetches {
     Clients,
 }
 
-/// What a compiled statement takes from the settings of its session: numbers for those of the language and of the optimizer. A constant
-/// is converted when it is compiled, and another optimizer is another child.
+/// What a compiled statement takes from the settings of its session: numbers for those of the language and of the
+/// optimizer. A constant is converted when it is compiled, and another optimizer is another child.
 type Settings = (u64, u64);
 
 fn settings_of(cx: &ExecCtx<'_>) -> Settings {
@@ -177,8 +179,8 @@ const ROWS_A_FETCH: u64 = 100;
 /// Most times a statement is started again because rows changed under it.
 const RESTARTS_MOST: u32 = 5000;
 
-/// Reads the text of a statement: the first part of a parse call, whose time has it. A text that is none is a parse call
-/// that failed.
+/// Reads the text of a statement: the first part of a parse call, whose time has it. A text that is none is a parse
+/// call that failed.
 ///
 /// # Errors
 /// Those of the text.
@@ -194,8 +196,8 @@ pub fn read_text<R>(p: &Process, read: impl FnOnce() -> Result<R>) -> Result<R> 
 }
 
 impl Cursor {
-    /// Parses and compiles a statement. `binds` are the types of its binds as far as they are known, in the order of [`Cursor::binds`];
-    /// others are taken from the first value.
+    /// Parses and compiles a statement. `binds` are the types of its binds as far as they are known, in the order of
+    /// [`Cursor::binds`]; others are taken from the first value.
     ///
     /// # Errors
     /// Syntax and name errors with their position in `text`; ORA-00900 for what is neither a query nor DML.
@@ -375,8 +377,8 @@ impl Cursor {
         })
     }
 
-    /// Compiles again: the dictionary, the settings or the types of the binds have changed. That is a parse, though nobody has called for
-    /// one.
+    /// Compiles again: the dictionary, the settings or the types of the binds have changed. That is a parse, though
+    /// nobody has called for one.
     fn renew(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.key.finished(cx);
         let parsed = (self.statement.clone(), self.by_place);
@@ -392,8 +394,8 @@ impl Cursor {
         Ok(())
     }
 
-    /// Says that the cursor is closed and kept by its session, or used again: `v$open_cursor` shows it so. Using it again is a parse
-    /// call.
+    /// Says that the cursor is closed and kept by its session, or used again: `v$open_cursor` shows it so. Using it
+    /// again is a parse call.
     pub fn set_kept(&mut self, kept: bool, cx: &mut ExecCtx<'_>) {
         self.key.keep(kept);
         if !kept {
@@ -401,8 +403,8 @@ impl Cursor {
         }
     }
 
-    /// Says that PL/SQL leaves the open query alone until it fetches from it again, or goes on with it: what `v$session` shows meanwhile is
-    /// the block.
+    /// Says that PL/SQL leaves the open query alone until it fetches from it again, or goes on with it: what
+    /// `v$session` shows meanwhile is the block.
     #[inline]
     pub fn pause(&mut self, paused: bool, cx: &mut ExecCtx<'_>) {
         self.key.pause(paused, cx);
@@ -481,8 +483,9 @@ impl Cursor {
 
     /// Executes with the values bound. DML is complete when this returns; a query's rows are fetched.
     ///
-    /// What a statement only reads it does not lock: when a segment of that has gone, exchanged for another by a rebuild that committed
-    /// meanwhile, nothing has been done, and the statement is compiled and run again. That is one execution.
+    /// What a statement only reads it does not lock: when a segment of that has gone, exchanged for another by a
+    /// rebuild that committed meanwhile, nothing has been done, and the statement is compiled and run again. That is
+    /// one execution.
     pub fn execute(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut run = self.next_run();
         loop {
@@ -493,13 +496,15 @@ impl Cursor {
         }
     }
 
-    /// Whether the types of the binds, the dictionary and the settings of the session are those that it was compiled for.
+    /// Whether the types of the binds, the dictionary and the settings of the session are those that it was compiled
+    /// for.
     #[inline]
     fn is_as_compiled(&self, cx: &ExecCtx<'_>) -> bool {
         !self.retype && cx.host.is_current(self.epoch) && self.settings == settings_of(cx)
     }
 
-    /// Whether the next execution, with values of the same types, runs what is compiled, and the shared cursor is still there.
+    /// Whether the next execution, with values of the same types, runs what is compiled, and the shared cursor is still
+    /// there.
     pub fn is_current(&self, cx: &ExecCtx<'_>) -> bool {
         let as_now = self.is_as_compiled(cx) && self.flashback == cx.session.flashback;
         as_now && !self.lost_segments(cx) && self.key.is_valid(cx)
@@ -556,7 +561,8 @@ impl Cursor {
         result
     }
 
-    /// In a function that another statement calls: a query's may change nothing, and none may look at a table that is being changed.
+    /// In a function that another statement calls: a query's may change nothing, and none may look at a table that is
+    /// being changed.
     ///
     /// # Errors
     /// ORA-14551, ORA-04091.
@@ -598,7 +604,8 @@ impl Cursor {
     }
 
     /// Takes an execution with the values bound into a batch, to be carried out with those of further calls by
-    /// [`Cursor::execute_waiting`]. False when the statement has to be executed by itself, after those that wait; nothing was done.
+    /// [`Cursor::execute_waiting`]. False when the statement has to be executed by itself, after those that wait;
+    /// nothing was done.
     ///
     /// # Errors
     /// Those of making the row. One that waits already may be refused too: that error comes first.
@@ -623,8 +630,8 @@ impl Cursor {
         Ok(true)
     }
 
-    /// As [`Cursor::execute_later`] behind one that waits, with values that are not bound first: all of them, in the order of the binds.
-    /// False when it has to be done the ordinary way; nothing was done.
+    /// As [`Cursor::execute_later`] behind one that waits, with values that are not bound first: all of them, in the
+    /// order of the binds. False when it has to be done the ordinary way; nothing was done.
     ///
     /// # Errors
     /// Only what breaks off everything.
@@ -688,8 +695,8 @@ impl Cursor {
         }
     }
 
-    /// Carries out the executions that wait. `refused` is told the number of each that fails, from 0, and leaves nothing; it may let
-    /// the others go on by swallowing the error.
+    /// Carries out the executions that wait. `refused` is told the number of each that fails, from 0, and leaves
+    /// nothing; it may let the others go on by swallowing the error.
     ///
     /// # Errors
     /// What `refused` says; executions before that one are done then, and those behind it forgotten.
@@ -731,8 +738,8 @@ impl Cursor {
         self.run_dml(cx)
     }
 
-    /// In a transaction that reads as of one SCN: its tables are still what they were then. Rows that have been moved to another segment
-    /// are none of that moment's.
+    /// In a transaction that reads as of one SCN: its tables are still what they were then. Rows that have been moved
+    /// to another segment are none of that moment's.
     ///
     /// # Errors
     /// ORA-01466.
@@ -786,8 +793,8 @@ impl Cursor {
             self.m.begin(snapshot);
             self.m.epoch = self.epoch;
             self.state = State::Rows;
-            // Whatever stands above the row source that locks may open it with its first row only; all rows are locked before any
-            // is fetched.
+            // Whatever stands above the row source that locks may open it with its first row only; all rows are locked
+            // before any is fetched.
             let opened = still_planned(self.epoch, cx).and_then(|()| op.open(&mut self.m, cx));
             let opened = opened.and_then(|()| match self.locks_rows {
                 true => op.next(&mut self.m, cx).map(Some),
@@ -820,8 +827,8 @@ impl Cursor {
         let c = self.cached.as_mut().expect("only called for a statement that may be cached");
         let options = &cx.session.options;
         let wanted = options.result_cache && (c.hinted || (options.result_cache_force && !c.refused));
-        // A session that has changed what the result depends on must see its own changes; one that reads as of its transaction's
-        // beginning may need what no result holds any more.
+        // A session that has changed what the result depends on must see its own changes; one that reads as of its
+        // transaction's beginning may need what no result holds any more.
         if !wanted
             || cx.session.txn.holds_snapshot()
             || (cx.session.txn.is_active() && c.depends.iter().any(|d| cx.session.txn.has_touched(*d)))
@@ -1059,8 +1066,9 @@ fn may_change(cx: &ExecCtx<'_>) -> Result<()> {
     if cx.session.txn.isolation() == txn::Isolation::ReadOnly { Err(Ora::new(1456)) } else { Ok(()) }
 }
 
-/// Asked once the snapshot is there: the segments that the statement was compiled over are still the tables' own. Else a statement that
-/// read the old segment of a moved table as of a later moment would miss what was changed in the new one.
+/// Asked once the snapshot is there: the segments that the statement was compiled over are still the tables' own. Else
+/// a statement that read the old segment of a moved table as of a later moment would miss what was changed in the new
+/// one.
 ///
 /// # Errors
 /// ORA-08103, with which it is compiled again.
@@ -1068,13 +1076,15 @@ fn still_planned(epoch: u64, cx: &ExecCtx<'_>) -> Result<()> {
     if cx.host.is_current(epoch) { Ok(()) } else { Err(Ora::new(8103)) }
 }
 
-/// What a statement sees. Those of the executor's own look after foreign keys, which hold among the newest versions of rows.
+/// What a statement sees. Those of the executor's own look after foreign keys, which hold among the newest versions of
+/// rows.
 fn snapshot_for(internal: bool, cx: &ExecCtx<'_>) -> txn::Snapshot {
     let (txns, t) = (cx.shared.txns, &cx.session.txn);
     if internal { txns.statement_snapshot(cx.p, t) } else { txns.snapshot(cx.p, t) }
 }
 
-/// ORA-08177 in a serializable transaction, to which a row that has changed is no news that a later snapshot could bring.
+/// ORA-08177 in a serializable transaction, to which a row that has changed is no news that a later snapshot could
+/// bring.
 fn may_restart(internal: bool, cx: &ExecCtx<'_>) -> Result<()> {
     if !internal && cx.session.txn.holds_snapshot() { Err(Ora::new(8177)) } else { Ok(()) }
 }
@@ -1223,8 +1233,8 @@ fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
     Ok((body, m, first_bind))
 }
 
-/// Whether the columns of the result are columns of the one table that is read, each once: then a scan writes them anew for each row, and
-/// nobody looks at them afterwards.
+/// Whether the columns of the result are columns of the one table that is read, each once: then a scan writes them anew
+/// for each row, and nobody looks at them afterwards.
 fn moves(op: &Op, out: &[Code]) -> bool {
     let Op::Scan(scan) = op else { return false };
     let regs: Option<Vec<_>> = out.iter().map(|code| if let Code::Reg(r) = code { Some(*r) } else { None }).collect();

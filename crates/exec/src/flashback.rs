@@ -1,8 +1,8 @@
 //! Flashback queries: tables as of another moment.
 //!
-//! The moment of an AS OF clause is worked out once an execution. A heap is read by a full scan, an index-organised table
-//! also by its key, as of that SCN and without the reader's own open changes; what undo cannot bring back any more is
-//! ORA-01555, never a row too many or too few.
+//! The moment of an AS OF clause is worked out once an execution. A heap is read by a full scan, an index-organised
+//! table also by its key, as of that SCN and without the reader's own open changes; what undo cannot bring back any
+//! more is ORA-01555, never a row too many or too few.
 
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
@@ -29,10 +29,12 @@ pub fn snapshot_of(n: usize, table: &TableDef, m: &mut Machine, cx: &mut ExecCtx
     Ok(snapshot)
 }
 
-/// The moments of a VERSIONS BETWEEN. MINVALUE is as far back as undo is kept, and no further than the table's definition.
+/// The moments of a VERSIONS BETWEEN. MINVALUE is as far back as undo is kept, and no further than the table's
+/// definition.
 ///
 /// # Errors
-/// ORA-30052, ORA-30053 for bounds that are none, or in the wrong order; ORA-01466 when the table was another one at the first.
+/// ORA-30052, ORA-30053 for bounds that are none, or in the wrong order; ORA-01466 when the table was another one at
+/// the first.
 pub fn between(v: plan::Versions, table: &TableDef, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Between> {
     let bound = |n: usize, code: u32, m: &mut Machine, cx: &mut ExecCtx<'_>| {
         scn_of(n, m, cx).map_err(|e| if e.is(8181) || e.is(8180) { Ora::new(code) } else { e })

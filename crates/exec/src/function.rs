@@ -8,7 +8,8 @@ use functions::{Clock, FnCtx, SessionInfo, TextMax};
 use plan::{Func, Reg};
 use types::{Ora, Result, Timestamp, Value};
 
-/// The session as functions see it. SYS_CONTEXT does not come this way: the compiler makes an expression of its own of it.
+/// The session as functions see it. SYS_CONTEXT does not come this way: the compiler makes an expression of its own of
+/// it.
 struct Session<'a> {
     p: &'a process::Process,
     state: &'a SessionState,

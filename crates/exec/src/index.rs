@@ -64,8 +64,8 @@ impl Index {
         Ora::with(1, &[&self.def.owner, self.constraint.as_ref().unwrap_or(&self.def.name)])
     }
 
-    /// Whether a row has the key of an entry that led to it. An entry may be of another version of the row than the one a
-    /// snapshot sees.
+    /// Whether a row has the key of an entry that led to it. An entry may be of another version of the row than the one
+    /// a snapshot sees.
     pub fn matches(&self, row: &[u8], key: &[u8], scratch: &mut Vec<u8>) -> Result<bool> {
         let damaged = || Ora::internal("row bytes are damaged");
         let reader = RowReader::new(row).ok_or_else(damaged)?;

@@ -1,7 +1,8 @@
 //! Row sources, expressions and DML: runs the plans of the `plan` crate.
 //!
-//! A statement is a [`Cursor`]: compiled once, then bound, executed and fetched any number of times. It runs in an [`ExecCtx`]: the
-//! process, the shared structures, the session's state, and the [`Host`], through which SQL reaches what lies above it.
+//! A statement is a [`Cursor`]: compiled once, then bound, executed and fetched any number of times. It runs in an
+//! [`ExecCtx`]: the process, the shared structures, the session's state, and the [`Host`], through which SQL reaches
+//! what lies above it.
 #![forbid(unsafe_code)]
 
 mod aggregate;

@@ -17,8 +17,8 @@ fn digest(namespace: Namespace, owner: &str, name: &str) -> Digest {
     Digest(hasher.finalize().into())
 }
 
-/// Gets and pins an object of the dictionary for a moment; true when the library cache had it. `object` is its number, 0 for what is
-/// built in. What has no namespace there is passed over.
+/// Gets and pins an object of the dictionary for a moment; true when the library cache had it. `object` is its number,
+/// 0 for what is built in. What has no namespace there is passed over.
 ///
 /// Latches and waits: those of [`LibraryCache::touch`].
 pub fn touch(p: &Process, library: &LibraryCache, type_code: u8, owner: &str, name: &str, object: u32) -> bool {
@@ -39,8 +39,8 @@ pub fn touch_named(p: &Process, library: &LibraryCache, named: &ObjectName) -> b
     touch(p, library, named.kind as u8, &named.owner, &named.name, named.object.0)
 }
 
-/// Gets what a plan depends on, the synonyms by which that was named, and the clusters its tables are in; returns their numbers: what
-/// makes the cursor invalid.
+/// Gets what a plan depends on, the synonyms by which that was named, and the clusters its tables are in; returns their
+/// numbers: what makes the cursor invalid.
 pub(crate) fn touch_all(cx: &ExecCtx<'_>, catalog: &dyn Catalog, depends: &[ObjectId]) -> Vec<u32> {
     let mut numbers: Vec<u32> = depends.iter().chain(&catalog.take_followed()).map(|object| object.0).collect();
     let mut clusters = Vec::new();

@@ -1,26 +1,27 @@
-//! A cursor's place in the library cache, and what statements count: executions, parse calls and rows, kept in the session and added
-//! to the shared cursors from time to time, so that an execution writes nothing shared.
+//! A cursor's place in the library cache, and what statements count: executions, parse calls and rows, kept in the
+//! session and added to the shared cursors from time to time, so that an execution writes nothing shared.
 //!
 //! # Time
 //!
-//! A call's elapsed time and processor time are measured by the clocks when it begins and when it ends, and once a second while it lasts.
-//! The statements that ran in it share that time; what none of them takes is the time of PL/SQL and of the call itself. So the times of
-//! the statements of a session never add up to more than the session had. A *segment* is a stretch in which one cursor runs: from the
-//! beginning of its execution, or of a fetch, until it ends or PL/SQL leaves the open query alone. A segment that is timed reads the
-//! time-stamp counter at both ends. The first segments of a cursor in a call are all timed, and all of one whose segments are long; of
-//! short ones in a loop one in sixty-four on average, at random, is timed, and the others are taken to need as much processor time as the
-//! timed ones, without what a timed one waited or stood without a processor. See decision 15.
+//! A call's elapsed time and processor time are measured by the clocks when it begins and when it ends, and once a
+//! second while it lasts. The statements that ran in it share that time; what none of them takes is the time of PL/SQL
+//! and of the call itself. So the times of the statements of a session never add up to more than the session had. A
+//! *segment* is a stretch in which one cursor runs: from the beginning of its execution, or of a fetch, until it ends
+//! or PL/SQL leaves the open query alone. A segment that is timed reads the time-stamp counter at both ends. The first
+//! segments of a cursor in a call are all timed, and all of one whose segments are long; of short ones in a loop one in
+//! sixty-four on average, at random, is timed, and the others are taken to need as much processor time as the timed
+//! ones, without what a timed one waited or stood without a processor. See decision 15.
 //!
 //! A statement's time is without that of statements that run inside it, and so are its blocks.
 //!
 //! # Blocks
 //!
-//! What the session has got and read between the beginning of an execution and its end, less what other statements were told of
-//! meanwhile, so that a loop over rows is not charged with what its body reads. Of cursors that are open side by side and end in another
-//! order than they began, one may be charged with what another got before it, in one call.
+//! What the session has got and read between the beginning of an execution and its end, less what other statements were
+//! told of meanwhile, so that a loop over rows is not charged with what its body reads. Of cursors that are open side
+//! by side and end in another order than they began, one may be charged with what another got before it, in one call.
 //!
-//! A block of PL/SQL is charged with all that happens while it runs, and so is the block around it. What runs for long is told of while it
-//! does.
+//! A block of PL/SQL is charged with all that happens while it runs, and so is the block around it. What runs for long
+//! is told of while it does.
 
 use crate::ctx::{ExecCtx, SessionState};
 use library_cache::{Content, CursorSlot, Delta, Digest, Env, Handle, LibraryCache, OuterBlock, Statement};
@@ -52,7 +53,8 @@ pub enum Timing {
     All,
 }
 
-/// Which time an execution runs: the second time counts as no execution of its own, and so do those of an array behind the first.
+/// Which time an execution runs: the second time counts as no execution of its own, and so do those of an array behind
+/// the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run {
     First,
@@ -105,8 +107,8 @@ struct Figure {
     /// Parts of a microsecond that are left of what was told.
     elapsed_ns: f64,
     cpu_ns: f64,
-    /// Blocks got and read when the execution, or its part in this call, began, less those that statements were told of; `None` outside of
-    /// an execution.
+    /// Blocks got and read when the execution, or its part in this call, began, less those that statements were told
+    /// of; `None` outside of an execution.
     base: Option<Blocks>,
     /// Which of the executions of the session it is that `base` belongs to.
     began: u64,
@@ -391,7 +393,8 @@ impl Figures {
         }
     }
 
-    /// Charges statements that are open with their blocks: the one that began last first, since it may run inside the others.
+    /// Charges statements that are open with their blocks: the one that began last first, since it may run inside the
+    /// others.
     fn settle_open(&mut self, p: &Process, goes_on: bool) {
         let now = Blocks::of(p);
         let mut open: Vec<usize> = (0..self.list.len()).filter(|at| self.list[*at].base.is_some()).collect();
@@ -441,7 +444,8 @@ impl Figures {
         }
     }
 
-    /// Adds what has been counted so far to the shared entries, in the middle of a call; once a second, however often it is asked.
+    /// Adds what has been counted so far to the shared entries, in the middle of a call; once a second, however often
+    /// it is asked.
     pub fn progress(&mut self, p: &Process, library: &LibraryCache) {
         let now = os::clock::now_ns();
         if now < self.progress_ns {
@@ -505,8 +509,8 @@ struct StatementKey {
     generation: u32,
 }
 
-/// A cursor's place in the library cache: the shared cursor it found or loaded, the word that shows it to others, and where its
-/// figures are.
+/// A cursor's place in the library cache: the shared cursor it found or loaded, the word that shows it to others, and
+/// where its figures are.
 #[derive(Default)]
 pub struct Place {
     handle: Option<Handle>,
@@ -560,8 +564,8 @@ fn bind_signature(binds: &[BindType]) -> u64 {
 }
 
 impl Place {
-    /// Looks a statement up; a soft parse when it is found, otherwise the cursor is to be compiled and [`Place::load`]ed. A
-    /// statement without a text is not shared.
+    /// Looks a statement up; a soft parse when it is found, otherwise the cursor is to be compiled and
+    /// [`Place::load`]ed. A statement without a text is not shared.
     pub fn parse(text: &str, binds: &[BindType], cx: &mut ExecCtx<'_>) -> Place {
         let mut place = Place::default();
         if !text.is_empty() {
@@ -643,7 +647,8 @@ impl Place {
         }
     }
 
-    /// Counts an execution and pins the shared cursor for it. A client's is told at once, so that it counts whatever becomes of the session.
+    /// Counts an execution and pins the shared cursor for it. A client's is told at once, so that it counts whatever
+    /// becomes of the session.
     #[inline]
     pub fn executed(&mut self, text: &str, command: u32, run: Run, cx: &mut ExecCtx<'_>) {
         if cx.session.figures.slot(&self.key).is_none() {

@@ -1,7 +1,8 @@
 //! Subqueries of expressions.
 //!
-//! A subquery without outer references is run once an execution and its answer kept. A correlated one is run for each combination of
-//! outer values that is new; answers are kept by those values, unless the subquery reads something that changes by itself.
+//! A subquery without outer references is run once an execution and its answer kept. A correlated one is run for each
+//! combination of outer values that is new; answers are kept by those values, unless the subquery reads something that
+//! changes by itself.
 
 use crate::code::{Code, Truth, compare_values, holds};
 use crate::ctx::ExecCtx;

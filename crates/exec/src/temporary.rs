@@ -1,15 +1,17 @@
 //! Global temporary tables: rows that are a session's own.
 //!
-//! The dictionary has a temporary table without a segment. A session makes segments for it, and for its indexes, in temporary space when
-//! it first compiles a statement over it; they go with the session, or with the table. Their blocks pass through the cache and are
-//! changed like all others, with undo, so that statements and savepoints roll back and queries are consistent; but no redo is made for
-//! them, and who takes over a dead session throws them away whole.
+//! The dictionary has a temporary table without a segment. A session makes segments for it, and for its indexes, in
+//! temporary space when it first compiles a statement over it; they go with the session, or with the table. Their
+//! blocks pass through the cache and are changed like all others, with undo, so that statements and savepoints roll
+//! back and queries are consistent; but no redo is made for them, and who takes over a dead session throws them away
+//! whole.
 //!
-//! ON COMMIT DELETE ROWS empties the segments when the transaction ends that has changed them. They stay where they are, so that what
-//! was compiled over them is good for the next transaction; an open cursor is told by a count that the rows it was reading are gone.
+//! ON COMMIT DELETE ROWS empties the segments when the transaction ends that has changed them. They stay where they
+//! are, so that what was compiled over them is good for the next transaction; an open cursor is told by a count that
+//! the rows it was reading are gone.
 //!
-//! From its first change on a session holds the TO enqueue of the table in share mode, until its rows are gone: the definition of a table
-//! that somebody has rows in does not change (ORA-14452).
+//! From its first change on a session holds the TO enqueue of the table in share mode, until its rows are gone: the
+//! definition of a table that somebody has rows in does not change (ORA-14452).
 
 use crate::ctx::{SessionState, Shared};
 use buffer_cache::GetKind;
@@ -96,8 +98,8 @@ impl Temporaries {
         Ok(heap)
     }
 
-    /// Where this session's entries of an index are; made when there is no such place yet. The table has no rows then: an index is made
-    /// only while nobody has any.
+    /// Where this session's entries of an index are; made when there is no such place yet. The table has no rows then:
+    /// an index is made only while nobody has any.
     ///
     /// # Errors
     /// ORA-01652 without room.
@@ -151,7 +153,8 @@ impl Temporaries {
         if tables.iter().any(outer) { Err(Ora::new(14450)) } else { Ok(()) }
     }
 
-    /// Before a statement that changes those of these tables that `changed` picks: their definitions stay as they are from now on.
+    /// Before a statement that changes those of these tables that `changed` picks: their definitions stay as they are
+    /// from now on.
     ///
     /// # Errors
     /// Those of waiting for DDL on one of them.
@@ -205,8 +208,8 @@ impl Temporaries {
         }
     }
 
-    /// The table is gone, or has other columns or indexes: what this session had of it goes, unless there are rows in it, in which case
-    /// nothing of the sort has happened.
+    /// The table is gone, or has other columns or indexes: what this session had of it goes, unless there are rows in
+    /// it, in which case nothing of the sort has happened.
     pub fn forget(&self, p: &Process, shared: &Shared, table: ObjectId) {
         if !self.is_used(table) {
             self.remove(p, shared, table);

@@ -1,12 +1,14 @@
 //! Work areas: what sorts, hash joins, groups and the like needed, and what they would have done with another
 //! `pga_aggregate_target`: `v$sql_workarea_histogram`, `v$pgastat`, `v$pga_target_advice`.
 //!
-//! A work area that has its rows together tells how many bytes it needed to keep them all in memory, and how often it passed them through
-//! temporary space. A process counts small ones in a line of its own. One that would not have fitted with the smallest target that is
-//! estimated, or did not fit, did megabytes of work: it alone is held against all targets, by the rules by which this executor goes to
-//! temporary space, and added to words that all share. Nothing is estimated of work areas of `workarea_size_policy = MANUAL`.
+//! A work area that has its rows together tells how many bytes it needed to keep them all in memory, and how often it
+//! passed them through temporary space. A process counts small ones in a line of its own. One that would not have
+//! fitted with the smallest target that is estimated, or did not fit, did megabytes of work: it alone is held against
+//! all targets, by the rules by which this executor goes to temporary space, and added to words that all share. Nothing
+//! is estimated of work areas of `workarea_size_policy = MANUAL`.
 //!
-//! An area whose reader stops early may not be counted: of a row source that gives rows while it takes them in, only the end tells.
+//! An area whose reader stops early may not be counted: of a row source that gives rows while it takes them in, only
+//! the end tells.
 
 use crate::ctx::ExecCtx;
 use process::Process;
@@ -36,8 +38,8 @@ const MULTIPASS: usize = ONEPASS + CLASSES;
 const WORDS: usize = MULTIPASS + CLASSES;
 /// Words of a target's estimates: bytes, then executions in one pass and in more by class.
 const ESTIMATE: usize = 1 + 2 * CLASSES;
-/// What estimates leave out of the totals, by class and then in bytes: all from before the target last changed, and areas with a size of
-/// their own.
+/// What estimates leave out of the totals, by class and then in bytes: all from before the target last changed, and
+/// areas with a size of their own.
 const SINCE: usize = WORDS;
 const ALL_WORDS: usize = SINCE + CLASSES + 1;
 
@@ -72,8 +74,8 @@ pub(crate) enum Way {
     Merge { sorted: u64 },
     /// Everything is divided by a hash, and parts that are too large again.
     Divide,
-    /// What does not fit beside the first is divided, and what of a part does not fit again; then what came of it all is sorted: so many
-    /// records and bytes.
+    /// What does not fit beside the first is divided, and what of a part does not fit again; then what came of it all
+    /// is sorted: so many records and bytes.
     Overflow { records: u64, sorted: u64 },
     /// Rows are written once and read.
     Write,
@@ -85,8 +87,8 @@ impl Way {
         (Way::Merge { sorted: written + records * SORTED_MORE }, written)
     }
 
-    /// How often bytes pass through temporary space with so much memory, and how many bytes are written and as many read; `bytes`: of all
-    /// rows as they are written.
+    /// How often bytes pass through temporary space with so much memory, and how many bytes are written and as many
+    /// read; `bytes`: of all rows as they are written.
     fn passes(self, need: u64, bytes: u64, limit: u64) -> (u32, u64) {
         let limit = limit.max(1);
         if need <= limit {
@@ -214,14 +216,16 @@ impl WorkAreas {
         Some(read(&self.words[TARGET])).filter(|target| *target > 0)
     }
 
-    /// Whether an area of so many bytes would go to temporary space with some target: only then it matters how its rows are written.
+    /// Whether an area of so many bytes would go to temporary space with some target: only then it matters how its rows
+    /// are written.
     #[inline]
     pub(crate) fn is_large(&self, need: u64) -> bool {
         need > read(&self.words[LEAST])
     }
 
-    /// Counts a work area: the bytes that would keep all of it in memory, and how often its rows went through temporary space. `go_on`: how
-    /// it goes on without memory, and bytes of its rows as they are, or would be, written; asked of large ones only.
+    /// Counts a work area: the bytes that would keep all of it in memory, and how often its rows went through temporary
+    /// space. `go_on`: how it goes on without memory, and bytes of its rows as they are, or would be, written; asked of
+    /// large ones only.
     #[inline]
     pub(crate) fn note(&self, cx: &ExecCtx<'_>, need: u64, passes: u32, go_on: impl FnOnce() -> (Way, u64)) {
         let (line, class) = (self.line(cx.p), class_of(need));
@@ -299,7 +303,8 @@ impl WorkAreas {
         WorkAreaTotals { classes: std::array::from_fn(class), bytes: sum(BYTES), extra_bytes: sum(EXTRA) }
     }
 
-    /// Bytes of rows that were worked on since the present target came into force, and what each target would have done with them.
+    /// Bytes of rows that were worked on since the present target came into force, and what each target would have done
+    /// with them.
     pub fn estimates(&self) -> (u64, Vec<TargetEstimate>) {
         let Some(present) = self.target() else { return (0, Vec::new()) };
         let totals = self.totals();

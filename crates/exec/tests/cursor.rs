@@ -236,7 +236,8 @@ fn plans_choose_the_cluster_key_and_the_rowid() {
     assert!(plan("select * from (select n from t order by n) where rownum < 3").contains("SORT ORDER BY STOPKEY"));
 }
 
-/// Random rows with NULLs and many equal keys, joined, grouped, sorted and made distinct with little memory and with much.
+/// Random rows with NULLs and many equal keys, joined, grouped, sorted and made distinct with little memory and with
+/// much.
 #[test]
 fn what_goes_to_temporary_space_comes_back_the_same() {
     let instance = Instance::new();
@@ -323,8 +324,8 @@ fn what_was_compiled_with_all_of_the_stack_runs_and_is_closed_with_half_of_it() 
     });
 }
 
-/// TWICE counts its calls, and at the given one the user presses the key. Whatever calls it then stops: what makes rows looks
-/// every 4,096 rows, what works on rows in memory at each of them.
+/// TWICE counts its calls, and at the given one the user presses the key. Whatever calls it then stops: what makes rows
+/// looks every 4,096 rows, what works on rows in memory at each of them.
 #[test]
 fn a_break_is_seen_within_a_bounded_number_of_rows() {
     let over_rows_made = [

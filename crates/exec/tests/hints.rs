@@ -1,4 +1,5 @@
-//! Hints never change an answer: random joins under every order that LEADING can name give the rows they give without it.
+//! Hints never change an answer: random joins under every order that LEADING can name give the rows they give without
+//! it.
 
 mod common;
 
@@ -37,7 +38,8 @@ fn condition(r: &mut Random, at: u64) -> String {
 /// A query over `count` row sources, with `#` where a hint may stand.
 fn query(r: &mut Random, count: u64) -> String {
     let mut from = "t0 x0".to_owned();
-    // A full or right join takes what stands to its left as a whole, so that nothing behind it may be lateral into the middle.
+    // A full or right join takes what stands to its left as a whole, so that nothing behind it may be lateral into the
+    // middle.
     for at in 1..count {
         let table = format!("t{}", r.below(4));
         let before = r.below(at);

@@ -1,7 +1,8 @@
 //! Aggregate functions as states: begun empty, stepped row by row, merged, finished.
 //!
-//! Sums of whole numbers run in a 128-bit word and never allocate; the rest are exact NUMBERs. DISTINCT is the engine's: it steps only
-//! with values it has not seen. LISTAGG must be stepped in the order of its WITHIN GROUP clause.
+//! Sums of whole numbers run in a 128-bit word and never allocate; the rest are exact NUMBERs. DISTINCT is the
+//! engine's: it steps only with values it has not seen. LISTAGG must be stepped in the order of its WITHIN GROUP
+//! clause.
 
 use std::cmp::Ordering;
 use types::{DataType, Date, Nls, Number, Ora, Result, Timestamp, Value};

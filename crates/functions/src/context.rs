@@ -13,9 +13,11 @@ pub trait SessionInfo {
     fn schema(&self) -> &str;
     /// The session number.
     fn sid(&self) -> u32;
-    /// Writes `SYS_CONTEXT(namespace, parameter)` into `out`; both come in upper case. Returns false when the value is NULL.
+    /// Writes `SYS_CONTEXT(namespace, parameter)` into `out`; both come in upper case. Returns false when the value is
+    /// NULL.
     ///
-    /// USERENV's USER, SESSION_USER, SESSION_USERID, CURRENT_USER, CURRENT_SCHEMA, SID and the NLS parameters are answered before this is asked.
+    /// USERENV's USER, SESSION_USER, SESSION_USERID, CURRENT_USER, CURRENT_SCHEMA, SID and the NLS parameters are
+    /// answered before this is asked.
     /// # Errors
     /// ORA-02003 for a USERENV parameter that does not exist.
     fn context(&self, namespace: &str, parameter: &str, out: &mut String) -> Result<bool>;

@@ -4,8 +4,9 @@ use crate::{FnCtx, null};
 use std::cmp::Ordering;
 use types::{DataType, Nls, Ora, Result, Value};
 
-/// Returns the type that NVL, COALESCE, DECODE, CASE and set operators give for values of these types: that of the first one which is
-/// not NULL, widened to BINARY_DOUBLE or TIMESTAMP where needed. The caller converts the others to it.
+/// Returns the type that NVL, COALESCE, DECODE, CASE and set operators give for values of these types: that of the
+/// first one which is not NULL, widened to BINARY_DOUBLE or TIMESTAMP where needed. The caller converts the others to
+/// it.
 ///
 /// # Errors
 /// ORA-00932 when a number meets a date, or something that has no conversion.

@@ -313,7 +313,8 @@ fn like_units<T: Copy + PartialEq>(text: &[T], pattern: &[T], escape: Option<T>,
     }
 }
 
-/// Compares as BETWEEN, IN and the comparison operators do, with blank-padded semantics when both sides are CHAR or a literal.
+/// Compares as BETWEEN, IN and the comparison operators do, with blank-padded semantics when both sides are CHAR or a
+/// literal.
 ///
 /// # Errors
 /// As [`Value::compare`].

@@ -33,8 +33,8 @@ impl FnDef {
     /// Checks the number of arguments.
     ///
     /// # Errors
-    /// ORA-00909 when a function that takes a fixed number has another, ORA-00938 and ORA-00939 when there are too few and too many
-    /// for one that takes a range.
+    /// ORA-00909 when a function that takes a fixed number has another, ORA-00938 and ORA-00939 when there are too few
+    /// and too many for one that takes a range.
     pub fn check_args(&self, count: usize) -> Result<()> {
         let (min, max) = (usize::from(self.min_args), usize::from(self.max_args));
         if count >= min && (count <= max || self.max_args == MANY) {

@@ -1,9 +1,9 @@
 //! Fuzz targets: every decoder of bytes that come from outside, and the language from text to plan and code.
 //!
-//! A target is a function over bytes that panics when an invariant breaks, and nothing else: an error is a right answer. The
-//! same functions serve two runners. `cargo fuzz` (folder `fuzz/`, libFuzzer) searches by coverage for as long as it is
-//! let; [`replay`] runs in `./check` and gives each target its corpus and seeded changes of it. A text goes wrong in ways
-//! that bytes do not, so the targets of the language are changed word by word, by [`words`].
+//! A target is a function over bytes that panics when an invariant breaks, and nothing else: an error is a right
+//! answer. The same functions serve two runners. `cargo fuzz` (folder `fuzz/`, libFuzzer) searches by coverage for as
+//! long as it is let; [`replay`] runs in `./check` and gives each target its corpus and seeded changes of it. A text
+//! goes wrong in ways that bytes do not, so the targets of the language are changed word by word, by [`words`].
 #![forbid(unsafe_code)]
 
 pub mod conversation;

@@ -9,8 +9,8 @@ pub fn corpora() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
 }
 
-/// The inputs that a target begins with: those of the encoders, those of `fuzz/corpus/NAME.bin`, which a search kept for
-/// their coverage, and the files of `fuzz/corpus/NAME`, in the order of their names.
+/// The inputs that a target begins with: those of the encoders, those of `fuzz/corpus/NAME.bin`, which a search kept
+/// for their coverage, and the files of `fuzz/corpus/NAME`, in the order of their names.
 ///
 /// # Panics
 /// When a file of the corpus cannot be read.

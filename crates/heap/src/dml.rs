@@ -1,9 +1,9 @@
 //! Changing rows: insert, update, delete, lock.
 //!
-//! A row is found through a snapshot and changed in its current version. In between, another transaction may have changed it
-//! and committed; the change then reports [`RowOutcome::Changed`], and the caller starts its statement again. The question is
-//! first put to the block (is any commit in it newer than the snapshot?) and only then to the row, by comparing its bytes now
-//! with its bytes as of the snapshot.
+//! A row is found through a snapshot and changed in its current version. In between, another transaction may have
+//! changed it and committed; the change then reports [`RowOutcome::Changed`], and the caller starts its statement
+//! again. The question is first put to the block (is any commit in it newer than the snapshot?) and only then to the
+//! row, by comparing its bytes now with its bytes as of the snapshot.
 
 use crate::fetch::{ADDRESS_BYTES, Piece, PieceAddress};
 use crate::ops::{self, flags};
@@ -23,7 +23,8 @@ pub(crate) type Hints = HashMap<types::ObjectId, InsertHint>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowOutcome {
     Done,
-    /// The row was changed or deleted by another transaction after the snapshot: roll the statement back and start it again.
+    /// The row was changed or deleted by another transaction after the snapshot: roll the statement back and start it
+    /// again.
     Changed,
     /// The row is locked and the caller said [`LockWait::SkipLocked`].
     Skipped,
@@ -112,8 +113,8 @@ pub enum Place {
     Full,
 }
 
-/// Finds a directory entry for a piece of `body` bytes: one that a committed delete left, or a new one. `reserve` bytes stay
-/// free unless the block is empty.
+/// Finds a directory entry for a piece of `body` bytes: one that a committed delete left, or a new one. `reserve` bytes
+/// stay free unless the block is empty.
 pub fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize, reserve: usize) -> Place {
     let d = c.data(b);
     let usable = d.usable_bytes(itl);
@@ -137,8 +138,8 @@ pub fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize, reserve: usize) 
     Place::Full
 }
 
-/// Whether a row may go where another one was. A serializable transaction does not put one where a later commit deleted a row that it
-/// still sees, or emptied the entry since: what it sees there is made by undoing that, over its own row.
+/// Whether a row may go where another one was. A serializable transaction does not put one where a later commit deleted
+/// a row that it still sees, or emptied the entry since: what it sees there is made by undoing that, over its own row.
 fn may_reuse(c: &Change<'_>, d: &data::Data<'_>) -> bool {
     c.serial_scn().is_none_or(|scn| d.accept_scn() <= scn)
 }
@@ -151,7 +152,8 @@ fn may_take(c: &Change<'_>, b: BlockRef, itl: u8, lock: u8) -> bool {
 impl Heap {
     /// Inserts a row (`types::row` bytes).
     ///
-    /// Waits: `enq: TM - contention`, `enq: TX - allocate ITL entry`, those of the buffer cache. Latches: none on entry or return.
+    /// Waits: `enq: TM - contention`, `enq: TX - allocate ITL entry`, those of the buffer cache. Latches: none on entry
+    /// or return.
     /// # Errors
     /// ORA-01653 when the tablespace is full, ORA-30036 for undo.
     pub fn insert(&self, p: &Process, t: &mut Txn, table: &HeapTable, row: &[u8]) -> Result<Rowid> {
@@ -166,8 +168,8 @@ impl Heap {
         Ok(Rowid { obj: table.data_object, rdba: at.rdba, slot: at.slot })
     }
 
-    /// Inserts a row as a chain of pieces, last piece first, so that every piece knows its next. `head` is added to the flags of
-    /// the first one.
+    /// Inserts a row as a chain of pieces, last piece first, so that every piece knows its next. `head` is added to the
+    /// flags of the first one.
     pub fn insert_chain(
         &self,
         p: &Process,
@@ -225,7 +227,8 @@ impl Heap {
         }
     }
 
-    /// Pins a block for insert and gets an entry in it. `None` when the block is not one of the segment's any more or has no entry.
+    /// Pins a block for insert and gets an entry in it. `None` when the block is not one of the segment's any more or
+    /// has no entry.
     fn open_for_insert(&self, c: &mut Change<'_>, table: &HeapTable, at: Rdba) -> Result<Option<(BlockRef, u8)>> {
         let b = c.current(at)?;
         let view = c.data(b).view;
@@ -279,8 +282,9 @@ impl Heap {
         self.cache().in_group(p, &|| self.txns.current_scn(), &mut |g| g.cache().segments().mark(g, map, at, state))
     }
 
-    /// Inserts many rows, a block at a time: one change group and one undo record for the rows that go into a block together.
-    /// `rows` holds them one after another, `ends` says where each ends; their rowids are appended to `rowids` in the same order.
+    /// Inserts many rows, a block at a time: one change group and one undo record for the rows that go into a block
+    /// together. `rows` holds them one after another, `ends` says where each ends; their rowids are appended to
+    /// `rowids` in the same order.
     pub fn insert_many(
         &self,
         p: &Process,
@@ -348,8 +352,8 @@ impl Heap {
         }
     }
 
-    /// Empties the directory entries of rows whose deletion has been committed. Nobody wants these back, so no undo is written;
-    /// a reader of an older version gets the row from the undo of its deletion.
+    /// Empties the directory entries of rows whose deletion has been committed. Nobody wants these back, so no undo is
+    /// written; a reader of an older version gets the row from the undo of its deletion.
     fn free_entries(&self, c: &mut Change<'_>, b: BlockRef, itl: u8) -> Result<()> {
         let d = c.data(b);
         if d.aux16() == 0 {
@@ -548,7 +552,8 @@ impl Heap {
         let whole = row.flags & flags::LAST != 0;
         let mut compare_whole = false;
         if !a.verified && self.txns.changed_since(&view, a.seen) && a.seen.serializable {
-            // The entry of one who changed the row and committed may have been taken by another since, with the lock bytes.
+            // The entry of one who changed the row and committed may have been taken by another since, with the lock
+            // bytes.
             let latest = c.data(b).max_commit_scn();
             let latest = match self.txns.locked_since(&view, row.lock, a.seen) {
                 LockedSince::Yes => return Ok(Step::Changed),
@@ -603,7 +608,8 @@ impl Heap {
             (RowAction::Update(new), None) => {
                 new_flags = flags::WHOLE;
                 let body = padded(new, &mut small);
-                // One that grows beyond what a piece may be could not be undone as a whole, though there is room for it.
+                // One that grows beyond what a piece may be could not be undone as a whole, though there is room for
+                // it.
                 let most = piece_max(self.cache().block_size(), rows.table.initrans).max(row.len);
                 if body.len() > most || body.len() > row.len && c.data(b).usable_bytes(itl) < body.len() - row.len {
                     lock(&mut c)?;

@@ -75,8 +75,9 @@ pub fn take_piece(
 /// A stretch of a block with less than one wanted row in so many bytes is not copied as a whole.
 const SPARSE_BYTES: usize = 320;
 
-/// Copies those of these rows, all of one object and block, that are in one piece behind what is in `rows`, and notes where each begins and ends there: nowhere, if it
-/// is not there. True for a block that is not one of the segment's, and for a row of several pieces.
+/// Copies those of these rows, all of one object and block, that are in one piece behind what is in `rows`, and notes
+/// where each begins and ends there: nowhere, if it is not there. True for a block that is not one of the segment's,
+/// and for a row of several pieces.
 fn take_rows(
     view: &BlockView<'_>,
     rowids: &[Rowid],
@@ -157,9 +158,11 @@ const PIECES_MAX: usize = 1 << 21;
 impl Heap {
     /// Copies the row into `row` (cleared first). False when there is no such row as of `s`.
     ///
-    /// Latches: none on entry or return. Statistics: `consistent gets`, `table fetch by rowid`, `table fetch continued row`.
+    /// Latches: none on entry or return. Statistics: `consistent gets`, `table fetch by rowid`, `table fetch continued
+    /// row`.
     /// # Errors
-    /// ORA-01410 when the rowid's block is not one of the table's, ORA-08103 when the table's segment is gone; ORA-01555.
+    /// ORA-01410 when the rowid's block is not one of the table's, ORA-08103 when the table's segment is gone;
+    /// ORA-01555.
     pub fn fetch_by_rowid(
         &self,
         p: &Process,
@@ -176,8 +179,8 @@ impl Heap {
         if found == Piece::Foreign { Err(self.foreign(p, table)) } else { Ok(found == Piece::Last) }
     }
 
-    /// What it means that a block is not one of the table's: that the rowid is none, unless the whole segment is gone and the block
-    /// another's by now.
+    /// What it means that a block is not one of the table's: that the rowid is none, unless the whole segment is gone
+    /// and the block another's by now.
     #[cold]
     pub fn foreign(&self, p: &Process, table: &HeapTable) -> Ora {
         match self.cache().segments().is_there(p, table.header, table.data_object) {
@@ -188,7 +191,8 @@ impl Heap {
     }
 
     /// Says that these rows, each run of one block and no more than [`PREFETCH_BLOCKS`] of them, are read next: see
-    /// [`buffer_cache::BufferCache::prefetch_blocks`]. Of a run the first row counts: those that follow are read in a stretch.
+    /// [`buffer_cache::BufferCache::prefetch_blocks`]. Of a run the first row counts: those that follow are read in a
+    /// stretch.
     pub fn prefetch_rows(&self, runs: &[&[Rowid]]) {
         let (mut blocks, mut places) = ([Rdba::NONE; PREFETCH_BLOCKS], [0; PREFETCH_BLOCKS]);
         let firsts = runs.iter().filter_map(|run| run.first());
@@ -218,8 +222,8 @@ impl Heap {
         });
     }
 
-    /// Copies rows of one block with one look at it, behind what is in `rows`; `found` gets where each begins and ends there, which is the
-    /// same place when there is no such row as of `s`.
+    /// Copies rows of one block with one look at it, behind what is in `rows`; `found` gets where each begins and ends
+    /// there, which is the same place when there is no such row as of `s`.
     ///
     /// Latches, statistics and errors as [`Heap::fetch_by_rowid`], with one consistent get.
     pub fn fetch_in_block(

@@ -1,7 +1,7 @@
 //! Versions of rows between two moments: VERSIONS BETWEEN, and ORA_ROWSCN.
 //!
-//! A row's head is locked by whoever changes the row, so the past of the head's block has every change of it. The rest of a row that lies in
-//! other blocks is read as of just before and just after a change.
+//! A row's head is locked by whoever changes the row, so the past of the head's block has every change of it. The rest
+//! of a row that lies in other blocks is read as of just before and just after a change.
 
 use crate::fetch::{ADDRESS_BYTES, PieceAddress};
 use crate::ops::{self, flags};

@@ -1,8 +1,8 @@
 //! Changing many rows, block by block.
 //!
-//! A statement finds the rows of a block one after the other. Those that simply can be changed (in one piece, unlocked, the block as
-//! the statement's snapshot saw it, room for the new bytes) are changed by one group with one undo record. Any other row goes the way of a
-//! single one, which waits, compares and moves as it has to.
+//! A statement finds the rows of a block one after the other. Those that simply can be changed (in one piece, unlocked,
+//! the block as the statement's snapshot saw it, room for the new bytes) are changed by one group with one undo record.
+//! Any other row goes the way of a single one, which waits, compares and moves as it has to.
 
 use crate::dml::{BODY_BYTES_MIN, padded, piece_max};
 use crate::ops::{self, flags};
@@ -95,8 +95,8 @@ impl Met {
 }
 
 impl Heap {
-    /// Makes changes of rows found through `seen`, until one of them meets a row that has changed since. The caller then rolls its
-    /// statement back.
+    /// Makes changes of rows found through `seen`, until one of them meets a row that has changed since. The caller
+    /// then rolls its statement back.
     ///
     /// Waits and errors as [`Heap::update`] and [`Heap::delete`].
     pub fn change_many(

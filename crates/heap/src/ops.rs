@@ -10,9 +10,9 @@
 //! | PUT_EACH | (slot, extra, length, flags, lock, body) … | puts or replaces rows |
 //! | SPLICE_EACH | (slot, from, cut, length, lock, bytes) … | replaces `cut` bytes of rows, from offset `from` on; all of them or none |
 //!
-//! A row that is replaced by a shorter one, or deleted, leaves its bytes as credit of the locking transaction, so that nobody
-//! else can take the room a roll back needs. A deleted row stays as an empty piece with [`flags::DELETED`] until a later
-//! insert takes its directory entry, for the same reason. `aux16` of the block counts such pieces.
+//! A row that is replaced by a shorter one, or deleted, leaves its bytes as credit of the locking transaction, so that
+//! nobody else can take the room a roll back needs. A deleted row stays as an empty piece with [`flags::DELETED`] until
+//! a later insert takes its directory entry, for the same reason. `aux16` of the block counts such pieces.
 
 use block::{Data, DataMut, Itl, Refused};
 use types::{Ora, Result};
@@ -132,8 +132,8 @@ pub fn apply(block: &mut [u8], op: u8, data: &[u8]) -> Result<()> {
     done.map_err(|e| Ora::internal(format_args!("heap operation {op}: {e:?}")))
 }
 
-/// Calls `f` with each directory entry that an undo record's row operation changes, and whether it changes more than the lock. False for an
-/// operation that no undo record has.
+/// Calls `f` with each directory entry that an undo record's row operation changes, and whether it changes more than
+/// the lock. False for an operation that no undo record has.
 pub fn slots(op: u8, data: &[u8], f: &mut dyn FnMut(u16, bool)) -> bool {
     let of = |bytes: &[u8]| bytes.first_chunk::<2>().map(|b| u16::from_le_bytes(*b));
     match op {
@@ -206,7 +206,8 @@ fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
 /// Bytes before the body of a row in a PUT_MANY.
 const MANY_HEAD: usize = 7;
 
-/// The heads, of so many bytes, and bodies of the rows of an operation on many; the length of a body stands at `length_at` in its head.
+/// The heads, of so many bytes, and bodies of the rows of an operation on many; the length of a body stands at
+/// `length_at` in its head.
 fn each(data: &[u8], head: usize, length_at: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut rest = data;
     std::iter::from_fn(move || {
@@ -241,7 +242,8 @@ fn apply_put_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
     moves.finish(d)
 }
 
-/// Looks at all rows before it changes the first: it is not one of the operations that may be done again over what they did in part.
+/// Looks at all rows before it changes the first: it is not one of the operations that may be done again over what they
+/// did in part.
 fn apply_splice_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
     let mut free = d.read().free_bytes();
     let directory = d.read().directory_reader();
@@ -372,8 +374,9 @@ fn move_lock(d: &mut DataMut<'_>, old: u8, new: u8, freed: usize) -> std::result
     Ok(())
 }
 
-/// Adds rows that an entry locks, and bytes of credit. No block has as many rows as the count has room for. Credit grows
-/// with every row that shrinks, also one that has grown again between; more than a block has is as good as all of it.
+/// Adds rows that an entry locks, and bytes of credit. No block has as many rows as the count has room for. Credit
+/// grows with every row that shrinks, also one that has grown again between; more than a block has is as good as all of
+/// it.
 fn add_locks(itl: &mut Itl, rows: u16, freed: usize) -> std::result::Result<(), Refused> {
     itl.locks = itl.locks.checked_add(rows).ok_or(Refused::NoSuch)?;
     itl.credit = itl.credit.saturating_add(freed.min(u16::MAX.into()) as u16);

@@ -1,9 +1,9 @@
 //! Full scans: each block is copied once, as of the snapshot, and then taken apart row by row in private memory.
 //!
-//! A query holds no lock, so its segment may be dropped while it is being scanned. As long as nobody has taken the extents, they
-//! are what they were when the segment went, and right for any snapshot before. Each header, map and block that a scan reads says
-//! to which data object it belongs, and a segment that takes the place of another has a data object of its own: when one of them
-//! says another, the scan ends with ORA-08103.
+//! A query holds no lock, so its segment may be dropped while it is being scanned. As long as nobody has taken the
+//! extents, they are what they were when the segment went, and right for any snapshot before. Each header, map and
+//! block that a scan reads says to which data object it belongs, and a segment that takes the place of another has a
+//! data object of its own: when one of them says another, the scan ends with ORA-08103.
 
 use crate::fetch::{ADDRESS_BYTES, PieceAddress};
 use crate::ops::flags;
@@ -126,8 +126,8 @@ impl Scan {
         }
     }
 
-    /// Calls `f` with the bytes of all rows that are left in the block, and of those of the next block when there are none; false at the
-    /// end. Statistics and errors as [`Scan::next`], and those of `f`, which end it.
+    /// Calls `f` with the bytes of all rows that are left in the block, and of those of the next block when there are
+    /// none; false at the end. Statistics and errors as [`Scan::next`], and those of `f`, which end it.
     pub fn each_in_block(&mut self, heap: &Heap, p: &Process, f: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
         if self.slot >= self.slots && !self.next_block(heap, p)? {
             return Ok(false);
@@ -193,7 +193,8 @@ impl Scan {
         }
     }
 
-    /// Copies the used bytes of a block as of the snapshot. False when it is of another kind, ORA-08103 of another object.
+    /// Copies the used bytes of a block as of the snapshot. False when it is of another kind, ORA-08103 of another
+    /// object.
     fn copy_block(&mut self, heap: &Heap, p: &Process, at: Rdba) -> Result<bool> {
         let (image, kind, object) = (&mut self.image, self.kind, self.object);
         let read = heap.transactions().consistent_read(p, at, GetKind::Consistent, &self.snapshot, &mut |v| {

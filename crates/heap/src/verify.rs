@@ -1,7 +1,7 @@
 //! Checking the blocks and rows of a segment, as they are now.
 //!
-//! Nothing is read consistently and nothing is cleaned out: the segment belongs to a database that nobody changes. Every row is
-//! put together from its pieces, and every piece must belong to exactly one row.
+//! Nothing is read consistently and nothing is cleaned out: the segment belongs to a database that nobody changes.
+//! Every row is put together from its pieces, and every piece must belong to exactly one row.
 
 use crate::fetch::ADDRESS_BYTES;
 use crate::ops::flags;
@@ -24,11 +24,12 @@ pub trait Visitor {
 const PIECES_MAX: usize = 1 << 21;
 
 impl Heap {
-    /// Checks the blocks of one kind in a segment, and shows every row to `visitor`. Only exact while nobody changes it.
+    /// Checks the blocks of one kind in a segment, and shows every row to `visitor`. Only exact while nobody changes
+    /// it.
     ///
-    /// Blocks must keep the rules of the data layer and belong to the segment; a row locked or changed by a transaction that has
-    /// not ended is a fault; so is a piece that no row leads to. A block that cannot be read is a fault of its own and the rest
-    /// is checked all the same.
+    /// Blocks must keep the rules of the data layer and belong to the segment; a row locked or changed by a transaction
+    /// that has not ended is a fault; so is a piece that no row leads to. A block that cannot be read is a fault of its
+    /// own and the rest is checked all the same.
     ///
     /// # Errors
     /// The segment header or a space map could not be read.

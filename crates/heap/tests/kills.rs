@@ -23,7 +23,8 @@ fn balance(bytes: &[u8]) -> i64 {
     i64::from_le_bytes(common::split(bytes).1[..8].try_into().unwrap())
 }
 
-/// Moves money from one account to another in one transaction; gives up when it meets a changed or locked row for too long.
+/// Moves money from one account to another in one transaction; gives up when it meets a changed or locked row for too
+/// long.
 fn transfer(db: &Db, p: &Process, table: &HeapTable, rowids: &[Rowid], random: &mut Random, t: &mut Txn) -> Result<()> {
     let (from, to) = (random.below(rowids.len()), random.below(rowids.len()));
     let amount = random.below(50) as i64;

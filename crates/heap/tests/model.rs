@@ -1,5 +1,5 @@
-//! Random DML by several sessions against a model: whoever reads as of an SCN sees exactly what was committed at or below it,
-//! and the reader's own changes.
+//! Random DML by several sessions against a model: whoever reads as of an SCN sees exactly what was committed at or
+//! below it, and the reader's own changes.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Snapshots that outlive the slots of transaction tables: commit SCNs are found in undo when a slot has been used again,
-//! even many times, as long as the undo is there.
+//! Snapshots that outlive the slots of transaction tables: commit SCNs are found in undo when a slot has been used
+//! again, even many times, as long as the undo is there.
 
 mod common;
 
@@ -65,14 +65,16 @@ fn what_was_committed_before_a_snapshot_is_seen_however_often_its_slot_was_used_
             db.heap.insert(&p, &mut t, &other, &row(round * 1000 + n, b"-")).unwrap();
             db.txns.commit(&p, &mut t, &NoHook).unwrap();
         }
-        // The first round finds blocks that nobody has cleaned out; every other one what the readers before it have left.
+        // The first round finds blocks that nobody has cleaned out; every other one what the readers before it have
+        // left.
         let rows = values(&db, &q, &s, &table).unwrap();
         assert!(rows.len() == ROWS as usize && rows.values().all(|v| v == &[0; 500]), "round {round}");
         assert_eq!(values(&db, &q, &s, &other).unwrap(), Model::new(), "round {round}");
     }
 }
 
-/// Rows that are changed all the time: an entry of a block leads from owner to owner, and none of them is known by its slot.
+/// Rows that are changed all the time: an entry of a block leads from owner to owner, and none of them is known by its
+/// slot.
 #[test]
 fn every_moment_of_rows_in_constant_change_is_seen_whole() {
     for (seed, cleanout) in [(1, 0), (2, 0), (3, 4), (4, 64)] {
@@ -240,8 +242,8 @@ fn with_the_undo_gone_a_moment_is_too_old_or_right() {
     assert!(seen > 15 && too_old > 15, "{seen} moments seen, {too_old} too old");
 }
 
-/// A transaction that needs more blocks than its segment has takes those of others, which may have counted further: the number of a
-/// block rises with each use all the same, so a uba never means two records.
+/// A transaction that needs more blocks than its segment has takes those of others, which may have counted further: the
+/// number of a block rises with each use all the same, so a uba never means two records.
 #[test]
 fn the_number_of_an_undo_block_rises_with_each_use_in_whatever_segment() {
     let db = database(&Shape { undo_blocks: 200, ..uncleaned() });

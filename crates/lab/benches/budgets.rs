@@ -1,12 +1,14 @@
-//! What the instance as a whole is held to: start, connect, the published loops, PL/SQL, bulk SQL, and how sessions scale.
+//! What the instance as a whole is held to: start, connect, the published loops, PL/SQL, bulk SQL, and how sessions
+//! scale.
 //!
 //!     cargo build --release && cargo bench -p lab --bench budgets [-- --rounds 5 --seconds 0.5 --only scaling]
 //!
-//! Everything goes through the wire, as a user's work does. Rounds are interleaved; medians and, of times, the smallest are
-//! printed. Loops are measured in CPU time of the server process, so that other work on the machine counts less; the scaling is
-//! given both by the clock, which is right on an idle machine, and by the CPU time of a lookup, which grows when sessions disturb
-//! each other and stays when other programs do. `LATCHWORK_EXE` names another program than the release build. Latches, result-cache hits, cluster lookups and logical
-//! reads below SQL are measured by the benches of their crates.
+//! Everything goes through the wire, as a user's work does. Rounds are interleaved; medians and, of times, the smallest
+//! are printed. Loops are measured in CPU time of the server process, so that other work on the machine counts less;
+//! the scaling is given both by the clock, which is right on an idle machine, and by the CPU time of a lookup, which
+//! grows when sessions disturb each other and stays when other programs do. `LATCHWORK_EXE` names another program than
+//! the release build. Latches, result-cache hits, cluster lookups and logical reads below SQL are measured by the
+//! benches of their crates.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Barrier};

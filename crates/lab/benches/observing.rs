@@ -1,12 +1,14 @@
-//! What it costs to be observed: processor time of an operation at each `statistics_level`, and while another session samples latch holders.
+//! What it costs to be observed: processor time of an operation at each `statistics_level`, and while another session
+//! samples latch holders.
 //!
 //!     cargo build --release && cargo bench -p lab --bench observing [-- --pairs 60 --seconds 0.03 --only row-cache]
 //!
-//! One session runs a short piece of work twice in a row, once at BASIC and once in the condition that is measured, in an order that
-//! changes from pair to pair; the ratio of the two is one figure. What drifts, drifts through both halves. Medians are printed with the
-//! interval that holds the true median with 95 % by the binomial order statistics, and a pair of BASIC and BASIC shows what the method
-//! sees where there is nothing. Processor time is that of the session's own process: what other programs take does not count, what they
-//! do to the caches does, to both halves. `LATCHWORK_EXE` names another program than the release build.
+//! One session runs a short piece of work twice in a row, once at BASIC and once in the condition that is measured, in
+//! an order that changes from pair to pair; the ratio of the two is one figure. What drifts, drifts through both
+//! halves. Medians are printed with the interval that holds the true median with 95 % by the binomial order statistics,
+//! and a pair of BASIC and BASIC shows what the method sees where there is nothing. Processor time is that of the
+//! session's own process: what other programs take does not count, what they do to the caches does, to both halves.
+//! `LATCHWORK_EXE` names another program than the release build.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,7 +27,8 @@ const LOOPS: &[(&str, &str, u64)] = &[
     ("row-cache", "read_character_set(", 1),
 ];
 
-/// What is measured against BASIC: name, level, whether somebody samples, milliseconds between samples of the active session history.
+/// What is measured against BASIC: name, level, whether somebody samples, milliseconds between samples of the active
+/// session history.
 const CONDITIONS: &[(&str, &str, bool, Option<u32>)] = &[
     ("BASIC again", "BASIC", false, None),
     ("TYPICAL", "TYPICAL", false, None),

@@ -1,5 +1,5 @@
-//! What the benches beside other engines share: a PostgreSQL server in a folder of its own, sessions that start together,
-//! medians, arguments.
+//! What the benches beside other engines share: a PostgreSQL server in a folder of its own, sessions that start
+//! together, medians, arguments.
 
 // Each bench uses a part of it.
 #![allow(dead_code)]
@@ -70,7 +70,8 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Makes a cluster in `folder` and starts it with `settings` (`-c name=value …`). `None` when PostgreSQL is not installed.
+    /// Makes a cluster in `folder` and starts it with `settings` (`-c name=value …`). `None` when PostgreSQL is not
+    /// installed.
     pub fn start(folder: PathBuf, settings: &str) -> Option<Postgres> {
         let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
         let bin = versions.filter_map(|v| v.ok()).map(|v| v.path().join("bin")).find(|b| b.join("initdb").is_file())?;

@@ -1,13 +1,14 @@
 //! Latchwork, PostgreSQL and SQLite on the same loop in the same run: single-row lookups from inside the engine.
 //!
-//! Ten thousand rows of 200 characters, read one at a time by a random key. Latchwork runs PL/SQL cursor loops over a hash
-//! cluster and over the result cache; PostgreSQL a PL/pgSQL cursor loop over a hash index; SQLite a prepared statement in a
-//! compiled loop. Rounds are interleaved; medians and ratios are printed,
-//! by the clock and, for a machine that does other work as well, by the CPU time of one lookup. What is not installed is left out, and said.
+//! Ten thousand rows of 200 characters, read one at a time by a random key. Latchwork runs PL/SQL cursor loops over a
+//! hash cluster and over the result cache; PostgreSQL a PL/pgSQL cursor loop over a hash index; SQLite a prepared
+//! statement in a compiled loop. Rounds are interleaved; medians and ratios are printed, by the clock and, for a
+//! machine that does other work as well, by the CPU time of one lookup. What is not installed is left out, and said.
 //!
 //!     cargo bench -p lab --features peers --bench peers [-- --rounds 7 --seconds 1]
 //!
-//! PostgreSQL is started in a temporary folder (as user `postgres` when run by root) with fsync off and 256 MB of buffers.
+//! PostgreSQL is started in a temporary folder (as user `postgres` when run by root) with fsync off and 256 MB of
+//! buffers.
 
 #[path = "peer.rs"]
 mod peer;

@@ -1,9 +1,10 @@
-//! Latchwork and PostgreSQL on the same readers in the same run: random ranges of a table in random order, through an index, all from the
-//! cache, in each engine's own procedural language.
+//! Latchwork and PostgreSQL on the same readers in the same run: random ranges of a table in random order, through an
+//! index, all from the cache, in each engine's own procedural language.
 //!
-//! What counts are buffers read a second of processor time of the reading process (logical reads here, buffer hits there, by each engine's
-//! own count), and the same by the clock. PostgreSQL reads by the plan it chooses (a bitmap, which visits each block of a range once) and by
-//! the plain index scan, which visits a block for each row as Latchwork does. Rounds are interleaved, medians printed.
+//! What counts are buffers read a second of processor time of the reading process (logical reads here, buffer hits
+//! there, by each engine's own count), and the same by the clock. PostgreSQL reads by the plan it chooses (a bitmap,
+//! which visits each block of a range once) and by the plain index scan, which visits a block for each row as Latchwork
+//! does. Rounds are interleaved, medians printed.
 //!
 //!     cargo bench -p lab --features peers --bench slob [-- --rounds 7 --seconds 1 --small 10000 --big 200000]
 

@@ -1,12 +1,14 @@
-//! What snapshots of the workload repository cost those who work: operations of one session with a snapshot each second and without.
+//! What snapshots of the workload repository cost those who work: operations of one session with a snapshot each second
+//! and without.
 //!
 //!     cargo build --release && cargo bench -p lab --bench snapshots [-- --pairs 20 --seconds 2 --only row-cache]
 //!
-//! A session runs a loop in portions of some milliseconds for as long as a half of a pair lasts, another takes a snapshot each second in the
-//! halves that have them; which half comes first changes from pair to pair. Two figures a pair: operations a second by the clock, and
-//! processor time of an operation in the session's own process, which other programs on the machine do not change by being there. Medians
-//! with the interval that holds the true one with 95 %. Longest portion: what a session would have been kept waiting at most.
-//! `LATCHWORK_EXE` names another program than the release build.
+//! A session runs a loop in portions of some milliseconds for as long as a half of a pair lasts, another takes a
+//! snapshot each second in the halves that have them; which half comes first changes from pair to pair. Two figures a
+//! pair: operations a second by the clock, and processor time of an operation in the session's own process, which other
+//! programs on the machine do not change by being there. Medians with the interval that holds the true one with 95 %.
+//! Longest portion: what a session would have been kept waiting at most. `LATCHWORK_EXE` names another program than the
+//! release build.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,7 +1,8 @@
 //! Figures of runs for other engines: the tables of `docs/format/export.md` whose names begin with `lab_`.
 //!
-//! A run is the experiment and when it began; what is of the whole run lies under the instance `lab`, a measured cell under its generation.
-//! Rows of the tables are matched by run, instance and `cell`, the number of the row in `results.json`.
+//! A run is the experiment and when it began; what is of the whole run lies under the instance `lab`, a measured cell
+//! under its generation. Rows of the tables are matched by run, instance and `cell`, the number of the row in
+//! `results.json`.
 
 use crate::results::{Host, Results, Row};
 use crate::{LabError, results_at, slob, time_machine, torture};

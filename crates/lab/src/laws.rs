@@ -1,8 +1,9 @@
 //! What an operation must count, to the unit: the part of an experiment that no machine changes.
 //!
-//! A manifest states for each generation how much a figure grows with an operation. One session works `n` and then `2n` operations,
-//! and what the second run added beyond the first belongs to `n` operations: what a call itself costs cancels. Other processes of
-//! the instance may add to a figure meanwhile, never take from it, so the least of several tries is compared.
+//! A manifest states for each generation how much a figure grows with an operation. One session works `n` and then `2n`
+//! operations, and what the second run added beyond the first belongs to `n` operations: what a call itself costs
+//! cancels. Other processes of the instance may add to a figure meanwhile, never take from it, so the least of several
+//! tries is compared.
 
 use std::collections::BTreeMap;
 

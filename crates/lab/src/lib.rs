@@ -137,7 +137,8 @@ pub struct RunArguments {
     /// Torture: how many sessions are killed [default: 200]
     #[arg(long)]
     session_kills: Option<u64>,
-    /// Torture: how often a backup made under load is restored to a moment; 0: NOARCHIVELOG [default: an eighth of the instance kills]
+    /// Torture: how often a backup made under load is restored to a moment; 0: NOARCHIVELOG [default: an eighth of the
+    /// instance kills]
     #[arg(long)]
     restores: Option<u64>,
     /// Huge pages: reserve them in the machine's setting vm.nr_hugepages, as root; it is put back afterwards

@@ -314,8 +314,8 @@ fn run_cell(
     })
 }
 
-/// Seconds from the common start to the end of the last session, and how many sessions ended while a latch was held by hand. The
-/// sessions have logged off when it returns.
+/// Seconds from the common start to the end of the last session, and how many sessions ended while a latch was held by
+/// hand. The sessions have logged off when it returns.
 fn work(
     instance: &mut Instance,
     variant: &Variant,
@@ -411,8 +411,8 @@ impl ByHand {
         Ok(self)
     }
 
-    /// Holds the latch until all workers have ended, or until nobody has got it for the time given: who passes may be slow, who is
-    /// stopped does nothing. Returns how many had ended then.
+    /// Holds the latch until all workers have ended, or until nobody has got it for the time given: who passes may be
+    /// slow, who is stopped does nothing. Returns how many had ended then.
     fn keep_and_free(mut self, observer: &mut Client, sessions: u32, ended: &AtomicU32) -> Result<u32, LabError> {
         let latch = [self.name.clone()];
         let mut gets = None;

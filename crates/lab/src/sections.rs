@@ -103,8 +103,8 @@ fn per_thousand(figure: f64, operations: f64) -> String {
     }
 }
 
-/// The tables of all sections: for every name a line for each number of sessions, ours and the published figures side by side for each
-/// generation.
+/// The tables of all sections: for every name a line for each number of sessions, ours and the published figures side
+/// by side for each generation.
 pub fn tables(results: &Results) -> String {
     let mut out = String::new();
     for head in &results.sections {

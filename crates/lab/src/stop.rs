@@ -1,4 +1,5 @@
-//! Ctrl-C: the first asks a run to stop behind the cell at work, so that what was measured is written; the second ends the program.
+//! Ctrl-C: the first asks a run to stop behind the cell at work, so that what was measured is written; the second ends
+//! the program.
 //!
 //! Instances end with the program in either case: their supervisors see the end of a pipe.
 

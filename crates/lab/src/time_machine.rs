@@ -1,7 +1,7 @@
 //! The time machine: one experiment, or all of them, over every generation, as small multiples.
 //!
-//! It is the ordinary run with all generations and a page of its own: a grid of plots for each figure, one plot a generation, all on
-//! the same axes, with what was published drawn into the plot of the release it was published of.
+//! It is the ordinary run with all generations and a page of its own: a grid of plots for each figure, one plot a
+//! generation, all on the same axes, with what was published drawn into the plot of the release it was published of.
 
 use std::path::Path;
 
@@ -44,7 +44,8 @@ pub fn experiments(name: &str) -> Result<Vec<Experiment>, LabError> {
     if name == "all" { Ok(Experiment::shipped()) } else { Ok(vec![Experiment::find(name)?]) }
 }
 
-/// Runs experiments in the generations of the plan that `plan` makes of each, and writes what there is behind each of them.
+/// Runs experiments in the generations of the plan that `plan` makes of each, and writes what there is behind each of
+/// them.
 ///
 /// # Errors
 /// As [`run`]; what was run before stands in the folder.

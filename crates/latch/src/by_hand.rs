@@ -1,7 +1,7 @@
 //! Latches held by hand: got in one call and freed in a later one, for an administrator who wants to see who stops.
 //!
-//! A hold is the same as any other, in the same place, so that views show it and a dead holder's latch is freed; only its guard is
-//! forgotten, and made again when the latch is to be freed.
+//! A hold is the same as any other, in the same place, so that views show it and a dead holder's latch is freed; only
+//! its guard is forgotten, and made again when the latch is to be freed.
 
 use std::sync::atomic::Ordering;
 

@@ -1,8 +1,8 @@
 //! How one process gets and frees latches.
 //!
 //! The order of stores is what makes a get safe against `kill -9`: the hold is noted before the word is taken and
-//! forgotten after the word is free. An exclusive word carries its holder's number, so an intent that did not succeed is
-//! told from a hold by looking at the word. A shared count has no names in it; see [`crate::recover`].
+//! forgotten after the word is free. An exclusive word carries its holder's number, so an intent that did not succeed
+//! is told from a hold by looking at the word. A shared count has no names in it; see [`crate::recover`].
 
 use std::cell::{Cell, OnceCell};
 use std::sync::atomic::Ordering;
@@ -98,8 +98,8 @@ impl Client {
         }
     }
 
-    /// Takes any free slot; `None` when there is none. For programs without a process table: the slot is free again when
-    /// the client is dropped.
+    /// Takes any free slot; `None` when there is none. For programs without a process table: the slot is free again
+    /// when the client is dropped.
     #[must_use]
     pub fn join_any(domain: Domain, waiter: Waiter) -> Option<Self> {
         let free = |slot: &LatchSlot| {
@@ -130,8 +130,8 @@ impl Client {
         self.waiter
     }
 
-    /// Says what to do whenever a sleep for a latch or mutex has ended without a post: the process that cleans up behind
-    /// others looks whether the holder is dead, since nobody else would free it. Only the first call counts.
+    /// Says what to do whenever a sleep for a latch or mutex has ended without a post: the process that cleans up
+    /// behind others looks whether the holder is dead, since nobody else would free it. Only the first call counts.
     ///
     /// `watch` runs in the middle of a get: it must get nothing itself.
     pub fn set_watch(&self, watch: impl Fn() + Send + 'static) {
@@ -158,7 +158,8 @@ impl Client {
     /// Gets a latch exclusively, waiting as long as it takes. Waits: the latch's event.
     ///
     /// # Panics
-    /// In debug builds, when a latch of the same or a higher level is held (ORA-00600 `[504]`); when 16 are held already.
+    /// In debug builds, when a latch of the same or a higher level is held (ORA-00600 `[504]`); when 16 are held
+    /// already.
     #[inline]
     pub fn get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Held<'a> {
         self.get_in(latch, Mode::Exclusive, at, why)

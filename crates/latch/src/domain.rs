@@ -233,18 +233,20 @@ unsafe impl os::SharedLayout for LatchShared {}
 #[allow(unsafe_code)]
 unsafe impl os::SharedLayout for LatchSlot {}
 
-/// The latches of one instance: shared tunables and one slot for every process. A cheap copy; every process has the same.
+/// The latches of one instance: shared tunables and one slot for every process. A cheap copy; every process has the
+/// same.
 #[derive(Clone, Copy, Debug)]
 pub struct Domain {
     pub(crate) shared: &'static LatchShared,
     pub(crate) slots: &'static [LatchSlot],
-    /// By slot: the address of the latch that the process waits for, or 0. Apart from the slots, so that a releaser looks
-    /// at eight processes in one cache line.
+    /// By slot: the address of the latch that the process waits for, or 0. Apart from the slots, so that a releaser
+    /// looks at eight processes in one cache line.
     pub(crate) waiting: &'static [AtomicU64],
 }
 
 impl Domain {
-    /// Takes zero-filled shared memory as a domain, and gives the tunables their defaults. Run once, before any process joins.
+    /// Takes zero-filled shared memory as a domain, and gives the tunables their defaults. Run once, before any process
+    /// joins.
     ///
     /// # Panics
     /// `slots` and `waiting` are not equally long, or longer than 65,535.

@@ -7,9 +7,10 @@ use crate::{Generation, LatchName};
 
 /// A latch: exclusive, or shared-capable. Zero-filled memory is a free latch of the first name until it is formatted.
 ///
-/// The counters of exclusive gets are changed under the latch, so they are exact. A shared get of a child counts here as well, by an
-/// atomic addition while it is held: the line is in the getter's cache by then, and which child is hot is what one wants to know. Other
-/// shared gets, and versioned ones, count in the line of the process that makes them, because a counter here would be a shared write.
+/// The counters of exclusive gets are changed under the latch, so they are exact. A shared get of a child counts here
+/// as well, by an atomic addition while it is held: the line is in the getter's cache by then, and which child is hot
+/// is what one wants to know. Other shared gets, and versioned ones, count in the line of the process that makes them,
+/// because a counter here would be a shared write.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Latch {

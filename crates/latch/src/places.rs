@@ -208,8 +208,8 @@ impl Where {
         ROWS[self as usize].2
     }
 
-    /// The number that waits for a mutex show of the place: the published one where the name begins with it, in brackets, or
-    /// ends with it.
+    /// The number that waits for a mutex show of the place: the published one where the name begins with it, in
+    /// brackets, or ends with it.
     #[must_use]
     pub fn location(self) -> u64 {
         let name = self.name();

@@ -1,5 +1,5 @@
-//! Where the lock words get their atomics and orderings from. The model tests give [`crate::word`] another module of this
-//! shape, with loom's atomics, and with one ordering weakened at a time.
+//! Where the lock words get their atomics and orderings from. The model tests give [`crate::word`] another module of
+//! this shape, with loom's atomics, and with one ordering weakened at a time.
 
 pub use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
@@ -8,16 +8,18 @@ pub mod order {
     use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
     /// An exclusive get that succeeds. Acquire pairs with [`FREE_EXCLUSIVE`] and [`FREE_SHARED`]: the holder sees what
-    /// earlier holders wrote. Release keeps the note of intent before the get, for whoever cleans up behind a killed process.
+    /// earlier holders wrote. Release keeps the note of intent before the get, for whoever cleans up behind a killed
+    /// process.
     pub const GET_EXCLUSIVE: Ordering = AcqRel;
     /// Freeing an exclusive hold. Pairs with [`GET_EXCLUSIVE`] and [`GET_SHARED`].
     pub const FREE_EXCLUSIVE: Ordering = Release;
     /// A shared get that succeeds. Acquire pairs with [`FREE_EXCLUSIVE`]; Release as in [`GET_EXCLUSIVE`].
     pub const GET_SHARED: Ordering = AcqRel;
-    /// Freeing a shared hold. Release pairs with [`GET_EXCLUSIVE`]: the next writer comes after this reader's last read.
-    /// Acquire keeps the end of the note of intent behind it.
+    /// Freeing a shared hold. Release pairs with [`GET_EXCLUSIVE`]: the next writer comes after this reader's last
+    /// read. Acquire keeps the end of the note of intent behind it.
     pub const FREE_SHARED: Ordering = AcqRel;
-    /// The fence after a version became odd. Pairs with [`READ_CHECK`]: who sees one of the writes sees the odd version.
+    /// The fence after a version became odd. Pairs with [`READ_CHECK`]: who sees one of the writes sees the odd
+    /// version.
     pub const VERSION_ODD: Ordering = Release;
     /// A version becoming even. Pairs with [`READ_BEGIN`]: who sees the version sees the writes.
     pub const VERSION_EVEN: Ordering = Release;
@@ -45,8 +47,8 @@ pub mod order {
     pub const FAILED: Ordering = Relaxed;
 }
 
-/// The releaser's side of the asymmetric fence between freeing a latch and looking for waiters: it only keeps the compiler
-/// from swapping the two. The waiter's side is a barrier run on all processors.
+/// The releaser's side of the asymmetric fence between freeing a latch and looking for waiters: it only keeps the
+/// compiler from swapping the two. The waiter's side is a barrier run on all processors.
 #[inline]
 pub fn light_barrier() {
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);

@@ -1,9 +1,10 @@
 //! Freeing what a dead process held.
 //!
-//! The data come first: whoever calls this has rolled the dead process's changes back. Exclusive words carry the holder's
-//! number, so there is never a doubt. A shared count does not: a process killed between noting its intent and counting
-//! itself (or the other way round on the way out) leaves it open whether the count includes it. Then new shared gets are
-//! stopped, and once no living process is on its way in or out, what the count has over the living holders is the dead one's.
+//! The data come first: whoever calls this has rolled the dead process's changes back. Exclusive words carry the
+//! holder's number, so there is never a doubt. A shared count does not: a process killed between noting its intent and
+//! counting itself (or the other way round on the way out) leaves it open whether the count includes it. Then new
+//! shared gets are stopped, and once no living process is on its way in or out, what the count has over the living
+//! holders is the dead one's.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -106,8 +107,8 @@ impl Domain {
         }
     }
 
-    /// Processes that certainly hold the address shared, dead ones too, or `None` while a living one is on its way in or
-    /// out. Another dead one in doubt is not counted: it goes with the one being cleaned up behind.
+    /// Processes that certainly hold the address shared, dead ones too, or `None` while a living one is on its way in
+    /// or out. Another dead one in doubt is not counted: it goes with the one being cleaned up behind.
     fn certain_holders(&self, dead: u32, address: u64, known: Known<'_>) -> Option<u32> {
         let mut count = 0;
         for (number, hold) in self.shared_holds(address).filter(|(number, _)| *number != dead) {
@@ -167,8 +168,8 @@ impl Domain {
         }
     }
 
-    /// The blocking mark keeps new holds out, so the count can only fall: if the word is unchanged after the holders were counted,
-    /// nobody has come or gone meanwhile.
+    /// The blocking mark keeps new holds out, so the count can only fall: if the word is unchanged after the holders
+    /// were counted, nobody has come or gone meanwhile.
     fn recover_mutex_count(&self, dead: u32, mutex: &Mutex, address: u64, known: Known<'_>) -> u32 {
         loop {
             // The word with the mark, which `value` leaves out: the mark must not stay behind when the last hold goes.

@@ -31,8 +31,8 @@ fn until_asleep(domain: Domain, latch: &Latch, count: usize) {
     os::clock::sleep(Duration::from_millis(40));
 }
 
-/// Has somebody meet a latch that is held for a while. On a busy machine he may come when it is free again: then it is held for longer, until
-/// `meets` says that he met it.
+/// Has somebody meet a latch that is held for a while. On a busy machine he may come when it is free again: then it is
+/// held for longer, until `meets` says that he met it.
 fn until_met(mut meets: impl FnMut(Duration) -> bool) {
     assert!((5..13).any(|n| meets(Duration::from_millis(1 << n))), "nobody came while it was held");
 }

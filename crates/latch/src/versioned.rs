@@ -6,11 +6,11 @@ use crate::latch::add;
 use crate::word::VersionWord;
 use crate::{Client, Generation, Latch, LatchName, Where};
 
-/// A latch with a version beside it: readers take nothing and write nothing shared; writers hold the latch exclusively and
-/// keep the version odd while they change things.
+/// A latch with a version beside it: readers take nothing and write nothing shared; writers hold the latch exclusively
+/// and keep the version odd while they change things.
 ///
-/// What is read so must be atomics, and may be torn until the check: a reader clamps every offset, bounds every loop, and
-/// believes nothing before [`Client::read`] returns. The version lies on another cache line than the latch, so that
+/// What is read so must be atomics, and may be torn until the check: a reader clamps every offset, bounds every loop,
+/// and believes nothing before [`Client::read`] returns. The version lies on another cache line than the latch, so that
 /// waiting writers do not disturb readers.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -55,8 +55,8 @@ impl Versioned {
 impl Client {
     /// Runs `f` over data that `versioned` stands for until it has seen them whole, and returns what it made of them.
     ///
-    /// Counts as one get in this process's own line. A failed check is a miss; after a number of them the latch is really
-    /// got, shared where it can be, and `f` runs under it. `f` may run several times and see torn data.
+    /// Counts as one get in this process's own line. A failed check is a miss; after a number of them the latch is
+    /// really got, shared where it can be, and `f` runs under it. `f` may run several times and see torn data.
     #[inline]
     pub fn read<R>(&self, versioned: &Versioned, at: Where, mut f: impl FnMut() -> R) -> R {
         let before = versioned.version.read_begin();
@@ -70,8 +70,8 @@ impl Client {
         self.read_again(versioned, at, &mut f)
     }
 
-    /// Counts a get of `name` for a reader that keeps versions of its own and took no latch; a check that failed before is
-    /// a miss.
+    /// Counts a get of `name` for a reader that keeps versions of its own and took no latch; a check that failed before
+    /// is a miss.
     #[inline]
     pub fn count_read(&self, name: LatchName, missed: bool) {
         let line = self.line(name);

@@ -145,7 +145,8 @@ pub struct HolderView {
 }
 
 impl Domain {
-    /// What the gets of this name counted that leave no mark in the latch: shared and versioned ones, by all processes ever.
+    /// What the gets of this name counted that leave no mark in the latch: shared and versioned ones, by all processes
+    /// ever.
     #[must_use]
     pub fn unmarked_counts(&self, name: LatchName) -> LatchCounts {
         let mut sum = LatchCounts::default();

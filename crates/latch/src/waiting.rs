@@ -1,14 +1,16 @@
 //! Spinning and sleeping.
 //!
-//! 9.2 and later: try, spin once, join the list of waiters, sleep until posted, try, sleep again. 8i: try, spin, sleep a
-//! while, spin, sleep longer. In both, nothing is counted before the get succeeds, and the time asleep excludes spinning.
+//! 9.2 and later: try, spin once, join the list of waiters, sleep until posted, try, sleep again. 8i: try, spin, sleep
+//! a while, spin, sleep longer. In both, nothing is counted before the get succeeds, and the time asleep excludes
+//! spinning.
 //!
-//! The list of waiters is no list: each process has one word that says which latch it waits for, and notes since when. A
-//! releaser looks at these words only when the latch's waiters bit is set, and posts the process that has waited longest.
-//! So a killed waiter leaves no broken link behind, and a post is lost at worst until the watchdog's time is up.
+//! The list of waiters is no list: each process has one word that says which latch it waits for, and notes since when.
+//! A releaser looks at these words only when the latch's waiters bit is set, and posts the process that has waited
+//! longest. So a killed waiter leaves no broken link behind, and a post is lost at worst until the watchdog's time is
+//! up.
 //!
-//! A releaser stores the free word and then looks at the waiters bit without a fence between the two; the waiter sets the
-//! bit and then runs a barrier on all processors before its last look at the word. One of them sees the other.
+//! A releaser stores the free word and then looks at the waiters bit without a fence between the two; the waiter sets
+//! the bit and then runs a barrier on all processors before its last look at the word. One of them sees the other.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
@@ -36,8 +38,8 @@ struct Slow {
 }
 
 impl Slow {
-    /// Counts the get. Who reads MISSES first, WAIT_TIME next and the others last sees no miss without its get and without the spin or
-    /// the sleep that it came to, and no time without a sleep.
+    /// Counts the get. Who reads MISSES first, WAIT_TIME next and the others last sees no miss without its get and
+    /// without the spin or the sleep that it came to, and no time without a sleep.
     fn count(&self, [gets, sleeps, spin_gets, wait_ns, misses]: [&AtomicU64; 5], add: impl Fn(&AtomicU64, u64)) {
         add(gets, 1);
         add(sleeps, self.sleeps);
@@ -169,9 +171,11 @@ impl Client {
         self.slot.sleeping.store(ASLEEP, Ordering::SeqCst);
         latch.identity.fetch_or(WAITERS, Ordering::SeqCst);
         let fenced = os::cpu::barrier_in_all(); // pairs with the light barrier where latches are freed
-        // Without that barrier a releaser may have missed the bit for as long as its store took to arrive: look again soon.
+        // Without that barrier a releaser may have missed the bit for as long as its store took to arrive: look again
+        // soon.
         let time = if fenced { time } else { time.min(Duration::from_millis(1)) };
-        // An exclusive requester that shared holders keep out stops new ones; where nobody is left to stop, it tries again.
+        // An exclusive requester that shared holders keep out stops new ones; where nobody is left to stop, it tries
+        // again.
         loop {
             if try_it() {
                 return true;
@@ -225,8 +229,8 @@ impl Client {
         }
     }
 
-    /// Wakes those whose turn it is: the process that has waited longest, and with a shared requester every other shared one
-    /// that came before the first exclusive one. Clears the waiters bit when nobody waits.
+    /// Wakes those whose turn it is: the process that has waited longest, and with a shared requester every other
+    /// shared one that came before the first exclusive one. Clears the waiters bit when nobody waits.
     #[cold]
     #[inline(never)]
     pub(crate) fn post_waiters(&self, latch: &Latch) {

@@ -138,11 +138,11 @@ impl VersionWord {
     }
 }
 
-/// The life of an object that comes and goes: `lives so far << 2 | mark`. A reader without a latch that finds the same word after copying
-/// has read one life, whatever the object is used for by then.
+/// The life of an object that comes and goes: `lives so far << 2 | mark`. A reader without a latch that finds the same
+/// word after copying has read one life, whatever the object is used for by then.
 ///
-/// Changed by whoever holds what protects the object's list, with [`Self::next`] and a store that releases, as [`Self::change`] does and a
-/// section's.
+/// Changed by whoever holds what protects the object's list, with [`Self::next`] and a store that releases, as
+/// [`Self::change`] does and a section's.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct LifeWord(pub AtomicU64);
@@ -191,7 +191,8 @@ impl LifeWord {
         self.0.load(order::LIFE_BEGIN)
     }
 
-    /// True when the words read since [`Self::read_begin`] gave `before` are of that life. They must have been read by atomics.
+    /// True when the words read since [`Self::read_begin`] gave `before` are of that life. They must have been read by
+    /// atomics.
     #[inline]
     pub fn read_check(&self, before: u64) -> bool {
         fence(order::LIFE_CHECK);
@@ -283,16 +284,16 @@ impl MutexWord {
         note.store(what, order::NOTED);
     }
 
-    /// One try at putting the number of references right. `certain` counts the notes whose stage is [`HELD`]; it gives `None` while the
-    /// note of a living process is at another stage.
+    /// One try at putting the number of references right. `certain` counts the notes whose stage is [`HELD`]; it gives
+    /// `None` while the note of a living process is at another stage.
     pub fn try_settle(&self, certain: &mut dyn FnMut() -> Option<u32>) -> bool {
         // Held exclusively: there are none, and whoever was on the way in or out is not counted.
         let Some(before) = self.block() else { return true };
         certain().is_some_and(|count| self.settle(before, count))
     }
 
-    /// Lets no new references in and gives the word as it is then: from here on it can only fall. `None` while it is held
-    /// exclusively: then there are no references.
+    /// Lets no new references in and gives the word as it is then: from here on it can only fall. `None` while it is
+    /// held exclusively: then there are no references.
     pub fn block(&self) -> Option<u64> {
         let mut seen = self.0.load(Relaxed);
         loop {

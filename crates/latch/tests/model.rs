@@ -1,8 +1,9 @@
 //! Model checking of the lock words with loom: every interleaving, and every value that a weak load may return.
 //!
-//! `src/word.rs` is compiled here several times, each time over loom's atomics and with the orderings of `primitive.rs`,
-//! or with one of them weakened. The sound words must pass; each weakened one must fail, which shows that the model would
-//! have found the mistake. One command runs both: `cargo test -p latch --features model --test model`.
+//! `src/word.rs` is compiled here several times, each time over loom's atomics and with the orderings of
+//! `primitive.rs`, or with one of them weakened. The sound words must pass; each weakened one must fail, which shows
+//! that the model would have found the mistake. One command runs both: `cargo test -p latch --features model --test
+//! model`.
 
 #![allow(dead_code)]
 
@@ -152,8 +153,8 @@ macro_rules! blocking_model {
 
 /// A versioned write of two words, and a reader that believes what it saw when the version did not change.
 ///
-/// The writer runs in the first thread: loom remembers only the last access to a word when it looks for interleavings, and
-/// a writer that loads its own version first would hide the reader's look from it.
+/// The writer runs in the first thread: loom remembers only the last access to a word when it looks for interleavings,
+/// and a writer that loads its own version first would hide the reader's look from it.
 macro_rules! versioned_model {
     ($words:ident) => {
         check(|| {
@@ -211,7 +212,8 @@ macro_rules! mutex_model {
     };
 }
 
-/// An object of the row cache or the result cache is freed and becomes another one, while a reader without a latch copies its two words.
+/// An object of the row cache or the result cache is freed and becomes another one, while a reader without a latch
+/// copies its two words.
 macro_rules! life_model {
     ($words:ident) => {
         check(|| {
@@ -406,9 +408,10 @@ fn without_release_at_the_end_of_a_pin_it_is_counted_again() {
     reference_model!(weak_reference_free);
 }
 
-/// A commit and a cached row or result. The commit is announced, then its SCN can be seen, then what it changed is out of date; a reader takes
-/// its snapshot, then looks whether anything is announced, then at what is out of date. The order is that of `row_cache::commit` and
-/// `result_cache::depend`; whoever stores and loads there does it with these orderings at least.
+/// A commit and a cached row or result. The commit is announced, then its SCN can be seen, then what it changed is out
+/// of date; a reader takes its snapshot, then looks whether anything is announced, then at what is out of date. The
+/// order is that of `row_cache::commit` and `result_cache::depend`; whoever stores and loads there does it with these
+/// orderings at least.
 mod commits {
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicU64, Ordering};
@@ -509,8 +512,8 @@ mod without_fences {
     }
 }
 
-/// The protocol between freeing a latch and going to sleep: a waiter sets its bit and looks at the word again; a releaser
-/// frees the word and looks at the bit. The asymmetric barrier is modelled as a full fence on both sides.
+/// The protocol between freeing a latch and going to sleep: a waiter sets its bit and looks at the word again; a
+/// releaser frees the word and looks at the bit. The asymmetric barrier is modelled as a full fence on both sides.
 mod sleeping {
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicBool, Ordering, fence};

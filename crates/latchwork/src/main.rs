@@ -60,7 +60,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Into a pipe that nobody reads any more (`latchwork status | head -1`) programs end quietly, by this signal. An instance ignores it.
+    // Into a pipe that nobody reads any more (`latchwork status | head -1`) programs end quietly, by this signal. An
+    // instance ignores it.
     os::signal::restore_default(os::signal::SIGPIPE);
     if called_as("sqlplus") {
         let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,4 +1,5 @@
-//! Accounts: wrong passwords that lock them, passwords that grow old, sessions that a profile limits; what the alert log says of it.
+//! Accounts: wrong passwords that lock them, passwords that grow old, sessions that a profile limits; what the alert
+//! log says of it.
 
 mod support;
 

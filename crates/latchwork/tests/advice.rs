@@ -1,4 +1,5 @@
-//! What other sizes of memory would have done: the views change with the workload, snapshots keep them, the report shows them.
+//! What other sizes of memory would have done: the views change with the workload, snapshots keep them, the report
+//! shows them.
 
 mod support;
 
@@ -153,7 +154,8 @@ fn statements_that_a_smaller_pool_would_load_again_are_counted() {
     let factors = numbers(&mut c, LOADS);
     assert!(factors.is_sorted_by(|a, b| a >= b), "{factors:?}");
     assert!(factors[9] == 1.0 && factors[19] < 1.0, "{factors:?}");
-    // A few statements that are looked for again and again are hits in every size. A session that caches cursors finds them there.
+    // A few statements that are looked for again and again are hits in every size. A session that caches cursors finds
+    // them there.
     run(&mut c, "alter session set session_cached_cursors = 0");
     let before = (hits(&mut c, "1"), hits(&mut c, "2"));
     run(

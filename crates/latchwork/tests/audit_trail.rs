@@ -1,4 +1,5 @@
-//! The audit trail: who logged on and who was refused, what the default policies note, what AUDIT and policies ask for, who may read it.
+//! The audit trail: who logged on and who was refused, what the default policies note, what AUDIT and policies ask for,
+//! who may read it.
 
 mod support;
 

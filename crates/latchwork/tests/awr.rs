@@ -145,7 +145,8 @@ fn a_report_shows_what_the_snapshots_counted() {
         );
     }
     assert_eq!(added(&mut c, "user commits"), 2001, "those of the loop, and that of the first snapshot itself");
-    // What is printed for a second is what was counted, by the clock of who looked on: the snapshots are of moments within their calls.
+    // What is printed for a second is what was counted, by the clock of who looked on: the snapshots are of moments
+    // within their calls.
     let (least, most) = ((clock[2] - clock[1]).as_secs_f64(), (clock[3] - clock[0]).as_secs_f64());
     let rollbacks = added(&mut c, "user rollbacks") as f64;
     for (label, counted) in
@@ -535,7 +536,8 @@ fn statements_are_counted_from_what_the_last_snapshot_saw() {
     take(&mut c);
     work(&mut c, 200);
     take(&mut c);
-    // Nothing of it in between: the snapshot has no row of the statement, and the next one counts from here all the same.
+    // Nothing of it in between: the snapshot has no row of the statement, and the next one counts from here all the
+    // same.
     take(&mut c);
     work(&mut c, 30);
     take(&mut c);

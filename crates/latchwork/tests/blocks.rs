@@ -1,4 +1,5 @@
-//! Blocks of PL/SQL as cursors: what clients, EXECUTE IMMEDIATE and jobs run is found, counted and shown like statements.
+//! Blocks of PL/SQL as cursors: what clients, EXECUTE IMMEDIATE and jobs run is found, counted and shown like
+//! statements.
 
 mod support;
 
@@ -52,7 +53,8 @@ fn in_background(mut c: Client, sql: &str) -> JoinHandle<(Client, Result<(), Str
     })
 }
 
-/// Kind, child, executions, parse calls, fetches, rows, loads, invalidations and status of the cursors whose text is like this.
+/// Kind, child, executions, parse calls, fetches, rows, loads, invalidations and status of the cursors whose text is
+/// like this.
 fn figures(c: &mut Client, like: &str) -> String {
     let sql = format!(
         "select command_type, child_number, executions, parse_calls, fetches, rows_processed, loads, invalidations, object_status \

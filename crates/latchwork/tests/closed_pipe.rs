@@ -1,4 +1,5 @@
-//! Output into a pipe that nobody reads ends a program quietly, by SIGPIPE; a session's server that goes is told of as ever.
+//! Output into a pipe that nobody reads ends a program quietly, by SIGPIPE; a session's server that goes is told of as
+//! ever.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -8,7 +9,8 @@ fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_latchwork"))
 }
 
-/// Runs the program with its output closed, or closed behind the first line; the signal that ended it, and what it had to complain of.
+/// Runs the program with its output closed, or closed behind the first line; the signal that ended it, and what it had
+/// to complain of.
 fn closed(args: &[&str], input: &str, after_a_line: bool) -> (Option<i32>, String) {
     let mut command = program();
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

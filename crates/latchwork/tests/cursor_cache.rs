@@ -1,4 +1,5 @@
-//! Cursors that are used again: parse calls and hits are what was done, and a cursor answers for nobody else and for no other time.
+//! Cursors that are used again: parse calls and hits are what was done, and a cursor answers for nobody else and for no
+//! other time.
 
 mod support;
 
@@ -224,7 +225,8 @@ fn a_cursor_used_again_obeys_the_settings_of_its_session() {
     run(&mut c, "create table t (n number)");
     run(&mut c, "insert into t values (1.5)");
     run(&mut c, "commit");
-    // The text is converted by the separator in force when the statement runs, in static SQL, dynamic SQL and a client's.
+    // The text is converted by the separator in force when the statement runs, in static SQL, dynamic SQL and a
+    // client's.
     let settings = |c: &mut Client, separators: &str| {
         run(c, &format!("begin dbms_session.set_nls('nls_numeric_characters', '''{separators}'''); end;"));
     };

@@ -1,9 +1,10 @@
-//! Bytes of a stopped database are changed, then it is verified, started and used: it answers or refuses, but no process
-//! crashes, nothing hangs, and what a checksum can catch is never a wrong row.
+//! Bytes of a stopped database are changed, then it is verified, started and used: it answers or refuses, but no
+//! process crashes, nothing hangs, and what a checksum can catch is never a wrong row.
 //!
-//! The database was stopped in order, or killed with redo and an open transaction. Two kinds of damage: bytes as they come, which the checksum must catch, and bytes with the block's checksum made right
-//! again, which reach the readers behind it. Every case follows from its seed; `LATCHWORK_DAMAGE=n` runs n cases instead of a
-//! few, `LATCHWORK_DAMAGE_SEED=s` begins at case s.
+//! The database was stopped in order, or killed with redo and an open transaction. Two kinds of damage: bytes as they
+//! come, which the checksum must catch, and bytes with the block's checksum made right again, which reach the readers
+//! behind it. Every case follows from its seed; `LATCHWORK_DAMAGE=n` runs n cases instead of a few,
+//! `LATCHWORK_DAMAGE_SEED=s` begins at case s.
 
 use client::{Client, ClientError};
 use lab::torture::{Place, Started};

@@ -1,8 +1,9 @@
 //! Holds the crates that Latchwork is built from to what is known of them: security advisories, licences, origin.
 //!
-//! The advisories are a snapshot (`advisories.toml`, written by `scripts/advisories.py` from the RustSec database), so the
-//! check needs no network and gives the same answer on every machine. A crate that is new in `Cargo.lock` fails the check
-//! until the snapshot has been written again. `cargo deny` would read the same data, but it is six minutes of building.
+//! The advisories are a snapshot (`advisories.toml`, written by `scripts/advisories.py` from the RustSec database), so
+//! the check needs no network and gives the same answer on every machine. A crate that is new in `Cargo.lock` fails the
+//! check until the snapshot has been written again. `cargo deny` would read the same data, but it is six minutes of
+//! building.
 
 use semver::{Version, VersionReq};
 use serde::Deserialize;
@@ -13,7 +14,8 @@ use std::process::Command;
 /// Advisories that are known and accepted, each with the reason. An entry that no longer applies fails the test.
 const ACCEPTED: [(&str, &str); 0] = [];
 
-/// Licences allowed for dependencies, as SPDX has them. A package's expression must have one of them in each `AND` part.
+/// Licences allowed for dependencies, as SPDX has them. A package's expression must have one of them in each `AND`
+/// part.
 const LICENSES: [&str; 9] =
     ["Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Unicode-3.0", "Unlicense", "Zlib", "CC0-1.0"];
 

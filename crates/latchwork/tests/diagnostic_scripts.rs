@@ -1,8 +1,8 @@
 //! Scripts with which people look into Oracle's latches and waits, unmodified, while sessions fight over a latch.
 //!
-//! They are those of the public repository tpt-oracle (Apache-2.0) that concern latches, mutexes, the buffer and row caches, waits and
-//! statistics. Nothing of it is kept here: `./check` fetches it into `target/diagnostic-scripts` where it can, and
-//! `LATCHWORK_DIAGNOSTIC_SCRIPTS` names a copy. Without one these tests say so.
+//! They are those of the public repository tpt-oracle (Apache-2.0) that concern latches, mutexes, the buffer and row
+//! caches, waits and statistics. Nothing of it is kept here: `./check` fetches it into `target/diagnostic-scripts`
+//! where it can, and `LATCHWORK_DIAGNOSTIC_SCRIPTS` names a copy. Without one these tests say so.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! A device that loses writes and says so once, and data files that are removed or replaced under a running instance: the instance ends before
-//! the redo is used again, whoever was told of it, and the next start has every row that was acknowledged.
+//! A device that loses writes and says so once, and data files that are removed or replaced under a running instance:
+//! the instance ends before the redo is used again, whoever was told of it, and the next start has every row that was
+//! acknowledged.
 
 mod support;
 

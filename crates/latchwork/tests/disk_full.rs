@@ -1,7 +1,8 @@
-//! A full disk: whatever needs room gets a clear error or waits, everything else goes on, and once there is room all goes on.
+//! A full disk: whatever needs room gets a clear error or waits, everything else goes on, and once there is room all
+//! goes on.
 //!
-//! Twice the same work: on a small file system of its own, where the test may mount one (in a mount namespace of its own, so that it
-//! goes with the test), and with files that are kept from growing by `_disk_full`, which always runs.
+//! Twice the same work: on a small file system of its own, where the test may mount one (in a mount namespace of its
+//! own, so that it goes with the test), and with files that are kept from growing by `_disk_full`, which always runs.
 
 mod support;
 

@@ -1,7 +1,9 @@
-//! Identities between views that hold at every moment, while sessions come, go and are killed, with more sessions than processors.
+//! Identities between views that hold at every moment, while sessions come, go and are killed, with more sessions than
+//! processors.
 //!
-//! A view is no picture of one moment, so a sum is held between two readings of the figure it must equal: what only grows is no less than
-//! what was read before it, and no more than what is read behind it. Nothing here depends on how fast the machine is.
+//! A view is no picture of one moment, so a sum is held between two readings of the figure it must equal: what only
+//! grows is no less than what was read before it, and no more than what is read behind it. Nothing here depends on how
+//! fast the machine is.
 
 mod support;
 
@@ -292,11 +294,13 @@ fn sessions_that_have_gone_leave_what_they_did_to_the_last_count() {
     until("all have gone", || one(&mut c, "select count(*) from v$session where type = 'USER'") == "1");
     let after = of_the_gone(&mut c, &names);
     let added: Vec<i64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
-    // Each: five blocks with 41 statements, an update, a query of the fixed table. Rows by rowid: those of the queries and of the updates.
+    // Each: five blocks with 41 statements, an update, a query of the fixed table. Rows by rowid: those of the queries
+    // and of the updates.
     let each = [5 * 42 + 2, 5 + 2 + 2, 5 + 2 + 1, 5, 1, 5 * 41, 5 * 41, 1, 1, 2];
     let all: Vec<i64> = each.iter().map(|n| n * sessions).collect();
     assert_eq!(added[..], all[..], "{names:?} of {sessions} sessions");
-    // Sessions that are too short for a hundredth of a second each are not too short together. Both figures are cut to hundredths.
+    // Sessions that are too short for a hundredth of a second each are not too short together. Both figures are cut to
+    // hundredths.
     let own = own.load(Ordering::Relaxed);
     let cpu_after = figures(&mut c, cpu);
     let used = |n: usize| cpu_after["cpu"][n] - cpu_before["cpu"][n];

@@ -1,5 +1,5 @@
-//! One history in every generation: whatever the design of a cache, the answers are the same. How often something is got or waited for
-//! differs, and is asserted where the design is tested.
+//! One history in every generation: whatever the design of a cache, the answers are the same. How often something is
+//! got or waited for differs, and is asserted where the design is tested.
 
 use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
 use latch::Generation;
@@ -49,7 +49,8 @@ const HISTORY: &[(usize, &str, &str)] = &[
     (0, "create view ghv as select boss, sum(pay) total from gh group by boss", "0"),
     (0, "create synonym ghs for ghv", "0"),
     (0, "commit", "0"),
-    // The result cache: built, found, out of date after another session's commit, not used beside a session's own changes.
+    // The result cache: built, found, out of date after another session's commit, not used beside a session's own
+    // changes.
     (0, "select /*+ result_cache */ count(*), sum(pay) from gh", "60 18300"),
     (1, "select /*+ result_cache */ count(*), sum(pay) from gh", "60 18300"),
     (1, "update gh set pay = pay + 1 where id <= 10", "10"),

@@ -241,7 +241,8 @@ fn the_death_of_the_supervisor_ends_every_process() {
     eventually("the directory is free", || latchwork(&["status"], &dir.0).1.contains("No Latchwork instance"));
 }
 
-/// The processes of an instance are a group of their own: a Ctrl-C that ends the script which has started it is not theirs.
+/// The processes of an instance are a group of their own: a Ctrl-C that ends the script which has started it is not
+/// theirs.
 #[test]
 fn what_ends_the_starter_does_not_end_the_instance() {
     let dir = TempDir::new("group");

@@ -2,8 +2,8 @@
 //!
 //! Workers move amounts between accounts, two updates in one transaction, so the sum never changes; some also read
 //! cached results and some keep inserting. A killer picks a worker's server process every few milliseconds. The number
-//! of kills is bounded; `LATCHWORK_KILLS` and `LATCHWORK_PANICS` make the run longer, `LATCHWORK_GENERATIONS=all` runs every
-//! generation.
+//! of kills is bounded; `LATCHWORK_KILLS` and `LATCHWORK_PANICS` make the run longer, `LATCHWORK_GENERATIONS=all` runs
+//! every generation.
 
 mod rotation;
 

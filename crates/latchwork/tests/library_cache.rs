@@ -1,4 +1,5 @@
-//! The library cache through SQL: children and why there are several, counts that do not depend on the machine, in every design.
+//! The library cache through SQL: children and why there are several, counts that do not depend on the machine, in
+//! every design.
 
 use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
 use types::{DataType, Number, Value};
@@ -200,7 +201,8 @@ fn what_statements_and_units_name_is_got_pinned_and_loaded_again_in_every_design
         let figures = "select namespace, gets, gethits, pins, pinhits, reloads from v$librarycache \
                        where namespace in ('TABLE/PROCEDURE', 'BODY', 'CLUSTER', 'INDEX') order by namespace";
         rows(&mut s, figures);
-        // A background process may parse a statement of its own meanwhile, which the flush has thrown out: not each time.
+        // A background process may parse a statement of its own meanwhile, which the flush has thrown out: not each
+        // time.
         let (mut before, mut after) = (String::new(), String::new());
         for _ in 0..20 {
             before = rows(&mut s, figures);
@@ -262,7 +264,8 @@ fn binds_are_numbered_as_they_stand_and_cost_no_second_parse() {
     let number = |n: i64| Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(n)));
     let ten = DataType::Varchar2 { len: 10, unit: types::LenUnit::Byte };
     let string = |t: &str| Bind::input(ten, Value::text(t));
-    // What is planned first stands last: the select list before FROM, FROM before WHERE, a query of WITH that nobody reads.
+    // What is planned first stands last: the select list before FROM, FROM before WHERE, a query of WITH that nobody
+    // reads.
     let texts = [
         "select :1 || '-' || q.v from (select v from bo where n = :2) q where :3 = 'x' order by nvl(:4, 1)",
         "with unused as (select :1 u from dual) select v || '-' || v from bo where n = :2 and 'x' = :3 group by v having max(n) > :4",

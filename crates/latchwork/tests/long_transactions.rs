@@ -1,5 +1,5 @@
-//! A transaction that writes more undo blocks than a sequence number of sixteen bits can tell apart. Its own changes are its own, the first
-//! and the last.
+//! A transaction that writes more undo blocks than a sequence number of sixteen bits can tell apart. Its own changes
+//! are its own, the first and the last.
 
 mod support;
 

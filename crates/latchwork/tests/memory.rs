@@ -1,4 +1,5 @@
-//! The memory of an instance: how it was obtained, what the views say of it and of each process, how long a connection took.
+//! The memory of an instance: how it was obtained, what the views say of it and of each process, how long a connection
+//! took.
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use types::Value;

@@ -102,7 +102,8 @@ fn an_index_built_under_changes_misses_nothing() {
     c.execute("create unique index t_u on t (id, k) online", &[]).unwrap();
 }
 
-/// A transaction changes rows before the index is entered and after, and is rolled back: nothing of it may be left in the index.
+/// A transaction changes rows before the index is entered and after, and is rolled back: nothing of it may be left in
+/// the index.
 #[test]
 fn who_began_before_the_build_and_is_rolled_back_leaves_no_entry() {
     let instance = start();
@@ -295,8 +296,8 @@ fn a_statement_whose_index_is_exchanged_while_it_is_compiled_is_compiled_again()
     assert_eq!(sums(&mut c, "index(t t_k)"), sums(&mut c, "full(t)"));
 }
 
-/// What a session has compiled it compiles again at the next execution behind DDL, and the table that it reads may be moved once more before
-/// it has opened it: then it runs again, and that is the same execution.
+/// What a session has compiled it compiles again at the next execution behind DDL, and the table that it reads may be
+/// moved once more before it has opened it: then it runs again, and that is the same execution.
 #[test]
 fn a_statement_that_has_to_run_again_is_executed_once() {
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
@@ -323,7 +324,8 @@ fn a_statement_that_has_to_run_again_is_executed_once() {
     assert_eq!(text(&mut c, &counted), "2");
 }
 
-/// Runs a statement in a session of its own, stops it at the crash point of the instance, has `meanwhile` done, and lets it go on.
+/// Runs a statement in a session of its own, stops it at the crash point of the instance, has `meanwhile` done, and
+/// lets it go on.
 fn stopped(instance: &Ephemeral, sql: &str, meanwhile: impl FnOnce(i32)) -> Result<(), u32> {
     let (stop, deaths) = (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE));
     let _ = std::fs::remove_file(&deaths);

@@ -1,10 +1,11 @@
-//! Power fails at the n-th sync of a scripted piece of work, for every n: what had been acknowledged is there, the step in
-//! flight is there whole or not at all, and `latchwork verify` finds nothing.
+//! Power fails at the n-th sync of a scripted piece of work, for every n: what had been acknowledged is there, the step
+//! in flight is there whole or not at all, and `latchwork verify` finds nothing.
 //!
-//! The script has commits, index splits, rows wider than a block, checkpoints, log switches with archiving, growing, added and dropped
-//! files, a backup, another undo tablespace in the place of the first, and DDL. After every
-//! other loss power fails again while the instance recovers. In the short form some n are taken; `LATCHWORK_POWER=all` takes
-//! every one, `LATCHWORK_POWER=n` that one, and `LATCHWORK_POWER_SEED` another coin; `LATCHWORK_EXE` names another program.
+//! The script has commits, index splits, rows wider than a block, checkpoints, log switches with archiving, growing,
+//! added and dropped files, a backup, another undo tablespace in the place of the first, and DDL. After every other
+//! loss power fails again while the instance recovers. In the short form some n are taken; `LATCHWORK_POWER=all` takes
+//! every one, `LATCHWORK_POWER=n` that one, and `LATCHWORK_POWER_SEED` another coin; `LATCHWORK_EXE` names another
+//! program.
 
 use client::{Client, ClientError};
 use lab::torture::{Place, Started};

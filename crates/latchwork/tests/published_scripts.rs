@@ -1,4 +1,5 @@
-//! The published scripts, unmodified, through the program itself. Where the folder with them is absent these tests say so.
+//! The published scripts, unmodified, through the program itself. Where the folder with them is absent these tests say
+//! so.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -113,7 +114,8 @@ fn said(text: &str, word: &str) -> Vec<i64> {
     line.split_whitespace().map(|word| word.parse().unwrap_or_else(|_| panic!("{word} in {line}"))).collect()
 }
 
-/// Eight jobs read through the result cache, four of them one result of a hundred rows, four of them results of one row by keys.
+/// Eight jobs read through the result cache, four of them one result of a hundred rows, four of them results of one row
+/// by keys.
 #[test]
 fn jobs_make_the_gets_of_their_generation() {
     let Some(folder) = scripts() else {
@@ -135,7 +137,8 @@ fn jobs_make_the_gets_of_their_generation() {
         // A session reads without the cache where its snapshot is older than the result: its access may be a get short.
         let passed = 8 * n - finds - keys - 1;
         assert!((0..8).contains(&passed), "{generation}: {finds} finds, {keys} keys");
-        // Accesses and sessions; the large result's 200 blocks with its header and dependency; what a key's result costs to build.
+        // Accesses and sessions; the large result's 200 blocks with its header and dependency; what a key's result
+        // costs to build.
         let expected = match generation {
             "11.1" => 8 * (2 * n + 1) + 204 + 2 * (keys - 1),
             "latchwork" => 8 * n + 205 + 3 * keys,
@@ -222,7 +225,8 @@ fn numbers(session: &mut Client, sql: &str) -> Vec<i64> {
     rows.iter().flatten().map(number).collect()
 }
 
-/// What `v$session` says of jobs that read the dictionary cache together: the event's parameters, as the source saw them.
+/// What `v$session` says of jobs that read the dictionary cache together: the event's parameters, as the source saw
+/// them.
 #[test]
 fn sessions_are_seen_to_wait_for_the_hot_object() {
     let Some(folder) = scripts() else {
@@ -264,7 +268,8 @@ fn sessions_are_seen_to_wait_for_the_hot_object() {
     }
 }
 
-/// The script that keeps a processor busy, with fewer rows where the program is not optimised: every row doubles the work.
+/// The script that keeps a processor busy, with fewer rows where the program is not optimised: every row doubles the
+/// work.
 #[test]
 fn the_hierarchy_over_one_block_has_as_many_rows_as_published() {
     let Some(folder) = scripts() else {
@@ -324,7 +329,8 @@ fn the_reader_of_the_published_benchmark_gets_its_sql_id_and_two_snapshots() {
     }
 }
 
-/// The source's set-up, reader and snapshots as they stand, one program after the other on one instance, as its own shell script has them.
+/// The source's set-up, reader and snapshots as they stand, one program after the other on one instance, as its own
+/// shell script has them.
 #[test]
 fn the_published_benchmark_runs_unmodified() {
     let Some(folder) = scripts() else {

@@ -1,5 +1,5 @@
-//! Queries that are open while DDL frees the segments they read, and other segments take the freed extents: every answer is the
-//! right one, or ORA-08103.
+//! Queries that are open while DDL frees the segments they read, and other segments take the freed extents: every
+//! answer is the right one, or ORA-08103.
 
 mod support;
 
@@ -49,7 +49,8 @@ fn make_cluster(c: &mut Client) {
     run(c, "commit");
 }
 
-/// Other segments take what is free, with rows of their own in it. Sizes differ, so that a freed extent is used from its middle on, too.
+/// Other segments take what is free, with rows of their own in it. Sizes differ, so that a freed extent is used from
+/// its middle on, too.
 fn fill(c: &mut Client, sizes: &[u32]) {
     for (n, rows) in sizes.iter().enumerate() {
         run(
@@ -203,7 +204,8 @@ impl Random {
     }
 }
 
-/// Frees the segments of tables R0 to R2, and uses their space, in random order. Each table has 300 rows, or none while it is refilled.
+/// Frees the segments of tables R0 to R2, and uses their space, in random order. Each table has 300 rows, or none while
+/// it is refilled.
 fn disturb(c: &mut Client, random: &mut Random) {
     let t = format!("r{}", random.below(3));
     let refill = format!("insert into {t} select level, 100, rpad('r', 400, 'r') from dual connect by level <= 300");

@@ -1,5 +1,6 @@
-//! Damage in the online log of a killed instance: commits behind it are never lost without a word. A start refuses, `latchwork
-//! recover` says how far the redo can be read, and with `--resetlogs` the database goes on as it was there, if it can.
+//! Damage in the online log of a killed instance: commits behind it are never lost without a word. A start refuses,
+//! `latchwork recover` says how far the redo can be read, and with `--resetlogs` the database goes on as it was there,
+//! if it can.
 //!
 //! Every case follows from its seed; `LATCHWORK_DAMAGE=n` runs n cases instead of a few.
 

@@ -1,5 +1,5 @@
-//! The redo log of a running instance: commits that are waited for or not, logs that switch and are archived, the deaths of those
-//! who write them, and a log that cannot be written.
+//! The redo log of a running instance: commits that are waited for or not, logs that switch and are archived, the
+//! deaths of those who write them, and a log that cannot be written.
 
 mod support;
 
@@ -280,7 +280,8 @@ fn log_groups_come_and_go() {
     assert_eq!(number(&mut c, "select count(*) from v$log"), 2);
 }
 
-/// Those who have the file open write on to it, and it goes with them: the redo would be lost in a crash, and nobody would know before.
+/// Those who have the file open write on to it, and it goes with them: the redo would be lost in a crash, and nobody
+/// would know before.
 #[test]
 fn a_log_that_is_removed_or_replaced_is_made_again_and_loses_nothing() {
     let db = Database::new("unlinked");
@@ -344,7 +345,8 @@ fn a_transaction_shows_its_name_as_long_as_it_lives() {
     assert_eq!(number(&mut c, waits), 0);
 }
 
-/// Who waits for a log that is not archived, for want of room, is let go when it is killed or breaks off, and keeps nobody from ending.
+/// Who waits for a log that is not archived, for want of room, is let go when it is killed or breaks off, and keeps
+/// nobody from ending.
 #[test]
 fn a_wait_for_a_log_can_be_cancelled() {
     let db = Database::new("cancel");
@@ -375,8 +377,8 @@ fn a_wait_for_a_log_can_be_cancelled() {
     run(&mut c, &format!("alter system kill session '{sid},{serial}' immediate"));
     let end = ended.recv_timeout(Duration::from_secs(60)).expect("the killed session ends").expect("with an error");
     assert!(end.is_fatal() || end.code() == 28, "{end}");
-    // Others read, and PMON still works: a session that ends is cleaned up. The owner gets in, however little room the log has,
-    // and the alert log says that the trail does not.
+    // Others read, and PMON still works: a session that ends is cleaned up. The owner gets in, however little room the
+    // log has, and the alert log says that the trail does not.
     for _ in 0..40 {
         drop(db.connect());
     }

@@ -1,7 +1,8 @@
-//! Sequences under kills: a number that was told to somebody is never told again, whoever dies, and numbers go on in their order.
+//! Sequences under kills: a number that was told to somebody is never told again, whoever dies, and numbers go on in
+//! their order.
 //!
-//! Sessions take numbers all the time and note what they were told; sessions and the instance are killed, the instance at named
-//! points of a refill, too. What a kill may cost is numbers that nobody was told.
+//! Sessions take numbers all the time and note what they were told; sessions and the instance are killed, the instance
+//! at named points of a refill, too. What a kill may cost is numbers that nobody was told.
 
 use client::Client;
 use lab::torture::{Place, Started};

@@ -1,8 +1,9 @@
 //! Transcripts of the shell: what SQL*Plus scripts print, byte for byte.
 //!
-//! `shell/NAME.sql` goes through the program on a throw-away instance and must print `shell/NAME.out`. A script that begins with
-//! `-- typed:` is typed at the prompt, so that prompts and line numbers show; the others are run as `@NAME.sql`. The rest of that first
-//! line are further words of the command line. With `UPDATE_TRANSCRIPTS=1` the expected files are written anew.
+//! `shell/NAME.sql` goes through the program on a throw-away instance and must print `shell/NAME.out`. A script that
+//! begins with `-- typed:` is typed at the prompt, so that prompts and line numbers show; the others are run as
+//! `@NAME.sql`. The rest of that first line are further words of the command line. With `UPDATE_TRANSCRIPTS=1` the
+//! expected files are written anew.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! SQL_IDs that were published for statements of load generators, with the number of their executions.
 //!
-//! The identifier is a sum over the text, so these hold only when PL/SQL writes its static SQL letter by letter as Oracle does: upper case,
-//! no INTO, blanks collapsed, and variables as `:Bn`, numbered so that the last one is `:B1`.
+//! The identifier is a sum over the text, so these hold only when PL/SQL writes its static SQL letter by letter as
+//! Oracle does: upper case, no INTO, blanks collapsed, and variables as `:Bn`, numbered so that the last one is `:B1`.
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use types::Value;

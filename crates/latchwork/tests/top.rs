@@ -1,5 +1,5 @@
-//! `latchwork top` from outside: one sample, the screen on a terminal, and the page, before an instance in which one session waits
-//! for another's row.
+//! `latchwork top` from outside: one sample, the screen on a terminal, and the page, before an instance in which one
+//! session waits for another's row.
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! A short, seeded form of `latchwork lab run torture`: sessions are killed while they work, and nothing is lost.
 //!
-//! `LATCHWORK_TORTURE=instance_kills,session_kills,seconds` makes the run longer, `LATCHWORK_GENERATIONS=all` runs every generation.
+//! `LATCHWORK_TORTURE=instance_kills,session_kills,seconds` makes the run longer, `LATCHWORK_GENERATIONS=all` runs
+//! every generation.
 
 mod rotation;
 

@@ -1,7 +1,8 @@
 //! What a shared pool of another size would have loaded: `v$shared_pool_advice`.
 //!
-//! Statements and objects are the keys of [`process::Reuse`], which says how. The pool's size decides how many of them there is room for,
-//! so the caller says what each size would hold; a child that gives way to another of the same statement is not followed.
+//! Statements and objects are the keys of [`process::Reuse`], which says how. The pool's size decides how many of them
+//! there is room for, so the caller says what each size would hold; a child that gives way to another of the same
+//! statement is not followed.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -25,7 +26,8 @@ impl LibraryCache {
         self.advice.read()
     }
 
-    /// Plays what has been noted, and says when to come again. `sizes`: statements and objects that a pool of each size has room for.
+    /// Plays what has been noted, and says when to come again. `sizes`: statements and objects that a pool of each size
+    /// has room for.
     pub fn advise(&self, sim: &mut Simulator, following: Following, sizes: [usize; ADVICE_SIZES]) -> Duration {
         let live = self.parents.iter().filter(|parent| parent.life.load(Ordering::Acquire) != 0);
         let keys = &mut live.map(|parent| Key::of(parent).followed());

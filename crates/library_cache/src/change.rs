@@ -58,7 +58,8 @@ impl LibraryCache {
         true
     }
 
-    /// ALTER SYSTEM FLUSH SHARED_POOL: everything that is neither kept nor pinned goes. Returns how many statements went.
+    /// ALTER SYSTEM FLUSH SHARED_POOL: everything that is neither kept nor pinned goes. Returns how many statements
+    /// went.
     pub fn flush(&self, p: &Process) -> u64 {
         let used = self.control.parents_fresh.load(Ordering::Acquire).min(self.parents.len() as u64);
         let (mut gone, running) = (0, self.running());
@@ -72,8 +73,8 @@ impl LibraryCache {
         gone
     }
 
-    /// DBMS_SHARED_POOL.PURGE: the cursors of a statement, all its copies. Those that are pinned are invalid from now on. False when
-    /// there is no such statement.
+    /// DBMS_SHARED_POOL.PURGE: the cursors of a statement, all its copies. Those that are pinned are invalid from now
+    /// on. False when there is no such statement.
     pub fn purge(&self, p: &Process, digest: Digest) -> bool {
         // All of them, whatever the first says.
         (0..=self.hot_copies).filter(|copy| self.purge_copy(p, digest, *copy)).count() > 0
@@ -106,8 +107,8 @@ impl LibraryCache {
         found.is_some_and(|(at, life)| self.remove(p, at, life, Where::KglEvict, &[]).0)
     }
 
-    /// DBMS_SHARED_POOL.MARKHOT: sessions parse and execute copies of the statement from now on, session by session in turn. False
-    /// when as many as can be are hot already.
+    /// DBMS_SHARED_POOL.MARKHOT: sessions parse and execute copies of the statement from now on, session by session in
+    /// turn. False when as many as can be are hot already.
     pub fn mark_hot(&self, p: &Process, digest: Digest) -> bool {
         let c = self.control;
         let section = p.lock(self.pool, Where::KghAllocate, digest.value());

@@ -7,8 +7,8 @@
 //! | mutex (11.1 and later) | 4 mutexes: bucket and handle (`Library Cache`), `Cursor Parent`, `hash table` | the same |
 //! | versioned (Latchwork) | 1 versioned get of a child of `library cache`, in the process's own line | none |
 //!
-//! All four read the same chains, and module `load`, which changes them, is the same for all. A cursor that a session holds open,
-//! or keeps for `session_cached_cursors`, is executed without a parse.
+//! All four read the same chains, and module `load`, which changes them, is the same for all. A cursor that a session
+//! holds open, or keeps for `session_cached_cursors`, is executed without a parse.
 
 use std::sync::atomic::Ordering;
 
@@ -110,8 +110,8 @@ impl<'a> Want<'a> {
 impl LibraryCache {
     /// Finds a cursor that a statement can share; a soft parse. `None`: compile it and [`LibraryCache::load`] it.
     ///
-    /// Latches: none held on entry or return; gets as in the module's table. Waits: `latch: library cache`, `library cache: mutex
-    /// X`, `cursor: mutex S`, as the design has them.
+    /// Latches: none held on entry or return; gets as in the module's table. Waits: `latch: library cache`, `library
+    /// cache: mutex X`, `cursor: mutex S`, as the design has them.
     pub fn parse(&self, p: &Process, digest: Digest, env: &Env<'_>) -> Option<Handle> {
         let line = self.line(p);
         count(&line.gets[Namespace::SqlArea as usize]);

@@ -1,7 +1,8 @@
 //! What lies in shared memory: parents, children, the lines of the processes.
 //!
-//! A parent has the text of a statement (or the name of an object) and the list of its children; a child has what makes it
-//! different from its siblings, its figures and its plan. Everything is words; slots are found by number, never by pointer.
+//! A parent has the text of a statement (or the name of an object) and the list of its children; a child has what makes
+//! it different from its siblings, its figures and its plan. Everything is words; slots are found by number, never by
+//! pointer.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -17,7 +18,8 @@ pub(crate) const HOT_MAX: usize = 64;
 /// Bytes of MODULE and ACTION that are kept.
 const LABEL_BYTES: usize = 64;
 
-/// A statement, or an object of another namespace. Words of an unlinked parent belong to whoever took it off the free list.
+/// A statement, or an object of another namespace. Words of an unlinked parent belong to whoever took it off the free
+/// list.
 #[repr(C, align(64))]
 pub struct Parent {
     /// Changes with every statement that lives here; zero while nobody may read.

@@ -1,12 +1,13 @@
 //! The library cache: statements, and the cursors that sessions share, behind `v$sql`.
 //!
-//! A **parent** is a statement: the digest of its text, from which `sql_id` comes, and the text. A **child** is one version of
-//! it: who parsed it, under which settings, with which binds; its figures; its plan as rows. What a session executes is compiled
-//! privately and checked against the dictionary; what sessions share is identity, account and plan rows, so a cursor that has
-//! gone from the cache costs its figures and nothing else.
+//! A **parent** is a statement: the digest of its text, from which `sql_id` comes, and the text. A **child** is one
+//! version of it: who parsed it, under which settings, with which binds; its figures; its plan as rows. What a session
+//! executes is compiled privately and checked against the dictionary; what sessions share is identity, account and plan
+//! rows, so a cursor that has gone from the cache costs its figures and nothing else.
 //!
-//! Four designs protect the same structures: module `find` has the table of gets. In the one of Latchwork an execution writes
-//! nothing that is shared: a session counts in its own cursor and adds to the child from time to time ([`LibraryCache::add`]).
+//! Four designs protect the same structures: module `find` has the table of gets. In the one of Latchwork an execution
+//! writes nothing that is shared: a session counts in its own cursor and adds to the child from time to time
+//! ([`LibraryCache::add`]).
 //!
 //! See `README.md` for the invariants.
 #![deny(unsafe_code)] // Only the layouts of what lies in shared memory.

@@ -1,9 +1,9 @@
 //! What a hard parse does, and all that changes chains and lists; eviction.
 //!
-//! Whoever changes the chain of a bucket, or a list of children under it, holds the bucket: by its child latch of `library
-//! cache`, or by its mutex. In the design with mutexes the parent's mutex is held too, exclusively, for changes of its list. A child
-//! is loaded again or leaves its list only when nobody pins it; in the versioned design nobody needs to, because who executes it
-//! looks at nothing in it but figures.
+//! Whoever changes the chain of a bucket, or a list of children under it, holds the bucket: by its child latch of
+//! `library cache`, or by its mutex. In the design with mutexes the parent's mutex is held too, exclusively, for
+//! changes of its list. A child is loaded again or leaves its list only when nobody pins it; in the versioned design
+//! nobody needs to, because who executes it looks at nothing in it but figures.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -61,10 +61,11 @@ enum Tried {
 }
 
 impl LibraryCache {
-    /// Puts a cursor that has been compiled into the cache; a hard parse. Somebody else may have done so meanwhile: then theirs is
-    /// shared. [`Handle::NONE`] when there is no room that could be made.
+    /// Puts a cursor that has been compiled into the cache; a hard parse. Somebody else may have done so meanwhile:
+    /// then theirs is shared. [`Handle::NONE`] when there is no room that could be made.
     ///
-    /// Latches: none held on entry or return; the bucket's, `shared pool`, in the mutex design `Cursor Parent` and `Cursor Pin`.
+    /// Latches: none held on entry or return; the bucket's, `shared pool`, in the mutex design `Cursor Parent` and
+    /// `Cursor Pin`.
     pub fn load(&self, p: &Process, of: &Statement<'_>, env: &Env<'_>, content: &Content<'_>) -> Handle {
         let copy = self.copy_for(p, of.digest);
         let key = Key { digest: of.digest, namespace: Namespace::SqlArea, copy };
@@ -367,8 +368,9 @@ impl LibraryCache {
         })
     }
 
-    /// Takes all children of a parent that are not pinned out, and the parent itself when none is left. `running`: children that stay, of
-    /// which the design holds no pin; in order. Says whether the parent was there, and whether it has gone.
+    /// Takes all children of a parent that are not pinned out, and the parent itself when none is left. `running`:
+    /// children that stay, of which the design holds no pin; in order. Says whether the parent was there, and whether
+    /// it has gone.
     pub(crate) fn remove(&self, p: &Process, at: u64, life: u64, place: Where, running: &[usize]) -> (bool, bool) {
         let parent = &self.parents[at as usize];
         let key = Key::of(parent);

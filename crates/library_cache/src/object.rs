@@ -1,7 +1,9 @@
-//! Objects of other namespaces than that of statements: tables, views, sequences, synonyms, stored units, indexes, clusters.
+//! Objects of other namespaces than that of statements: tables, views, sequences, synonyms, stored units, indexes,
+//! clusters.
 //!
-//! Whoever compiles a statement or links a stored unit gets and pins what it names for a moment: that is what `v$librarycache` counts.
-//! Only the fact that an object was loaded is kept here, its definition is the dictionary's; an execution of a cursor gets none.
+//! Whoever compiles a statement or links a stored unit gets and pins what it names for a moment: that is what
+//! `v$librarycache` counts. Only the fact that an object was loaded is kept here, its definition is the dictionary's;
+//! an execution of a cursor gets none.
 //!
 //! | design | gets of an object that is there |
 //! |---|---|
@@ -33,10 +35,11 @@ pub struct Object<'a> {
 }
 
 impl LibraryCache {
-    /// Gets and pins an object for a moment, and loads it when it is not there or what is there is of the past. True when it was there.
+    /// Gets and pins an object for a moment, and loads it when it is not there or what is there is of the past. True
+    /// when it was there.
     ///
-    /// Latches: none held on entry or return; gets as in the module's table, and of the bucket and `shared pool` for a load. Waits: those
-    /// of a soft parse, and `latch: library cache pin` in the designs with latches.
+    /// Latches: none held on entry or return; gets as in the module's table, and of the bucket and `shared pool` for a
+    /// load. Waits: those of a soft parse, and `latch: library cache pin` in the designs with latches.
     pub fn touch(&self, p: &Process, object: &Object<'_>) -> bool {
         let (line, n) = (self.line(p), object.namespace as usize);
         count(&line.gets[n]);

@@ -1,14 +1,16 @@
 //! Pins: a cursor is being executed.
 //!
-//! Every process has a row of words for its cursors: which child, and whether it is only open or being executed. They are
-//! what `v$open_cursor` and USERS_EXECUTING show. In the designs before Latchwork's a child counts its pins too, under a latch or in
-//! its mutex, and is not loaded again or thrown out while it has any. The words say what a dead process pinned.
+//! Every process has a row of words for its cursors: which child, and whether it is only open or being executed. They
+//! are what `v$open_cursor` and USERS_EXECUTING show. In the designs before Latchwork's a child counts its pins too,
+//! under a latch or in its mutex, and is not loaded again or thrown out while it has any. The words say what a dead
+//! process pinned.
 //!
-//! A word: the child plus one in 24 bits, its life in 36, bit 60 for a cursor that the session keeps closed, and the stage of the
-//! reference ([`latch::reference`]) in the two highest bits.
+//! A word: the child plus one in 24 bits, its life in 36, bit 60 for a cursor that the session keeps closed, and the
+//! stage of the reference ([`latch::reference`]) in the two highest bits.
 //!
-//! A block of PL/SQL is a cursor, too, pinned while it runs. What runs at a moment is the statement inside it, or the block itself: a query
-//! that PL/SQL has open and does not fetch from is paused (bit 61, in the session's own word only).
+//! A block of PL/SQL is a cursor, too, pinned while it runs. What runs at a moment is the statement inside it, or the
+//! block itself: a query that PL/SQL has open and does not fetch from is paused (bit 61, in the session's own word
+//! only).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,8 +39,8 @@ fn store(words: &[AtomicU64; 2], values: [u64; 2]) {
     }
 }
 
-/// A session's cursor as others see it; forgotten when dropped. A process may have more cursors than words: the others are
-/// neither shown nor pinned.
+/// A session's cursor as others see it; forgotten when dropped. A process may have more cursors than words: the others
+/// are neither shown nor pinned.
 #[derive(Debug, Default)]
 pub struct CursorSlot {
     word: Option<&'static AtomicU64>,
@@ -70,7 +72,8 @@ impl Seen {
     }
 }
 
-/// What a session showed as its block before another began inside of it: the word, the number and the beginning of the execution.
+/// What a session showed as its block before another began inside of it: the word, the number and the beginning of the
+/// execution.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OuterBlock([u64; 3]);
 
@@ -122,10 +125,11 @@ impl LibraryCache {
         CursorSlot { word, idn, outer: Cell::default(), execution: Cell::default() }
     }
 
-    /// Pins a child for an execution; ended by [`Self::unpin`]. Nothing that is shared is written in the versioned design.
+    /// Pins a child for an execution; ended by [`Self::unpin`]. Nothing that is shared is written in the versioned
+    /// design.
     ///
-    /// Latches: none held on entry or return; one get of a child of `library cache pin`, or a reference of the mutex `Cursor Pin`.
-    /// Waits: `latch: library cache pin`, `cursor: pin S`, `cursor: pin S wait on X`.
+    /// Latches: none held on entry or return; one get of a child of `library cache pin`, or a reference of the mutex
+    /// `Cursor Pin`. Waits: `latch: library cache pin`, `cursor: pin S`, `cursor: pin S wait on X`.
     #[inline]
     pub fn pin(&self, p: &Process, slot: &CursorSlot, handle: Handle) {
         let (Some(word), Some(child)) = (slot.word, self.children.get(handle.child as usize)) else { return };
@@ -177,7 +181,8 @@ impl LibraryCache {
         }
     }
 
-    /// Says that a call of a session begins: a query that its client has left open is not what runs until it is fetched from.
+    /// Says that a call of a session begins: a query that its client has left open is not what runs until it is fetched
+    /// from.
     pub fn begin_call(&self, p: &Process) {
         let session = p.session();
         session.top.store(0, Ordering::Relaxed);

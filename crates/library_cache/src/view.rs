@@ -152,7 +152,8 @@ fn get(word: &AtomicU64) -> u64 {
 }
 
 impl LibraryCache {
-    /// Every statement and every other object, with its children. Read without a latch: what is being replaced is left out.
+    /// Every statement and every other object, with its children. Read without a latch: what is being replaced is left
+    /// out.
     pub fn rows(&self) -> Vec<ParentRow> {
         let (executing, opening) = self.users();
         let waits = self.waits_in_progress();
@@ -195,8 +196,8 @@ impl LibraryCache {
         (get(&child.life) == handle.life).then_some(found)
     }
 
-    /// What a session executes, and what it executed last: of a block the statement inside that runs at the moment, or else the block
-    /// itself. A cursor that has gone is nobody's.
+    /// What a session executes, and what it executed last: of a block the statement inside that runs at the moment, or
+    /// else the block itself. A cursor that has gone is nobody's.
     pub fn session_cursors(&self, sid: u32) -> (Option<SessionCursor>, Option<SessionCursor>) {
         let Some(session) = self.all.session(sid) else { return (None, None) };
         let (now, before) = (get(&session.cursor), get(&session.previous_cursor));
@@ -331,8 +332,8 @@ impl LibraryCache {
         (executing, opening)
     }
 
-    /// By child, what waits that go on have taken so far: nobody has told of them. A wait is the statement's that runs, and that of the
-    /// blocks around it.
+    /// By child, what waits that go on have taken so far: nobody has told of them. A wait is the statement's that runs,
+    /// and that of the blocks around it.
     fn waits_in_progress(&self) -> BTreeMap<usize, Delta> {
         let mut waits: BTreeMap<usize, Delta> = BTreeMap::new();
         let now_ns = os::clock::now_ns();

@@ -1,7 +1,8 @@
-//! Sessions that parse, execute, invalidate, purge and die anywhere, against what must be true of the cache at any moment.
+//! Sessions that parse, execute, invalidate, purge and die anywhere, against what must be true of the cache at any
+//! moment.
 //!
-//! A cursor's plan says which statement it is of: whoever finds a child and sees it unchanged afterwards must find its own
-//! statement's plan. While a cursor is pinned, its child does not change hands.
+//! A cursor's plan says which statement it is of: whoever finds a child and sees it unchanged afterwards must find its
+//! own statement's plan. While a cursor is pinned, its child does not change hands.
 
 use std::time::Duration;
 

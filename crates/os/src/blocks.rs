@@ -1,12 +1,13 @@
 //! Files that are written in whole blocks, past the memory in which the operating system keeps files.
 //!
-//! Whoever writes a few hundred bytes and syncs them pays, for a write into that memory, for marking a page, finding it again and
-//! handing it to the device: a third of the processor time of the sync, and of its duration on a fast device. A write that goes past it
-//! is handed over as it is. It must begin and end at the device's blocks, in the file and in memory: [`BlockFile::block_bytes`],
-//! [`Blocks`]. Where a file system knows no such writes the same blocks are written the ordinary way.
+//! Whoever writes a few hundred bytes and syncs them pays, for a write into that memory, for marking a page, finding it
+//! again and handing it to the device: a third of the processor time of the sync, and of its duration on a fast device.
+//! A write that goes past it is handed over as it is. It must begin and end at the device's blocks, in the file and in
+//! memory: [`BlockFile::block_bytes`], [`Blocks`]. Where a file system knows no such writes the same blocks are written
+//! the ordinary way.
 //!
-//! Readers may read the file through [`crate::file::File`]: the operating system drops what it has kept of a stretch that is written so.
-//! Whoever reads much of it once reads past that memory, too, and saves a copy of it all.
+//! Readers may read the file through [`crate::file::File`]: the operating system drops what it has kept of a stretch
+//! that is written so. Whoever reads much of it once reads past that memory, too, and saves a copy of it all.
 
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
@@ -26,7 +27,8 @@ const BLOCK_MIN: usize = 512;
 /// From this size on memory lies and is asked for so that the system can give it in large pages.
 const LARGE: usize = 2 << 20;
 
-/// Memory that blocks can be written from: pages of its own, which the system fills with zeros when they are first used.
+/// Memory that blocks can be written from: pages of its own, which the system fills with zeros when they are first
+/// used.
 #[derive(Debug)]
 pub struct Blocks {
     base: NonNull<u8>,
@@ -84,7 +86,8 @@ impl Blocks {
         blocks
     }
 
-    /// Room for at least `bytes`, as words in the byte order of the file (little-endian). What they hold is left from earlier use.
+    /// Room for at least `bytes`, as words in the byte order of the file (little-endian). What they hold is left from
+    /// earlier use.
     pub fn words_mut(&mut self, bytes: usize) -> &mut [u64] {
         self.grow(bytes);
         let words = bytes.div_ceil(BLOCK_MAX) * (BLOCK_MAX / 8);
@@ -124,7 +127,8 @@ pub struct BlockFile {
 }
 
 impl BlockFile {
-    /// Opens `path`, which must exist, to write over what it has; past the operating system's memory if that is asked for and can be had.
+    /// Opens `path`, which must exist, to write over what it has; past the operating system's memory if that is asked
+    /// for and can be had.
     ///
     /// # Errors
     /// The file is missing or may not be opened so.
@@ -155,8 +159,8 @@ impl BlockFile {
         self.len
     }
 
-    /// Reads up to `len` bytes from `position` into `into`, from its byte `at` on; returns how many came. `at` is a multiple of
-    /// [`BLOCK_MAX`], `position` and `len` of [`BlockFile::block_bytes`].
+    /// Reads up to `len` bytes from `position` into `into`, from its byte `at` on; returns how many came. `at` is a
+    /// multiple of [`BLOCK_MAX`], `position` and `len` of [`BlockFile::block_bytes`].
     ///
     /// # Errors
     /// The device failed.
@@ -170,8 +174,8 @@ impl BlockFile {
         self.block
     }
 
-    /// Writes the first `len` bytes of `from` at `position`, or what of them lies before the end of the file. Both are multiples of
-    /// [`BlockFile::block_bytes`].
+    /// Writes the first `len` bytes of `from` at `position`, or what of them lies before the end of the file. Both are
+    /// multiples of [`BlockFile::block_bytes`].
     ///
     /// # Errors
     /// The device failed.
@@ -203,7 +207,8 @@ fn open_direct(path: &Path, to_write: bool) -> OsResult<Option<BlockFile>> {
     Ok(len.is_multiple_of(block as u64).then_some(BlockFile { file, block, len }))
 }
 
-/// The blocks in which a file opened past the memory is written; `None` when the system does not say, or they are too large.
+/// The blocks in which a file opened past the memory is written; `None` when the system does not say, or they are too
+/// large.
 fn alignment(file: &std::fs::File) -> Option<usize> {
     // SAFETY: plain numbers, for which zero is a value.
     let mut about: libc::statx = unsafe { std::mem::zeroed() };

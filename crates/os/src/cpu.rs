@@ -19,8 +19,8 @@ pub fn prefetch<T>(place: &T) {
     let _ = place;
 }
 
-/// The time-stamp counter: the cheapest clock there is, in ticks of a length that nobody says. For short stretches within a process, held
-/// against a clock over longer ones; where the processors' counters do not agree it may go back.
+/// The time-stamp counter: the cheapest clock there is, in ticks of a length that nobody says. For short stretches
+/// within a process, held against a clock over longer ones; where the processors' counters do not agree it may go back.
 #[inline(always)]
 #[must_use]
 pub fn ticks() -> u64 {
@@ -45,7 +45,8 @@ pub fn count() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// The number of processors this process may run on by its affinity alone, at least 1: one system call, where [`count`] also reads files.
+/// The number of processors this process may run on by its affinity alone, at least 1: one system call, where [`count`]
+/// also reads files.
 #[must_use]
 pub fn allowed() -> usize {
     // SAFETY: a set of processors is plain bits, for which zero is a value.
@@ -70,7 +71,8 @@ pub fn join_barriers() -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0 }
 }
 
-/// Runs a full memory barrier on every processor that runs a thread of a registered process, microseconds later at most.
+/// Runs a full memory barrier on every processor that runs a thread of a registered process, microseconds later at
+/// most.
 ///
 /// It pairs with a compiler barrier in the other process: the cheap side of an asymmetric fence. Returns false where
 /// the kernel cannot do it; the caller then needs a time-out instead.

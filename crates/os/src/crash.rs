@@ -1,17 +1,17 @@
 //! Named places in the code where a test has a process, or the whole instance, killed.
 //!
 //! A [`point`] is compiled in always: what a test proves is then true of the program that is shipped. While nothing is
-//! armed it is one relaxed load of a private word that never changes; it still belongs on no read path. Points are armed
-//! before the first process is forked, so all processes have the same plan; how often a point was passed is counted in
-//! memory that they share. A number was preferred to a probability, so that a run can be repeated.
+//! armed it is one relaxed load of a private word that never changes; it still belongs on no read path. Points are
+//! armed before the first process is forked, so all processes have the same plan; how often a point was passed is
+//! counted in memory that they share. A number was preferred to a probability, so that a run can be repeated.
 //!
-//! A plan is `name:n`, `name:n:process`, `name:n:child` or `name:n:stop`; a name that ends with `*` stands for all that begin so. `name:n` kills the
-//! instance at the n-th pass: the supervisor first, which takes every process with it, then the process itself.
-//! `name:n:process` kills only the process, at every n-th pass; `name:n:child` too, and spares the process that armed it;
-//! `name:n:session` spares those that called [`spare`] as well. `name:n:panic` and `name:n:session-panic` have the processes
-//! panic that `child` and `session` would kill. `name:n:stop` kills nobody: from the n-th pass on, a process that passes
-//! while the directory has the file [`STOP_FILE`] takes that away and stops until it is sent SIGCONT, so that a test decides
-//! what happens between two lines of a process.
+//! A plan is `name:n`, `name:n:process`, `name:n:child` or `name:n:stop`; a name that ends with `*` stands for all that
+//! begin so. `name:n` kills the instance at the n-th pass: the supervisor first, which takes every process with it,
+//! then the process itself. `name:n:process` kills only the process, at every n-th pass; `name:n:child` too, and spares
+//! the process that armed it; `name:n:session` spares those that called [`spare`] as well. `name:n:panic` and
+//! `name:n:session-panic` have the processes panic that `child` and `session` would kill. `name:n:stop` kills nobody:
+//! from the n-th pass on, a process that passes while the directory has the file [`STOP_FILE`] takes that away and
+//! stops until it is sent SIGCONT, so that a test decides what happens between two lines of a process.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

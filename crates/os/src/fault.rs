@@ -1,8 +1,8 @@
 //! A device that loses what was written to a file, for tests: the writes go nowhere, and the next sync says so, once.
 //!
-//! That is how Linux reports a failed write-back: whoever syncs first is told, the pages are clean from then on, and later syncs succeed.
-//! While armed, the file in the database directory that [`MARK`] names there loses what is written to it, until a sync of it has failed.
-//! Nothing but one relaxed load happens while nothing is armed.
+//! That is how Linux reports a failed write-back: whoever syncs first is told, the pages are clean from then on, and
+//! later syncs succeed. While armed, the file in the database directory that [`MARK`] names there loses what is written
+//! to it, until a sync of it has failed. Nothing but one relaxed load happens while nothing is armed.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

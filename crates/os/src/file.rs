@@ -147,7 +147,8 @@ impl File {
         let at = libc::off_t::try_from(position).map_err(|_| std::io::Error::from_raw_os_error(libc::EFBIG))?;
         let count = libc::c_int::try_from(pieces.len()).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
         let list: Vec<std::io::IoSlice<'_>> = pieces.iter().map(|piece| std::io::IoSlice::new(piece)).collect();
-        // SAFETY: a valid descriptor; an `IoSlice` is an `iovec`, each of bytes that are borrowed until the call has ended.
+        // SAFETY: a valid descriptor; an `IoSlice` is an `iovec`, each of bytes that are borrowed until the call has
+        // ended.
         let n = unsafe { libc::pwritev(self.inner.as_raw_fd(), list.as_ptr().cast(), count, at) };
         match usize::try_from(n) {
             Ok(n) => Ok(n),
@@ -170,8 +171,8 @@ impl File {
         self.inner.sync_data().map_err(|e| self.error("fdatasync", e))
     }
 
-    /// Has what was written to `len` bytes from `position` on begin its way to the device, so that a later sync has less to wait for. It may
-    /// do nothing, and promises nothing.
+    /// Has what was written to `len` bytes from `position` on begin its way to the device, so that a later sync has
+    /// less to wait for. It may do nothing, and promises nothing.
     pub fn begin_sync(&self, position: u64, len: u64) {
         if power::armed() {
             return;
@@ -247,7 +248,8 @@ pub fn rename(from: &Path, to: &Path) -> OsResult<()> {
     std::fs::rename(from, to).map_err(|e| OsError::from_io("rename", to.display().to_string(), e))
 }
 
-/// Lets two files change their names, at once; false, and nothing done, where the file system cannot, or one of them is missing.
+/// Lets two files change their names, at once; false, and nothing done, where the file system cannot, or one of them is
+/// missing.
 ///
 /// # Errors
 /// The device failed.

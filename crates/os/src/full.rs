@@ -1,8 +1,10 @@
-//! A full disk, for tests: while armed, files cannot grow as long as their database directory has a file named [`MARK`].
+//! A full disk, for tests: while armed, files cannot grow as long as their database directory has a file named
+//! [`MARK`].
 //!
-//! A real full disk needs a file system of its own, and so rights that a test need not have; this does not. The mark is a file, so
-//! that a test can fill and empty the disk of an instance that runs. What is overwritten in place goes through, as on a device: room
-//! that a file has is its own. Nothing but one relaxed load happens while nothing is armed.
+//! A real full disk needs a file system of its own, and so rights that a test need not have; this does not. The mark is
+//! a file, so that a test can fill and empty the disk of an instance that runs. What is overwritten in place goes
+//! through, as on a device: room that a file has is its own. Nothing but one relaxed load happens while nothing is
+//! armed.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -12,11 +12,13 @@ pub enum Woken {
     TimedOut,
 }
 
-/// Sleeps while `word` holds `expected`, until a [`wake`] or until `timeout` has passed. May return early for no reason.
+/// Sleeps while `word` holds `expected`, until a [`wake`] or until `timeout` has passed. May return early for no
+/// reason.
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -> Woken {
     let spec = timeout.map(|t| crate::clock::timespec(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX >> 1)));
     let at = spec.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the word outlives the call, `at` is null or points to a valid timespec, and the rest is unused by FUTEX_WAIT.
+    // SAFETY: the word outlives the call, `at` is null or points to a valid timespec, and the rest is unused by
+    // FUTEX_WAIT.
     let rc = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, at, 0, 0) };
     if rc != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ETIMEDOUT) {
         Woken::TimedOut

@@ -1,10 +1,10 @@
 //! The heap of a process, counted.
 //!
-//! [`CountedHeap`] is the system's allocator with a count of the bytes in use beside it. A program that wants its memory
-//! limited makes it its global allocator. The count is one word of the thread. Whenever it has moved by
-//! [`TOLD_BYTES`], it is told to the [`HeapWatch`] of the thread, in words that others may read, and a bit of the
-//! watch is set for each [`HeapWatch::step`] of growth. The allocator decides nothing: it cannot return an error to the
-//! code that asked for memory. The owner of the bit looks at the figures where an error can be returned.
+//! [`CountedHeap`] is the system's allocator with a count of the bytes in use beside it. A program that wants its
+//! memory limited makes it its global allocator. The count is one word of the thread. Whenever it has moved by
+//! [`TOLD_BYTES`], it is told to the [`HeapWatch`] of the thread, in words that others may read, and a bit of the watch
+//! is set for each [`HeapWatch::step`] of growth. The allocator decides nothing: it cannot return an error to the code
+//! that asked for memory. The owner of the bit looks at the figures where an error can be returned.
 //!
 //! Rejected: counting where collections, strings and sort areas grow, since one forgotten place has no limit at all;
 //! reading `/proc` now and then, since it costs microseconds and memory grows by gigabytes in between; RLIMIT_DATA,
@@ -132,7 +132,8 @@ unsafe impl GlobalAlloc for CountedHeap {
     }
 }
 
-/// Counts the calling thread's heap from zero on, into these words. Memory of before that is freed later is not counted below zero.
+/// Counts the calling thread's heap from zero on, into these words. Memory of before that is freed later is not counted
+/// below zero.
 pub fn watch(watch: HeapWatch) {
     watch.used.store(0, Ordering::Relaxed);
     watch.most.store(0, Ordering::Relaxed);
@@ -161,7 +162,8 @@ pub fn tell_used() -> u64 {
     })
 }
 
-/// Gives free memory at the end of the heap and between its parts back to the operating system. Takes as long as the heap is large.
+/// Gives free memory at the end of the heap and between its parts back to the operating system. Takes as long as the
+/// heap is large.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: takes a number; the C library's allocator locks itself.

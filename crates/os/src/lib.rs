@@ -1,7 +1,8 @@
 //! Files, clock, pages and futexes: the only crate of Latchwork that calls the operating system.
 //!
 //! Everything here is a thin, safe face on one system call or a few that belong together. Nothing but the three fault
-//! layers for tests (`crash`, `full`, `power`) keeps state between calls, and nothing knows what the memory, the files or the processes are for.
+//! layers for tests (`crash`, `full`, `power`) keeps state between calls, and nothing knows what the memory, the files
+//! or the processes are for.
 //!
 //! All errors are [`OsError`]: the call that failed, what it was asked to do, and the operating system's own error.
 

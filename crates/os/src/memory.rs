@@ -120,7 +120,8 @@ unsafe impl Send for StaticMapping {}
 unsafe impl Sync for StaticMapping {}
 
 impl StaticMapping {
-    /// Takes the right to write away from this process; others keep theirs. A write is a segmentation fault from now on.
+    /// Takes the right to write away from this process; others keep theirs. A write is a segmentation fault from now
+    /// on.
     ///
     /// # Errors
     /// `mprotect` failed.
@@ -180,8 +181,8 @@ impl Drop for Mapping {
     }
 }
 
-/// Asks for transparent huge pages for memory that is about to be used for the first time: one page fault in place of five hundred.
-/// Nothing more than advice.
+/// Asks for transparent huge pages for memory that is about to be used for the first time: one page fault in place of
+/// five hundred. Nothing more than advice.
 pub fn prefer_huge(memory: &mut [u8]) {
     let (from, to) = (memory.as_ptr() as usize, memory.as_ptr() as usize + memory.len());
     let (from, to) = (from.next_multiple_of(4096), to / 4096 * 4096);
@@ -200,16 +201,18 @@ pub fn shared_slice<T: crate::SharedLayout>(count: usize) -> OsResult<&'static [
     let bytes = bytes.ok_or_else(|| OsError::from_errno("mmap", format!("{count} values"), libc::ENOMEM))?;
     assert!(align_of::<T>() <= 4096, "a page is aligned enough");
     let base = Mapping::anonymous_shared(bytes)?.leak().base;
-    // SAFETY: page aligned, long enough, zero-filled and kept for good; `SharedLayout` says that zeros are a valid value.
+    // SAFETY: page aligned, long enough, zero-filled and kept for good; `SharedLayout` says that zeros are a valid
+    // value.
     Ok(unsafe { std::slice::from_raw_parts(base.cast::<T>(), count) })
 }
 
 impl StaticMapping {
-    /// Keeps every page in memory for as long as the calling process lives: none is ever swapped out, in whatever process it is
-    /// used. Pages that have not been used yet are filled first.
+    /// Keeps every page in memory for as long as the calling process lives: none is ever swapped out, in whatever
+    /// process it is used. Pages that have not been used yet are filled first.
     ///
     /// # Errors
-    /// `ENOMEM` or `EPERM` beyond the limit of locked memory ([`lock_limit`]), `EAGAIN` when there are not enough pages.
+    /// `ENOMEM` or `EPERM` beyond the limit of locked memory ([`lock_limit`]), `EAGAIN` when there are not enough
+    /// pages.
     pub fn lock(self) -> OsResult<()> {
         // SAFETY: exactly our own mapping; locking changes no contents.
         match unsafe { libc::mlock(self.base.cast(), self.len) } {
@@ -231,8 +234,8 @@ impl StaticMapping {
     }
 }
 
-/// Bytes that the calling process may lock in memory, after its soft limit was raised to the hard one; `None` without a limit.
-/// A privileged process may lock more.
+/// Bytes that the calling process may lock in memory, after its soft limit was raised to the hard one; `None` without a
+/// limit. A privileged process may lock more.
 #[must_use]
 pub fn lock_limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

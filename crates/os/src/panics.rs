@@ -10,7 +10,8 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs `body`; `None` when it panicked. It must hold nothing that other processes share, and what it changed is worth nothing.
+/// Runs `body`; `None` when it panicked. It must hold nothing that other processes share, and what it changed is worth
+/// nothing.
 pub fn caught<R>(body: impl FnOnce() -> R) -> Option<R> {
     DEPTH.set(DEPTH.get() + 1);
     let result = catch_unwind(AssertUnwindSafe(body)).ok();

@@ -1,19 +1,20 @@
 //! Loss of power, for tests: what was not synced may be gone, whole or in sectors, when the instance comes back.
 //!
 //! `kill -9` keeps what the operating system has in its cache, so it does not show a sync that is missing. While this
-//! layer is armed every change that [`crate::file`] makes is written through, but what it overwrites is saved before, in
-//! an undo journal beside the files. A sync forgets the saved bytes of its file, a directory's sync its creations,
-//! renames and removals. The n-th sync is the end: the instance dies in it, nothing of it counts. [`restore`] then walks
-//! the journal backwards, once every process is dead, and lets a coin say of each change since the last sync whether it
-//! reached the device, did not, or, for a write, which of its sectors did. To keep unsynced bytes in memory instead was
-//! rejected: the processes of an instance would have to read through it, and the read path is not this layer's to touch.
+//! layer is armed every change that [`crate::file`] makes is written through, but what it overwrites is saved before,
+//! in an undo journal beside the files. A sync forgets the saved bytes of its file, a directory's sync its creations,
+//! renames and removals. The n-th sync is the end: the instance dies in it, nothing of it counts. [`restore`] then
+//! walks the journal backwards, once every process is dead, and lets a coin say of each change since the last sync
+//! whether it reached the device, did not, or, for a write, which of its sectors did. To keep unsynced bytes in memory
+//! instead was rejected: the processes of an instance would have to read through it, and the read path is not this
+//! layer's to touch.
 //!
-//! The coin is fair to more than one write of a sector: each of the versions since the last sync may be the one left, as
-//! a device may reorder what it was not told to keep in order. A kept length without kept bytes reads as zeros.
+//! The coin is fair to more than one write of a sector: each of the versions since the last sync may be the one left,
+//! as a device may reorder what it was not told to keep in order. A kept length without kept bytes reads as zeros.
 //!
 //! The journal is opened and locked for each operation, so that forked processes exclude one another and a killed one
-//! lets go. Arming happens in the supervisor before it opens a file; while nothing is armed the cost is one relaxed load
-//! for a write or a sync, none for a read.
+//! lets go. Arming happens in the supervisor before it opens a file; while nothing is armed the cost is one relaxed
+//! load for a write or a sync, none for a read.
 //!
 //! | state of the journal | meaning |
 //! |---|---|
@@ -97,7 +98,8 @@ pub(crate) fn armed() -> bool {
 /// One change that can be taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
-    /// Bytes `pos..pos + old.len()` of a file that was `len` bytes long; shorter than what was written where the file ended.
+    /// Bytes `pos..pos + old.len()` of a file that was `len` bytes long; shorter than what was written where the file
+    /// ended.
     Write { inode: u64, pos: u64, new_len: u64, len: u64, old: Vec<u8> },
     /// A file that was `len` bytes long was cut or grew; `old` is what was cut off.
     Length { inode: u64, len: u64, old: Vec<u8> },
@@ -142,7 +144,8 @@ impl Journal {
         self.file.write_all_at(&value.to_le_bytes(), n * 8)
     }
 
-    /// Adds an entry. It counts once its bytes do: a process killed in the middle leaves nothing that others would read over.
+    /// Adds an entry. It counts once its bytes do: a process killed in the middle leaves nothing that others would read
+    /// over.
     fn add(&self, entry: &Entry) -> io::Result<()> {
         let mut out = Vec::new();
         entry.print(&mut out);

@@ -57,8 +57,8 @@ pub fn walk_pages_of(process: i32) -> Option<PageWalk> {
     })
 }
 
-/// Bytes of another process's memory that are its own, its stack included: resident and not shared. `None` when it is gone. Cheaper than
-/// [`memory_of`].
+/// Bytes of another process's memory that are its own, its stack included: resident and not shared. `None` when it is
+/// gone. Cheaper than [`memory_of`].
 #[must_use]
 pub fn private_bytes_of(process: i32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
@@ -72,7 +72,8 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Reserved huge pages of the machine: how many there are and how many are free, `None` when the kernel has no such size.
+/// Reserved huge pages of the machine: how many there are and how many are free, `None` when the kernel has no such
+/// size.
 #[must_use]
 pub fn huge_pages(size: PageSize) -> Option<(u64, u64)> {
     let kb = size.bytes() / 1024;

@@ -45,7 +45,8 @@ pub fn parent_id() -> i32 {
 /// # Errors
 /// No process or memory to be had (`EAGAIN`, `ENOMEM`).
 pub fn fork() -> OsResult<Fork> {
-    // SAFETY: no memory is passed; the caller's duty above is about liveness, not memory: the child's copy is consistent.
+    // SAFETY: no memory is passed; the caller's duty above is about liveness, not memory: the child's copy is
+    // consistent.
     match unsafe { libc::fork() } {
         -1 => Err(OsError::last("fork", "")),
         0 => {
@@ -144,11 +145,12 @@ fn reap(which: i32, flags: i32) -> Option<(i32, Ended)> {
     }
 }
 
-/// Overwrites the end of one of this program's arguments, which everybody can read in the list of processes, with blanks. The arguments
-/// must have been copied before. Where it cannot be found nothing happens.
+/// Overwrites the end of one of this program's arguments, which everybody can read in the list of processes, with
+/// blanks. The arguments must have been copied before. Where it cannot be found nothing happens.
 pub fn hide_argument(end: &str) {
     let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return };
-    // The name, in parentheses, may have anything in it. `arg_start` and `arg_end` are fields 48 and 49; the third follows the name.
+    // The name, in parentheses, may have anything in it. `arg_start` and `arg_end` are fields 48 and 49; the third
+    // follows the name.
     let Some((_, fields)) = stat.rsplit_once(')') else { return };
     let mut fields = fields.split_whitespace().skip(45);
     let mut address = || fields.next().and_then(|field| field.parse::<usize>().ok()).filter(|at| *at != 0);
@@ -156,8 +158,8 @@ pub fn hide_argument(end: &str) {
     if end.is_empty() || to <= from || to - from > 16 << 20 {
         return;
     }
-    // SAFETY: the kernel says that the arguments lie there, which it maps readable and writable for the life of the process; the
-    // standard library reads them only when it is asked for them, and copies them then.
+    // SAFETY: the kernel says that the arguments lie there, which it maps readable and writable for the life of the
+    // process; the standard library reads them only when it is asked for them, and copies them then.
     let bytes = unsafe { std::slice::from_raw_parts_mut(from as *mut u8, to - from) };
     // The first is the program's name.
     for argument in bytes.split_mut(|b| *b == 0).skip(1) {
@@ -238,7 +240,8 @@ pub fn open_pidfd(process: i32) -> OsResult<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// Files and directories that the process and its children make are for their owner only, unless they are made for others on purpose.
+/// Files and directories that the process and its children make are for their owner only, unless they are made for
+/// others on purpose.
 pub fn make_files_private() {
     // SAFETY: a number; no memory is passed.
     unsafe { libc::umask(0o077) };
@@ -251,8 +254,8 @@ pub fn set_name(name: &str) {
     unsafe { libc::prctl(libc::PR_SET_NAME, z.as_ptr(), 0, 0, 0) };
 }
 
-/// Says how gladly the kernel kills this process when memory runs out: from -1000 (never) to 1000 (first). False where that is not
-/// permitted, as lowering is to most users; then all is as it was. Children begin with the same.
+/// Says how gladly the kernel kills this process when memory runs out: from -1000 (never) to 1000 (first). False where
+/// that is not permitted, as lowering is to most users; then all is as it was. Children begin with the same.
 pub fn set_oom_score(adjust: i32) -> bool {
     std::fs::write("/proc/self/oom_score_adj", adjust.to_string()).is_ok()
 }

@@ -108,9 +108,10 @@ const IN_VAIN_MAX: u32 = 255;
 
 /// Looks a moment for an answer before its process sleeps.
 ///
-/// A process that sleeps and is woken loses several microseconds, far more where an idle processor stops: more than many an answer takes
-/// to come. So it looks for some 20 µs, as long as that is worth it: looking in vain keeps it from looking for a while, which doubles each
-/// time. On a busy machine, where the other side has no processor of its own, nobody looks for long.
+/// A process that sleeps and is woken loses several microseconds, far more where an idle processor stops: more than
+/// many an answer takes to come. So it looks for some 20 µs, as long as that is worth it: looking in vain keeps it from
+/// looking for a while, which doubles each time. On a busy machine, where the other side has no processor of its own,
+/// nobody looks for long.
 #[derive(Debug)]
 pub struct Attention {
     /// So many times nothing is looked for.
@@ -153,7 +154,8 @@ impl Attention {
     }
 }
 
-/// Listens on a local socket at `path` with the given file mode (0o600: the owner only). An old socket file is replaced.
+/// Listens on a local socket at `path` with the given file mode (0o600: the owner only). An old socket file is
+/// replaced.
 ///
 /// # Errors
 /// The directory is missing, the path is too long (107 bytes), or may not be written.
@@ -163,7 +165,8 @@ pub fn listen(path: &Path, mode: u32) -> OsResult<UnixListener> {
     if std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket()) {
         std::fs::remove_file(path).map_err(|e| error("unlink", e))?;
     }
-    // SAFETY: a number; the old mask is put back below. Between the two nobody else may connect: the mask shuts them out.
+    // SAFETY: a number; the old mask is put back below. Between the two nobody else may connect: the mask shuts them
+    // out.
     let old = unsafe { libc::umask(0o777 & !mode) };
     let bound = UnixListener::bind(path);
     // SAFETY: as above.
@@ -190,7 +193,8 @@ pub fn peer(stream: &UnixStream) -> OsResult<(u32, i32)> {
     Ok((who.uid, who.pid))
 }
 
-/// Asks now and then whether the other end of a connection over the network is there still, so that one whose machine is gone ends.
+/// Asks now and then whether the other end of a connection over the network is there still, so that one whose machine
+/// is gone ends.
 ///
 /// # Errors
 /// Not such a connection.

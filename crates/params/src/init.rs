@@ -29,8 +29,8 @@ impl InitParams {
     /// Sets one parameter from what the user wrote.
     ///
     /// # Errors
-    /// LRM-00101 under ORA-01078 for an unknown name; those of [`value::normalise`] for a bad value; ORA-12705 for a language or territory
-    /// that there is not, ORA-01127 for a database name of more than eight characters.
+    /// LRM-00101 under ORA-01078 for an unknown name; those of [`value::normalise`] for a bad value; ORA-12705 for a
+    /// language or territory that there is not, ORA-01127 for a database name of more than eight characters.
     pub fn set(&mut self, name: &str, raw: &str) -> Result<()> {
         let Some(param) = Param::find(name.trim()) else {
             return Err(failure(101, &format!("unknown parameter name '{}'", name.trim())));
@@ -49,8 +49,8 @@ impl InitParams {
         self.values[param as usize].value = value.to_string();
     }
 
-    /// Takes over the database's name, and what follows from it where nothing else was given: its unique name, and the service by
-    /// which the listener knows it.
+    /// Takes over the database's name, and what follows from it where nothing else was given: its unique name, and the
+    /// service by which the listener knows it.
     pub fn derive_names(&mut self, database: &str) {
         self.derive(Param::DbName, database);
         if self.get(Param::DbUniqueName).is_empty() {

@@ -324,8 +324,9 @@ pub fn word_of(param: Param, value: &str) -> &'static str {
     }
 }
 
-/// Parameters that are accepted and change nothing, whatever their value: scripts and parameter files of other databases set them. What
-/// they are about is not there, or is not chosen by a parameter. `db_block_checksum`: blocks have checksums, always.
+/// Parameters that are accepted and change nothing, whatever their value: scripts and parameter files of other
+/// databases set them. What they are about is not there, or is not chosen by a parameter. `db_block_checksum`: blocks
+/// have checksums, always.
 ///
 /// The instance says so in the alert log when one of them is given a value. A test holds the list to the source.
 pub const WITHOUT_EFFECT: &[Param] = &[

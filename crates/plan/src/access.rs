@@ -58,8 +58,8 @@ const UNKNOWN_ROWS: f64 = 1000.0;
 const UNKNOWN_BLOCKS: f64 = 20.0;
 
 impl Compiler<'_> {
-    /// The cheapest way to the rows of `table` that meet `conds`. Registers that are not the table's own count as known.
-    /// `columns` are those that are read of it, once all are known.
+    /// The cheapest way to the rows of `table` that meet `conds`. Registers that are not the table's own count as
+    /// known. `columns` are those that are read of it, once all are known.
     pub fn choose_access(
         &self,
         id: ItemId,
@@ -96,7 +96,8 @@ impl Compiler<'_> {
             return Access { hinted: true, ..best };
         }
         best.hinted = wishes.has("NO_INDEX");
-        // Indexes keep no entries for versions of rows that only a flashback query sees; an index-organised table keeps the rows.
+        // Indexes keep no entries for versions of rows that only a flashback query sees; an index-organised table keeps
+        // the rows.
         let past = self.as_of_items.contains_key(&id);
         for index in &table.indexes {
             if past && index.kind != IndexKind::IotTop {
@@ -122,8 +123,8 @@ impl Compiler<'_> {
         best
     }
 
-    /// The whole of an index that has every column that is read: less to read than the table. Without statistics nobody knows, so
-    /// that only a hint makes it so.
+    /// The whole of an index that has every column that is read: less to read than the table. Without statistics nobody
+    /// knows, so that only a hint makes it so.
     fn whole_index(
         &self,
         id: ItemId,
@@ -349,8 +350,8 @@ fn leaves(table: &TableDef, index: &IndexDef, rows: f64) -> f64 {
     }
 }
 
-/// The share of rows between two bounds of a column: by the lowest and the highest value where they are known and the bounds are
-/// constants, a twentieth for each bound otherwise.
+/// The share of rows between two bounds of a column: by the lowest and the highest value where they are known and the
+/// bounds are constants, a twentieth for each bound otherwise.
 fn range_share(table: &TableDef, column: usize, low: Option<&Expr>, high: Option<&Expr>) -> f64 {
     const GUESS: f64 = 0.05;
     let guess = [low, high].iter().flatten().map(|_| GUESS).product();

@@ -317,7 +317,8 @@ fn two(args: Vec<Expr>) -> [Expr; 2] {
     args.try_into().expect("two arguments were counted")
 }
 
-/// DECODE: NULL equals NULL; everything is compared as the first search value's type and returned as the first result's.
+/// DECODE: NULL equals NULL; everything is compared as the first search value's type and returned as the first
+/// result's.
 fn decode(args: Vec<Expr>, places: &[u32], pos: u32) -> Result<Expr> {
     let at = |i: usize| places.get(i).copied().unwrap_or(pos);
     let mut args = args.into_iter().enumerate();

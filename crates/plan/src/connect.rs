@@ -1,10 +1,12 @@
 //! CONNECT BY: START WITH, PRIOR, LEVEL and what else a hierarchical block may say.
 //!
-//! The rows of the block are found twice: once with the START WITH condition (the roots), once with the CONNECT BY condition and the
-//! parent's columns as known values (the children of a row). Both leave their row in the same registers, so everything above sees one
-//! row source; an index on the child's side of the condition is used like in any nested loop.
+//! The rows of the block are found twice: once with the START WITH condition (the roots), once with the CONNECT BY
+//! condition and the parent's columns as known values (the children of a row). Both leave their row in the same
+//! registers, so everything above sees one row source; an index on the child's side of the condition is used like in
+//! any nested loop.
 //!
-//! Which of the two algorithms runs is decided when a cursor is opened, by `_old_connect_by_enabled`: the plan has what both need.
+//! Which of the two algorithms runs is decided when a cursor is opened, by `_old_connect_by_enabled`: the plan has what
+//! both need.
 
 use crate::from::JoinSet;
 use crate::ir::*;
@@ -231,7 +233,8 @@ impl Compiler<'_> {
         scope.prior.iter().filter(|(_, p)| named(*p)).map(|(column, _)| *column).collect()
     }
 
-    /// What the new algorithm needs: the condition taken apart, and the rows to look through or the way to probe for them.
+    /// What the new algorithm needs: the condition taken apart, and the rows to look through or the way to probe for
+    /// them.
     fn connect_memory(
         &mut self,
         base: JoinSet,

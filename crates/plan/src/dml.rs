@@ -1,7 +1,7 @@
 //! INSERT, UPDATE, DELETE and MERGE.
 //!
-//! A DML statement reads rows through an ordinary row source and writes through a [`Target`], which says what must hold for a row of
-//! the table: its CHECK conditions, unique keys and foreign keys, over the registers of the new row.
+//! A DML statement reads rows through an ordinary row source and writes through a [`Target`], which says what must hold
+//! for a row of the table: its CHECK conditions, unique keys and foreign keys, over the registers of the new row.
 
 use crate::expr::unsupported;
 use crate::from::{JoinSet, Part, PartKind, item_column, table_item};
@@ -25,7 +25,8 @@ struct Opened {
 }
 
 impl Compiler<'_> {
-    /// The table that a DML statement changes. The privilege must be on the whole table, or on each column of `named` if there is one.
+    /// The table that a DML statement changes. The privilege must be on the whole table, or on each column of `named`
+    /// if there is one.
     fn dml_table(
         &mut self,
         t: &ast::TableRef,

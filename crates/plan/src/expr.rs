@@ -495,7 +495,8 @@ impl Compiler<'_> {
 
     fn in_list(&mut self, e: &ast::Expr, items: &[ast::Expr], negated: bool) -> Result<Expr> {
         let value = self.value(e)?;
-        // Items that are compared alike, each by its own rule: the value as it is converted for them, and the comparison.
+        // Items that are compared alike, each by its own rule: the value as it is converted for them, and the
+        // comparison.
         let mut lists: Vec<(Expr, Compare, Vec<Expr>)> = Vec::new();
         let mut nulls = Vec::new();
         for item in items {

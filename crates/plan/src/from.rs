@@ -1,7 +1,8 @@
 //! FROM: tables, views, subqueries and joins become a set of row sources and conditions.
 //!
-//! Inner joins and simple views are flattened into one set, so that the join order is free; a right side of an outer join keeps its
-//! condition; a FULL join, and an outer join's right side that is a join itself, stay sets of their own inside it.
+//! Inner joins and simple views are flattened into one set, so that the join order is free; a right side of an outer
+//! join keeps its condition; a FULL join, and an outer join's right side that is a join itself, stay sets of their own
+//! inside it.
 
 use crate::expr::unsupported;
 use crate::ir::Versions;
@@ -229,8 +230,8 @@ impl Compiler<'_> {
         Ok(conds)
     }
 
-    /// The condition on one column that both sides have. Without a qualifier it is one column from here on: the left one, or the right one,
-    /// or whichever there is.
+    /// The condition on one column that both sides have. Without a qualifier it is one column from here on: the left
+    /// one, or the right one, or whichever there is.
     fn using_column(
         &mut self,
         name: &str,
@@ -342,7 +343,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// ORA-01031 unless the rows of a table or view in FROM may be read: locked where FOR UPDATE asks for it, and as of the moment asked for.
+    /// ORA-01031 unless the rows of a table or view in FROM may be read: locked where FOR UPDATE asks for it, and as of
+    /// the moment asked for.
     fn check_read(&mut self, object: ObjectId, owner: UserId, pos: u32) -> Result<()> {
         let read = if self.locking { ObjectPrivilege::Select } else { ObjectPrivilege::Read };
         self.check_privilege(object, owner, read, pos)?;

@@ -18,7 +18,8 @@ impl Func {
     /// Finds the function, checks the number of arguments and gives the type of its result.
     ///
     /// # Errors
-    /// ORA-00904 for no such function, ORA-00909, 00938 and 00939 for the number of arguments, ORA-00932 for their types.
+    /// ORA-00904 for no such function, ORA-00909, 00938 and 00939 for the number of arguments, ORA-00932 for their
+    /// types.
     pub fn resolve(name: &str, args: Vec<Expr>, pos: u32) -> Result<(Func, Vec<Expr>, DataType)> {
         let def = functions::lookup(name).ok_or_else(|| Ora::with(904, &[&format!("\"{name}\"")]).at(pos))?;
         def.check_args(args.len()).map_err(|e| e.at(pos))?;

@@ -1,8 +1,9 @@
 //! GROUP BY, aggregates and window functions.
 //!
-//! A grouped block is resolved as if it were not grouped, aggregates becoming registers; then every expression above the grouping is
-//! rewritten: what equals a grouping key becomes the key's register, and a column that is left over is ORA-00979 (ORA-00937 without
-//! GROUP BY). A key that is a plain column keeps the column's register, so that subqueries in the select list need no rewriting.
+//! A grouped block is resolved as if it were not grouped, aggregates becoming registers; then every expression above
+//! the grouping is rewritten: what equals a grouping key becomes the key's register, and a column that is left over is
+//! ORA-00979 (ORA-00937 without GROUP BY). A key that is a plain column keeps the column's register, so that subqueries
+//! in the select list need no rewriting.
 
 use crate::expr::unsupported;
 use crate::ir::*;
@@ -225,7 +226,8 @@ impl Compiler<'_> {
             _ => return Err(Ora::new(934).at(pos)),
         }
         if block.in_aggregate {
-            // One aggregate may be the argument of another: then it is over the groups, and the outer one over all of them.
+            // One aggregate may be the argument of another: then it is over the groups, and the outer one over all of
+            // them.
             if block.in_nested || block.clause == Clause::Having {
                 return Err(Ora::new(935).at(pos));
             }

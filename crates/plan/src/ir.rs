@@ -1,10 +1,11 @@
 //! The plan: a tree of row sources over one register file.
 //!
-//! Every value that flows through a statement (a column of a table, the result of an aggregate, ROWNUM) has a fixed register of
-//! the cursor's register file. A row source's `next` leaves the columns of its row in its registers; expressions read registers.
-//! A join copies nothing, a correlated subquery reads the outer row's registers directly, and what buffers rows (sort, hash build)
-//! saves and restores exactly the registers that its input produces. Tuples passed by value between row sources were rejected:
-//! they cost an allocation a row and make correlation a special case.
+//! Every value that flows through a statement (a column of a table, the result of an aggregate, ROWNUM) has a fixed
+//! register of the cursor's register file. A row source's `next` leaves the columns of its row in its registers;
+//! expressions read registers. A join copies nothing, a correlated subquery reads the outer row's registers directly,
+//! and what buffers rows (sort, hash build) saves and restores exactly the registers that its input produces. Tuples
+//! passed by value between row sources were rejected: they cost an allocation a row and make correlation a special
+//! case.
 
 use dictionary::{IndexDef, TableDef};
 use std::rc::Rc;
@@ -550,8 +551,9 @@ pub struct LockTarget {
     pub rowid: Reg,
 }
 
-/// CONNECT BY. The old algorithm finds the children of a row by running `child` with the row in the PRIOR registers, once for every
-/// row that it gives up. The new one looks for the children of each distinct parent once, as `memory` says.
+/// CONNECT BY. The old algorithm finds the children of a row by running `child` with the row in the PRIOR registers,
+/// once for every row that it gives up. The new one looks for the children of each distinct parent once, as `memory`
+/// says.
 #[derive(Clone, Debug)]
 pub struct ConnectBy {
     pub start: Source,
@@ -574,8 +576,8 @@ pub struct ConnectBy {
     pub siblings: Vec<SortKey>,
     /// PRIOR does not occur: rows repeat without a cycle check, as in the row generator over DUAL.
     pub generator: bool,
-    /// Columns of a row that, all equal to those of an ancestor, make a loop. Absent when no loop can be told: there is no PRIOR, or it
-    /// is of something that differs each time.
+    /// Columns of a row that, all equal to those of an ancestor, make a loop. Absent when no loop can be told: there is
+    /// no PRIOR, or it is of something that differs each time.
     pub cycle: Option<Vec<Reg>>,
     /// PRIOR is read by what lies above.
     pub prior_wanted: bool,

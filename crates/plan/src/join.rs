@@ -1,9 +1,9 @@
 //! The join order and the join methods.
 //!
-//! The order is greedy: start from the row source with the fewest expected rows, then always add the one that keeps the intermediate
-//! result smallest, row sources without a join condition last. `ORDERED` and `LEADING` fix the order. Each step chooses between nested
-//! loops, which can use an index through the join condition, and a hash join. An exhaustive search was not worth its compile time:
-//! statements are compiled anew by every session.
+//! The order is greedy: start from the row source with the fewest expected rows, then always add the one that keeps the
+//! intermediate result smallest, row sources without a join condition last. `ORDERED` and `LEADING` fix the order. Each
+//! step chooses between nested loops, which can use an index through the join condition, and a hash join. An exhaustive
+//! search was not worth its compile time: statements are compiled anew by every session.
 
 use crate::access::Access as Choice;
 use crate::from::{JoinSet, Part, PartKind};
@@ -117,7 +117,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The parts whose columns a part reads by itself: lateral references, the collections of TABLE(), conditions inside it.
+    /// The parts whose columns a part reads by itself: lateral references, the collections of TABLE(), conditions
+    /// inside it.
     fn reads_of(&self, kind: &PartKind, owner: &HashMap<Reg, usize>) -> Mask {
         let of_set = |set: &JoinSet| {
             let conds = set.conds.iter().chain(set.parts.iter().flat_map(|p| p.outer_on.iter().flatten()));
@@ -345,7 +346,8 @@ impl Compiler<'_> {
             Source::Buffer { input: Box::new(right), regs }
         };
         let right = if across.is_empty() { right } else { filter(right, across) };
-        // A derived table keeps what it has made while it is started again within its loop; one over fixed tables is opened anew.
+        // A derived table keeps what it has made while it is started again within its loop; one over fixed tables is
+        // opened anew.
         Ok((loops(left, right, join, is_unstable && !fixed_now), rows))
     }
 

@@ -1,8 +1,8 @@
 //! Name resolution, typing and optimisation: from the parser's tree to a [`Plan`] that the executor runs.
 //!
-//! The compiler works in one pass over the tree. It resolves names through [`dictionary::Catalog`], gives every value a register,
-//! inserts Oracle's implicit conversions, and builds row sources block by block, innermost first. It evaluates nothing and reads no
-//! data: statistics come with the table definitions.
+//! The compiler works in one pass over the tree. It resolves names through [`dictionary::Catalog`], gives every value a
+//! register, inserts Oracle's implicit conversions, and builds row sources block by block, innermost first. It
+//! evaluates nothing and reads no data: statistics come with the table definitions.
 #![forbid(unsafe_code)]
 
 mod access;
@@ -42,7 +42,8 @@ use types::{DataType, LenUnit, Ora, Result, Value, Zone};
 /// The type of a bind as far as the caller knows it; `None` is taken for VARCHAR2.
 pub type BindType = Option<DataType>;
 
-/// Whose the text of a view, or of a table's expression, is: its functions are found with the owner's names and privileges.
+/// Whose the text of a view, or of a table's expression, is: its functions are found with the owner's names and
+/// privileges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Eyes {
     pub owner: UserId,
@@ -50,7 +51,8 @@ pub struct Eyes {
     pub bequeaths: bool,
     /// It is a view's: what its owner may not give to others, others may not call through it.
     pub view: bool,
-    /// A view of the catalog: UID is whose privileges count, so that USER_ views show the owner's objects inside a unit of definer's rights.
+    /// A view of the catalog: UID is whose privileges count, so that USER_ views show the owner's objects inside a unit
+    /// of definer's rights.
     pub catalog: bool,
 }
 
@@ -74,7 +76,8 @@ impl Functions for NoFunctions {
 /// Compiles a query or a DML statement.
 ///
 /// # Errors
-/// What Oracle reports at parse time, at its position: ORA-00904, 00918, 00932, 00934, 00937, 00942, 00947, 00979, 01031 and others.
+/// What Oracle reports at parse time, at its position: ORA-00904, 00918, 00932, 00934, 00937, 00942, 00947, 00979,
+/// 01031 and others.
 pub fn compile(
     statement: &Statement,
     catalog: &dyn Catalog,
@@ -84,8 +87,8 @@ pub fn compile(
     compile_at(statement, catalog, functions, (Vec::new(), binds), None)
 }
 
-/// As [`compile`]. Binds come with the names that they are numbered by, as the statement's text has them; others are numbered as they are
-/// met. With `scn` every table that does not say otherwise is read as of that SCN.
+/// As [`compile`]. Binds come with the names that they are numbered by, as the statement's text has them; others are
+/// numbered as they are met. With `scn` every table that does not say otherwise is read as of that SCN.
 ///
 /// # Errors
 /// As [`compile`].
@@ -99,7 +102,8 @@ pub fn compile_at(
     compile_with_eyes(statement, catalog, functions, (names, binds), scn, None)
 }
 
-/// As [`compile`], of a statement that the executor makes of a table's own conditions: their functions are those of the table's owner.
+/// As [`compile`], of a statement that the executor makes of a table's own conditions: their functions are those of the
+/// table's owner.
 ///
 /// # Errors
 /// As [`compile`].
@@ -388,7 +392,8 @@ fn interval_type(q: &ast::IntervalQualifier, pos: u32) -> Result<DataType> {
     }
 }
 
-/// Fills the fields a shorter day-to-second literal leaves out. Single fields may exceed their range: `INTERVAL '90' MINUTE`.
+/// Fills the fields a shorter day-to-second literal leaves out. Single fields may exceed their range: `INTERVAL '90'
+/// MINUTE`.
 fn day_to_second(text: &str, from: ast::DateField, to: ast::DateField) -> Option<String> {
     use ast::DateField::*;
     let (sign, text) = match text.strip_prefix('-') {

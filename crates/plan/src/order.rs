@@ -1,10 +1,12 @@
 //! The order of an index put to use: MIN and MAX read one end of it, and a sort that an index saves is left out.
 //!
-//! Works on the finished plan: only there it is known whether a sort is to give its first rows only, and what lies below it. A scan is
-//! made to follow an index where that reads less by the same measure that chose its access path; what a hint has decided stays.
+//! Works on the finished plan: only there it is known whether a sort is to give its first rows only, and what lies
+//! below it. A scan is made to follow an index where that reads less by the same measure that chose its access path;
+//! what a hint has decided stays.
 //!
-//! NULLs come last in an index. Rows whose key is NULL in every column are in none: an index serves an order only where that cannot be,
-//! MIN and MAX pass over them anyway. Text orders by its bytes in an index and in a sort alike; CHAR and zones of time do not and are left out.
+//! NULLs come last in an index. Rows whose key is NULL in every column are in none: an index serves an order only where
+//! that cannot be, MIN and MAX pass over them anyway. Text orders by its bytes in an index and in a sort alike; CHAR
+//! and zones of time do not and are left out.
 
 use crate::access::{covers, has_every_row, whole};
 use crate::ir::*;
@@ -139,7 +141,8 @@ fn reads_one_end(scan: &mut Scan, agg: &Agg) -> bool {
     }
 }
 
-/// Leaves a sort out when the scan below it can give its rows in that order. `limit`: so many rows are wanted, by what lies above.
+/// Leaves a sort out when the scan below it can give its rows in that order. `limit`: so many rows are wanted, by what
+/// lies above.
 fn leave_out_sort(source: &mut Source, limit: Option<&StopKey>) {
     let Source::Sort { input, keys, top, .. } = source else { return };
     let Source::Scan(scan) = &mut **input else { return };

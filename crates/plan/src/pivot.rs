@@ -1,8 +1,9 @@
 //! PIVOT and UNPIVOT, written as the queries they stand for.
 //!
 //! A pivot groups by every column that it does not name, and aggregates, for each value, over the rows that have it:
-//! `PIVOT (SUM(x) FOR c IN (1, 2))` is `SELECT g, SUM(CASE WHEN c = 1 THEN x END) "1", … GROUP BY g`. An unpivot joins each row with the
-//! list of its columns and takes one in turn. The columns of the row source have to be known first, so it is resolved twice.
+//! `PIVOT (SUM(x) FOR c IN (1, 2))` is `SELECT g, SUM(CASE WHEN c = 1 THEN x END) "1", … GROUP BY g`. An unpivot joins
+//! each row with the list of its columns and takes one in turn. The columns of the row source have to be known first,
+//! so it is resolved twice.
 
 use crate::from::JoinSet;
 use crate::scope::*;

@@ -139,8 +139,8 @@ impl Names {
         parts.join(" AND ")
     }
 
-    /// An expression, as much of it as a column of the plan holds; `None` when something in it has no name. What views that
-    /// name a column twice compute doubles with each of them when it is written out.
+    /// An expression, as much of it as a column of the plan holds; `None` when something in it has no name. What views
+    /// that name a column twice compute doubles with each of them when it is written out.
     pub(crate) fn text(&self, e: &Expr) -> Option<String> {
         let mut text = self.whole(e)?;
         if text.len() > TEXT_MAX {

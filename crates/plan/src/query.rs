@@ -1,8 +1,9 @@
 //! Query blocks: SELECT with its clauses, set operations, WITH.
 //!
-//! A block is resolved clause by clause, in the order the clauses are evaluated in, and then assembled from the bottom up:
-//! joins, CONNECT BY, ROWNUM, grouping, HAVING, window functions, DISTINCT, ORDER BY, row limit, FOR UPDATE. The select list itself
-//! is evaluated when a row is fetched, unless DISTINCT, a set operation or an enclosing block needs it in registers.
+//! A block is resolved clause by clause, in the order the clauses are evaluated in, and then assembled from the bottom
+//! up: joins, CONNECT BY, ROWNUM, grouping, HAVING, window functions, DISTINCT, ORDER BY, row limit, FOR UPDATE. The
+//! select list itself is evaluated when a row is fetched, unless DISTINCT, a set operation or an enclosing block needs
+//! it in registers.
 
 use crate::expr::{SubUse, and, unsupported};
 use crate::from::JoinSet;
@@ -14,7 +15,8 @@ use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
 use types::{Ora, Result, Value};
 
-/// A query with a plan of its own: its row source, output expressions and columns, and the registers of enclosing blocks it reads.
+/// A query with a plan of its own: its row source, output expressions and columns, and the registers of enclosing
+/// blocks it reads.
 pub type BuiltQuery = (Source, Vec<Expr>, Vec<Column>, BTreeSet<Reg>);
 
 /// Bytes of stack for each set operation below another: what builds, opens and drops row sources calls itself.

@@ -1,7 +1,8 @@
 //! The plan as rows: what `v$sql_plan` and PLAN_TABLE have, and DBMS_XPLAN's text of it.
 //!
-//! A row is an operation of the tree, numbered as it is printed. Rows travel as bytes through the library cache, which does not know
-//! them. A predicate that reads a value without a name of its own (a column of a fixed table, say) is left out.
+//! A row is an operation of the tree, numbered as it is printed. Rows travel as bytes through the library cache, which
+//! does not know them. A predicate that reads a value without a name of its own (a column of a fixed table, say) is
+//! left out.
 
 use crate::ir::*;
 use crate::predicate::Names;
@@ -147,7 +148,8 @@ pub struct Format {
 }
 
 impl Format {
-    /// The format of DBMS_XPLAN's argument; BASIC, TYPICAL, SERIAL, ALL, ADVANCED, with further words added or taken away.
+    /// The format of DBMS_XPLAN's argument; BASIC, TYPICAL, SERIAL, ALL, ADVANCED, with further words added or taken
+    /// away.
     pub fn of(text: &str) -> Option<Format> {
         let mut format = Format { rows: true, predicates: true };
         for word in text.to_uppercase().split([' ', ',']).filter(|word| !word.is_empty()) {

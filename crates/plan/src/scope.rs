@@ -1,8 +1,8 @@
 //! Name resolution: what a name in a statement stands for.
 //!
-//! The compiler keeps a stack of query blocks. A name is looked for in the innermost block first; found further out it makes every
-//! block in between correlated, which is noted register by register, so that a subquery knows exactly which values it depends on.
-//! Columns get registers when they are first used: what nobody names is never decoded.
+//! The compiler keeps a stack of query blocks. A name is looked for in the innermost block first; found further out it
+//! makes every block in between correlated, which is noted register by register, so that a subquery knows exactly which
+//! values it depends on. Columns get registers when they are first used: what nobody names is never decoded.
 
 use crate::Functions;
 use crate::ir::*;
@@ -66,7 +66,8 @@ pub struct ItemColumn {
     pub dropped: bool,
     /// Part of a join by USING or NATURAL: the error for naming it with a qualifier.
     pub joined_by: Option<u32>,
-    /// What it is called for without a qualifier, where that is not its own value: after an outer join that of the row that is there.
+    /// What it is called for without a qualifier, where that is not its own value: after an outer join that of the row
+    /// that is there.
     pub joined: Option<Expr>,
 }
 
@@ -132,7 +133,8 @@ pub struct Block {
     /// Aggregates over aggregates: `MAX(COUNT(*))`.
     pub nested: Vec<Agg>,
     pub in_window: bool,
-    /// Columns without a register that were named above the grouping, if there is one: those of DUAL, and constants of merged views.
+    /// Columns without a register that were named above the grouping, if there is one: those of DUAL, and constants of
+    /// merged views.
     pub fixed: Vec<(Expr, u32)>,
     /// ORDER BY sees the select list's aliases.
     pub aliases: Vec<(String, Expr)>,
@@ -199,7 +201,8 @@ pub struct Compiler<'c> {
     pub views: Vec<types::ObjectId>,
     /// How many expressions have been resolved.
     pub resolved: u32,
-    /// How deep set operations lie below one another in what has been planned of the query, those of its views included.
+    /// How deep set operations lie below one another in what has been planned of the query, those of its views
+    /// included.
     pub set_depth: usize,
     pub binds: Vec<String>,
     pub bind_types: &'c [Option<DataType>],
@@ -211,7 +214,8 @@ pub struct Compiler<'c> {
     pub cache_deps: Vec<types::ObjectId>,
     /// Something whose value changes by itself is read (fixed table, clock, sequence): counts occurrences.
     pub volatile: u32,
-    /// Of those, what makes even one execution's subquery uncacheable: sequences, fixed tables, functions not deterministic.
+    /// Of those, what makes even one execution's subquery uncacheable: sequences, fixed tables, functions not
+    /// deterministic.
     pub unstable: u32,
     /// A table (`force_results`), or every table (`all_force`), asks for RESULT_CACHE (MODE FORCE).
     pub force_results: bool,

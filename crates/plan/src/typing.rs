@@ -1,7 +1,8 @@
 //! Types of expressions: which conversions Oracle inserts, and what type comes out.
 //!
-//! All of it happens when the statement is compiled: an expression that reaches the executor has operands of the types its operator
-//! works on. Text meets number as number, text meets date as date (by `NLS_DATE_FORMAT`), text meets RAW as hexadecimal.
+//! All of it happens when the statement is compiled: an expression that reaches the executor has operands of the types
+//! its operator works on. Text meets number as number, text meets date as date (by `NLS_DATE_FORMAT`), text meets RAW
+//! as hexadecimal.
 
 use crate::ir::{ArithOp, CmpOp, Compare, Expr, Node};
 use types::{DataType, LenUnit, Ora, Result, Value, Zone};
@@ -339,7 +340,8 @@ pub fn compare(op: CmpOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
     Ok(Expr::new(Node::Cmp(op, how, Box::new(a), Box::new(b)), DataType::Boolean))
 }
 
-/// The type that branches of CASE, arguments of COALESCE and columns of set operations meet in. `strict` refuses text with number.
+/// The type that branches of CASE, arguments of COALESCE and columns of set operations meet in. `strict` refuses text
+/// with number.
 pub fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     use Class::*;
     let (ca, cb) = (class(a), class(b));

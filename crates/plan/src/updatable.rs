@@ -1,12 +1,13 @@
 //! Views, and queries in their place, that rows are changed through.
 //!
-//! A view whose query is a plain choice of rows and columns is merged into the statement as in any query: its rows are rows of a table,
-//! and a column of it that is a column of the table can be set. What WITH CHECK OPTION demands of a new row is the view's condition,
-//! compiled once more and carried over to the registers of the new row.
+//! A view whose query is a plain choice of rows and columns is merged into the statement as in any query: its rows are
+//! rows of a table, and a column of it that is a column of the table can be set. What WITH CHECK OPTION demands of a
+//! new row is the view's condition, compiled once more and carried over to the registers of the new row.
 //!
-//! **Joins.** A row of a join belongs to one row of each of its tables, but only a table that is key-preserved has each of its rows in the
-//! join once at most: from its row on, every other table is reached by equality with all columns of a unique key. Such a table can be
-//! changed, one of them by one statement. The tables are those of the outermost query with a join; views below it are not looked into.
+//! **Joins.** A row of a join belongs to one row of each of its tables, but only a table that is key-preserved has each
+//! of its rows in the join once at most: from its row on, every other table is reached by equality with all columns of
+//! a unique key. Such a table can be changed, one of them by one statement. The tables are those of the outermost query
+//! with a join; views below it are not looked into.
 
 use crate::expr::unsupported;
 use crate::from::{JoinSet, PartKind, has_errors};
@@ -161,7 +162,8 @@ impl<'c> Compiler<'c> {
     /// What a statement that names a view, or has a query for a table, changes.
     ///
     /// # Errors
-    /// ORA-01732, ORA-01752, ORA-01776, ORA-01779, ORA-42399; ORA-01031 where the view's owner may not do that to the table.
+    /// ORA-01732, ORA-01752, ORA-01776, ORA-01779, ORA-42399; ORA-01031 where the view's owner may not do that to the
+    /// table.
     pub fn updatable(
         &mut self,
         of: Through,
@@ -242,8 +244,8 @@ impl<'c> Compiler<'c> {
         has_errors(named)
     }
 
-    /// Which table of a join the statement changes. ORA-01776 for columns of several, ORA-01779 and ORA-01752 for one that is not
-    /// key-preserved.
+    /// Which table of a join the statement changes. ORA-01776 for columns of several, ORA-01779 and ORA-01752 for one
+    /// that is not key-preserved.
     fn chosen(
         &self,
         of: &Through,
@@ -396,7 +398,8 @@ impl<'c> Compiler<'c> {
         Ok(Apart { set, columns, regs })
     }
 
-    /// What WITH CHECK OPTION demands of the new row. `changed`: the columns that an UPDATE sets, all of them for other statements.
+    /// What WITH CHECK OPTION demands of the new row. `changed`: the columns that an UPDATE sets, all of them for other
+    /// statements.
     pub fn check_option(
         &mut self,
         through: &Updatable,
@@ -442,8 +445,8 @@ impl<'c> Compiler<'c> {
         Ok(())
     }
 
-    /// Lets the names of a view, opened in the current block over the table's columns in `from`, stand for the row in `to` for a while.
-    /// Returns what they stood for.
+    /// Lets the names of a view, opened in the current block over the table's columns in `from`, stand for the row in
+    /// `to` for a while. Returns what they stood for.
     ///
     /// # Errors
     /// ORA-03001 for a column that is more than an expression over the row.
@@ -509,8 +512,8 @@ pub struct UpdatableColumn {
     pub deletable: bool,
 }
 
-/// What may be done with the columns of a view, whoever does it: `dba_updatable_columns`. `catalog` has names as the view's owner sees
-/// them, who must be allowed to do it.
+/// What may be done with the columns of a view, whoever does it: `dba_updatable_columns`. `catalog` has names as the
+/// view's owner sees them, who must be allowed to do it.
 pub fn updatable_columns(
     view: &Rc<ViewDef>,
     catalog: &dyn Catalog,

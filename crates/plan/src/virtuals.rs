@@ -1,4 +1,5 @@
-//! Virtual columns: they have no place in the row; wherever one is named, the expression that makes it stands in its stead.
+//! Virtual columns: they have no place in the row; wherever one is named, the expression that makes it stands in its
+//! stead.
 //!
 //! A function-based index is an index on a hidden virtual column, so a condition that has the same expression finds it.
 

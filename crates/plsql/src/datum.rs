@@ -1,7 +1,8 @@
 //! What a variable of PL/SQL holds: a scalar, a record, a collection or a cursor.
 //!
-//! Records and collections are shared and copied on write: PL/SQL's assignment and parameter passing copy, and most copies are
-//! never changed. A record keeps its scalar fields in one vector of values, so that a fetch writes a row straight into it.
+//! Records and collections are shared and copied on write: PL/SQL's assignment and parameter passing copy, and most
+//! copies are never changed. A record keeps its scalar fields in one vector of values, so that a fetch writes a row
+//! straight into it.
 
 use crate::intmap::IntMap;
 use std::any::Any;

@@ -1,7 +1,8 @@
 //! The elements of an associative array with whole numbers for subscripts.
 //!
-//! Most such arrays are filled from one end without a hole, by a loop or by BULK COLLECT: their elements lie in a row, and a subscript is
-//! a place. The first subscript that does not follow, or the first hole, makes a tree of it, until it is emptied.
+//! Most such arrays are filled from one end without a hole, by a loop or by BULK COLLECT: their elements lie in a row,
+//! and a subscript is a place. The first subscript that does not follow, or the first hole, makes a tree of it, until
+//! it is emptied.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
@@ -68,7 +69,8 @@ impl<T> IntMap<T> {
             if items.is_empty() {
                 *first = key;
             }
-            // Below the first, beyond the end by more than one, or so far away that the difference has no place in a word.
+            // Below the first, beyond the end by more than one, or so far away that the difference has no place in a
+            // word.
             if key.checked_sub(*first).is_none_or(|at| at as u64 > items.len() as u64) {
                 self.to_tree();
             }

@@ -1,8 +1,9 @@
 //! The bytecode: instructions of a register machine.
 //!
-//! A frame is a row of slots on one stack. An operand names a slot of the frame, a constant of the unit, a scalar field of a record
-//! in the frame, or a slot of an enclosing subprogram's frame, so that the common operands are read where they lie and nothing is
-//! copied to be looked at. A call's arguments are evaluated into the slots where the callee's frame will begin.
+//! A frame is a row of slots on one stack. An operand names a slot of the frame, a constant of the unit, a scalar field
+//! of a record in the frame, or a slot of an enclosing subprogram's frame, so that the common operands are read where
+//! they lie and nothing is copied to be looked at. A call's arguments are evaluated into the slots where the callee's
+//! frame will begin.
 
 use crate::datum::{CollInfo, Datum};
 use std::cell::RefCell;
@@ -151,8 +152,8 @@ pub enum Op {
         d: Opd,
         template: u32,
     },
-    /// Sets a slot to a record for a row that is fetched next. A record that is there and fits is used again, with whatever is
-    /// in it: a row by row loop allocates nothing.
+    /// Sets a slot to a record for a row that is fetched next. A record that is there and fits is used again, with
+    /// whatever is in it: a row by row loop allocates nothing.
     InitRow {
         d: Opd,
         template: u32,
@@ -470,7 +471,8 @@ pub enum Op {
         dynamic: u32,
         row: Opd,
     },
-    /// DML of a FORALL that may be carried out together with that of other iterations: nothing between them looks at the database.
+    /// DML of a FORALL that may be carried out together with that of other iterations: nothing between them looks at
+    /// the database.
     ExecuteLater {
         sql: u32,
         row: Opd,
@@ -647,8 +649,8 @@ pub struct ResultCacheDef {
     /// Where its body stands in the unit: functions of one name have results of their own.
     pub at: u32,
     pub result: DataType,
-    /// What the function reads, itself and through what it calls, as of a dictionary epoch. `None` inside: it cannot be told,
-    /// and the function's results are not kept.
+    /// What the function reads, itself and through what it calls, as of a dictionary epoch. `None` inside: it cannot be
+    /// told, and the function's results are not kept.
     pub reads: RefCell<Option<Reads>>,
 }
 

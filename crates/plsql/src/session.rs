@@ -16,7 +16,8 @@ use types::{DataType, ObjectId, Ora, Result, Value};
 /// How often SQL may call PL/SQL that runs SQL and so on: more is ORA-00036.
 const LEVELS_MAX: u32 = 50;
 
-/// What PL/SQL keeps for a session: compiled units, package state, open static cursors, DBMS_OUTPUT, the random generator.
+/// What PL/SQL keeps for a session: compiled units, package state, open static cursors, DBMS_OUTPUT, the random
+/// generator.
 ///
 /// One per server process. All methods take `&self`: PL/SQL calls SQL, which calls PL/SQL functions.
 pub struct Plsql<C> {
@@ -117,7 +118,8 @@ impl<C: 'static> Plsql<C> {
         }
     }
 
-    /// Compiles an anonymous block. The same text compiles once: later calls give the same block back until the dictionary changes.
+    /// Compiles an anonymous block. The same text compiles once: later calls give the same block back until the
+    /// dictionary changes.
     ///
     /// # Errors
     /// ORA-06550 with the line and column of each error.
@@ -127,7 +129,8 @@ impl<C: 'static> Plsql<C> {
         Ok(Rc::new(Block { unit, epoch: self.units.epoch(), identity: w.identity() }))
     }
 
-    /// Whether a block was compiled from this text before, for the same identity, and the dictionary has not changed since.
+    /// Whether a block was compiled from this text before, for the same identity, and the dictionary has not changed
+    /// since.
     pub fn knows_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> bool {
         self.validate(w);
         self.units.known_block(w, text).is_some()
@@ -139,8 +142,8 @@ impl<C: 'static> Plsql<C> {
         self.units.epoch() == block.epoch && w.identity() == block.identity
     }
 
-    /// Runs a block. `binds` are in the order of [`Block::binds`], changed in place; a cursor variable comes back as a cursor.
-    /// The caller makes the savepoint of the call and rolls back to it when this fails.
+    /// Runs a block. `binds` are in the order of [`Block::binds`], changed in place; a cursor variable comes back as a
+    /// cursor. The caller makes the savepoint of the call and rolls back to it when this fails.
     ///
     /// # Errors
     /// The exception that no handler took, with ORA-06512 lines.
@@ -245,7 +248,8 @@ impl<C: 'static> Plsql<C> {
         }
     }
 
-    /// The objects that a function of [`Plsql::function`] reads through all that it calls; `None` when that cannot be told.
+    /// The objects that a function of [`Plsql::function`] reads through all that it calls; `None` when that cannot be
+    /// told.
     pub fn reads<W: World<Cursor = C>>(&self, w: &mut W, f: &Function) -> Option<Vec<ObjectId>> {
         let unit = f.package.as_deref().unwrap_or(&f.name);
         if f.owner == "SYS" && crate::packages::specification(unit).is_some() {
@@ -326,8 +330,8 @@ impl<C: 'static> Plsql<C> {
         }
     }
 
-    /// Compiles a stored unit to see its errors: what CREATE and ALTER … COMPILE need. `source` begins at the word PROCEDURE, FUNCTION,
-    /// PACKAGE, TYPE or TRIGGER. An error here is the dictionary's, not the unit's.
+    /// Compiles a stored unit to see its errors: what CREATE and ALTER … COMPILE need. `source` begins at the word
+    /// PROCEDURE, FUNCTION, PACKAGE, TYPE or TRIGGER. An error here is the dictionary's, not the unit's.
     pub fn check<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, source: &str) -> Result<Vec<CompileError>> {
         self.validate(w);
         let name = |schema: &Option<sql::plsql::ast::Ident>, name: &sql::plsql::ast::Ident| {
@@ -369,7 +373,8 @@ impl<C: 'static> Plsql<C> {
         Ok(result?.1)
     }
 
-    /// Compiles a stored unit as it is. Whether it, or the body of a package, has no errors; `None` when that cannot be told.
+    /// Compiles a stored unit as it is. Whether it, or the body of a package, has no errors; `None` when that cannot be
+    /// told.
     pub fn compiles<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, name: &str, body: bool) -> Option<bool> {
         self.validate(w);
         self.units.compiles(w, owner, name, body)
@@ -400,8 +405,8 @@ impl<C: 'static> Plsql<C> {
         }
     }
 
-    /// Closes the cursors that were open when the last variables that held them went. Blocks and functions do so as they end; the caller
-    /// of [`Plsql::run_block`] does when it has dropped the binds.
+    /// Closes the cursors that were open when the last variables that held them went. Blocks and functions do so as
+    /// they end; the caller of [`Plsql::run_block`] does when it has dropped the binds.
     #[inline]
     pub fn close_left<W: World<Cursor = C>>(&self, w: &mut W) {
         self.left.close(w);

@@ -1,8 +1,8 @@
 //! What PL/SQL needs of the instance around it.
 //!
-//! The compiler and the machine see SQL, the dictionary, the clock and the transaction only through [`World`]. The instance's own
-//! implementation is [`crate::ExecWorld`]; tests use a small one of their own. It is a type parameter and not a trait object, so that a
-//! cursor loop pays no indirect call a row.
+//! The compiler and the machine see SQL, the dictionary, the clock and the transaction only through [`World`]. The
+//! instance's own implementation is [`crate::ExecWorld`]; tests use a small one of their own. It is a type parameter
+//! and not a trait object, so that a cursor loop pays no indirect call a row.
 
 use crate::session::Block;
 use dictionary::Access;
@@ -136,14 +136,15 @@ pub trait World {
     fn user_id(&self) -> i64;
     /// The schema that unqualified names belong to.
     fn schema(&self) -> String;
-    /// A number for whose names and privileges are in force: equal ones mean the same by every name and may do the same.
+    /// A number for whose names and privileges are in force: equal ones mean the same by every name and may do the
+    /// same.
     fn identity(&self) -> u128;
     /// The number of a user.
     fn owner_number(&mut self, _owner: &str) -> u32 {
         0
     }
-    /// Takes the names and privileges of an owner, without roles: what a unit of definer's rights has, and every unit that is compiled.
-    /// False when they are in force already; otherwise [`World::leave`] goes back.
+    /// Takes the names and privileges of an owner, without roles: what a unit of definer's rights has, and every unit
+    /// that is compiled. False when they are in force already; otherwise [`World::leave`] goes back.
     fn enter(&mut self, owner: &Owner) -> bool;
     /// Goes back to the names and privileges before the last [`World::enter`] that gave true.
     fn leave(&mut self);
@@ -173,7 +174,8 @@ pub trait World {
 
     /// Changes whenever anything in the dictionary does.
     fn epoch(&mut self) -> u64;
-    /// The columns of a table or view; `None` when there is none of that name. `owner` is a schema; synonyms are followed.
+    /// The columns of a table or view; `None` when there is none of that name. `owner` is a schema; synonyms are
+    /// followed.
     fn table_columns(&mut self, owner: Option<&str>, name: &str) -> Result<Option<Vec<ColumnInfo>>>;
     fn sequence_exists(&mut self, owner: Option<&str>, name: &str) -> Result<bool>;
     /// The stored unit of that name (both parts of a package); empty when there is none. Synonyms are followed.
@@ -182,8 +184,8 @@ pub trait World {
     fn may_execute(&mut self, _owner: &str, _name: &str) -> Result<Access> {
         Ok(Access::Yes)
     }
-    /// Says that the session links a stored unit: its specification to compile a call of it, and with `body` to run it. `owner` is
-    /// empty for what is built in.
+    /// Says that the session links a stored unit: its specification to compile a call of it, and with `body` to run it.
+    /// `owner` is empty for what is built in.
     fn unit_linked(&mut self, _owner: &str, _name: &str, _body: bool) {}
 
     /// The objects that a stored unit is: it, or the specification and the body of a package.
@@ -211,7 +213,8 @@ pub trait World {
         let _ = (unit, errors);
     }
 
-    /// When the specification and the body of a stored package were last defined or compiled by DDL: another pair, another package.
+    /// When the specification and the body of a stored package were last defined or compiled by DDL: another pair,
+    /// another package.
     fn unit_defined(&mut self, owner: &str, name: &str) -> [u64; 2] {
         let _ = (owner, name);
         [0; 2]
@@ -227,24 +230,26 @@ pub trait World {
     fn unit_number(&mut self, _owner: &str, _name: &str) -> u32 {
         0
     }
-    /// Says that a subprogram of a stored unit is entered: the unit's number in the high half, its own in the low one. What this gives says
-    /// what ran before, for [`World::subprogram_left`].
+    /// Says that a subprogram of a stored unit is entered: the unit's number in the high half, its own in the low one.
+    /// What this gives says what ran before, for [`World::subprogram_left`].
     fn subprogram_entered(&mut self, _what: u64) -> [u64; 2] {
         [0; 2]
     }
     /// Says that it is left.
     fn subprogram_left(&mut self, _before: [u64; 2]) {}
 
-    /// Compiles a statement without registering it. Placeholders are named `:B1`, `:B2` …; `binds[0]` is the type of `:B1`.
+    /// Compiles a statement without registering it. Placeholders are named `:B1`, `:B2` …; `binds[0]` is the type of
+    /// `:B1`.
     ///
     /// # Errors
-    /// What the SQL compiler finds, with the position in `text`. For a name that is no column it must be ORA-00904 at the name's first
-    /// byte: the PL/SQL compiler then looks whether it is a variable.
+    /// What the SQL compiler finds, with the position in `text`. For a name that is no column it must be ORA-00904 at
+    /// the name's first byte: the PL/SQL compiler then looks whether it is a variable.
     fn describe(&mut self, text: &str, binds: &[DataType]) -> Result<Described>;
-    /// Opens a cursor on a statement: one parse call. `by_name`: bind 0 is `:B1`, wherever it stands; otherwise binds go to placeholders in
-    /// the order they are written.
+    /// Opens a cursor on a statement: one parse call. `by_name`: bind 0 is `:B1`, wherever it stands; otherwise binds
+    /// go to placeholders in the order they are written.
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<Self::Cursor>;
-    /// As [`World::open_cursor`], of a statement that is parsed each time it is opened: the session may have its closed cursor.
+    /// As [`World::open_cursor`], of a statement that is parsed each time it is opened: the session may have its closed
+    /// cursor.
     fn parse_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<Self::Cursor> {
         self.open_cursor(text, binds, by_name)
     }
@@ -261,8 +266,8 @@ pub trait World {
     fn execute(&mut self, cursor: &mut Self::Cursor) -> Result<u64>;
     /// Says whether the next execution and the one before are counted as one: those of a FORALL are.
     fn continues(&mut self, _cursor: &mut Self::Cursor, _continues: bool) {}
-    /// Takes an execution into a batch that [`World::execute_waiting`] carries out. False when this statement cannot wait: nothing was
-    /// done, and what waits is to be carried out before it is executed.
+    /// Takes an execution into a batch that [`World::execute_waiting`] carries out. False when this statement cannot
+    /// wait: nothing was done, and what waits is to be carried out before it is executed.
     fn execute_later(&mut self, _cursor: &mut Self::Cursor) -> Result<bool> {
         Ok(false)
     }
@@ -270,8 +275,8 @@ pub trait World {
     fn bind_place(&self, _cursor: &Self::Cursor, _at: usize) -> Option<usize> {
         None
     }
-    /// Takes one more execution into a batch, with values in the order of the cursor's binds. False when it has to be bound and executed
-    /// the ordinary way: nothing was done.
+    /// Takes one more execution into a batch, with values in the order of the cursor's binds. False when it has to be
+    /// bound and executed the ordinary way: nothing was done.
     fn execute_more(&mut self, _cursor: &mut Self::Cursor, _values: &[&Value]) -> Result<bool> {
         Ok(false)
     }
@@ -279,8 +284,8 @@ pub trait World {
     fn waits_enough(&self, _cursor: &Self::Cursor) -> bool {
         false
     }
-    /// Carries out what waits. `refused` is told the number of each execution that fails, from 0; it may let the others go on by
-    /// swallowing the error, and otherwise ends it there.
+    /// Carries out what waits. `refused` is told the number of each execution that fails, from 0; it may let the others
+    /// go on by swallowing the error, and otherwise ends it there.
     fn execute_waiting(
         &mut self,
         _cursor: &mut Self::Cursor,
@@ -300,8 +305,8 @@ pub trait World {
     fn cursor_columns(&self, cursor: &Self::Cursor) -> Vec<ColumnInfo>;
     /// What a dynamic statement is, and how many placeholders it has by position.
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)>;
-    /// Compiles a block, or CALL, that EXECUTE IMMEDIATE is to run: a cursor like that of a statement. `None`: it has none, and the caller
-    /// compiles it.
+    /// Compiles a block, or CALL, that EXECUTE IMMEDIATE is to run: a cursor like that of a statement. `None`: it has
+    /// none, and the caller compiles it.
     fn open_block(&mut self, _text: &str) -> Result<Option<Rc<Block>>> {
         Ok(None)
     }
@@ -309,8 +314,8 @@ pub trait World {
     fn block_begins(&mut self) {}
     /// It has ended, or did not even begin.
     fn close_block(&mut self, _done: bool) {}
-    /// PL/SQL leaves an open query alone until it fetches from it again, or goes on with it: what the session is seen to do is then
-    /// PL/SQL, or the query.
+    /// PL/SQL leaves an open query alone until it fetches from it again, or goes on with it: what the session is seen
+    /// to do is then PL/SQL, or the query.
     fn pause(&mut self, _cursor: &mut Self::Cursor, _paused: bool) {}
 
     /// Says that a FETCH of an explicit cursor begins.
@@ -446,7 +451,8 @@ pub enum RepositoryRequest {
         end: i64,
         html: bool,
     },
-    /// ASH_REPORT_TEXT and ASH_REPORT_HTML: the moments, and patterns of what is wanted; 1 for samples of memory only, 2 for those of disk.
+    /// ASH_REPORT_TEXT and ASH_REPORT_HTML: the moments, and patterns of what is wanted; 1 for samples of memory only,
+    /// 2 for those of disk.
     Ash {
         begin: Value,
         end: Value,

@@ -83,8 +83,8 @@ pub struct Cleaned {
 }
 
 impl Processes {
-    /// Registers what to do when a process has died. Done by the supervisor, before it forks; the hooks of one order run as
-    /// registered.
+    /// Registers what to do when a process has died. Done by the supervisor, before it forks; the hooks of one order
+    /// run as registered.
     ///
     /// # Panics
     /// Another thread panicked in here.
@@ -99,8 +99,9 @@ impl Processes {
         hooks.insert(at, Arc::new(Hook { order, name, run: Box::new(run) }));
     }
 
-    /// Registers what to do when a process leaves of its own accord, before its slot can be another's. Done before the supervisor
-    /// forks. For what a process keeps between its calls without anybody having to ask for it back; `run` must not wait.
+    /// Registers what to do when a process leaves of its own accord, before its slot can be another's. Done before the
+    /// supervisor forks. For what a process keeps between its calls without anybody having to ask for it back; `run`
+    /// must not wait.
     ///
     /// # Panics
     /// Another thread panicked in here.
@@ -117,8 +118,8 @@ impl Processes {
         hooks.iter().for_each(|hook| (hook.0)(p));
     }
 
-    /// Cleans up behind a process that is dead, as [`Self::cleanup_all`] does. `None` when the slot is another's by now, belongs to
-    /// `by`, or is being cleaned up already.
+    /// Cleans up behind a process that is dead, as [`Self::cleanup_all`] does. `None` when the slot is another's by
+    /// now, belongs to `by`, or is being cleaned up already.
     ///
     /// # Panics
     /// A hook panics.
@@ -129,9 +130,10 @@ impl Processes {
             .map(|(_, cleaned)| cleaned)
     }
 
-    /// Cleans up behind processes that are dead, and behind those that die meanwhile: first the changes of all are put back and
-    /// the latches and pins of all are freed, then for one after the other the other hooks run, the statistics move and
-    /// the slot becomes free. So nobody waits for a latch until the transaction of another dead process is rolled back.
+    /// Cleans up behind processes that are dead, and behind those that die meanwhile: first the changes of all are put
+    /// back and the latches and pins of all are freed, then for one after the other the other hooks run, the statistics
+    /// move and the slot becomes free. So nobody waits for a latch until the transaction of another dead process is
+    /// rolled back.
     ///
     /// `by` is PMON, the only one that cleans up. Latches: none held on entry or return.
     ///
@@ -151,7 +153,8 @@ impl Processes {
         }
     }
 
-    /// Takes the slot of a dead process, puts its changes back and frees its latches. The rest of the cleaning comes in turn.
+    /// Takes the slot of a dead process, puts its changes back and frees its latches. The rest of the cleaning comes in
+    /// turn.
     fn take_over(&self, by: u32, dead: Owner) {
         let number = dead.number();
         if number == by || !self.slot(number).is_some_and(|slot| slot.take_from(dead)) {
@@ -199,16 +202,17 @@ impl Processes {
         hooks.iter().filter(|hook| which(hook.order)).for_each(|hook| (hook.run)(by, dead));
     }
 
-    /// Frees the latches and pins of all dead processes, for the cleaner that waits for a buffer in the middle of a hook.
+    /// Frees the latches and pins of all dead processes, for the cleaner that waits for a buffer in the middle of a
+    /// hook.
     pub(crate) fn free_pins_behind_the_dead(&self, by: &Process) {
         by.looked.set(os::clock::now_ns());
         self.free_behind_the_dead(by.number());
         self.free_pins(by);
     }
 
-    /// Cleans up behind those who have died meanwhile, now and then: for the cleaner that has long work and waits for nobody. So the
-    /// locks of one dead process do not wait for the rollback of another. Once it
-    /// has interrupted [`DEPTH_MAX`] rollbacks, it frees latches and pins only.
+    /// Cleans up behind those who have died meanwhile, now and then: for the cleaner that has long work and waits for
+    /// nobody. So the locks of one dead process do not wait for the rollback of another. Once it has interrupted
+    /// [`DEPTH_MAX`] rollbacks, it frees latches and pins only.
     pub(crate) fn look_for_the_dead(&self, by: &Process) {
         let now = os::clock::now_ns();
         if now.saturating_sub(by.looked.get()) < LOOK.as_nanos() as u64 {
@@ -226,7 +230,8 @@ impl Processes {
         }
     }
 
-    /// Puts the changes of a dead process back and frees what it held; the words and the latches. Doing it again does nothing.
+    /// Puts the changes of a dead process back and frees what it held; the words and the latches. Doing it again does
+    /// nothing.
     fn put_right(&self, dead: u32) -> (u32, u32) {
         let words = self.undo[dead as usize - 1].roll_back(self.sga);
         let (base, end) = (self.sga.base_address() as u64, self.sga.base_address() as u64 + self.sga.len_bytes());
@@ -236,14 +241,15 @@ impl Processes {
         (words, self.domain.recover(dead, known).freed)
     }
 
-    /// Frees what all dead processes hold. For the cleaner that waits for a latch: its holder may have died after the one
-    /// that is being cleaned up behind, and nobody else would free it. The rest of the cleaning comes when its turn comes.
+    /// Frees what all dead processes hold. For the cleaner that waits for a latch: its holder may have died after the
+    /// one that is being cleaned up behind, and nobody else would free it. The rest of the cleaning comes when its turn
+    /// comes.
     fn free_behind_the_dead(&self, own: u32) {
         self.dead().for_each(|owner| self.take_over(own, owner));
     }
 
-    /// The owners of slots that the operating system no longer runs. Each was seen before the system was asked: if the slot still
-    /// has that owner, the owner is dead.
+    /// The owners of slots that the operating system no longer runs. Each was seen before the system was asked: if the
+    /// slot still has that owner, the owner is dead.
     fn dead(&self) -> impl Iterator<Item = Owner> {
         self.owners().filter(|owner| !owner.is_claimed() && !os::process::is_running(owner.os_pid()))
     }

@@ -15,8 +15,8 @@ use crate::{ProcessSlot, Processes};
 
 /// A process of the instance: a server process, a background process, or a thread of a test.
 ///
-/// One thread uses it. Dropping it leaves the instance in order; a process that is killed is cleaned up behind, and so is one
-/// that panics: its slot stays as it is.
+/// One thread uses it. Dropping it leaves the instance in order; a process that is killed is cleaned up behind, and so
+/// is one that panics: its slot stays as it is.
 #[derive(Debug)]
 pub struct Process {
     pub(crate) all: &'static Processes,
@@ -39,7 +39,8 @@ pub struct Process {
     pub(crate) parse_began: Cell<Option<wait::ParseBegan>>,
     /// Whether parses are timed.
     pub(crate) timed: Cell<bool>,
-    /// Bytes from which on it does not wait any longer for another session to give memory back; 0: nobody is waited for.
+    /// Bytes from which on it does not wait any longer for another session to give memory back; 0: nobody is waited
+    /// for.
     pub(crate) patience: Cell<u64>,
     /// The most bytes that a check in this call has seen.
     pub(crate) peak: Cell<u64>,
@@ -49,17 +50,18 @@ pub struct Process {
 }
 
 impl Process {
-    /// For loops that wait for what another process has and no latch guards, such as a pinned buffer, each time round. When this
-    /// process is the cleaner, the owner may have died after the one that is being cleaned up behind, and nobody else would
-    /// free it. Latches: none held on entry or return.
+    /// For loops that wait for what another process has and no latch guards, such as a pinned buffer, each time round.
+    /// When this process is the cleaner, the owner may have died after the one that is being cleaned up behind, and
+    /// nobody else would free it. Latches: none held on entry or return.
     pub fn help_the_dead(&self) {
         if self.cleaning.get() {
             self.all.free_pins_behind_the_dead(self);
         }
     }
 
-    /// For loops that take long and wait for nobody, each time round: a cleaner cleans up behind processes that have died
-    /// meanwhile, twenty times a second at most. The caller holds no latch, no pin and no borrow that a hook needs.
+    /// For loops that take long and wait for nobody, each time round: a cleaner cleans up behind processes that have
+    /// died meanwhile, twenty times a second at most. The caller holds no latch, no pin and no borrow that a hook
+    /// needs.
     pub fn look_for_the_dead(&self) {
         if self.cleaning.get() {
             self.all.look_for_the_dead(self);
@@ -143,7 +145,8 @@ impl Process {
         self.count(Stat::PhysicalWriteTotalBytes, bytes);
     }
 
-    /// Microseconds that it, and those who had its place before, waited in the classes of [`wait::CHARGED`]: for differences.
+    /// Microseconds that it, and those who had its place before, waited in the classes of [`wait::CHARGED`]: for
+    /// differences.
     #[inline]
     #[must_use]
     pub fn charged_us(&self) -> [u64; wait::CHARGED.len()] {
@@ -222,8 +225,8 @@ impl Process {
     }
 
     /// Fails when the session was killed (ORA-00028, every time), when the user pressed the key (ORA-01013, once), when
-    /// there is too much memory: in this process (ORA-04030, until there is less), or in the instance while this session has
-    /// the most (ORA-04036, once), or when more was used than the profile allows (see [`crate::Limits`]).
+    /// there is too much memory: in this process (ORA-04030, until there is less), or in the instance while this
+    /// session has the most (ORA-04036, once), or when more was used than the profile allows (see [`crate::Limits`]).
     ///
     /// One relaxed load when nothing is asked and the heap has not grown by a megabyte: cheap enough for every row.
     ///
@@ -255,8 +258,9 @@ impl Process {
         Ok(self.session().take_tell())
     }
 
-    /// Runs what must not be broken off in the middle, such as taking back what a statement has done: [`Self::check_cancel`] fails
-    /// in it only when the session was killed. A break, and too much memory, are found by the first check behind it.
+    /// Runs what must not be broken off in the middle, such as taking back what a statement has done:
+    /// [`Self::check_cancel`] fails in it only when the session was killed. A break, and too much memory, are found by
+    /// the first check behind it.
     pub fn unbroken<R>(&self, body: impl FnOnce() -> R) -> R {
         self.unbroken.set(self.unbroken.get() + 1);
         let result = body();

@@ -1,15 +1,16 @@
 //! Memory of processes: what each has, what all have together, and the limits.
 //!
-//! Every process has a line with the bytes of its heap. Its own allocator writes them (`os::heap`), and sets a bit of the
-//! session's slot for each [`STEP`] of growth. [`Process::check_cancel`], which every loop calls, finds the bit and comes
-//! here: the process compares its own bytes with the limit of one process, and the sum of all lines with the limit of the
-//! instance. So what is compared is all that the heap has, wherever it was asked for, and nothing is added up while
-//! memory does not grow.
+//! Every process has a line with the bytes of its heap. Its own allocator writes them (`os::heap`), and sets a bit of
+//! the session's slot for each [`STEP`] of growth. [`Process::check_cancel`], which every loop calls, finds the bit and
+//! comes here: the process compares its own bytes with the limit of one process, and the sum of all lines with the
+//! limit of the instance. So what is compared is all that the heap has, wherever it was asked for, and nothing is added
+//! up while memory does not grow.
 //!
-//! Above the limit of the instance the call that has the most memory ends. Oracle goes by untunable memory there; a work area
-//! of this executor does not shrink once it has its size, so all memory counts. An idle session that has
-//! more than twice as much as any call is ended instead, as Oracle ends sessions when aborted calls do not help: what it keeps
-//! in its packages would end one small call after the other. SYS and background processes are counted, and never chosen.
+//! Above the limit of the instance the call that has the most memory ends. Oracle goes by untunable memory there; a
+//! work area of this executor does not shrink once it has its size, so all memory counts. An idle session that has more
+//! than twice as much as any call is ended instead, as Oracle ends sessions when aborted calls do not help: what it
+//! keeps in its packages would end one small call after the other. SYS and background processes are counted, and never
+//! chosen.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -101,7 +102,8 @@ impl Processes {
         self.pga_all.limit_of_one.store(limits.process, Ordering::Relaxed);
     }
 
-    /// The heap of a process, as it last told: within 64 KB while a call runs, exactly between calls. Zeros where the program does not count.
+    /// The heap of a process, as it last told: within 64 KB while a call runs, exactly between calls. Zeros where the
+    /// program does not count.
     #[must_use]
     pub fn pga(&self, number: u32) -> Pga {
         let of =
@@ -241,8 +243,8 @@ impl Process {
         is_new
     }
 
-    /// Another session has been asked. This one may grow a little meanwhile, and then waits for the other to give its memory back.
-    /// Waits: `acknowledge over PGA limit`.
+    /// Another session has been asked. This one may grow a little meanwhile, and then waits for the other to give its
+    /// memory back. Waits: `acknowledge over PGA limit`.
     ///
     /// # Errors
     /// ORA-04036 when the other one does not.
@@ -280,8 +282,8 @@ impl Process {
         subject.map(|sid| Holder { sid, bytes: self.all.pga(sid).used })
     }
 
-    /// Whether the limit of the instance is for this session: neither a background process nor SYS. Nothing can be asked of a session
-    /// that was killed.
+    /// Whether the limit of the instance is for this session: neither a background process nor SYS. Nothing can be
+    /// asked of a session that was killed.
     fn is_subject(&self, sid: u32) -> bool {
         let of_user = |s: &SessionSlot| s.user.load(Ordering::Relaxed) != 0 && s.status() != SessionStatus::Killed;
         self.all.slot(sid).is_some_and(|slot| !slot.is_background()) && self.all.session(sid).is_some_and(of_user)

@@ -50,8 +50,8 @@ impl ProcessLayout {
             slots: b.reserve("processes", n),
             sessions: b.reserve("sessions", n),
             waits: b.reserve("session waits", n),
-            // Three more than there are processes: the totals of those that are gone, users' and background processes', and of those that
-            // write the log in the place of LGWR.
+            // Three more than there are processes: the totals of those that are gone, users' and background processes',
+            // and of those that write the log in the place of LGWR.
             totals: b.reserve("event statistics per sess", n + 3),
             stats: b.reserve("sess statistics", n + 3),
             undo: b.reserve("micro-undo logs", n),
@@ -230,7 +230,8 @@ impl Processes {
         }
     }
 
-    /// Asks a session to stop: it sees so at its next [`crate::Process::check_cancel`]. False when there is no such session.
+    /// Asks a session to stop: it sees so at its next [`crate::Process::check_cancel`]. False when there is no such
+    /// session.
     pub fn cancel(&self, sid: u32, serial: u64, why: Cancel) -> bool {
         let live = self.slot(sid).is_some_and(|s| s.state().0 == ProcessState::Active);
         match self.session(sid) {
@@ -243,7 +244,8 @@ impl Processes {
         }
     }
 
-    /// The latch of a name that has no children, or the parent of those that have: with a version, for designs that read it so.
+    /// The latch of a name that has no children, or the parent of those that have: with a version, for designs that
+    /// read it so.
     #[inline]
     #[must_use]
     pub fn versioned_latch(&self, name: LatchName) -> &'static Versioned {

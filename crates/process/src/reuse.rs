@@ -1,14 +1,16 @@
 //! What a cache of another size would have missed: for the buffer cache and the library cache.
 //!
-//! A get is followed when a hash of its key is below a limit, so that of every so many keys one is followed, with all its gets: the number
-//! of other keys of the sample between two gets of a key, times so many, is its reuse distance (Waldspurger et al., "Efficient MRC
-//! Construction with SHARDS"). A process notes such gets in a ring of its own, with plain stores; every other get costs a multiplication
-//! and a comparison with a word that nobody writes. Whoever runs the [`Simulator`], MMNL, takes the notes of all processes, puts them in an
-//! order in which each gets on evenly, as they did, and plays them on a list of keys by last use: a get whose reuse distance is below a
-//! size would have been a hit in a cache of that size. Where a ring turns faster than it is read, the simulator comes more often, and then
+//! A get is followed when a hash of its key is below a limit, so that of every so many keys one is followed, with all
+//! its gets: the number of other keys of the sample between two gets of a key, times so many, is its reuse distance
+//! (Waldspurger et al., "Efficient MRC Construction with SHARDS"). A process notes such gets in a ring of its own, with
+//! plain stores; every other get costs a multiplication and a comparison with a word that nobody writes. Whoever runs
+//! the [`Simulator`], MMNL, takes the notes of all processes, puts them in an order in which each gets on evenly, as
+//! they did, and plays them on a list of keys by last use: a get whose reuse distance is below a size would have been a
+//! hit in a cache of that size. Where a ring turns faster than it is read, the simulator comes more often, and then
 //! follows fewer keys.
 //!
-//! The list is true LRU; the caches are not quite. So what is estimated is how many times the misses of the present size there would be.
+//! The list is true LRU; the caches are not quite. So what is estimated is how many times the misses of the present
+//! size there would be.
 
 use crate::Process;
 use sga::{Sga, SgaBuilder, SgaSlice};
@@ -207,7 +209,8 @@ impl Simulator {
         }
     }
 
-    /// Begins with the keys that are in the cache: what was missed before anybody looked is no miss when it is got again.
+    /// Begins with the keys that are in the cache: what was missed before anybody looked is no miss when it is got
+    /// again.
     fn begin(&mut self, reuse: &Reuse, cache: Simulated<'_>) {
         self.rate = (cache.present() / cache.followed.0).max(1);
         self.every = LATEST;

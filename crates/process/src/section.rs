@@ -19,8 +19,8 @@ pub struct Section<'a, H = Held<'a>> {
     process: &'a Process,
     /// Freed after `drop` has committed: fields are dropped after the value.
     held: H,
-    /// Bits 0–7 the section's number. Bit 8: begun by a destructor while a panic unwinds; such work is meant, and is kept.
-    /// One word: a handle is moved about, and what was stored in pieces is slow to load whole.
+    /// Bits 0–7 the section's number. Bit 8: begun by a destructor while a panic unwinds; such work is meant, and is
+    /// kept. One word: a handle is moved about, and what was stored in pieces is slow to load whole.
     id: u32,
 }
 

@@ -77,14 +77,15 @@ sga_struct! {
         pub execution: [AtomicU64; 2],
         /// The one that ended last.
         pub previous_execution: [AtomicU64; 2],
-        /// The block of PL/SQL being run, the innermost of several; 0 for none. It is what runs while `cursor` is paused.
+        /// The block of PL/SQL being run, the innermost of several; 0 for none. It is what runs while `cursor` is
+        /// paused.
         pub block: AtomicU64,
         /// Its execution.
         pub block_execution: [AtomicU64; 2],
         /// The statement that the call in progress runs, in which all others are; 0 until it has begun.
         pub top: AtomicU64,
-        /// The stored subprogram of PL/SQL that was entered first, and the one that runs: the number of its object in the high half of the
-        /// word, its own in the low one; 0 for none.
+        /// The stored subprogram of PL/SQL that was entered first, and the one that runs: the number of its object in
+        /// the high half of the word, its own in the low one; 0 for none.
         pub subprograms: [AtomicU64; 2],
         /// Executions so far; the count goes on from one owner of the slot to the next.
         pub executions: AtomicU64,

@@ -25,8 +25,8 @@ sga_struct! {
     /// One process: a row of `v$process`.
     #[derive(Debug)]
     pub struct ProcessSlot {
-        /// The state in bits 0 to 7, the operating system's process id in bits 8 to 39, the count of owners above: they change
-        /// together, so the word of one owner is never the word of another.
+        /// The state in bits 0 to 7, the operating system's process id in bits 8 to 39, the count of owners above: they
+        /// change together, so the word of one owner is never the word of another.
         state: AtomicU64,
         /// Counts the owners of the slot.
         pub(crate) serial: AtomicU64,
@@ -38,7 +38,8 @@ sga_struct! {
     }
 }
 
-/// One owner of one process slot, as somebody saw it: what is done to the slot on its account fails once another has the slot.
+/// One owner of one process slot, as somebody saw it: what is done to the slot on its account fails once another has
+/// the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     number: u32,

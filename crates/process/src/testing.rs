@@ -72,9 +72,9 @@ pub struct Kills {
 const KILLS_LEAST: u64 = 60;
 const KILLS_LIMIT: Duration = Duration::from_secs(60);
 
-/// Keeps `children` forked processes running `body` (which gets a seed and loops for ever), and kills one after the other
-/// at random moments, cleaning up behind each with the calling thread's process, until `time` is over, and for as much longer as
-/// [`KILLS_LEAST`] take on a busy machine.
+/// Keeps `children` forked processes running `body` (which gets a seed and loops for ever), and kills one after the
+/// other at random moments, cleaning up behind each with the calling thread's process, until `time` is over, and for as
+/// much longer as [`KILLS_LEAST`] take on a busy machine.
 ///
 /// # Panics
 /// A child ends by itself, cleaning up takes longer than 20 seconds, or so few kills take longer than a minute.
@@ -139,14 +139,15 @@ fn clean(by: &Process, child: i32, kills: &mut Kills) {
     }
 }
 
-/// The places of [`kill_at_every_step`]: before each change of a word under a latch, and before and after the end of each section.
+/// The places of [`kill_at_every_step`]: before each change of a word under a latch, and before and after the end of
+/// each section.
 pub const EVERY_STEP: &str = "undo-*";
 
-/// Has forked processes do the same thing, each killed one step later than the one before it, until one gets to the end. A step is a
-/// pass of one of the crash points `places`. Returns the number of those that were killed.
+/// Has forked processes do the same thing, each killed one step later than the one before it, until one gets to the
+/// end. A step is a pass of one of the crash points `places`. Returns the number of those that were killed.
 ///
-/// Each time `before` runs in this process; then `body` runs in the child, which calls the function that it gets when the steps are
-/// to be counted from there on; then this process cleans up behind the child, and `check` runs.
+/// Each time `before` runs in this process; then `body` runs in the child, which calls the function that it gets when
+/// the steps are to be counted from there on; then this process cleans up behind the child, and `check` runs.
 ///
 /// # Panics
 /// A child ends in another way, or `check` panics; the message then says at which step.

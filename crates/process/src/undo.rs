@@ -54,7 +54,8 @@ impl UndoLog {
 
     #[inline]
     fn set_head(&self, len: u32, open: u32) {
-        // Release: what the head speaks of is there before it; for readers after the owner's death, program order is enough.
+        // Release: what the head speaks of is there before it; for readers after the owner's death, program order is
+        // enough.
         self.head.store(u64::from(open) << 32 | u64::from(len), Ordering::Release);
         compiler_fence(Ordering::SeqCst);
     }
@@ -93,7 +94,8 @@ impl UndoLog {
             len -= 1;
         }
         self.set_head(len, still);
-        // Entries below those of a section that goes on: dead by the mask now, and void before their bits are used again.
+        // Entries below those of a section that goes on: dead by the mask now, and void before their bits are used
+        // again.
         for entry in &self.entries[..len as usize] {
             let place = entry.place.load(Ordering::Relaxed);
             if place != 0 && sections & 1 << section_of(place) != 0 {

@@ -1,8 +1,8 @@
 //! Processes killed with `kill -9` at random instants, while they move elements between lists under latches.
 //!
-//! Each list is a chain in the SGA with a latch (or a version) of its own, and a count that must agree. Whatever instant a
-//! process dies at: every element is in exactly one list, the counts are right, no latch stays held, and nobody hangs.
-//! The short form takes seconds; `LATCHWORK_KILL_SECONDS=600` runs the long one.
+//! Each list is a chain in the SGA with a latch (or a version) of its own, and a count that must agree. Whatever
+//! instant a process dies at: every element is in exactly one list, the counts are right, no latch stays held, and
+//! nobody hangs. The short form takes seconds; `LATCHWORK_KILL_SECONDS=600` runs the long one.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,7 +1,9 @@
-//! How long a gigabyte of redo takes to roll forward: `cargo run --release -p recovery --example speed -- [MB] [FOLDER]`.
+//! How long a gigabyte of redo takes to roll forward: `cargo run --release -p recovery --example speed -- [MB]
+//! [FOLDER]`.
 //!
-//! Records are like those of small transactions: a change of a table block, its undo record and a change of an undo header, with a
-//! whole image at each block's first change. Everything is made in the folder (a temporary one unless given) and removed again.
+//! Records are like those of small transactions: a change of a table block, its undo record and a change of an undo
+//! header, with a whole image at each block's first change. Everything is made in the folder (a temporary one unless
+//! given) and removed again.
 
 use buffer_cache::op;
 use datafile::{CreateDatabase, DataFiles};

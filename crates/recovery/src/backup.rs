@@ -1,8 +1,9 @@
 //! Copying the files of a database, open or not.
 //!
-//! While a database is open its blocks are written as they are copied, so a block may be caught half-written: one that does not check
-//! is read again, until it does. Every change behind the beginning of the backup begins with a whole block in the redo, so the copy
-//! becomes sound by rolling it forward from there, whatever versions of its blocks it has.
+//! While a database is open its blocks are written as they are copied, so a block may be caught half-written: one that
+//! does not check is read again, until it does. Every change behind the beginning of the backup begins with a whole
+//! block in the redo, so the copy becomes sound by rolling it forward from there, whatever versions of its blocks it
+//! has.
 
 use crate::manifest::{FilePiece, LogPiece, Manifest, Moment, Sum};
 use datafile::{Contents, ControlFile, DataFiles, LoggedEntry};
@@ -56,8 +57,8 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
 }
 
 impl<'a> Backup<'a> {
-    /// Begins a backup of the database that `files` was opened of into `folder`, which must be empty or not exist. An open database is
-    /// in backup mode already.
+    /// Begins a backup of the database that `files` was opened of into `folder`, which must be empty or not exist. An
+    /// open database is in backup mode already.
     ///
     /// # Errors
     /// ORA-00205; ORA-19504 when the folder is not empty or cannot be made.
@@ -112,7 +113,8 @@ impl<'a> Backup<'a> {
         Ok(())
     }
 
-    /// Whether a file has been dropped since the backup began. What was held open may be written over then, by who used its name again.
+    /// Whether a file has been dropped since the backup began. What was held open may be written over then, by who used
+    /// its name again.
     fn was_dropped(&self, file: u32) -> Result<bool> {
         let created = |c: &ControlFile| c.file(file).map(|f| f.created_rba);
         Ok(created(&self.files.control()?) != created(&self.control))
@@ -129,8 +131,8 @@ impl<'a> Backup<'a> {
         Ok(())
     }
 
-    /// The files to be copied, as the control file lists them before and after they are opened: what came or went in between is as if
-    /// it had done so before.
+    /// The files to be copied, as the control file lists them before and after they are opened: what came or went in
+    /// between is as if it had done so before.
     fn sources(&mut self) -> Result<Vec<Source>> {
         loop {
             let opened = self.open_sources();
@@ -224,8 +226,9 @@ impl<'a> Backup<'a> {
         Err(limit.because(Ora::with(1578, &[&at.file(), &at.block()])).because(Ora::with(1110, &[&at.file(), &name])))
     }
 
-    /// Copies the archived logs that lead from the beginning of the backup to its end, and closes it: the folder is a backup now.
-    /// Backup mode has ended, and everything up to `end` is archived. For a database that was closed, `end` is where it began.
+    /// Copies the archived logs that lead from the beginning of the backup to its end, and closes it: the folder is a
+    /// backup now. Backup mode has ended, and everything up to `end` is archived. For a database that was closed, `end`
+    /// is where it began.
     ///
     /// # Errors
     /// ORA-00308 when a log is missing; those of reading and writing.

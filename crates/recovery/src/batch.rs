@@ -1,8 +1,10 @@
 //! Records on their way from the thread that reads them to those that apply them.
 //!
-//! The bytes are not copied: a batch takes the buffer that they were read into, and the reader gets the one of an earlier batch.
+//! The bytes are not copied: a batch takes the buffer that they were read into, and the reader gets the one of an
+//! earlier batch.
 //!
-//! A batch is read by all workers and written by nobody while it is shared; when the last of them lets go of it, it is filled again.
+//! A batch is read by all workers and written by nobody while it is shared; when the last of them lets go of it, it is
+//! filled again.
 
 use os::blocks::Blocks;
 use redo::{LogReader, Rba, RecordReader};
@@ -107,7 +109,8 @@ impl Ring {
     }
 }
 
-/// Redo that a worker knows of before it applies what comes first, in bytes: what is made anew within that distance need not be applied.
+/// Redo that a worker knows of before it applies what comes first, in bytes: what is made anew within that distance
+/// need not be applied.
 const KNOWN_BYTES: u64 = 16 << 20;
 
 /// So much of it is taken from the line when there is more.
@@ -115,8 +118,8 @@ const KNOWN_BYTES_MAX: u64 = 24 << 20;
 
 /// The batches that a worker has been given and has not applied.
 ///
-/// It waits until it knows enough of what is coming; towards the end of the redo that is less and less, so that little is left to do when
-/// the last was read.
+/// It waits until it knows enough of what is coming; towards the end of the redo that is less and less, so that little
+/// is left to do when the last was read.
 pub struct Waiting<'a> {
     line: &'a Receiver<Arc<Batch>>,
     batches: VecDeque<Arc<Batch>>,
@@ -134,8 +137,8 @@ impl Waiting<'_> {
         !self.batches.is_empty() && self.bytes > KNOWN_BYTES.min(self.left / 2)
     }
 
-    /// The next batch to be applied, when enough is known; before that `tell` has heard of it and of all that were taken from the line
-    /// behind it. `None` when there are no more.
+    /// The next batch to be applied, when enough is known; before that `tell` has heard of it and of all that were
+    /// taken from the line behind it. `None` when there are no more.
     pub fn next(&mut self, tell: &mut dyn FnMut(&Batch)) -> Option<Arc<Batch>> {
         loop {
             let taken = match self.is_enough() {

@@ -1,18 +1,19 @@
 //! The roll forward: one pass over the redo.
 //!
-//! Every block that was changed behind the position where it begins starts with a vector that makes the whole block, so it is not
-//! read from the file at all, unless the pool was full in between. What is read may be newer than the record, because the block was
-//! written before the crash, or by a recovery that was cut off: its own redo address says so, and the record passes it by.
+//! Every block that was changed behind the position where it begins starts with a vector that makes the whole block, so
+//! it is not read from the file at all, unless the pool was full in between. What is read may be newer than the record,
+//! because the block was written before the crash, or by a recovery that was cut off: its own redo address says so, and
+//! the record passes it by.
 //!
-//! **Workers.** A change vector speaks of one block, and what it does depends on that block and itself alone. So each worker owns the
-//! blocks of every n-th stretch of the files and applies their vectors, in the order of the redo, while the thread that called reads
-//! ahead and checks records. No two workers ever have the same block, and nothing is written to disk that a single one would not
-//! write; which record is the last is decided before any worker hears of it. Redo that fits into one batch is applied by the calling
-//! thread itself.
+//! **Workers.** A change vector speaks of one block, and what it does depends on that block and itself alone. So each
+//! worker owns the blocks of every n-th stretch of the files and applies their vectors, in the order of the redo, while
+//! the thread that called reads ahead and checks records. No two workers ever have the same block, and nothing is
+//! written to disk that a single one would not write; which record is the last is decided before any worker hears of
+//! it. Redo that fits into one batch is applied by the calling thread itself.
 //!
-//! **Void changes.** What is done to a block before a vector that makes it anew need not be done. A worker therefore lets some of the redo
-//! come before it applies the first, and hears with each batch which blocks it makes anew. A table that is emptied and filled again and again,
-//! or undo that is used in turn, is rolled forward once.
+//! **Void changes.** What is done to a block before a vector that makes it anew need not be done. A worker therefore
+//! lets some of the redo come before it applies the first, and hears with each batch which blocks it makes anew. A
+//! table that is emptied and filled again and again, or undo that is used in turn, is rolled forward once.
 
 use crate::batch::{Batch, Ring, Waiting};
 use crate::pool::{Found, Pool};
@@ -50,14 +51,15 @@ impl Until {
 pub struct Forward<'a> {
     pub files: &'a DataFiles,
     pub apply: &'a ApplyTable,
-    /// For every file that is rolled forward, where the redo of it begins: what is before it is of a file that had the same number
-    /// earlier. Redo of all other files is passed over.
+    /// For every file that is rolled forward, where the redo of it begins: what is before it is of a file that had the
+    /// same number earlier. Redo of all other files is passed over.
     pub starts: HashMap<u32, Rba>,
     pub until: Until,
     /// Most blocks kept in memory, by all workers together.
     pub frames_max: usize,
     pub workers: Workers,
-    /// What was written is waited for. Otherwise it is in the files, and the device has it when somebody has synced them.
+    /// What was written is waited for. Otherwise it is in the files, and the device has it when somebody has synced
+    /// them.
     pub on_device: bool,
 }
 
@@ -129,11 +131,12 @@ const TELL_BYTES: u64 = 8 << 20;
 /// Batches on their way to a worker that has not taken them yet: so far one may be behind the others.
 const BATCHES_AHEAD: usize = 4;
 
-/// Applies the redo that `reader` gives to the data files: everything is in them when it returns, and on the device if that is asked for.
+/// Applies the redo that `reader` gives to the data files: everything is in them when it returns, and on the device if
+/// that is asked for.
 ///
 /// # Errors
-/// Redo that cannot be read (ORA-00333), blocks that cannot be written (ORA-01114), a file that cannot be opened (ORA-01157) or
-/// cannot grow (ORA-01237). Nothing is lost then: the same can be done again.
+/// Redo that cannot be read (ORA-00333), blocks that cannot be written (ORA-01114), a file that cannot be opened
+/// (ORA-01157) or cannot grow (ORA-01237). Nothing is lost then: the same can be done again.
 pub fn roll_forward(forward: &Forward<'_>, reader: &mut LogReader, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
     let count = forward.workers.count.min(forward.frames_max / Pool::FRAMES_MIN).max(1);
     let mut feed = Feed { forward, told: 0, out: Outcome { end: reader.position(), ..Outcome::default() } };
@@ -312,8 +315,9 @@ struct Touched {
     is_void_yet: bool,
 }
 
-/// Blocks whose vectors go to the same worker. Neighbours are written together, so that there should be many; what is changed at about the
-/// same time is mostly neighbours, too, and would keep one worker alone busy, so that there should be few.
+/// Blocks whose vectors go to the same worker. Neighbours are written together, so that there should be many; what is
+/// changed at about the same time is mostly neighbours, too, and would keep one worker alone busy, so that there should
+/// be few.
 const STRETCH_BLOCKS: u32 = 16;
 
 /// A worker: the blocks that it owns, as far as it has met them.
@@ -378,7 +382,8 @@ impl<'a> Run<'a> {
     }
 
     fn owns(&self, at: Rdba) -> bool {
-        // In turn, and from another one on in each extent of 256 blocks, or blocks at like places would all be one worker's.
+        // In turn, and from another one on in each extent of 256 blocks, or blocks at like places would all be one
+        // worker's.
         let stretch = at.0 / STRETCH_BLOCKS;
         self.of == 1 || (stretch ^ stretch >> 4 ^ stretch >> 8) % self.of == self.own
     }
@@ -445,7 +450,8 @@ impl<'a> Run<'a> {
         Ok(self.touched.len() - 1)
     }
 
-    /// Makes sure that the file is long enough for the block: it may have grown since it was copied, or the growth was lost.
+    /// Makes sure that the file is long enough for the block: it may have grown since it was copied, or the growth was
+    /// lost.
     fn reach(&mut self, at: Rdba) -> Result<()> {
         let (file, files) = (at.file(), self.forward.files);
         if at.block() < self.sizes[file as usize] {

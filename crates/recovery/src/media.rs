@@ -1,8 +1,9 @@
 //! Media recovery of a single data file while the database is open and the file is offline.
 //!
-//! The file's own header says from where it has to be rolled forward, the control file up to where: behind that position no redo is of
-//! the file, and everything before it is on disk, so that a log that goes on being written to can be read meanwhile. Nobody else opens
-//! the file: it is read and written through descriptors of its own, not through the cache.
+//! The file's own header says from where it has to be rolled forward, the control file up to where: behind that
+//! position no redo is of the file, and everything before it is on disk, so that a log that goes on being written to
+//! can be read meanwhile. Nobody else opens the file: it is read and written through descriptors of its own, not
+//! through the cache.
 
 use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 use crate::start::{begin_of, logs};
@@ -25,12 +26,12 @@ pub struct FileRecovery<'a> {
     pub frames_max: usize,
 }
 
-/// Rolls one file forward from its header's checkpoint to its stop, and notes in the header that it is there. Cut off anywhere, it can
-/// be done again.
+/// Rolls one file forward from its header's checkpoint to its stop, and notes in the header that it is there. Cut off
+/// anywhere, it can be done again.
 ///
 /// # Errors
-/// ORA-01157, ORA-01122 when the file is not there or not itself; ORA-00308 when redo is missing; ORA-00353 when it is damaged; those of
-/// [`roll_forward`].
+/// ORA-01157, ORA-01122 when the file is not there or not itself; ORA-00308 when redo is missing; ORA-00353 when it is
+/// damaged; those of [`roll_forward`].
 pub fn recover_file(it: &FileRecovery<'_>, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
     let begin = begin_of(it.file, it.files.closed_checkpoint(it.file)?.rba);
     let stop = Rba(it.stop.rba);

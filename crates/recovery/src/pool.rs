@@ -6,15 +6,17 @@
 //! | sound | its block, as of the redo read so far | `write_out`, when the pool is full or at the end; `write_early` |
 //! | damaged | nothing: the block could not be read, or a change did not fit it | a vector that makes the whole block; `write_out`, which leaves a block on disk that nobody takes for sound |
 //!
-//! When the pool is full, half of it is written in the order of the files, neighbours together, and given up: the half that has
-//! waited longest. A block that comes again is read back.
+//! When the pool is full, half of it is written in the order of the files, neighbours together, and given up: the half
+//! that has waited longest. A block that comes again is read back.
 //!
-//! Undo blocks are filled one after the other and then left alone; most of what a roll forward writes may be such blocks. They are
-//! written as soon as nothing has changed them for a while: the processor has time for that as long as redo is being read, the memory they
-//! lie in is near, and the device has them before the end is waited for. Then they leave the pool: memory is used again while it is
-//! near, and little of it is touched for the first time, which costs more than all that is done to a block.
+//! Undo blocks are filled one after the other and then left alone; most of what a roll forward writes may be such
+//! blocks. They are written as soon as nothing has changed them for a while: the processor has time for that as long as
+//! redo is being read, the memory they lie in is near, and the device has them before the end is waited for. Then they
+//! leave the pool: memory is used again while it is near, and little of it is touched for the first time, which costs
+//! more than all that is done to a block.
 //!
-//! A block that redo makes anew further on is neither changed nor written until then, as far as that is known: see [`Pool::will_be_made`].
+//! A block that redo makes anew further on is neither changed nor written until then, as far as that is known: see
+//! [`Pool::will_be_made`].
 
 use block::{BlockKind, BlockView, Image};
 use datafile::DataFiles;
@@ -69,7 +71,8 @@ pub struct Frame {
 /// Bytes of memory that are taken at a time for blocks.
 const SLAB_BYTES: usize = 16 << 20;
 
-/// Memory for blocks, in large pieces: touched for the first time, small ones would cost a page fault for every few thousand bytes.
+/// Memory for blocks, in large pieces: touched for the first time, small ones would cost a page fault for every few
+/// thousand bytes.
 struct Images {
     slabs: Vec<Image>,
     size: usize,
@@ -131,7 +134,8 @@ pub struct Pool<'a> {
     to_be_made: HashMap<Rdba, Rba, BuildHasherDefault<AddressHasher>>,
     /// The end of the record that is being applied.
     now: Rba,
-    /// Frames that have not been looked at for being written early, and those of undo blocks that had been changed not long ago.
+    /// Frames that have not been looked at for being written early, and those of undo blocks that had been changed not
+    /// long ago.
     new: Vec<usize>,
     young: Vec<usize>,
     /// What is written is going to be waited for.
@@ -172,8 +176,8 @@ impl<'a> Pool<'a> {
         self.now = end;
     }
 
-    /// Says that the record which ends at `end`, and is going to be applied for certain, makes the block anew: what records before it do to
-    /// the block is void. Said in the order of the redo.
+    /// Says that the record which ends at `end`, and is going to be applied for certain, makes the block anew: what
+    /// records before it do to the block is void. Said in the order of the redo.
     pub fn will_be_made(&mut self, at: Rdba, end: Rba) {
         match self.places.get(&at) {
             Some(&n) => self.frames[n].made = end,
@@ -203,8 +207,8 @@ impl<'a> Pool<'a> {
     /// The frame of a block: in the pool, or read into it; `whole` says that its former content does not matter.
     ///
     /// # Errors
-    /// ORA-01114 when frames had to be written and could not be, ORA-01237 when the file cannot grow. A block that cannot be read
-    /// is no error: its frame is damaged.
+    /// ORA-01114 when frames had to be written and could not be, ORA-01237 when the file cannot grow. A block that
+    /// cannot be read is no error: its frame is damaged.
     pub fn get(&mut self, at: Rdba, whole: bool) -> Result<Found> {
         let known = self.places.get(&at).copied();
         let made = match known {
@@ -357,8 +361,8 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// Makes the frame fit to be written. A damaged one gets a header of its own place and a checksum that is wrong for certain: whoever
-/// reads it is told, instead of getting an old version of the block.
+/// Makes the frame fit to be written. A damaged one gets a header of its own place and a checksum that is wrong for
+/// certain: whoever reads it is told, instead of getting an old version of the block.
 fn seal(frame: &mut Frame, bytes: &mut [u8]) {
     let at = frame.at;
     frame.damaged |= BlockView::of_bytes(bytes).rdba() != at;

@@ -1,10 +1,11 @@
 //! Going on without redo that is lost: RESETLOGS.
 //!
-//! Redo that is damaged in the middle cannot be rolled forward through, and a start refuses to go on as if nothing had been there. Who
-//! has a backup and the archived logs restores to a moment before. Who has none may give up what was committed behind the damage,
-//! but only as a whole: what is left must be the database as it was at one moment. So the files are rolled forward up to the damage,
-//! and every block is looked at: one that is of a later moment, because it was written before the crash, makes the rest worthless,
-//! and the reset is refused. Otherwise the database begins another incarnation there.
+//! Redo that is damaged in the middle cannot be rolled forward through, and a start refuses to go on as if nothing had
+//! been there. Who has a backup and the archived logs restores to a moment before. Who has none may give up what was
+//! committed behind the damage, but only as a whole: what is left must be the database as it was at one moment. So the
+//! files are rolled forward up to the damage, and every block is looked at: one that is of a later moment, because it
+//! was written before the crash, makes the rest worthless, and the reset is refused. Otherwise the database begins
+//! another incarnation there.
 
 use crate::forward::{Outcome, Progress};
 use crate::restore::{new_life, stamp_all};
@@ -23,8 +24,8 @@ pub struct Reset {
     pub control: ControlFile,
 }
 
-/// Rolls the files forward up to the damage and begins another incarnation there; `None`, and nothing changed but what any recovery
-/// changes, when the redo is not damaged. `now_s` is now: seconds since 1970, UTC.
+/// Rolls the files forward up to the damage and begins another incarnation there; `None`, and nothing changed but what
+/// any recovery changes, when the redo is not damaged. `now_s` is now: seconds since 1970, UTC.
 ///
 /// # Errors
 /// ORA-01194 when blocks are of a later moment; those of [`recover`].

@@ -1,7 +1,7 @@
 //! Making a database of a backup: copying the files back and rolling them forward.
 //!
-//! What comes out is another life of the database: its own incarnation, so that the redo it makes from there on is never taken for
-//! redo of the former one at the same position (`RESETLOGS`).
+//! What comes out is another life of the database: its own incarnation, so that the redo it makes from there on is
+//! never taken for redo of the former one at the same position (`RESETLOGS`).
 
 use crate::backup::{copy_plain, make_folder};
 use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
@@ -22,7 +22,8 @@ pub struct Restore<'a> {
     pub from: &'a Path,
     /// The new database directory: empty, or not there yet.
     pub to: &'a Path,
-    /// Folders with further redo: archived logs, online logs, and perhaps the control file of the database that was backed up.
+    /// Folders with further redo: archived logs, online logs, and perhaps the control file of the database that was
+    /// backed up.
     pub redo: &'a [PathBuf],
     pub until: Until,
     pub apply: &'a ApplyTable,
@@ -49,12 +50,13 @@ pub enum Step<'a> {
     Forward(&'a Progress),
 }
 
-/// Restores a backup and rolls it forward. The control file comes last of all: until then there is no database in the directory.
+/// Restores a backup and rolls it forward. The control file comes last of all: until then there is no database in the
+/// directory.
 ///
 /// # Errors
-/// ORA-19870 for a damaged backup; ORA-19504 when the directory is not empty; ORA-00308 when redo is missing; ORA-01194 when the
-/// redo, or what was asked for, ends before the copies are of one moment; ORA-01110 with ORA-01157 for a file that was added later and
-/// that nothing describes.
+/// ORA-19870 for a damaged backup; ORA-19504 when the directory is not empty; ORA-00308 when redo is missing; ORA-01194
+/// when the redo, or what was asked for, ends before the copies are of one moment; ORA-01110 with ORA-01157 for a file
+/// that was added later and that nothing describes.
 pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Restored> {
     let manifest = Manifest::read(it.from)?;
     let mut control = ControlFile::read(it.from)?;
@@ -99,7 +101,8 @@ fn last_control(folders: &[PathBuf], of: &ControlFile) -> Option<ControlFile> {
     folders.iter().filter_map(read).filter(same).max_by_key(|c| c.checkpoint.rba)
 }
 
-/// Every file of the database must have been copied, but temporary ones and those made meanwhile, which the redo makes whole.
+/// Every file of the database must have been copied, but temporary ones and those made meanwhile, which the redo makes
+/// whole.
 fn require_copies(control: &ControlFile, manifest: &Manifest, from: &Path) -> Result<()> {
     let is_temporary =
         |f: &FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
@@ -111,12 +114,12 @@ fn require_copies(control: &ControlFile, manifest: &Manifest, from: &Path) -> Re
     }
 }
 
-/// Says which files there are going to be. To the end of the redo they are those of the last control file; to an earlier moment, those
-/// of the backup and those made since; of those, some were dropped: they are returned.
+/// Says which files there are going to be. To the end of the redo they are those of the last control file; to an
+/// earlier moment, those of the backup and those made since; of those, some were dropped: they are returned.
 ///
 /// # Errors
-/// ORA-01157 when a file number was used twice since the backup, or dropped files were forgotten, so that nobody can know whose redo
-/// is whose.
+/// ORA-01157 when a file number was used twice since the backup, or dropped files were forgotten, so that nobody can
+/// know whose redo is whose.
 fn settle_files(
     control: &mut ControlFile,
     last: Option<&ControlFile>,
@@ -222,8 +225,8 @@ fn copy_back(
     Ok(())
 }
 
-/// Where the redo of every file begins. A tablespace that was offline when it was copied has everything up to then, and redo when it
-/// came back later; a file that was taken offline by itself is as it was left.
+/// Where the redo of every file begins. A tablespace that was offline when it was copied has everything up to then, and
+/// redo when it came back later; a file that was taken offline by itself is as it was left.
 fn starts(control: &ControlFile, manifest: &Manifest) -> HashMap<u32, Rba> {
     let is_kept = |f: &&FileEntry| {
         let stays = |t: &datafile::TablespaceEntry| t.contents == Contents::Temporary;
@@ -244,8 +247,8 @@ fn make_missing(files: &DataFiles, control: &ControlFile, is_copied: &dyn Fn(&Fi
     Ok(())
 }
 
-/// Takes out the files that were made behind the end of the roll forward, those that had been dropped by then, and tablespaces
-/// without files.
+/// Takes out the files that were made behind the end of the roll forward, those that had been dropped by then, and
+/// tablespaces without files.
 fn drop_others(files: &DataFiles, control: &mut ControlFile, gone: &[GoneEntry], end: Rba) -> Result<()> {
     let path = |f: &FileEntry| files.directory().join(&f.name);
     let was_dropped = |f: &FileEntry| {
@@ -319,7 +322,8 @@ fn forward(
     Ok(out)
 }
 
-/// Every log that may be needed: those of the backup, checked, and whatever lies in the folders of redo. What is none is passed over.
+/// Every log that may be needed: those of the backup, checked, and whatever lies in the folders of redo. What is none
+/// is passed over.
 fn logs(it: &Restore<'_>, manifest: &Manifest) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for piece in &manifest.logs {

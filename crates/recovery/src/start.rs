@@ -8,9 +8,9 @@
 //! | a later one | closed cleanly | refused: the control file is older than the file |
 //! | another incarnation | either | refused |
 //!
-//! **Redo that is missing at its end** would be commits lost without a word. The reader tells damage from an end where it can; besides,
-//! the current log must be the one that the control file names, and no block and no file header may be of a later moment than the
-//! end of the redo, for what they have was on disk as redo before.
+//! **Redo that is missing at its end** would be commits lost without a word. The reader tells damage from an end where
+//! it can; besides, the current log must be the one that the control file names, and no block and no file header may be
+//! of a later moment than the end of the redo, for what they have was on disk as redo before.
 
 use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 use datafile::{Contents, ControlFile, DataFiles, FileEntry};
@@ -50,8 +50,8 @@ fn named(files: &DataFiles, f: &FileEntry) -> Ora {
 /// Looks at the headers of all files and says what there is to recover; `None` when there is nothing.
 ///
 /// # Errors
-/// ORA-01157, ORA-01578 for a header that cannot be read; ORA-01190 for a file of another incarnation; ORA-01122 with ORA-01207 for
-/// one that is newer than the control file.
+/// ORA-01157, ORA-01578 for a header that cannot be read; ORA-01190 for a file of another incarnation; ORA-01122 with
+/// ORA-01207 for one that is newer than the control file.
 pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Standing>> {
     let from = Rba(control.checkpoint.rba);
     let mut standing = Standing { from, behind: Vec::new(), newest: from };
@@ -94,12 +94,13 @@ fn takes_part(control: &ControlFile, f: &FileEntry) -> bool {
 
 /// Rolls the data files forward from where they stand to the end of the logs.
 ///
-/// The control file and the headers are not changed: until somebody notes a new checkpoint there, the same recovery can be done
-/// again, and a crash in the middle of it does no harm.
+/// The control file and the headers are not changed: until somebody notes a new checkpoint there, the same recovery can
+/// be done again, and a crash in the middle of it does no harm.
 ///
 /// # Errors
-/// ORA-01113 when a file is older than the redo that is there reaches back, or a log in between is missing; ORA-00313 when an
-/// online log is missing, ORA-00367 when the current one is damaged, ORA-00353 when its redo is; those of [`roll_forward`].
+/// ORA-01113 when a file is older than the redo that is there reaches back, or a log in between is missing; ORA-00313
+/// when an online log is missing, ORA-00367 when the current one is damaged, ORA-00353 when its redo is; those of
+/// [`roll_forward`].
 pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
     let control = it.control;
     let (mut reader, current) = open_logs(it, standing)?;
@@ -211,8 +212,8 @@ pub(crate) fn logs(files: &DataFiles, control: &ControlFile, from: Rba) -> Vec<P
     archived.chain(control.logs.iter().filter(|l| l.sequence > 0).map(|l| path(&l.name))).collect()
 }
 
-/// Where the redo of every file begins that is to be rolled forward. A file that was changed before its header's checkpoint has
-/// that change.
+/// Where the redo of every file begins that is to be rolled forward. A file that was changed before its header's
+/// checkpoint has that change.
 fn starts_of(files: &DataFiles, control: &ControlFile) -> Result<HashMap<u32, Rba>> {
     let of = |f: &FileEntry| Ok((f.file, begin_of(f, files.file_checkpoint(f.file)?.rba)));
     let missing = files.missing();

@@ -1,5 +1,5 @@
-//! The roll forward against a model: random changes of random blocks, a crash that left any mixture of old and new blocks in the
-//! files, and recovery that makes them what the model says.
+//! The roll forward against a model: random changes of random blocks, a crash that left any mixture of old and new
+//! blocks in the files, and recovery that makes them what the model says.
 
 use block::{BlockKind, Image};
 use buffer_cache::op;

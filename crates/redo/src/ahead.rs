@@ -1,11 +1,11 @@
 //! Reading a log ahead of who takes its records apart.
 //!
-//! A log is read once, from one end to the other, at a start after a crash: the operating system has nothing of it, since redo is written
-//! past its memory, and would only copy it. So it is read past that memory, by a few threads that wait for the device in turn: the
-//! device has always something to do, and nobody else waits for it.
+//! A log is read once, from one end to the other, at a start after a crash: the operating system has nothing of it,
+//! since redo is written past its memory, and would only copy it. So it is read past that memory, by a few threads that
+//! wait for the device in turn: the device has always something to do, and nobody else waits for it.
 //!
-//! A buffer has room before the bytes that were read, for the part of a record that the buffer before it ended with: records are
-//! nowhere copied, but for that. Buffers come back when nobody looks at them any more.
+//! A buffer has room before the bytes that were read, for the part of a record that the buffer before it ended with:
+//! records are nowhere copied, but for that. Buffers come back when nobody looks at them any more.
 //!
 //! What goes wrong here is no error: who reads goes on in the ordinary way, which says what it is.
 
@@ -43,7 +43,8 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Begins to read at the chunk that has `position` in it, and goes on to that which has `end`; `None` where it cannot be done.
+    /// Begins to read at the chunk that has `position` in it, and goes on to that which has `end`; `None` where it
+    /// cannot be done.
     pub fn start(path: &Path, position: u64, end: u64) -> Option<Ahead> {
         let file = Arc::new(BlockFile::open_to_read(path).ok().flatten()?);
         let first = position - position % CHUNK as u64;
@@ -76,8 +77,8 @@ impl Ahead {
         self.next
     }
 
-    /// The next chunk: a buffer with [`ROOM`] and then the bytes, and how many they are. `None` at the end of the file, and when they could
-    /// not be read.
+    /// The next chunk: a buffer with [`ROOM`] and then the bytes, and how many they are. `None` at the end of the file,
+    /// and when they could not be read.
     pub fn take(&mut self) -> Option<Chunk> {
         let line = &self.lines[self.turn];
         let chunk = line.full.recv().ok().filter(|(_, got)| *got > 0)?;

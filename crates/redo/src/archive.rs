@@ -1,8 +1,8 @@
 //! Archiving: a complete log is copied before it may be used again.
 //!
-//! A copy is written under another name, synced, and gets its name at the end, so what has the name is whole. One process
-//! archives at a time, the one whose number is in the word `archiver`; PMON empties it when its holder is dead. Two at the same
-//! log would not do: when the first is done the log may be used again while the second still reads it.
+//! A copy is written under another name, synced, and gets its name at the end, so what has the name is whole. One
+//! process archives at a time, the one whose number is in the word `archiver`; PMON empties it when its holder is dead.
+//! Two at the same log would not do: when the first is done the log may be used again while the second still reads it.
 
 use crate::file::{LOG_HEADER_BYTES, LogHeader, io_error};
 use crate::log::now_s;
@@ -101,7 +101,8 @@ impl RedoLog {
         complete.min_by_key(|(_, g)| g.sequence.load(Ordering::Relaxed)).map(|(n, _)| n)
     }
 
-    /// Archives every complete log, oldest first, in ARCHIVELOG mode. Returns the sequences; none while another process archives.
+    /// Archives every complete log, oldest first, in ARCHIVELOG mode. Returns the sequences; none while another process
+    /// archives.
     ///
     /// Waits: `Log archive I/O`, those of the control file. Latches: none on entry or return.
     ///
@@ -136,7 +137,8 @@ impl RedoLog {
         Ok(done)
     }
 
-    /// Has logs archived for want of one: by ARC0 (true), or by this process while there is none (false, and it is done).
+    /// Has logs archived for want of one: by ARC0 (true), or by this process while there is none (false, and it is
+    /// done).
     pub(crate) fn ask_for_archiving(&self, p: &Process) -> Result<bool> {
         let arch = self.tail.arch.load(Ordering::Acquire);
         if arch != 0 && arch != u64::from(p.number()) {

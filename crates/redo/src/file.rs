@@ -1,7 +1,8 @@
 //! The header of a log file.
 //!
-//! A log file holds one piece of the redo stream behind one header block. The header says which database, incarnation and
-//! sequence it is and at which position of the stream its first record stands; it is written before any record of the sequence.
+//! A log file holds one piece of the redo stream behind one header block. The header says which database, incarnation
+//! and sequence it is and at which position of the stream its first record stands; it is written before any record of
+//! the sequence.
 //!
 //! ```text
 //! 0  8 bytes `LWREDO02`          32 u64 start (position in the stream)
@@ -12,8 +13,8 @@
 //! 28 u32 reach, in 4,096 bytes   64 u64 checksum of the bytes before
 //! ```
 //!
-//! The reach says how far the file may have been written: it is moved on, and synced, before anything is written behind it. Who looks for
-//! signs that the redo goes on need not read the rest of a long file.
+//! The reach says how far the file may have been written: it is moved on, and synced, before anything is written behind
+//! it. Who looks for signs that the redo goes on need not read the rest of a long file.
 
 use crate::record::hash;
 use crate::{LogId, Rba};
@@ -73,7 +74,8 @@ impl LogHeader {
     /// Reads and checks the header of the log file `path`.
     ///
     /// # Errors
-    /// ORA-00313 when it cannot be opened, ORA-00367 when it is no log file or damaged; the file's name in ORA-00312 below it.
+    /// ORA-00313 when it cannot be opened, ORA-00367 when it is no log file or damaged; the file's name in ORA-00312
+    /// below it.
     pub fn read(path: &Path) -> Result<LogHeader> {
         let open = |_| Ora::with(313, &[&0, &1]).because(name(path));
         let file = File::open(path, OpenMode::Read).map_err(open)?;
@@ -110,8 +112,8 @@ impl LogHeader {
         file.write_at(&self.to_bytes()[..SECTOR_BYTES], 0)
     }
 
-    /// How far a log with room for so many bytes of redo may be written when `used` bytes of it are going to be: further by a sixteenth of
-    /// it, at least 256 KB, at most 16 MB.
+    /// How far a log with room for so many bytes of redo may be written when `used` bytes of it are going to be:
+    /// further by a sixteenth of it, at least 256 KB, at most 16 MB.
     pub(crate) fn reach_for(used: u64, room: u64) -> u64 {
         used.next_multiple_of((room / 16).clamp(256 << 10, 16 << 20).next_multiple_of(REACH_UNIT))
     }

@@ -1,9 +1,9 @@
 //! The online logs: which there are, which is written to, and when one may be used again.
 //!
-//! A group's entry in the SGA mirrors its line in the control file. The group in which positions are given out (`giving`) runs
-//! ahead of the one whose file is written to (`writing`) by at most one: the section that finds a log full chooses the next, and
-//! the writer opens it when it has written all of the old one. A log may be used again when the checkpoint has passed its end
-//! and, in ARCHIVELOG mode, it has been archived.
+//! A group's entry in the SGA mirrors its line in the control file. The group in which positions are given out
+//! (`giving`) runs ahead of the one whose file is written to (`writing`) by at most one: the section that finds a log
+//! full chooses the next, and the writer opens it when it has written all of the old one. A log may be used again when
+//! the checkpoint has passed its end and, in ARCHIVELOG mode, it has been archived.
 //!
 //! | cut off | afterwards |
 //! |---|---|
@@ -93,8 +93,8 @@ impl Groups {
     }
 }
 
-/// Makes the log files of a new database, which nobody else knows yet, and notes them in its control file. Sparse files have no
-/// room of their own before they are written.
+/// Makes the log files of a new database, which nobody else knows yet, and notes them in its control file. Sparse files
+/// have no room of their own before they are written.
 ///
 /// # Errors
 /// ORA-00301 when a file cannot be made; ORA-00205, ORA-00200.
@@ -131,8 +131,8 @@ fn make_file(files: &DataFiles, entry: &LogGroupEntry, sparse: bool) -> Result<(
     Ok(())
 }
 
-/// Writes all of a new file once. In space that was given and never written the first sync of each stretch has the file system note that
-/// it is written now, and wait for that too; commits shall not.
+/// Writes all of a new file once. In space that was given and never written the first sync of each stretch has the file
+/// system note that it is written now, and wait for that too; commits shall not.
 fn write_zeros(file: &File, bytes: u64) -> os::OsResult<()> {
     let zeros = vec![0; 1 << 20];
     let mut at = 0;
@@ -260,8 +260,9 @@ impl RedoLog {
         t.base_scn.store(control.checkpoint.scn.0.max(control.scn.0), Ordering::Relaxed);
     }
 
-    /// Says where the redo ends, as the last shutdown or a recovery found it, and the highest SCN in it. From now on blocks may be
-    /// written and checkpoints made; [`RedoLog::open`] lets records in. One process at a time, before any other works.
+    /// Says where the redo ends, as the last shutdown or a recovery found it, and the highest SCN in it. From now on
+    /// blocks may be written and checkpoints made; [`RedoLog::open`] lets records in. One process at a time, before any
+    /// other works.
     pub fn set_end(&self, end: Rba, scn: Scn) {
         self.head.head.store(end.0, Ordering::Relaxed);
         self.head.announced.store(end.0, Ordering::Relaxed);
@@ -272,11 +273,12 @@ impl RedoLog {
         self.tail.written.store(end.0, Ordering::Release);
     }
 
-    /// Opens a new sequence behind the end of the redo. A checkpoint has passed the end of at least one log, or one was never used; logs
-    /// that have to be archived first are.
+    /// Opens a new sequence behind the end of the redo. A checkpoint has passed the end of at least one log, or one was
+    /// never used; logs that have to be archived first are.
     ///
     /// # Errors
-    /// ORA-00600 when no log may be used again; those of archiving, of the control file and of writing the log's header.
+    /// ORA-00600 when no log may be used again; those of archiving, of the control file and of writing the log's
+    /// header.
     pub fn open(&self, p: &Process) -> Result<()> {
         let newest = self.groups.all().max_by_key(|(_, g)| g.sequence.load(Ordering::Relaxed)).map(|(n, _)| n);
         let newest = newest.ok_or_else(|| Ora::internal("there are no redo logs"))?;
@@ -306,7 +308,8 @@ impl RedoLog {
         self.head.open.load(Ordering::Acquire) != 0
     }
 
-    /// The log that is longest out of use among those that `of` allows and that may be used again; else why there is none.
+    /// The log that is longest out of use among those that `of` allows and that may be used again; else why there is
+    /// none.
     fn reusable(&self, of: impl Fn(usize) -> bool) -> std::result::Result<usize, Event> {
         let checkpoint = self.tail.checkpoint.load(Ordering::Acquire);
         let archivelog = self.tail.archivelog.load(Ordering::Acquire) != 0;
@@ -360,7 +363,8 @@ impl RedoLog {
         Ok(log)
     }
 
-    /// Opens the log that has taken over, now that all of the one before is on disk. The process is the writer and may switch.
+    /// Opens the log that has taken over, now that all of the one before is on disk. The process is the writer and may
+    /// switch.
     pub(crate) fn open_next(&self, p: &Process) -> Result<()> {
         let writing = self.tail.writing.load(Ordering::Relaxed) as usize;
         let giving = self.head.giving.load(Ordering::Acquire) as usize;
@@ -413,7 +417,8 @@ impl RedoLog {
         }
     }
 
-    /// Makes sure that the header of the log that is being written says that it may be written up to `to`. The process is the writer.
+    /// Makes sure that the header of the log that is being written says that it may be written up to `to`. The process
+    /// is the writer.
     pub(crate) fn reach(&self, n: usize, log: &LogFile, to: u64) -> os::OsResult<()> {
         let g = self.groups.at(n);
         let used = to - g.start.load(Ordering::Relaxed);
@@ -507,8 +512,8 @@ impl RedoLog {
         self.groups.at(writing).sequence.load(Ordering::Relaxed) as u32
     }
 
-    /// Notes, in the headers of the data files and then in the control file, that everything before `rba`, which this process has
-    /// announced, is in the data files and synced; logs before it may be used again.
+    /// Notes, in the headers of the data files and then in the control file, that everything before `rba`, which this
+    /// process has announced, is in the data files and synced; logs before it may be used again.
     ///
     /// # Errors
     /// Those of the control file and of writing the headers of data files.
@@ -570,7 +575,8 @@ impl RedoLog {
         self.post_background(&self.tail.ckpt);
     }
 
-    /// Has a checkpoint made for want of a log: by CKPT (true), or by this process while there is none (false, and it is done).
+    /// Has a checkpoint made for want of a log: by CKPT (true), or by this process while there is none (false, and it
+    /// is done).
     pub(crate) fn ask_for_checkpoint(&self, p: &Process) -> Result<bool> {
         let ckpt = self.tail.ckpt.load(Ordering::Acquire);
         if ckpt != 0 && ckpt != u64::from(p.number()) {

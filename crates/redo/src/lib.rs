@@ -1,8 +1,9 @@
 //! Change vectors: the one way in which blocks change.
 //!
-//! A change vector says (block, layer, operation, bytes). Each layer registers one function that applies its vectors to a
-//! private image of a block; the same function will run at recovery, so it may depend on nothing but the image and the vector.
-//! The vectors of one atomic group make a redo record. This crate frames records and checks them; it knows no block layout.
+//! A change vector says (block, layer, operation, bytes). Each layer registers one function that applies its vectors to
+//! a private image of a block; the same function will run at recovery, so it may depend on nothing but the image and
+//! the vector. The vectors of one atomic group make a redo record. This crate frames records and checks them; it knows
+//! no block layout.
 
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
@@ -116,8 +117,8 @@ impl ApplyTable {
         }
     }
 
-    /// As [`ApplyTable::apply`] for a vector that was read from a file: a layer that meets what cannot be, and panics, is an
-    /// error like any other. The image is worth nothing then.
+    /// As [`ApplyTable::apply`] for a vector that was read from a file: a layer that meets what cannot be, and panics,
+    /// is an error like any other. The image is worth nothing then.
     ///
     /// # Errors
     /// As [`ApplyTable::apply`]; ORA-00600 for a panic.
@@ -175,25 +176,26 @@ impl Place {
 /// | the group is PUBLISHING | [`RedoSink::settle_dead`] with `counts` true |
 /// | [`RedoSink::settle`] | nothing is left to do for the redo |
 ///
-/// Nothing at or behind a place that was reserved and not settled is written to disk. Between reserving and settling a process
-/// waits for nothing.
+/// Nothing at or behind a place that was reserved and not settled is written to disk. Between reserving and settling a
+/// process waits for nothing.
 pub trait RedoSink: Send + Sync {
     /// False when records would be thrown away, so that nobody takes the trouble of encoding them. It never changes.
     fn wanted(&self) -> bool;
 
-    /// Position of the newest announced checkpoint. A block that has not been changed behind it is logged as a whole: a record
-    /// that ends at or before this address does not help the block in a recovery that starts here.
+    /// Position of the newest announced checkpoint. A block that has not been changed behind it is logged as a whole: a
+    /// record that ends at or before this address does not help the block in a recovery that starts here.
     fn image_before(&self) -> Rba;
 
-    /// Announces a checkpoint: from now on [`RedoSink::image_before`] is the returned address, the present end of the redo.
-    /// Latches: `redo allocation`, taken and released.
+    /// Announces a checkpoint: from now on [`RedoSink::image_before`] is the returned address, the present end of the
+    /// redo. Latches: `redo allocation`, taken and released.
     fn announce(&self, p: &Process) -> Rba;
 
-    /// Gives out the next `len` bytes of the stream and stores where they begin (never 0) in `note`, in one section; `None`, and
-    /// nothing given out, when a checkpoint newer than `decided` has been announced. One place a process at a time.
+    /// Gives out the next `len` bytes of the stream and stores where they begin (never 0) in `note`, in one section;
+    /// `None`, and nothing given out, when a checkpoint newer than `decided` has been announced. One place a process at
+    /// a time.
     ///
-    /// Latches: `redo allocation`, taken and released. Waits: `log buffer space`, `log file switch (…)`; nothing is given out
-    /// while waiting.
+    /// Latches: `redo allocation`, taken and released. Waits: `log buffer space`, `log file switch (…)`; nothing is
+    /// given out while waiting.
     /// # Errors
     /// The redo cannot be taken: nothing may be published. ORA-00028, ORA-01013 while waiting for room.
     fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Place>>;
@@ -204,13 +206,15 @@ pub trait RedoSink: Send + Sync {
     /// The record counts: it may be written to disk.
     fn settle(&self, p: &Process);
 
-    /// Ends what process `dead` had reserved: `counts` says whether its record stands. Does nothing when it had nothing.
+    /// Ends what process `dead` had reserved: `counts` says whether its record stands. Does nothing when it had
+    /// nothing.
     fn settle_dead(&self, p: &Process, dead: u32, counts: bool);
 
     /// Everything before this address is on disk.
     fn on_disk(&self) -> Rba;
 
-    /// Has everything before `upto` written and waits until it is on disk. Waits: `rdbms ipc reply`. Latches: none on entry or return.
+    /// Has everything before `upto` written and waits until it is on disk. Waits: `rdbms ipc reply`. Latches: none on
+    /// entry or return.
     ///
     /// # Errors
     /// The redo cannot be written; ORA-00028, ORA-01013 while waiting.
@@ -219,7 +223,8 @@ pub trait RedoSink: Send + Sync {
     /// Notes that the process has committed with a record that ends at `upto`, and has told nobody yet.
     fn note_commit(&self, _p: &Process, _upto: Rba) {}
 
-    /// The newest commit of the process that is noted and not awaited; 0 for none. To be put back by who commits without waiting.
+    /// The newest commit of the process that is noted and not awaited; 0 for none. To be put back by who commits
+    /// without waiting.
     fn noted_commit(&self, _p: &Process) -> Rba {
         Rba(0)
     }
@@ -227,7 +232,8 @@ pub trait RedoSink: Send + Sync {
     /// Forgets what was noted, but for `keep`; with `soon`, LGWR is asked to write without being waited for.
     fn forget_commit(&self, _p: &Process, _keep: Rba, _soon: bool) {}
 
-    /// Waits until the noted commits of the process are on disk: before anybody is told of them. Waits: `log file sync`.
+    /// Waits until the noted commits of the process are on disk: before anybody is told of them. Waits: `log file
+    /// sync`.
     ///
     /// # Errors
     /// The redo cannot be written: nobody may be told that the commits are safe.

@@ -1,14 +1,16 @@
 //! The log buffer: a ring in the SGA that takes records from all processes at once.
 //!
-//! A process gets a position under the latch `redo allocation`, in a section that notes the position in the process's own line
-//! too. It copies its record there without a latch, and clears the note when the record counts. Whoever writes the log goes no
-//! further than the oldest note, so what is on disk has no holes. A dead process's note stays until PMON has either let the
-//! record stand or put a void one of the same length into its place; which of the two is the change group's business.
+//! A process gets a position under the latch `redo allocation`, in a section that notes the position in the process's
+//! own line too. It copies its record there without a latch, and clears the note when the record counts. Whoever writes
+//! the log goes no further than the oldest note, so what is on disk has no holes. A dead process's note stays until
+//! PMON has either let the record stand or put a void one of the same length into its place; which of the two is the
+//! change group's business.
 //!
-//! **Room in the log.** A position is given out only inside a log file that may be written: everything that was given out can be
-//! written without waiting for anything but the disk. That is why a checkpoint, which must have redo written before blocks, is
-//! never waited for by the writing that it waits for. When a log has no room for the next record, the log that takes over is
-//! chosen in the section that finds so; the file itself is opened later by whoever writes ([`crate::RedoLog::write_out`]).
+//! **Room in the log.** A position is given out only inside a log file that may be written: everything that was given
+//! out can be written without waiting for anything but the disk. That is why a checkpoint, which must have redo written
+//! before blocks, is never waited for by the writing that it waits for. When a log has no room for the next record, the
+//! log that takes over is chosen in the section that finds so; the file itself is opened later by whoever writes
+//! ([`crate::RedoLog::write_out`]).
 //!
 //! | words | change | by whom |
 //! |---|---|---|
@@ -230,8 +232,8 @@ impl RedoLog {
         all.on_death(CleanupOrder::Pins, "redo log", move |_, dead| log.clean_up(dead));
     }
 
-    /// Says how a checkpoint is had while there is no CKPT: it is made by the process that needs it. Once, before the log is
-    /// opened.
+    /// Says how a checkpoint is had while there is no CKPT: it is made by the process that needs it. Once, before the
+    /// log is opened.
     pub fn set_checkpointer(&self, run: Checkpointer) {
         let _ = self.checkpointer.set(run);
     }
@@ -352,8 +354,9 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Waits for a log file. The process may have to do itself what it waits for, when nobody else is there to do it. A log that has
-    /// to be archived first may be long in coming: PMON, which rolls back for others, does not wait for it but tries again later.
+    /// Waits for a log file. The process may have to do itself what it waits for, when nobody else is there to do it. A
+    /// log that has to be archived first may be long in coming: PMON, which rolls back for others, does not wait for it
+    /// but tries again later.
     ///
     /// # Errors
     /// The log has failed; ORA-00028 or ORA-01013 behind a wait in which nothing happened; ORA-00257 for PMON.
@@ -530,9 +533,9 @@ impl RedoSink for RedoLog {
 }
 
 impl RedoLog {
-    /// Writes a record of no change behind redo that nothing has followed for a while: from it a recovery knows that what is before
-    /// it was on disk, and that what cannot be read there was damaged. Does nothing when there is such a record, or a checkpoint has
-    /// made it needless, or the log has no room. For LGWR, when it has nothing else to do.
+    /// Writes a record of no change behind redo that nothing has followed for a while: from it a recovery knows that
+    /// what is before it was on disk, and that what cannot be read there was damaged. Does nothing when there is such a
+    /// record, or a checkpoint has made it needless, or the log has no room. For LGWR, when it has nothing else to do.
     ///
     /// Waits: those of [`RedoLog::write_out`]. Latches: none on entry or return.
     ///

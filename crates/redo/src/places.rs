@@ -1,8 +1,9 @@
 //! Online logs whose files are removed, or replaced by others, while the instance runs.
 //!
-//! Processes that have the file open go on writing to it, and it goes with the last of them: a crash would lose what was committed.
-//! So CKPT looks where the files are, makes the redo in such a file needless by a switch and a checkpoint, and puts a new
-//! group in the place of its group. Copying the open file back was rejected: others would go on writing to the old one.
+//! Processes that have the file open go on writing to it, and it goes with the last of them: a crash would lose what
+//! was committed. So CKPT looks where the files are, makes the redo in such a file needless by a switch and a
+//! checkpoint, and puts a new group in the place of its group. Copying the open file back was rejected: others would go
+//! on writing to the old one.
 
 use crate::RedoLog;
 use datafile::ControlFile;
@@ -12,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Ora, Result};
 
 impl RedoLog {
-    /// The groups whose files are not where they were when they were opened: number and path. Two system calls a group. The process opens
-    /// the files that it has not open yet.
+    /// The groups whose files are not where they were when they were opened: number and path. Two system calls a group.
+    /// The process opens the files that it has not open yet.
     pub fn misplaced(&self) -> Vec<(u32, PathBuf)> {
         let mut found = Vec::new();
         for (n, group) in self.groups.all() {
@@ -48,8 +49,8 @@ impl RedoLog {
         current.iter().any(|n| self.groups.at(*n).number.load(Ordering::Acquire) == u64::from(number))
     }
 
-    /// Puts a new group of the same size in the place of one whose redo nobody needs any more. Returns the number and the file of the new one;
-    /// `None` when the redo is still needed.
+    /// Puts a new group of the same size in the place of one whose redo nobody needs any more. Returns the number and
+    /// the file of the new one; `None` when the redo is still needed.
     ///
     /// # Errors
     /// Those of [`RedoLog::add_group`] and [`RedoLog::drop_group`].

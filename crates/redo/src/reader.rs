@@ -1,12 +1,12 @@
 //! Reading redo back, through any number of log files.
 //!
-//! The files are put in the order of the stream. Each is read up to where the next one begins, so what an older use of a file
-//! left behind its redo is not looked at. Every length is checked before it is used, and no bytes in a file make more than an
-//! error or an early end of the redo out of it.
+//! The files are put in the order of the stream. Each is read up to where the next one begins, so what an older use of
+//! a file left behind its redo is not looked at. Every length is checked before it is used, and no bytes in a file make
+//! more than an error or an early end of the redo out of it.
 //!
-//! **Where no sound record stands** the redo ends, or it is damaged, and the two must not be taken for one another: commits behind
-//! damage would be lost without a word. A write is made of one range, behind the sync of the one before, so what a crash cuts off is
-//! inside the last range. Therefore:
+//! **Where no sound record stands** the redo ends, or it is damaged, and the two must not be taken for one another:
+//! commits behind damage would be lost without a word. A write is made of one range, behind the sync of the one before,
+//! so what a crash cuts off is inside the last range. Therefore:
 //!
 //! | | it is |
 //! |---|---|
@@ -16,7 +16,8 @@
 //! | a record stands behind it that was made when this place was on disk already | damage |
 //! | none of these | the end of the redo |
 //!
-//! The fourth needs a record that was made later, at another time: damage inside the last write of all looks like a torn write.
+//! The fourth needs a record that was made later, at another time: damage inside the last write of all looks like a
+//! torn write.
 
 use crate::Rba;
 use crate::ahead::{Ahead, CHUNK, ROOM};
@@ -106,8 +107,9 @@ impl Piece {
         Ok(None)
     }
 
-    /// Where the file ends for who is at `at`: at the reach, which covers all that was ever written. Redo behind it shows that the header
-    /// is older than the rest, as a copy's may be that was made while the log was written; it says nothing then.
+    /// Where the file ends for who is at `at`: at the reach, which covers all that was ever written. Redo behind it
+    /// shows that the header is older than the rest, as a copy's may be that was made while the log was written; it
+    /// says nothing then.
     fn written_end(&self, at: Rba) -> Rba {
         let reach = Rba(self.header.start.0.saturating_add(self.header.reach_bytes));
         if self.header.reach_bytes > 0 && at <= reach { self.end.min(reach) } else { self.end }
@@ -140,7 +142,8 @@ pub struct LogReader {
     piece: usize,
     /// The position of the next record.
     at: Rba,
-    /// What was read and not yet given out: `buffer[from..filled]`, from the position `at` on. Behind it is what earlier use left.
+    /// What was read and not yet given out: `buffer[from..filled]`, from the position `at` on. Behind it is what
+    /// earlier use left.
     buffer: Blocks,
     /// The file that is being read, read ahead, if that is wanted and can be had.
     ahead: Option<Ahead>,
@@ -159,9 +162,9 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Opens the log files that hold the stream from `from` on. Files of other databases or incarnations, files that hold only
-    /// what lies before `from`, and files that were never written to are passed over; of two with the same sequence the second is
-    /// read where the first is damaged.
+    /// Opens the log files that hold the stream from `from` on. Files of other databases or incarnations, files that
+    /// hold only what lies before `from`, and files that were never written to are passed over; of two with the same
+    /// sequence the second is read where the first is damaged.
     ///
     /// # Errors
     /// ORA-00313 when a file cannot be opened; ORA-00308 when none of them holds `from`.
@@ -221,14 +224,14 @@ impl LogReader {
         })
     }
 
-    /// From now on the redo ends at `limit`, where a record begins or the redo ends. What is before it is on disk: a log that goes on
-    /// being written to can be read up to there.
+    /// From now on the redo ends at `limit`, where a record begins or the redo ends. What is before it is on disk: a
+    /// log that goes on being written to can be read up to there.
     pub fn end_at(&mut self, limit: Rba) {
         self.limit = limit;
     }
 
-    /// Has long logs read ahead from now on, by threads that end with the reader: for a process that has to be fast and does not fork
-    /// meanwhile.
+    /// Has long logs read ahead from now on, by threads that end with the reader: for a process that has to be fast and
+    /// does not fork meanwhile.
     pub fn look_ahead(&mut self) {
         self.looks_ahead = true;
     }
@@ -267,11 +270,12 @@ impl LogReader {
         self.read_bytes
     }
 
-    /// The next record and the position at which it begins; `None` at the end of the redo. Void records are passed over.
+    /// The next record and the position at which it begins; `None` at the end of the redo. Void records are passed
+    /// over.
     ///
     /// # Errors
-    /// ORA-00333 when the device fails; ORA-00353 when the redo goes on behind a place that cannot be read; ORA-00308 when it goes on
-    /// in a log that is missing.
+    /// ORA-00333 when the device fails; ORA-00353 when the redo goes on behind a place that cannot be read; ORA-00308
+    /// when it goes on in a log that is missing.
     pub fn next_record(&mut self) -> Result<Option<(Rba, RecordReader<'_>)>> {
         let len = loop {
             match self.step()? {
@@ -292,8 +296,9 @@ impl LogReader {
         (start, record)
     }
 
-    /// As [`LogReader::next_record`], as long as the next record has been read already: `None` is not the end of the redo. All records
-    /// given out so since [`LogReader::take_buffer`], and the first of them by [`LogReader::next_record`], lie in one buffer.
+    /// As [`LogReader::next_record`], as long as the next record has been read already: `None` is not the end of the
+    /// redo. All records given out so since [`LogReader::take_buffer`], and the first of them by
+    /// [`LogReader::next_record`], lie in one buffer.
     pub fn next_buffered(&mut self) -> Option<(Rba, RecordReader<'_>)> {
         loop {
             let piece = &self.pieces[self.piece];
@@ -385,7 +390,8 @@ impl LogReader {
         self.ahead = None;
     }
 
-    /// Says what it means that no sound record stands here: true when one can be had after all, false for the end of the redo.
+    /// Says what it means that no sound record stands here: true when one can be had after all, false for the end of
+    /// the redo.
     ///
     /// # Errors
     /// As [`LogReader::next_record`].
@@ -461,7 +467,8 @@ impl LogReader {
         Ok(record.ok().map(|r| if r.is_void { Stands::Void(r.len) } else { Stands::Record(r.len) }))
     }
 
-    /// Makes the buffer hold at least `len` bytes from the present position on, as far as the file has them; zeros behind its end.
+    /// Makes the buffer hold at least `len` bytes from the present position on, as far as the file has them; zeros
+    /// behind its end.
     fn have(&mut self, len: usize) -> Result<()> {
         while self.filled - self.from < len {
             if !self.take_ahead() {
@@ -514,7 +521,8 @@ impl LogReader {
         true
     }
 
-    /// Makes the `new` bytes of `chunk` from `at` on follow what is in the buffer. Returns the buffer that is not needed any more.
+    /// Makes the `new` bytes of `chunk` from `at` on follow what is in the buffer. Returns the buffer that is not
+    /// needed any more.
     fn put_behind(&mut self, mut chunk: Blocks, at: usize, new: usize) -> Blocks {
         let rest = self.filled - self.from;
         if rest <= at {
@@ -531,8 +539,8 @@ impl LogReader {
         chunk
     }
 
-    /// Has the device keep all redo that there is: a crash may have left the newest in the memory of the machine only, and blocks made from
-    /// it must not be on the device before it.
+    /// Has the device keep all redo that there is: a crash may have left the newest in the memory of the machine only,
+    /// and blocks made from it must not be on the device before it.
     ///
     /// # Errors
     /// ORA-00345.

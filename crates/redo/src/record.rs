@@ -8,13 +8,14 @@
 //! 32  for each vector: rdba u32, layer u8, op u8, length u16 (0xFFFF: a u32 follows), bytes
 //! ```
 //!
-//! The record's own place in the stream and the log that it was written to are mixed into both checksums and stored nowhere: what an
-//! earlier use of a log file, or a write that a crash cut off, left there is never taken for redo of this place. A void record fills
-//! a place whose owner died; its bytes mean nothing.
+//! The record's own place in the stream and the log that it was written to are mixed into both checksums and stored
+//! nowhere: what an earlier use of a log file, or a write that a crash cut off, left there is never taken for redo of
+//! this place. A void record fills a place whose owner died; its bytes mean nothing.
 //!
-//! The distance says how far before the record the redo was on disk when its place was given out, in units of 8 bytes. A record
-//! that is there bears witness to everything before that: if some of it cannot be read, it was not cut off, it was damaged. The
-//! head has a checksum of its own so that such witnesses are found behind damage, where nobody knows where records begin.
+//! The distance says how far before the record the redo was on disk when its place was given out, in units of 8 bytes.
+//! A record that is there bears witness to everything before that: if some of it cannot be read, it was not cut off, it
+//! was damaged. The head has a checksum of its own so that such witnesses are found behind damage, where nobody knows
+//! where records begin.
 
 use crate::{ChangeVector, Layer, LogId, Place, Rba};
 use types::{Rdba, Scn};
@@ -182,8 +183,8 @@ pub struct RecordReader<'a> {
 }
 
 impl<'a> RecordReader<'a> {
-    /// Reads the record at the start of `bytes`, which is at `at` in the stream and in this log. Every vector is checked here, so
-    /// that iterating cannot fail half-way. A void record has no vectors.
+    /// Reads the record at the start of `bytes`, which is at `at` in the stream and in this log. Every vector is
+    /// checked here, so that iterating cannot fail half-way. A void record has no vectors.
     ///
     /// # Errors
     /// [`Damaged`] for whatever is not a whole, sound record of that place.

@@ -1,22 +1,24 @@
 //! Writing the log: who writes, who waits, and what when it fails.
 //!
-//! One process writes at a time: the one whose number is in the word `writer`. That is no latch, for it is kept across writes
-//! and syncs; PMON empties it when its holder is dead, and the next writer writes the same bytes once more, because `written`
-//! moves only behind the sync. Who waits for a position notes it in its line and sleeps until posted.
+//! One process writes at a time: the one whose number is in the word `writer`. That is no latch, for it is kept across
+//! writes and syncs; PMON empties it when its holder is dead, and the next writer writes the same bytes once more,
+//! because `written` moves only behind the sync. Who waits for a position notes it in its line and sleeps until posted.
 //!
-//! In the `latchwork` design the process that waits for its commit writes when nobody else does; all who come meanwhile are
-//! covered together by the next write, which the first of them makes: a group commit without a hand-over to another process and
-//! back. In the older designs LGWR writes and the others post it.
+//! In the `latchwork` design the process that waits for its commit writes when nobody else does; all who come meanwhile
+//! are covered together by the next write, which the first of them makes: a group commit without a hand-over to another
+//! process and back. In the older designs LGWR writes and the others post it.
 //!
-//! A leader in company gives its processor away once before it writes: processes that can run on it go on to their own commits, and one
-//! write is made for all of them, instead of several for a few each. Nobody is waited for; on an idle processor the call comes back at
-//! once. When it comes back late, a process that does not commit has had the processor, and it is not given away for a while.
+//! A leader in company gives its processor away once before it writes: processes that can run on it go on to their own
+//! commits, and one write is made for all of them, instead of several for a few each. Nobody is waited for; on an idle
+//! processor the call comes back at once. When it comes back late, a process that does not commit has had the
+//! processor, and it is not given away for a while.
 //!
-//! Only LGWR, or any process while there is none, opens the next log file, since that changes the control file and a session
-//! that waits for the control file can be cancelled.
+//! Only LGWR, or any process while there is none, opens the next log file, since that changes the control file and a
+//! session that waits for the control file can be cancelled.
 //!
-//! What could not be written or synced is not tried again: after a failed sync nobody knows what is on the device. The log is
-//! marked failed, every waiter gets the error, LGWR ends with it and the instance with LGWR. No commit is lost that was told.
+//! What could not be written or synced is not tried again: after a failed sync nobody knows what is on the device. The
+//! log is marked failed, every waiter gets the error, LGWR ends with it and the instance with LGWR. No commit is lost
+//! that was told.
 
 use crate::file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, io_error, name};
 use crate::log::{FOR_A_LOG, LOOK_AGAIN, Line};
@@ -77,8 +79,8 @@ impl RedoLog {
     /// Marks the log as failed; everybody who waits for it is woken.
     fn fail(&self, e: Ora) -> Ora {
         if e.is_stop() || e.is(200) {
-            // A session that waited for the control file, or a control file that could not be written, for want of room perhaps: it is
-            // tried again, and nothing that was promised is lost meanwhile.
+            // A session that waited for the control file, or a control file that could not be written, for want of room
+            // perhaps: it is tried again, and nothing that was promised is lost meanwhile.
             return e;
         }
         if self.tail.failed.load(Ordering::Relaxed) == 0 {
@@ -166,8 +168,9 @@ impl RedoLog {
         }
     }
 
-    /// Waits, in `event`, until everything before `upto` is on disk; writes itself when it may and nobody else does. A commit is waited
-    /// for whatever the user asks: nobody could say what became of it. All other waits end with ORA-00028 or ORA-01013.
+    /// Waits, in `event`, until everything before `upto` is on disk; writes itself when it may and nobody else does. A
+    /// commit is waited for whatever the user asks: nobody could say what became of it. All other waits end with
+    /// ORA-00028 or ORA-01013.
     pub(crate) fn sync_as(&self, p: &Process, upto: Rba, event: Event) -> Result<()> {
         if self.tail.written.load(Ordering::Acquire) >= upto.0 {
             return Ok(());
@@ -210,15 +213,16 @@ impl RedoLog {
             }
             let posted = p.sleep(seen, Some(LOOK_AGAIN));
             p.help_the_dead();
-            // Only who has waited for long: what is asked of a session that is rolling back need not stop it at every turn.
+            // Only who has waited for long: what is asked of a session that is rolling back need not stop it at every
+            // turn.
             if may_be_cancelled && !posted {
                 p.check_cancel()?;
             }
         }
     }
 
-    /// As [`Self::sync_as`], inside another wait and only as far as this process can go by itself; true when somebody else has
-    /// been asked for the rest.
+    /// As [`Self::sync_as`], inside another wait and only as far as this process can go by itself; true when somebody
+    /// else has been asked for the rest.
     pub(crate) fn force_quietly(&self, p: &Process, upto: Rba) -> Result<bool> {
         if self.may_write(p) && self.take_writer(p) {
             let wrote = self.write_held(p, upto);
@@ -233,10 +237,12 @@ impl RedoLog {
         Ok(true)
     }
 
-    /// Writes everything that has been given out, and opens the next log where one has taken over: a round of LGWR, or of whoever
-    /// runs without one. Does nothing while another process writes; that one writes what came before this call, or asks LGWR.
+    /// Writes everything that has been given out, and opens the next log where one has taken over: a round of LGWR, or
+    /// of whoever runs without one. Does nothing while another process writes; that one writes what came before this
+    /// call, or asks LGWR.
     ///
-    /// Waits: `log file parallel write`, `LGWR wait for redo copy`, those of the control file. Latches: none on entry or return.
+    /// Waits: `log file parallel write`, `LGWR wait for redo copy`, those of the control file. Latches: none on entry
+    /// or return.
     ///
     /// # Errors
     /// The log cannot be written any more.
@@ -345,9 +351,9 @@ impl RedoLog {
         Ok(())
     }
 
-    /// Writes `from..to` of the stream to the file of the log that begins at `start`, in whole blocks: it begins with what the block that
-    /// `from` lies in has before it, which is there already and still in the ring, and ends with zeros. Gives the writes that it took, and
-    /// their bytes.
+    /// Writes `from..to` of the stream to the file of the log that begins at `start`, in whole blocks: it begins with
+    /// what the block that `from` lies in has before it, which is there already and still in the ring, and ends with
+    /// zeros. Gives the writes that it took, and their bytes.
     fn write_blocks(&self, file: &BlockFile, start: u64, from: u64, to: u64) -> os::OsResult<(u64, u64)> {
         let mut written = (0, 0);
         let block = file.block_bytes() as u64;

@@ -1,4 +1,5 @@
-//! A log that is read ahead gives the records that it gives when it is read in the ordinary way, wherever reading begins.
+//! A log that is read ahead gives the records that it gives when it is read in the ordinary way, wherever reading
+//! begins.
 
 use os::blocks::Blocks;
 use redo::{ChangeVector, LOG_HEADER_BYTES, Layer, LogHeader, LogId, LogReader, Place, Rba, RecordWriter};
@@ -16,7 +17,8 @@ impl Drop for Folder {
     }
 }
 
-/// Some 11 MB of records: most of some hundred bytes, some longer than what is read at a time, all of one length in a row here and there.
+/// Some 11 MB of records: most of some hundred bytes, some longer than what is read at a time, all of one length in a
+/// row here and there.
 fn write_log(path: &Path) -> Vec<Rba> {
     let header =
         LogHeader { database: 7, incarnation: 1, sequence: 1, group: 1, start: Rba(FIRST), ..LogHeader::default() };

@@ -1,5 +1,5 @@
-//! Whatever the bytes of log files are: reading ends, without a panic, and gives nothing but the first records as written; where
-//! redo is known to go on, with an error.
+//! Whatever the bytes of log files are: reading ends, without a panic, and gives nothing but the first records as
+//! written; where redo is known to go on, with an error.
 //!
 //! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
@@ -138,8 +138,8 @@ fn damaged_logs_give_the_first_records_or_an_error() {
     assert!(whole > 0 && short > 0, "{whole} {short}");
 }
 
-/// Any byte of any record may be lost. Where a later record, or a later log, says that the place was on disk once, that is an error
-/// which names the place; a record of the last write may be torn, and is the end.
+/// Any byte of any record may be lost. Where a later record, or a later log, says that the place was on disk once, that
+/// is an error which names the place; a record of the last write may be torn, and is the end.
 #[test]
 fn a_lost_byte_is_the_end_in_the_last_write_only() {
     let dir = std::env::temp_dir().join(format!("lw-redo-lost-{}", std::process::id()));

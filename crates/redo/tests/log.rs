@@ -1,5 +1,5 @@
-//! The log buffer and the log files against what was put in: random records of several threads, abandonment at every step,
-//! switches and archiving, children killed at any instruction. The reader must give back exactly what counted.
+//! The log buffer and the log files against what was put in: random records of several threads, abandonment at every
+//! step, switches and archiving, children killed at any instruction. The reader must give back exactly what counted.
 
 use datafile::{ControlFile, CreateDatabase, DataFiles};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
@@ -221,8 +221,8 @@ fn the_reader_gives_back_what_counted_leaders_writing() {
     threads_and_switches("leader", true);
 }
 
-/// Writes go past the memory of the operating system here. The ring is filled to its end again and again while a write begins in the
-/// middle of a block, and what the block has before it must still be there.
+/// Writes go past the memory of the operating system here. The ring is filled to its end again and again while a write
+/// begins in the middle of a block, and what the block has before it must still be there.
 #[test]
 fn blocks_written_over_keep_what_they_have() {
     let s = stage_with("synced", true, true, true);

@@ -168,8 +168,8 @@ impl ResultCache {
         section.set(&head.words[word::BLOCK_COUNT], head.get(word::BLOCK_COUNT) + 1);
     }
 
-    /// Sees to it that there is a dependency object for each table the result depends on. One that a process left half-made that
-    /// has died is finished here.
+    /// Sees to it that there is a dependency object for each table the result depends on. One that a process left
+    /// half-made that has died is finished here.
     fn attach_dependencies(&self, p: &Process, build: &Build) -> bool {
         let mut created = [None; DEPENDENCIES_MAX];
         {
@@ -186,8 +186,8 @@ impl ResultCache {
             }
         }
         for (object, id) in created.into_iter().flatten() {
-            // First the description, then the status: the views show a dependency only when it is whole. Between two gets it
-            // may be evicted, since no result depends on it yet: then its block is somebody else's.
+            // First the description, then the status: the views show a dependency only when it is whole. Between two
+            // gets it may be evicted, since no result depends on it yet: then its block is somebody else's.
             let head = &self.blocks[id as usize];
             {
                 let section = p.lock(self.latch, Where::RcDependency, id);

@@ -4,18 +4,19 @@
 //! committed in `(b, s]`. Per object number the cache keeps the SCN of the last such commit and the number of commits
 //! that are on their way:
 //!
-//! 1. A statement declares its dependencies when it is compiled ([`ResultCache::track`]); the SCN of that moment counts as a
-//!    change, so that no older snapshot builds a result whose later changes nobody noted.
+//! 1. A statement declares its dependencies when it is compiled ([`ResultCache::track`]); the SCN of that moment counts
+//!    as a change, so that no older snapshot builds a result whose later changes nobody noted.
 //! 2. A committing transaction raises `pending` of each tracked object *before* its SCN can be seen by any snapshot
-//!    ([`ResultCache::before_visible`]), and afterwards stores the SCN and takes `pending` back ([`ResultCache::after`]).
+//!    ([`ResultCache::before_visible`]), and afterwards stores the SCN and takes `pending` back
+//!    ([`ResultCache::after`]).
 //! 3. A hit needs `pending == 0` and `last_change <= b`, in this order; a build needs the same of its snapshot, when it
 //!    starts and when it is published.
 //!
 //! A snapshot that sees the commit was taken after 2's first half, so its reader finds either `pending` or the SCN.
 //!
-//! Transactions on objects nobody caches pay two stores to their own line. A commit that read "not tracked" just before a
-//! statement declared the object would go unseen, so `track` waits for the commits in flight; it runs once an object and
-//! process.
+//! Transactions on objects nobody caches pay two stores to their own line. A commit that read "not tracked" just before
+//! a statement declared the object would go unseen, so `track` waits for the commits in flight; it runs once an object
+//! and process.
 
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
@@ -68,9 +69,9 @@ impl ResultCache {
 
     /// Declares that cached results may depend on these objects.
     ///
-    /// `current` gives the current SCN. What changed before it is not known here, so a snapshot below it builds nothing.
-    /// Waits for commits in flight (spins, then sleeps 100 µs at a time), the first time in each object's life. Latches: the
-    /// SO latch then, none afterwards.
+    /// `current` gives the current SCN. What changed before it is not known here, so a snapshot below it builds
+    /// nothing. Waits for commits in flight (spins, then sleeps 100 µs at a time), the first time in each object's
+    /// life. Latches: the SO latch then, none afterwards.
     pub fn track(&self, p: &Process, objects: &[ObjectId], current: impl Fn() -> Scn) {
         let mut new = false;
         for object in objects {
@@ -165,8 +166,8 @@ impl ResultCache {
         let rc = marks.then(|| p.lock(self.latch, Where::RcInvalidate, scn.0));
         let so = p.lock(self.so_latch, Where::RcSoAllocate, scn.0);
         if is_all {
-            // The objects beyond the list. A change that is noted as later than it was is never wrong, so each is final by
-            // itself: a transaction may change any number of objects, and a section may not.
+            // The objects beyond the list. A change that is noted as later than it was is never wrong, so each is final
+            // by itself: a transaction may change any number of objects, and a section may not.
             for object in objects {
                 let last = &self.slot(*object).last_change;
                 so.set(last, last.load(Ordering::Relaxed).max(scn.0));

@@ -2,10 +2,10 @@
 //!
 //! Memory is an array of 1 KB blocks; 32 blocks make a chunk, and chunks come into use one after another as blocks are
 //! wanted. An object (a result or a dependency) is a chain of blocks; the identifier of its first block is the object's
-//! identifier. Every block starts with one link word, which leaves 1016 bytes; a result whose rows fit beside its header
-//! lives in one block, a larger one keeps its first block for the header alone (metadata) and its rows in the others.
-//! What must keep its meaning through every use of a block lies beside the blocks, in its [`RcLife`]: rows may fill all of a
-//! block but the link word.
+//! identifier. Every block starts with one link word, which leaves 1016 bytes; a result whose rows fit beside its
+//! header lives in one block, a larger one keeps its first block for the header alone (metadata) and its rows in the
+//! others. What must keep its meaning through every use of a block lies beside the blocks, in its [`RcLife`]: rows may
+//! fill all of a block but the link word.
 //!
 //! All words are atomics: a versioned reader copies them while a writer may be changing them.
 
@@ -29,7 +29,8 @@ pub const NAME_BYTES_MAX: usize = 128;
 pub const KEY_BYTES_MAX: usize = 256;
 /// Slots of the dependency table; object numbers that are equal modulo this share a slot, which only costs rebuilds.
 pub(crate) const DEPEND_SLOTS: usize = 16384;
-/// Objects that one committing transaction can hold pending; the rest of a longer list closes the whole cache meanwhile.
+/// Objects that one committing transaction can hold pending; the rest of a longer list closes the whole cache
+/// meanwhile.
 pub(crate) const PENDING_MAX: usize = 32;
 
 /// One block.
@@ -41,16 +42,17 @@ const _: () = assert!(size_of::<RcBlock>() == BLOCK_SIZE_BYTES);
 
 /// Which life of a block this is, and whether it is an object's first; lies apart, since rows overwrite a block.
 ///
-/// The life moves on with every change of the mark and never comes back to a former value while a reader may remember it:
-/// a reader without a latch that finds the same word after copying has read one life. A rollback of a dead process's
-/// section restores a word: an object that was linked by such a section had not been published, and one that was retired by it
-/// has kept its words, since its blocks may be written to only when the retiring is final.
+/// The life moves on with every change of the mark and never comes back to a former value while a reader may remember
+/// it: a reader without a latch that finds the same word after copying has read one life. A rollback of a dead
+/// process's section restores a word: an object that was linked by such a section had not been published, and one that
+/// was retired by it has kept its words, since its blocks may be written to only when the retiring is final.
 #[repr(C, align(16))]
 pub struct RcLife {
     /// Whether an object begins here.
     pub(crate) word: LifeWord,
-    /// Centiseconds of the instance's clock at the last use (coarse in the designs whose readers write nothing shared). A
-    /// reader without a latch may note a use when the block has just gone to another object, which then lives a little longer.
+    /// Centiseconds of the instance's clock at the last use (coarse in the designs whose readers write nothing shared).
+    /// A reader without a latch may note a use when the block has just gone to another object, which then lives a
+    /// little longer.
     pub(crate) last_used: AtomicU64,
 }
 
@@ -219,7 +221,8 @@ pub struct RcProcess {
     pub(crate) commits: AtomicU64,
     /// The session has used the cache and has to say goodbye.
     pub(crate) attached: AtomicU64,
-    /// The object it has pinned, as a link: a pin lasts for one access, so there is one at most besides the one being built.
+    /// The object it has pinned, as a link: a pin lasts for one access, so there is one at most besides the one being
+    /// built.
     pub(crate) pinned: AtomicU64,
     /// Objects it builds, as links (a query inside a cached function may build a second one, and so on).
     pub(crate) building: [AtomicU64; 8],

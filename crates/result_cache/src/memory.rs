@@ -1,7 +1,7 @@
 //! Blocks and objects: allocation, the free list, insertion into the hash table, retirement and eviction.
 //!
-//! Everything here runs under the exclusive latch and changes shared words through the [`Section`], so a process that is
-//! killed in the middle leaves nothing behind: its micro-undo takes back what it had changed.
+//! Everything here runs under the exclusive latch and changes shared words through the [`Section`], so a process that
+//! is killed in the middle leaves nothing behind: its micro-undo takes back what it had changed.
 //!
 //! Eviction approximates least-recently-used: a hand goes round the objects, and of the next few that may go it takes
 //! an invalid one, or else the one that was used longest ago. A list in exact order of use would have to be written on
@@ -20,9 +20,9 @@ use crate::{ResultCache, Statistic};
 /// Objects that may go which the hand compares before it takes one.
 const VICTIMS_COMPARED: usize = 8;
 
-/// A section that has given blocks back, or may have. They may not be taken and written to before that is final, since until then
-/// the death of the process brings the object back that they were of. Dropping this makes all that the section did final;
-/// before that the section lends itself to nobody, so the compiler sees to the order.
+/// A section that has given blocks back, or may have. They may not be taken and written to before that is final, since
+/// until then the death of the process brings the object back that they were of. Dropping this makes all that the
+/// section did final; before that the section lends itself to nobody, so the compiler sees to the order.
 pub(crate) struct Freed<'s, 'a>(&'s mut Section<'a>);
 
 impl Drop for Freed<'_, '_> {
@@ -131,8 +131,8 @@ impl ResultCache {
         section.set(bucket, id + 1);
     }
 
-    /// Takes an object out of the hash table; its blocks are freed now or with its last pin. The section's changes up to here
-    /// become final together.
+    /// Takes an object out of the hash table; its blocks are freed now or with its last pin. The section's changes up
+    /// to here become final together.
     pub(crate) fn retire<'s, 'a>(&self, section: &'s mut Section<'a>, id: u64) -> Freed<'s, 'a> {
         let head = &self.blocks[id as usize];
         let mut link: &AtomicU64 = self.bucket(head.get(word::HASH));
@@ -155,8 +155,8 @@ impl ResultCache {
         self.free_if_retired(section, id)
     }
 
-    /// Gives the blocks of a retired object that nobody pins back to the free list, in one splice. The section's changes up to
-    /// here become final together.
+    /// Gives the blocks of a retired object that nobody pins back to the free list, in one splice. The section's
+    /// changes up to here become final together.
     pub(crate) fn free_if_retired<'s, 'a>(&self, section: &'s mut Section<'a>, id: u64) -> Freed<'s, 'a> {
         let head = &self.blocks[id as usize];
         let life = &self.lives[id as usize];

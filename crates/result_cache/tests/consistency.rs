@@ -15,8 +15,8 @@ const ABOUT: Description<'static> =
 /// Commits that a model has room for.
 const COMMITS_MAX: usize = 1 << 18;
 
-/// Tables of one value each, every version remembered with the SCN it was committed at. In memory that children share, and
-/// whole whenever one of them dies.
+/// Tables of one value each, every version remembered with the SCN it was committed at. In memory that children share,
+/// and whole whenever one of them dies.
 #[derive(Clone, Copy)]
 struct Model {
     scn: &'static AtomicU64,
@@ -42,7 +42,8 @@ impl Model {
         (at * 31 + u64::from(object)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44
     }
 
-    /// A commit: visible at once to whoever loads the SCN afterwards. One that died before the SCN was raised is helped.
+    /// A commit: visible at once to whoever loads the SCN afterwards. One that died before the SCN was raised is
+    /// helped.
     fn commit(&self, object: u32) -> u64 {
         loop {
             let scn = self.now();

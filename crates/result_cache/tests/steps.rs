@@ -1,4 +1,5 @@
-//! A process killed at every step of every operation: the cache is whole, nobody waits for the dead, and no old row comes back.
+//! A process killed at every step of every operation: the cache is whole, nobody waits for the dead, and no old row
+//! comes back.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

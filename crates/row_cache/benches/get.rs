@@ -2,8 +2,8 @@
 //!
 //!     cargo bench -p row_cache
 //!
-//! Seventy rows of one cache, read one after the other as a reading of `nls_database_parameters` does. Rounds are interleaved and
-//! medians are printed, for one and for two threads.
+//! Seventy rows of one cache, read one after the other as a reading of `nls_database_parameters` does. Rounds are
+//! interleaved and medians are printed, for one and for two threads.
 
 use std::collections::HashMap;
 use std::hint::black_box;

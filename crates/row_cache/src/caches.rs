@@ -1,8 +1,8 @@
 //! The list of caches: what `v$rowcache` shows a row of.
 //!
-//! The names and numbers up to `dc_histogram_data`, and that `dc_cdbprops` came with 12.2, are those people know from the view; the
-//! order is such that the child latch of `dc_props` has its published number. Caches that nothing here fills stand in the list as
-//! they do in a database without the option that fills them.
+//! The names and numbers up to `dc_histogram_data`, and that `dc_cdbprops` came with 12.2, are those people know from
+//! the view; the order is such that the child latch of `dc_props` has its published number. Caches that nothing here
+//! fills stand in the list as they do in a database without the option that fills them.
 
 use latch::Generation;
 

@@ -1,15 +1,17 @@
 //! What a commit does that changes the dictionary.
 //!
-//! Every cache has a state word: changes so far, and commits on their way. A row is current while its stamp is the state.
+//! Every cache has a state word: changes so far, and commits on their way. A row is current while its stamp is the
+//! state.
 //!
 //! 1. Whoever reads the dictionary to store a row reads the state first, then takes its snapshot: [`crate::Load`] does.
-//! 2. A committing transaction raises the state's lower part before its SCN can be seen ([`RowCache::before_visible`]) and afterwards
-//!    moves the state on ([`RowCache::after`]), both under the child latch, under which rows are stored.
+//! 2. A committing transaction raises the state's lower part before its SCN can be seen ([`RowCache::before_visible`])
+//!    and afterwards moves the state on ([`RowCache::after`]), both under the child latch, under which rows are stored.
 //! 3. A row is used only if its stamp is the state, and stored only if the state has not moved since 1.
 //!
-//! A snapshot that sees a commit was taken after 2's first half, so no row of before is used beside it; a snapshot that does not see
-//! it was taken before the second half, so what it reads is stored under a state that is no longer the cache's. Between the halves
-//! nothing of the cache is used: the dictionary itself is asked. A transaction that rolls back changes no state.
+//! A snapshot that sees a commit was taken after 2's first half, so no row of before is used beside it; a snapshot that
+//! does not see it was taken before the second half, so what it reads is stored under a state that is no longer the
+//! cache's. Between the halves nothing of the cache is used: the dictionary itself is asked. A transaction that rolls
+//! back changes no state.
 
 use std::sync::atomic::Ordering;
 
@@ -50,7 +52,8 @@ impl CacheSet {
 impl RowCache {
     /// First half of a commit, before its SCN can be seen: rows of these caches are no longer used.
     ///
-    /// Must be followed by [`RowCache::after`], also when the commit fails. Latches: the child latches, one after the other.
+    /// Must be followed by [`RowCache::after`], also when the commit fails. Latches: the child latches, one after the
+    /// other.
     pub fn before_visible(&self, p: &Process, caches: CacheSet) {
         let line = self.line(p);
         for cache in caches.iter() {

@@ -7,9 +7,9 @@
 //! | hot copies | 2 mutexes | the same, of the copy for the session's group once the object is hot |
 //! | versioned (Latchwork) | 1 versioned | nothing: copy, then check that the object's life has not moved |
 //!
-//! All four read the same chains, and what changes the chains is the same in all: module `load`. The second mutex is got before the first
-//! is freed, so an object that has been found cannot go. The third design was the correction of the second, in which a hot object
-//! costs two contended words for one.
+//! All four read the same chains, and what changes the chains is the same in all: module `load`. The second mutex is
+//! got before the first is freed, so an object that has been found cannot go. The third design was the correction of
+//! the second, in which a hot object costs two contended words for one.
 
 use std::sync::atomic::Ordering;
 
@@ -77,9 +77,10 @@ const WALK_MAX: usize = 128;
 impl RowCache {
     /// Looks a row up and copies its value.
     ///
-    /// Latches: none held on entry or return; gets by design as in the module's table, plus those of [`Load`] for a miss. Waits: `row
-    /// cache lock` while another session loads the row, for seconds at most; `latch: row cache objects` and `row cache mutex` as the
-    /// design has it. Statistics: GETS and GETMISSES of `v$rowcache`, in the process's own line.
+    /// Latches: none held on entry or return; gets by design as in the module's table, plus those of [`Load`] for a
+    /// miss. Waits: `row cache lock` while another session loads the row, for seconds at most; `latch: row cache
+    /// objects` and `row cache mutex` as the design has it. Statistics: GETS and GETMISSES of `v$rowcache`, in the
+    /// process's own line.
     #[inline]
     pub fn get<'a>(&'a self, p: &'a Process, key: &Key<'_>, value: &mut RowValue) -> Found<'a> {
         let figures = &self.line(p).figures[key.cache as usize];
@@ -191,7 +192,8 @@ impl RowCache {
         while let Some(id) = link.checked_sub(1) {
             let object = &self.objects[id as usize];
             if object.hash.load(Ordering::Relaxed) == hash {
-                // The state of an object that is being stored changes under another mutex: Acquire, as in `read_versioned`.
+                // The state of an object that is being stored changes under another mutex: Acquire, as in
+                // `read_versioned`.
                 let found = State::unpack(object.state.load(Ordering::Acquire));
                 if found.copy == copy && object.has_key(&found, key) {
                     return Some((id, found));
@@ -243,7 +245,8 @@ impl RowCache {
             && line.hot.iter().any(|hot| hot.load(Ordering::Relaxed) == key.hash)
     }
 
-    /// The chain of a key, for whoever holds the cache's latch and is going to change it: kept from readers where these have mutexes.
+    /// The chain of a key, for whoever holds the cache's latch and is going to change it: kept from readers where these
+    /// have mutexes.
     pub(crate) fn shut_chain<'a>(&'a self, p: &'a Process, cache: Cache, hash: u64) -> Option<latch::MutexHeld<'a>> {
         self.has_mutexes().then(|| {
             let bucket = self.bucket(cache, hash);

@@ -1,8 +1,8 @@
 //! What the row cache looks like in the SGA.
 //!
-//! An object is 512 bytes: a line of words, the object's mutex on a line of its own (a get of it is a write, and versioned readers
-//! read only the others), and the body: the key, then the value at the next whole word. Objects of one cache hang in chains of their
-//! cache's own buckets, so that one child latch protects them all.
+//! An object is 512 bytes: a line of words, the object's mutex on a line of its own (a get of it is a write, and
+//! versioned readers read only the others), and the body: the key, then the value at the next whole word. Objects of
+//! one cache hang in chains of their cache's own buckets, so that one child latch protects them all.
 //!
 //! All words are atomics: a versioned reader copies them while a writer may be changing them.
 
@@ -149,8 +149,8 @@ pub(crate) struct Figures {
     pad: AtomicU64,
 }
 
-/// What one process does in the row cache; written by that process alone, or by its clean-up. The figures go on from one owner of the
-/// slot to the next.
+/// What one process does in the row cache; written by that process alone, or by its clean-up. The figures go on from
+/// one owner of the slot to the next.
 #[repr(C, align(128))]
 pub struct RowProcess {
     /// The object pinned, as a link: one at a time.
@@ -212,7 +212,8 @@ impl RowObject {
         value.existent = state.existent;
     }
 
-    /// Writes key and value. The caller owns the body: nobody else writes it, and readers of a former life find it moved on.
+    /// Writes key and value. The caller owns the body: nobody else writes it, and readers of a former life find it
+    /// moved on.
     pub(crate) fn fill(&self, key: &[u8], value: &[u8]) {
         let from = key.len().div_ceil(8);
         assert!(key.len() <= KEY_BYTES_MAX && from * 8 + value.len() <= BODY_BYTES, "key and value fit an object");

@@ -1,8 +1,8 @@
 //! The row cache: dictionary rows in shared memory, found by cache and key, until the dictionary changes.
 //!
-//! Keys and values are bytes; the crate knows no dictionary and no SQL. See `README.md` for the invariants and the lock order, `layout`
-//! for what an object looks like, `get` for the four designs of a lookup, `load` for what a miss does and `commit` for why no row of the
-//! past and none of the future is ever returned.
+//! Keys and values are bytes; the crate knows no dictionary and no SQL. See `README.md` for the invariants and the lock
+//! order, `layout` for what an object looks like, `get` for the four designs of a lookup, `load` for what a miss does
+//! and `commit` for why no row of the past and none of the future is ever returned.
 #![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
 
 mod caches;
@@ -127,8 +127,8 @@ impl RowCache {
         }
     }
 
-    /// Lets PMON clean up behind the dead, once their transactions are settled: until then a commit that died half-way holds its caches
-    /// closed.
+    /// Lets PMON clean up behind the dead, once their transactions are settled: until then a commit that died half-way
+    /// holds its caches closed.
     pub fn register_with(&'static self, all: &Processes) {
         all.on_death(CleanupOrder::Enqueues, "row cache", move |p, dead| self.cleanup(p, dead));
     }

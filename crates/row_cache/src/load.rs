@@ -1,8 +1,8 @@
 //! What a miss does, and everything else that changes chains: under the child latch of the cache, in all designs.
 //!
-//! A session that misses puts an object in its place at once, in the state Loading, and holds the row cache lock of it: others
-//! that want the row wait until it is there, instead of reading the dictionary too. The object becomes Ready by one store, after key and
-//! value; a versioned reader that sees Ready sees them.
+//! A session that misses puts an object in its place at once, in the state Loading, and holds the row cache lock of it:
+//! others that want the row wait until it is there, instead of reading the dictionary too. The object becomes Ready by
+//! one store, after key and value; a versioned reader that sees Ready sees them.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -46,7 +46,8 @@ impl Load<'_> {
 
     /// Stores what the dictionary says, as of a snapshot taken after the load began: `None` when there is no such row.
     ///
-    /// False when it is not kept: too long, or the dictionary has changed meanwhile. Latches: the cache's child latch, once.
+    /// False when it is not kept: too long, or the dictionary has changed meanwhile. Latches: the cache's child latch,
+    /// once.
     pub fn store(mut self, value: Option<&[u8]>) -> bool {
         self.done = true;
         self.cache.finish(self.p, &self, value)
@@ -198,7 +199,8 @@ impl RowCache {
         Some(fresh)
     }
 
-    /// Takes an object out of its chain, and frees it unless it is pinned. The caller holds the child latch of its cache.
+    /// Takes an object out of its chain, and frees it unless it is pinned. The caller holds the child latch of its
+    /// cache.
     pub(crate) fn retire(&self, p: &Process, section: &Section<'_>, id: u64) {
         let object = &self.objects[id as usize];
         let Some(cache) = Cache::from_index(State::unpack(object.state.load(Ordering::Relaxed)).cache.into()) else {
@@ -250,7 +252,8 @@ impl RowCache {
         }
     }
 
-    /// Frees the next object that nobody needs just now; false when none was found. Latches: none held on entry or return.
+    /// Frees the next object that nobody needs just now; false when none was found. Latches: none held on entry or
+    /// return.
     fn evict(&self, p: &Process) -> bool {
         let count = self.objects.len() as u64;
         for _ in 0..VICTIMS_MAX.min(count) {

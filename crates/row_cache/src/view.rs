@@ -94,7 +94,8 @@ impl RowCache {
         buckets.chain(objects).map(latch::Mutex::gets).sum()
     }
 
-    /// Counts a reading of all rows of a cache: SCANS and SCANCOMPLETES; SCANMISSES when they had to be read from the dictionary.
+    /// Counts a reading of all rows of a cache: SCANS and SCANCOMPLETES; SCANMISSES when they had to be read from the
+    /// dictionary.
     pub fn count_scan(&self, p: &Process, cache: Cache, missed: bool) {
         let figures = &self.line(p).figures[cache as usize];
         add(&figures.scans, 1);

@@ -1,7 +1,8 @@
-//! The cache against a dictionary that changes: sessions that read, sessions that commit, and sessions that die anywhere.
+//! The cache against a dictionary that changes: sessions that read, sessions that commit, and sessions that die
+//! anywhere.
 //!
-//! The dictionary is an array of words in the same shared memory, changed only between the two halves of a commit. Whoever
-//! gets a value and sees the state of the cache unchanged before and after knows what the value must have been.
+//! The dictionary is an array of words in the same shared memory, changed only between the two halves of a commit.
+//! Whoever gets a value and sees the state of the cache unchanged before and after knows what the value must have been.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -48,7 +49,8 @@ fn fixture(design: Design) -> Fixture {
     Fixture { all, cache, rows: &words[1..], turn }
 }
 
-/// A key of a length that depends on the row, and the row's value spread over more than one word; odd numbers do not exist.
+/// A key of a length that depends on the row, and the row's value spread over more than one word; odd numbers do not
+/// exist.
 fn key(row: u64) -> Vec<u8> {
     let mut key = vec![b'k'; (row % 20) as usize];
     key.extend_from_slice(&row.to_be_bytes());

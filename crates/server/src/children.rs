@@ -173,9 +173,9 @@ const SESSION_OOM_SCORE: i32 = 300;
 /// The status of a process that panicked.
 const PANICKED: i32 = 101;
 
-/// Has a panic write to the alert log and to the process's trace file, and end the process where it is, as a kill would: no destructor
-/// runs over what is broken, and PMON puts right what the process had changed and frees what it held. A panic in here
-/// aborts the process, which is the same.
+/// Has a panic write to the alert log and to the process's trace file, and end the process where it is, as a kill
+/// would: no destructor runs over what is broken, and PMON puts right what the process had changed and frees what it
+/// held. A panic in here aborts the process, which is the same.
 fn die_of_panics(instance: &'static Instance, role: Role, alert: &AlertLog) {
     let alert = alert.duplicate();
     std::panic::set_hook(Box::new(move |info| {

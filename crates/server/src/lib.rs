@@ -13,8 +13,8 @@ pub use alert::ALERT_LOG_NAME;
 pub use listener::Conversation;
 pub use supervisor::SOCKET_NAME;
 
-/// Where the listener's certificate is below the database directory, unless `wallet_root` says otherwise. It may be there before the
-/// database is.
+/// Where the listener's certificate is below the database directory, unless `wallet_root` says otherwise. It may be
+/// there before the database is.
 pub(crate) const WALLET_NAME: &str = "wallet";
 
 use params::InitParams;

@@ -153,8 +153,8 @@ fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
     )))
 }
 
-/// Takes the directory's permissions from everybody but its owner: what lies in it, the data, the redo and the traces, is nobody else's
-/// to read, and nobody else's to replace.
+/// Takes the directory's permissions from everybody but its owner: what lies in it, the data, the redo and the traces,
+/// is nobody else's to read, and nobody else's to replace.
 fn close_to_others(dir: &Path) -> Result<(), PlaceError> {
     use std::os::unix::fs::PermissionsExt;
     let failed = |e: std::io::Error| PlaceError::Io(format!("{}: {e}", dir.display()));

@@ -521,7 +521,8 @@ impl Supervisor {
             if limit.is_some_and(|l| start.elapsed() > l) {
                 return Err(format!("{} did not end in time", role.name()));
             }
-            // Again, for one that was not attached yet when it was asked first has no slot that could have kept the request.
+            // Again, for one that was not attached yet when it was asked first has no slot that could have kept the
+            // request.
             for (&pid, _) in self.children.iter().filter(|(_, c)| c.role.has_work_of_its_own() && which(c.role)) {
                 self.instance.ask_to_end(pid);
             }

@@ -140,7 +140,8 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     core.instance.storage().cache.set_multiblock(&core.p, multiblock);
 }
 
-/// What `statistics_level` and `timed_statistics` ask for. BASIC times nothing unless the other parameter was set by itself.
+/// What `statistics_level` and `timed_statistics` ask for. BASIC times nothing unless the other parameter was set by
+/// itself.
 fn timing(params: &SessionParams) -> Timing {
     let asked = params.flag(Param::TimedStatistics);
     match params.get(Param::StatisticsLevel).as_str() {
@@ -154,8 +155,8 @@ fn timing(params: &SessionParams) -> Timing {
 /// Runs ALTER SYSTEM.
 ///
 /// # Errors
-/// ORA-01031 without the privilege; ORA-02065, ORA-02095 and those of a bad value; ORA-00030 for a session that does not
-/// exist.
+/// ORA-01031 without the privilege; ORA-02065, ORA-02095 and those of a bad value; ORA-00030 for a session that does
+/// not exist.
 pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Result<()> {
     match &a.action {
         // These are parts of ALTER DATABASE and ALTER TABLESPACE.
@@ -242,7 +243,8 @@ fn check_pga_limit(core: &Core, value: &str) -> Result<()> {
     Err(Ora::new(2097).because(Ora::with(93, &[&name, &least, &"100000G"])))
 }
 
-/// Changes a parameter of the instance, and before that in the file that the next start reads when the change is to last.
+/// Changes a parameter of the instance, and before that in the file that the next start reads when the change is to
+/// last.
 pub(crate) fn set_parameter(core: &Core, param: Param, value: &str, also_in_file: bool) -> Result<()> {
     // Writers of parameters exclude each other; readers need nothing.
     let lock = core.shared.enqueues.get(&core.p, EnqueueType::Ci, 1, 0, LockMode::Exclusive, Timeout::Never)?;

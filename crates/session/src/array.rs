@@ -1,12 +1,13 @@
 //! A statement executed once for each of many rows of bind values, in one call.
 //!
-//! It is one execution of the statement: `v$sql` counts it once, with all the rows it has changed. Each row is all of a statement or
-//! nothing, as if it had come alone: one that fails leaves nothing, those before it stay, and the error ends the array, or with batch
-//! errors is noted and the array goes on. INSERT of plain values waits, as in a FORALL, until there are many rows to insert together; an
-//! error then comes later than its row, but is told of the right row, and of the first one that has any.
+//! It is one execution of the statement: `v$sql` counts it once, with all the rows it has changed. Each row is all of a
+//! statement or nothing, as if it had come alone: one that fails leaves nothing, those before it stay, and the error
+//! ends the array, or with batch errors is noted and the array goes on. INSERT of plain values waits, as in a FORALL,
+//! until there are many rows to insert together; an error then comes later than its row, but is told of the right row,
+//! and of the first one that has any.
 //!
-//! Rows are taken one by one from whoever has them and are held here only while they wait, as the bytes they will be in the table. As many
-//! errors are noted as a request of the local protocol can have rows; one more ends the array.
+//! Rows are taken one by one from whoever has them and are held here only while they wait, as the bytes they will be in
+//! the table. As many errors are noted as a request of the local protocol can have rows; one more ends the array.
 
 use crate::blocks;
 use crate::call::{Calls, Outcome, bind_of, done, failure_of, finish, returned};
@@ -226,7 +227,8 @@ fn run_rows(
     }
 }
 
-/// Takes rows into buffers that are used again; fewer than there are buffers at the end. What ended them comes behind them.
+/// Takes rows into buffers that are used again; fewer than there are buffers at the end. What ended them comes behind
+/// them.
 fn fill(block: &mut Vec<Vec<Value>>, rows: &mut NextRow<'_>) -> (usize, Result<()>) {
     block.resize_with(ROWS, Vec::new);
     for (n, row) in block.iter_mut().enumerate() {

@@ -1,7 +1,8 @@
-//! What a session writes to the audit trail: logons and logoffs, and the statements that AUDIT and the policies ask for.
+//! What a session writes to the audit trail: logons and logoffs, and the statements that AUDIT and the policies ask
+//! for.
 //!
-//! What is to be audited is decided when the session opens. The rows are written in transactions of their own. Those of logons are not
-//! waited for on disk; those of statements are, with the call that ran them.
+//! What is to be audited is decided when the session opens. The rows are written in transactions of their own. Those of
+//! logons are not waited for on disk; those of statements are, with the call that ran them.
 
 use crate::core::Core;
 use crate::kind::kind_of;
@@ -276,7 +277,8 @@ fn join(policies: &BTreeSet<Rc<str>>) -> String {
     policies.iter().map(|policy| &**policy).collect::<Vec<_>>().join(", ")
 }
 
-/// Notes a logon that was refused, if it is audited. Of many in a minute only the first are noted, and how many more there were.
+/// Notes a logon that was refused, if it is audited. Of many in a minute only the first are noted, and how many more
+/// there were.
 pub(crate) fn refused_logon(core: &Core, logon: &Logon, name: &str, user: Option<UserId>, e: &Ora) {
     if !is_refusal(e) {
         return;

@@ -1,8 +1,9 @@
 //! Snapshots of the workload repository: the instance's figures in ordinary tables of SYS, as of one moment.
 //!
-//! A snapshot is a row of `wrm$_snapshot` and, under its number, rows of the `wrh$_` tables, written by recursive SQL from the views in a
-//! transaction of its own; it is there for others, with all its rows, once that has committed. The `dba_hist_` views show them. Figures
-//! are totals since the start of the instance, as the views have them; statements also have what was added since the snapshot before.
+//! A snapshot is a row of `wrm$_snapshot` and, under its number, rows of the `wrh$_` tables, written by recursive SQL
+//! from the views in a transaction of its own; it is there for others, with all its rows, once that has committed. The
+//! `dba_hist_` views show them. Figures are totals since the start of the instance, as the views have them; statements
+//! also have what was added since the snapshot before.
 
 use crate::ash::Saving;
 use crate::core::Core;
@@ -213,9 +214,9 @@ const INSTANCE: &str = "insert into sys.wrm$_database_instance (dbid, instance_n
      from v$instance i, v$database d, v$version v where not exists \
      (select null from sys.wrm$_database_instance w where w.dbid = d.dbid and w.startup_time = i.startup_time)";
 
-/// The totals of all cursors, and what was added since the snapshot before: counted from what that one saw, whichever statements it
-/// kept, so that it takes as long as there are cursors and not as long as there is history. A cursor that was evicted or an instance that
-/// was started again begins anew.
+/// The totals of all cursors, and what was added since the snapshot before: counted from what that one saw, whichever
+/// statements it kept, so that it takes as long as there are cursors and not as long as there is history. A cursor that
+/// was evicted or an instance that was started again begins anew.
 const SEEN: &str = "insert into sys.wrm$_sqlstat_seen (seen, startup_time, sql_id, plan_hash_value, command_type, parsing_schema_name, \
      executions_total, executions_delta, parse_calls_total, parse_calls_delta, fetches_total, fetches_delta, rows_processed_total, \
      rows_processed_delta, buffer_gets_total, buffer_gets_delta, disk_reads_total, disk_reads_delta, elapsed_time_total, \
@@ -317,8 +318,8 @@ fn take(core: &Core, cx: &mut ExecCtx<'_>, level: Level) -> Result<(i64, Saving)
     Ok((snapshot, history))
 }
 
-/// Writes the figures that rates are computed of, and says when they were read. What is needed for that is made ready before, so that
-/// nothing comes between the readings, however long the rest of the snapshot takes.
+/// Writes the figures that rates are computed of, and says when they were read. What is needed for that is made ready
+/// before, so that nothing comes between the readings, however long the rest of the snapshot takes.
 fn of_moment(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<Timestamp> {
     let insert = |(table, text): &(&'static str, &'static str)| {
         Text::joined(&["insert into sys.", table, " (snap_id, dbid, instance_number, ", text])
@@ -333,7 +334,8 @@ fn of_moment(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<Timesta
     })
 }
 
-/// The number of the last snapshot there is, and the one to take: no number is ever used again, also when the last snapshots were dropped.
+/// The number of the last snapshot there is, and the one to take: no number is ever used again, also when the last
+/// snapshots were dropped.
 fn next_number(core: &Core, cx: &mut ExecCtx<'_>, dbid: i64) -> Result<(i64, i64)> {
     let last = integer(&recursive(core, cx, "select nvl(max(snap_id), 0) from sys.wrm$_snapshot", &[])?);
     let used = "select nvl(max(w.most_recent_snap_id), 0) from sys.wrm$_wr_control w where w.dbid = :1";

@@ -1,7 +1,8 @@
 //! What a snapshot keeps of segments: those that did something since the snapshot before, with what was added.
 //!
-//! The totals of all segments as the last snapshot saw them are in a table of their own, so that a snapshot takes as long as there are
-//! segments and not as long as there is history. A segment that was made anew, or an instance that was started again, begins anew.
+//! The totals of all segments as the last snapshot saw them are in a table of their own, so that a snapshot takes as
+//! long as there are segments and not as long as there is history. A segment that was made anew, or an instance that
+//! was started again, begins anew.
 
 use crate::core::Core;
 use crate::recursive::{Text, recursive};

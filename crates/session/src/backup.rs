@@ -1,8 +1,8 @@
 //! Backup mode, and ARCHIVELOG mode.
 //!
-//! While a file is in backup mode its header stays at the checkpoint where that began, whatever checkpoints follow: a copy of it that
-//! is made meanwhile, by any program, says by its header from where it has to be rolled forward. Nothing else is different, because
-//! the first change of a block behind any checkpoint is logged as a whole block.
+//! While a file is in backup mode its header stays at the checkpoint where that began, whatever checkpoints follow: a
+//! copy of it that is made meanwhile, by any program, says by its header from where it has to be rolled forward.
+//! Nothing else is different, because the first change of a block behind any checkpoint is logged as a whole block.
 
 use crate::core::Core;
 use datafile::{BackupEntry, ControlFile, FileEntry};
@@ -13,7 +13,8 @@ use types::{Ora, Result};
 /// ALTER DATABASE or ALTER TABLESPACE, BEGIN or END BACKUP.
 ///
 /// # Errors
-/// ORA-01031; ORA-01123 in NOARCHIVELOG mode; ORA-00959; ORA-01146 when a file is in backup mode already, ORA-01142 when none is.
+/// ORA-01031; ORA-01123 in NOARCHIVELOG mode; ORA-00959; ORA-01146 when a file is in backup mode already, ORA-01142
+/// when none is.
 pub fn run(core: &Core, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
     core.require(SystemPrivilege::AlterDatabase)?;
     let storage = core.instance.storage();

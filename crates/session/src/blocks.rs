@@ -1,9 +1,9 @@
 //! Blocks of PL/SQL as cursors: those that a client sends, that EXECUTE IMMEDIATE runs, and of jobs.
 //!
-//! A block is compiled in the session that runs it, and found in the library cache by its text as it was sent, like a statement. From the
-//! third parse call of its text on a closed one is kept with its compiled form as `session_cached_cursors` allows, in turn with the closed
-//! cursors of statements ([`crate::kept`]); it is used again while the dictionary and the shared cursor are what they were, by an equal
-//! identity.
+//! A block is compiled in the session that runs it, and found in the library cache by its text as it was sent, like a
+//! statement. From the third parse call of its text on a closed one is kept with its compiled form as
+//! `session_cached_cursors` allows, in turn with the closed cursors of statements ([`crate::kept`]); it is used again
+//! while the dictionary and the shared cursor are what they were, by an equal identity.
 
 use crate::core::Core;
 use crate::identity::Identity;

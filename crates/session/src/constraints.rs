@@ -9,7 +9,8 @@ use types::{Ora, Result};
 /// Looks at what deferred constraints have noted. To be called before every commit, also that of a DDL statement.
 ///
 /// # Errors
-/// ORA-02091 with the constraint's own error below it: everything is rolled back. Any other error leaves the transaction open.
+/// ORA-02091 with the constraint's own error below it: everything is rolled back. Any other error leaves the
+/// transaction open.
 pub fn check_before_commit(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     if cx.session.constraints.is_clear() || cx.session.txn.xid().is_none() {
         return Ok(());

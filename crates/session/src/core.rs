@@ -1,8 +1,8 @@
 //! What lasts as long as a session, and SQL's view of it.
 //!
-//! Everything here is behind `&self` with cells inside, because calls nest: SQL calls a PL/SQL function, which runs SQL.
-//! What statements change all the time (transaction, NLS settings) is `exec::SessionState` instead and is passed down by
-//! `&mut`. No cell is borrowed across a call into SQL or PL/SQL.
+//! Everything here is behind `&self` with cells inside, because calls nest: SQL calls a PL/SQL function, which runs
+//! SQL. What statements change all the time (transaction, NLS settings) is `exec::SessionState` instead and is passed
+//! down by `&mut`. No cell is borrowed across a call into SQL or PL/SQL.
 
 use crate::commit_write::CommitWrite;
 use crate::identity::{Identity, Origin, Stack};
@@ -301,7 +301,8 @@ impl Core {
         Ok(())
     }
 
-    /// Runs `f` with a table as it will be once the statement that defines it has committed; what can be named may be read.
+    /// Runs `f` with a table as it will be once the statement that defines it has committed; what can be named may be
+    /// read.
     pub fn ahead<R>(&self, table: Rc<TableDef>, f: impl FnOnce() -> R) -> R {
         let before = self.ahead.replace(Some(table));
         let result = f();
@@ -309,7 +310,8 @@ impl Core {
         result
     }
 
-    /// Runs `f` outside of the query that a DDL statement runs: what may be read in that is nothing to the functions that it calls.
+    /// Runs `f` outside of the query that a DDL statement runs: what may be read in that is nothing to the functions
+    /// that it calls.
     pub(crate) fn outside_ddl<R>(&self, f: impl FnOnce() -> R) -> R {
         let ahead = self.ahead.take();
         let result = f();
@@ -348,8 +350,8 @@ impl Core {
         self.dict.borrow().verdicts().borrow_mut().push(Verdict { object, epoch, errors });
     }
 
-    /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS and
-    /// USER_ERRORS. What was compiled before another session's definition is compiled again.
+    /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS
+    /// and USER_ERRORS. What was compiled before another session's definition is compiled again.
     pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {
         let verdicts = self.dict.borrow().verdicts().take();
         if verdicts.is_empty() {
@@ -408,8 +410,8 @@ impl Core {
     /// Ends the transaction by COMMIT. It is waited for at the end of the call: see [`Core::sync_commits`].
     ///
     /// # Errors
-    /// ORA-02091 when a deferred constraint is violated: everything is rolled back. Else a commit that failed; the transaction is
-    /// still open.
+    /// ORA-02091 when a deferred constraint is violated: everything is rolled back. Else a commit that failed; the
+    /// transaction is still open.
     pub fn commit(&self, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.commit_as(cx, None, None)
     }
@@ -551,8 +553,8 @@ impl Core {
     fn function_named(&self, cx: &mut ExecCtx<'_>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
         let mut world = World { cx: cx.reborrow(), core: self };
         let Some(f) = self.plsql.function(&mut world, path, args)? else { return Ok(None) };
-        // A result with a function whose tables are not known cannot be cached: such a function is not taken for deterministic. Which
-        // tables an invoker's function reads is not known before it is called.
+        // A result with a function whose tables are not known cannot be cached: such a function is not taken for
+        // deterministic. Which tables an invoker's function reads is not known before it is called.
         let reads = if f.deterministic && !f.invokers { self.plsql.reads(&mut world, &f) } else { None };
         let (deterministic, dependencies) = (reads.is_some(), reads.unwrap_or_default());
         Ok(Some(HostFunction { deterministic, dependencies, ..HostFunction::from(f) }))

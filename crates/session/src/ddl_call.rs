@@ -77,8 +77,8 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Objects that DDL has changed are got and pinned for it, then invalid, and so are the cursors that depend on them. What it has
-    /// just made, and so loaded, stays.
+    /// Objects that DDL has changed are got and pinned for it, then invalid, and so are the cursors that depend on
+    /// them. What it has just made, and so loaded, stays.
     fn invalidate_cursors(&self, objects: &[ObjectId]) {
         let (p, library) = (&self.core.p, self.core.shared.library);
         let numbers: Vec<u32> = objects.iter().map(|object| object.0).collect();

@@ -1,8 +1,8 @@
 //! EXPLAIN PLAN, and DBMS_XPLAN's text of what it found.
 //!
-//! The statement is compiled with the names and privileges of its user and not executed; its plan becomes rows of a plan table, in the
-//! user's transaction. The usual table, PLAN_TABLE, is a temporary table of SYS, so that each session sees its own plans. What the
-//! planner does not estimate (costs, bytes) stays null.
+//! The statement is compiled with the names and privileges of its user and not executed; its plan becomes rows of a
+//! plan table, in the user's transaction. The usual table, PLAN_TABLE, is a temporary table of SYS, so that each
+//! session sees its own plans. What the planner does not estimate (costs, bytes) stays null.
 
 use exec::plan_rows::{Format, PlanRow, display as lines_of, hash};
 use exec::{Cursor, ExecCtx};
@@ -20,7 +20,8 @@ const COLUMNS: &str = "statement_id, plan_id, timestamp, operation, options, obj
 /// Runs EXPLAIN PLAN.
 ///
 /// # Errors
-/// Those of compiling the statement; ORA-02402, ORA-02403, ORA-02404 for the table; ORA-03001 for statements other than queries and DML.
+/// Those of compiling the statement; ORA-02402, ORA-02403, ORA-02404 for the table; ORA-03001 for statements other than
+/// queries and DML.
 pub fn run(cx: &mut ExecCtx<'_>, e: &ExplainPlan) -> Result<()> {
     let compiled = matches!(
         e.statement,

@@ -107,8 +107,8 @@ impl Doorkeeper {
         refusals.into_iter().map(|refused| refused.told).collect()
     }
 
-    /// Whether the account is locked: its right password is answered as a wrong one is, at the end of an interval. That of
-    /// an open account ends the count of wrong ones.
+    /// Whether the account is locked: its right password is answered as a wrong one is, at the end of an interval. That
+    /// of an open account ends the count of wrong ones.
     pub fn is_locked(&mut self, logon: &Logon) -> bool {
         // Where the dictionary cannot be read, the session to be says why.
         let Some(user) = self.session.user_named(&logon.user).ok().flatten() else { return false };

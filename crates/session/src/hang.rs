@@ -1,7 +1,8 @@
 //! Who waits for whom: what `latchwork hang` and ORADEBUG HANGANALYZE print.
 //!
-//! Everything is read from shared memory as it stands: no latch, no mutex, no SQL, and nothing is written. So it works where
-//! everybody is stuck, and in a process that has no slot of its own; what it says may be a moment old, line by line.
+//! Everything is read from shared memory as it stands: no latch, no mutex, no SQL, and nothing is written. So it works
+//! where everybody is stuck, and in a process that has no slot of its own; what it says may be a moment old, line by
+//! line.
 
 use crate::instance::Instance;
 use buffer_cache::BufferInfo;

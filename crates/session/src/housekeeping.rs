@@ -1,8 +1,9 @@
-//! What SMON does every few seconds: it gives back blocks of dropped segments, drops indexes whose builders died, and takes files out of the
-//! database whose tablespace was dropped by a session that died behind its commit, or made by one that died before it. The last is done
-//! when the database is opened, too.
+//! What SMON does every few seconds: it gives back blocks of dropped segments, drops indexes whose builders died, and
+//! takes files out of the database whose tablespace was dropped by a session that died behind its commit, or made by
+//! one that died before it. The last is done when the database is opened, too.
 //!
-//! Dropping is data definition, which wants a host. SMON's has no queries and no compiler: those statements need neither.
+//! Dropping is data definition, which wants a host. SMON's has no queries and no compiler: those statements need
+//! neither.
 
 use crate::caches::OnCommit;
 use crate::instance::Instance;
@@ -20,14 +21,14 @@ use types::{Date, Nls, ObjectId, Ora, Result, Value};
 /// What SMON keeps between two rounds.
 #[derive(Debug, Default)]
 pub struct Housekeeper {
-    /// The dictionary's epoch and the control file's tablespaces when they were last looked at, and nothing was left to do. A statement
-    /// that has died may have changed one of them only.
+    /// The dictionary's epoch and the control file's tablespaces when they were last looked at, and nothing was left to
+    /// do. A statement that has died may have changed one of them only.
     quiet: Option<(u64, Vec<u32>)>,
 }
 
 impl Housekeeper {
-    /// One round. Returns what is to be told: indexes that were dropped because nobody builds them any more, tablespaces whose files have
-    /// gone. What cannot be done now is tried again in the next round.
+    /// One round. Returns what is to be told: indexes that were dropped because nobody builds them any more,
+    /// tablespaces whose files have gone. What cannot be done now is tried again in the next round.
     pub fn round(&mut self, instance: &'static Instance, p: &Process) -> Vec<String> {
         let dictionary = instance.storage().dictionary;
         os::crash::point("smon-round");
@@ -60,7 +61,8 @@ fn files_gone(name: &str) -> String {
     format!("tablespace {name}, which is being made or dropped by nobody, has left the control file with its files")
 }
 
-/// Before the first session: takes tablespaces out of the control file that the dictionary does not know. Returns what is to be told.
+/// Before the first session: takes tablespaces out of the control file that the dictionary does not know. Returns what
+/// is to be told.
 pub fn finish_drops(instance: &'static Instance, p: &Process) -> Vec<String> {
     match ddl::finish_drops(&mut Smon::new(instance, p)) {
         Ok(gone) => gone.unwrap_or_default().iter().map(|name| files_gone(name)).collect(),

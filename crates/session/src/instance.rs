@@ -73,8 +73,8 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Opens the database in `dir`, which was closed cleanly, for looking only: its files are never written. Sessions of this
-    /// process may query it.
+    /// Opens the database in `dir`, which was closed cleanly, for looking only: its files are never written. Sessions
+    /// of this process may query it.
     ///
     /// # Errors
     /// As [`Instance::open`]; ORA-01113 when the database must be recovered first.
@@ -130,8 +130,9 @@ impl Instance {
     }
 
     /// Closes the database: cleans up behind every dead process, writes every dirty block and notes in the control file
-    /// that nothing is missing. The supervisor calls it when all other processes have ended, however they did: what they
-    /// left half-done in the SGA is put right first, so a database survives the death of any process but the supervisor.
+    /// that nothing is missing. The supervisor calls it when all other processes have ended, however they did: what
+    /// they left half-done in the SGA is put right first, so a database survives the death of any process but the
+    /// supervisor.
     ///
     /// # Errors
     /// A write that failed; the database then cannot be opened again.
@@ -464,7 +465,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Writes what was changed before `rba`, or, where there is no redo, everything; free buffers come first all the while.
+    /// Writes what was changed before `rba`, or, where there is no redo, everything; free buffers come first all the
+    /// while.
     ///
     /// # Errors
     /// A write that failed.
@@ -491,8 +493,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Whether a checkpoint is due: asked for, or too long ago by time or by redo. The blocks of a throw-away database are written
-    /// for want of a log only.
+    /// Whether a checkpoint is due: asked for, or too long ago by time or by redo. The blocks of a throw-away database
+    /// are written for want of a log only.
     pub fn is_checkpoint_due(&self) -> bool {
         let (redo, params) = (self.storage.redo, &self.params);
         if redo.wants_checkpoint() {

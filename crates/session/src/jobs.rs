@@ -1,7 +1,8 @@
 //! DBMS_JOB over `sys.job$`, and what a slave does to run a job.
 //!
-//! The statements on the job table are ordinary SQL with the names and privileges of SYS, in the caller's transaction: a
-//! submitted job exists for others once the caller commits. A job's own texts, what it does and its interval, run as its owner.
+//! The statements on the job table are ordinary SQL with the names and privileges of SYS, in the caller's transaction:
+//! a submitted job exists for others once the caller commits. A job's own texts, what it does and its interval, run as
+//! its owner.
 
 use crate::blocks;
 use crate::core::Core;

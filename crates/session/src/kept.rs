@@ -1,12 +1,12 @@
 //! The session cursor cache: closed cursors of statements, ready for the next parse call of the same text.
 //!
-//! A text is kept from its third parse call in the session on, as `session_cached_cursors` allows, in turn with the blocks of
-//! [`crate::blocks`]. A parse call that finds its cursor here is a hit. A kept cursor answers an equal identity only (user, schema, set of
-//! enabled roles, SYSDBA), and only while the dictionary, the settings of the session and the flashback mode are those that it was compiled
-//! for: every GRANT and REVOKE moves the dictionary on.
+//! A text is kept from its third parse call in the session on, as `session_cached_cursors` allows, in turn with the
+//! blocks of [`crate::blocks`]. A parse call that finds its cursor here is a hit. A kept cursor answers an equal
+//! identity only (user, schema, set of enabled roles, SYSDBA), and only while the dictionary, the settings of the
+//! session and the flashback mode are those that it was compiled for: every GRANT and REVOKE moves the dictionary on.
 //!
-//! EXECUTE IMMEDIATE keeps the cursor of the text that it ran last beside the statement, as PL/SQL keeps those of static SQL; running
-//! that again is no parse call. That of another text goes back here.
+//! EXECUTE IMMEDIATE keeps the cursor of the text that it ran last beside the statement, as PL/SQL keeps those of
+//! static SQL; running that again is no parse call. That of another text goes back here.
 
 use crate::core::Core;
 use crate::identity::Identity;

@@ -302,8 +302,8 @@ pub(crate) fn limit_session(core: &Core, user: &UserDef) -> Result<SessionLimits
     Ok(SessionLimits { connect_end_ns })
 }
 
-/// Ends the sessions that have been idle for longer than IDLE_TIME, and says which: once their processes are woken they free what they
-/// hold, and their next call is told.
+/// Ends the sessions that have been idle for longer than IDLE_TIME, and says which: once their processes are woken they
+/// free what they hold, and their next call is told.
 pub fn snipe_idle(instance: &Instance, now_ns: u64) -> Vec<u32> {
     let all = instance.processes();
     let mut sniped = Vec::new();
@@ -328,8 +328,8 @@ pub fn snipe_idle(instance: &Instance, now_ns: u64) -> Vec<u32> {
     sniped
 }
 
-/// What the alert log says of a logon; `None` where it says nothing. Of many refusals in a minute only the first are told, and how many
-/// more there were afterwards.
+/// What the alert log says of a logon; `None` where it says nothing. Of many refusals in a minute only the first are
+/// told, and how many more there were afterwards.
 pub fn alert_entry(instance: &Instance, logon: &Logon, refused: Option<&Ora>) -> Option<String> {
     let of = |text: &str| clean(text);
     let who = format!("OS user {}, machine {}, program {}", of(&logon.os_user), of(&logon.machine), of(&logon.program));
@@ -346,7 +346,8 @@ pub fn alert_entry(instance: &Instance, logon: &Logon, refused: Option<&Ora>) ->
     }
 }
 
-/// What the alert log says of refusals that were not listed one by one; those that are not in the audit trail are noted there.
+/// What the alert log says of refusals that were not listed one by one; those that are not in the audit trail are noted
+/// there.
 pub fn unlisted_entry(instance: &Instance, p: &Process) -> Option<String> {
     let [listed, noted] = instance.state().take_unlisted_refusals(seconds());
     if noted > 0 {

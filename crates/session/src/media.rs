@@ -1,8 +1,8 @@
 //! ALTER DATABASE RECOVER: media recovery of files that are offline, while the database is open.
 //!
-//! The session does it itself, under the MR enqueue of the file. Logs are found by the control file: archived copies, and the online
-//! logs. A log that was used again while it was read has been archived by then, so what fails is tried once more with the logs that
-//! there are now.
+//! The session does it itself, under the MR enqueue of the file. Logs are found by the control file: archived copies,
+//! and the online logs. A log that was used again while it was read has been archived by then, so what fails is tried
+//! once more with the logs that there are now.
 
 use crate::core::Core;
 use datafile::{ControlFile, FileEntry};
@@ -20,11 +20,12 @@ const TRIES: u32 = 5;
 
 /// Recovers files.
 ///
-/// Waits: `enq: MR - contention` never, `enq: DD - contention` for what had not gone offline completely; those of the control file.
+/// Waits: `enq: MR - contention` never, `enq: DD - contention` for what had not gone offline completely; those of the
+/// control file.
 ///
 /// # Errors
-/// ORA-01031; ORA-00283, and below it why: ORA-01124 for a file that is in use, ORA-00264 when nothing is to be done, ORA-01179 for one
-/// that is not there, and those of recovery.
+/// ORA-01031; ORA-00283, and below it why: ORA-01124 for a file that is in use, ORA-00264 when nothing is to be done,
+/// ORA-01179 for one that is not there, and those of recovery.
 pub fn recover(core: &Core, target: &RecoverTarget) -> Result<()> {
     core.require(SystemPrivilege::AlterDatabase)?;
     let files = core.instance.storage().cache.files();
@@ -87,7 +88,8 @@ fn recover_one(core: &Core, file: &FileEntry) -> Result<()> {
     done
 }
 
-/// Sees to it that the file is offline, with nothing of it in the cache and the end of its redo known; the control file as it is then.
+/// Sees to it that the file is offline, with nothing of it in the cache and the end of its redo known; the control file
+/// as it is then.
 fn settled(core: &Core, number: u32) -> Result<ControlFile> {
     let (p, enqueues, storage) = (&core.p, core.shared.enqueues, core.instance.storage());
     let files = storage.cache.files();
@@ -139,8 +141,8 @@ fn roll(core: &Core, mut control: ControlFile, number: u32) -> Result<()> {
     unreachable!("the loop ends by returning")
 }
 
-/// ORA-10562 when blocks could not be rolled forward: they are marked corrupt, and who reads one gets ORA-01578. The file is complete all
-/// the same, and can come back.
+/// ORA-10562 when blocks could not be rolled forward: they are marked corrupt, and who reads one gets ORA-01578. The
+/// file is complete all the same, and can come back.
 fn told(core: &Core, file: &FileEntry, out: &Outcome) -> Result<()> {
     let Some(first) = out.damaged.first() else { return Ok(()) };
     let count = out.damaged.len();

@@ -1,8 +1,9 @@
 //! ORADEBUG, for whoever is connected as SYSDBA: latches held by hand, and dumps of what the instance does.
 //!
-//! A command comes as the text of a statement and takes none of a statement's way: no parser, no cursor, no latch but the one that is asked
-//! for. `CALL` knows three functions, by the names under which they were published: `kslgetl` and `kslgetsl` get a latch by its address,
-//! `kslfre` frees it. What is held by hand is freed when the session ends, or by PMON when it dies.
+//! A command comes as the text of a statement and takes none of a statement's way: no parser, no cursor, no latch but
+//! the one that is asked for. `CALL` knows three functions, by the names under which they were published: `kslgetl` and
+//! `kslgetsl` get a latch by its address, `kslfre` frees it. What is held by hand is freed when the session ends, or by
+//! PMON when it dies.
 
 use crate::core::Core;
 use latch::{ByHandError, Latch, LatchName, Where};
@@ -44,8 +45,8 @@ pub fn command(text: &str) -> Option<&str> {
 /// Runs a command; the lines it says.
 ///
 /// # Errors
-/// ORA-01031 for all but SYSDBA, ORA-00070 for what is no command, ORA-00074 before a process was chosen, ORA-00600 `[504]` and `[545]` where a
-/// latch must not be got.
+/// ORA-01031 for all but SYSDBA, ORA-00070 for what is no command, ORA-00074 before a process was chosen, ORA-00600
+/// `[504]` and `[545]` where a latch must not be got.
 pub fn run(core: &Core, debug: &Debug, line: &str) -> Result<Vec<String>> {
     // It is the client's command: no unit runs.
     if !core.identity().sysdba {

@@ -81,8 +81,8 @@ fn passwords_of<'a>(ddl: &'a Ddl) -> Vec<Given<'a>> {
     }
 }
 
-/// Calls the function with a user's name, the new password and the old one. It is known by its name; a profile of an older release
-/// has its number only.
+/// Calls the function with a user's name, the new password and the old one. It is known by its name; a profile of an
+/// older release has its number only.
 fn ask(
     core: &Core,
     cx: &mut ExecCtx<'_>,

@@ -1,6 +1,7 @@
 //! Statements of the instance's own, which run with the names and privileges of SYS.
 //!
-//! No text of a user is ever part of one: [`Text`] is made of the program's own literals, and everything else goes through binds.
+//! No text of a user is ever part of one: [`Text`] is made of the program's own literals, and everything else goes
+//! through binds.
 
 use crate::core::Core;
 use exec::{Cursor, ExecCtx};
@@ -24,7 +25,8 @@ impl Text {
     }
 }
 
-/// Runs a statement with SYS's names and gives its rows. Placeholders that are numbers take that one of `binds`, from 1.
+/// Runs a statement with SYS's names and gives its rows. Placeholders that are numbers take that one of `binds`, from
+/// 1.
 ///
 /// # Errors
 /// Those of the statement.
@@ -66,7 +68,8 @@ pub fn prepared<R>(
     })
 }
 
-/// A query of a report: the crate `awr` makes it of its own literals, and the caller was asked for the privilege to run the report.
+/// A query of a report: the crate `awr` makes it of its own literals, and the caller was asked for the privilege to run
+/// the report.
 ///
 /// # Errors
 /// Those of the query; ORA-00900 for anything else.

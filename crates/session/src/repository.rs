@@ -8,7 +8,8 @@ use exec::ExecCtx;
 use plsql::{RepositoryRequest, World as _};
 use types::{Ora, Result, Value};
 
-/// Minutes between automatic snapshots, and for which they are kept, unless somebody says otherwise: an hour, eight days.
+/// Minutes between automatic snapshots, and for which they are kept, unless somebody says otherwise: an hour, eight
+/// days.
 pub const INTERVAL_MIN: i64 = 60;
 pub const RETENTION_MIN: i64 = 8 * 24 * 60;
 
@@ -19,8 +20,8 @@ const RETENTIONS_MIN: (i64, i64) = (1440, 52_560_000);
 /// Runs a request in a transaction of its own where it changes something.
 ///
 /// # Errors
-/// ORA-13506 for a range that is none, ORA-13510 and ORA-13511 for settings out of range, ORA-13528 and ORA-13542 for baselines;
-/// ORA-20200 for a report of snapshots that cannot be compared.
+/// ORA-13506 for a range that is none, ORA-13510 and ORA-13511 for settings out of range, ORA-13528 and ORA-13542 for
+/// baselines; ORA-20200 for a report of snapshots that cannot be compared.
 pub fn repository(w: &mut World<'_>, request: &RepositoryRequest) -> Result<Value> {
     if let RepositoryRequest::Report { html, .. }
     | RepositoryRequest::Compare { html, .. }

@@ -80,9 +80,9 @@ const ROLES_MOST: usize = 148;
 /// SET ROLE. What is named replaces what is enabled, all or nothing.
 ///
 /// # Errors
-/// ORA-06565 inside a unit of definer's rights; ORA-01919 for what is no role, ORA-01924 for one that was not granted to the user,
-/// ORA-01979 for a password that is missing or wrong, ORA-28201 for a role that its package alone enables, ORA-28031
-/// for too many.
+/// ORA-06565 inside a unit of definer's rights; ORA-01919 for what is no role, ORA-01924 for one that was not granted
+/// to the user, ORA-01979 for a password that is missing or wrong, ORA-28201 for a role that its package alone enables,
+/// ORA-28031 for too many.
 pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
     if core.identity().origin != Origin::Login {
         return Err(Ora::with(6565, &[&"SET ROLE"]));

@@ -29,7 +29,8 @@ pub struct ScnSampler {
 }
 
 impl ScnSampler {
-    /// Takes a sample when something was committed since the last one, saves samples now and then, and says how long undo is kept.
+    /// Takes a sample when something was committed since the last one, saves samples now and then, and says how long
+    /// undo is kept.
     pub fn sample(&mut self, instance: &Instance, p: &Process) {
         let storage = instance.storage();
         let times = storage.txns.times();

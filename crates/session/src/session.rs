@@ -426,8 +426,8 @@ impl Session {
         cx.session.figures.flush(&core.p, core.shared.library);
     }
 
-    /// Runs one call and appends the packets that answer it. What it committed is on disk when it returns, unless it was not to be
-    /// waited for.
+    /// Runs one call and appends the packets that answer it. What it committed is on disk when it returns, unless it
+    /// was not to be waited for.
     pub fn call(&mut self, request: &Request, out: &mut Vec<u8>) -> Flow {
         self.call_with(out, |core, cx, calls, out| answer(core, cx, calls, request, out))
     }
@@ -510,7 +510,8 @@ impl Session {
         self.state.nls.today = today;
     }
 
-    /// Counts the processor time of the call, and gives back what must not outlive it: the client may take its time now.
+    /// Counts the processor time of the call, and gives back what must not outlive it: the client may take its time
+    /// now.
     fn end_call(&mut self) {
         let p = &self.core.p;
         self.core.shared.txns.cache().end_call(p);
@@ -668,7 +669,8 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// As [`Session::end`]: however its owner leaves it, a session leaves nothing behind for the next owner of its slot.
+    /// As [`Session::end`]: however its owner leaves it, a session leaves nothing behind for the next owner of its
+    /// slot.
     fn drop(&mut self) {
         if std::thread::panicking() {
             return; // The process dies here, and PMON ends the session.

@@ -90,8 +90,8 @@ fn named(core: &Core, name: &str) -> Result<Digest> {
 /// ORA-06502 for a format that is none. A missing privilege is a line, as in Oracle's package.
 pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: i64, format: &str) -> Result<Value> {
     let format = Format::of(format).ok_or_else(|| Ora::with(6502, &[&": invalid format of DBMS_XPLAN"]))?;
-    // The session's own last statement is shown to everybody. A statement named by its SQL_ID may be another user's, so that
-    // takes what reading the views takes.
+    // The session's own last statement is shown to everybody. A statement named by its SQL_ID may be another user's, so
+    // that takes what reading the views takes.
     let names = core.names()?;
     let hidden = |view: &&str| names.relation(None, view).map(|found| found.is_none());
     if sql_id.is_some() {

@@ -106,22 +106,24 @@ impl Sizes {
             enqueue_resources: (processes * 24).max(2048),
             enqueue_locks: (processes * 32).max(4096),
             undo_segments,
-            // The same whatever the parameters are: the database has been made with it, and every start needs all of it.
+            // The same whatever the parameters are: the database has been made with it, and every start needs all of
+            // it.
             transactions_per_segment: block::undo::slots_max(block_size).min(TRANSACTIONS_PER_SEGMENT),
         };
         sizes.write_back(params, transactions);
         Ok(sizes)
     }
 
-    /// `pga_aggregate_limit` unless it is given: the largest of 2 GB, twice the target and 3 MB a process, but no more than nine tenths of
-    /// the memory that the SGA leaves, and no less than the target.
+    /// `pga_aggregate_limit` unless it is given: the largest of 2 GB, twice the target and 3 MB a process, but no more
+    /// than nine tenths of the memory that the SGA leaves, and no less than the target.
     #[must_use]
     pub fn pga_limit(&self, target: u64) -> u64 {
         let sga = (self.buffers * self.block_size) as u64 + self.pool_bytes + self.log_buffer_bytes;
         pga_limit_in(os::proc::memory_limit_bytes().saturating_sub(sga), target, self.processes as u64)
     }
 
-    /// Gives the buffer cache what is left of `sga_target`, unless its size was given. `total` says how large the SGA is with some sizes.
+    /// Gives the buffer cache what is left of `sga_target`, unless its size was given. `total` says how large the SGA
+    /// is with some sizes.
     pub fn fill_target(&mut self, params: &mut InitParams, total: &dyn Fn(&Sizes) -> u64) {
         let target = params.number(Param::SgaTarget) as u64;
         let given = params.number(Param::DbBlockBuffers) > 0 || !params.is_default(Param::DbCacheSize);

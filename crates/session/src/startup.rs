@@ -1,9 +1,10 @@
 //! What a start does with a database that was not closed cleanly: rolling its files forward.
 //!
-//! It happens before there is shared memory or another process. When it is done every block is in its file, as the operating system has
-//! it. After a crash nobody waits for the device to have them, too: the control file keeps its checkpoint, and the first checkpoint of the
-//! new instance is asked for at once. A crash before that is recovered from the same position, through the redo of both lives. Where
-//! that cannot be, the blocks are waited for and the checkpoint is noted:
+//! It happens before there is shared memory or another process. When it is done every block is in its file, as the
+//! operating system has it. After a crash nobody waits for the device to have them, too: the control file keeps its
+//! checkpoint, and the first checkpoint of the new instance is asked for at once. A crash before that is recovered from
+//! the same position, through the redo of both lives. Where that cannot be, the blocks are waited for and the
+//! checkpoint is noted:
 //!
 //! | | because |
 //! |---|---|
@@ -38,8 +39,8 @@ const QUIET: Duration = Duration::from_secs(2);
 const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 128 << 20..=2 << 30;
 const MEMORY_BYTES_USUAL: u64 = 256 << 20;
 
-/// Lists the files of a database that is being made, from before the first of them is made until its control file says that it is
-/// complete.
+/// Lists the files of a database that is being made, from before the first of them is made until its control file says
+/// that it is complete.
 const MAKING: &str = "making";
 
 /// Files that only a directory with a database has, or one in which one is being made.
@@ -92,8 +93,8 @@ fn not_made(e: &os::OsError) -> Ora {
     Ora::new(200).because(why)
 }
 
-/// Removes the files of a database whose making was cut off, so that it can be made again. A database has its first SCN in the
-/// control file when its dictionary is there and on disk; what has none was never opened.
+/// Removes the files of a database whose making was cut off, so that it can be made again. A database has its first SCN
+/// in the control file when its dictionary is there and on disk; what has none was never opened.
 ///
 /// # Errors
 /// ORA-00200 when a file cannot be removed.
@@ -122,7 +123,8 @@ pub fn remove_unfinished(dir: &Path) -> Result<()> {
 pub struct Standing {
     pub end: Rba,
     pub scn: Scn,
-    /// Redo behind the control file's checkpoint is in the files, and perhaps not on the device: a checkpoint is to be made soon.
+    /// Redo behind the control file's checkpoint is in the files, and perhaps not on the device: a checkpoint is to be
+    /// made soon.
     pub wants_checkpoint: bool,
 }
 
@@ -201,7 +203,8 @@ fn has_free_log(control: &ControlFile) -> bool {
     control.logs.iter().any(|l| l.sequence == 0 || end(l).is_some_and(|end| end <= control.checkpoint.rba))
 }
 
-/// The two copies of the control file are in the database directory. `control_files` tells where, and nothing else may be asked for.
+/// The two copies of the control file are in the database directory. `control_files` tells where, and nothing else may
+/// be asked for.
 ///
 /// # Errors
 /// ORA-00205 over ORA-00202 when it names other files.
@@ -235,7 +238,8 @@ fn with_way_on(e: Ora, dir: &Path, tell: &mut dyn FnMut(Told<'_>)) -> Ora {
     e
 }
 
-/// As large as the buffer cache is going to be, within limits, because what does not fit is written and read again and again: this memory is free again before that is used.
+/// As large as the buffer cache is going to be, within limits, because what does not fit is written and read again and
+/// again: this memory is free again before that is used.
 fn memory_bytes(init: &InitParams) -> u64 {
     let cache = match init.number(Param::DbCacheSize) as u64 {
         0 => MEMORY_BYTES_USUAL.max(init.number(Param::SgaTarget) as u64 * 6 / 10),

@@ -59,7 +59,8 @@ sga::sga_struct! {
         writer: AtomicU32,
         /// 1: only users with RESTRICTED SESSION may log on.
         restricted: AtomicU32,
-        /// Refused logons that were listed in the alert log, and in the audit trail: the minute in the high half, how many in the low one.
+        /// Refused logons that were listed in the alert log, and in the audit trail: the minute in the high half, how
+        /// many in the low one.
         refusals: [AtomicU64; 2],
         /// Those that were not.
         unlisted_refusals: [AtomicU64; 2],
@@ -127,7 +128,8 @@ pub struct State {
     dead: &'static [AtomicU64],
     /// By slot; written by its process alone.
     connects: &'static [Connect],
-    /// By slot: IDLE_TIME in seconds, 0 for none, and whether it has passed. Set by the slot's process; SMON marks the passing.
+    /// By slot: IDLE_TIME in seconds, 0 for none, and whether it has passed. Set by the slot's process; SMON marks the
+    /// passing.
     idle_limits: &'static [AtomicU64],
 }
 
@@ -256,7 +258,8 @@ impl State {
         self.idle_limits.get(slot).is_some_and(|word| word.load(Ordering::Acquire) == SNIPED | serial)
     }
 
-    /// Whether a refused logon is listed by itself in the alert log; else it is counted. `now_s` are seconds since 1970.
+    /// Whether a refused logon is listed by itself in the alert log; else it is counted. `now_s` are seconds since
+    /// 1970.
     pub fn may_list_refusal(&self, now_s: u64) -> bool {
         self.may_list(0, now_s)
     }
@@ -281,8 +284,8 @@ impl State {
         listed.is_ok()
     }
 
-    /// How many refused logons were not listed in the alert log and in the audit trail, once their minute is over; they are counted
-    /// anew then.
+    /// How many refused logons were not listed in the alert log and in the audit trail, once their minute is over; they
+    /// are counted anew then.
     pub fn take_unlisted_refusals(&self, now_s: u64) -> [u64; 2] {
         [0, 1].map(|place: usize| {
             let is_over = self.fixed.refusals[place].load(Ordering::Acquire) >> 32 != now_s / 60;

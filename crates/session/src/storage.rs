@@ -32,12 +32,12 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the files in `dir`, or makes them. Those of a database that was not closed cleanly are rolled forward first; `tell`
-    /// is told how.
+    /// Opens the files in `dir`, or makes them. Those of a database that was not closed cleanly are rolled forward
+    /// first; `tell` is told how.
     ///
     /// # Errors
-    /// ORA-00058 when the block size asked for is not the database's; ORA-01113 when it was not closed cleanly and has no redo;
-    /// those of `datafile` and `recovery`.
+    /// ORA-00058 when the block size asked for is not the database's; ORA-01113 when it was not closed cleanly and has
+    /// no redo; those of `datafile` and `recovery`.
     pub fn open_or_create(
         dir: &Path,
         init: &mut InitParams,
@@ -92,7 +92,8 @@ impl Database {
     /// Opens the files in `dir` for looking only.
     ///
     /// # Errors
-    /// ORA-00205; ORA-01113 when the database was not closed cleanly: what is on disk then says little before it is recovered.
+    /// ORA-00205; ORA-01113 when the database was not closed cleanly: what is on disk then says little before it is
+    /// recovered.
     pub fn look_at(dir: &Path, init: &mut InitParams) -> Result<Database> {
         startup::name_control_files(dir, init)?;
         let (files, control) = DataFiles::open_read_only(dir)?;
@@ -304,11 +305,12 @@ impl Storage {
         if self.redo.is_open() { self.redo.checkpointed(p, done.rba) } else { Ok(()) }
     }
 
-    /// Opens the transaction tables, of whose undo `retention_s` seconds are kept, having made the undo segments of a new database, and rolls back what an unclean stop
-    /// left.
+    /// Opens the transaction tables, of whose undo `retention_s` seconds are kept, having made the undo segments of a
+    /// new database, and rolls back what an unclean stop left.
     ///
     /// # Errors
-    /// ORA-30012 when there are no undo segments, or none in the tablespace that the parameters name; those of reading and writing blocks.
+    /// ORA-30012 when there are no undo segments, or none in the tablespace that the parameters name; those of reading
+    /// and writing blocks.
     pub fn open(&self, p: &Process, database: &Database, retention_s: u64) -> Result<()> {
         let standing = &database.standing;
         self.txns.advance_scn(standing.scn);
@@ -329,7 +331,8 @@ impl Storage {
         if database.files.is_read_only() {
             return self.dictionary.open(p);
         }
-        // A transaction that cannot be rolled back, for want of a block, keeps its locks; PMON tries it again and again.
+        // A transaction that cannot be rolled back, for want of a block, keeps its locks; PMON tries it again and
+        // again.
         let _ = self.txns.recover(p);
         if database.is_new {
             let mut plant =

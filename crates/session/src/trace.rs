@@ -1,7 +1,8 @@
 //! What a session writes down for the administrator: deadlocks, and what ORADEBUG dumps.
 //!
-//! The graph goes to the session's trace file in the database directory, a line about it to the alert log. Each is one `write` on
-//! a file opened for appending, so what several processes write does not mix. When it cannot be written it is lost.
+//! The graph goes to the session's trace file in the database directory, a line about it to the alert log. Each is one
+//! `write` on a file opened for appending, so what several processes write does not mix. When it cannot be written it
+//! is lost.
 
 use crate::core::Core;
 use enqueue::{DeadlockWait, LockMode};

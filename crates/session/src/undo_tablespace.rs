@@ -1,7 +1,8 @@
 //! Which undo tablespace transactions begin in: at a start, and by ALTER SYSTEM.
 //!
-//! A start takes the one that the parameters name; without a name UNDO, or the first that there is. The dictionary has the last
-//! word: a session that died behind the commit of DROP TABLESPACE leaves one in the control file that is no more.
+//! A start takes the one that the parameters name; without a name UNDO, or the first that there is. The dictionary has
+//! the last word: a session that died behind the commit of DROP TABLESPACE leaves one in the control file that is no
+//! more.
 
 use crate::core::Core;
 use crate::instance::Instance;
@@ -56,8 +57,8 @@ fn number_of(control: &ControlFile, name: &str) -> Result<u32> {
     found.map(|t| t.number).ok_or_else(|| missing(name))
 }
 
-/// Before the first session: when transactions would begin in a tablespace that the dictionary does not know, they begin in another, unless
-/// the parameters name it.
+/// Before the first session: when transactions would begin in a tablespace that the dictionary does not know, they
+/// begin in another, unless the parameters name it.
 ///
 /// # Errors
 /// ORA-30012 when they do, or there is no other.
@@ -87,10 +88,12 @@ pub fn settle(instance: &'static Instance, p: &Process) -> Result<()> {
     Ok(())
 }
 
-/// ALTER SYSTEM SET undo_tablespace: transactions begin in that one from now on. The DD enqueue keeps it from being dropped meanwhile.
+/// ALTER SYSTEM SET undo_tablespace: transactions begin in that one from now on. The DD enqueue keeps it from being
+/// dropped meanwhile.
 ///
 /// # Errors
-/// ORA-30012 when it does not exist, or is not one of undo; ORA-32001 when the parameter file is to be changed and cannot be.
+/// ORA-30012 when it does not exist, or is not one of undo; ORA-32001 when the parameter file is to be changed and
+/// cannot be.
 pub fn switch(core: &Core, name: &str, also_in_file: bool) -> Result<()> {
     let name = name.to_uppercase();
     let enqueues = core.shared.enqueues;

@@ -33,7 +33,8 @@ pub struct SqlCursor {
     cursor: Cursor,
     /// By placeholder, the bind of the cursor.
     places: Vec<usize>,
-    /// Who opened it, and the name of the schema: it means the same and may do the same wherever it is executed and fetched from.
+    /// Who opened it, and the name of the schema: it means the same and may do the same wherever it is executed and
+    /// fetched from.
     identity: Identity,
     schema: Rc<str>,
     /// The key that it is kept under when it is closed.

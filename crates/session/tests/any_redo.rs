@@ -1,7 +1,9 @@
-//! Whatever redo says, applying it to whatever block the files let in ends with an image or an error, never with a panic.
+//! Whatever redo says, applying it to whatever block the files let in ends with an image or an error, never with a
+//! panic.
 //!
 //! Vectors are random, or built so that their lengths and slots fit a block; blocks are of every kind, with a few wrong
-//! bytes in half of the cases, which the check of a block that is read must refuse where they would do harm. `LATCHWORK_FUZZ=n` runs n times as many cases.
+//! bytes in half of the cases, which the check of a block that is read must refuse where they would do harm.
+//! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
 use block::{BlockKind, DataMut, Image, Itl, segment};
 use redo::{ChangeVector, Layer};

@@ -246,7 +246,8 @@ fn obtain(len: usize, report: &mut PageReport) -> Result<StaticMapping, SgaError
     Ok(mapping)
 }
 
-/// The sizes of huge pages in the order in which they are tried: the largest first, unless its last page would lie idle for a good part.
+/// The sizes of huge pages in the order in which they are tried: the largest first, unless its last page would lie idle
+/// for a good part.
 fn large_sizes(len: usize) -> impl Iterator<Item = PageSize> {
     let giant = PageSize::Huge1G;
     let idle = len.next_multiple_of(giant.bytes()) - len;

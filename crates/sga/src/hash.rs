@@ -2,8 +2,8 @@
 
 /// Hashes bytes: each word folded in by a full multiplication, whose halves are both kept.
 ///
-/// Keys of one kind differ in their last bytes only, which may be the high bits of a word, and a product cut to 64 bits would carry
-/// those to hardly any of the bits that choose the bucket. The same in every process, and in no file.
+/// Keys of one kind differ in their last bytes only, which may be the high bits of a word, and a product cut to 64 bits
+/// would carry those to hardly any of the bits that choose the bucket. The same in every process, and in no file.
 #[inline]
 #[must_use]
 pub fn hash(bytes: &[u8]) -> u64 {

@@ -2,8 +2,9 @@
 //!
 //! The SGA is one file in memory, mapped at one fixed address before any process is forked, so that an address means
 //! the same thing in every process of the instance. It is sized at start-up: every crate reserves its areas by name
-//! with a [`SgaBuilder`], and [`SgaBuilder::create`] makes the mapping. A new mapping is zero-filled, and zero is a valid
-//! first state of every area, so that nothing need be touched at start and a large SGA costs nothing until it is used.
+//! with a [`SgaBuilder`], and [`SgaBuilder::create`] makes the mapping. A new mapping is zero-filled, and zero is a
+//! valid first state of every area, so that nothing need be touched at start and a large SGA costs nothing until it is
+//! used.
 //!
 //! Nothing in the SGA is a pointer, a `Vec` or a vtable: see [`SgaLayout`].
 
@@ -24,8 +25,9 @@ pub use text::SgaText;
 
 /// Declares structures that lie in the SGA, without an `unsafe` of one's own.
 ///
-/// Adds `repr(C)` and implements [`SgaLayout`], having checked at compile time that every field is [`SgaLayout`] itself.
-/// The crate may say `#![deny(unsafe_code)]` (not `forbid`): the one implementation line carries its own permission.
+/// Adds `repr(C)` and implements [`SgaLayout`], having checked at compile time that every field is [`SgaLayout`]
+/// itself. The crate may say `#![deny(unsafe_code)]` (not `forbid`): the one implementation line carries its own
+/// permission.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, AtomicU64};

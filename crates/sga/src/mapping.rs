@@ -131,7 +131,8 @@ impl Sga {
         self.try_get(at).expect("an offset lies inside the SGA")
     }
 
-    /// The value at `at`; `None` when the offset is null, misaligned or outside the SGA, as one read optimistically may be.
+    /// The value at `at`; `None` when the offset is null, misaligned or outside the SGA, as one read optimistically may
+    /// be.
     #[inline]
     #[must_use]
     pub fn try_get<T: SgaLayout>(&'static self, at: SgaOffset<T>) -> Option<&'static T> {
@@ -139,7 +140,8 @@ impl Sga {
         if at.offset == 0 || !at.offset.is_multiple_of(align_of::<T>() as u64) || end > self.mapping.len as u64 {
             return None;
         }
-        // SAFETY: aligned (the base is page aligned) and in bounds, as checked; `SgaLayout` has the rest; mapped for good.
+        // SAFETY: aligned (the base is page aligned) and in bounds, as checked; `SgaLayout` has the rest; mapped for
+        // good.
         Some(unsafe { &*self.mapping.base.add(at.offset as usize).cast::<T>() })
     }
 
@@ -191,7 +193,8 @@ impl Sga {
         self.report
     }
 
-    /// Takes the right to write away from this process, for one that only looks on: whatever it does, it changes nothing.
+    /// Takes the right to write away from this process, for one that only looks on: whatever it does, it changes
+    /// nothing.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -18,7 +18,8 @@ pub struct PageLine {
     pub got: u64,
     /// The error number of a mapping that failed; 0 for one that was made or not tried.
     pub errno: i32,
-    /// How many pages of this size must be reserved on the machine for the SGA to get them, those in use by others included.
+    /// How many pages of this size must be reserved on the machine for the SGA to get them, those in use by others
+    /// included.
     pub reserve: u64,
 }
 

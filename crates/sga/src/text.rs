@@ -24,7 +24,8 @@ impl<const WORDS: usize> SgaText<WORDS> {
 
     /// Replaces the text; what does not fit is cut off at a character's end.
     ///
-    /// A writer that dies in between leaves the version odd; the next `set` mends it, and readers see an empty text until then.
+    /// A writer that dies in between leaves the version odd; the next `set` mends it, and readers see an empty text
+    /// until then.
     pub fn set(&self, text: &str) {
         let mut len = text.len().min(Self::LEN_MAX);
         while !text.is_char_boundary(len) {

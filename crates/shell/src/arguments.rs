@@ -43,8 +43,8 @@ pub struct Arguments {
     pub script: Vec<String>,
 }
 
-/// The password that an argument shows to everybody who may list processes: what follows the slash of `user/password`, with what
-/// follows it.
+/// The password that an argument shows to everybody who may list processes: what follows the slash of `user/password`,
+/// with what follows it.
 pub fn secret_of(words: &[String]) -> Option<&str> {
     let mut at = words.iter();
     while let Some(word) = at.next() {

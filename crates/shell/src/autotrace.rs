@@ -1,7 +1,7 @@
 //! `SET AUTOTRACE`: the plan of each statement behind its rows, and what the session counted for it.
 //!
-//! The figures are read by a second session of the same user, so that reading them is not counted. The plan is explained by the first,
-//! whose names and settings are the statement's. A figure the server does not have is left out.
+//! The figures are read by a second session of the same user, so that reading them is not counted. The plan is
+//! explained by the first, whose names and settings are the statement's. A figure the server does not have is left out.
 
 use client::{Client, ClientError, Credentials};
 use types::Value;

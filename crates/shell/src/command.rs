@@ -352,7 +352,8 @@ impl Shell<'_> {
         }
     }
 
-    /// `BREAK [ON column [SKIP n | SKIP PAGE] [NODUPLICATES | DUPLICATES]]…`; `ON ROW` and `ON REPORT` print nothing of their own.
+    /// `BREAK [ON column [SKIP n | SKIP PAGE] [NODUPLICATES | DUPLICATES]]…`; `ON ROW` and `ON REPORT` print nothing of
+    /// their own.
     fn break_on(&mut self, rest: &str) {
         let all = words(rest);
         if all.is_empty() {

@@ -1,8 +1,8 @@
 //! Where lines come from: a stack of scripts over standard input, which may be a terminal.
 //!
-//! Scripts are files, looked for in the working directory, beside the script that calls them and in the directories of `SQLPATH`;
-//! `?` at the beginning of a name is `ORACLE_HOME`. The few scripts of `?/rdbms/admin` that people's own scripts call come with the
-//! program and are taken when `ORACLE_HOME` has no such file.
+//! Scripts are files, looked for in the working directory, beside the script that calls them and in the directories of
+//! `SQLPATH`; `?` at the beginning of a name is `ORACLE_HOME`. The few scripts of `?/rdbms/admin` that people's own
+//! scripts call come with the program and are taken when `ORACLE_HOME` has no such file.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

@@ -46,7 +46,8 @@ impl Connector for Place {
         if let Some(instance) = &self.ephemeral {
             return instance.connect_with(credentials, &self.options);
         }
-        // `@place` names a database directory, or where the default instance listens; any other name is the default instance's.
+        // `@place` names a database directory, or where the default instance listens; any other name is the default
+        // instance's.
         let dir = match place {
             Some(dir) if Path::new(dir).is_dir() => Path::new(dir),
             Some(place) if NetAddress::is_meant_by(place) => {
@@ -59,8 +60,8 @@ impl Connector for Place {
     }
 }
 
-/// Whether a place on the network is where the instance of a directory listens, and offers that service. The shell speaks to it over the
-/// local socket all the same.
+/// Whether a place on the network is where the instance of a directory listens, and offers that service. The shell
+/// speaks to it over the local socket all the same.
 fn check_listener(place: &str, home: &Path) -> Result<(), ClientError> {
     let unknown = |why: String| {
         let text = format!("{}\n{why}", types::Ora::new(12154));

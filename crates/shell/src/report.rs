@@ -441,7 +441,8 @@ fn cut<'t>(settings: &Settings, data_type: &DataType, text: &'t str) -> &'t str 
     }
 }
 
-/// The session's formats with the fractions of seconds that a column's type has, where they ask for no number of their own.
+/// The session's formats with the fractions of seconds that a column's type has, where they ask for no number of their
+/// own.
 fn with_digits(nls: &types::Nls, digits: u8) -> types::Nls {
     let mut nls = nls.clone();
     for model in [&mut nls.timestamp_format, &mut nls.timestamp_tz_format] {

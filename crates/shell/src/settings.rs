@@ -277,8 +277,8 @@ impl Settings {
         Ok(())
     }
 
-    /// `[SIZE {n | UNLIMITED}] [FORMAT {WRAPPED | WORD_WRAPPED | TRUNCATED}]`; both go back to their defaults when not given.
-    /// Returns the words behind.
+    /// `[SIZE {n | UNLIMITED}] [FORMAT {WRAPPED | WORD_WRAPPED | TRUNCATED}]`; both go back to their defaults when not
+    /// given. Returns the words behind.
     fn set_output_options<'w>(&mut self, words: &'w [String]) -> Result<&'w [String], String> {
         self.output_format = OutputFormat::WordWrapped;
         self.output_size = None;

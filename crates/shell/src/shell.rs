@@ -812,7 +812,8 @@ impl<'a> Shell<'a> {
         self.apply(&rule);
     }
 
-    /// `RECOVER DATAFILE ...`, `TABLESPACE ...` or `DATABASE`: the statement ALTER DATABASE RECOVER, which asks nothing.
+    /// `RECOVER DATAFILE ...`, `TABLESPACE ...` or `DATABASE`: the statement ALTER DATABASE RECOVER, which asks
+    /// nothing.
     pub(crate) fn recover(&mut self, rest: &str) {
         let text = format!("alter database recover {rest}");
         match self.with_session(|session| session.execute(&text, &[])) {

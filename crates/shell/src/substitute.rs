@@ -31,8 +31,8 @@ impl Variables {
         all
     }
 
-    /// Replaces the variables of a line; `escape` before a mark takes it as it is. `ask` supplies a value that is not defined (`None`: the input has ended).
-    /// Returns `None` when nothing was replaced.
+    /// Replaces the variables of a line; `escape` before a mark takes it as it is. `ask` supplies a value that is not
+    /// defined (`None`: the input has ended). Returns `None` when nothing was replaced.
     ///
     /// # Errors
     /// The name that could not be replaced.

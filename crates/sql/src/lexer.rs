@@ -1,8 +1,9 @@
 //! Text to tokens.
 //!
-//! The whole text is cut into tokens at once; the parser walks the vector and can look ahead as far as it likes. What is no token becomes
-//! an [`TokenKind::Error`] token and is reported only when the parser arrives there, because an earlier syntax error comes first.
-//! Comments vanish, except hints: they are kept aside with the index of the token they precede.
+//! The whole text is cut into tokens at once; the parser walks the vector and can look ahead as far as it likes. What
+//! is no token becomes an [`TokenKind::Error`] token and is reported only when the parser arrives there, because an
+//! earlier syntax error comes first. Comments vanish, except hints: they are kept aside with the index of the token
+//! they precede.
 
 use crate::ast::Pos;
 

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 /// The text shown in place of a password.
 const MASK: &str = "*";
 
-/// A text without the passwords in it: what follows IDENTIFIED BY [VALUES], the others of such a list, and what follows REPLACE behind
-/// it. Works on any text, also where the statement stands in a string of a block, or cannot be parsed; the rest stays
-/// as it is. Where such a string is put together from parts, all behind the word BY is taken out, up to the
-/// statement's end.
+/// A text without the passwords in it: what follows IDENTIFIED BY [VALUES], the others of such a list, and what follows
+/// REPLACE behind it. Works on any text, also where the statement stands in a string of a block, or cannot be parsed;
+/// the rest stays as it is. Where such a string is put together from parts, all behind the word BY is taken out, up to
+/// the statement's end.
 pub fn mask_passwords(text: &str) -> Cow<'_, str> {
     let mut out: Option<String> = None;
     // Up to where the text has been copied, and from where it is looked at.

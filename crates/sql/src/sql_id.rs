@@ -6,7 +6,8 @@ use md5::{Digest, Md5};
 /// Oracle's base 32: digits and letters without e, i, l and o.
 const ALPHABET: &[u8; 32] = b"0123456789abcdfghjkmnpqrstuvwxyz";
 
-/// SQL_ID of a statement's text: the last eight bytes of the MD5 of the text and a NUL, each word of four little-endian, in base 32.
+/// SQL_ID of a statement's text: the last eight bytes of the MD5 of the text and a NUL, each word of four
+/// little-endian, in base 32.
 pub fn sql_id(text: &str) -> String {
     let digest = Md5::new().chain_update(text.as_bytes()).chain_update([0]).finalize();
     let word = |i: usize| u64::from(u32::from_le_bytes([digest[i], digest[i + 1], digest[i + 2], digest[i + 3]]));
@@ -23,15 +24,16 @@ pub fn sql_id(text: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticSql {
     pub text: String,
-    /// The source text of the variable behind `:B1`, `:B2` ... in the order in which the text's binds appear, repeats included.
+    /// The source text of the variable behind `:B1`, `:B2` ... in the order in which the text's binds appear, repeats
+    /// included.
     pub binds: Vec<String>,
 }
 
 /// Puts the text of a static SQL statement into the form that `v$sql` shows.
 ///
-/// Upper case outside quotes, blanks collapsed, comments dropped and hints kept, the stretches in `removed` (INTO lists, as byte ranges) left
-/// out, and each stretch in `variables` (byte ranges of PL/SQL variables, ascending) replaced by `:Bn ` with the *last* distinct
-/// variable as `:B1`.
+/// Upper case outside quotes, blanks collapsed, comments dropped and hints kept, the stretches in `removed` (INTO
+/// lists, as byte ranges) left out, and each stretch in `variables` (byte ranges of PL/SQL variables, ascending)
+/// replaced by `:Bn ` with the *last* distinct variable as `:B1`.
 pub fn normalise_static(text: &str, variables: &[(u32, u32)], removed: &[(u32, u32)]) -> StaticSql {
     let lexed = lex(text);
     let source = |range: (u32, u32)| text[range.0 as usize..range.1 as usize].to_uppercase();

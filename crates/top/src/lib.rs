@@ -1,8 +1,8 @@
 //! `latchwork top`: what an instance does right now, on a terminal, as a local page, or in one sample for a pipe.
 //!
-//! It knows an instance through SQL and the V$ views alone, over one ordinary session of the instance's owner. A [`poll`] thread
-//! looks and keeps the connection; the [`model`] makes sense of what it saw, without clock or instance; [`sheets`] say what there
-//! is to see, and three faces show it.
+//! It knows an instance through SQL and the V$ views alone, over one ordinary session of the instance's owner. A
+//! [`poll`] thread looks and keeps the connection; the [`model`] makes sense of what it saw, without clock or instance;
+//! [`sheets`] say what there is to see, and three faces show it.
 #![forbid(unsafe_code)]
 
 mod model;
@@ -116,7 +116,8 @@ const EXIT_STATE: u8 = 3;
 
 /// Runs `latchwork top` for the instance whose database is in `dir`; returns the exit code.
 pub fn main(options: &Options, dir: &Path) -> u8 {
-    // An instance or a viewer that has gone shows as a failed write; it must not end the program with the terminal still taken.
+    // An instance or a viewer that has gone shows as a failed write; it must not end the program with the terminal
+    // still taken.
     os::signal::ignore(os::signal::SIGPIPE);
     let source = match source(options, dir) {
         Ok(source) => source,

@@ -1,10 +1,10 @@
 //! What the samples mean: differences, rates and averages over a window, and a history for the chart.
 //!
-//! The model is a pure function of the snapshots it was given: no clock, no instance. It keeps two rings. The *history* has a
-//! small point for each interval and reaches back an hour at one a second; the *ticks* have who did what and what was counted,
-//! reach back as far as the longest window, and are bounded in entries as well as in number. Average active sessions of users are DB time,
-//! which is exact; the probes say what it was spent on, for a wait that has not ended is in no counter yet. Of background processes they
-//! are those of the probes.
+//! The model is a pure function of the snapshots it was given: no clock, no instance. It keeps two rings. The *history*
+//! has a small point for each interval and reaches back an hour at one a second; the *ticks* have who did what and what
+//! was counted, reach back as far as the longest window, and are bounded in entries as well as in number. Average
+//! active sessions of users are DB time, which is exact; the probes say what it was spent on, for a wait that has not
+//! ended is in no counter yet. Of background processes they are those of the probes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -46,7 +46,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// With as many users active as their DB time says, in `seconds`; time in which no probe met anybody was spent on short calls.
+    /// With as many users active as their DB time says, in `seconds`; time in which no probe met anybody was spent on
+    /// short calls.
     fn of_time(mut self, db_time_us: u64, seconds: f64) -> Load {
         if db_time_us == 0 || seconds <= 0.0 {
             return self;
@@ -240,8 +241,9 @@ impl Model {
         }
     }
 
-    /// What statements did since they were last seen. One that is new is counted whole only while it is young enough to have done
-    /// all of it in this interval, which nobody can know: it counts from its next reading on, unless it was executed once.
+    /// What statements did since they were last seen. One that is new is counted whole only while it is young enough to
+    /// have done all of it in this interval, which nobody can know: it counts from its next reading on, unless it was
+    /// executed once.
     fn statements_since(&mut self, now: &[StatementCount]) -> Vec<StatementCount> {
         let mut all = Vec::new();
         for s in now {
@@ -296,8 +298,8 @@ impl Model {
         self.history.iter()
     }
 
-    /// The last `most` groups of `per` points, the oldest first: when each began, and its average load if there is any. Groups are
-    /// counted from the first point ever, so that they do not change while points are added.
+    /// The last `most` groups of `per` points, the oldest first: when each began, and its average load if there is any.
+    /// Groups are counted from the first point ever, so that they do not change while points are added.
     pub fn columns(&self, per: usize, most: usize, background: bool) -> Vec<(u64, Option<[f64; CLASSES.len()]>)> {
         let mut columns: Vec<(u64, Option<[f64; CLASSES.len()]>)> = Vec::new();
         let mut group: Option<(u64, u64, f64, [f64; CLASSES.len()])> = None;
@@ -588,8 +590,8 @@ pub struct Link {
     pub behind: usize,
 }
 
-/// Chains of sessions that wait for one another: those who wait for nobody first, each followed by those who wait for it. Sessions
-/// that wait in a circle come last, the circle cut at its lowest number.
+/// Chains of sessions that wait for one another: those who wait for nobody first, each followed by those who wait for
+/// it. Sessions that wait in a circle come last, the circle cut at its lowest number.
 pub fn blocker_chains(sessions: &[Session]) -> Vec<Link> {
     let waits: BTreeMap<u64, u64> = sessions.iter().filter_map(|s| Some((s.sid, s.blocker?))).collect();
     let mut waiters: BTreeMap<u64, Vec<u64>> = BTreeMap::new();

@@ -72,8 +72,8 @@ pub fn table_text(table: &Table, lines: usize, width: usize) -> String {
     out
 }
 
-/// The columns that fit into `width` with their widths: place in the table and characters. The column of width 0 takes what is left,
-/// and no less than a third of all where it can be had by leaving out others.
+/// The columns that fit into `width` with their widths: place in the table and characters. The column of width 0 takes
+/// what is left, and no less than a third of all where it can be had by leaving out others.
 pub fn fitting(table: &Table, width: usize) -> Vec<(usize, usize)> {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     let flexible = table.columns.iter().any(|c| c.width == 0);

@@ -1,8 +1,8 @@
 //! The thread that looks: it holds the session, keeps the time, connects again, and takes orders.
 //!
-//! The screen and the page never wait for the instance. They get [`News`] through a channel and put what they want to know into
-//! [`Wants`], where a wish lapses a few seconds after it was last renewed. An instance that does not answer holds up this thread
-//! alone.
+//! The screen and the page never wait for the instance. They get [`News`] through a channel and put what they want to
+//! know into [`Wants`], where a wish lapses a few seconds after it was last renewed. An instance that does not answer
+//! holds up this thread alone.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};

@@ -1,7 +1,7 @@
 //! Recordings: a file of snapshots, one JSON object a line, under a line that names the format.
 //!
-//! A snapshot's names are told once (statements' texts), so a recording is read from its beginning. Lines are written whole and
-//! at once; a recording that was cut off in the middle of one is good up to there.
+//! A snapshot's names are told once (statements' texts), so a recording is read from its beginning. Lines are written
+//! whole and at once; a recording that was cut off in the middle of one is good up to there.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};

@@ -1,8 +1,8 @@
 //! What one look at an instance brings back: counters as the views have them, and probes of who was doing what.
 //!
-//! A [`Snapshot`] holds totals since the instance started, never differences: the model subtracts. So a file of snapshots can be
-//! played again with any window, and a snapshot that was lost costs nothing but resolution. Times are microseconds, the clock of
-//! the observer is in the name of its field.
+//! A [`Snapshot`] holds totals since the instance started, never differences: the model subtracts. So a file of
+//! snapshots can be played again with any window, and a snapshot that was lost costs nothing but resolution. Times are
+//! microseconds, the clock of the observer is in the name of its field.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! A sheet: what there is to see about one thing, as tables, before anybody draws it.
 //!
-//! The screen, the page, text, CSV and JSON all show the same sheets, so that a figure means the same everywhere. A cell keeps its
-//! number beside the unit; [`Cell::show`] is the only place where numbers become text for people.
+//! The screen, the page, text, CSV and JSON all show the same sheets, so that a figure means the same everywhere. A
+//! cell keeps its number beside the unit; [`Cell::show`] is the only place where numbers become text for people.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,8 @@
 //! A change group by a transaction: every block change in it comes with its undo record.
 //!
-//! Room for the undo is made before the group is opened, in a group of its own, so that this one pins data blocks and then the
-//! transaction's newest undo block, nothing else. Every data block is pinned before the first [`Change::change`].
+//! Room for the undo is made before the group is opened, in a group of its own, so that this one pins data blocks and
+//! then the transaction's newest undo block, nothing else. Every data block is pinned before the first
+//! [`Change::change`].
 
 use crate::session::Chain;
 use crate::undo::{RECORD_ENTRY, RECORD_HEAD, UndoRecord, encode_record, op};
@@ -80,11 +81,12 @@ impl<'a> Change<'a> {
         Data::new(self.group.block(b))
     }
 
-    /// Finds, takes or adds this transaction's entry in a data block. Entries of transactions that have committed are cleaned
-    /// out on the way, so that their room and locks are free to use.
+    /// Finds, takes or adds this transaction's entry in a data block. Entries of transactions that have committed are
+    /// cleaned out on the way, so that their room and locks are free to use.
     ///
     /// # Errors
-    /// ORA-08177 in a serializable transaction when every entry that could be taken is of a later commit and none can be added.
+    /// ORA-08177 in a serializable transaction when every entry that could be taken is of a later commit and none can
+    /// be added.
     pub fn itl(&mut self, b: BlockRef) -> Result<ItlGet> {
         self.clean_out(b)?;
         let d = self.data(b);
@@ -93,8 +95,8 @@ impl<'a> Change<'a> {
             return Ok(ItlGet::Got(n));
         }
         let unused = all().find(|(_, itl)| itl.is_unused());
-        // What a transaction must not see that reads as of its beginning stays reachable through its own entry's neighbours: it
-        // never takes the entry of one that committed since, since readers stop at its own changes.
+        // What a transaction must not see that reads as of its beginning stays reachable through its own entry's
+        // neighbours: it never takes the entry of one that committed since, since readers stop at its own changes.
         let limit = self.serial_scn().unwrap_or(Scn::MAX);
         let may_go = |itl: &Itl| itl.is_committed() && itl.scn <= limit;
         let oldest = || all().filter(|(_, itl)| may_go(itl)).min_by_key(|(_, itl)| itl.scn);
@@ -143,15 +145,16 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// The transaction, other than this one and not ended, that holds entry `itl` of the block: it has locked what carries the
-    /// entry's number.
+    /// The transaction, other than this one and not ended, that holds entry `itl` of the block: it has locked what
+    /// carries the entry's number.
     pub fn itl_holder(&self, b: BlockRef, itl: u8) -> Option<Xid> {
         let entry = self.data(b).itl(itl)?;
         let held = !entry.is_unused() && !entry.is_committed() && entry.xid != self.xid;
         (held && self.txns.table().is_active(entry.xid)).then_some(entry.xid)
     }
 
-    /// Writes the undo record (`undo`: op and data), points entry `itl` at it and applies `redo` (op and data) of `layer`.
+    /// Writes the undo record (`undo`: op and data), points entry `itl` at it and applies `redo` (op and data) of
+    /// `layer`.
     pub fn change(
         &mut self,
         b: BlockRef,

@@ -1,14 +1,17 @@
 //! Rolling back what can be rolled back: blocks of files that are away wait for their file.
 //!
-//! A rollback reverses a transaction's records newest first. One whose block is in a file that is offline, or missing, is passed over,
-//! and the transaction belongs to nobody until the file is there again: PMON then begins anew with the record that was passed over.
-//! What was undone behind it is marked in its record, in the group that undid it, so that it is not undone twice.
+//! A rollback reverses a transaction's records newest first. One whose block is in a file that is offline, or missing,
+//! is passed over, and the transaction belongs to nobody until the file is there again: PMON then begins anew with the
+//! record that was passed over. What was undone behind it is marked in its record, in the group that undid it, so that
+//! it is not undone twice.
 //!
-//! Records of one block, and of one index, must be undone in their order. So a pass knows from its beginning which files are away,
-//! whatever comes back meanwhile, and an index of which one leaf was away is passed over as a whole from there on.
+//! Records of one block, and of one index, must be undone in their order. So a pass knows from its beginning which
+//! files are away, whatever comes back meanwhile, and an index of which one leaf was away is passed over as a whole
+//! from there on.
 //!
-//! Locks of tables do not last that long: when the file comes back, a table may have been dropped and its blocks may be another's. A block
-//! of which the record's entry is not the transaction's is left alone, and so is an index whose root is not its own.
+//! Locks of tables do not last that long: when the file comes back, a table may have been dropped and its blocks may be
+//! another's. A block of which the record's entry is not the transaction's is left alone, and so is an index whose root
+//! is not its own.
 
 use crate::Transactions;
 use crate::undo::UndoRecord;

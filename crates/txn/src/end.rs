@@ -44,8 +44,8 @@ impl CommitHook for NoHook {
 
 /// How a layer reverses its own changes. `op` and `data` of the record are the layer's own.
 ///
-/// A layer whose undo is physical within one block (`heap`, `cluster`) needs none: the record's (layer, op, data) is then a
-/// change vector for the block itself. A layer whose rows move between blocks (`btree`) registers one of these.
+/// A layer whose undo is physical within one block (`heap`, `cluster`) needs none: the record's (layer, op, data) is
+/// then a change vector for the block itself. A layer whose rows move between blocks (`btree`) registers one of these.
 pub trait UndoLayer: Send + Sync {
     /// Reverses the change in a private image of block `rec.rdba`, for a consistent get. The caller puts back the
     /// interested-transaction entry. Work that is no longer in this block is skipped.
@@ -54,12 +54,13 @@ pub trait UndoLayer: Send + Sync {
     fn prepare(&self, _txns: &Transactions, _p: &Process, _rec: &UndoRecord<'_>) -> Result<()> {
         Ok(())
     }
-    /// Reverses the change for a rollback: finds the block where the change now lies, changes it through `undo`, and puts back
-    /// the entry there with [`Rollback::restore_itl`] when it is still this record's.
+    /// Reverses the change for a rollback: finds the block where the change now lies, changes it through `undo`, and
+    /// puts back the entry there with [`Rollback::restore_itl`] when it is still this record's.
     fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()>;
 }
 
-/// The change group of one rolled back undo record: the layer adds its compensating changes, and the record is retired in it.
+/// The change group of one rolled back undo record: the layer adds its compensating changes, and the record is retired
+/// in it.
 pub struct Rollback<'a> {
     group: ChangeGroup<'a>,
 }
@@ -86,9 +87,10 @@ impl<'a> Rollback<'a> {
 impl Transactions {
     /// Commits. Nothing happens when nothing was changed.
     ///
-    /// The commit point is the redo record with which the undo header says that the transaction has ended. Only behind it is the
-    /// commit visible, so that the record of whoever depends on it comes later in the redo. The blocks changed and the locks
-    /// follow. That the record is on disk is waited for by [`Transactions::sync_commits`], before anybody is told.
+    /// The commit point is the redo record with which the undo header says that the transaction has ended. Only behind
+    /// it is the commit visible, so that the record of whoever depends on it comes later in the redo. The blocks
+    /// changed and the locks follow. That the record is on disk is waited for by [`Transactions::sync_commits`], before
+    /// anybody is told.
     ///
     /// # Errors
     /// Those of `before_visible`, and those of changing the undo header: the transaction is still open.
@@ -121,8 +123,8 @@ impl Transactions {
         Ok(scn)
     }
 
-    /// Waits until the commits that the process has made since the last call are on disk (`log file sync`). To be called before
-    /// anybody is told of them; at the end of a call is early enough.
+    /// Waits until the commits that the process has made since the last call are on disk (`log file sync`). To be
+    /// called before anybody is told of them; at the end of a call is early enough.
     ///
     /// # Errors
     /// The redo cannot be written: nobody knows whether the commits will be there after a restart.
@@ -134,8 +136,8 @@ impl Transactions {
         self.table().entry(xid).expect("a transaction has an entry in the transaction table")
     }
 
-    /// Rolls the whole transaction back and ends it. What is in files that are away is rolled back by PMON when they are back; until then
-    /// it is as if it were.
+    /// Rolls the whole transaction back and ends it. What is in files that are away is rolled back by PMON when they
+    /// are back; until then it is as if it were.
     ///
     /// # Errors
     /// Those of reading undo and of changing blocks.
@@ -169,11 +171,12 @@ impl Transactions {
         Savepoint { xid: t.xid, at: t.chain.newest, tables: t.tables.len(), point: t.point() }
     }
 
-    /// Undoes what the transaction did since `to`. Row locks taken since are released; table locks and the transaction stay.
+    /// Undoes what the transaction did since `to`. Row locks taken since are released; table locks and the transaction
+    /// stay.
     ///
     /// # Errors
-    /// ORA-01086 when `to` belongs to another transaction. ORA-02091 when some of it is in a file that is away: a part of a transaction
-    /// cannot wait for it, so the whole transaction was rolled back.
+    /// ORA-01086 when `to` belongs to another transaction. ORA-02091 when some of it is in a file that is away: a part
+    /// of a transaction cannot wait for it, so the whole transaction was rolled back.
     pub fn rollback_to(&self, p: &Process, t: &mut Txn, to: &Savepoint) -> Result<()> {
         let Some(xid) = t.xid else { return Ok(()) };
         let stop = match to.xid {
@@ -190,8 +193,8 @@ impl Transactions {
         }
     }
 
-    /// Takes back what a failed call has done: rolls back to `start`, where the call began. When the call has ended that
-    /// transaction itself and begun another one, all of the new one goes.
+    /// Takes back what a failed call has done: rolls back to `start`, where the call began. When the call has ended
+    /// that transaction itself and begun another one, all of the new one goes.
     ///
     /// # Errors
     /// Those of reading undo.
@@ -213,8 +216,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// Reverses all of the transaction's records, newest first, but those that wait for a file; false when there are any. The chain
-    /// then ends with the newest of them.
+    /// Reverses all of the transaction's records, newest first, but those that wait for a file; false when there are
+    /// any. The chain then ends with the newest of them.
     fn undo_all(&self, p: &Process, xid: Xid, chain: &mut Chain, owner: Owner) -> Result<bool> {
         self.forget_images();
         let (mut bytes, mut at) = (Vec::new(), chain.newest);
@@ -323,8 +326,8 @@ impl Transactions {
         Some(cleanout(n, flags, scn))
     }
 
-    /// Commit-time cleanout of the blocks the transaction changed, as far as it kept note of them and they are in the cache.
-    /// Whatever goes wrong is left to delayed cleanout.
+    /// Commit-time cleanout of the blocks the transaction changed, as far as it kept note of them and they are in the
+    /// cache. Whatever goes wrong is left to delayed cleanout.
     fn clean_out_changed(&self, p: &Process, xid: Xid, t: &Txn, scn: Scn) {
         for (at, n) in &t.changed {
             p.count(Stat::CommitCleanouts, 1);
@@ -347,7 +350,8 @@ impl Transactions {
         Ok(true)
     }
 
-    /// Delayed block cleanout: notes the commit SCNs of ended transactions in a block, so that later readers need not ask.
+    /// Delayed block cleanout: notes the commit SCNs of ended transactions in a block, so that later readers need not
+    /// ask.
     pub(crate) fn clean_out(&self, p: &Process, at: Rdba) -> Result<()> {
         let mut g = self.cache().group(p);
         let b = g.current(at)?;
@@ -385,12 +389,13 @@ impl Transactions {
         self.end_orphans(p, orphans.into_iter())
     }
 
-    /// Rolls back the transactions that were active when the instance stopped, and those that could not be rolled back when their
-    /// process died. Returns how many. One process at a time: the supervisor at start and stop, PMON in between.
+    /// Rolls back the transactions that were active when the instance stopped, and those that could not be rolled back
+    /// when their process died. Returns how many. One process at a time: the supervisor at start and stop, PMON in
+    /// between.
     ///
     /// # Errors
-    /// That of the first transaction that cannot be rolled back, for want of a block: it stays DEAD, with what it locked, and is
-    /// tried again next time. All others have been rolled back.
+    /// That of the first transaction that cannot be rolled back, for want of a block: it stays DEAD, with what it
+    /// locked, and is tried again next time. All others have been rolled back.
     pub fn recover(&self, p: &Process) -> Result<u32> {
         let orphans = self.table().busy().filter(|(_, owner, ..)| *owner == 0);
         self.end_orphans(p, orphans.filter(|(xid, ..)| !self.waits_for_files(*xid)))

@@ -1,9 +1,10 @@
-//! The past of a block: which transactions changed it between two moments, newest first, and what it was like before each.
+//! The past of a block: which transactions changed it between two moments, newest first, and what it was like before
+//! each.
 //!
-//! The block is first taken back to the later moment, as for any reader. From there on the changes of one transaction are reversed as a
-//! whole: that of the highest commit SCN among the block's entries, until the highest is below the earlier moment. An entry that is taken
-//! back may name an earlier owner, and so on. Changes of the same row have a commit between them, so reversing by commits reverses them in
-//! the right order.
+//! The block is first taken back to the later moment, as for any reader. From there on the changes of one transaction
+//! are reversed as a whole: that of the highest commit SCN among the block's entries, until the highest is below the
+//! earlier moment. An entry that is taken back may name an earlier owner, and so on. Changes of the same row have a
+//! commit between them, so reversing by commits reverses them in the right order.
 
 use crate::table::Fate;
 use crate::{Snapshot, Transactions, UndoRecord};
@@ -74,7 +75,8 @@ impl Transactions {
                         visitor.change(rec);
                     })?;
                 }
-                // A transaction commits above the SCN of each of its changes; a bound alone does not say that it did so since then.
+                // A transaction commits above the SCN of each of its changes; a bound alone does not say that it did so
+                // since then.
                 if !commit.exact && oldest_change.is_none_or(|scn| scn < earliest) {
                     return Err(self.snapshot_too_old(commit.xid));
                 }
@@ -97,7 +99,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// The entry of the transaction that committed last, at or above `earliest`. Of one slot's owners with the same bound the later one.
+    /// The entry of the transaction that committed last, at or above `earliest`. Of one slot's owners with the same
+    /// bound the later one.
     fn newest_commit(&self, d: &Data<'_>, earliest: Scn) -> Option<(u8, Commit)> {
         let entries = (1..=d.itls() as u8).filter_map(|n| Some((n, self.commit_of(&d.itl(n)?)?)));
         let late = entries.filter(|(_, commit)| commit.scn >= earliest);
@@ -125,9 +128,9 @@ impl Transactions {
         }
     }
 
-    /// An SCN at or above that of the last commit of a change to the row whose lock byte is `lock`, as `s` sees the block, and never above
-    /// `s`: ORA_ROWSCN. It is the block's, unless the row names its last change. `None` for a row that the snapshot's own transaction has
-    /// changed. Whatever changes the row after `s` gets a higher one.
+    /// An SCN at or above that of the last commit of a change to the row whose lock byte is `lock`, as `s` sees the
+    /// block, and never above `s`: ORA_ROWSCN. It is the block's, unless the row names its last change. `None` for a
+    /// row that the snapshot's own transaction has changed. Whatever changes the row after `s` gets a higher one.
     pub fn row_scn(&self, view: &BlockView<'_>, s: &Snapshot, lock: u8) -> Option<Scn> {
         let d = Data::new(*view);
         let locked = (lock > 0).then(|| d.itl(lock)).flatten().filter(|itl| !itl.is_unused());

@@ -1,12 +1,12 @@
 //! Transactions, undo and consistent gets of Latchwork.
 //!
-//! A transaction is a slot in the header block of an undo segment, mirrored live in the SGA transaction table, and a chain
-//! of undo records, newest first, in that segment's undo blocks. A process keeps its own end of the chain in a [`Txn`].
-//! Every change a layer makes to a block goes through a [`Change`]: one change group that holds the block's change and the
-//! undo record that reverses it, so a process that dies leaves both or neither.
+//! A transaction is a slot in the header block of an undo segment, mirrored live in the SGA transaction table, and a
+//! chain of undo records, newest first, in that segment's undo blocks. A process keeps its own end of the chain in a
+//! [`Txn`]. Every change a layer makes to a block goes through a [`Change`]: one change group that holds the block's
+//! change and the undo record that reverses it, so a process that dies leaves both or neither.
 //!
-//! The blocks are the truth about what must be rolled back, and the record that ends a transaction in its undo header is the commit
-//! point; the SGA table is what readers ask.
+//! The blocks are the truth about what must be rolled back, and the record that ends a transaction in its undo header
+//! is the commit point; the SGA table is what readers ask.
 //!
 //! | state | undo header slot | what may be trusted | leaves it by |
 //! |---|---|---|---|
@@ -16,8 +16,8 @@
 //! | COMMITTED | ended | committed at the commit SCN | `commit`, PMON (completes) |
 //! | DEAD | active | as ACTIVE; the owner is gone and PMON or SMON rolls back | `rollback_dead`, `recover` |
 //!
-//! Rejected: deciding visibility by the undo header block itself, since that costs a block get for every entry judged; undo
-//! kept by object instead of by transaction, since a rollback would have to search.
+//! Rejected: deciding visibility by the undo header block itself, since that costs a block get for every entry judged;
+//! undo kept by object instead of by transaction, since a rollback would have to search.
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
 mod change;

@@ -1,9 +1,10 @@
 //! Locks of a transaction: TM enqueues on tables, and waiting for the TX enqueue of another.
 //!
-//! A transaction owns its TX enqueue in mode X from its first change on. Who finds a row locked by it asks for that enqueue in mode
-//! X; who finds a key of it undecided (a unique key, a parent's key) asks in mode S, as does who wants its entry in a block. The
-//! request is given back as soon as it is granted: it only tells that the transaction has ended. A rollback to a savepoint ends
-//! nothing, so who waits for a row that it unlocks goes on waiting, while others may take the row.
+//! A transaction owns its TX enqueue in mode X from its first change on. Who finds a row locked by it asks for that
+//! enqueue in mode X; who finds a key of it undecided (a unique key, a parent's key) asks in mode S, as does who wants
+//! its entry in a block. The request is given back as soon as it is granted: it only tells that the transaction has
+//! ended. A rollback to a savepoint ends nothing, so who waits for a row that it unlocks goes on waiting, while others
+//! may take the row.
 
 use crate::session::TableHold;
 use crate::transactions::tx_name;
@@ -26,8 +27,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// Takes the TM enqueue of a table that a statement is going to change, or whose keys its changes refer to, in SX. True when
-    /// the transaction did not have it: the table's definition may have changed before.
+    /// Takes the TM enqueue of a table that a statement is going to change, or whose keys its changes refer to, in SX.
+    /// True when the transaction did not have it: the table's definition may have changed before.
     ///
     /// # Errors
     /// As [`Transactions::lock_table`].
@@ -35,8 +36,8 @@ impl Transactions {
         self.lock_object(p, t, object, LockMode::SubExclusive, LockWait::Forever, true)
     }
 
-    /// As [`Transactions::lock_for_dml`], for a query FOR UPDATE, which waits for the table no longer than it may for a row of it.
-    /// SKIP LOCKED passes over rows, not over tables.
+    /// As [`Transactions::lock_for_dml`], for a query FOR UPDATE, which waits for the table no longer than it may for a
+    /// row of it. SKIP LOCKED passes over rows, not over tables.
     ///
     /// # Errors
     /// As [`Transactions::lock_table`].
@@ -45,8 +46,8 @@ impl Transactions {
         self.lock_object(p, t, object, LockMode::SubExclusive, wait, true)
     }
 
-    /// Takes the TM enqueue of a table in S until [`Transactions::end_share`]: nobody else has uncommitted changes of it meanwhile.
-    /// True when the transaction did not have it.
+    /// Takes the TM enqueue of a table in S until [`Transactions::end_share`]: nobody else has uncommitted changes of
+    /// it meanwhile. True when the transaction did not have it.
     ///
     /// # Errors
     /// As [`Transactions::lock_table`].
@@ -135,8 +136,9 @@ impl Transactions {
         }
     }
 
-    /// Waits until `holder` ends because it has locked a row (`enq: TX - row lock contention`, mode X). The caller holds no block,
-    /// and looks again behind it: of a holder that has died, the row may be free while other records still wait for their file.
+    /// Waits until `holder` ends because it has locked a row (`enq: TX - row lock contention`, mode X). The caller
+    /// holds no block, and looks again behind it: of a holder that has died, the row may be free while other records
+    /// still wait for their file.
     ///
     /// # Errors
     /// ORA-00060 (the statement is to be rolled back), ORA-00054, ORA-30006, ORA-01013.
@@ -175,7 +177,8 @@ impl Transactions {
         self.wait_on(p, holder, LockMode::Share, wait, Event::EnqTxRowLockContention)
     }
 
-    /// Waits for an interested-transaction entry of `holder` to come free, in a block of the data object (`enq: TX - allocate ITL entry`).
+    /// Waits for an interested-transaction entry of `holder` to come free, in a block of the data object (`enq: TX -
+    /// allocate ITL entry`).
     pub fn wait_for_itl(&self, p: &Process, object: ObjectId, holder: Xid) -> Result<()> {
         self.cache().note_segment(p, object, SegmentStat::ItlWaits, 1);
         self.wait_on(p, holder, LockMode::Share, LockWait::Forever, Event::EnqTxAllocateItlEntry)
@@ -223,8 +226,8 @@ impl Transactions {
     }
 }
 
-/// The wait of one row change: WAIT n is a limit of all its waits together. One of them ends before the row is free when the
-/// holder has died and its rollback takes long, or when another transaction is faster to take the row.
+/// The wait of one row change: WAIT n is a limit of all its waits together. One of them ends before the row is free
+/// when the holder has died and its rollback takes long, or when another transaction is faster to take the row.
 #[derive(Debug)]
 pub struct RowWait {
     wait: LockWait,

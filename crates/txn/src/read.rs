@@ -1,9 +1,10 @@
 //! Consistent gets: is the current version of a block old enough for a snapshot, and if not, what did it look like.
 //!
-//! The clean path compares one SCN of the block with the snapshot's. Otherwise every interested-transaction entry is judged;
-//! when one of them is too new the block is copied and undo applied to the copy: first of transactions that have not
-//! committed, then of committed ones from the highest commit SCN down, one record at a time, until no entry is too new. A
-//! record puts back the entry as it was before, which may name an earlier transaction and so lead further into the past.
+//! The clean path compares one SCN of the block with the snapshot's. Otherwise every interested-transaction entry is
+//! judged; when one of them is too new the block is copied and undo applied to the copy: first of transactions that
+//! have not committed, then of committed ones from the highest commit SCN down, one record at a time, until no entry is
+//! too new. A record puts back the entry as it was before, which may name an earlier transaction and so lead further
+//! into the past.
 
 use crate::table::Fate;
 use crate::undo::{UndoRecord, decode_record, is_newer};
@@ -51,8 +52,9 @@ enum Look<R> {
     Again,
 }
 
-/// Which block as of when an image shows. What happens to the block later is invisible to the snapshot, so the image stays right as
-/// long as rows do not leave the block by themselves: images of heap blocks are kept, those of index blocks, which split, are not.
+/// Which block as of when an image shows. What happens to the block later is invisible to the snapshot, so the image
+/// stays right as long as rows do not leave the block by themselves: images of heap blocks are kept, those of index
+/// blocks, which split, are not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Shows {
     at: Rdba,
@@ -69,8 +71,8 @@ impl Shows {
     }
 }
 
-/// Private memory to build a CR image in, kept from one to the next: a statement that changes a block row by row, by an index, needs
-/// the same image for each of them.
+/// Private memory to build a CR image in, kept from one to the next: a statement that changes a block row by row, by an
+/// index, needs the same image for each of them.
 pub(crate) struct Scratch {
     pub(crate) image: Image,
     record: Vec<u8>,
@@ -86,8 +88,8 @@ impl Scratch {
 /// CR images that a process keeps.
 const IMAGES_MAX: usize = 16;
 
-/// Bytes a CR image is widened by when undo does not fit: directory entries and interested-transaction entries that came
-/// later stay in the image and take room that the older rows had.
+/// Bytes a CR image is widened by when undo does not fit: directory entries and interested-transaction entries that
+/// came later stay in the image and take room that the older rows had.
 const SLACK_BYTES: usize = 4096;
 
 /// The longest image: places in it are sixteen bits wide.
@@ -115,11 +117,10 @@ impl Transactions {
 
     /// Reads a block as of `s`: the current version when it is old enough, a CR image built from undo when not.
     ///
-    /// `f` may run several times and may see torn data: it copies what it wants out. Nothing is allocated and nothing shared is
-    /// written when the block is clean and old enough. The process has no change group open: a block that is not clean may be
-    /// cleaned out on the way.
-    /// Latches: none held on entry or return. Waits: `db file sequential read` for blocks that are not in the cache.
-    /// Statistics: `consistent gets`, `CR blocks created`, `consistent changes`,
+    /// `f` may run several times and may see torn data: it copies what it wants out. Nothing is allocated and nothing
+    /// shared is written when the block is clean and old enough. The process has no change group open: a block that is
+    /// not clean may be cleaned out on the way. Latches: none held on entry or return. Waits: `db file sequential read`
+    /// for blocks that are not in the cache. Statistics: `consistent gets`, `CR blocks created`, `consistent changes`,
     /// `data blocks consistent reads - undo records applied`.
     /// # Errors
     /// ORA-01555 when undo the image needs has been overwritten.
@@ -170,7 +171,8 @@ impl Transactions {
                         self.give_scratch(scratch);
                     }
                     if stale && !self.cache().files().is_read_only() {
-                        // Only a service to later readers: whatever keeps it from being done, this reader has its block.
+                        // Only a service to later readers: whatever keeps it from being done, this reader has its
+                        // block.
                         let _ = self.clean_out(p, at);
                     }
                     return Ok(out);
@@ -211,8 +213,8 @@ impl Transactions {
         })
     }
 
-    /// Whether the entry that a row's lock byte names is another transaction's that committed after `s`: the bound of its
-    /// commit SCN when only that is known, which says no more than that it may have.
+    /// Whether the entry that a row's lock byte names is another transaction's that committed after `s`: the bound of
+    /// its commit SCN when only that is known, which says no more than that it may have.
     pub fn locked_since(&self, view: &BlockView<'_>, lock: u8, s: &Snapshot) -> LockedSince {
         let entry = (lock > 0).then(|| Data::new(*view).itl(lock)).flatten();
         match entry.filter(|itl| !itl.is_unused() && s.xid != Some(itl.xid)).map(|itl| self.fate_of(&itl)) {
@@ -223,7 +225,8 @@ impl Transactions {
         }
     }
 
-    /// The worst verdict over the block's entries, and whether a committed one has not been cleaned out and none is active.
+    /// The worst verdict over the block's entries, and whether a committed one has not been cleaned out and none is
+    /// active.
     fn look(&self, d: &Data<'_>, s: &Snapshot) -> (Verdict, bool) {
         let (mut stale, mut active) = (false, false);
         for n in 1..=d.itls() as u8 {
@@ -271,8 +274,9 @@ impl Transactions {
         }
     }
 
-    /// Whether a change that another transaction made to the block and committed after `s` is one that `touches` says yes to,
-    /// by the undo records that lead from the current version back to `s`. True as well when the undo is gone: nobody knows.
+    /// Whether a change that another transaction made to the block and committed after `s` is one that `touches` says
+    /// yes to, by the undo records that lead from the current version back to `s`. True as well when the undo is gone:
+    /// nobody knows.
     ///
     /// # Errors
     /// Those of reading, and ORA-01013.
@@ -300,8 +304,8 @@ impl Transactions {
         }
     }
 
-    /// Turns the copy of a block in `scratch` into the block as of `s`. `see` is told each record that is reversed, and whether
-    /// its transaction has committed.
+    /// Turns the copy of a block in `scratch` into the block as of `s`. `see` is told each record that is reversed, and
+    /// whether its transaction has committed.
     pub(crate) fn rebuild(
         &self,
         p: &Process,
@@ -355,12 +359,13 @@ impl Transactions {
         }
     }
 
-    /// The entry through which the latest of the changes was made that `s` must not see, and whether its transaction has
-    /// committed. For a block in which a commit SCN is known only by an upper bound: the order of changes tells then what the order
-    /// of commits does otherwise, since changes of the same row have a commit between them.
+    /// The entry through which the latest of the changes was made that `s` must not see, and whether its transaction
+    /// has committed. For a block in which a commit SCN is known only by an upper bound: the order of changes tells
+    /// then what the order of commits does otherwise, since changes of the same row have a commit between them.
     ///
     /// # Errors
-    /// ORA-01555 when a change whose commit SCN is not known was made before `s`: nobody can tell whether it was committed then.
+    /// ORA-01555 when a change whose commit SCN is not known was made before `s`: nobody can tell whether it was
+    /// committed then.
     fn latest_change(&self, p: &Process, at: Rdba, s: &Snapshot, scratch: &mut Scratch) -> Result<(u8, Itl, bool)> {
         let Scratch { image, record, .. } = scratch;
         let d = Data::new(image.view());
@@ -384,8 +389,8 @@ impl Transactions {
         Ok((n, itl, committed))
     }
 
-    /// Puts what the undo knows into entries of the image whose commit SCN has an upper bound only, above `s`. True when
-    /// it knew of one. An entry whose change itself came after `s` stays as it is: that is enough for
+    /// Puts what the undo knows into entries of the image whose commit SCN has an upper bound only, above `s`. True
+    /// when it knew of one. An entry whose change itself came after `s` stays as it is: that is enough for
     /// [`Self::latest_change`].
     fn settle_image(&self, p: &Process, at: Rdba, s: &Snapshot, scratch: &mut Scratch) -> Result<bool> {
         let Scratch { image, record, .. } = scratch;
@@ -456,7 +461,8 @@ impl Transactions {
         let Scratch { image, record, .. } = scratch;
         let rec = self.newest_record(p, at, n, itl, record)?;
         see(&rec);
-        // What came later may stay in the image and fill all of the block: a transaction's own rows beside those that others deleted.
+        // What came later may stay in the image and fill all of the block: a transaction's own rows beside those that
+        // others deleted.
         loop {
             match self.undo_in_image(image.bytes_mut(), &rec) {
                 Err(_) if image.bytes().len() + SLACK_BYTES <= IMAGE_BYTES_MAX => *image = widened(image, SLACK_BYTES)?,

@@ -1,8 +1,8 @@
 //! When which SCN was: a ring of samples in the SGA, a fine one of the last hours and a coarse one of the last days.
 //!
-//! SMON alone takes samples; everybody reads. A reader takes a sample only when the ring's count says before and after that it has
-//! not been overwritten. Between two samples an SCN belongs to the earlier one's time and a time to the earlier one's SCN, so a
-//! moment is as of at most one interval too early and never too late.
+//! SMON alone takes samples; everybody reads. A reader takes a sample only when the ring's count says before and after
+//! that it has not been overwritten. Between two samples an SCN belongs to the earlier one's time and a time to the
+//! earlier one's SCN, so a moment is as of at most one interval too early and never too late.
 
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,8 +123,8 @@ impl ScnTimes {
         ScnTimes { fine: sga.slice(layout.fine), coarse: sga.slice(layout.coarse), counts }
     }
 
-    /// Enters a moment. By one process at a time, in order; a moment that is not after the last one is left out. True when it was
-    /// entered.
+    /// Enters a moment. By one process at a time, in order; a moment that is not after the last one is left out. True
+    /// when it was entered.
     pub fn note(&self, moment: Moment) -> bool {
         let Counts { fine, coarse, .. } = self.counts;
         let last = |ring: &[Sample], count: &AtomicU64| newest(ring, count, &|_| true);

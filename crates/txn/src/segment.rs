@@ -1,10 +1,11 @@
 //! Undo segments: giving their blocks to transactions, taking the blocks back.
 //!
-//! A segment keeps the undo blocks of ended transactions in a queue, oldest first, and a block that the last one left room in.
-//! A transaction that needs a block gets, in this order: the block with room, when it just begins; the oldest retired block,
-//! when it is expired: older than `undo_retention` and than every open snapshot; a new block of the tablespace, which is extended
-//! if it may be; an expired block of another segment; a block that no open snapshot needs, though it is younger; the oldest
-//! retired block after all, the own segment's first, and then a reader that needs it gets ORA-01555.
+//! A segment keeps the undo blocks of ended transactions in a queue, oldest first, and a block that the last one left
+//! room in. A transaction that needs a block gets, in this order: the block with room, when it just begins; the oldest
+//! retired block, when it is expired: older than `undo_retention` and than every open snapshot; a new block of the
+//! tablespace, which is extended if it may be; an expired block of another segment; a block that no open snapshot
+//! needs, though it is younger; the oldest retired block after all, the own segment's first, and then a reader that
+//! needs it gets ORA-01555.
 
 use crate::scn_time::UndoEvent;
 use crate::session::Chain;
@@ -59,8 +60,8 @@ struct BlockWanted {
     retired: Option<(u16, Age)>,
 }
 
-/// The number of the next use of a block: above all of the segment, and above `last`, that of the block's last use, which may
-/// have been another segment's. So no record is ever found where another one was.
+/// The number of the next use of a block: above all of the segment, and above `last`, that of the block's last use,
+/// which may have been another segment's. So no record is ever found where another one was.
 fn next_seq(state: &mut SegmentState, last: Option<u32>) -> u32 {
     if let Some(last) = last.filter(|last| (last.wrapping_sub(state.seq) as i32) > 0) {
         state.seq = last;
@@ -69,7 +70,8 @@ fn next_seq(state: &mut SegmentState, last: Option<u32>) -> u32 {
     state.seq
 }
 
-/// A block that is changed next, unless there is none, or it is damaged: what is damaged is of no use to who comes later.
+/// A block that is changed next, unless there is none, or it is damaged: what is damaged is of no use to who comes
+/// later.
 fn readable(g: &mut ChangeGroup<'_>, at: Rdba) -> Result<Option<BlockRef>> {
     if at.is_none() {
         return Ok(None);
@@ -105,8 +107,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// The tablespace is full: takes a retired block: an expired one of another segment, one that no snapshot needs, the oldest
-    /// after all; a snapshot that needed it gets ORA-01555. Only expired ones where retention is guaranteed.
+    /// The tablespace is full: takes a retired block: an expired one of another segment, one that no snapshot needs,
+    /// the oldest after all; a snapshot that needed it gets ORA-01555. Only expired ones where retention is guaranteed.
     ///
     /// Errors: `full` when there is none.
     fn take_retired_block(&self, p: &Process, xid: Xid, chain: &Chain, ask: BlockWanted, full: Ora) -> Result<Chain> {
@@ -260,9 +262,9 @@ impl Transactions {
         }
     }
 
-    /// Whether the oldest retired block of a segment was retired at or below an SCN, by the marks of the queue: one that is
-    /// still in it says so of all before it. The transaction's slot tells no more than a bound once it has been used again,
-    /// which is never old while transactions come and go.
+    /// Whether the oldest retired block of a segment was retired at or below an SCN, by the marks of the queue: one
+    /// that is still in it says so of all before it. The transaction's slot tells no more than a bound once it has been
+    /// used again, which is never old while transactions come and go.
     fn is_retired_by(&self, g: &ChangeGroup<'_>, usn: u16, scn: Scn) -> bool {
         let Some((at, seq)) = self.table().retired_by(usn, scn) else { return false };
         let is_there = g.peek(at, &mut |v: &BlockView<'_>| {
@@ -339,7 +341,8 @@ impl Transactions {
         Ok(retire.is_some())
     }
 
-    /// The chain of a transaction whose process is gone, as its undo header and blocks tell it. `None` when it wrote nothing.
+    /// The chain of a transaction whose process is gone, as its undo header and blocks tell it. `None` when it wrote
+    /// nothing.
     pub(crate) fn chain_on_disk(&self, p: &Process, xid: Xid) -> Result<Option<Chain>> {
         let slot =
             self.cache().read(p, self.table().header(xid.usn), GetKind::Examination, &mut |v: &BlockView<'_>| {

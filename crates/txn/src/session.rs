@@ -11,13 +11,15 @@ pub enum Isolation {
     /// Each statement sees what was committed when it began.
     #[default]
     ReadCommitted,
-    /// All statements see what was committed when the transaction began, and a row that was changed since cannot be changed: ORA-08177.
+    /// All statements see what was committed when the transaction began, and a row that was changed since cannot be
+    /// changed: ORA-08177.
     Serializable,
     /// All statements see what was committed when the transaction began, and nothing can be changed: ORA-01456.
     ReadOnly,
 }
 
-/// What a statement may see: everything committed at or below `scn`, and what its own transaction had changed up to `own`.
+/// What a statement may see: everything committed at or below `scn`, and what its own transaction had changed up to
+/// `own`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Snapshot {
     /// Changes committed at or below it are visible.
@@ -26,8 +28,8 @@ pub struct Snapshot {
     pub xid: Option<Xid>,
     /// The newest undo record of the own transaction at the start of the statement; changes after it are invisible.
     pub own: Option<Uba>,
-    /// It is a serializable transaction's: a row that another transaction changed and committed after `scn` is not to be changed
-    /// again, even when it is the same as before.
+    /// It is a serializable transaction's: a row that another transaction changed and committed after `scn` is not to
+    /// be changed again, even when it is the same as before.
     pub serializable: bool,
 }
 
@@ -41,7 +43,8 @@ pub struct Savepoint {
     pub(crate) point: TxnPoint,
 }
 
-/// A point in the life of a session's transactions: all that is locked then stays locked while it [stands](Txn::stands_since).
+/// A point in the life of a session's transactions: all that is locked then stays locked while it
+/// [stands](Txn::stands_since).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TxnPoint {
     /// Transactions ended before.
@@ -90,7 +93,8 @@ pub(crate) struct TableHold {
     pub lock: LockId,
 }
 
-/// A session's transaction: process-local. One `Txn` lives as long as its session and is used again for each transaction.
+/// A session's transaction: process-local. One `Txn` lives as long as its session and is used again for each
+/// transaction.
 #[derive(Debug, Default)]
 pub struct Txn {
     pub(crate) xid: Option<Xid>,
@@ -99,8 +103,8 @@ pub struct Txn {
     /// The TX enqueue.
     pub(crate) lock: Option<LockId>,
     pub(crate) tables: Vec<TableHold>,
-    /// Table locks of the transactions that this one has suspended. The process owns them, so that they serve here, too; they are not
-    /// released with this transaction.
+    /// Table locks of the transactions that this one has suspended. The process owns them, so that they serve here,
+    /// too; they are not released with this transaction.
     pub(crate) lent: Vec<(ObjectId, LockMode)>,
     /// Blocks to clean out at commit, with the transaction's entry in each.
     pub(crate) changed: Vec<(Rdba, u8)>,
@@ -113,7 +117,8 @@ pub struct Txn {
     set: bool,
     /// LOCK TABLE has.
     pub(crate) locked: bool,
-    /// The SCN that all its statements see, once the first of them has begun. It counts among the process's open snapshots.
+    /// The SCN that all its statements see, once the first of them has begun. It counts among the process's open
+    /// snapshots.
     pub(crate) held: Cell<Option<Scn>>,
     /// Transactions ended.
     ended: u64,
@@ -174,8 +179,8 @@ impl Txn {
             || self.held.get().is_some()
     }
 
-    /// Whether it is too late for SET TRANSACTION: a change stands, a table was locked, or it was set already. A query, or a
-    /// statement that was rolled back, begins nothing; in a serializable session the first query does.
+    /// Whether it is too late for SET TRANSACTION: a change stands, a table was locked, or it was set already. A query,
+    /// or a statement that was rolled back, begins nothing; in a serializable session the first query does.
     pub fn has_begun(&self) -> bool {
         self.set || self.locked || !self.chain.newest.is_none() || self.held.get().is_some()
     }

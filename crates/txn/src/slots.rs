@@ -1,10 +1,10 @@
 //! When a transaction committed whose slot others have had since.
 //!
 //! The transaction table in the SGA then has an upper bound only. But the first undo record of every transaction keeps
-//! what its slot was before: the number and the commit SCN of the transaction before it, and where that one's own record
-//! of the kind is. Going back along them, a reader comes to the transaction that it asks for, or to one that ended at or
-//! below its snapshot, and so did all before that. The undo of whoever committed above the snapshot is kept for it
-//! anyway, so the way back is as long as the undo.
+//! what its slot was before: the number and the commit SCN of the transaction before it, and where that one's own
+//! record of the kind is. Going back along them, a reader comes to the transaction that it asks for, or to one that
+//! ended at or below its snapshot, and so did all before that. The undo of whoever committed above the snapshot is kept
+//! for it anyway, so the way back is as long as the undo.
 
 use crate::Transactions;
 use crate::table::Fate;
@@ -32,8 +32,8 @@ impl Known {
 }
 
 impl Transactions {
-    /// When a transaction ended of which the table has no more than a bound: exactly, or that it was at or below a bound
-    /// that is not above `enough`. `None` when the undo that would tell is gone.
+    /// When a transaction ended of which the table has no more than a bound: exactly, or that it was at or below a
+    /// bound that is not above `enough`. `None` when the undo that would tell is gone.
     ///
     /// Latches: none on entry or return. Statistics: `consistent gets - examination`.
     /// # Errors

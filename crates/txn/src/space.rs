@@ -1,8 +1,8 @@
 //! Segments that are made in a transaction: a rollback, or the death of the process, drops them.
 //!
-//! The header, the extent and the undo record are one group, so there is no moment at which a segment belongs to nobody. The undo
-//! is logical: a segment that has grown is first cut back to one extent, in groups of its own, and the last extent goes in the
-//! group that retires the record. Done again after a crash, it goes on where it was.
+//! The header, the extent and the undo record are one group, so there is no moment at which a segment belongs to
+//! nobody. The undo is logical: a segment that has grown is first cut back to one extent, in groups of its own, and the
+//! last extent goes in the group that retires the record. Done again after a crash, it goes on where it was.
 
 use crate::{Rollback, Transactions, Txn, UndoLayer, UndoRecord};
 use block::SegmentKind;

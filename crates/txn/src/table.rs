@@ -1,14 +1,14 @@
 //! The transaction table in the SGA: what readers ask instead of reading undo headers.
 //!
-//! One entry mirrors one slot of an undo segment's transaction table. Its word holds (sqn, process, state) together, so that a
-//! single load tells whether a transaction is still the one an interested-transaction entry names.
+//! One entry mirrors one slot of an undo segment's transaction table. Its word holds (sqn, process, state) together, so
+//! that a single load tells whether a transaction is still the one an interested-transaction entry names.
 //!
-//! Commit SCNs are only ever raised, never cleared. When an entry is used again, the last owner's commit SCN is kept beside the new
-//! owner's: it is an upper bound for everybody before. An entry is used again, if possible, only when that bound is at or below
-//! every open snapshot, and then the bound is as good as the SCN itself. While an owner commits, the word says COMMITTING from before
-//! the SCN is given out until the undo header says that the transaction has ended.
-//! Without that state a reader whose snapshot is newer than the new SCN could still find the transaction active, miss its
-//! changes in one block and see them in the next.
+//! Commit SCNs are only ever raised, never cleared. When an entry is used again, the last owner's commit SCN is kept
+//! beside the new owner's: it is an upper bound for everybody before. An entry is used again, if possible, only when
+//! that bound is at or below every open snapshot, and then the bound is as good as the SCN itself. While an owner
+//! commits, the word says COMMITTING from before the SCN is given out until the undo header says that the transaction
+//! has ended. Without that state a reader whose snapshot is newer than the new SCN could still find the transaction
+//! active, miss its changes in one block and see them in the next.
 
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,7 +56,8 @@ sga::sga_struct! {
         word: AtomicU64,
         commit_scn: AtomicU64,
         start_scn: AtomicU64,
-        /// Block and sequence number of the newest undo record; its number in the block stands above the count of blocks.
+        /// Block and sequence number of the newest undo record; its number in the block stands above the count of
+        /// blocks.
         last_uba: AtomicU64,
         records: AtomicU64,
         blocks: AtomicU64,
@@ -88,8 +89,8 @@ sga::sga_struct! {
         pad2: [AtomicU64; 12],
     }
 
-    /// The undo segments of one tablespace. They have consecutive numbers. Changed under the DD enqueue, a word at a time: `tablespace` is
-    /// set last and cleared first, so a group that is half loaded is none.
+    /// The undo segments of one tablespace. They have consecutive numbers. Changed under the DD enqueue, a word at a
+    /// time: `tablespace` is set last and cleared first, so a group that is half loaded is none.
     pub struct GroupEntry {
         /// Number of the tablespace, plus one; 0: nobody has these numbers.
         tablespace: AtomicU64,
@@ -116,8 +117,8 @@ sga::sga_struct! {
         pad: [AtomicU64; 2],
     }
 
-    /// A place in a segment's queue of retired blocks: it and all before it were retired, by transactions that ended at or
-    /// below the SCN. True for as long as the block is in the queue.
+    /// A place in a segment's queue of retired blocks: it and all before it were retired, by transactions that ended at
+    /// or below the SCN. True for as long as the block is in the queue.
     pub struct MarkEntry {
         /// Block address and sequence number; 0 while the mark is made.
         place: AtomicU64,
@@ -218,8 +219,8 @@ impl Table {
         self.entries.get((usize::from(xid.usn) - 1) * self.slots as usize + usize::from(xid.slot))
     }
 
-    /// Undo segment numbers are 1 …; 0 is the SYSTEM segment of the field's dumps, so that an [`Xid`] is never all zero. A tablespace
-    /// has at most so many of them, and group `n` those behind `n` times so many.
+    /// Undo segment numbers are 1 …; 0 is the SYSTEM segment of the field's dumps, so that an [`Xid`] is never all
+    /// zero. A tablespace has at most so many of them, and group `n` those behind `n` times so many.
     pub fn segments_max(&self) -> u16 {
         self.per_group
     }
@@ -297,11 +298,13 @@ impl Table {
         self.clock.current.store(group as u64, Ordering::SeqCst);
     }
 
-    /// Whether a transaction of the group has not ended. For a group that is not the current one: from then on none begins.
+    /// Whether a transaction of the group has not ended. For a group that is not the current one: from then on none
+    /// begins.
     pub fn has_busy(&self, group: usize) -> bool {
         let entries = self.slots as usize * usize::from(self.segments_max());
         let all = self.entries.get(group * entries..(group + 1) * entries).unwrap_or_default();
-        // SeqCst on both sides: the claim of an entry and the look at the current group behind it, the switch and this look.
+        // SeqCst on both sides: the claim of an entry and the look at the current group behind it, the switch and this
+        // look.
         all.iter().any(|e| State::from_word(e.word.load(Ordering::SeqCst)) != State::Free)
     }
 
@@ -354,8 +357,8 @@ impl Table {
         &self.marks[first..first + MARKS]
     }
 
-    /// Marks the block that has become the last of a segment's queue, unless the last mark is less than `apart` SCNs old. The
-    /// caller has published that it is there.
+    /// Marks the block that has become the last of a segment's queue, unless the last mark is less than `apart` SCNs
+    /// old. The caller has published that it is there.
     pub fn mark_retired(&self, usn: u16, at: Rdba, seq: u32, apart: u64) {
         let entry = &self.segments[usize::from(usn) - 1];
         let (now, last) = (self.scn().0, entry.marked.load(Ordering::Relaxed));
@@ -419,7 +422,8 @@ impl Table {
             match State::from_word(now) {
                 State::Active | State::Dead => return Fate::Active,
                 State::Committing => return Fate::Unsettled,
-                // The SCN is raised only while the word says COMMITTING, so the same word twice means it was this one's.
+                // The SCN is raised only while the word says COMMITTING, so the same word twice means it was this
+                // one's.
                 State::Committed | State::Free if entry.word.load(Ordering::Acquire) == now => {
                     return Fate::Committed(scn);
                 }
@@ -438,12 +442,12 @@ impl Table {
         (sqn_of(now) == xid.sqn && State::from_word(now) != State::Free).then(|| process_of(now))
     }
 
-    /// Claims a free entry for `process`: one whose last owner is older than every open snapshot if there is one, the oldest
-    /// otherwise. Undo segments are tried round robin, and so are their slots: what a slot says of its last owner is what a query of
-    /// the past asks for when a block was not cleaned out.
+    /// Claims a free entry for `process`: one whose last owner is older than every open snapshot if there is one, the
+    /// oldest otherwise. Undo segments are tried round robin, and so are their slots: what a slot says of its last
+    /// owner is what a query of the past asks for when a block was not cleaned out.
     ///
-    /// The entry is claimed first and the current group looked at again behind it: whoever drops the tablespace that was current sees
-    /// the claim, or the claimer sees that it is current no longer.
+    /// The entry is claimed first and the current group looked at again behind it: whoever drops the tablespace that
+    /// was current sees the claim, or the claimer sees that it is current no longer.
     pub fn claim(&self, process: u32) -> Option<Xid> {
         loop {
             let group = self.current_group();
@@ -503,8 +507,9 @@ impl Table {
         }
     }
 
-    /// Sets an entry as it was found in an undo header, when the instance starts, or when a new tablespace gets the numbers of one that was
-    /// dropped. In that order a reader meanwhile finds the transaction that it asks for, or an upper bound.
+    /// Sets an entry as it was found in an undo header, when the instance starts, or when a new tablespace gets the
+    /// numbers of one that was dropped. In that order a reader meanwhile finds the transaction that it asks for, or an
+    /// upper bound.
     pub fn load(&self, xid: Xid, active: bool, scn: Scn) {
         if let Some(entry) = self.entry(xid) {
             let state = if active { State::Dead } else { State::Free };
@@ -521,10 +526,12 @@ impl Table {
         Scn(open.map_or(now.0, |s| (s - 1).min(now.0)))
     }
 
-    /// Takes a snapshot for `process` (numbers begin with 1) and notes it. SCNs are kept plus one, so that 0 means none.
+    /// Takes a snapshot for `process` (numbers begin with 1) and notes it. SCNs are kept plus one, so that 0 means
+    /// none.
     ///
-    /// The note comes before the SCN is read for good: whoever looked for the oldest snapshot without seeing the note has read the
-    /// SCN before that, so what it lets go is not newer than this snapshot. All four accesses are SeqCst for that argument.
+    /// The note comes before the SCN is read for good: whoever looked for the oldest snapshot without seeing the note
+    /// has read the SCN before that, so what it lets go is not newer than this snapshot. All four accesses are SeqCst
+    /// for that argument.
     pub fn open_snapshot(&self, process: u32) -> Scn {
         let Some(line) = self.snapshots.get(process as usize) else { return self.scn() };
         let open = line.open.load(Ordering::Relaxed);
@@ -572,7 +579,8 @@ impl Entry {
         self.word.store(now & !0xFF | state as u64, Ordering::SeqCst);
     }
 
-    /// Gives out the commit SCN. Whether the transaction comes to be committed is decided by its undo header: see `settle`.
+    /// Gives out the commit SCN. Whether the transaction comes to be committed is decided by its undo header: see
+    /// `settle`.
     pub fn begin_commit(&self, table: &Table) -> Scn {
         self.set_state(State::Committing);
         let scn = table.next_scn();
@@ -590,7 +598,8 @@ impl Entry {
         self.set_state(State::Active);
     }
 
-    /// The owner is gone: an active transaction is dead, one that was ending stays what it is. It belongs to whoever ends it.
+    /// The owner is gone: an active transaction is dead, one that was ending stays what it is. It belongs to whoever
+    /// ends it.
     pub fn disown(&self, state: State) {
         let now = self.word.load(Ordering::Relaxed);
         let state = if state == State::Active { State::Dead } else { state };
@@ -605,8 +614,8 @@ impl Entry {
         Scn(self.commit_scn.load(Ordering::Acquire))
     }
 
-    /// Ends a transaction whose changes are all rolled back. Its commit SCN is raised above every snapshot taken so far, so
-    /// that a reader still holding an old copy of a block does not take the undone changes for committed ones.
+    /// Ends a transaction whose changes are all rolled back. Its commit SCN is raised above every snapshot taken so
+    /// far, so that a reader still holding an old copy of a block does not take the undone changes for committed ones.
     pub fn settle_rolled_back(&self, table: &Table) -> Scn {
         let scn = table.next_scn();
         self.commit_scn.fetch_max(scn.0, Ordering::SeqCst);

@@ -100,7 +100,8 @@ struct Inner {
     scratch: Mutex<Vec<Scratch>>,
     /// Commit SCNs that this process has looked for in undo.
     known: Mutex<Known>,
-    /// Transactions without an owner that wait for files, as this process has tried them: how often a file had come back then.
+    /// Transactions without an owner that wait for files, as this process has tried them: how often a file had come
+    /// back then.
     waiting: Mutex<Vec<(Xid, u64)>>,
 }
 
@@ -141,7 +142,8 @@ impl Transactions {
         txns
     }
 
-    /// Registers what is to be done with the transaction of a process that has died: PMON rolls it back, or completes its commit.
+    /// Registers what is to be done with the transaction of a process that has died: PMON rolls it back, or completes
+    /// its commit.
     pub fn register_with(&self, all: &Processes) {
         let txns = self.clone();
         all.on_death(CleanupOrder::Transaction, "transaction", move |by, dead| {
@@ -216,8 +218,8 @@ impl Transactions {
         self.table().advance_scn(scn);
     }
 
-    /// A read-consistent view as of now, seeing `t`'s own changes up to now. Notes its SCN in the process's line, so that undo
-    /// it needs is kept if possible; give it back with [`Transactions::release`] when the cursor closes.
+    /// A read-consistent view as of now, seeing `t`'s own changes up to now. Notes its SCN in the process's line, so
+    /// that undo it needs is kept if possible; give it back with [`Transactions::release`] when the cursor closes.
     ///
     /// A serializable or read-only transaction's statements all get the SCN that its first one got.
     pub fn snapshot(&self, p: &Process, t: &Txn) -> Snapshot {
@@ -229,14 +231,15 @@ impl Transactions {
         self.statement_snapshot(p, t)
     }
 
-    /// As [`Transactions::snapshot`], as of now at any isolation level: for the dictionary and for checks of constraints.
+    /// As [`Transactions::snapshot`], as of now at any isolation level: for the dictionary and for checks of
+    /// constraints.
     pub fn statement_snapshot(&self, p: &Process, t: &Txn) -> Snapshot {
         let scn = self.table().open_snapshot(p.number());
         self.view_as_of(t, scn)
     }
 
-    /// The SCN as of which all statements of a serializable or read-only transaction read. The first call fixes it; it is kept
-    /// open until the transaction ends, so that undo it needs is kept if possible.
+    /// The SCN as of which all statements of a serializable or read-only transaction read. The first call fixes it; it
+    /// is kept open until the transaction ends, so that undo it needs is kept if possible.
     pub fn hold_snapshot(&self, p: &Process, t: &Txn) -> Scn {
         if let Some(scn) = t.held.get() {
             return scn;
@@ -260,8 +263,8 @@ impl Transactions {
     /// Ends a session: rolls back what is open and forgets the process's snapshots, whatever cursors were left.
     ///
     /// # Errors
-    /// The transaction could not be rolled back, because the session was killed and there is no room for redo perhaps. It has no owner
-    /// from now on: [`Transactions::recover`] tries again.
+    /// The transaction could not be rolled back, because the session was killed and there is no room for redo perhaps.
+    /// It has no owner from now on: [`Transactions::recover`] tries again.
     pub fn end_session(&self, p: &Process, t: &mut Txn) -> Result<()> {
         self.table().clear_snapshots(p.number());
         t.held.set(None);
@@ -303,7 +306,8 @@ impl Transactions {
         p.session().transaction.store(address, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Opens a group of changes that will write at most `records` undo records with `data_bytes` of layer data together.
+    /// Opens a group of changes that will write at most `records` undo records with `data_bytes` of layer data
+    /// together.
     ///
     /// No other group may be open in the process. Latches: none on entry or return.
     pub fn change<'a>(
@@ -331,7 +335,8 @@ impl Transactions {
         }
     }
 
-    /// Whether `xid` has ended, and committed before every snapshot that is open now: nobody needs to see what was before it.
+    /// Whether `xid` has ended, and committed before every snapshot that is open now: nobody needs to see what was
+    /// before it.
     pub fn is_forgotten(&self, xid: Xid) -> bool {
         match self.table().fate(xid) {
             Fate::Active | Fate::Unsettled => false,
@@ -344,8 +349,8 @@ impl Transactions {
         self.table().is_active(xid)
     }
 
-    /// Lets another process finish what is between COMMITTING and COMMITTED: a few instructions as a rule, the wait for a log switch
-    /// at worst. Waits: `transaction`.
+    /// Lets another process finish what is between COMMITTING and COMMITTED: a few instructions as a rule, the wait for
+    /// a log switch at worst. Waits: `transaction`.
     pub(crate) fn pause(&self, p: &Process) -> Result<()> {
         p.check_cancel()?;
         let _wait = p.wait(Event::TransactionEvent, 0, 0, 0);
@@ -375,7 +380,8 @@ impl Transactions {
             .collect()
     }
 
-    /// Checks the transaction table: what its entries say agrees with the SCN and with each other. For a moment without commits.
+    /// Checks the transaction table: what its entries say agrees with the SCN and with each other. For a moment without
+    /// commits.
     ///
     /// # Panics
     /// When an invariant is broken.

@@ -17,8 +17,8 @@
 //!    |   uba of that one's own such record
 //! ```
 //!
-//! Undone records stay where they are: a reader with an older copy of the data block may still need them, and record numbers
-//! rise for as long as a block is in use, which is what orders the undo records of a transaction by (seq, rec).
+//! Undone records stay where they are: a reader with an older copy of the data block may still need them, and record
+//! numbers rise for as long as a block is in use, which is what orders the undo records of a transaction by (seq, rec).
 
 use block::undo::{TxSlot, UndoHeaderView, UndoView};
 use block::{BlockView, DataMut, Itl, undo};
@@ -46,7 +46,8 @@ pub mod op {
     pub const FORMAT_HEADER: u8 = 7;
     /// The record was undone out of turn: number u8.
     pub const UNDONE: u8 = 8;
-    /// A new header's slots: transactions before sqn u32 were another segment's of that number, and committed at or below SCN u64.
+    /// A new header's slots: transactions before sqn u32 were another segment's of that number, and committed at or
+    /// below SCN u64.
     pub const FIRST_USE: u8 = 9;
 
     pub const ITL_TAKE: u8 = 1;
@@ -70,7 +71,8 @@ pub struct UndoRecord<'a> {
     pub op: u8,
     /// Number of the interested-transaction entry the change used in the block.
     pub itl: u8,
-    /// An SCN at or above those of all commits before the change; the transaction itself commits above it. Zero when not known.
+    /// An SCN at or above those of all commits before the change; the transaction itself commits above it. Zero when
+    /// not known.
     pub scn: Scn,
     /// That entry before the change.
     pub itl_before: Itl,
@@ -157,8 +159,8 @@ pub fn encode_record(out: &mut Vec<u8>, rec: &UndoRecord<'_>) {
     out.extend_from_slice(rec.data);
 }
 
-/// Where in a record its layer stands, and the bit there that says that it was undone while an older one, or a newer one, waits for
-/// its file.
+/// Where in a record its layer stands, and the bit there that says that it was undone while an older one, or a newer
+/// one, waits for its file.
 const LAYER_AT: usize = 26;
 const UNDONE: u8 = 0x80;
 
@@ -376,8 +378,8 @@ fn clear_locks(d: &mut DataMut<'_>, n: u8) -> Result<()> {
 
 /// Whether undo record `a` of a transaction is newer than record `b` of the same transaction.
 ///
-/// Sequence numbers wrap, but two records of one transaction are never so far apart that it matters: between them the segment, which
-/// others use too, would have to write 2,147,483,648 blocks, 4 TB in the smallest ones.
+/// Sequence numbers wrap, but two records of one transaction are never so far apart that it matters: between them the
+/// segment, which others use too, would have to write 2,147,483,648 blocks, 4 TB in the smallest ones.
 pub fn is_newer(a: Uba, b: Uba) -> bool {
     match a.seq.wrapping_sub(b.seq) as i32 {
         0 => a.rec > b.rec,

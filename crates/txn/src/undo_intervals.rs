@@ -1,7 +1,8 @@
 //! What befell undo in every ten minutes of the last four days: the rows of `v$undostat`.
 //!
-//! An entry keeps the running totals at its beginning; what befell in it is the difference to the next one's, or to the totals of the
-//! moment. SMON alone writes. A reader takes an entry only when the ring's count says behind it that it was not overwritten.
+//! An entry keeps the running totals at its beginning; what befell in it is the difference to the next one's, or to the
+//! totals of the moment. SMON alone writes. A reader takes an entry only when the ring's count says behind it that it
+//! was not overwritten.
 
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -69,7 +70,8 @@ impl UndoIntervals {
         UndoIntervals { ring: sga.slice(layout.ring), count: &sga.slice(layout.count)[0] }
     }
 
-    /// Says what the totals are now, how many transactions are open, and which undo tablespace is in use. By SMON, every few seconds.
+    /// Says what the totals are now, how many transactions are open, and which undo tablespace is in use. By SMON,
+    /// every few seconds.
     pub fn note(&self, now_s: u64, totals: [u64; TOTALS], open: u64, tablespace: u32) {
         let begun = self.count.begun.load(Ordering::Relaxed);
         let newest = begun.checked_sub(1).map(|n| &self.ring[n as usize % ENTRIES]);

@@ -1,7 +1,7 @@
 //! Undo tablespaces: making their segments, loading their transaction tables, changing from one to another.
 //!
-//! Every tablespace has a group of consecutive segment numbers, so that a transaction's number says which one its undo is in, and
-//! transactions begin in the segments of the current one. What happens to a tablespace:
+//! Every tablespace has a group of consecutive segment numbers, so that a transaction's number says which one its undo
+//! is in, and transactions begin in the segments of the current one. What happens to a tablespace:
 //!
 //! | | its transactions | left by |
 //! |---|---|---|
@@ -11,11 +11,11 @@
 //! | offline | have ended; readers need its undo, and its headers say what they came to | `use_undo_tablespace`, `forget_undo_tablespace` |
 //! | forgotten | are known by the entries in the SGA, after a start by an upper bound; who needs their undo gets ORA-01555 | |
 //!
-//! The numbers of a forgotten one are given to another. The transactions of that begin behind all numbers (sqn) that the former ones can have
-//! had; the caller keeps that bound with the dictionary.
+//! The numbers of a forgotten one are given to another. The transactions of that begin behind all numbers (sqn) that
+//! the former ones can have had; the caller keeps that bound with the dictionary.
 //!
-//! The first segment that was made lies at the first block of the tablespace's first file. Its header names the segment with the
-//! lowest number, and which number that is; from there each segment names the next.
+//! The first segment that was made lies at the first block of the tablespace's first file. Its header names the segment
+//! with the lowest number, and which number that is; from there each segment names the next.
 
 use crate::segment::UNDO_OBJECT;
 use crate::table::{Group, UNDO_TABLESPACES_MAX};
@@ -92,8 +92,8 @@ impl Transactions {
         self.open(p)
     }
 
-    /// Makes the undo segments of a tablespace that has none, and loads them. `first_sqn` is above the numbers of all transactions of
-    /// tablespaces that were dropped. The caller holds the DD enqueue.
+    /// Makes the undo segments of a tablespace that has none, and loads them. `first_sqn` is above the numbers of all
+    /// transactions of tablespaces that were dropped. The caller holds the DD enqueue.
     ///
     /// # Errors
     /// ORA-30036 when the tablespace has no room; ORA-03001 when there are as many undo tablespaces as may be.
@@ -108,7 +108,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// Each segment names the next; the first of all, which was made first and has the highest number, is told of the lowest.
+    /// Each segment names the next; the first of all, which was made first and has the highest number, is told of the
+    /// lowest.
     fn make_segments(&self, p: &Process, tablespace: u32, base: u16, first_sqn: u32) -> Result<()> {
         let mut next = Rdba::NONE;
         let mut root = None;
@@ -157,8 +158,9 @@ impl Transactions {
         Ok(Rdba::new(file, DataFiles::first_data_block_of(self.block_size())))
     }
 
-    /// Loads the transaction tables at instance start; then [`Transactions::recover`] rolls back what an unclean stop left. A tablespace
-    /// whose making was cut off is passed over. Transactions begin in the first one, until [`Transactions::use_undo_tablespace`].
+    /// Loads the transaction tables at instance start; then [`Transactions::recover`] rolls back what an unclean stop
+    /// left. A tablespace whose making was cut off is passed over. Transactions begin in the first one, until
+    /// [`Transactions::use_undo_tablespace`].
     ///
     /// Raises the SCN to the highest commit SCN found.
     ///
@@ -237,8 +239,8 @@ impl Transactions {
         self.table().loaded().find(|(_, g)| g.tablespace == tablespace).map(|(n, _)| n)
     }
 
-    /// Transactions begin in this tablespace from now on; those of the former one end where they are. While sessions run, the caller holds
-    /// the DD enqueue.
+    /// Transactions begin in this tablespace from now on; those of the former one end where they are. While sessions
+    /// run, the caller holds the DD enqueue.
     ///
     /// # Errors
     /// ORA-30012 when it is no undo tablespace, or one whose making was cut off.
@@ -259,21 +261,23 @@ impl Transactions {
         self.table().group(self.table().current_group()).map_or(tablespace::UNDO, |g| g.tablespace)
     }
 
-    /// Whether transactions begin in the tablespace, or have not ended in it. When not, and the caller holds the DD enqueue, none will.
+    /// Whether transactions begin in the tablespace, or have not ended in it. When not, and the caller holds the DD
+    /// enqueue, none will.
     pub fn is_undo_in_use(&self, tablespace: u32) -> bool {
         let group = self.group_of_tablespace(tablespace);
         group.is_some_and(|group| group == self.table().current_group() || self.table().has_busy(group))
     }
 
-    /// A number above those of all transactions that had their undo in the tablespace, or in those that had its segment numbers before.
+    /// A number above those of all transactions that had their undo in the tablespace, or in those that had its segment
+    /// numbers before.
     pub fn sqn_above(&self, tablespace: u32) -> u32 {
         let group = self.group_of_tablespace(tablespace);
         let first = group.and_then(|n| self.table().group(n)).map_or(0, |g| g.first_sqn);
         group.map_or(0, |n| self.table().highest_sqn(n).saturating_add(1)).max(first)
     }
 
-    /// The tablespace is going: its undo is not looked for any more, and another may have its segment numbers. Nothing for one that is not
-    /// loaded. The caller holds the DD enqueue.
+    /// The tablespace is going: its undo is not looked for any more, and another may have its segment numbers. Nothing
+    /// for one that is not loaded. The caller holds the DD enqueue.
     ///
     /// # Errors
     /// ORA-30013 when it is in use.
@@ -287,8 +291,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// Copies the bytes of an undo record; None when it is gone: its block was used again, or went with its tablespace, and the file is
-    /// not there or is another's.
+    /// Copies the bytes of an undo record; None when it is gone: its block was used again, or went with its tablespace,
+    /// and the file is not there or is another's.
     ///
     /// Statistics: `consistent gets - examination`.
     /// # Errors
@@ -323,7 +327,8 @@ impl Transactions {
         listed && files.blocks(at.file()).map_or(true, |blocks| at.block() < blocks)
     }
 
-    /// Whether undo of the tablespace that has not expired is kept when there is no room: transactions get ORA-30036 instead.
+    /// Whether undo of the tablespace that has not expired is kept when there is no room: transactions get ORA-30036
+    /// instead.
     pub fn guarantee_retention(&self, tablespace: u32, on: bool) {
         if let Some(group) = self.group_of_tablespace(tablespace) {
             self.table().set_guarantees(group, on);

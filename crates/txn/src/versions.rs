@@ -1,8 +1,8 @@
 //! Rows that carry their transaction themselves.
 //!
-//! A layer whose rows move between blocks cannot lean on interested-transaction entries. Such a row names the transaction that
-//! made it and the undo record of that change; the record holds the version before. What is asked here is asked for one version
-//! of one row: may a snapshot see it, and if not, what does its undo record say.
+//! A layer whose rows move between blocks cannot lean on interested-transaction entries. Such a row names the
+//! transaction that made it and the undo record of that change; the record holds the version before. What is asked here
+//! is asked for one version of one row: may a snapshot see it, and if not, what does its undo record say.
 
 use crate::table::Fate;
 use crate::undo::{decode_record, is_newer};

@@ -1,8 +1,9 @@
 //! Column values as bytes that order with `memcmp`.
 //!
-//! NUMBER in Oracle's base-100 form, DATE in seven bytes, TIMESTAMP in eleven (DATE and nanoseconds), with a time zone in
-//! thirteen (UTC and the offset), text and RAW as they are, ROWID in ten, BINARY_DOUBLE and BINARY_FLOAT with the sign folded in,
-//! intervals biased. Inside an index key each column is made self-delimiting, so that a key of many columns orders too.
+//! NUMBER in Oracle's base-100 form, DATE in seven bytes, TIMESTAMP in eleven (DATE and nanoseconds), with a time zone
+//! in thirteen (UTC and the offset), text and RAW as they are, ROWID in ten, BINARY_DOUBLE and BINARY_FLOAT with the
+//! sign folded in, intervals biased. Inside an index key each column is made self-delimiting, so that a key of many
+//! columns orders too.
 
 use crate::datatype::{DataType, Zone};
 use crate::datetime::{Date, IntervalDs, IntervalYm, Timestamp};
@@ -185,8 +186,8 @@ const NULL: u8 = 0xFF;
 
 /// Appends one column to an index key. `stored` is its stored form, `None` for NULL.
 ///
-/// Keys order column by column as their values do, NULL above everything; a descending column has every bit turned over.
-/// A zero byte of the value is written `00 FF`, the end `00 00`, so no key is the beginning of another's column.
+/// Keys order column by column as their values do, NULL above everything; a descending column has every bit turned
+/// over. A zero byte of the value is written `00 FF`, the end `00 00`, so no key is the beginning of another's column.
 pub fn push_key_part(stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>) {
     let from = out.len();
     match stored {
@@ -211,7 +212,8 @@ pub fn push_key_part(stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>)
     }
 }
 
-/// As [`push_key_part`], with the bytes of the value in reverse order: the key of a REVERSE index, in which neighbours lie far apart.
+/// As [`push_key_part`], with the bytes of the value in reverse order: the key of a REVERSE index, in which neighbours
+/// lie far apart.
 pub fn push_reversed_key_part(stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>) {
     let reversed: Option<Vec<u8>> = stored.map(|bytes| bytes.iter().rev().copied().collect());
     push_key_part(reversed.as_deref(), descending, out);

@@ -28,7 +28,8 @@ pub enum Zone {
 
 /// A data type.
 ///
-/// `Null` is the type of the literal NULL. A text or raw type of length 0 is of unknown length, as the result of an expression is.
+/// `Null` is the type of the literal NULL. A text or raw type of length 0 is of unknown length, as the result of an
+/// expression is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum DataType {
@@ -260,7 +261,8 @@ impl DataType {
         Some(Limit { len, unit, padded })
     }
 
-    /// Makes `value` one of this type, in place, as INSERT, UPDATE and assignment do: converts, pads CHAR, rounds NUMBER.
+    /// Makes `value` one of this type, in place, as INSERT, UPDATE and assignment do: converts, pads CHAR, rounds
+    /// NUMBER.
     ///
     /// `column` names the column in ORA-12899, for instance `"SCOTT"."EMP"."ENAME"`.
     /// # Errors
@@ -291,7 +293,8 @@ impl DataType {
         Ok(())
     }
 
-    /// True when a value needs nothing to be one of this type: a quick look for the most common cases, that may miss others.
+    /// True when a value needs nothing to be one of this type: a quick look for the most common cases, that may miss
+    /// others.
     #[inline]
     pub fn takes(&self, value: &Value) -> bool {
         match (self, value) {

@@ -46,8 +46,8 @@ impl Date {
     /// Makes a date of its fields.
     ///
     /// # Errors
-    /// ORA-01841 (year), ORA-01843 (month), ORA-01847 (day above 31), ORA-01839 (day above the month's last), ORA-01850,
-    /// ORA-01851, ORA-01852 (hour, minute, second).
+    /// ORA-01841 (year), ORA-01843 (month), ORA-01847 (day above 31), ORA-01839 (day above the month's last),
+    /// ORA-01850, ORA-01851, ORA-01852 (hour, minute, second).
     pub fn new(year: i32, month: u32, day: u32, hour: u32, minute: u32, second: u32) -> Result<Date> {
         if year == 0 || !(-4712..=9999).contains(&year) {
             return Err(Ora::new(1841));
@@ -173,7 +173,8 @@ impl Date {
         Ok(Date::new(year, month, from.day, 0, 0, 0)?.at_second(self.second_of_day()))
     }
 
-    /// MONTHS_BETWEEN(self, other): whole when both are the same day of the month or both its last, else with 31-day months.
+    /// MONTHS_BETWEEN(self, other): whole when both are the same day of the month or both its last, else with 31-day
+    /// months.
     pub fn months_between(&self, other: &Date) -> Number {
         let (a, b) = (self.fields(), other.fields());
         let months = i64::from(a.year - b.year) * 12 + i64::from(a.month) - i64::from(b.month);
@@ -232,7 +233,8 @@ impl Date {
         (thursday.fields().year, (thursday.day_of_year() - 1) / 7 + 1)
     }
 
-    /// Returns the seven bytes of the stored form: century and year of it plus 100, month, day, hour, minute, second plus 1.
+    /// Returns the seven bytes of the stored form: century and year of it plus 100, month, day, hour, minute, second
+    /// plus 1.
     pub fn to_bytes(&self) -> [u8; 7] {
         let f = self.fields();
         // Division that cuts, as the format has it: 4712 BC is 53, 88.

@@ -132,7 +132,8 @@ impl Ora {
         Ora::new(3001)
     }
 
-    /// Makes the error `code` (ORA-01653 or its like) for a segment whose name only the dictionary knows: see [`Ora::name_segment`].
+    /// Makes the error `code` (ORA-01653 or its like) for a segment whose name only the dictionary knows: see
+    /// [`Ora::name_segment`].
     #[cold]
     pub fn full_segment(code: u32, data_object: u32, blocks: u32, tablespace: &str) -> Ora {
         let mut error = Ora::with(code, &[&"OBJECT", &data_object, &blocks, &tablespace]);
@@ -140,8 +141,8 @@ impl Ora {
         error
     }
 
-    /// Puts owner and name into an error of [`Ora::full_segment`]; other errors stay. A segment that has no name is one in the making:
-    /// ORA-01652.
+    /// Puts owner and name into an error of [`Ora::full_segment`]; other errors stay. A segment that has no name is one
+    /// in the making: ORA-01652.
     #[cold]
     #[must_use]
     pub fn name_segment(mut self, name: impl FnOnce(u32) -> Option<(String, String)>) -> Ora {
@@ -197,7 +198,8 @@ impl Ora {
         let place = Ora::with(6512, &[&unit, &line]);
         let mut error = self;
         let context = &mut error.0.context;
-        // An error kept under this one has its own places: where this one was raised stands above it, where it passed below.
+        // An error kept under this one has its own places: where this one was raised stands above it, where it passed
+        // below.
         let kept = context.iter().position(|below| below.0.context.iter().any(|e| e.is(6512)));
         match kept {
             Some(at) if !context.iter().any(|e| e.is(6512)) => context.insert(at, place),
@@ -221,21 +223,22 @@ impl Ora {
         self.0.facility == Facility::Ora && self.0.code == code
     }
 
-    /// Whether the session was told to stop, or has too much memory: whatever it was doing is as good as before. ORA-00028, ORA-01013,
-    /// ORA-04030, ORA-04036.
+    /// Whether the session was told to stop, or has too much memory: whatever it was doing is as good as before.
+    /// ORA-00028, ORA-01013, ORA-04030, ORA-04036.
     #[must_use]
     pub fn is_stop(&self) -> bool {
         [28, 1013, 4030, 4036].iter().any(|code| self.is(*code))
     }
 
-    /// Whether the call is over, whatever handlers and other rows there are: the session was killed or interrupted or has to give memory
-    /// back, has used what its profile grants, or something is wrong that no statement has caused.
+    /// Whether the call is over, whatever handlers and other rows there are: the session was killed or interrupted or
+    /// has to give memory back, has used what its profile grants, or something is wrong that no statement has caused.
     #[must_use]
     pub fn ends_call(&self) -> bool {
         [28, 600, 603, 1012, 1013, 2392, 2393, 2394, 2395, 3106, 4036].iter().any(|code| self.is(*code))
     }
 
-    /// Returns what PL/SQL's SQLCODE shows: the negative number, but 100 for ORA-01403 and 1 for a user-defined exception.
+    /// Returns what PL/SQL's SQLCODE shows: the negative number, but 100 for ORA-01403 and 1 for a user-defined
+    /// exception.
     pub fn sqlcode(&self) -> i32 {
         match (self.0.facility, self.0.code) {
             (Facility::Ora, 1403) => 100,

@@ -1,7 +1,7 @@
 //! The row-piece format: column count, then length and bytes of each column.
 //!
-//! The count is one byte, or 0xFF and two bytes (little end first) for 255 columns and more. A length is one byte up to 250,
-//! 0xFE and two bytes above, 0xFD and four bytes above 65535; 0xFF is NULL. Trailing NULLs may be left out.
+//! The count is one byte, or 0xFF and two bytes (little end first) for 255 columns and more. A length is one byte up to
+//! 250, 0xFE and two bytes above, 0xFD and four bytes above 65535; 0xFF is NULL. Trailing NULLs may be left out.
 
 /// A stored column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +74,9 @@ impl<'a> RowWriter<'a> {
     }
 }
 
-/// Appends a row to `out` that is the row in `old` but for some columns, whose numbers ascend: `put` writes each of them. Returns how
-/// many bytes of the old row, from the first column that changes to the last, have been replaced; `None` when the old row is damaged.
+/// Appends a row to `out` that is the row in `old` but for some columns, whose numbers ascend: `put` writes each of
+/// them. Returns how many bytes of the old row, from the first column that changes to the last, have been replaced;
+/// `None` when the old row is damaged.
 pub fn rewrite(
     old: &[u8],
     changed: &[u16],

@@ -6,11 +6,11 @@ use std::cmp::Ordering;
 /// Items that are sorted or merged between two checks.
 const RUN: usize = 1 << 16;
 
-/// Sorts stably, and calls `check` between steps of bounded work: each sorts or merges at most 65,536 items. The items of a
-/// sort that `check` ends are gone.
+/// Sorts stably, and calls `check` between steps of bounded work: each sorts or merges at most 65,536 items. The items
+/// of a sort that `check` ends are gone.
 ///
-/// A comparison that remembers a cancel and makes all items equal from then on was rejected: the sort of the standard library
-/// may panic when the order of items changes.
+/// A comparison that remembers a cancel and makes all items equal from then on was rejected: the sort of the standard
+/// library may panic when the order of items changes.
 ///
 /// # Errors
 /// Those of `check`.

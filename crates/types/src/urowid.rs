@@ -1,7 +1,7 @@
 //! Logical rowids: where a row of an index-organised table is, as text.
 //!
-//! Such a row has no place of its own; its primary key says where it is. As Oracle prints them, a logical rowid is a `*` and
-//! letters of base 64. Here the letters are `BA` and then the bytes of the key.
+//! Such a row has no place of its own; its primary key says where it is. As Oracle prints them, a logical rowid is a
+//! `*` and letters of base 64. Here the letters are `BA` and then the bytes of the key.
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const BEGIN: &str = "*BA";

@@ -302,7 +302,8 @@ impl Value {
 
     /// Compares two values; `None` when one is NULL.
     ///
-    /// A text compared with a number, date, timestamp, rowid or interval is converted to that; texts compare by their bytes.
+    /// A text compared with a number, date, timestamp, rowid or interval is converted to that; texts compare by their
+    /// bytes.
     /// # Errors
     /// ORA-00932 for types that do not compare; what a conversion raises.
     #[inline]

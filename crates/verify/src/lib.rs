@@ -1,9 +1,10 @@
 //! Checking a database that no instance has open.
 //!
-//! First the files are read from end to end: headers, every block's checksum and address, the bitmaps against the extents of all
-//! segments and these against their space maps. Then the database is opened for looking only, in this process, and what the
-//! dictionary describes is walked: rows and their columns, trees, every index against its table both ways, clusters, undo
-//! segments, constraints. Nothing is written. One fault does not end the walk: what depends on it is left out, the rest is checked.
+//! First the files are read from end to end: headers, every block's checksum and address, the bitmaps against the
+//! extents of all segments and these against their space maps. Then the database is opened for looking only, in this
+//! process, and what the dictionary describes is walked: rows and their columns, trees, every index against its table
+//! both ways, clusters, undo segments, constraints. Nothing is written. One fault does not end the walk: what depends
+//! on it is left out, the rest is checked.
 #![forbid(unsafe_code)]
 
 mod files;

@@ -1,6 +1,8 @@
-//! What other sizes of the caches would have read and loaded: `v$db_cache_advice`, `v$shared_pool_advice`, `v$sga_target_advice`.
+//! What other sizes of the caches would have read and loaded: `v$db_cache_advice`, `v$shared_pool_advice`,
+//! `v$sga_target_advice`.
 //!
-//! Buffer cache and library cache are simulated by MMNL; what is here puts the results beside what was really read and loaded.
+//! Buffer cache and library cache are simulated by MMNL; what is here puts the results beside what was really read and
+//! loaded.
 
 use buffer_cache::{ADVICE_PRESENT, ADVICE_SIZES};
 use params::Param;
@@ -128,7 +130,8 @@ impl Loaded {
         Loaded { gets: gets as f64, loads: (gets.saturating_sub(hits)) as f64, seconds: hard_us as f64 / 1e6 }
     }
 
-    /// Loads with another size: those that were made, and what that size would have missed more, or less, than the present one.
+    /// Loads with another size: those that were made, and what that size would have missed more, or less, than the
+    /// present one.
     fn loads_with(&self, misses: f64, present: f64) -> f64 {
         (self.loads + misses - present).clamp(0.0, self.gets)
     }
@@ -192,7 +195,8 @@ fn waited_for_blocks_us(s: &Source<'_>) -> u64 {
     reads.map(|event| s.processes.system_event(s.p, event, Whose::Foreground).0.us).iter().sum()
 }
 
-/// A row for each size that says how much is in the caches: those that the buffer cache's simulation reaches. None without a target.
+/// A row for each size that says how much is in the caches: those that the buffer cache's simulation reaches. None
+/// without a target.
 pub fn sga_target_advice(s: &Source<'_>) -> Vec<Row> {
     let target = s.instance.params().number(Param::SgaTarget) as u64;
     if target == 0 || !is_counted(s) {

@@ -1,4 +1,5 @@
-//! `v$backup`: which data files are in backup mode; `v$recover_file`: which cannot be used; `v$datafile_header`: what they say themselves.
+//! `v$backup`: which data files are in backup mode; `v$recover_file`: which cannot be used; `v$datafile_header`: what
+//! they say themselves.
 
 use crate::column::{Row, Type, Type::*, date_of_seconds, n, t, yes};
 use crate::source::Source;
@@ -44,8 +45,9 @@ fn trouble(e: &Ora) -> &'static str {
     }
 }
 
-/// One row a data file that cannot be used before it is recovered: taken offline by itself, or not there, or not itself, when the database
-/// was opened. One for each of a tablespace that is offline, too: those lack nothing. Change and time are how far the file is.
+/// One row a data file that cannot be used before it is recovered: taken offline by itself, or not there, or not
+/// itself, when the database was opened. One for each of a tablespace that is offline, too: those lack nothing. Change
+/// and time are how far the file is.
 pub fn recover_file(s: &Source<'_>) -> Result<Vec<Row>> {
     let files = s.instance.storage().cache.files();
     let (control, missing) = (files.control()?, files.missing());

@@ -1,7 +1,8 @@
-//! The buffer cache: `v$bh`, `x$bh`, `v$buffer_pool`, `v$buffer_pool_statistics`, `v$waitstat`, `v$filestat`, `v$sess_io`.
+//! The buffer cache: `v$bh`, `x$bh`, `v$buffer_pool`, `v$buffer_pool_statistics`, `v$waitstat`, `v$filestat`,
+//! `v$sess_io`.
 //!
-//! Headers are read without latches: a row is what its words said while it was made. Consistent-read clones are private memory of
-//! the process that reads, so no buffer is ever in the state CR.
+//! Headers are read without latches: a row is what its words said while it was made. Consistent-read clones are private
+//! memory of the process that reads, so no buffer is ever in the state CR.
 
 use buffer_cache::{BufferInfo, FileIo};
 use std::collections::HashMap;

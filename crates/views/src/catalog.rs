@@ -263,7 +263,8 @@ impl FixedTables for Views {
     }
 }
 
-/// The place of a name in the list; `V_$X` is `V$X`. Behind the last are the same views as GV$ views, which have INST_ID, too.
+/// The place of a name in the list; `V_$X` is `V$X`. Behind the last are the same views as GV$ views, which have
+/// INST_ID, too.
 fn place(name: &str) -> Option<usize> {
     if let Some(rest) = name.strip_prefix("GV$").or_else(|| name.strip_prefix("GV_$")) {
         return place(&format!("V${rest}")).map(|at| LIST.len() + at);

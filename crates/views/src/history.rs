@@ -1,7 +1,7 @@
 //! The active session history: `v$active_session_history`, `v$ash_info`.
 //!
-//! What a sample did not see is NULL. Of a session that was on a processor, EVENT and WAIT_CLASS are NULL and P1 to P3, SEQ# and WAIT_TIME
-//! are those of its last wait, as Oracle has it.
+//! What a sample did not see is NULL. Of a session that was on a processor, EVENT and WAIT_CLASS are NULL and P1 to P3,
+//! SEQ# and WAIT_TIME are those of its last wait, as Oracle has it.
 
 use session::ash::{Sample, Text, bit, command_name};
 use types::{Date, Rdba, Result, Timestamp, Value};
@@ -10,8 +10,8 @@ use wait::Event;
 use crate::column::{Row, Type, Type::*, address, date, n, t, time};
 use crate::source::Source;
 
-/// The columns of `v$active_session_history`, in the order of 19c. What this database does not know, and nothing but NULL can be said of,
-/// is there, too, so that statements that name it run.
+/// The columns of `v$active_session_history`, in the order of 19c. What this database does not know, and nothing but
+/// NULL can be said of, is there, too, so that statements that name it run.
 pub const HISTORY: &[(&str, Type)] = &[
     ("SAMPLE_ID", N),
     ("SAMPLE_TIME", S),
@@ -229,7 +229,8 @@ fn wait(s: &Sample, row: &mut Row) {
     row.push(waiting.map_or(Value::Null, |e| n(e.class().id())));
     row.push(n(if waiting.is_some() { 0 } else { s.wait_us / 10_000 }));
     row.push(t(if waiting.is_some() { "WAITING" } else { "ON CPU" }));
-    // Zero where there is no wait, or a later sample of the same one; NULL while it goes on, and of one that could not be caught.
+    // Zero where there is no wait, or a later sample of the same one; NULL while it goes on, and of one that could not
+    // be caught.
     row.push(if_so(waiting.is_none() || s.waited_us != 0, || n(s.waited_us.saturating_sub(1))));
 }
 

@@ -1,6 +1,7 @@
 //! Latches and mutexes: `v$latch` and its relatives, who holds what, and where it was waited for.
 //!
-//! Source of the columns: Database Reference, "V$LATCH" and the views it names; X$KSUPRLAT as the sampling scripts use it.
+//! Source of the columns: Database Reference, "V$LATCH" and the views it names; X$KSUPRLAT as the sampling scripts use
+//! it.
 
 use latch::{Latch, LatchCounts, LatchName, Where};
 

@@ -1,8 +1,9 @@
 //! Memory: how the SGA is divided and on which pages it lies, what each process has, and how long its connection took.
 //!
-//! The heap of a process is counted by its allocator, and that is what `v$process` and the limits go by. What the operating system
-//! knows of it beyond that (`x$ksmpp`) is read from `/proc` at the moment of the query. `x$ksmpw` walks over every page of every process, which takes
-//! seconds for many gigabytes on small pages; the others cost some microseconds a process.
+//! The heap of a process is counted by its allocator, and that is what `v$process` and the limits go by. What the
+//! operating system knows of it beyond that (`x$ksmpp`) is read from `/proc` at the moment of the query. `x$ksmpw`
+//! walks over every page of every process, which takes seconds for many gigabytes on small pages; the others cost some
+//! microseconds a process.
 
 use os::proc::{ProcessMemory, memory_of, walk_pages_of};
 use params::Param;
@@ -165,8 +166,8 @@ fn kb(kilobytes: u64) -> Value {
     n(kilobytes << 10)
 }
 
-/// Used and allocated memory of a process's own, what of it can be given back, and the most there was: the last four columns of
-/// `v$process`.
+/// Used and allocated memory of a process's own, what of it can be given back, and the most there was: the last four
+/// columns of `v$process`.
 pub fn pga_of(s: &Source<'_>, number: u32) -> [Value; 4] {
     tell_own(s);
     let pga = s.processes.pga(number);

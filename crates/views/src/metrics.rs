@@ -1,5 +1,5 @@
-//! Metrics of the last intervals: `v$sysmetric`, `v$sysmetric_history`, `v$sysmetric_summary`, `v$metricname`, `v$metricgroup`,
-//! `v$eventmetric`, `v$waitclassmetric`.
+//! Metrics of the last intervals: `v$sysmetric`, `v$sysmetric_history`, `v$sysmetric_summary`, `v$metricname`,
+//! `v$metricgroup`, `v$eventmetric`, `v$waitclassmetric`.
 
 use session::metrics::{EventMetric, Group, Interval, METRICS, Metric};
 use types::{Number, Value};

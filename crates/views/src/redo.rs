@@ -1,5 +1,5 @@
-//! The redo log: `v$log`, `v$logfile`, `v$log_history`, `v$archived_log`, `v$archive_dest`, `v$thread`, `v$instance_recovery`,
-//! `v$database`, `v$database_incarnation`.
+//! The redo log: `v$log`, `v$logfile`, `v$log_history`, `v$archived_log`, `v$archive_dest`, `v$thread`,
+//! `v$instance_recovery`, `v$database`, `v$database_incarnation`.
 //!
 //! What runs is read from the SGA, what has been from the control file.
 

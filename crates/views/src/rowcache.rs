@@ -1,4 +1,5 @@
-//! The row cache: `v$rowcache` and what it shows, `x$kqrst`, and the two tables that are read row by row through `dc_props`.
+//! The row cache: `v$rowcache` and what it shows, `x$kqrst`, and the two tables that are read row by row through
+//! `dc_props`.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! What was counted by segment: `v$segstat`, `v$segment_statistics`, `v$segstat_name`.
 //!
-//! Figures belong to a segment by its data object. A segment that is moved, truncated or rebuilt begins anew, and those of one that is
-//! gone are not shown.
+//! Figures belong to a segment by its data object. A segment that is moved, truncated or rebuilt begins anew, and those
+//! of one that is gone are not shown.
 
 use buffer_cache::SegmentStat;
 use dictionary::ObjectKind;

@@ -164,7 +164,8 @@ fn cursors(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> (Option<SessionCurso
     if slot.status() == SessionStatus::Active { (now, before) } else { (None, now.or(before)) }
 }
 
-/// Address, hash value, id and child number of a statement. Of none: an address and a hash value of zero, as Oracle has it.
+/// Address, hash value, id and child number of a statement. Of none: an address and a hash value of zero, as Oracle has
+/// it.
 fn statement(cursor: Option<&SessionCursor>) -> [Value; 4] {
     match cursor {
         Some(c) => [address(c.address), n(c.digest.hash_value()), t(c.digest.sql_id()), n(c.child)],

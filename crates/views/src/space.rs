@@ -1,5 +1,5 @@
-//! Tablespaces, files, segments and extents: `v$tablespace`, `v$datafile`, `v$tempfile`, and the `x$` tables that the catalog views
-//! `dba_tablespaces`, `dba_data_files`, `dba_free_space`, `dba_segments` and `dba_extents` are made of.
+//! Tablespaces, files, segments and extents: `v$tablespace`, `v$datafile`, `v$tempfile`, and the `x$` tables that the
+//! catalog views `dba_tablespaces`, `dba_data_files`, `dba_free_space`, `dba_segments` and `dba_extents` are made of.
 
 use datafile::{Contents, ControlFile, FileEntry, TablespaceEntry};
 use dictionary::base::{Base, clu, ind, tab};
@@ -337,7 +337,8 @@ pub(crate) fn known(s: &Source<'_>) -> Result<Vec<Known>> {
     Ok(list)
 }
 
-/// Calls `f` with every segment and its extents, but for those that were dropped meanwhile and those whose file is offline or missing.
+/// Calls `f` with every segment and its extents, but for those that were dropped meanwhile and those whose file is
+/// offline or missing.
 ///
 /// # Errors
 /// ORA-01578 for a damaged header: sums over the others would be wrong.
@@ -352,7 +353,8 @@ fn with_extents(s: &Source<'_>, mut f: impl FnMut(&Known, ObjectId, &[block::Ext
     Ok(())
 }
 
-/// `None` for what is not there for a reason that other views tell: a dropped segment, a file that is offline or missing.
+/// `None` for what is not there for a reason that other views tell: a dropped segment, a file that is offline or
+/// missing.
 pub(crate) fn present<T>(read: Result<T>) -> Result<Option<T>> {
     match read {
         Err(e) if [8103, 376, 1157].into_iter().any(|code| e.is(code)) => Ok(None),

@@ -510,8 +510,8 @@ pub const KGLOB: &[(&str, Type)] = &[
 /// KGLOBT09 of what is no child.
 const NO_CHILD: u64 = 65535;
 
-/// `x$kglob`: every object of the library cache, a parent before its children. The hash of a statement without its literals and the
-/// hash of releases before 10g are not made.
+/// `x$kglob`: every object of the library cache, a parent before its children. The hash of a statement without its
+/// literals and the hash of releases before 10g are not made.
 pub fn kglob(s: &Source<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for object in s.shared.library.rows() {

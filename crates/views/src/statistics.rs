@@ -70,7 +70,8 @@ pub fn sess_time_model(s: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-/// What the operating system says of the machine: times of all processors in hundredths of a second since it started, memory in bytes.
+/// What the operating system says of the machine: times of all processors in hundredths of a second since it started,
+/// memory in bytes.
 pub fn osstat(_: &Source<'_>) -> Vec<Row> {
     let Some(m) = os::proc::machine() else { return Vec::new() };
     let [user, nice, system, idle, io_wait, rest] =
@@ -116,7 +117,8 @@ pub const STATISTICS_LEVEL: &[(&str, Type)] = &[
     ("SESSION_SETTABLE", V(3)),
 ];
 
-/// What `statistics_level` turns on and off: only what there is. Counts cost nothing shared and are kept at every level.
+/// What `statistics_level` turns on and off: only what there is. Counts cost nothing shared and are kept at every
+/// level.
 pub fn statistics_level(s: &Source<'_>) -> Vec<Row> {
     let params = s.session_params.borrow();
     let status = |level: &str, timed: bool, is_default: bool| {

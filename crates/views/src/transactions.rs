@@ -1,4 +1,5 @@
-//! Transactions, what they hold and wait for, and undo: `v$transaction`, `v$locked_object`, `dba_waiters`, `v$rollstat` and others.
+//! Transactions, what they hold and wait for, and undo: `v$transaction`, `v$locked_object`, `dba_waiters`, `v$rollstat`
+//! and others.
 
 use datafile::ControlFile;
 use enqueue::{EnqueueType, LockMode};
@@ -218,8 +219,9 @@ pub const ENQUEUE_STATISTICS: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-/// Types of enqueues with the reasons that they are waited for, each an event. Requests are counted by type: where a type has several
-/// reasons they cannot be told apart and are NULL; its waits and their milliseconds are those of the event.
+/// Types of enqueues with the reasons that they are waited for, each an event. Requests are counted by type: where a
+/// type has several reasons they cannot be told apart and are NULL; its waits and their milliseconds are those of the
+/// event.
 pub fn enqueue_statistics(s: &Source<'_>) -> Vec<Row> {
     let reasons = |kind: EnqueueType| {
         let start = format!("enq: {} - ", kind.letters());
@@ -388,7 +390,8 @@ pub const UNDO_EXTENTS: &[(&str, Type)] = &[
     ("STATUS", V(9)),
 ];
 
-/// Extents of undo. One of a segment with open transactions is ACTIVE; of the others nobody knows whether all in it has expired.
+/// Extents of undo. One of a segment with open transactions is ACTIVE; of the others nobody knows whether all in it has
+/// expired.
 pub fn undo_extents(s: &Source<'_>) -> Vec<Row> {
     let txns = s.shared.txns;
     let block = txns.cache().block_size() as u64;

@@ -10,7 +10,8 @@ use types::Result;
 pub const COLUMNS: &[(&str, Type)] =
     &[("OBJ#", N), ("NAME", V(128)), ("UPDATABLE", V(3)), ("INSERTABLE", V(3)), ("DELETABLE", V(3))];
 
-/// A row for each column of a user's view. A view is compiled for it as for a statement that changes it; one that cannot be has none.
+/// A row for each column of a user's view. A view is compiled for it as for a statement that changes it; one that
+/// cannot be has none.
 pub fn columns(cx: &mut ExecCtx<'_>, dictionary: &DictionaryShared) -> Result<Vec<Row>> {
     let mut views = Vec::new();
     dictionary.scan_once(cx.p, Base::Obj, &mut |_, row| {

@@ -250,7 +250,8 @@ pub fn event_histogram(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for event in Event::all() {
         let (_, histogram) = s.processes.system_event(s.p, event, Whose::All);
-        // The buckets are powers of two of microseconds. A millisecond counts as 1024 of them here, as in Oracle's view.
+        // The buckets are powers of two of microseconds. A millisecond counts as 1024 of them here, as in Oracle's
+        // view.
         let mut sums: Vec<(u64, u64)> = Vec::new();
         for (power, count) in histogram.iter().enumerate().take(HISTOGRAM_BUCKETS) {
             let milli = (1u64 << power).div_ceil(1024);

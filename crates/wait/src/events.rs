@@ -278,8 +278,8 @@ impl Event {
     }
 }
 
-/// A 32-bit hash of a name (FNV-1a, the halves of its 64-bit form folded), used where views show one and nobody can tell
-/// Oracle's function.
+/// A 32-bit hash of a name (FNV-1a, the halves of its 64-bit form folded), used where views show one and nobody can
+/// tell Oracle's function.
 #[must_use]
 pub fn name_hash(name: &str) -> u32 {
     let h = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));

@@ -4,8 +4,8 @@
 //! session counts lies in lines of its own that it alone writes, with plain loads and stores; a view adds the lines up.
 //! Nothing on a counting path is written by two processes.
 //!
-//! A [`WaitSlot`] shows the wait that a process is in, or its last one, to any other process, live. [`EventTotals`] keeps
-//! the sums and histograms. A [`Waiter`] is the two together as the waiting process uses them.
+//! A [`WaitSlot`] shows the wait that a process is in, or its last one, to any other process, live. [`EventTotals`]
+//! keeps the sums and histograms. A [`Waiter`] is the two together as the waiting process uses them.
 #![deny(unsafe_code)] // Only the layouts of what lies in shared memory.
 
 pub mod events;

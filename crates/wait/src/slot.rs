@@ -11,8 +11,8 @@ const YIELDS: u32 = 20;
 
 /// What one process waits for, or waited for last: written by that process alone, read by anybody.
 ///
-/// All fields but the post word change under an odd `version`, so that a reader never mixes two waits. The zero value is
-/// a process that has not waited yet.
+/// All fields but the post word change under an odd `version`, so that a reader never mixes two waits. The zero value
+/// is a process that has not waited yet.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct WaitSlot {
@@ -104,7 +104,8 @@ pub struct WaitView {
 }
 
 impl WaitSlot {
-    /// Empties the slot for a new owner. Only the process that owns it, or cleans up behind its dead owner, may call this.
+    /// Empties the slot for a new owner. Only the process that owns it, or cleans up behind its dead owner, may call
+    /// this.
     pub fn reset(&self) {
         self.change(|s| {
             for word in [&s.event, &s.p[0], &s.p[1], &s.p[2], &s.started_ns, &s.ended_ns, &s.sequence, &s.gap_ns] {
@@ -166,7 +167,8 @@ impl WaitSlot {
         waits.unwrap_or_default()
     }
 
-    /// Microseconds that a wait took, by its number; `None` when it goes on, is not among the last that have ended, or never was.
+    /// Microseconds that a wait took, by its number; `None` when it goes on, is not among the last that have ended, or
+    /// never was.
     #[must_use]
     pub fn waited_us(&self, sequence: u64) -> Option<u64> {
         let (last, has_ended, wait_ns) = self.stable(|| {
@@ -214,7 +216,8 @@ impl WaitSlot {
         self.busy.start(now_ns);
     }
 
-    /// What `read` gives of words that change under an odd version only, all of one moment; `None` while the owner keeps changing them.
+    /// What `read` gives of words that change under an odd version only, all of one moment; `None` while the owner
+    /// keeps changing them.
     fn stable<R>(&self, mut read: impl FnMut() -> R) -> Option<R> {
         for n in 0..TRIES + YIELDS {
             let before = self.version.load(Ordering::Acquire); // pairs with the last store in `change`
@@ -252,7 +255,8 @@ impl WaitSlot {
         os::futex::wake(&self.post, 1);
     }
 
-    /// Sleeps until posted since `seen`, or until the time is up. True when there was a post; may return early with false.
+    /// Sleeps until posted since `seen`, or until the time is up. True when there was a post; may return early with
+    /// false.
     pub fn sleep(&self, seen: u32, timeout: Option<Duration>) -> bool {
         os::futex::wait(&self.post, seen, timeout);
         self.posts() != seen

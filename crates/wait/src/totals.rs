@@ -26,7 +26,8 @@ pub const CHARGED: [WaitClass; 3] = [WaitClass::UserIo, WaitClass::Application, 
 #[repr(C, align(64))]
 pub struct EventTotals {
     events: [EventTotal; Event::COUNT],
-    /// Microseconds of ended waits of the classes in [`CHARGED`]: what a statement is charged with is the difference of two looks.
+    /// Microseconds of ended waits of the classes in [`CHARGED`]: what a statement is charged with is the difference of
+    /// two looks.
     charged_us: [AtomicU64; CHARGED.len()],
     /// Nanoseconds of all ended waits, likewise.
     waited_ns: AtomicU64,

@@ -219,7 +219,8 @@ fn phases(seen: &Seen) -> Section {
     section("Top Phases of Execution", summary, &notes, columns, rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Groups with the events of each beside them: the cells before the events, the events, and what stands under the first row.
+/// Groups with the events of each beside them: the cells before the events, the events, and what stands under the first
+/// row.
 fn with_events(
     of: &[&Sample],
     all: f64,

@@ -1,7 +1,8 @@
 //! Folders of files: one table a folder, in it run, instance and day, in those files.
 //!
-//! A file is written beside its place under a name that no reader looks for, brought to the disk, and renamed: a reader finds it whole or
-//! not at all, also behind a crash. A file that is there is never changed; what was exported before is left out ([`Lake::ranges`]).
+//! A file is written beside its place under a name that no reader looks for, brought to the disk, and renamed: a reader
+//! finds it whole or not at all, also behind a crash. A file that is there is never changed; what was exported before
+//! is left out ([`Lake::ranges`]).
 
 use super::{Column, Field, Form, VERSION, Writer, wrong};
 use std::fs::{self, File};
@@ -112,8 +113,8 @@ impl Lake {
         self.root.join(table).join(part.folder()).join(format!("{name}.{}", self.form.extension()))
     }
 
-    /// Writes a file of rows, and what its columns are; a file of that name is replaced. `fill` gives the rows to its argument; where there
-    /// are none, no file is made.
+    /// Writes a file of rows, and what its columns are; a file of that name is replaced. `fill` gives the rows to its
+    /// argument; where there are none, no file is made.
     ///
     /// # Errors
     /// Those of the file system and of `fill`; then no file is there that was not.

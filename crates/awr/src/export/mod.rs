@@ -1,11 +1,12 @@
 //! Figures for other engines: tables as CSV, JSON lines and Parquet, in folders that say what lies in them.
 //!
-//! A [`Table`] has columns of one of six kinds; [`Writer`] makes a file of rows, whatever its form. [`Lake`] puts files into
-//! `TABLE/run=…/instance=…/day=…/`, which DuckDB, ClickHouse and Spark read in place, each written whole under another name and then
-//! renamed. `docs/format/export.md` describes it; [`VERSION`] changes when a reader of the old would misread the new.
+//! A [`Table`] has columns of one of six kinds; [`Writer`] makes a file of rows, whatever its form. [`Lake`] puts files
+//! into `TABLE/run=…/instance=…/day=…/`, which DuckDB, ClickHouse and Spark read in place, each written whole under
+//! another name and then renamed. `docs/format/export.md` describes it; [`VERSION`] changes when a reader of the old
+//! would misread the new.
 //!
-//! Parquet is written here and not by a library: the part of it that is needed, plain values without compression, is small, and the
-//! libraries would double what has to be built.
+//! Parquet is written here and not by a library: the part of it that is needed, plain values without compression, is
+//! small, and the libraries would double what has to be built.
 
 mod lake;
 mod parquet;

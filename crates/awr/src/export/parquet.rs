@@ -1,7 +1,7 @@
 //! Parquet, the part of it that is needed: flat tables, plain values, no compression, one page a column of a row group.
 //!
-//! Every column may have nulls: the page begins with its definition levels. What describes the file is in Thrift's compact protocol,
-//! at the end of it ([`Thrift`]); the format is that of `apache/parquet-format`, version 1 pages.
+//! Every column may have nulls: the page begins with its definition levels. What describes the file is in Thrift's
+//! compact protocol, at the end of it ([`Thrift`]); the format is that of `apache/parquet-format`, version 1 pages.
 
 use super::{Column, Field, Kind, wrong};
 use std::io::{self, Write};

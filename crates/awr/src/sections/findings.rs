@@ -1,4 +1,5 @@
-//! What stands out, in sentences: each says a figure, what it is of, and where it stands. Nothing is judged that was not counted.
+//! What stands out, in sentences: each says a figure, what it is of, and where it stands. Nothing is judged that was
+//! not counted.
 
 use super::{efficiencies, foreground};
 use crate::Period;

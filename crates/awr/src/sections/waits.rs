@@ -136,7 +136,8 @@ fn background(p: &Period) -> Section {
 /// The upper ends of the buckets, in microseconds; the last has none.
 const BUCKETS_US: [u64; 7] = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 1_000_000];
 
-/// A part of the histogram in finer steps: title, note, the heads, and the upper ends of all columns but the last, in microseconds.
+/// A part of the histogram in finer steps: title, note, the heads, and the upper ends of all columns but the last, in
+/// microseconds.
 struct Detail {
     title: &'static str,
     of: &'static str,

@@ -1,8 +1,9 @@
 //! Rows that are inserted together.
 //!
-//! A statement that inserts many rows hands them down block by block: the rows of a batch first, then the entries of each index in the
-//! order of their keys. What a batch does not say is which of its rows was refused. So when one is, the batch is taken back and its
-//! rows are inserted one by one: the error is then that of the first row that has one, as it would be without batches.
+//! A statement that inserts many rows hands them down block by block: the rows of a batch first, then the entries of
+//! each index in the order of their keys. What a batch does not say is which of its rows was refused. So when one is,
+//! the batch is taken back and its rows are inserted one by one: the error is then that of the first row that has one,
+//! as it would be without batches.
 
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
@@ -12,7 +13,8 @@ use txn::Savepoint;
 use types::row::RowReader;
 use types::{Ora, Result, Rowid};
 
-/// A batch is inserted when it has so many rows or bytes: the more rows there are, the more of their entries meet in a leaf.
+/// A batch is inserted when it has so many rows or bytes: the more rows there are, the more of their entries meet in a
+/// leaf.
 const ROWS_MOST: usize = 16384;
 const BYTES_MOST: usize = 2 << 20;
 
@@ -67,8 +69,8 @@ impl Batch {
         self.ends.len() >= ROWS_MOST || self.rows.len() >= BYTES_MOST
     }
 
-    /// Inserts all rows and forgets them. `refused` is told of each row that could not be inserted, of which nothing is left then, and
-    /// may let the others follow by swallowing the error.
+    /// Inserts all rows and forgets them. `refused` is told of each row that could not be inserted, of which nothing is
+    /// left then, and may let the others follow by swallowing the error.
     pub fn flush(
         &mut self,
         table: &HeapTable,

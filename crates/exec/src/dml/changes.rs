@@ -1,7 +1,7 @@
 //! Rows that are updated or deleted together.
 //!
-//! UPDATE and DELETE find rows as of their snapshot, so it does not matter to them when the ones found before are changed. They are
-//! changed block by block, and their index entries leaf by leaf.
+//! UPDATE and DELETE find rows as of their snapshot, so it does not matter to them when the ones found before are
+//! changed. They are changed block by block, and their index entries leaf by leaf.
 
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
@@ -13,7 +13,8 @@ use types::{Result, Rowid};
 /// Rows found are changed when there are so many of them, or so many bytes.
 const ROWS_MOST: usize = 1024;
 const BYTES_MOST: usize = 128 << 10;
-/// Entries of an index are changed when those noted take so many bytes: the more there are, the more of them meet in a leaf.
+/// Entries of an index are changed when those noted take so many bytes: the more there are, the more of them meet in a
+/// leaf.
 const ENTRY_BYTES_MOST: usize = 4 << 20;
 
 /// Changes found and not made yet, with what they do to each index. Keeps its memory.
@@ -56,9 +57,9 @@ impl Later {
         self.changes.len() >= ROWS_MOST || self.changes.bytes() >= BYTES_MOST
     }
 
-    /// Changes the rows, and, when there are many of them, the entries of indexes that are not unique; false when a row had changed
-    /// under the statement. Entries of unique indexes that an update moves wait for [`Later::finish`], as another row's old key may be a
-    /// row's new one.
+    /// Changes the rows, and, when there are many of them, the entries of indexes that are not unique; false when a row
+    /// had changed under the statement. Entries of unique indexes that an update moves wait for [`Later::finish`], as
+    /// another row's old key may be a row's new one.
     pub fn flush(
         &mut self,
         table: &HeapTable,

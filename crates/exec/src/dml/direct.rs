@@ -1,9 +1,9 @@
 //! Rows that are written as they are computed.
 //!
-//! The usual way of a new row computes all its columns into registers, then fits each to its type, then tests the constraints, then writes
-//! the row: four passes, in an order that decides which error comes first. A row of plain expressions for a table without CHECK
-//! constraints and virtual columns is written in one pass. What does not go well in it, whatever it is, leaves nothing behind, and the row
-//! goes the usual way, which says what is wrong.
+//! The usual way of a new row computes all its columns into registers, then fits each to its type, then tests the
+//! constraints, then writes the row: four passes, in an order that decides which error comes first. A row of plain
+//! expressions for a table without CHECK constraints and virtual columns is written in one pass. What does not go well
+//! in it, whatever it is, leaves nothing behind, and the row goes the usual way, which says what is wrong.
 
 use super::Writer;
 use crate::code::Code;
@@ -72,7 +72,8 @@ impl Writer {
         self.insert_bound(direct, values, defaults, (0, &[]), m, cx)
     }
 
-    /// As [`Writer::insert_direct`], with values for the binds in place of those in their registers, where there are any.
+    /// As [`Writer::insert_direct`], with values for the binds in place of those in their registers, where there are
+    /// any.
     pub fn insert_bound(
         &mut self,
         direct: &Direct,

@@ -1,9 +1,10 @@
 //! Foreign keys, from both sides.
 //!
-//! A key holds among the newest versions of rows, whatever the statement's snapshot is: a child looks for its parent's entry in the
-//! unique index as that is now, a parent that goes for its children's in an index on the foreign key. Where an open transaction of
-//! another session decides, the asker waits for its end. Without an index on the foreign key the parent's statement holds the child
-//! table in mode S, so that there are no open changes of it, and looks with a query as of now.
+//! A key holds among the newest versions of rows, whatever the statement's snapshot is: a child looks for its parent's
+//! entry in the unique index as that is now, a parent that goes for its children's in an index on the foreign key.
+//! Where an open transaction of another session decides, the asker waits for its end. Without an index on the foreign
+//! key the parent's statement holds the child table in mode S, so that there are no open changes of it, and looks with
+//! a query as of now.
 
 use crate::code::Builder;
 use crate::constraints::{self, Side};
@@ -71,7 +72,8 @@ pub struct Parent {
     columns: Vec<u16>,
     index: Index,
     key: KeyMaker,
-    /// The parent is the table itself: rows of the same statement may be parents, so what is missing is looked for again at its end.
+    /// The parent is the table itself: rows of the same statement may be parents, so what is missing is looked for
+    /// again at its end.
     own: bool,
     late: Vec<Vec<u8>>,
     watch: Watch,
@@ -250,8 +252,8 @@ impl Child {
         })
     }
 
-    /// Whether a row of the changed table has the key again that one has lost. `deleted`: its row was deleted, and what ON DELETE says is
-    /// done in any case.
+    /// Whether a row of the changed table has the key again that one has lost. `deleted`: its row was deleted, and what
+    /// ON DELETE says is done in any case.
     pub fn is_there_again(&mut self, values: &[Value], deleted: bool, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if deleted && self.on_delete != OnDelete::Restrict {
             return Ok(false);
@@ -260,8 +262,8 @@ impl Child {
         Ok(key.encode(values, cx) && settled(index, &key.bytes, false, cx)? == KeyState::Present)
     }
 
-    /// ORA-02292 when rows of the child table refer to a key that is gone; or, where its row was `deleted` and not changed, what
-    /// ON DELETE says instead.
+    /// ORA-02292 when rows of the child table refer to a key that is gone; or, where its row was `deleted` and not
+    /// changed, what ON DELETE says instead.
     pub fn check(&mut self, values: &[Value], deleted: bool, cx: &mut ExecCtx<'_>) -> Result<()> {
         let restricts = self.on_delete == OnDelete::Restrict || !deleted;
         let state = match &mut self.index {

@@ -1,8 +1,9 @@
 //! The tables that a statement locks before it begins (TM enqueues).
 //!
-//! The table itself, the parents of its foreign keys and the children of its keys are locked in SX until the transaction ends. A
-//! child without an index on the foreign key whose parent's key goes is held in S as long as the statement runs: nobody else has
-//! open changes of it meanwhile. A plan that is current once its locks are held stays so: DDL needs them, too.
+//! The table itself, the parents of its foreign keys and the children of its keys are locked in SX until the
+//! transaction ends. A child without an index on the foreign key whose parent's key goes is held in S as long as the
+//! statement runs: nobody else has open changes of it meanwhile. A plan that is current once its locks are held stays
+//! so: DDL needs them, too.
 
 use super::keys::index_on;
 use crate::ctx::ExecCtx;
@@ -63,7 +64,8 @@ impl TableLocks {
         }
     }
 
-    /// Takes the locks; what is taken for the statement only is noted in `shared`. True when one of them is new to the transaction.
+    /// Takes the locks; what is taken for the statement only is noted in `shared`. True when one of them is new to the
+    /// transaction.
     ///
     /// # Errors
     /// ORA-00060, ORA-01013.

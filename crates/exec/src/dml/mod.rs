@@ -1,8 +1,9 @@
 //! Changing rows: what INSERT, UPDATE, DELETE and MERGE have in common.
 //!
-//! A [`Writer`] holds what must be done and must hold for one table: types, NOT NULL, CHECK, the row itself, its index entries, foreign
-//! keys. Entries of unique indexes that an UPDATE moves are changed when the statement ends, so that `k = k + 1` does not trip over
-//! its own neighbours; so are the checks of other tables' foreign keys: a key that another row has by then is not gone.
+//! A [`Writer`] holds what must be done and must hold for one table: types, NOT NULL, CHECK, the row itself, its index
+//! entries, foreign keys. Entries of unique indexes that an UPDATE moves are changed when the statement ends, so that
+//! `k = k + 1` does not trip over its own neighbours; so are the checks of other tables' foreign keys: a key that
+//! another row has by then is not gone.
 
 mod batch;
 mod changes;
@@ -72,7 +73,8 @@ pub struct Writer {
     against: Vec<Watch>,
     /// A MERGE, which may free a key that it has given to another row before.
     patient: bool,
-    /// Indexes whose entries of new rows are added when the statement ends, and whether the rows of an index-organised table are.
+    /// Indexes whose entries of new rows are added when the statement ends, and whether the rows of an index-organised
+    /// table are.
     late: Vec<bool>,
     late_rows: bool,
     /// Virtual columns over the new row, and over the old one with their registers in it.
@@ -215,8 +217,8 @@ impl Writer {
         self.checks.iter().any(|c| c.watch.deferrable) || self.indexes.iter().any(|i| i.watched.is_some())
     }
 
-    /// Lets keys stand twice until the statement ends that it may free: of indexes over `columns`, which it updates, and of all where it
-    /// `deletes` rows; keys that are watched in any case.
+    /// Lets keys stand twice until the statement ends that it may free: of indexes over `columns`, which it updates,
+    /// and of all where it `deletes` rows; keys that are watched in any case.
     pub fn with_patience(mut self, columns: &[u16], deletes: bool) -> Writer {
         let frees = |i: &Index| deletes || i.touches(columns);
         self.late = self.indexes.iter().map(|i| i.watched.is_some() || (i.def.unique && frees(i))).collect();
@@ -282,7 +284,8 @@ impl Writer {
         matches!(self.storage, Storage::Heap(_)) && plain
     }
 
-    /// Takes the row in the new registers into the batch. When that fails, a row before it may still be refused: that error comes first.
+    /// Takes the row in the new registers into the batch. When that fails, a row before it may still be refused: that
+    /// error comes first.
     pub fn insert_later(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.make_row(m, cx)?;
         self.batch.push(&self.row, &self.indexes)
@@ -330,8 +333,8 @@ impl Writer {
         Ok(at)
     }
 
-    /// Replaces the row at `rowid`: `old` has its columns before, the new registers those after. `columns`: what may differ.
-    /// The row's rowid afterwards, or `None` when it had changed under the statement.
+    /// Replaces the row at `rowid`: `old` has its columns before, the new registers those after. `columns`: what may
+    /// differ. The row's rowid afterwards, or `None` when it had changed under the statement.
     pub fn update(
         &mut self,
         row: At<'_>,
@@ -411,7 +414,8 @@ impl Writer {
         Ok(Some(at))
     }
 
-    /// Whether rows may be updated (or deleted) some time after they were found: nothing has to be known of one before the next.
+    /// Whether rows may be updated (or deleted) some time after they were found: nothing has to be known of one before
+    /// the next.
     pub fn takes_changes(&self, deleting: bool) -> bool {
         // In an index that is being built an entry may not be there yet.
         let built = self.indexes.iter().all(|i| !i.def.building);
@@ -467,14 +471,14 @@ impl Writer {
         self.note_orphans(old, None, m);
     }
 
-    /// Whether rows may be updated (or deleted) by their bytes: nothing but types, NOT NULL and indexes needs the columns that a statement
-    /// does not speak of.
+    /// Whether rows may be updated (or deleted) by their bytes: nothing but types, NOT NULL and indexes needs the
+    /// columns that a statement does not speak of.
     pub fn takes_bytes(&self, deleting: bool) -> bool {
         self.takes_changes(deleting) && self.checks.is_empty() && self.children.is_empty()
     }
 
-    /// As [`Writer::update_later`], for a row whose bytes are `before`: `columns`, in ascending order, have their new values in the new
-    /// registers.
+    /// As [`Writer::update_later`], for a row whose bytes are `before`: `columns`, in ascending order, have their new
+    /// values in the new registers.
     pub fn rewrite_later(
         &mut self,
         rowid: Rowid,
@@ -525,7 +529,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes the changes noted, when there are enough of them or `all` are wanted. False when a row had changed under the statement.
+    /// Makes the changes noted, when there are enough of them or `all` are wanted. False when a row had changed under
+    /// the statement.
     pub fn change_now(&mut self, all: bool, deleting: bool, seen: &Snapshot, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match &self.storage {
             Storage::Heap(table) if all || self.later.is_full() => {

@@ -209,7 +209,8 @@ impl Dml {
         }
     }
 
-    /// As [`Dml::run_later`], with these values of the binds, of which the first has register `first`. False when it has to be done so.
+    /// As [`Dml::run_later`], with these values of the binds, of which the first has register `first`. False when it
+    /// has to be done so.
     pub fn run_more(&mut self, first: Reg, binds: &[&Value], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match self {
             Dml::Insert(i) => match &i.direct {
@@ -236,7 +237,8 @@ impl Dml {
         }
     }
 
-    /// Inserts the rows that wait. `refused` is told the number of each that could not be inserted, and may swallow the error.
+    /// Inserts the rows that wait. `refused` is told the number of each that could not be inserted, and may swallow the
+    /// error.
     pub fn run_waiting(
         &mut self,
         refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
@@ -314,8 +316,8 @@ fn build_sets(sets: &[SetItem], b: &mut Builder<'_>) -> (Vec<Set>, Vec<u16>) {
     (sets, columns)
 }
 
-/// Has the scan that a statement's rows come from keep their bytes, and decode only those columns that its conditions and these values
-/// read. False, and nothing is done, when rows come from elsewhere, or a query may read the columns.
+/// Has the scan that a statement's rows come from keep their bytes, and decode only those columns that its conditions
+/// and these values read. False, and nothing is done, when rows come from elsewhere, or a query may read the columns.
 fn keep_bytes<'p>(source: &plan::Source, values: impl Iterator<Item = Option<&'p plan::Expr>>, op: &mut Op) -> bool {
     let (plan::Source::Scan(scan), Op::Scan(op)) = (source, op) else { return false };
     let (mut regs, mut plain) = (Vec::new(), true);

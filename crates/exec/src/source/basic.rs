@@ -341,7 +341,8 @@ impl ForUpdate {
             LockWait::Seconds(s) => txn::LockWait::Seconds(s),
             LockWait::SkipLocked => txn::LockWait::SkipLocked,
         };
-        // The table lock first: behind a wait for it the rows may be in another segment, and locked in the old one they would not be.
+        // The table lock first: behind a wait for it the rows may be in another segment, and locked in the old one they
+        // would not be.
         for object in &self.objects {
             let new = cx.shared.txns.lock_for_update(cx.p, &mut cx.session.txn, *object, wait)?;
             if new && !cx.host.is_current(m.epoch) {

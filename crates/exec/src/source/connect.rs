@@ -1,13 +1,13 @@
 //! CONNECT BY, in two algorithms.
 //!
-//! Both go depth first, with the rows on the way to the current one on a stack of their own, so a hierarchy may be as deep as memory lets
-//! it. The children of a row are looked for when the next row is asked for, unless CONNECT_BY_ISLEAF or CONNECT_BY_ISCYCLE wants
-//! to know of them before.
+//! Both go depth first, with the rows on the way to the current one on a stack of their own, so a hierarchy may be as
+//! deep as memory lets it. The children of a row are looked for when the next row is asked for, unless
+//! CONNECT_BY_ISLEAF or CONNECT_BY_ISCYCLE wants to know of them before.
 //!
-//! The old algorithm (`_old_connect_by_enabled`) runs the child row source for every row that it gives up: one probe a node, each a
-//! logical read. Its rows live as long as they are on the stack. The new one keeps what it has found: the children of equal parents
-//! are looked for once, by a probe or among all rows, which were read once ([`super::connect_rows`]). When that would be too large for memory it goes on
-//! as the old one does.
+//! The old algorithm (`_old_connect_by_enabled`) runs the child row source for every row that it gives up: one probe a
+//! node, each a logical read. Its rows live as long as they are on the stack. The new one keeps what it has found: the
+//! children of equal parents are looked for once, by a probe or among all rows, which were read once
+//! ([`super::connect_rows`]). When that would be too large for memory it goes on as the old one does.
 //!
 //! The row generator (no PRIOR, over DUAL) needs no stack.
 

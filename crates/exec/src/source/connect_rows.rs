@@ -1,8 +1,9 @@
 //! What CONNECT BY keeps of the rows it has found.
 //!
-//! The [`Arena`] has rows one behind the other in one piece of memory: those on the stack, and below them those that are kept. The
-//! [`Memory`] knows of each class of parents, which is one for each set of values in the columns that the condition takes from
-//! a parent, which rows are their children. It finds them by a probe, or among all rows, which it reads once into a table by equal keys.
+//! The [`Arena`] has rows one behind the other in one piece of memory: those on the stack, and below them those that
+//! are kept. The [`Memory`] knows of each class of parents, which is one for each set of values in the columns that the
+//! condition takes from a parent, which rows are their children. It finds them by a probe, or among all rows, which it
+//! reads once into a table by equal keys.
 
 use super::Op;
 use super::connect::{Columns, Found, collect};
@@ -350,7 +351,8 @@ impl Table {
         if self.row_keys.is_empty() {
             return Ok(true);
         }
-        // From the last on, so that a chain is in the order of the rows. A key that has a NULL is empty, and equals nothing.
+        // From the last on, so that a chain is in the order of the rows. A key that has a NULL is empty, and equals
+        // nothing.
         self.next.resize(self.rows as usize, 0);
         for row in (0..self.rows as usize).rev() {
             let begin = if row == 0 { 0 } else { ends[row - 1] };

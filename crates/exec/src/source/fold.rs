@@ -1,9 +1,10 @@
 //! Aggregates of all rows of a scan, from the bytes of the rows.
 //!
-//! `select sum(a), count(*) from t where b < 5` need not put a row's values into registers, evaluate a tree and look at the types of two
-//! values for each row. Stored values order as their bytes do, so a comparison with something that stays the same compares bytes;
-//! whole numbers are added as words. What is not that simple takes the way of rows: [`Fold::build`] and [`Fold::start`] say so, and an
-//! aggregate that meets another number than a whole one goes on as it would there, number by number.
+//! `select sum(a), count(*) from t where b < 5` need not put a row's values into registers, evaluate a tree and look at
+//! the types of two values for each row. Stored values order as their bytes do, so a comparison with something that
+//! stays the same compares bytes; whole numbers are added as words. What is not that simple takes the way of rows:
+//! [`Fold::build`] and [`Fold::start`] say so, and an aggregate that meets another number than a whole one goes on as
+//! it would there, number by number.
 
 use super::scan::Scan;
 use crate::aggregate::{Acc, AggCode};
@@ -101,7 +102,8 @@ impl Fold {
         Some(fold)
     }
 
-    /// Begins an execution: `None` when the bounds are not of the columns' types, otherwise whether a row can pass at all.
+    /// Begins an execution: `None` when the bounds are not of the columns' types, otherwise whether a row can pass at
+    /// all.
     fn start(&mut self, m: &Machine) -> Option<bool> {
         self.running.clear();
         self.running.resize_with(self.parts.len(), Running::default);
@@ -122,7 +124,8 @@ impl Fold {
         Some(any)
     }
 
-    /// Takes all rows of the scan, which has been opened, into the accumulators. False: it cannot be done, and nothing was.
+    /// Takes all rows of the scan, which has been opened, into the accumulators. False: it cannot be done, and nothing
+    /// was.
     pub fn run(
         &mut self,
         scan: &mut Scan,

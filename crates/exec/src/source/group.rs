@@ -1,7 +1,7 @@
 //! GROUP BY with its grouping sets, and aggregation without GROUP BY.
 //!
-//! Groups are found by a hash of their key and given up in key order, so that sub-totals follow their details, as with Oracle's
-//! SORT GROUP BY ROLLUP.
+//! Groups are found by a hash of their key and given up in key order, so that sub-totals follow their details, as with
+//! Oracle's SORT GROUP BY ROLLUP.
 
 use super::Op;
 use super::fold::Fold;
@@ -164,7 +164,8 @@ impl Group {
         }
     }
 
-    /// Adds the current row to its groups in `sets`. A new group that memory has no room for is put off: its rows go to `later`.
+    /// Adds the current row to its groups in `sets`. A new group that memory has no room for is put off: its rows go to
+    /// `later`.
     fn absorb(
         &mut self,
         sets: std::ops::Range<usize>,

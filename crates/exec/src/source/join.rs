@@ -100,8 +100,8 @@ type Side = (Op, Vec<Code>, Vec<Reg>);
 
 /// A hash join: the right side is built into a table, the left side probes it.
 ///
-/// A right side that memory has no room for is divided into parts by a hash of the key, the left side likewise, and the parts are
-/// joined one after the other; a part that is still too large is divided again.
+/// A right side that memory has no room for is divided into parts by a hash of the key, the left side likewise, and the
+/// parts are joined one after the other; a part that is still too large is divided again.
 pub struct Hash {
     left: Op,
     left_keys: Vec<Code>,

@@ -1,8 +1,8 @@
 //! Row sources.
 //!
-//! A row source is a node of [`Op`]. `open` starts it afresh, forgetting what it had buffered; `rewind` starts it again for another
-//! row of an enclosing nested loop and keeps what does not depend on that row; `next` leaves a row in the plan's registers. An enum and
-//! not a trait object: the hot paths are a match and no indirect call.
+//! A row source is a node of [`Op`]. `open` starts it afresh, forgetting what it had buffered; `rewind` starts it again
+//! for another row of an enclosing nested loop and keeps what does not depend on that row; `next` leaves a row in the
+//! plan's registers. An enum and not a trait object: the hot paths are a match and no indirect call.
 
 pub mod basic;
 pub mod connect;

@@ -99,12 +99,13 @@ struct RangePath {
     ahead: Ahead,
 }
 
-/// Rows of a heap table read ahead of a range scan: entries that follow each other often lead to one block, which is then looked
-/// at once for all of them. The more rows are asked for, the more are read at a time.
+/// Rows of a heap table read ahead of a range scan: entries that follow each other often lead to one block, which is
+/// then looked at once for all of them. The more rows are asked for, the more are read at a time.
 #[derive(Default)]
 struct Ahead {
     rowids: Vec<Rowid>,
-    /// Keys of the entries whose rows have to be compared with them, one behind the other; the row of each, and where the key ends.
+    /// Keys of the entries whose rows have to be compared with them, one behind the other; the row of each, and where
+    /// the key ends.
     keys: Vec<u8>,
     unsure: Vec<(u32, u32)>,
     /// How many of these keys have been given.
@@ -264,8 +265,8 @@ impl Scan {
         })
     }
 
-    /// Keeps the bytes of each row, for [`Scan::kept_bytes`], and decodes only the columns of these registers. False, and nothing is
-    /// done, where that cannot be.
+    /// Keeps the bytes of each row, for [`Scan::kept_bytes`], and decodes only the columns of these registers. False,
+    /// and nothing is done, where that cannot be.
     pub fn keep_bytes(&mut self, regs: &[Reg]) -> bool {
         let rechecks = matches!(&self.path, Path::Range(r) if !r.recheck.is_empty() || r.only.is_some());
         if rechecks || !matches!(self.storage, Storage::Heap(_)) {
@@ -887,8 +888,9 @@ fn bounds<'a>(low: &'a [u8], high: &'a [u8], inclusive: (bool, bool)) -> (Bound<
     (bound(low, inclusive.0), bound(high, inclusive.1))
 }
 
-/// Whether an entry says by itself that the snapshot sees a row with its key: the transaction that made it has committed before
-/// the snapshot, and nobody has marked it deleted since. Own entries may be younger than the statement.
+/// Whether an entry says by itself that the snapshot sees a row with its key: the transaction that made it has
+/// committed before the snapshot, and nobody has marked it deleted since. Own entries may be younger than the
+/// statement.
 fn is_sure(entry: &btree::Entry<'_>, s: &Snapshot, last: &mut Option<(Xid, bool)>, cx: &ExecCtx<'_>) -> bool {
     !entry.deleted && is_sure_of(entry.xid, s, last, cx)
 }

@@ -1,7 +1,7 @@
 //! UNION, UNION ALL, INTERSECT and MINUS.
 //!
-//! INTERSECT and MINUS keep the keys of the second input in memory, MINUS also those it has given up. When they are too many, both inputs are
-//! sorted by key in temporary space, and what is known so far goes with the second.
+//! INTERSECT and MINUS keep the keys of the second input in memory, MINUS also those it has given up. When they are too
+//! many, both inputs are sorted by key in temporary space, and what is known so far goes with the second.
 
 use super::{Op, assign};
 use crate::code::{Builder, Code};
@@ -188,8 +188,8 @@ impl Set {
         self.inputs[0].0.open(m, cx)
     }
 
-    /// Goes on in temporary space: with the keys in memory, with `key`, which had no room there and is the row's in the registers, and with
-    /// what is left of the inputs; of the second only when it is `reading_second`.
+    /// Goes on in temporary space: with the keys in memory, with `key`, which had no room there and is the row's in the
+    /// registers, and with what is left of the inputs; of the second only when it is `reading_second`.
     fn go_to_disk(
         &mut self,
         key: Option<Vec<u8>>,

@@ -50,8 +50,8 @@ pub fn encode_part(m: &mut Machine, r: Reg, desc: bool, nulls_first: bool, out: 
     m.scratch = stored;
 }
 
-/// Sorts all rows of its input; with a stop key it keeps only the first ones. More rows than fit into memory are sorted in
-/// temporary space.
+/// Sorts all rows of its input; with a stop key it keeps only the first ones. More rows than fit into memory are sorted
+/// in temporary space.
 pub struct Sort {
     input: Op,
     keys: Keys,

@@ -1,8 +1,9 @@
 //! Analytic functions.
 //!
-//! All rows of the input are buffered; for each function they are ordered by partition and order, the function's value is computed
-//! for every row, and the rows are then given up in the order of the last function's sort, as Oracle's WINDOW SORT does. More rows than fit
-//! into memory are sorted in temporary space, function by function, and are in memory a partition at a time.
+//! All rows of the input are buffered; for each function they are ordered by partition and order, the function's value
+//! is computed for every row, and the rows are then given up in the order of the last function's sort, as Oracle's
+//! WINDOW SORT does. More rows than fit into memory are sorted in temporary space, function by function, and are in
+//! memory a partition at a time.
 
 use super::Op;
 use super::sort::Keys;
@@ -221,8 +222,8 @@ impl Staged {
 }
 
 impl Window {
-    /// Goes on where memory has come to its end: for each function in turn the rows are sorted in temporary space, and its value is
-    /// computed partition by partition.
+    /// Goes on where memory has come to its end: for each function in turn the rows are sorted in temporary space, and
+    /// its value is computed partition by partition.
     fn run_on_disk(&mut self, held: u64, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut sorter = Sorter::new(&m.temporary);
         let kept = self.rows.len() as u64;
@@ -254,7 +255,8 @@ impl Window {
         Ok(())
     }
 
-    /// Adds the row in the registers, with the values of the functions before number `f`, to what is sorted for that one.
+    /// Adds the row in the registers, with the values of the functions before number `f`, to what is sorted for that
+    /// one.
     fn stage(
         &self,
         f: usize,

@@ -1,8 +1,8 @@
 //! Work areas that outgrow their memory go to temporary space.
 //!
-//! [`TempFile`] is a stream of records in temporary extents; [`rows`] makes records of rows; [`sorter`] is the external merge sort that
-//! sorts, and whatever needs an order, use; [`partition`] divides rows by a hash of their key, so that what does not fit into memory at
-//! once does so piece by piece.
+//! [`TempFile`] is a stream of records in temporary extents; [`rows`] makes records of rows; [`sorter`] is the external
+//! merge sort that sorts, and whatever needs an order, use; [`partition`] divides rows by a hash of their key, so that
+//! what does not fit into memory at once does so piece by piece.
 
 pub mod partition;
 pub mod pool;

@@ -1,4 +1,5 @@
-//! The temporary extents of a cursor, given out in chunks: a sorted run or a part of a division is often smaller than an extent.
+//! The temporary extents of a cursor, given out in chunks: a sorted run or a part of a division is often smaller than
+//! an extent.
 
 use super::CHUNK_BLOCKS;
 use block::Extent;
@@ -19,8 +20,8 @@ struct Chunks {
     round: u64,
 }
 
-/// The extents of a cursor. Clones are the same. Made when they are first wanted: an execution that takes none asks for no lock when it
-/// ends, and looks at no other memory than the cursor's.
+/// The extents of a cursor. Clones are the same. Made when they are first wanted: an execution that takes none asks for
+/// no lock when it ends, and looks at no other memory than the cursor's.
 #[derive(Default)]
 pub struct Pool(OnceLock<Arc<Mutex<Chunks>>>);
 

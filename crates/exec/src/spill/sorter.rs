@@ -1,7 +1,7 @@
 //! External merge sort: runs that fit into memory are sorted and written, then merged.
 //!
-//! Records with equal keys come out in the order they went in: runs are in the order of the input, a run is sorted by a stable sort,
-//! and the merge prefers the earlier run.
+//! Records with equal keys come out in the order they went in: runs are in the order of the input, a run is sorted by a
+//! stable sort, and the merge prefers the earlier run.
 
 use super::pool::Pool;
 use super::rows::{put_part, take_part};

@@ -1,7 +1,7 @@
 //! Rows that are let through once each: DISTINCT and UNION.
 //!
-//! Keys seen are kept in memory. When they are too many, rows with other keys are divided into parts; once the input has ended, each
-//! part is an input of its own.
+//! Keys seen are kept in memory. When they are too many, rows with other keys are divided into parts; once the input
+//! has ended, each part is an input of its own.
 
 use super::partition::{Division, LEVELS_MAX, level_of};
 use super::{Reader, TempFile, rows};

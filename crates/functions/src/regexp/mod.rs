@@ -1,7 +1,8 @@
 //! REGEXP_LIKE, REGEXP_SUBSTR, REGEXP_INSTR, REGEXP_REPLACE, REGEXP_COUNT.
 //!
-//! The expressions are POSIX extended ones with the Perl additions that Oracle knows, back-references included, which is why no automaton
-//! from outside is used: a small backtracking matcher ([`matcher`]) runs over a compiled program ([`parse`]), with a bound on its steps.
+//! The expressions are POSIX extended ones with the Perl additions that Oracle knows, back-references included, which
+//! is why no automaton from outside is used: a small backtracking matcher ([`matcher`]) runs over a compiled program
+//! ([`parse`]), with a bound on its steps.
 
 mod matcher;
 mod parse;

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use types::{DataType, Number, Value};
 
 const SETUP: &str = include_str!("latchwork.sql");
-/// As it comes, but for the size of the buffers and logs that hold the redo of the longest recovery, as PostgreSQL's do.
+/// As it comes, but for the size of the buffers and logs that hold the redo of the longest recovery, as PostgreSQL's
+/// do.
 const PARAMS: [&str; 4] = ["db_cache_size=256M", "processes=60", "_log_file_size=768M", "_log_files=2"];
 
 pub struct Latchwork {
@@ -122,8 +123,8 @@ impl Latchwork {
         self.timed(size.rows as f64, &[change.sql(), "commit"])
     }
 
-    /// Fills the log after a checkpoint, kills every process of the instance, and times the start. What counts is the redo that the
-    /// start says it has read.
+    /// Fills the log after a checkpoint, kills every process of the instance, and times the start. What counts is the
+    /// redo that the start says it has read.
     pub fn recovery(&self, size: Size) -> Option<Recovered> {
         let written = || self.number("select value from v$sysstat where name = 'redo size'");
         let goal = size.megabytes * 1_000_000;

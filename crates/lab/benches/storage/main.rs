@@ -1,17 +1,19 @@
 //! Latchwork, PostgreSQL and SQLite writing and reading the same rows in the same run, each durable on the same disk.
 //!
 //!     cargo build --release && cargo bench -p lab --features peers --bench storage
-//!         [-- --rounds 5 --seconds 2 --rows 100000 --only commits|bulk|scans|changes|recovery --megabytes 256 --dir DIR --json FILE]
+//!         [-- --rounds 5 --seconds 2 --rows 100000 --only commits|bulk|scans|changes|recovery --megabytes 256 --dir
+//!         DIR --json FILE]
 //!
 //! Every engine syncs its log before it answers a commit: Latchwork as it comes, PostgreSQL with `fsync` and
-//! `synchronous_commit` on, SQLite in WAL mode with `synchronous=FULL`. All keep their files in one folder, which must not be in
-//! memory. Buffers are 256 MB each. Clients work as the engine's users do: Latchwork and PostgreSQL through a local socket with
-//! statements parsed once (`pgbench -M prepared`), SQLite in the process that asks, one thread and connection a session.
-//! What runs inside the engine is a loop of its own language, PL/SQL and PL/pgSQL, or of prepared statements for SQLite.
+//! `synchronous_commit` on, SQLite in WAL mode with `synchronous=FULL`. All keep their files in one folder, which must
+//! not be in memory. Buffers are 256 MB each. Clients work as the engine's users do: Latchwork and PostgreSQL through a
+//! local socket with statements parsed once (`pgbench -M prepared`), SQLite in the process that asks, one thread and
+//! connection a session. What runs inside the engine is a loop of its own language, PL/SQL and PL/pgSQL, or of prepared
+//! statements for SQLite.
 //!
-//! Rounds are interleaved: each kind of work is done once by every engine before any does it again. Printed are medians by the clock, the
-//! ratio to the better of the peers, and the CPU time of one unit where one process does all of it, for a machine that does other
-//! work as well. What is not installed is left out, and said.
+//! Rounds are interleaved: each kind of work is done once by every engine before any does it again. Printed are medians
+//! by the clock, the ratio to the better of the peers, and the CPU time of one unit where one process does all of it,
+//! for a machine that does other work as well. What is not installed is left out, and said.
 
 #[path = "../peer.rs"]
 mod peer;
@@ -83,8 +85,8 @@ impl Target {
     }
 }
 
-/// A query that is run again and again with other keys. The table `item` has `rows` rows: `id` from 1 (primary key), `grp` of a
-/// thousand values (index), `amount`, `text`.
+/// A query that is run again and again with other keys. The table `item` has `rows` rows: `id` from 1 (primary key),
+/// `grp` of a thousand values (index), `amount`, `text`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     /// One row by its key.
@@ -254,8 +256,8 @@ fn changes(r: &mut Report, e: &Engines, size: Size) {
     }
 }
 
-/// One recovery, two figures. The same work fills more of one engine's log than of another's, so that megabytes a second say how fast a
-/// log is gone through, and rows a second how soon the work is there again.
+/// One recovery, two figures. The same work fills more of one engine's log than of another's, so that megabytes a
+/// second say how fast a log is gone through, and rows a second how soon the work is there again.
 fn recovery(r: &mut Report, e: &Engines, size: Size) {
     let mut note = |engine: &str, done: Option<Recovered>| {
         let Some(done) = done else { return };

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
 
-/// As it comes, but for the size of the buffers and of the log between checkpoints; no background work that comes and goes.
+/// As it comes, but for the size of the buffers and of the log between checkpoints; no background work that comes and
+/// goes.
 const SETTINGS: &str = "-c shared_buffers=256MB -c jit=off -c max_wal_size=16GB -c checkpoint_timeout=1h -c autovacuum=off \
                         -c max_parallel_workers_per_gather=0";
 

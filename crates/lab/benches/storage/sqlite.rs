@@ -103,7 +103,8 @@ impl Sqlite {
         })
     }
 
-    /// Fills the log, leaves it behind as a killed process would, and times opening the database and moving the log into it.
+    /// Fills the log, leaves it behind as a killed process would, and times opening the database and moving the log
+    /// into it.
     pub fn recovery(&self, size: Size) -> Option<Recovered> {
         let copy = self.file.with_file_name("killed");
         let wal = |of: &Path| PathBuf::from(format!("{}-wal", of.display()));

@@ -1,4 +1,5 @@
-//! How long it takes to connect and to see a first row: from outside, and by the parts that the server process measures.
+//! How long it takes to connect and to see a first row: from outside, and by the parts that the server process
+//! measures.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -21,7 +22,8 @@ pub struct ConnectTimes {
     pub client_us: f64,
     /// The same of `latchwork sql -s / as sysdba`, from the start of the program to its end.
     pub program_us: f64,
-    /// Through the listener, with a password, from asking for the connection to the first row; by a client that runs already.
+    /// Through the listener, with a password, from asking for the connection to the first row; by a client that runs
+    /// already.
     #[serde(default)]
     pub listener_us: f64,
     /// By [`PARTS`], of those.

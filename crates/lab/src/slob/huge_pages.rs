@@ -1,5 +1,5 @@
-//! The experiment `huge-pages`: the same work on pages of 4 KB and of 2 MB, with every process touching all pages at its start or not,
-//! on small and on big tables; the instance is started anew for every repeat.
+//! The experiment `huge-pages`: the same work on pages of 4 KB and of 2 MB, with every process touching all pages at
+//! its start or not, on small and on big tables; the instance is started anew for every repeat.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -167,7 +167,8 @@ fn wanted_cells(plan: &Plan) -> impl Iterator<Item = Cell> {
 /// Runs the experiment.
 ///
 /// # Errors
-/// When the instance cannot be started, or a statement fails. Huge pages that cannot be had are no error: what runs without is run.
+/// When the instance cannot be started, or a statement fails. Huge pages that cannot be had are no error: what runs
+/// without is run.
 pub fn run(plan: &Plan) -> Result<HugePagesRun, LabError> {
     if wanted_cells(plan).next().is_none() {
         let names: Vec<String> = Cell::all().map(Cell::name).collect();

@@ -1,8 +1,8 @@
 //! The machine's memory: what `/proc/meminfo` says, and how many huge pages are reserved.
 //!
-//! The reservation is the machine's, not ours: it is given back on every way out. A small shell waits at a pipe whose other end this
-//! program holds. However the program ends, the pipe ends, and the shell writes back what was there before; it has a process group of
-//! its own, so that Ctrl-C at the terminal does not reach it.
+//! The reservation is the machine's, not ours: it is given back on every way out. A small shell waits at a pipe whose
+//! other end this program holds. However the program ends, the pipe ends, and the shell writes back what was there
+//! before; it has a process group of its own, so that Ctrl-C at the terminal does not reach it.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -100,7 +100,8 @@ impl HugePages {
             if MemInfo::now().huge_pages_free >= wanted {
                 return Ok(());
             }
-            // Memory in pieces: the kernel may put whole pages together. Where that is not to be had, the next try fails as well.
+            // Memory in pieces: the kernel may put whole pages together. Where that is not to be had, the next try
+            // fails as well.
             let _ = std::fs::write("/proc/sys/vm/compact_memory", "1");
         }
         let got = MemInfo::now().huge_pages_free;
@@ -125,7 +126,8 @@ impl Drop for HugePages {
     }
 }
 
-/// Starts the shell that puts the setting back at the end of its input: when it is asked to, and when this program is no more.
+/// Starts the shell that puts the setting back at the end of its input: when it is asked to, and when this program is
+/// no more.
 fn guard(before: u64, setting: &Path) -> Result<Child, LabError> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "trap '' INT TERM HUP; echo ready; cat > /dev/null; echo \"$1\" > \"$2\"", "sh"]);
@@ -158,7 +160,8 @@ mod tests {
         // Unasked nothing is written, whoever runs it.
         let error = HugePages::look(false).have_free(1 << 40).unwrap_err().to_string();
         assert!(error.contains("--reserve-huge-pages") && error.contains("vm.nr_hugepages="), "{error}");
-        // Without the right to set it: the advice. With it nothing is tried here: other tests of this machine need the memory.
+        // Without the right to set it: the advice. With it nothing is tried here: other tests of this machine need the
+        // memory.
         if std::fs::OpenOptions::new().write(true).open(RESERVED).is_err() {
             let error = pages.have_free(1 << 40).unwrap_err().to_string();
             assert!(error.contains("vm.nr_hugepages="), "{error}");

@@ -1,8 +1,8 @@
-//! The method of SLOB: users with a table each, whose sessions read random ranges of rows through an index, all from the cache, and two
-//! snapshots of one session in the steady state that say how many logical reads a second there were.
+//! The method of SLOB: users with a table each, whose sessions read random ranges of rows through an index, all from
+//! the cache, and two snapshots of one session in the steady state that say how many logical reads a second there were.
 //!
-//! Two experiments stand on it: `slob` sweeps numbers of sessions and kinds of work in one instance; `huge-pages` starts the instance
-//! anew for every repeat, on different pages.
+//! Two experiments stand on it: `slob` sweeps numbers of sessions and kinds of work in one instance; `huge-pages`
+//! starts the instance anew for every repeat, on different pages.
 
 mod connect;
 mod huge_pages;
@@ -186,7 +186,8 @@ fn row(workload: &str, sessions: u32, repeat: u32, round: &rig::Round) -> Row {
     }
 }
 
-/// A row of two texts of 128 characters, with its entry of the index, takes some 320 bytes; a cache twice as large holds all of it.
+/// A row of two texts of 128 characters, with its entry of the index, takes some 320 bytes; a cache twice as large
+/// holds all of it.
 fn cache_bytes(tables: &[&Tables]) -> u64 {
     let rows: u64 = tables.iter().map(|t| t.rows * u64::from(t.users)).sum();
     (rows * 640).next_multiple_of(64 << 20) + (64 << 20)

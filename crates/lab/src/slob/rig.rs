@@ -172,8 +172,8 @@ impl Worker {
 /// What was asked for between the snapshots, beside them.
 pub type Meanwhile<'a> = &'a mut dyn FnMut(&mut Client) -> Result<(), LabError>;
 
-/// Runs a round: all workers are connected and warm before they start together; two snapshots are taken by one session that was
-/// connected with them. `meanwhile` is called between the snapshots with a session of its own.
+/// Runs a round: all workers are connected and warm before they start together; two snapshots are taken by one session
+/// that was connected with them. `meanwhile` is called between the snapshots with a session of its own.
 ///
 /// # Errors
 /// That of a session or statement.

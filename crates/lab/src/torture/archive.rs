@@ -1,10 +1,10 @@
 //! Backups of the database under load, and restores to a moment between.
 //!
-//! The database is in ARCHIVELOG mode. While workers work, `latchwork backup` copies it; later a moment is noted: its SCN, and a
-//! commit behind it that waits for the disk. Either nobody was working then, or everybody was, and every state of every worker is kept
-//! until it is known which of them was the one. When the instance has ended, the backup is restored to that moment elsewhere, and must
-//! be, to the row, what the workers had; sometimes the run goes on with it. At other times a single data file is put back from the
-//! backup, and the next start must roll it forward.
+//! The database is in ARCHIVELOG mode. While workers work, `latchwork backup` copies it; later a moment is noted: its
+//! SCN, and a commit behind it that waits for the disk. Either nobody was working then, or everybody was, and every
+//! state of every worker is kept until it is known which of them was the one. When the instance has ended, the backup
+//! is restored to that moment elsewhere, and must be, to the row, what the workers had; sometimes the run goes on with
+//! it. At other times a single data file is put back from the backup, and the next start must roll it forward.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -90,7 +90,8 @@ impl Archive {
         }
     }
 
-    /// Begins a life, when everything is settled and nobody works: a moment of the last life gets its states, and this may be one.
+    /// Begins a life, when everything is settled and nobody works: a moment of the last life gets its states, and this
+    /// may be one.
     pub fn begin_life(&mut self, c: &mut Client, minds: &mut [Mind], r: &mut Random) -> Result<(), Trouble> {
         if let Some(scn) = self.noted.take() {
             let states = minds.iter().map(|m| m.history.clone()).collect();
@@ -148,8 +149,8 @@ impl Archive {
         Ok(true)
     }
 
-    /// Restores the backup to the moment, when there are both, and compares. The database is stopped or dead. Returns the restored
-    /// database, stopped, with what its workers know.
+    /// Restores the backup to the moment, when there are both, and compares. The database is stopped or dead. Returns
+    /// the restored database, stopped, with what its workers know.
     pub fn restore(
         &mut self,
         place: &Place,

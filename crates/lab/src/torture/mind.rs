@@ -118,7 +118,8 @@ pub struct Mind {
     pub worker: usize,
     /// The last transaction that was acknowledged.
     pub state: State,
-    /// What the database may fall back to when the instance dies: the states before commits that did not wait, oldest first.
+    /// What the database may fall back to when the instance dies: the states before commits that did not wait, oldest
+    /// first.
     pub unforced: Vec<State>,
     /// The instance died since the last settling.
     pub instance_died: bool,

@@ -2,9 +2,10 @@
 //!
 //! Workers (`work`) change tables in transactions and by DDL and know what they must find (`mind`). Sessions are killed
 //! with SIGKILL at random instants or at named points of the code, and so is the instance: supervisor and all, or one
-//! background process, or by a loss of power that takes unsynced writes with it. After every start everything is compared
-//! (`check`): what was acknowledged is there, what was in flight is there whole or not at all, indexes lead to what their
-//! tables have, no sequence value comes twice. The order of events is the processes' own; a seed decides all the rest.
+//! background process, or by a loss of power that takes unsynced writes with it. After every start everything is
+//! compared (`check`): what was acknowledged is there, what was in flight is there whole or not at all, indexes lead to
+//! what their tables have, no sequence value comes twice. The order of events is the processes' own; a seed decides all
+//! the rest.
 
 mod archive;
 mod check;
@@ -436,8 +437,8 @@ impl<'a> Run<'a> {
         self.after_death(true).map(drop)
     }
 
-    /// Plays the loss of power and collects the notes of those who died at named points; `died`: the instance was not stopped
-    /// in order. Returns how many died so.
+    /// Plays the loss of power and collects the notes of those who died at named points; `died`: the instance was not
+    /// stopped in order. Returns how many died so.
     fn after_death(&mut self, died: bool) -> Result<u64, LabError> {
         let mut deaths = 0;
         if self.armed_power {
@@ -509,8 +510,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Compares everything with what the workers know; a session that goes meanwhile is wrong only when nothing is armed. False when it
-    /// went.
+    /// Compares everything with what the workers know; a session that goes meanwhile is wrong only when nothing is
+    /// armed. False when it went.
     fn compare(&mut self, must_last: bool) -> Result<bool, LabError> {
         let outcome = match self.place.connect() {
             Ok(mut c) => check::everything(&mut c, &mut self.minds),

@@ -1,5 +1,5 @@
-//! Rows that hang together: parents with children that go with them, links whose keys are checked at the commit, rows that come
-//! by MERGE and FORALL, and temporary rows.
+//! Rows that hang together: parents with children that go with them, links whose keys are checked at the commit, rows
+//! that come by MERGE and FORALL, and temporary rows.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Undo tablespaces of the workers: made, gone over to, left and dropped, while all others work.
 //!
-//! Nothing of them needs to be known: each statement is one that may be refused, because there is no such tablespace, there is one
-//! already, or transactions have not ended in it.
+//! Nothing of them needs to be known: each statement is one that may be refused, because there is no such tablespace,
+//! there is one already, or transactions have not ended in it.
 
 use super::work::{Session, Step};
 

@@ -76,7 +76,8 @@ pub struct Seat {
 pub enum Stop {
     /// The session is gone.
     Gone,
-    /// A deadlock or a lack of undo took the statement, or the transaction cannot be serialized: it is to be rolled back.
+    /// A deadlock or a lack of undo took the statement, or the transaction cannot be serialized: it is to be rolled
+    /// back.
     Again,
     Failure(String),
 }
@@ -215,8 +216,8 @@ impl Session<'_> {
         }
     }
 
-    /// Results that others may have cached, or that have to be made room for: of a worker's own rows, of one block or of a
-    /// hundred, and of the accounts.
+    /// Results that others may have cached, or that have to be made room for: of a worker's own rows, of one block or
+    /// of a hundred, and of the accounts.
     fn cached(&mut self) -> Step<()> {
         let worker = self.mind.worker as i64;
         let rows = self.run("select /*+ result_cache */ sum(balance) from accounts", &[])?.rows;

@@ -22,8 +22,8 @@ fn ranks_apart(a: &[u64], b: &[u64]) -> f64 {
     (u - n * m / 2.0) / (n * m * (n + m + 1.0) / 12.0).sqrt()
 }
 
-/// The largest distance of two samples' distributions, in units of what chance makes of it (Kolmogorov and Smirnov): 1.36 is met
-/// once in twenty times, 1.95 once in a thousand.
+/// The largest distance of two samples' distributions, in units of what chance makes of it (Kolmogorov and Smirnov):
+/// 1.36 is met once in twenty times, 1.95 once in a thousand.
 fn distributions_apart(a: &[u64], b: &[u64]) -> f64 {
     let (mut a, mut b) = (a.to_vec(), b.to_vec());
     a.sort_unstable();

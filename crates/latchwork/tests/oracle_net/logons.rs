@@ -70,8 +70,8 @@ fn sysdba_over_the_network_is_the_password_of_sys() {
     assert!(log.contains("Logon sys AS SYSDBA: "), "{log}");
 }
 
-/// While a log waits for an archiver that has failed, the listener writes nothing that would wait with it: whoever has the
-/// right password gets in, and wrong ones lock the account all the same.
+/// While a log waits for an archiver that has failed, the listener writes nothing that would wait with it: whoever has
+/// the right password gets in, and wrong ones lock the account all the same.
 #[test]
 fn a_failed_archiver_keeps_nobody_out() {
     let (instance, at) = start(&[("_disk_full", "TRUE"), ("_log_file_size", "1M"), ("db_cache_size", "8M")]);

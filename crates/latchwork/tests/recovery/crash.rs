@@ -83,8 +83,8 @@ fn a_recovery_that_is_killed_is_done_again() {
     db.verify();
 }
 
-/// Nobody waits for what a recovery has written: until the first checkpoint a crash is recovered from the same place, through the redo of
-/// all lives since. When they have used all logs, a start waits after all.
+/// Nobody waits for what a recovery has written: until the first checkpoint a crash is recovered from the same place,
+/// through the redo of all lives since. When they have used all logs, a start waits after all.
 #[test]
 fn a_crash_before_the_first_checkpoint_is_recovered_through_every_life_since() {
     let db = Database::new("lives");

@@ -180,8 +180,8 @@ fn files_that_must_not_go_offline_do_not() {
     db.verify();
 }
 
-/// Sessions that have changed rows in a file that goes offline: one rolls back, one commits, one dies, one fails in the middle of a
-/// statement. Whatever they did elsewhere ends at once, and the rest when the file is back.
+/// Sessions that have changed rows in a file that goes offline: one rolls back, one commits, one dies, one fails in the
+/// middle of a statement. Whatever they did elsewhere ends at once, and the rest when the file is back.
 #[test]
 fn transactions_end_at_once_and_their_part_of_the_file_when_it_is_back() {
     let (db, mut c) = far("file-transactions");
@@ -238,7 +238,8 @@ fn transactions_end_at_once_and_their_part_of_the_file_when_it_is_back() {
     db.verify();
 }
 
-/// Whoever waits for a row has it as soon as it is rolled back, though the rest of the holder's transaction waits for its file.
+/// Whoever waits for a row has it as soon as it is rolled back, though the rest of the holder's transaction waits for
+/// its file.
 #[test]
 fn who_waits_for_a_row_does_not_wait_for_the_file_of_another() {
     let (db, mut c) = far("file-waiter");
@@ -260,7 +261,8 @@ fn who_waits_for_a_row_does_not_wait_for_the_file_of_another() {
     db.verify();
 }
 
-/// A statement that has changed rows of a file fails when that is away: nothing of the transaction is left, and it says so.
+/// A statement that has changed rows of a file fails when that is away: nothing of the transaction is left, and it says
+/// so.
 #[test]
 fn a_statement_that_cannot_be_undone_ends_its_transaction() {
     let (db, mut c) = far("file-statement");

@@ -215,8 +215,8 @@ fn a_tablespace_that_was_away_comes_back_without_redo() {
     s.db.verify();
 }
 
-/// A transaction that was open when the instance died cannot be rolled back: the blocks with its undo are damaged. The database
-/// opens; whoever needs that undo is told so, and nobody else notices.
+/// A transaction that was open when the instance died cannot be rolled back: the blocks with its undo are damaged. The
+/// database opens; whoever needs that undo is told so, and nobody else notices.
 #[test]
 fn a_dead_transaction_whose_undo_is_damaged_costs_its_rows_only() {
     let s = setup("dead");

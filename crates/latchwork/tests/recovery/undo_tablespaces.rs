@@ -1,5 +1,5 @@
-//! Making, changing and dropping undo tablespaces, cut off at every step: by the death of the instance, or of the session alone; and
-//! databases that are restored to a moment between them.
+//! Making, changing and dropping undo tablespaces, cut off at every step: by the death of the instance, or of the
+//! session alone; and databases that are restored to a moment between them.
 
 use crate::backup::restored;
 use crate::common::{Database, eventually, number, rows, run};
@@ -26,7 +26,8 @@ const LISTED: &str = "select distinct tablespace_name from dba_rollback_segs ord
 const FILES: &str = "select distinct f.tablespace_name from dba_data_files f \
      where f.tablespace_name not in ('SYSTEM', 'USERS') order by 1";
 
-/// Makes a new undo tablespace, goes over to it and drops all others; says whether it came to the end. `gone_over` is called in between.
+/// Makes a new undo tablespace, goes over to it and drops all others; says whether it came to the end. `gone_over` is
+/// called in between.
 fn renew(c: &mut Client, name: &str, gone_over: &mut dyn FnMut()) -> bool {
     let mut runs = |sql: &str| match c.execute(sql, &[]) {
         Ok(_) => true,

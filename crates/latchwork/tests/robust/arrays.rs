@@ -189,7 +189,8 @@ fn an_array_is_one_execution() {
     assert_eq!(number(&mut c, executed) - before, 2, "the array, and the query that looks");
     assert_eq!(counted(&mut c, "insert into t /* one */"), "1 20000");
     assert_eq!(rows(&mut c, "select count(*), sum(id), min(t), max(t) from t"), ["20000|199990000|r0|r9999"]);
-    // Row by row inside, for the foreign key is looked up for each; an UPDATE; a row that is refused is none that was processed.
+    // Row by row inside, for the foreign key is looked up for each; an UPDATE; a row that is refused is none that was
+    // processed.
     let one = [input(DataType::NUMBER)];
     c.execute_many("insert into f /* two */ values (:1)", &one, (0..300).map(|i| [n(i)]), COUNTS).unwrap();
     assert_eq!(counted(&mut c, "insert into f /* two */"), "1 300");

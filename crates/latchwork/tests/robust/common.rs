@@ -67,8 +67,8 @@ pub fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
     }
 }
 
-/// A query of who holds something finds nobody. A background process at its work may hold it for as long as it has no processor; what was left
-/// behind stays.
+/// A query of who holds something finds nobody. A background process at its work may hold it for as long as it has no
+/// processor; what was left behind stays.
 pub fn assert_nothing_held(observer: &mut Client, sql: &str) {
     let start = Instant::now();
     loop {

@@ -1,10 +1,10 @@
 //! Random histories of several sessions, checked against a model.
 //!
-//! Every row has a version that each update raises by one. A writer notes the versions it reads and writes; a commit that is
-//! acknowledged counts. Afterwards it must hold, for the committed transactions:
+//! Every row has a version that each update raises by one. A writer notes the versions it reads and writes; a commit
+//! that is acknowledged counts. Afterwards it must hold, for the committed transactions:
 //! - every version of a row was written once, and none is missing: no update is lost;
-//! - what one statement (or one serializable or read-only transaction) read is one state of the table: transactions that wrote
-//!   several rows are seen with all of them or none;
+//! - what one statement (or one serializable or read-only transaction) read is one state of the table: transactions
+//!   that wrote several rows are seen with all of them or none;
 //! - a serializable transaction that wrote a row had read the version just before it;
 //! - what was read under a lock, with SKIP LOCKED or by waiting, is what the lock's holder then overwrites;
 //! - queries AS OF one SCN, whenever and by whomever, see one state, and a later SCN no earlier versions;
@@ -260,7 +260,8 @@ fn check_reads(all: &[Done], writer: &HashMap<(usize, u64), u64>) {
     }
 }
 
-/// First committer wins: between what a serializable transaction read of a row and what it wrote lies no other's version.
+/// First committer wins: between what a serializable transaction read of a row and what it wrote lies no other's
+/// version.
 fn check_serializable(all: &[Done], writer: &HashMap<(usize, u64), u64>) {
     for t in all.iter().filter(|t| t.level == Level::Serializable) {
         let Some(first) = t.reads.first() else { continue };

@@ -1,6 +1,7 @@
 //! Nothing breaks and nothing is lost: the real program, driven over its socket by several sessions at once.
 //!
-//! Golden interleavings stand in `specs/*.lwt` and are run by [`spec::check_all`]; what needs code stands in the modules.
+//! Golden interleavings stand in `specs/*.lwt` and are run by [`spec::check_all`]; what needs code stands in the
+//! modules.
 
 mod arrays;
 mod common;

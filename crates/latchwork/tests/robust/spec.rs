@@ -14,8 +14,8 @@
 //! | `a= name query` | the first value of the query is kept; `{name}` in a statement stands for it |
 //! | `{a}` in a statement | `sid,serial#` of session `a` |
 //!
-//! A statement ends with its line; a line that ends with `\` goes on. Answers: rows with `|` between columns, `no rows`,
-//! `N rows` of DML, `ok`, lines of `dbms_output` after `: `, and the first line of an error, with ` @position`.
+//! A statement ends with its line; a line that ends with `\` goes on. Answers: rows with `|` between columns, `no
+//! rows`, `N rows` of DML, `ok`, lines of `dbms_output` after `: `, and the first line of an error, with ` @position`.
 
 use crate::common::{PATIENCE, assert_nothing_held, executable, line, number, rows};
 use client::{BreakHandle, Client, ClientError, Credentials, Ephemeral, EphemeralOptions, Feedback, Outcome};
@@ -24,7 +24,8 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// How long a step may take that comes about at once, on a loaded machine, too; what has not come about by then shows in the answers.
+/// How long a step may take that comes about at once, on a loaded machine, too; what has not come about by then shows
+/// in the answers.
 const QUICK: Duration = Duration::from_secs(30);
 
 /// A session in a thread of its own.

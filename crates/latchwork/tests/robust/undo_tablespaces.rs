@@ -207,7 +207,8 @@ fn work_goes_on_while_it_changes() {
                         if stop.load(std::sync::atomic::Ordering::Relaxed) {
                             break;
                         }
-                        // A statement that needs undo of before the drop is too old, an update as well as a query; it has done nothing.
+                        // A statement that needs undo of before the drop is too old, an update as well as a query; it
+                        // has done nothing.
                         match c.execute(&mine, &[]) {
                             Ok(_) if n % 3 == 0 => run(&mut c, &["rollback"]),
                             Ok(_) => {

@@ -2,8 +2,8 @@
 
 use latch::Generation;
 
-/// `n` generations: the seed chooses the first, the others follow at even distances. The seed is LATCHWORK_SEED, or the number of the
-/// day. LATCHWORK_GENERATIONS is `all`, or names them one by one.
+/// `n` generations: the seed chooses the first, the others follow at even distances. The seed is LATCHWORK_SEED, or the
+/// number of the day. LATCHWORK_GENERATIONS is `all`, or names them one by one.
 pub fn generations(n: usize) -> Vec<String> {
     let all = Generation::NAMES;
     match std::env::var("LATCHWORK_GENERATIONS") {

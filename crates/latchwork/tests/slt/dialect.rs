@@ -1,4 +1,5 @@
-//! Which records are not Oracle's language, by rules over their tokens; what Oracle answers; and how it is said in Oracle's words.
+//! Which records are not Oracle's language, by rules over their tokens; what Oracle answers; and how it is said in
+//! Oracle's words.
 //!
 //! A rule sees one statement and nothing else: no file, no line, no answer.
 
@@ -247,7 +248,8 @@ pub fn on_missing(sql: &str, missing: &[String]) -> Option<Foreign> {
     (about && named).then_some(Foreign { rule: ON_MISSING, errors: &[4080, 942, 4043, 1418, 3001], oracle: None })
 }
 
-/// The trigger of another language names no time before its event; a body that selects without INTO compiles with errors.
+/// The trigger of another language names no time before its event; a body that selects without INTO compiles with
+/// errors.
 fn trigger(t: &[Token]) -> Option<Foreign> {
     let timed = any(&t[..t.len().min(8)], &["BEFORE", "AFTER", "INSTEAD"]);
     let errors: &'static [u32] = if timed { &[3001, 24344] } else { &[3001, 4071, 922] };
@@ -377,7 +379,8 @@ fn condition_in_list(t: &[Token]) -> bool {
 
 /// Puts every division by its cut form, as languages with integer division mean it; `None` when nothing is divided.
 ///
-/// `float_columns` are the columns whose type has a fraction: a division with one of them, or with a literal that has a point, stays.
+/// `float_columns` are the columns whose type has a fraction: a division with one of them, or with a literal that has a
+/// point, stays.
 pub fn cut_divisions(sql: &str, float_columns: &[String]) -> Option<String> {
     let t = tokens(sql);
     let fractional = |t: &Token| {

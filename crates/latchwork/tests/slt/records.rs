@@ -1,4 +1,5 @@
-//! Reads the format: https://www.sqlite.org/sqllogictest, with `statement error ORA-nnnnn`, `statement count N` and `statement output`.
+//! Reads the format: https://www.sqlite.org/sqllogictest, with `statement error ORA-nnnnn`, `statement count N` and
+//! `statement output`.
 
 use std::path::Path;
 

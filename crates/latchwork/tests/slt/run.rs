@@ -154,7 +154,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// As [`Run::check`]. Rows are changed through a view of one table in Oracle, where a file of other dialects has an error.
+    /// As [`Run::check`]. Rows are changed through a view of one table in Oracle, where a file of other dialects has an
+    /// error.
     fn check_here(&mut self, record: &Record, sql: &str) -> Result<(), String> {
         let is_view = |name: String| self.views.contains(&name);
         let refused_elsewhere = matches!(record.kind, Kind::Statement(Expect::Error(None)));

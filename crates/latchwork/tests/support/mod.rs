@@ -1,5 +1,6 @@
-//! What tests of a running instance share: an instance of its own for each, sessions, and statements that succeed or are refused.
-//! Whatever does not come about at once is waited for as long as a machine needs that has other things to do.
+//! What tests of a running instance share: an instance of its own for each, sessions, and statements that succeed or
+//! are refused. Whatever does not come about at once is waited for as long as a machine needs that has other things to
+//! do.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 

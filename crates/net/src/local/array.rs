@@ -1,7 +1,7 @@
 //! Many rows of bind values for one statement.
 //!
-//! The rows stay as they travel. They are looked through once, when the packet is read, and made values one by one when the statement is
-//! executed with them: whoever has a packet never holds its rows a second time.
+//! The rows stay as they travel. They are looked through once, when the packet is read, and made values one by one when
+//! the statement is executed with them: whoever has a packet never holds its rows a second time.
 
 use super::packet::Bind;
 use super::value::{check_value, read_value_into, write_value};
@@ -54,7 +54,8 @@ impl BindRows {
         self.bytes.len()
     }
 
-    /// Adds a row, unless there are [`ARRAY_ROWS_MAX`] already or the rows would take more than `most` bytes; says whether it did.
+    /// Adds a row, unless there are [`ARRAY_ROWS_MAX`] already or the rows would take more than `most` bytes; says
+    /// whether it did.
     ///
     /// # Panics
     /// When the row has another width.

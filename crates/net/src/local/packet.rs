@@ -210,7 +210,8 @@ pub enum Reply {
     Error(Box<Failure>),
 }
 
-/// What came of the executions of one call. Behind it an `Error` is that of the first execution that is not counted here.
+/// What came of the executions of one call. Behind it an `Error` is that of the first execution that is not counted
+/// here.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Executed {
     /// Executions that were tried and did not end the call.

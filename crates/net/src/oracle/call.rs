@@ -45,7 +45,8 @@ pub const EXECUTIONS_MAX: u32 = 1 << 20;
 /// Cursors one message closes, at most.
 const CURSORS_MAX: u32 = 65_535;
 
-/// An execution, with its text or of a cursor that has one. Its bind values follow: [`value::read_row`] or [`super::rows::BindRows`] reads them.
+/// An execution, with its text or of a cursor that has one. Its bind values follow: [`value::read_row`] or
+/// [`super::rows::BindRows`] reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Execute {
     pub options: u32,
@@ -248,7 +249,8 @@ pub enum Piggyback {
 /// Reads a message up to its call; the bind values of an execution are left.
 ///
 /// # Errors
-/// [`WireError::Truncated`] while its end has not come; other errors for what is no message, or a piggyback that is not known.
+/// [`WireError::Truncated`] while its end has not come; other errors for what is no message, or a piggyback that is not
+/// known.
 pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<(Vec<Piggyback>, Call)> {
     let mut before = Vec::new();
     loop {

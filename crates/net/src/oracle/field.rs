@@ -1,8 +1,8 @@
 //! The fields of messages: numbers of as many bytes as they need, bytes and texts with their length before them.
 //!
-//! A number is a byte that says how many bytes follow, most significant first; zero is that one byte alone. Bytes are a length of one
-//! byte, or the mark `fe` and chunks, each a number and so many bytes, up to a chunk of none. A text of *two lengths* has its length as a
-//! number before that again; where it is zero nothing follows.
+//! A number is a byte that says how many bytes follow, most significant first; zero is that one byte alone. Bytes are a
+//! length of one byte, or the mark `fe` and chunks, each a number and so many bytes, up to a chunk of none. A text of
+//! *two lengths* has its length as a number before that again; where it is zero nothing follows.
 
 use crate::local::{WireError, WireResult};
 use std::borrow::Cow;
@@ -168,7 +168,8 @@ impl<'a> Reader<'a> {
     /// How many of something come, each of `least` bytes at least.
     ///
     /// # Errors
-    /// [`WireError::LengthOutOfBounds`] above `most`; no count makes anybody set memory aside that the bytes do not warrant.
+    /// [`WireError::LengthOutOfBounds`] above `most`; no count makes anybody set memory aside that the bytes do not
+    /// warrant.
     pub fn count(&mut self, most: u32) -> WireResult<usize> {
         match self.ub4()? {
             n if n > most => Err(WireError::LengthOutOfBounds),

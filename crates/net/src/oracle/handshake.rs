@@ -1,6 +1,7 @@
 //! The two messages before a logon: what each side can do, and which data types it knows.
 //!
-//! A client sends tables of hundreds of numbers. Few of them decide anything that follows; those are kept in [`Client`].
+//! A client sends tables of hundreds of numbers. Few of them decide anything that follows; those are kept in
+//! [`Client`].
 
 use super::field::{Reader, Writer, text};
 use super::message;

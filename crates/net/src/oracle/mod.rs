@@ -12,9 +12,10 @@
 //! | [`rows`] | the bind values of many executions |
 //! | [`value`] | a value's bytes, by its data type |
 //!
-//! One dialect is spoken, that of a 19c server with few capabilities (field version 12): drivers of today all speak it, and what is
-//! not offered need not be refused. Nothing here trusts a byte. A message says nowhere how long it is: who reads one whose end has not
-//! come gets [`WireError::Truncated`](crate::local::WireError) and tries again with the next packet's bytes.
+//! One dialect is spoken, that of a 19c server with few capabilities (field version 12): drivers of today all speak it,
+//! and what is not offered need not be refused. Nothing here trusts a byte. A message says nowhere how long it is: who
+//! reads one whose end has not come gets [`WireError::Truncated`](crate::local::WireError) and tries again with the
+//! next packet's bytes.
 
 pub mod auth;
 pub mod call;

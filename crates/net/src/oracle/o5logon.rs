@@ -1,9 +1,10 @@
 //! The proof of a password that O5LOGON carries, in its form with PBKDF2 and SHA-512.
 //!
-//! The server keeps a *verifier*: `T = SHA-512(K ‖ salt)`, where `K = PBKDF2(password, salt ‖ "AUTH_PBKDF2_SPEEDY_KEY")`. Either side draws
-//! half of a session key and sends it under the first half of `T`, from which both make the key of the conversation; under that the client
-//! sends `K`. So no password crosses the wire, what crosses it is of no use a second time, and the server hashes once instead of 4096 times.
-//! What is as good as a password is wiped when it goes.
+//! The server keeps a *verifier*: `T = SHA-512(K ‖ salt)`, where `K = PBKDF2(password, salt ‖
+//! "AUTH_PBKDF2_SPEEDY_KEY")`. Either side draws half of a session key and sends it under the first half of `T`, from
+//! which both make the key of the conversation; under that the client sends `K`. So no password crosses the wire, what
+//! crosses it is of no use a second time, and the server hashes once instead of 4096 times. What is as good as a
+//! password is wiped when it goes.
 
 use aes::Aes256;
 use aes::cipher::generic_array::GenericArray;
@@ -108,7 +109,8 @@ impl Challenge {
         to_hex(&self.combine)
     }
 
-    /// The key of the conversation if `proof` proves that the client has the password. A wrong password takes the time of a right one.
+    /// The key of the conversation if `proof` proves that the client has the password. A wrong password takes the time
+    /// of a right one.
     pub fn check(&self, proof: &Proof<'_>) -> Option<SessionKey> {
         let mut half: [u8; HALF_LEN] = from_hex(proof.session_key, HALF_LEN)?.as_slice().try_into().ok()?;
         decrypt(&first_half(&self.verifier), &mut half);
@@ -150,8 +152,8 @@ pub struct Answer {
     pub key: SessionKey,
 }
 
-/// Answers a challenge; the three texts are those of the server's AUTH_SESSKEY, AUTH_VFR_DATA and AUTH_PBKDF2_CSK_SALT. `None` when they
-/// are none.
+/// Answers a challenge; the three texts are those of the server's AUTH_SESSKEY, AUTH_VFR_DATA and AUTH_PBKDF2_CSK_SALT.
+/// `None` when they are none.
 pub fn answer(password: &[u8], challenge: [&str; 3], random: &[u8; 64]) -> Option<Answer> {
     let [session_key, salt, combine] = challenge;
     let salt: [u8; SALT_LEN] = from_hex(salt, SALT_LEN)?.as_slice().try_into().ok()?;

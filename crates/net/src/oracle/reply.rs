@@ -177,7 +177,8 @@ fn write_out_value(w: &mut Writer<'_>, v: &Value, shape: &value::Shape) -> WireR
     Ok(())
 }
 
-/// Appends the parameters of an execution: the time it saw, its cursor, and where they were asked for the rows of each execution.
+/// Appends the parameters of an execution: the time it saw, its cursor, and where they were asked for the rows of each
+/// execution.
 pub fn write_parameters(out: &mut Vec<u8>, scn: u64, cursor: u16, row_counts: Option<&[u64]>) {
     let mut w = Writer::new(out);
     w.u8(message::PARAMETERS);
@@ -276,7 +277,8 @@ pub struct Refused {
     pub message: String,
 }
 
-/// Errors of executions that an outcome can name, at most. A client that reads of more in the count of their places says so itself.
+/// Errors of executions that an outcome can name, at most. A client that reads of more in the count of their places
+/// says so itself.
 const REFUSED_MAX: usize = u16::MAX as usize;
 
 impl Outcome {

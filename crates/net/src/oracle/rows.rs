@@ -1,6 +1,7 @@
 //! The bind values of many executions, as they came in one message.
 //!
-//! They are passed by once, to find the end of the message, and made values row by row when the statement is executed with them.
+//! They are passed by once, to find the end of the message, and made values row by row when the statement is executed
+//! with them.
 
 use super::field::Reader;
 use super::value::{self, BindRules, Shape};
@@ -38,7 +39,8 @@ impl BindRows {
         self.left == 0
     }
 
-    /// The values of the next row in the order of the binds, in the buffers of `row`; those that are not sent are NULL. False at the end.
+    /// The values of the next row in the order of the binds, in the buffers of `row`; those that are not sent are NULL.
+    /// False at the end.
     ///
     /// # Errors
     /// [`WireError`](crate::local::WireError) for bytes that are no value of their type; no row follows then.

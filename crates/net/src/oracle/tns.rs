@@ -3,8 +3,9 @@
 //! ```text
 //! | length u16 · 0 u16 (or u32) | type u8 | flags u8 | 0 u16 | body |
 //! ```
-//! The length counts the header too. It has two bytes until the server has accepted the connection, and four from then on, for every type
-//! of packet. What a message has in a DATA packet is its body less two bytes of flags; a message too long for a packet goes on in the next.
+//! The length counts the header too. It has two bytes until the server has accepted the connection, and four from then
+//! on, for every type of packet. What a message has in a DATA packet is its body less two bytes of flags; a message too
+//! long for a packet goes on in the next.
 
 use super::field::{Reader, Writer};
 use crate::local::{WireError, WireResult};

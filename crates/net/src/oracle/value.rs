@@ -9,7 +9,8 @@
 //! | BINARY_FLOAT, BINARY_DOUBLE | IEEE, so turned that the bytes order like the numbers |
 //! | RAW | as it is |
 //!
-//! What is not in the table has no bytes here: [`of_type`] and [`is_bindable`] say so before anything is written or read.
+//! What is not in the table has no bytes here: [`of_type`] and [`is_bindable`] say so before anything is written or
+//! read.
 
 use super::field::{Reader, Writer, text};
 use super::handshake::{CHARSET_UTF8, CHARSET_UTF16, Client, STRING_MAX};

@@ -167,7 +167,8 @@ impl<W: World> Compiler<'_, W> {
         self.init_fields(d, &[], ty)
     }
 
-    /// Gives the fields of a record their defaults, those of records in it too. `steps` lead from the slot to the record.
+    /// Gives the fields of a record their defaults, those of records in it too. `steps` lead from the slot to the
+    /// record.
     fn init_fields(&mut self, d: Opd, steps: &[Step], ty: &Ty) -> CResult<()> {
         let Ty::Record(r) = ty else { return Ok(()) };
         let r = r.clone();

@@ -10,8 +10,8 @@ use sql::plsql::ast::{self, BinaryOp, CursorAttribute, Expr, ExprKind, Name, Par
 use types::{DataType, Number, Value};
 
 impl<W: World> Compiler<'_, W> {
-    /// Compiles an expression. A result that has to be computed goes to `want` when that is given; a variable or constant is
-    /// named where it is.
+    /// Compiles an expression. A result that has to be computed goes to `want` when that is given; a variable or
+    /// constant is named where it is.
     pub(super) fn expr(&mut self, e: &Expr, want: Option<Opd>) -> CResult<Val> {
         self.check_nesting(e.pos)?;
         match &e.kind {

@@ -1,8 +1,9 @@
 //! From the tree to bytecode.
 //!
-//! One pass over the tree: a name must be declared before it is used, so types, slots and subprograms are known when they are met.
-//! Each subprogram is compiled into a [`FnState`] of its own; scopes are shared, and a variable of an enclosing subprogram is reached
-//! through its frame. A statement that does not compile is noted and skipped, so that one run finds the errors of the whole unit.
+//! One pass over the tree: a name must be declared before it is used, so types, slots and subprograms are known when
+//! they are met. Each subprogram is compiled into a [`FnState`] of its own; scopes are shared, and a variable of an
+//! enclosing subprogram is reached through its frame. A statement that does not compile is noted and skipped, so that
+//! one run finds the errors of the whole unit.
 
 mod call;
 mod decl;
@@ -151,7 +152,8 @@ pub struct Compiler<'a, W: World> {
     calls: Vec<(String, String)>,
     /// How many statements and expressions have been compiled.
     compiled: u32,
-    /// The overloads that calls of overloaded names mean, by where the arguments are in memory and the name in the text.
+    /// The overloads that calls of overloaded names mean, by where the arguments are in memory and the name in the
+    /// text.
     chosen: HashMap<(usize, Pos), Rc<SubSym>>,
 }
 
@@ -259,7 +261,8 @@ impl<'a, W: World> Compiler<'a, W> {
         Opd::local(self.slots(1))
     }
 
-    /// Takes a slot that no statement compiled so far has used: what it holds is still there when the statement runs again.
+    /// Takes a slot that no statement compiled so far has used: what it holds is still there when the statement runs
+    /// again.
     fn lasting_temp(&mut self) -> Opd {
         self.f.next = self.f.high;
         self.temp()

@@ -1,8 +1,9 @@
 //! Static SQL: host variables become binds.
 //!
-//! A name in static SQL is a column if it can be, and a variable only if not. So the SQL compiler is asked first: the statement is
-//! compiled as it stands, and where that fails on a name which is no column, the name is looked up here, becomes a bind, and
-//! the statement is compiled again. A statement is compiled once a session, and the rule of capture is the SQL compiler's own.
+//! A name in static SQL is a column if it can be, and a variable only if not. So the SQL compiler is asked first: the
+//! statement is compiled as it stands, and where that fails on a name which is no column, the name is looked up here,
+//! becomes a bind, and the statement is compiled again. A statement is compiled once a session, and the rule of capture
+//! is the SQL compiler's own.
 
 use super::{CResult, Compiler, Val};
 use crate::op::*;
@@ -97,7 +98,8 @@ impl<W: World> Compiler<'_, W> {
         self.keep(q_text, &removed, outs, &variables, described)
     }
 
-    /// `WHERE CURRENT OF cursor` as `WHERE ROWID = cursor`, at the same places, where the cursor's name stands for its row.
+    /// `WHERE CURRENT OF cursor` as `WHERE ROWID = cursor`, at the same places, where the cursor's name stands for its
+    /// row.
     fn positioned(&mut self, q: &SqlText, base: u32, variables: &mut Vec<Variable>) -> CResult<Option<SqlText>> {
         let Some((cursor, span)) = &q.current_of else { return Ok(None) };
         match self.lookup(&cursor.name) {

@@ -757,8 +757,8 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// Has the iterations of the range from op `from` on taken together, if every bind of their INSERT is an element at the subscript `i`,
-    /// the subscript, or nothing that changes.
+    /// Has the iterations of the range from op `from` on taken together, if every bind of their INSERT is an element at
+    /// the subscript `i`, the subscript, or nothing that changes.
     fn gather(&mut self, counter: u32, i: Opd, from: Label) {
         let ops = &self.f.ops[from as usize..];
         let sql = ops.iter().find_map(|op| if let Op::ExecuteLater { sql, .. } = op { Some(*sql) } else { None });
@@ -788,7 +788,8 @@ impl<W: World> Compiler<'_, W> {
         }
     }
 
-    /// Collections that RETURNING fills over all iterations. The targets may be what the loop reads, so they change when it is over.
+    /// Collections that RETURNING fills over all iterations. The targets may be what the loop reads, so they change
+    /// when it is over.
     fn forall_targets(&mut self, into: &Into, collected: &mut Vec<(TargetRef, Val, Pos)>) -> CResult<()> {
         if !into.bulk {
             return Err(self.pls(437, &[], into.pos));

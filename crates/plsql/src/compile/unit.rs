@@ -47,7 +47,8 @@ pub struct Compiled {
     /// Subprograms by name and overload.
     pub exports: HashMap<(String, u32), u32>,
     pub package_slots: u32,
-    /// What others are told while a subprogram runs, by its number in `procs`; 0 for those that are seen as who called them.
+    /// What others are told while a subprogram runs, by its number in `procs`; 0 for those that are seen as who called
+    /// them.
     pub told_as: Vec<u64>,
     /// Host binds of a block.
     pub binds: Vec<String>,
@@ -83,7 +84,8 @@ impl Compiled {
         self.dynamics.borrow_mut().get_mut(dynamic as usize)?.take()
     }
 
-    /// Puts what a dynamic statement has run back. What lies there is given out: the same statement ran inside of itself.
+    /// Puts what a dynamic statement has run back. What lies there is given out: the same statement ran inside of
+    /// itself.
     pub fn give_dynamic(&self, dynamic: u32, ran: Box<dyn Any>) -> Option<Box<dyn Any>> {
         let mut all = self.dynamics.borrow_mut();
         if all.len() <= dynamic as usize {
@@ -159,8 +161,8 @@ impl Units {
 
     /// What a stored or built-in unit shows; `None` when there is none of that name, or none that may be known of.
     ///
-    /// This is the one place where names of units are resolved, for SQL, PL/SQL, CALL and jobs alike, and so the one place that asks for
-    /// EXECUTE: each time, since what was resolved is kept for all identities of the session.
+    /// This is the one place where names of units are resolved, for SQL, PL/SQL, CALL and jobs alike, and so the one
+    /// place that asks for EXECUTE: each time, since what was resolved is kept for all identities of the session.
     ///
     /// # Errors
     /// PLS-00904 for a unit that may be seen and not executed.
@@ -294,15 +296,15 @@ impl Units {
         Some(reads)
     }
 
-    /// Whether a unit that the dictionary has as invalid has errors still: what it lacked may be there by now. Of a package only the
-    /// specification counts.
+    /// Whether a unit that the dictionary has as invalid has errors still: what it lacked may be there by now. Of a
+    /// package only the specification counts.
     fn stays_invalid<W: World>(&self, w: &mut W, owner: &str, name: &str) -> bool {
         let asked = !owner.is_empty() && !self.is_compiling(owner, name) && !w.is_valid_unit(owner, name);
         asked && !self.compiles(w, owner, name, false).unwrap_or(true)
     }
 
-    /// Compiles a stored unit, or a package with its body, and says so to the dictionary. Whether the specification, or the `body`, has
-    /// no errors; `None` when that cannot be told.
+    /// Compiles a stored unit, or a package with its body, and says so to the dictionary. Whether the specification, or
+    /// the `body`, has no errors; `None` when that cannot be told.
     pub fn compiles<W: World>(&self, w: &mut W, owner: &str, name: &str, body: bool) -> Option<bool> {
         if self.is_compiling(owner, name) {
             return None;
@@ -500,7 +502,8 @@ fn parse_error(text: &str, e: &Ora) -> CompileError {
     CompileError { line, column, text: e.headline() }
 }
 
-/// Compiles a stored unit; a package with its body when it has one. Gives the errors of the last part that was looked at.
+/// Compiles a stored unit; a package with its body when it has one. Gives the errors of the last part that was looked
+/// at.
 pub fn compile_unit<W: World>(
     w: &mut W,
     units: &Units,

@@ -1,11 +1,12 @@
 //! SQL in the machine: static statements, cursors, dynamic SQL.
 //!
-//! A static statement's cursor belongs to its unit: it is taken while the statement runs (so that a recursive call opens another) and put back.
-//! An open cursor that a variable holds keeps it until it is closed. EXECUTE IMMEDIATE keeps the cursor of the text that it ran last in the
-//! same way, and running that text again is no parse call. OPEN FOR parses each time; the session may have the closed cursor of its text.
+//! A static statement's cursor belongs to its unit: it is taken while the statement runs (so that a recursive call
+//! opens another) and put back. An open cursor that a variable holds keeps it until it is closed. EXECUTE IMMEDIATE
+//! keeps the cursor of the text that it ran last in the same way, and running that text again is no parse call. OPEN
+//! FOR parses each time; the session may have the closed cursor of its text.
 //!
-//! A cursor that is open when its last variable goes is left behind ([`Left`]) and closed before the next one is opened, or when PL/SQL
-//! ends: it has a snapshot and a pin, which only the session can give back.
+//! A cursor that is open when its last variable goes is left behind ([`Left`]) and closed before the next one is
+//! opened, or when PL/SQL ends: it has a snapshot and a pin, which only the session can give back.
 
 use super::{Machine, Run, Waiting, owned, scalar, text, val};
 use crate::compile::{Compiled, Rights};
@@ -212,7 +213,8 @@ impl Machine {
     /// The statement's cursor with the current values of its binds.
     fn bound<W: World>(&self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<Box<W::Cursor>> {
         let def = &unit.pool.sql[sql as usize];
-        // The names of static SQL are the unit's, whatever CURRENT_SCHEMA it has set; in a unit of invoker's rights each caller has others.
+        // The names of static SQL are the unit's, whatever CURRENT_SCHEMA it has set; in a unit of invoker's rights
+        // each caller has others.
         let entered = matches!(&unit.rights, Rights::Definers(owner) if w.enter(owner));
         let kept = unit.take_statement(sql).and_then(|c| c.downcast::<W::Cursor>().ok()).filter(|c| w.is_own(c));
         let cursor = match kept {
@@ -331,7 +333,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Carries out the iterations of a FORALL that wait. One that fails is noted with SAVE EXCEPTIONS, and otherwise the end of it.
+    /// Carries out the iterations of a FORALL that wait. One that fails is noted with SAVE EXCEPTIONS, and otherwise
+    /// the end of it.
     pub(super) fn carry_out<W: World>(&mut self, w: &mut W) -> Run<()> {
         let Some(x) = self.forall.waiting.take() else { return Ok(()) };
         let kept = x.unit.take_statement(x.sql).and_then(|c| c.downcast::<W::Cursor>().ok());

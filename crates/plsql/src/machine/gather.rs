@@ -1,9 +1,9 @@
 //! The iterations of a FORALL that do nothing but take values out of collections.
 //!
-//! An INSERT whose binds are elements at the loop's subscript, or do not change in the loop, needs no instructions for its iterations: once
-//! one of them has gone the ordinary way and waits, the rows of those that follow are taken from where the elements lie. What is not plain
-//! stops that before anything is done: an element that is not there, a value that does not fit. The iteration then goes the ordinary way,
-//! which says what is wrong.
+//! An INSERT whose binds are elements at the loop's subscript, or do not change in the loop, needs no instructions for
+//! its iterations: once one of them has gone the ordinary way and waits, the rows of those that follow are taken from
+//! where the elements lie. What is not plain stops that before anything is done: an element that is not there, a value
+//! that does not fit. The iteration then goes the ordinary way, which says what is wrong.
 
 use super::{Counter, Machine, Run, val};
 use crate::compile::Compiled;

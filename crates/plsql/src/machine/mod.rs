@@ -1,8 +1,8 @@
 //! The machine that runs compiled units.
 //!
-//! One loop over instructions; calls push frames on the machine's own stack, so recursion in PL/SQL is none in Rust. A call that comes
-//! back from SQL (a function in a query) runs on another machine of the session. Faults unwind frame by frame to the innermost guard
-//! that covers the place and names the exception.
+//! One loop over instructions; calls push frames on the machine's own stack, so recursion in PL/SQL is none in Rust. A
+//! call that comes back from SQL (a function in a query) runs on another machine of the session. Faults unwind frame by
+//! frame to the innermost guard that covers the place and names the exception.
 
 mod bulk;
 mod cursor;
@@ -1055,7 +1055,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Converts a value to a type that it has, into the buffer that slot `d` has. False when there is more to be done: nothing was.
+    /// Converts a value to a type that it has, into the buffer that slot `d` has. False when there is more to be done:
+    /// nothing was.
     fn coerce_in_place(&mut self, unit: &Compiled, base: usize, d: Opd, s: Opd, ty: u32) -> Run<bool> {
         let Place::Local(slot) = d.place() else { return Ok(false) };
         if d == s || !matches!(self.stack[base + slot as usize], Datum::Val(_)) {

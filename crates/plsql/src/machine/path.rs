@@ -106,7 +106,8 @@ impl Machine {
         i32::try_from(i).is_ok().then_some((i, field))
     }
 
-    /// Reads `c(i)` or `c(i).field` into slot `d`, in the buffer that is there. False when it is anything else: nothing was done.
+    /// Reads `c(i)` or `c(i).field` into slot `d`, in the buffer that is there. False when it is anything else: nothing
+    /// was done.
     pub(super) fn get_element(&mut self, unit: &Compiled, base: usize, d: Opd, path: u32) -> bool {
         let path = &unit.pool.paths[path as usize];
         let Place::Local(to) = d.place() else { return false };
@@ -127,8 +128,8 @@ impl Machine {
         true
     }
 
-    /// Assigns a value to `c(i)` or `c(i).field`, in the buffer that is there. False when it is anything else, or an error: what
-    /// was done then is only what [`Machine::set_path`] does first, too.
+    /// Assigns a value to `c(i)` or `c(i).field`, in the buffer that is there. False when it is anything else, or an
+    /// error: what was done then is only what [`Machine::set_path`] does first, too.
     pub(super) fn set_element(&mut self, unit: &Compiled, base: usize, path: u32, from: Opd) -> bool {
         let path = &unit.pool.paths[path as usize];
         let (Some(at), Some((i, field))) = (self.root_slot(base, path), self.subscript(unit, base, path)) else {

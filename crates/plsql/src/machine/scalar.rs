@@ -288,8 +288,8 @@ pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
     Ok(parts[j..].iter().all(|p| matches!(p, P::Any)))
 }
 
-/// As [`coerce`], for a value that has the type: it is copied into the buffer that `out` has. False when it has to be converted;
-/// `out` is as it was then, and when the value does not fit.
+/// As [`coerce`], for a value that has the type: it is copied into the buffer that `out` has. False when it has to be
+/// converted; `out` is as it was then, and when the value does not fit.
 #[inline]
 pub fn coerce_into(v: &Value, t: &Target, out: &mut Value) -> Result<bool> {
     match (v, &t.ty) {

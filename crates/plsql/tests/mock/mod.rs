@@ -1,7 +1,7 @@
 //! A world for tests: tables of values, and just enough SQL to read and change them.
 //!
-//! `SELECT list FROM table [WHERE column op term [AND …]] [ORDER BY 1]`, `INSERT INTO t VALUES (…)`, `UPDATE t SET c = term [WHERE …]`,
-//! `DELETE FROM t [WHERE …]`, `RETURNING c INTO :O0`; terms are columns, binds, numbers and strings.
+//! `SELECT list FROM table [WHERE column op term [AND …]] [ORDER BY 1]`, `INSERT INTO t VALUES (…)`, `UPDATE t SET c =
+//! term [WHERE …]`, `DELETE FROM t [WHERE …]`, `RETURNING c INTO :O0`; terms are columns, binds, numbers and strings.
 #![allow(dead_code)]
 
 use plsql::{ColumnInfo, Datum, Described, DynamicKind, JobRequest, Plsql, StoredUnit, World};

@@ -1,7 +1,7 @@
 //! A client's calls, in the words of the wire: to the session, and its answers back.
 //!
-//! The session speaks the packets of the local socket. Here they are made from a driver's messages and turned into what the driver
-//! waits for; nothing of Oracle Net is known beyond this folder.
+//! The session speaks the packets of the local socket. Here they are made from a driver's messages and turned into what
+//! the driver waits for; nothing of Oracle Net is known beyond this folder.
 
 use super::array::Array;
 use super::cursors::{Cursors, Statement, columns, convert};

@@ -114,7 +114,8 @@ fn hindrance(instance: &Instance) -> Option<u32> {
     no_room(instance).map(|_| refuse::NO_HANDLER)
 }
 
-/// ORA-00020 when every process slot is taken that a user may have. The slots behind these are the owner's, whoever has them.
+/// ORA-00020 when every process slot is taken that a user may have. The slots behind these are the owner's, whoever has
+/// them.
 pub fn no_room(instance: &Instance) -> Option<Ora> {
     let max = instance.max_processes();
     let taken = instance.processes().live().filter(|(number, _)| *number as usize <= max).count();

@@ -50,7 +50,8 @@ impl Statement {
     /// The binds of one execution, as the session takes them: one for a name, however often it stands in the text.
     ///
     /// # Errors
-    /// ORA-01008 when there are fewer values than places, ORA-01036 when there are more; ORA-03001 when one name was given two values.
+    /// ORA-01008 when there are fewer values than places, ORA-01036 when there are more; ORA-03001 when one name was
+    /// given two values.
     pub fn session_binds(&self, mut values: Vec<Value>) -> Result<Vec<Bind>> {
         let (mut binds, places) = self.binds_of(values.len())?;
         let mut row = vec![Value::Null; binds.len()];

@@ -17,7 +17,8 @@ const EARLY_MESSAGE_MAX: usize = 256 << 10;
 /// Bytes of memory that a session keeps for its messages.
 const MESSAGE_KEPT: usize = 64 << 10;
 
-/// How long the rest of a message is waited for behind a full packet, and where little has come since it was looked for.
+/// How long the rest of a message is waited for behind a full packet, and where little has come since it was looked
+/// for.
 const REST_SOON: Duration = Duration::from_millis(1);
 const REST_LIMIT: Duration = Duration::from_millis(20);
 
@@ -116,8 +117,9 @@ impl Line {
         self.was_full
     }
 
-    /// Whether to wait for more of a message rather than look whether it is whole, for looking takes the longer the more has come. A client
-    /// fills its packets: behind a full one mostly another comes soon. What has come since the last look is looked at when it is much.
+    /// Whether to wait for more of a message rather than look whether it is whole, for looking takes the longer the
+    /// more has come. A client fills its packets: behind a full one mostly another comes soon. What has come since the
+    /// last look is looked at when it is much.
     pub fn expects_more(&mut self) -> bool {
         if !self.was_full {
             return false;
@@ -229,7 +231,8 @@ impl Line {
         self.send(&out, gives_up)
     }
 
-    /// Answers a break: both sides forget what is under way, and the client hears that it was broken. False when the client has gone.
+    /// Answers a break: both sides forget what is under way, and the client hears that it was broken. False when the
+    /// client has gone.
     pub fn answer_break(&mut self, outcome: &Outcome, gives_up: &mut dyn FnMut() -> bool) -> bool {
         let mut out = Vec::new();
         tns::write_marker(&mut out, marker::BREAK);

@@ -1,8 +1,9 @@
 //! Watches for a client that breaks a call.
 //!
-//! A client breaks its call by a packet on the same connection, which the server process does not read while it computes. So a thread of
-//! its own looks at the connection, but only once a call has lasted a while: short calls cost setting a timer, and a session that waits
-//! for its client costs nothing. The thread takes nothing from the connection; it asks the session to stop, as any process could.
+//! A client breaks its call by a packet on the same connection, which the server process does not read while it
+//! computes. So a thread of its own looks at the connection, but only once a call has lasted a while: short calls cost
+//! setting a timer, and a session that waits for its client costs nothing. The thread takes nothing from the
+//! connection; it asks the session to stop, as any process could.
 
 use super::tls::Breaks;
 use net::oracle::tns::{kind, marker};

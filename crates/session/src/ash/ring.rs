@@ -1,11 +1,12 @@
 //! The ring of samples.
 //!
-//! A sample of a session is a row of words. The sampler writes rows behind the last one that is shown, each under an odd version, and
-//! shows all of one moment at once by one store. So a reader sees a moment whole or not at all, a sampler that is killed in the middle
-//! leaves only rows that nobody has been shown, and its successor writes them again. A row that is overwritten while it is read fails
-//! its version and is left out, as one that is no longer there.
+//! A sample of a session is a row of words. The sampler writes rows behind the last one that is shown, each under an
+//! odd version, and shows all of one moment at once by one store. So a reader sees a moment whole or not at all, a
+//! sampler that is killed in the middle leaves only rows that nobody has been shown, and its successor writes them
+//! again. A row that is overwritten while it is read fails its version and is left out, as one that is no longer there.
 //!
-//! Two words of a row that is shown are still changed, each by one store: how long its wait took, and the object that it was about.
+//! Two words of a row that is shown are still changed, each by one store: how long its wait took, and the object that
+//! it was about.
 
 use sga::{Sga, SgaBuilder, SgaSlice, sga_struct};
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
@@ -100,8 +101,8 @@ sample! {
     top_sql,
     execution,
     execution_wall_ns,
-    /// The subprogram of PL/SQL that was entered first, and the one that ran, where it was not SQL that did: the object's number in the
-    /// high half, its own in the low one; 0 for none.
+    /// The subprogram of PL/SQL that was entered first, and the one that ran, where it was not SQL that did: the
+    /// object's number in the high half, its own in the low one; 0 for none.
     entry,
     subprogram,
     /// The event's number in its list.
@@ -124,7 +125,8 @@ sample! {
     row,
     /// XID as [`types::Xid::to_bits`], and one more: 0 for none.
     transaction,
-    /// Since its sample before: wall-clock time, DB time and processor time in microseconds, reads and writes and their bytes.
+    /// Since its sample before: wall-clock time, DB time and processor time in microseconds, reads and writes and their
+    /// bytes.
     delta_us,
     delta_db_us,
     delta_cpu_us,
@@ -176,7 +178,8 @@ sga_struct! {
         moments: AtomicU64,
         last_wall_ns: AtomicU64,
         elapsed_us: AtomicU64,
-        /// Rows up to this one need not be kept any more: they are on disk. Written by who saved them, under the snapshots' lock.
+        /// Rows up to this one need not be kept any more: they are on disk. Written by who saved them, under the
+        /// snapshots' lock.
         saved: AtomicU64,
         saves: AtomicU64,
         /// Saves because the ring was getting full.
@@ -247,7 +250,8 @@ impl Ash {
     /// Formats the areas.
     pub fn create(sga: &'static Sga, layout: &AshLayout) -> Ash {
         let ash = Ash { fixed: &sga.slice(layout.fixed)[0], rows: sga.slice(layout.rows) };
-        // Numbers grow from one start of the database to the next, since no more than a hundred samples are taken in a second.
+        // Numbers grow from one start of the database to the next, since no more than a hundred samples are taken in a
+        // second.
         let since = (os::clock::wall_ns() / 10_000_000).saturating_sub(FIRST_SAMPLE_S * 100);
         ash.fixed.sample_id.store(since, Relaxed);
         ash

@@ -1,9 +1,9 @@
 //! The sampler: looks at all sessions and writes down what the active ones do.
 //!
-//! A session is looked at twice around what is read of it: when its wait has changed meanwhile it is looked at again, a few times. What
-//! it was waiting for is known at once, how long the wait took only when it has ended; so the sampler looks back at the waits it has
-//! seen, at times that grow like powers of two. A session remembers its last ten waits, so that waits of one length are caught whatever
-//! that is; one that is not is left unknown.
+//! A session is looked at twice around what is read of it: when its wait has changed meanwhile it is looked at again, a
+//! few times. What it was waiting for is known at once, how long the wait took only when it has ended; so the sampler
+//! looks back at the waits it has seen, at times that grow like powers of two. A session remembers its last ten waits,
+//! so that waits of one length are caught whatever that is; one that is not is left unknown.
 
 use super::ring::{Sample, Text, bit};
 use super::schedule::Schedule;
@@ -33,8 +33,8 @@ pub const KEPT_ONE_IN: u64 = 10;
 const PLSQL: u64 = 47;
 const CALL: u64 = 170;
 
-/// A wait that samples saw and that had not ended when it was last looked at. How long it took is noted in the last of them, and zero in
-/// the others, so that the sum is what was waited.
+/// A wait that samples saw and that had not ended when it was last looked at. How long it took is noted in the last of
+/// them, and zero in the others, so that the sum is what was waited.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     sid: u32,

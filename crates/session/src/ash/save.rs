@@ -1,6 +1,7 @@
-//! What is kept of the history: one sample in ten goes into `wrh$_active_session_history`, with every snapshot and in between when the
-//! ring is getting full. A row belongs to the snapshot that comes next; until that has been taken `dba_hist_active_sess_history` does not
-//! show it. Under the lock of the snapshots, so that nothing is saved twice: what is newer than the newest that is there is added.
+//! What is kept of the history: one sample in ten goes into `wrh$_active_session_history`, with every snapshot and in
+//! between when the ring is getting full. A row belongs to the snapshot that comes next; until that has been taken
+//! `dba_hist_active_sess_history` does not show it. Under the lock of the snapshots, so that nothing is saved twice:
+//! what is newer than the newest that is there is added.
 
 use super::{Ash, KEPT_ONE_IN};
 use crate::core::Core;
@@ -19,7 +20,8 @@ const COLUMNS: &str = "sample_id, sample_time, sample_time_utc, usecs_per_row, s
      program, module, action, client_id, machine, tm_delta_time, tm_delta_cpu_time, tm_delta_db_time, delta_time, \
      delta_read_io_requests, delta_write_io_requests, delta_read_io_bytes, delta_write_io_bytes";
 
-/// Texts of the statements that were seen and have none yet: one that runs has not been counted, and is in no snapshot's figures.
+/// Texts of the statements that were seen and have none yet: one that runs has not been counted, and is in no
+/// snapshot's figures.
 const TEXTS: &str = "insert into sys.wrh$_sqltext (snap_id, dbid, instance_number, sql_id, command_type, sql_text) \
      select :1, :2, :3, s.sql_id, s.command_type, s.sql_fulltext from \
      (select sql_id, max(command_type) command_type, max(sql_fulltext) sql_fulltext from v$sql group by sql_id) s \

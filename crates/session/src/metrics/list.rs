@@ -1,6 +1,7 @@
 //! The list of metrics: numbers, names and units of Oracle's, for those that can be computed of what is counted here.
 //!
-//! A share of nothing is 100 where it says what was not missed, and 0 otherwise; a rate by transaction or call counts one at least.
+//! A share of nothing is 100 where it says what was not missed, and 0 otherwise; a rate by transaction or call counts
+//! one at least.
 
 use super::Span;
 use How::*;

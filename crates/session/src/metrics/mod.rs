@@ -1,8 +1,8 @@
 //! Metrics: what was counted in the last minute, and in the last fifteen seconds, as rates and shares.
 //!
-//! MMNL reads the totals that are counted anyway, subtracts those it read an interval before, and puts the quotients into rings in the SGA:
-//! an hour of the long intervals, three minutes of the short ones, and the waits of the last long one. Sessions do nothing for it. An
-//! interval in which MMNL was killed has no entry: its successor begins anew.
+//! MMNL reads the totals that are counted anyway, subtracts those it read an interval before, and puts the quotients
+//! into rings in the SGA: an hour of the long intervals, three minutes of the short ones, and the waits of the last
+//! long one. Sessions do nothing for it. An interval in which MMNL was killed has no entry: its successor begins anew.
 //!
 //! | part | what it does |
 //! |---|---|
@@ -170,7 +170,8 @@ impl Span<'_> {
         (self.to.at_ns.saturating_sub(self.from.at_ns) as f64 / 1e9).max(1e-9)
     }
 
-    /// What was added to a statistic. Sums over sessions are read one after the other: less than before counts as nothing.
+    /// What was added to a statistic. Sums over sessions are read one after the other: less than before counts as
+    /// nothing.
     pub fn added(&self, stat: Stat) -> f64 {
         let of = |t: &Totals| t.stats.get(stat as usize).copied().unwrap_or(0);
         of(self.to).saturating_sub(of(self.from)) as f64

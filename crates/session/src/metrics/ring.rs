@@ -1,7 +1,8 @@
 //! A ring of entries of words: one writer, any number of readers.
 //!
-//! The writer fills the entry behind the newest and then counts it. A reader takes an entry only when the count says behind the copy that
-//! it cannot have been overwritten, nor begun to be. A writer that is killed leaves at most an entry that is not counted.
+//! The writer fills the entry behind the newest and then counts it. A reader takes an entry only when the count says
+//! behind the copy that it cannot have been overwritten, nor begun to be. A writer that is killed leaves at most an
+//! entry that is not counted.
 
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering, fence};

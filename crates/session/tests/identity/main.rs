@@ -1,7 +1,7 @@
 //! Whose names and privileges count: units, views, jobs, dynamic SQL, roles, CURRENT_SCHEMA.
 //!
-//! A script has steps `user> statement` and behind each `=> result`: `ok`, rows as `a,b; c,d`, or what the error must contain. A user
-//! connects when first named; `user!` connects again, and `sys` is the owner of the instance.
+//! A script has steps `user> statement` and behind each `=> result`: `ok`, rows as `a,b; c,d`, or what the error must
+//! contain. A user connects when first named; `user!` connects again, and `sys` is the owner of the instance.
 
 use net::local::{Logon, PROTOCOL_VERSION};
 use session::{InProcess, Session};

@@ -191,8 +191,8 @@ pub struct StateClause {
 }
 
 impl StateClause {
-    /// The state of a new constraint. A disabled one is not validated unless the clause says so, one that is initially deferred is
-    /// deferrable.
+    /// The state of a new constraint. A disabled one is not validated unless the clause says so, one that is initially
+    /// deferred is deferrable.
     pub fn of_new(self) -> ConstraintState {
         let enabled = self.enabled.unwrap_or(true);
         let initially_deferred = self.initially_deferred.unwrap_or(false);
@@ -427,13 +427,15 @@ pub struct CreateRole {
     pub pos: Pos,
 }
 
-/// CREATE of a stored PL/SQL unit. The body is not parsed here: an error in it does not fail the statement, it makes the unit invalid.
+/// CREATE of a stored PL/SQL unit. The body is not parsed here: an error in it does not fail the statement, it makes
+/// the unit invalid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateStored {
     pub or_replace: bool,
     pub kind: StoredKind,
     pub name: Name,
-    /// From the kind's keyword (`PROCEDURE name ...`) to the end: what `ALL_SOURCE` shows, with the schema qualifier taken out.
+    /// From the kind's keyword (`PROCEDURE name ...`) to the end: what `ALL_SOURCE` shows, with the schema qualifier
+    /// taken out.
     pub source: String,
     /// Where `source` begins in the statement.
     pub source_pos: Pos,
@@ -748,11 +750,13 @@ pub struct AlterSession {
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterSessionAction {
     Set(Vec<ParameterSetting>),
-    /// `ENABLE|DISABLE|FORCE PARALLEL DML|DDL|QUERY ...`, `ADVISE`, `CLOSE DATABASE LINK` ...: upper case, blanks collapsed.
+    /// `ENABLE|DISABLE|FORCE PARALLEL DML|DDL|QUERY ...`, `ADVISE`, `CLOSE DATABASE LINK` ...: upper case, blanks
+    /// collapsed.
     Other(String),
 }
 
-/// `name = value`. The name is in upper case unless quoted (`"_spin_count"` keeps its case); the value is text as written, quotes taken off.
+/// `name = value`. The name is in upper case unless quoted (`"_spin_count"` keeps its case); the value is text as
+/// written, quotes taken off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterSetting {
     pub name: Ident,

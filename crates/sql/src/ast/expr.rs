@@ -2,18 +2,21 @@
 
 use super::{Ident, Name, OrderItem, Pos, Query};
 
-/// An expression or a condition: SQL's grammar keeps the two apart, the tree does not ([`Expr::is_condition`] tells them).
+/// An expression or a condition: SQL's grammar keeps the two apart, the tree does not ([`Expr::is_condition`] tells
+/// them).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     pub kind: ExprKind,
-    /// Where the expression begins; for an infix operator, where the operator stands (Oracle reports type errors there).
+    /// Where the expression begins; for an infix operator, where the operator stands (Oracle reports type errors
+    /// there).
     pub pos: Pos,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     Literal(Literal),
-    /// A column, a pseudo-column (`ROWNUM`, `LEVEL`, `SYSDATE`, `USER`, `seq.NEXTVAL`) or a function without parentheses.
+    /// A column, a pseudo-column (`ROWNUM`, `LEVEL`, `SYSDATE`, `USER`, `seq.NEXTVAL`) or a function without
+    /// parentheses.
     Name(Name),
     /// `column (+)`.
     OuterJoined(Box<Expr>),
@@ -163,7 +166,8 @@ pub enum Literal {
     BinaryFloat(String),
     /// `1.5d`, digits without the suffix.
     BinaryDouble(String),
-    /// Contents with doubled quotes resolved. An empty string is NULL, which the planner sees to. `national` is `n'...'`.
+    /// Contents with doubled quotes resolved. An empty string is NULL, which the planner sees to. `national` is
+    /// `n'...'`.
     String {
         text: String,
         national: bool,
@@ -227,7 +231,8 @@ impl DateField {
     }
 }
 
-/// A bind variable. `name` is without the colon, in upper case unless quoted; `:new.x` in triggers is a bind `NEW` with a field.
+/// A bind variable. `name` is without the colon, in upper case unless quoted; `:new.x` in triggers is a bind `NEW` with
+/// a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bind {
     pub name: String,
@@ -449,7 +454,8 @@ pub enum TypeKind {
     },
     BinaryFloat,
     BinaryDouble,
-    /// `VARCHAR2`, `VARCHAR`, `CHAR VARYING`, `NVARCHAR2`. A missing length is an error in SQL columns, allowed for PL/SQL parameters and CAST.
+    /// `VARCHAR2`, `VARCHAR`, `CHAR VARYING`, `NVARCHAR2`. A missing length is an error in SQL columns, allowed for
+    /// PL/SQL parameters and CAST.
     Varchar2 {
         length: Option<u32>,
         unit: Option<LengthUnit>,

@@ -1,11 +1,11 @@
 //! The tree of a SQL statement.
 //!
-//! The tree is laid out for the whole language, wider than what is executed: what the planner does not run yet is still parsed, so that
-//! the error a user sees says "not supported" and not "syntax error". Names are kept as written except that unquoted identifiers are
-//! already in upper case; nothing is resolved here.
+//! The tree is laid out for the whole language, wider than what is executed: what the planner does not run yet is still
+//! parsed, so that the error a user sees says "not supported" and not "syntax error". Names are kept as written except
+//! that unquoted identifiers are already in upper case; nothing is resolved here.
 //!
-//! Every node carries a [`Pos`]. Positions never take part in comparison: two trees are equal when they mean the same text, wherever it
-//! stood. `GROUP BY` matching in the planner and the unparser's round-trip tests both rest on that.
+//! Every node carries a [`Pos`]. Positions never take part in comparison: two trees are equal when they mean the same
+//! text, wherever it stood. `GROUP BY` matching in the planner and the unparser's round-trip tests both rest on that.
 
 mod ddl;
 mod dml;

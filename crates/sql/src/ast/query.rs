@@ -69,7 +69,8 @@ pub enum SelectItemKind {
     Star,
     /// `t.*`, `s.t.*`.
     TableStar(Name),
-    /// `text` is the expression as written: the column heading when there is no alias (the describe call takes blanks out and upper-cases).
+    /// `text` is the expression as written: the column heading when there is no alias (the describe call takes blanks
+    /// out and upper-cases).
     Expr { expr: Expr, alias: Option<Ident>, text: ItemText },
 }
 
@@ -108,8 +109,8 @@ impl Hints {
     }
 }
 
-/// One hint, name in upper case. `args` are the words in its parentheses (upper case unless quoted), an inner group is one word:
-/// `INDEX(t (a b))` has `T` and `(A B)`.
+/// One hint, name in upper case. `args` are the words in its parentheses (upper case unless quoted), an inner group is
+/// one word: `INDEX(t (a b))` has `T` and `(A B)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     pub name: String,

@@ -318,8 +318,8 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// What may follow a constraint, in any order: `[NOT] DEFERRABLE`, `INITIALLY ...`, `ENABLE|DISABLE`, `[NO]VALIDATE`, `[NO]RELY`,
-    /// `USING INDEX ...`, `EXCEPTIONS INTO ...`.
+    /// What may follow a constraint, in any order: `[NOT] DEFERRABLE`, `INITIALLY ...`, `ENABLE|DISABLE`,
+    /// `[NO]VALIDATE`, `[NO]RELY`, `USING INDEX ...`, `EXCEPTIONS INTO ...`.
     pub(super) fn constraint_tail(&mut self) -> Result<ConstraintTail> {
         let mut tail = ConstraintTail::default();
         let state = &mut tail.clause;

@@ -1,7 +1,7 @@
 //! Expressions: values and operands. Conditions are in [`super::predicate`].
 //!
-//! SQL keeps values and conditions apart, yet `(` may open either, a row, or a subquery. One precedence climber therefore reads
-//! both, and [`Parser::value`] and [`Parser::condition`] check afterwards which of the two it was.
+//! SQL keeps values and conditions apart, yet `(` may open either, a row, or a subquery. One precedence climber
+//! therefore reads both, and [`Parser::value`] and [`Parser::condition`] check afterwards which of the two it was.
 
 use super::{CHAIN_MAX, Parser, balanced};
 use crate::ast::*;
@@ -294,8 +294,8 @@ impl Parser<'_> {
 
     /// A parenthesised subquery, expression, condition or row.
     ///
-    /// Everything is read once: what a subquery in parentheses of its own turns out to be, the whole, the first operand of a set
-    /// operation or of a sum, is decided after it.
+    /// Everything is read once: what a subquery in parentheses of its own turns out to be, the whole, the first operand
+    /// of a set operation or of a sum, is decided after it.
     pub(super) fn parens(&mut self) -> Result<Paren> {
         self.nested(|p| {
             p.left_paren()?;

@@ -29,7 +29,8 @@ pub(super) fn parse(text: &str, base: u32) -> Vec<Hint> {
     list
 }
 
-/// The words up to the closing parenthesis, and the index after it. `t.x` and `t@qb` are one word, and so is an inner group.
+/// The words up to the closing parenthesis, and the index after it. `t.x` and `t@qb` are one word, and so is an inner
+/// group.
 fn hint_args(text: &str, tokens: &[Token], mut i: usize) -> Option<(Vec<String>, usize)> {
     let mut args: Vec<String> = Vec::new();
     let mut open = 0u32;

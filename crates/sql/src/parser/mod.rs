@@ -1,7 +1,8 @@
 //! Recursive descent over the token vector.
 //!
-//! The grammar is split by subject, a module each. This one holds what they share: the cursor over the tokens, the helpers that
-//! name an Oracle error at the current token, and the limits that keep hostile text from exhausting the stack.
+//! The grammar is split by subject, a module each. This one holds what they share: the cursor over the tokens, the
+//! helpers that name an Oracle error at the current token, and the limits that keep hostile text from exhausting the
+//! stack.
 
 mod admin;
 mod alter;
@@ -45,7 +46,8 @@ pub struct Parser<'a> {
     hints: Vec<HintSpan>,
     at: usize,
     depth: u32,
-    /// How deep chains have made the tree of what is being read: the links of the longest way down, through operands of operands.
+    /// How deep chains have made the tree of what is being read: the links of the longest way down, through operands of
+    /// operands.
     deep: u32,
     /// A row of opening parentheses that has been looked through: its first token and the token behind it.
     parens_seen: std::cell::Cell<(usize, usize)>,
@@ -518,8 +520,8 @@ pub fn parse_statement(text: &str) -> Result<Statement> {
     statement_of(text, false)
 }
 
-/// As [`parse_statement`], where values are given to the places of bind variables and not to their names, as dynamic SQL in PL/SQL gives
-/// them: a name that stands again is a bind of its own, named as [`bind_places`] has it.
+/// As [`parse_statement`], where values are given to the places of bind variables and not to their names, as dynamic
+/// SQL in PL/SQL gives them: a name that stands again is a bind of its own, named as [`bind_places`] has it.
 pub fn parse_statement_by_place(text: &str) -> Result<Statement> {
     statement_of(text, true)
 }
@@ -535,8 +537,8 @@ fn statement_of(text: &str, binds_by_place: bool) -> Result<Statement> {
     })
 }
 
-/// The names of a statement's bind variables in the order of their first occurrence in its text: what takes values, that is, not the
-/// targets of INTO nor indicators.
+/// The names of a statement's bind variables in the order of their first occurrence in its text: what takes values,
+/// that is, not the targets of INTO nor indicators.
 pub fn bind_names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (_, name) in giving_binds(text) {
@@ -547,8 +549,8 @@ pub fn bind_names(text: &str) -> Vec<String> {
     names
 }
 
-/// A name for each place that takes a value, in the order of the text: that of the bind where it stands first, and one that no bind can
-/// have where it stands again.
+/// A name for each place that takes a value, in the order of the text: that of the bind where it stands first, and one
+/// that no bind can have where it stands again.
 pub fn bind_places(text: &str) -> Vec<String> {
     let tokens = lex(text).tokens;
     giving_binds(text).into_iter().map(|(start, name)| place_name(text, &tokens, start, name)).collect()

@@ -204,7 +204,8 @@ impl Parser<'_> {
         }
         let name = self.name(903)?;
         if self.at(TokenKind::LeftParen) && !self.at_outer_mark() {
-            // A pipelined function without TABLE(), XMLTABLE, JSON_TABLE: read as a call, refused or resolved by the planner.
+            // A pipelined function without TABLE(), XMLTABLE, JSON_TABLE: read as a call, refused or resolved by the
+            // planner.
             let mut call = Call::new(name);
             call.args = if matches!(call.name.last(), "XMLTABLE" | "JSON_TABLE") {
                 self.raw_parens()?;

@@ -166,7 +166,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `ALTER DATABASE DATAFILE|TEMPFILE ...` and `ALTER DATABASE DEFAULT ... TABLESPACE`, from the word behind DATABASE on.
+    /// `ALTER DATABASE DATAFILE|TEMPFILE ...` and `ALTER DATABASE DEFAULT ... TABLESPACE`, from the word behind
+    /// DATABASE on.
     pub(super) fn alter_database_space(&mut self, pos: Pos) -> Result<Ddl> {
         if self.eat_word("DEFAULT") {
             let temporary = self.eat_word("TEMPORARY");

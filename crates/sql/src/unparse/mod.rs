@@ -1,7 +1,7 @@
 //! Trees printed as SQL: queries, DML and expressions.
 //!
-//! What is printed parses back to an equal tree. It is not what was written: names are quoted where they must be, parentheses stand
-//! around every operand that has operators of its own.
+//! What is printed parses back to an equal tree. It is not what was written: names are quoted where they must be,
+//! parentheses stand around every operand that has operators of its own.
 
 mod dml;
 mod expr;

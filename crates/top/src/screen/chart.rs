@@ -1,6 +1,7 @@
 //! The chart of active sessions: a column for each interval, the classes stacked.
 //!
-//! With colours a cell shows two steps, one in the foreground and one behind it; without, a step a cell, each class by its letter.
+//! With colours a cell shows two steps, one in the foreground and one behind it; without, a step a cell, each class by
+//! its letter.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

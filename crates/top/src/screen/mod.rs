@@ -1,4 +1,5 @@
-//! The terminal screen: what is shown, what is selected, and what keys do. It draws from the model and asks nothing itself.
+//! The terminal screen: what is shown, what is selected, and what keys do. It draws from the model and asks nothing
+//! itself.
 
 mod chart;
 mod draw;
@@ -281,7 +282,8 @@ impl App {
         self.cursor().move_to(starts[next], &targets);
     }
 
-    /// Sorts the table with the selection by its next column of numbers; behind the last one comes the table's own order.
+    /// Sorts the table with the selection by its next column of numbers; behind the last one comes the table's own
+    /// order.
     fn next_sort(&mut self) {
         let (targets, tables) = self.lines();
         let mut at = self.cursor().place(&targets);

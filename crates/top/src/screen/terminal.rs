@@ -1,7 +1,7 @@
 //! The terminal itself: taken over while the screen is shown, and given back whatever happens.
 //!
-//! It is given back when the program leaves in any way: by the guard's drop, by the panic hook before the panic is told, and when a
-//! signal asks the program to end, which is seen within a tenth of a second.
+//! It is given back when the program leaves in any way: by the guard's drop, by the panic hook before the panic is
+//! told, and when a signal asks the program to end, which is seen within a tenth of a second.
 //!
 //! A terminal that has gone away reads as ready for ever with nothing in it, and the library for keys then asks again
 //! and again and comes back neither for time nor for signals. So the terminal is looked at here before the library is

@@ -1,11 +1,12 @@
 //! Who may look, and who may kill.
 //!
 //! The page shows what the owner of the instance may see, so it is for the owner alone. Three doors:
-//! * **Host**: a name that is not ours is refused, so that a page elsewhere cannot have its name answered with our address.
+//! * **Host**: a name that is not ours is refused, so that a page elsewhere cannot have its name answered with our
+//!   address.
 //! * **Origin**: what comes from another page is refused.
 //! * **Key**: everybody needs the key in the address that was printed at the start, the owner of the instance too: a
-//!   connection of the owner's may be a tunnel at whose other end is somebody else. A browser gets a cookie for the key,
-//!   and takes the key out of the address.
+//!   connection of the owner's may be a tunnel at whose other end is somebody else. A browser gets a cookie for the
+//!   key, and takes the key out of the address.
 //!
 //! To kill takes the token in the page, too, which no other page can read.
 

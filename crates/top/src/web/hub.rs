@@ -1,4 +1,5 @@
-//! What all viewers of the page share: the model, a number that grows with each sample, and the threads' way to wait for it.
+//! What all viewers of the page share: the model, a number that grows with each sample, and the threads' way to wait
+//! for it.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
@@ -93,7 +94,8 @@ impl Hub {
         self.happened.notify_all();
     }
 
-    /// The state now, or, when nothing has happened since `turn`, as soon as something does. `None` when nothing did within `patience`.
+    /// The state now, or, when nothing has happened since `turn`, as soon as something does. `None` when nothing did
+    /// within `patience`.
     pub fn wait(&self, turn: u64, patience: Duration) -> Option<Moment> {
         let waiting = |state: &mut State| state.turn <= turn && !state.closed;
         let (state, late) =
@@ -127,7 +129,8 @@ fn moment(state: &State) -> Moment {
 }
 
 impl Moment {
-    /// All that the page shows. Points of the chart are those after `since`, in milliseconds; orders' outcomes those after `turn`.
+    /// All that the page shows. Points of the chart are those after `since`, in milliseconds; orders' outcomes those
+    /// after `turn`.
     pub fn json(&self, look: Look, since: u64, turn: u64) -> Json {
         let points: Vec<Json> =
             self.model.columns(1, 3600, look.background).iter().filter(|(at, _)| *at > since).map(point).collect();

@@ -1,8 +1,8 @@
 //! The same as a local page: a small HTTP server, one page without anything from elsewhere, fed by server-sent events.
 //!
-//! A thread a connection, few of them, each bounded in what it reads and in how long it waits for its client: one that does not
-//! read is let go, one that has gone is noticed at the next write. What a viewer gets is made when it is sent, so a slow one gets
-//! fewer samples rather than old ones; points of the chart it has missed come with the next.
+//! A thread a connection, few of them, each bounded in what it reads and in how long it waits for its client: one that
+//! does not read is let go, one that has gone is noticed at the next write. What a viewer gets is made when it is sent,
+//! so a slow one gets fewer samples rather than old ones; points of the chart it has missed come with the next.
 
 mod access;
 mod http;

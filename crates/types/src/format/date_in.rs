@@ -1,7 +1,8 @@
 //! TO_DATE and TO_TIMESTAMP: text read by a date format model, with Oracle's leniency.
 //!
-//! Punctuation of the model matches any punctuation of the text, and may be missing where the digits before it are complete; MM takes
-//! a name, MON a full name, YY and RR four digits; the parts of the time may be missing at the end. FX turns the leniency off.
+//! Punctuation of the model matches any punctuation of the text, and may be missing where the digits before it are
+//! complete; MM takes a name, MON a full name, YY and RR four digits; the parts of the time may be missing at the end.
+//! FX turns the leniency off.
 
 use super::date::{Code, DAYS, Element, Elements, MONTHS};
 use crate::datetime::{Date, Timestamp, days_in_month};
@@ -11,8 +12,8 @@ use crate::nls::Nls;
 /// TO_DATE(text, model). Missing fields are the current year and month of [`Nls::today`], day one, midnight.
 ///
 /// # Errors
-/// ORA-01830 (text left over), ORA-01840 (text too short), ORA-01861, ORA-01858 (no digit), ORA-01843 and the like (field out of range),
-/// ORA-01810, ORA-01820, ORA-01821 and others for a bad model.
+/// ORA-01830 (text left over), ORA-01840 (text too short), ORA-01861, ORA-01858 (no digit), ORA-01843 and the like
+/// (field out of range), ORA-01810, ORA-01820, ORA-01821 and others for a bad model.
 pub fn date_from_text(text: &str, model: &str, nls: &Nls) -> Result<Date> {
     Reader::new(text, nls, false).run(model)?.date()
 }

@@ -55,7 +55,8 @@ fn below(value: i128, end: i128, error: u32) -> Result<i128> {
 /// TO_DSINTERVAL: `D HH:MI:SS[.F]`, or the ISO form `P1DT2H3M4.5S`.
 ///
 /// # Errors
-/// ORA-01867 when the text is no interval, ORA-01850, ORA-01851 and ORA-01852 for fields out of range, ORA-01873 for too many days.
+/// ORA-01867 when the text is no interval, ORA-01850, ORA-01851 and ORA-01852 for fields out of range, ORA-01873 for
+/// too many days.
 pub fn interval_ds_from_text(text: &str) -> Result<IntervalDs> {
     let invalid = || Ora::new(1867);
     let (sign, rest) = split_sign(text.trim());

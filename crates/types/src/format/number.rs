@@ -470,8 +470,8 @@ impl Model {
     }
 }
 
-/// Appends a number as SQL*Plus shows it in a column of `width` characters without a format: rounded to fit, else in exponent
-/// notation, else `#`. It is not padded.
+/// Appends a number as SQL*Plus shows it in a column of `width` characters without a format: rounded to fit, else in
+/// exponent notation, else `#`. It is not padded.
 pub fn number_in_width(n: &Number, width: usize, out: &mut String) {
     let mut text = String::new();
     n.write_text(&mut text);

@@ -1,7 +1,7 @@
 //! The stored form of a NUMBER, Oracle's own: it orders with `memcmp`.
 //!
-//! Zero is `80`. A positive number is its base-100 exponent plus 193 and then each digit plus 1; a negative one is 62 less the
-//! exponent and then 101 less each digit, closed by `66` (102) when there are fewer than twenty digits.
+//! Zero is `80`. A positive number is its base-100 exponent plus 193 and then each digit plus 1; a negative one is 62
+//! less the exponent and then 101 less each digit, closed by `66` (102) when there are fewer than twenty digits.
 
 use super::decimal::{DIGITS, Decimal};
 use super::{Number, Repr};
@@ -37,8 +37,8 @@ impl Number {
         }
     }
 
-    /// Reads the stored form of a whole number from 1 to 999,999,999,999,999,999; `None` for any other and for what is no number. Most
-    /// numbers are such, and their value is written at once.
+    /// Reads the stored form of a whole number from 1 to 999,999,999,999,999,999; `None` for any other and for what is
+    /// no number. Most numbers are such, and their value is written at once.
     #[inline]
     pub fn decode_small(bytes: &[u8]) -> Option<i64> {
         const POWERS: [i64; 9] = {

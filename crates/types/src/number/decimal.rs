@@ -1,8 +1,8 @@
 //! The general form of a NUMBER: base-100 digits, as Oracle stores them.
 //!
-//! A value is the sum of `digits[i] * 100^(exponent - i)`. Twenty such digits give 39 or 40 decimal ones; every operation
-//! rounds its exact result half away from zero at the twentieth. Work is proportional to the digits a value has, so short
-//! decimals stay cheap.
+//! A value is the sum of `digits[i] * 100^(exponent - i)`. Twenty such digits give 39 or 40 decimal ones; every
+//! operation rounds its exact result half away from zero at the twentieth. Work is proportional to the digits a value
+//! has, so short decimals stay cheap.
 
 use crate::error::{Ora, Result};
 use std::cmp::Ordering;
@@ -13,7 +13,8 @@ pub(super) const DIGITS: usize = 20;
 pub(super) const MIN_EXPONENT: i32 = -65;
 pub(super) const MAX_EXPONENT: i32 = 62;
 
-/// Canonical: no leading or trailing zero digit; digits past `len` are zero; zero itself has no form here but `len == 0`.
+/// Canonical: no leading or trailing zero digit; digits past `len` are zero; zero itself has no form here but `len ==
+/// 0`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Decimal {
     pub negative: bool,

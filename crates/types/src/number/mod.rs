@@ -1,8 +1,8 @@
 //! NUMBER: exact decimal floating point with Oracle's precision and range.
 //!
-//! Whole numbers that fit a word are kept as a word, and `+ - *`, comparison, MOD and the roundings on them never leave it.
-//! Everything else is base-100 digits as Oracle stores them ([`decimal`]). The form is canonical, so equality and hashing
-//! are those of the fields. Rejected: a 128-bit coefficient, which holds 38 digits where Oracle shows 40.
+//! Whole numbers that fit a word are kept as a word, and `+ - *`, comparison, MOD and the roundings on them never leave
+//! it. Everything else is base-100 digits as Oracle stores them ([`decimal`]). The form is canonical, so equality and
+//! hashing are those of the fields. Rejected: a 128-bit coefficient, which holds 38 digits where Oracle shows 40.
 
 mod bytes;
 mod decimal;
@@ -243,7 +243,8 @@ impl Number {
         self.decimal().div(&other.decimal()).map(Number::of)
     }
 
-    /// MOD(self, n): the rest of the division cut to a whole number; has the sign of `self`, and is `self` when `n` is zero.
+    /// MOD(self, n): the rest of the division cut to a whole number; has the sign of `self`, and is `self` when `n` is
+    /// zero.
     pub fn modulo(&self, n: &Number) -> Result<Number> {
         if n.is_zero() {
             return Ok(*self);

@@ -1,7 +1,7 @@
 //! Fixed-point numbers with ninety decimals, in which roots, exponentials and angles are worked out.
 //!
-//! The result is then rounded once, so that it is right to the last digit of a NUMBER but for the rarest halves, and exact
-//! where the true result is. Limbs are base 10^18: conversion from and to decimal digits is a copy.
+//! The result is then rounded once, so that it is right to the last digit of a NUMBER but for the rarest halves, and
+//! exact where the true result is. Limbs are base 10^18: conversion from and to decimal digits is a copy.
 
 use super::decimal::Decimal;
 use crate::error::Result;
