@@ -4,7 +4,6 @@ use clap::{Args, ValueEnum};
 use params::InitParams;
 use server::{StartOptions, StopMode};
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -178,8 +177,8 @@ fn background(args: &Start) -> Result<(), String> {
     if let Some(init) = &args.init {
         command.arg("--init").arg(init);
     }
-    // A group of its own: what ends the script or the job that has started it does not end the database.
-    command.process_group(0);
+    // What ends the script or the job that has started it does not end the database.
+    os::process::in_own_session(&mut command);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let mut child = child.map_err(|e| format!("cannot start the supervisor: {e}"))?;
     let mut out = BufReader::new(child.stdout.take().ok_or("no pipe from the supervisor")?);

@@ -249,13 +249,14 @@ fn what_ends_the_starter_does_not_end_the_instance() {
     let (ok, text) = latchwork(&["start"], &dir.0);
     assert!(ok, "{text}");
     let pid = std::fs::read_to_string(dir.0.join("latchwork.pid")).unwrap().trim().to_owned();
-    let group_of = |pid: &str| {
+    let group_and_session = |pid: &str| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        stat.rsplit_once(')').and_then(|(_, tail)| tail.split_whitespace().nth(2)).map(str::to_owned)
+        let tail = stat.rsplit_once(')').expect("a name").1;
+        tail.split_whitespace().skip(2).take(2).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(group_of(&pid), Some(pid.clone()));
+    assert_eq!(group_and_session(&pid), [pid.clone(), pid.clone()]);
     let session = Client::connect(&dir.0, &Credentials::Sysdba).unwrap();
-    assert_eq!(group_of(&session.welcome().server_process.to_string()), Some(pid));
+    assert_eq!(group_and_session(&session.welcome().server_process.to_string()), [pid.clone(), pid]);
 }
 
 #[test]

@@ -29,6 +29,27 @@ pub fn own_id() -> i32 {
     unsafe { libc::getpid() }
 }
 
+/// The program that `command` starts gets a session and a process group of its own: what ends the group of the starter,
+/// and the terminal, does not end it.
+///
+/// A group alone is not enough. When the starter exits, its child's group is orphaned, and if one of its processes is
+/// stopped at that moment, the kernel sends SIGHUP to all of them (POSIX, `_exit`). The group of a session leader is
+/// orphaned from the beginning, so it never becomes so.
+pub fn in_own_session(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    let call = || match new_session() {
+        -1 => Err(std::io::Error::last_os_error()),
+        _ => Ok(()),
+    };
+    // SAFETY: between fork and exec only `setsid` runs, which is async-signal-safe; nothing is allocated.
+    unsafe { command.pre_exec(call) };
+}
+
+fn new_session() -> i32 {
+    // SAFETY: takes nothing; fails in a group leader only.
+    unsafe { libc::setsid() }
+}
+
 /// The id of the parent process.
 #[must_use]
 pub fn parent_id() -> i32 {

@@ -288,7 +288,7 @@ impl Seen {
         if begin_s > self.begin_s && begin_s < self.end_s {
             (self.begin, self.begin_s) = (text(&row[0]), begin_s);
         }
-        if end_s < self.end_s && end_s > self.begin_s {
+        if end_s < self.end_s && end_s >= self.begin_s {
             (self.end, self.end_s) = (text(&row[1]), end_s);
         }
         Ok(())
