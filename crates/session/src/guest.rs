@@ -44,7 +44,7 @@ pub struct Doorkeeper {
     /// The minute in which the alert log was told that wrong passwords cannot be counted.
     told_minute: u64,
     /// Wrong passwords that are not written yet, since the archiver has failed: nobody would get in while this process
-    /// waited for it. They are written with the next ones behind that, and go with the process.
+    /// waited for it. They are written behind that ([`Self::write_held`]), and go with the process.
     held: BTreeMap<Option<UserId>, usize>,
 }
 
@@ -119,6 +119,33 @@ impl Doorkeeper {
             self.held.remove(&id);
         }
         is_locked
+    }
+
+    /// Whether there are wrong passwords that [`Self::write_held`] is to write.
+    pub fn has_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Writes the wrong passwords that waited for the archiver, where that is well again: the lock of an account is seen
+    /// then, passes with its time, and can be taken away.
+    pub fn write_held(&mut self) {
+        if self.held.is_empty() || crate::logon::has_archiver_failed(self.session.core.instance) {
+            return;
+        }
+        for (id, mut times) in std::mem::take(&mut self.held) {
+            let core = &self.session.core;
+            let image = core.dict.borrow_mut().image(&core.p);
+            let user = image.as_ref().ok().and_then(|image| id.and_then(|id| image.user(id)));
+            if id.is_some() && user.is_none() && image.is_ok() {
+                continue;
+            }
+            if let Err(e) = crate::logon::refuse_proofs(core, user.map(Rc::as_ref), 0, &mut times) {
+                self.tell_uncounted(&e);
+            }
+            if times > 0 {
+                self.held.insert(id, times);
+            }
+        }
     }
 
     /// Whether two clients name the same user.

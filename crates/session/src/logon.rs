@@ -64,7 +64,7 @@ pub(crate) fn unwaited<R>(instance: &Instance, p: &Process, f: impl FnOnce() -> 
 }
 
 /// Whether a write of redo may wait until somebody mends the archiver.
-fn has_archiver_failed(instance: &Instance) -> bool {
+pub(crate) fn has_archiver_failed(instance: &Instance) -> bool {
     !instance.storage().redo.archive_failure().is_empty()
 }
 
@@ -151,7 +151,7 @@ pub(crate) struct RefusedProofs {
 /// the account's state, they cost one change of a row.
 ///
 /// While the archiver has failed nothing is written: the failures are added to `held`, those that are not written yet,
-/// and lock the account all the same.
+/// and lock the account all the same. Without `times` those are written, where the archiver is well again.
 ///
 /// # Errors
 /// Those of reading the dictionary, and of changing the row.
@@ -175,10 +175,10 @@ pub(crate) fn refuse_proofs(
     if times > 0 {
         unlocked = fail(&mut state, who, now, times).unlocked;
         *held = held.saturating_add(times);
-        if !has_archiver_failed(core.instance) {
-            count_failures(core, who, now, *held)?;
-            *held = 0;
-        }
+    }
+    if *held > 0 && !has_archiver_failed(core.instance) {
+        count_failures(core, who, now, *held)?;
+        *held = 0;
     }
     Ok(RefusedProofs { unlocked: if is_locked { 0 } else { unlocked }, is_told })
 }

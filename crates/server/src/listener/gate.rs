@@ -68,6 +68,9 @@ const REFUSALS_MAX: usize = 4096;
 /// How often the alert log is told of connections that were dropped for want of room.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
+/// How often it is looked whether wrong passwords that wait for the archiver can be written.
+const HELD_LOOK: Duration = Duration::from_secs(1);
+
 /// Numbers of what is no connection; the first ones are those of the addresses that are listened on.
 const SIGNALS: u64 = u64::MAX;
 const FIRST_CONNECTION: u64 = super::ADDRESSES_MAX as u64;
@@ -281,6 +284,7 @@ pub fn run(instance: &'static Instance, listener: &mut Listener, alert: &AlertLo
         }
         gate.refuse();
         gate.let_go();
+        gate.keeper.write_held();
     }
 }
 
@@ -292,8 +296,11 @@ impl Gate<'_> {
         }
         let oldest = self.pending.first_key_value().map(|(_, p)| p.accepted + self.limit);
         let closing = self.closing.front().map(|(at, _)| *at);
-        let next = oldest.into_iter().chain(closing).chain(self.refuse_at).min()?;
-        Some(next.saturating_duration_since(Instant::now()))
+        let next = oldest.into_iter().chain(closing).chain(self.refuse_at).min();
+        let next = next.map(|at| at.saturating_duration_since(Instant::now()));
+        // Whether the archiver is well again is looked at now and then.
+        let look = self.keeper.has_held().then_some(HELD_LOOK);
+        next.into_iter().chain(look).min()
     }
 
     fn accept(&mut self, place: usize) {
