@@ -610,18 +610,30 @@ impl<W: World> Compiler<'_, W> {
 
     // ---- assignment
 
-    /// Computes an expression into a slot of type `ty`.
+    /// Computes an expression into a slot of type `ty`, which nobody sees where that fails.
     pub(super) fn assign_expr(&mut self, d: Opd, ty: &Ty, e: &Expr) -> CResult<()> {
         let saved = self.f.next;
-        // A result may be computed in place only where no check can fail after it.
-        let unchecked = match ty {
-            Ty::Scalar(s) => {
-                let free = ScalarTy { ty: unconstrained(s.ty), not_null: false, range: None };
-                *s == free
-            }
-            _ => false,
+        let v = self.expr(e, takes_all(ty).then_some(d))?;
+        self.convert_into(d, ty, v, e.pos)?;
+        self.f.next = saved;
+        Ok(())
+    }
+
+    /// As [`Self::assign_expr`], into a variable, which keeps what it has where the conversion fails: a value that has to
+    /// be converted is computed beside it.
+    pub(super) fn assign_variable(&mut self, d: Opd, ty: &Ty, e: &Expr) -> CResult<()> {
+        let (ops, saved) = (self.f.ops.len(), self.f.next);
+        let mut v = self.expr(e, takes_all(ty).then_some(d))?;
+        let fits = match (ty, &v.ty) {
+            (Ty::Scalar(to), Ty::Scalar(from)) => fits_without_check(&from.ty, to),
+            _ => true,
         };
-        let v = self.expr(e, if unchecked { Some(d) } else { None })?;
+        if v.o == d && !fits && self.f.ops.len() > ops {
+            self.f.ops.truncate(ops);
+            self.f.lines.truncate(ops);
+            self.f.next = saved;
+            v = self.expr(e, None)?;
+        }
         self.convert_into(d, ty, v, e.pos)?;
         self.f.next = saved;
         Ok(())
@@ -927,6 +939,11 @@ pub(super) fn direct(p: &PathB) -> Option<Opd> {
 }
 
 /// Whether an operator takes scalars and gives one that is no truth.
+/// Whether a slot of that type takes any value of its type, so that one may be computed in place.
+fn takes_all(ty: &Ty) -> bool {
+    matches!(ty, Ty::Scalar(s) if *s == ScalarTy { ty: unconstrained(s.ty), not_null: false, range: None })
+}
+
 fn is_operator(op: BinaryOp) -> bool {
     use BinaryOp::{Add, Concat, Div, Mod, Mul, Power, Sub};
     matches!(op, Add | Sub | Mul | Div | Power | Mod | Concat)

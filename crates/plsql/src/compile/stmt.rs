@@ -237,7 +237,7 @@ impl<W: World> Compiler<'_, W> {
             && let Some(d) = super::expr::direct(p)
         {
             let ty = p.ty.clone();
-            return self.assign_expr(d, &ty, value);
+            return self.assign_variable(d, &ty, value);
         }
         let v = self.expr(value, None)?;
         self.store(&t, v, value.pos)
