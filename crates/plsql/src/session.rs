@@ -380,6 +380,11 @@ impl<C: 'static> Plsql<C> {
         self.units.compiles(w, owner, name, body)
     }
 
+    /// A call of the client has ended: what has errors is compiled again by its next use.
+    pub fn forget_failures(&self) {
+        self.units.forget_failures();
+    }
+
     /// How many cursors variables and loops hold open.
     pub fn cursors_open(&self) -> usize {
         self.cursors_open.get()

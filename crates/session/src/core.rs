@@ -353,6 +353,7 @@ impl Core {
     /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS
     /// and USER_ERRORS. What was compiled before another session's definition is compiled again.
     pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {
+        self.plsql.forget_failures();
         let verdicts = self.dict.borrow().verdicts().take();
         if verdicts.is_empty() {
             return;

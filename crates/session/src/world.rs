@@ -330,6 +330,10 @@ impl plsql::World for World<'_> {
         self.core.note_verdict(stored.object, names.image().epoch(), errors);
     }
 
+    fn passes(&self, error: &plsql::CompileError) -> bool {
+        passes(error)
+    }
+
     fn unit_defined(&mut self, owner: &str, name: &str) -> [u64; 2] {
         let Ok(names) = self.core.names() else { return [0; 2] };
         let mut parts = names.parts_of_unit(owner, name).into_iter().map(|part| part.changed);

@@ -123,6 +123,9 @@ struct Shown {
 pub struct Units {
     interfaces: RefCell<HashMap<InterfaceKey, Option<Shown>>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
+    /// Units that have errors, as this call has found: units that call one another would each be compiled once more for
+    /// each order in which they can be named.
+    failed: RefCell<HashMap<Key, Failed>>,
     /// Anonymous blocks by their text, each with the identity it was compiled for.
     blocks: RefCell<HashMap<String, ByIdentity>>,
     in_progress: RefCell<HashSet<Key>>,
@@ -130,6 +133,15 @@ pub struct Units {
     /// The unit that CREATE compiles: it stands for what is stored under its name.
     creating: RefCell<Option<StoredUnit>>,
     epoch: Cell<u64>,
+}
+
+/// A unit that has errors.
+#[derive(Clone, Copy)]
+struct Failed {
+    /// What it is, or its body.
+    kind: UnitKind,
+    /// It has errors without its body.
+    alone: bool,
 }
 
 /// Blocks kept by text; more and the store is emptied.
@@ -156,7 +168,15 @@ impl Units {
     pub fn forget(&self) {
         self.interfaces.borrow_mut().clear();
         self.compiled.borrow_mut().clear();
+        self.forget_failures();
         self.blocks.borrow_mut().clear();
+    }
+
+    /// Forgets which units have errors: the next use compiles them again, and says so.
+    pub fn forget_failures(&self) {
+        if !self.failed.borrow().is_empty() {
+            self.failed.borrow_mut().clear();
+        }
     }
 
     /// What a stored or built-in unit shows; `None` when there is none of that name, or none that may be known of.
@@ -311,7 +331,10 @@ impl Units {
         }
         match self.compiled(w, owner, name) {
             Ok(_) => Some(true),
-            Err(e) if e.is(4063) => Some(!body && !self.fails_alone(w, owner, name)),
+            Err(e) if e.is(4063) => {
+                let known = self.failed.borrow().get(&(owner.to_string(), name.to_string())).copied();
+                Some(!body && !known.map_or_else(|| self.fails_alone(w, owner, name), |failed| failed.alone))
+            }
             Err(_) => None,
         }
     }
@@ -336,29 +359,33 @@ impl Units {
         done
     }
 
-    /// Tells the dictionary how compiling a unit went.
+    /// Tells the dictionary how compiling a unit went. Whether it has errors without its body.
     fn tell<W: World>(
         &self,
         w: &mut W,
         specification: &StoredUnit,
         body: Option<&StoredUnit>,
         errors: &[CompileError],
-    ) {
-        if specification.owner.is_empty() {
-            return;
-        }
-        let Some(body) = body else { return w.unit_compiled(specification, errors) };
+    ) -> bool {
+        let Some(body) = body.filter(|_| !specification.owner.is_empty()) else {
+            if !specification.owner.is_empty() {
+                w.unit_compiled(specification, errors);
+            }
+            return !errors.is_empty();
+        };
         let of_specification = match errors {
             [] => Vec::new(),
             _ => self.errors_of(w, specification, None).1,
         };
         w.unit_compiled(specification, &of_specification);
         if of_specification.is_empty() {
-            return w.unit_compiled(body, errors);
+            w.unit_compiled(body, errors);
+            return false;
         }
         let lacks = [Ora::pls(905, &[&body.owner, &body.name]), Ora::pls(304, &[&body.name])];
         let lacks = lacks.map(|e| CompileError { line: 1, column: 14, text: e.headline() });
         w.unit_compiled(body, &lacks);
+        true
     }
 
     /// Whether the unit is being compiled further up.
@@ -375,6 +402,13 @@ impl Units {
         if let Some(found) = self.compiled.borrow().get(&key) {
             return Ok(found.clone());
         }
+        let has_errors = |kind: UnitKind| {
+            Ora::with(4063, &[&format!("{} \"{owner}.{name}\"", kind.name().to_lowercase())])
+                .because(Ora::with(6508, &[&format!("\"{owner}.{name}\"")]))
+        };
+        if let Some(failed) = self.failed.borrow().get(&key) {
+            return Err(has_errors(failed.kind));
+        }
         // Whether it may be run was asked where it was named; what it is made of is its owner's business.
         let units = match crate::packages::specification(name).filter(|_| owner.is_empty()) {
             Some(source) => vec![built_in(name, source)],
@@ -386,11 +420,14 @@ impl Units {
         };
         let body = units.iter().find(|u| u.kind == UnitKind::PackageBody);
         let (result, errors) = self.errors_of(w, specification, body);
-        self.tell(w, specification, body, &errors);
+        let alone = self.tell(w, specification, body, &errors);
         let Some(unit) = result.filter(|_| errors.is_empty()) else {
-            let kind = body.unwrap_or(specification).kind.name().to_lowercase();
-            return Err(Ora::with(4063, &[&format!("{kind} \"{owner}.{name}\"")])
-                .because(Ora::with(6508, &[&format!("\"{owner}.{name}\"")])));
+            let kind = body.unwrap_or(specification).kind;
+            // What lies in a circle of specifications may compile from another of them.
+            if !errors.iter().any(|e| w.passes(e) || e.text.contains("PLS-00907")) {
+                self.failed.borrow_mut().insert(key, Failed { kind, alone });
+            }
+            return Err(has_errors(kind));
         };
         w.unit_linked(&specification.owner, &specification.name, true);
         let unit = Rc::new(unit);
