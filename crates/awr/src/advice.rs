@@ -1,4 +1,4 @@
-//! What advisories are made of: other sizes of memory, and what each would have done; at the end of the period, since
+//! The input of advisories: other sizes of memory, with the estimate for each; at the end of the period, since
 //! the instance started.
 
 use crate::period::{Ends, Loader, count, real, text};

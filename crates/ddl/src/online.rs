@@ -155,7 +155,7 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
     build_entered(work, &index, &mut |work, table, index| exchange(work, table, index, old, &duplicate))
 }
 
-/// What makes an index one that queries may use: of a table and an index that is whole.
+/// Whether queries may use the index: its table and the index itself are whole.
 type End<'e> = dyn FnMut(&mut Work<'_>, &TableDef, &IndexDef) -> Result<()> + 'e;
 
 /// Builds an index that was entered, and drops it again when that fails. `end` is called when it is whole, at a moment

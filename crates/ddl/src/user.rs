@@ -225,7 +225,7 @@ pub fn alter_role(work: &mut Work<'_>, alter: &CreateRole) -> Result<()> {
     work.change().update(Base::User, &mine, &mut |row| row[user::SPARE4] = verifier.clone()).map(drop)
 }
 
-/// What enables a role, as SPARE4 has it.
+/// The authentication of a role, in the form of SPARE4.
 fn role_verifier(work: &mut Work<'_>, create: &CreateRole) -> Result<Value> {
     Ok(match &create.authentication {
         None | Some(Authentication::None) => Value::Null,

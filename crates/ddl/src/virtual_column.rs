@@ -9,7 +9,7 @@ use dictionary::{ColumnDef, IndexDef, IndexKey, TableDef, UserId};
 use sql::ast::{Expr, ExprKind};
 use types::{DataType, Ora, Result, Value, codec, urowid};
 
-/// What a query over one row of these columns, as far as the expression uses them, reads from.
+/// The row source of a query over one row of those of these columns that the expression uses.
 fn one_row(columns: &[ColumnDef], expr: &Expr) -> String {
     let mut row: Vec<String> = Vec::new();
     sql::visit_expr(expr, &mut |e| {

@@ -800,7 +800,7 @@ impl Catalog for SessionCatalog {
     }
 
     fn view_compiled(&self, view: &ViewDef, error: Option<&Ora>) {
-        // What the owner may use and not give away fails for others only.
+        // An error for another user may come from a privilege that the owner has without the grant option.
         if error.is_some() && self.user != view.owner_id {
             return;
         }

@@ -343,7 +343,7 @@ impl Dictionary {
         Ok(names.looking_up(self.look.clone()).noting(Rc::clone(&self.verdicts)))
     }
 
-    /// What compiling units and views came to, as far as it is not stored yet.
+    /// Results of compiling units and views that are not stored yet.
     pub fn verdicts(&self) -> &Verdicts {
         &self.verdicts
     }

@@ -44,6 +44,16 @@ fn update(db: &Db, p: &Process, table: &HeapTable, rowid: Rowid, id: u32, fill: 
     db.txns.commit(p, &mut t, &NoHook).unwrap();
 }
 
+/// The next instance over the files of one that ended while a transaction that had changed this row was open.
+fn ended_in_a_transaction(db: &Db, p: &Process, shape: &Shape, table: &HeapTable, rowid: Rowid) -> (Txn, Db) {
+    let mut open = Txn::new();
+    let seen = db.now(p, &open);
+    db.heap.update(p, &mut open, table, rowid, &row(0, b"open"), &seen, WAIT).unwrap();
+    db.cache.flush(p).unwrap();
+    let (files, _) = datafile::DataFiles::open(&db.directory).unwrap();
+    (open, over(db.directory.clone(), files, shape))
+}
+
 fn values(db: &Db, p: &Process, s: &Snapshot, table: &HeapTable) -> types::Result<Model> {
     Ok(db.contents(p, s, table)?.into_iter().map(|(id, (_, value))| (id, value)).collect())
 }
@@ -159,13 +169,7 @@ fn a_moment_before_a_restart_is_seen_when_all_slots_were_used_again() {
         update(&db, &p, &table, rowids[(n % 7) as usize], n % 7, n as u8);
         now.insert(n % 7, vec![n as u8; 500]);
     }
-    // One is open when the instance ends.
-    let mut open = Txn::new();
-    let seen = db.now(&p, &open);
-    db.heap.update(&p, &mut open, &table, rowids[0], &row(0, b"open"), &seen, WAIT).unwrap();
-    db.cache.flush(&p).unwrap();
-    let (files, _) = datafile::DataFiles::open(&db.directory).unwrap();
-    let again = over(db.directory.clone(), files, &shape);
+    let (open, again) = ended_in_a_transaction(&db, &p, &shape, &table, rowids[0]);
     let q = again.attach();
     again.txns.open(&q).unwrap();
     assert_eq!(again.txns.recover(&q).unwrap(), 1);
@@ -188,12 +192,7 @@ fn a_limited_wait_for_a_dead_transaction_ends() {
     let db = database(&shape);
     let p = db.attach();
     let (table, rowids) = filled(&db, &p);
-    let mut open = Txn::new();
-    let seen = db.now(&p, &open);
-    db.heap.update(&p, &mut open, &table, rowids[0], &row(0, b"open"), &seen, WAIT).unwrap();
-    db.cache.flush(&p).unwrap();
-    let (files, _) = datafile::DataFiles::open(&db.directory).unwrap();
-    let again = over(db.directory.clone(), files, &shape);
+    let (open, again) = ended_in_a_transaction(&db, &p, &shape, &table, rowids[0]);
     let q = again.attach();
     again.txns.open(&q).unwrap();
     let mut t = Txn::new();

@@ -38,7 +38,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// Counts the get. Who reads MISSES first, WAIT_TIME next and the others last sees no miss without its get and
+    /// Counts the get. A reader of MISSES first, WAIT_TIME next and the others last sees no miss without its get and
     /// without the spin or the sleep that it came to, and no time without a sleep.
     fn count(&self, [gets, sleeps, spin_gets, wait_ns, misses]: [&AtomicU64; 5], add: impl Fn(&AtomicU64, u64)) {
         add(gets, 1);

@@ -177,7 +177,7 @@ fn background(args: &Start) -> Result<(), String> {
     if let Some(init) = &args.init {
         command.arg("--init").arg(init);
     }
-    // What ends the script or the job that has started it does not end the database.
+    // The end of the starting script or job must not end the database.
     os::process::in_own_session(&mut command);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let mut child = child.map_err(|e| format!("cannot start the supervisor: {e}"))?;

@@ -316,7 +316,7 @@ fn a_report_names_the_event_the_statement_the_session_and_its_blocker() {
         rows(c, &sql).into_iter().map(|row| row[0].clone()).collect::<Vec<_>>().join("\n")
     };
     let text = report(&mut c, "text", &format!(", 0, 0, {waiter_sid}"));
-    // What nobody can have seen is no part of the period: before the instance, and what is to come.
+    // The period excludes time before the instance started and time to come.
     let elapsed = text.lines().find_map(|l| l.strip_prefix("Elapsed Time (mins):")).expect("its length");
     let elapsed: f64 = elapsed.trim().parse().expect("minutes");
     assert!(elapsed * 60.0 <= began.elapsed().as_secs_f64() + 2.0, "{elapsed} min\n{text}");

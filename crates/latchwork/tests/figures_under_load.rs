@@ -95,7 +95,7 @@ fn look(c: &mut Client, last: &mut [Figures; 3]) {
     let parsed =
         figures(c, "select 'parse', trunc(value / 10000) from v$sys_time_model where stat_name = 'parse time elapsed'");
     no_more(&parsed, &figures(c, "select 'parse', value from v$sysstat where name = 'parse time elapsed'"), "parses");
-    // Nobody has more processor time than time. What sessions of users do is a part of their time.
+    // Processor time never exceeds elapsed time; the parts of user sessions never exceed DB time.
     let used = figures(c, "select 'DB time', value from v$sys_time_model where stat_name = 'DB CPU'");
     no_more(&used, &figures(c, "select stat_name, value from v$sys_time_model where stat_name = 'DB time'"), "DB CPU");
     let parts = "select 'DB time', sum(value) from v$sys_time_model where stat_name in \

@@ -361,7 +361,7 @@ fn stopping_at(point: &str) -> Ephemeral {
     instance
 }
 
-/// What is defined anew between the index's entry and the table's lock is what the builder builds on.
+/// The builder uses the definitions of the moment at which it has the table's lock, not those of the index's entry.
 #[test]
 fn a_table_that_is_moved_before_the_build_has_a_whole_index() {
     let instance = stopping_at("ddl-index-entered");

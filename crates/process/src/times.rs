@@ -87,8 +87,8 @@ impl Processes {
             false => (TimeStat::DbTime, TimeStat::DbCpu),
         };
         let used_us = cpu() / 1000;
-        // The whole behind its parts. What a process needs to begin and end its idle waits is processor time of nothing
-        // that it does: a session has no more of that than time in which it was busy.
+        // The whole is read behind its parts. The processor time of beginning and ending idle waits belongs
+        // to no work, so a session shows no more processor time than time in which it was busy.
         let busy_us = wait.busy_ns() / 1000;
         times[of_elapsed as usize] = busy_us;
         times[of_cpu as usize] = used_us.min(busy_us);
@@ -215,7 +215,7 @@ impl Processes {
     }
 }
 
-/// What of the times of a background process is in the time model.
+/// The times of a background process that belong to the time model.
 fn of_background(times: &[u64; TimeStat::COUNT]) -> [u64; TimeStat::COUNT] {
     let mut model = [0; TimeStat::COUNT];
     TimeStat::OF_BACKGROUND.iter().for_each(|stat| model[*stat as usize] = times[*stat as usize]);

@@ -394,7 +394,7 @@ fn what_is_in_progress_is_in_the_time_model_once_and_nothing_of_it_shrinks() {
     p.begin_timed_call();
     let _parse = p.begin_parse();
     drop(p);
-    // Whoever goes leaves all of it, also in the middle.
+    // A session that ends in the middle of a call leaves all of its times.
     let gone = all.system_times(&other);
     assert!(names.iter().all(|stat| gone[*stat as usize] >= sum[*stat as usize]), "{sum:?} {gone:?}");
 }

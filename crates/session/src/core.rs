@@ -351,7 +351,7 @@ impl Core {
     }
 
     /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS
-    /// and USER_ERRORS. What was compiled before another session's definition is compiled again.
+    /// and USER_ERRORS. Units that were compiled before another session's DDL are compiled again.
     pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {
         self.plsql.forget_failures();
         let verdicts = self.dict.borrow().verdicts().take();
@@ -709,7 +709,7 @@ impl exec::Host for Core {
 
     fn check_definition(&self, table: &dictionary::TableDef, scn: types::Scn) -> Result<()> {
         let dictionary = self.instance.storage().dictionary;
-        // Whatever changes a definition moves the epoch.
+        // Every change of a definition moves the epoch.
         let asked = Some((table.object, scn, dictionary.epoch()));
         let mut known = self.unchanged.get();
         if known.contains(&asked) {

@@ -216,7 +216,7 @@ fn state_with(core: &Core, user: Option<(&UserDef, &Profile)>, now: Date, held: 
     Ok(state)
 }
 
-/// What wrong passwords have come to.
+/// The outcome of wrong passwords.
 #[derive(Default)]
 struct Failed {
     /// So many of them came before the account was locked for its failures.

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A sum of time in shared memory, on a clock that never goes back. Its owner starts and stops it, anybody reads it.
 ///
-/// One word has all of it, so every change is one store, and who dies between two of them has counted neither twice nor
-/// half: the low two bits say whether it runs, the others have the sum while it stands, and the sum less the clock
+/// One word has all of it, so every change is one store, and an owner that dies between two of them has counted nothing
+/// twice or by half: the low two bits say whether it runs, the others have the sum while it stands, and the sum less the clock
 /// while it runs.
 ///
-/// What it shows never shrinks, although the owner can lose the processor between looking at the clock and storing what
-/// it saw, while others look at a later clock: who stops it says so first, and a reader who finds it being stopped
-/// stops it at its own moment.
+/// Its value never shrinks, although the owner can lose the processor between looking at the clock and storing what
+/// it saw, while others look at a later clock: the owner marks it as being stopped before it looks at the clock, and
+/// a reader that finds the mark stops it at the reader's moment.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Stopwatch(AtomicU64);

@@ -1,4 +1,4 @@
-//! What stands out, in sentences: each says a figure, what it is of, and where it stands. Nothing is judged that was
+//! Findings in sentences: each gives a figure, its subject and its section. No finding rests on a figure that was
 //! not counted.
 
 use super::{efficiencies, foreground};

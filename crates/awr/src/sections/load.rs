@@ -361,7 +361,7 @@ fn wait_classes(p: &Period) -> Section {
     )
 }
 
-/// What the columns of user time have.
+/// A note: the processes that the columns of user time cover.
 const NICED: &str = "User time is that of processes of any priority: USER_TIME and NICE_TIME";
 
 fn host_cpu(p: &Period) -> Section {

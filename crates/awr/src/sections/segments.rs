@@ -16,8 +16,8 @@ struct Order {
     head: &'static str,
     /// The place in [`Segment::figures`].
     figure: usize,
-    /// What all of the instance is counted by, and what it is called; without, shares are of what the snapshots
-    /// captured.
+    /// The statistic that counts the whole instance, and its title; without it, shares are of the sum that the
+    /// snapshots captured.
     whole: Option<(&'static str, &'static str)>,
 }
 

@@ -111,7 +111,7 @@ fn a_failed_archiver_keeps_nobody_out() {
     assert_eq!((right, locked), (Ok(()), Err(28000)));
     std::fs::remove_file(instance.dir().join("disk_full")).unwrap();
     writer.join().unwrap();
-    // What was held is written though nobody logs on: the lock is seen, and an administrator can take it away.
+    // Held failures are written though nobody logs on: the lock is seen, and an administrator can take it away.
     let locked = "select count(*) from dba_users where username = 'V' and account_status like 'LOCKED%'";
     until("the lock is written", || number(&c.query(locked, &[]).unwrap().all().unwrap()) == 1);
     let failures = "select lcount from sys.user_logon$ where user# = (select user# from sys.user$ where name = 'V')";

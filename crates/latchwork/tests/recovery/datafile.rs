@@ -238,7 +238,7 @@ fn transactions_end_at_once_and_their_part_of_the_file_when_it_is_back() {
     db.verify();
 }
 
-/// Whoever waits for a row has it as soon as it is rolled back, though the rest of the holder's transaction waits for
+/// A waiter has its row as soon as the row is rolled back, though the rest of the holder's transaction waits for
 /// its file.
 #[test]
 fn who_waits_for_a_row_does_not_wait_for_the_file_of_another() {

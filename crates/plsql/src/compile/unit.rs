@@ -138,7 +138,7 @@ pub struct Units {
 /// A unit that has errors.
 #[derive(Clone, Copy)]
 struct Failed {
-    /// What it is, or its body.
+    /// Its specification, or its body.
     kind: UnitKind,
     /// It has errors without its body.
     alone: bool,
@@ -423,7 +423,7 @@ impl Units {
         let alone = self.tell(w, specification, body, &errors);
         let Some(unit) = result.filter(|_| errors.is_empty()) else {
             let kind = body.unwrap_or(specification).kind;
-            // What lies in a circle of specifications may compile from another of them.
+            // A unit in a cycle of specifications may compile when another of them is compiled first.
             if !errors.iter().any(|e| w.passes(e) || e.text.contains("PLS-00907")) {
                 self.failed.borrow_mut().insert(key, Failed { kind, alone });
             }

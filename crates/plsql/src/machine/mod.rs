@@ -81,7 +81,7 @@ struct ForAll {
     /// How many frames there were where it began.
     frames: usize,
     counts: Vec<u64>,
-    /// What the collection is read at in the first iteration, when the subscripts follow one another.
+    /// The first subscript of the collection, when the subscripts are consecutive.
     from: i64,
     /// The subscript of each iteration of INDICES OF and VALUES OF.
     subscripts: Vec<i64>,

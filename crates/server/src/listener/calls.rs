@@ -159,7 +159,7 @@ impl Calls {
             Request::Commit => self.simple("commit", sequence, out),
             Request::Rollback => self.simple("rollback", sequence, out),
             Request::Ping => {
-                // Who keeps connections in a pool asks thus whether one of them still is a session.
+                // Connection pools ping to find out whether a connection still has its session.
                 self.session.release_if_killed();
                 if self.session.is_killed() {
                     self.is_over = true;
