@@ -69,6 +69,7 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         | "PROXY_USER"
         | "PROXY_USERID"
         | "BG_JOB_ID"
+        | "CLOUD_SERVICE"
         | "CURRENT_EDITION_NAME"
         | "SESSION_EDITION_NAME"
         | "GLOBAL_CONTEXT_MEMORY"
