@@ -20,6 +20,7 @@ mod standard;
 mod ty;
 mod world;
 
+pub use compile::BindUse;
 pub use datum::Datum;
 pub use instance::{ExecWorld, Services, SqlCursor};
 pub use session::{Block, CompileError, Function, Plsql};

@@ -1,6 +1,6 @@
 //! The face that sessions and DDL use.
 
-use crate::compile::{self, Compiled, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
+use crate::compile::{self, BindUse, Compiled, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
 use crate::datum::Datum;
 use crate::machine::{Fault, Left, Machine, OpenCursor, Run};
 use crate::op::ResultCacheDef;
@@ -59,6 +59,11 @@ impl Block {
     /// The bind variables in the order of their first use, in upper case.
     pub fn binds(&self) -> &[String] {
         &self.unit.binds
+    }
+
+    /// What the block does to each of them, by its code.
+    pub fn bind_uses(&self) -> &[BindUse] {
+        &self.unit.bind_uses
     }
 
     /// The tables and views that its static SQL reads or changes.

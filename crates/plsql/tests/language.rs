@@ -285,3 +285,48 @@ fn check_start(text: &str, expected: &str) {
     let got = Session::new().run(text);
     assert!(got.starts_with(expected), "{}", &got[..got.len().min(300)]);
 }
+
+#[test]
+fn a_block_says_what_it_does_to_its_binds() {
+    let uses = |text: &str| {
+        let mut session = Session::new();
+        let block = session.plsql.compile_block(&mut session.world, text).expect("a block");
+        let shown = |(name, way): (&String, &plsql::BindUse)| {
+            let way = match (way.is_read, way.is_written) {
+                (true, true) => "in out",
+                (true, false) => "in",
+                (false, true) => "out",
+                (false, false) => "none",
+            };
+            format!("{name} {way}")
+        };
+        block.binds().iter().zip(block.bind_uses()).map(shown).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(uses("begin :a := :b; :c := :c || 'x'; end;"), "A out, B in, C in out");
+    let calls = "declare
+           procedure p(i number, o out number, io in out number) is begin o := i; io := io + i; end;
+           function f(i number, o out number) return number is begin o := i; return i; end;
+         begin p(:i, :o, :io); :r := f(o => :o2, i => :i2); if false then p(1, :never, :i); end if; end;";
+    assert_eq!(uses(calls), "I in out, O out, IO in out, R out, O2 out, I2 in, NEVER out");
+    assert_eq!(
+        uses("begin execute immediate 'begin :x := :y; end;' using out :x, :y, in out :z; end;"),
+        "X out, Y in, Z in out"
+    );
+    assert_eq!(
+        uses("begin select :n into :m from dual; open :c for select :k from dual; end;"),
+        "N in, M out, C out, K in"
+    );
+    assert_eq!(uses("declare n number; begin fetch :c into n; close :c; end;"), "C in");
+}
+
+#[test]
+fn a_dynamic_block_takes_its_arguments_in_the_order_of_its_text() {
+    check(
+        "declare n number; begin
+           execute immediate 'declare procedure q(i number, o out number) is begin o := i * 2; end; begin q(:a, :b); end;'
+             using 21, out n;
+           dbms_output.put_line(n);
+         end;",
+        "42",
+    );
+}

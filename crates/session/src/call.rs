@@ -38,6 +38,8 @@ pub struct Calls {
     open: HashMap<u32, Open>,
     next: u32,
     debug: crate::oradebug::Debug,
+    /// Which way the values of the last block's binds go, by their places in the call.
+    directions: Vec<Direction>,
 }
 
 /// What a call came to.
@@ -274,6 +276,22 @@ impl Calls {
         self.run_opened(core, cx, open, binds, kind)
     }
 
+    /// Which way the values of the binds of the block that ran last go, by their places in the call: what its code does
+    /// with them, whatever the client said.
+    pub fn directions(&self) -> &[Direction] {
+        &self.directions
+    }
+
+    fn note_directions(&mut self, block: &plsql::Block, binds: &[Bind]) {
+        self.directions.clear();
+        self.directions.resize(binds.len(), Direction::In);
+        for (place, (name, way)) in block.binds().iter().zip(block.bind_uses()).enumerate() {
+            if let Some(at) = bind_of(binds, place, name).filter(|_| way.is_written) {
+                self.directions[at] = if way.is_read { Direction::InOut } else { Direction::Out };
+            }
+        }
+    }
+
     /// Runs a block that is open, and closes it.
     pub(crate) fn run_opened(
         &mut self,
@@ -284,6 +302,7 @@ impl Calls {
         kind: StatementKind,
     ) -> Result<Done> {
         let block = open.block.clone();
+        self.note_directions(&block, binds);
         let start = core.shared.txns.savepoint(&cx.session.txn);
         let mut outcome = Outcome::of(kind);
         let mut data = Vec::new();
@@ -302,6 +321,7 @@ impl Calls {
             for (place, name) in block.binds().iter().enumerate() {
                 let Some(at) = bind_of(binds, place, name) else { continue };
                 if binds[at].direction != Direction::In
+                    && self.directions[at] != Direction::In
                     && let Datum::Val(v) = &data[place]
                 {
                     outcome.out.push((at as u16, v.clone()));

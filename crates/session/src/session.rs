@@ -345,6 +345,11 @@ impl Session {
         &self.core.p
     }
 
+    /// Which way the values of the binds of the block that ran last go, by their places in its call.
+    pub fn bind_directions(&self) -> &[net::local::Direction] {
+        self.calls.directions()
+    }
+
     /// How the session converts and prints.
     pub fn nls(&self) -> &Nls {
         &self.state.nls

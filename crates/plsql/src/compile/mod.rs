@@ -15,7 +15,7 @@ mod stmt;
 mod unit;
 
 pub use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
-pub use unit::{Compiled, Link, Rights, Units, as_owner, compile_unit};
+pub use unit::{BindUse, Compiled, Link, Rights, Units, as_owner, compile_unit};
 
 use crate::op::*;
 use crate::session::CompileError;

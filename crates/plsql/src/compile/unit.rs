@@ -33,6 +33,28 @@ pub enum Rights {
     Invokers(Owner),
 }
 
+/// What a block does to a host bind, by its code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BindUse {
+    /// Its value is looked at.
+    pub is_read: bool,
+    /// It is given a value: it is a target of an assignment, or an argument for an OUT parameter.
+    pub is_written: bool,
+}
+
+/// What a block's code does to its host binds.
+fn uses_of(binds: usize, procs: &[Rc<Proc>]) -> Vec<BindUse> {
+    let mut uses = vec![BindUse::default(); binds];
+    for op in procs.iter().flat_map(|proc| &proc.ops) {
+        match op {
+            Op::BindGet { bind, .. } => uses[*bind as usize].is_read = true,
+            Op::BindSet { bind, .. } => uses[*bind as usize].is_written = true,
+            _ => {}
+        }
+    }
+    uses
+}
+
 /// A compiled unit.
 #[derive(Debug)]
 pub struct Compiled {
@@ -52,6 +74,8 @@ pub struct Compiled {
     pub told_as: Vec<u64>,
     /// Host binds of a block.
     pub binds: Vec<String>,
+    /// What the block does to each of them.
+    pub bind_uses: Vec<BindUse>,
     /// What its static statements read.
     pub depends: Vec<ObjectId>,
     /// Units whose functions its static statements call.
@@ -513,6 +537,8 @@ pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str) -> Result<C
     let block = sql::plsql::parse_block(text).map_err(|e| block_failed(text, &[parse_error(text, &e)]))?;
     let schema = w.schema();
     let mut c = Compiler::new(w, units, &schema, "", text);
+    // In the order of the text, whatever order their places are compiled in.
+    c.binds = sql::outline(text).placeholders.into_iter().map(|p| p.name).collect();
     c.procs.push(None);
     c.f = FnState::new("", 1);
     c.scopes[0].labels = block.labels.iter().map(|l| l.name.clone()).collect();
@@ -782,11 +808,13 @@ impl<W: World> Compiler<'_, W> {
             ast::AuthId::Definer => Rights::Definers(owner_of(self.w, &self.owner)),
             ast::AuthId::CurrentUser => Rights::Invokers(owner_of(self.w, &self.owner)),
         };
+        let procs: Vec<_> = self.procs.into_iter().map(|p| p.unwrap_or_else(empty)).collect();
         Compiled {
             owner: self.owner,
             rights,
             name: self.unit,
-            procs: self.procs.into_iter().map(|p| p.unwrap_or_else(empty)).collect(),
+            bind_uses: uses_of(self.binds.len(), &procs),
+            procs,
             pool: self.pool,
             main,
             exports,

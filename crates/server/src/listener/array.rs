@@ -2,7 +2,7 @@
 
 use super::calls::{Calls, Tried, Trouble};
 use net::local;
-use net::oracle::reply::{self, ERRORS_IN_ARRAY, Outcome, Refused};
+use net::oracle::reply::{self, ERRORS_IN_ARRAY, Outcome, Refused, direction};
 use net::oracle::rows::BindRows;
 use types::{Ora, Value};
 
@@ -53,9 +53,10 @@ impl Calls {
         if let Some(failure) = said.failure {
             return Err(Trouble::Array(failure, said.executed));
         }
-        self.write_directions(number, out)?;
+        self.write_directions(number, &array.binds, out)?;
         let statement = self.cursors.get(number.into())?;
-        let gives = statement.returns() || statement.outline.is_block && !statement.binds.is_empty();
+        let is_written = |way: &u8| *way != direction::IN;
+        let gives = statement.returns() || statement.outline.is_block && statement.ways.iter().any(is_written);
         let mut returned = said.returned.into_iter().peekable();
         for execution in 0..if gives { executions } else { 0 } {
             let values = returned.next_if(|(of, _)| *of == execution).map_or(Vec::new(), |(_, values)| values);

@@ -6,7 +6,7 @@
 use super::array::Array;
 use super::cursors::{Cursors, Statement, columns, convert};
 use super::logon::VERSION_NUMBER;
-use net::local::{self, Bind, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask};
+use net::local::{self, Bind, Direction, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask};
 use net::oracle::auth::{Logon, mode};
 use net::oracle::call::{EndToEnd, Execute, Piggyback, Reexecute, Request, execute_flag, option};
 use net::oracle::handshake::Client;
@@ -537,8 +537,8 @@ impl Calls {
     ) -> Tried<()> {
         let statement = self.cursors.get(number.into())?;
         let (sql, binds) = (statement.sql.clone(), statement.session_binds(values)?);
-        self.write_directions(number, out)?;
         let (said, binds) = self.ask_to_execute(&sql, binds, 0)?;
+        self.write_directions(number, &binds, out)?;
         if let Some((local, _)) = said.described {
             self.close_query(said.done.more.then_some(local));
             return Err(Ora::unsupported().into());
@@ -553,12 +553,23 @@ impl Calls {
         Ok(())
     }
 
-    /// Which way the values of a statement's binds go, where any come back.
-    pub(super) fn write_directions(&mut self, number: u16, out: &mut Vec<u8>) -> Tried<()> {
+    /// Which way the values of a statement's binds go, where any come back: of a block that has just run what its code
+    /// does with them.
+    pub(super) fn write_directions(&mut self, number: u16, session: &[Bind], out: &mut Vec<u8>) -> Tried<()> {
         let statement = self.cursors.get(number.into())?;
         let binds = statement.binds.len();
         if statement.outline.is_block && binds > 0 {
-            reply::write_directions(out, &vec![direction::IN_OUT; binds]);
+            statement.ways = vec![direction::IN; binds];
+            for (at, way) in self.session.bind_directions().iter().enumerate() {
+                if let Some(place) = statement.place_of(session, at) {
+                    statement.ways[place] = match way {
+                        Direction::In => direction::IN,
+                        Direction::Out => direction::OUT,
+                        Direction::InOut => direction::IN_OUT,
+                    };
+                }
+            }
+            reply::write_directions(out, &statement.ways);
         } else if statement.returns() {
             let way = |at| if statement.is_returning(at) { direction::OUT } else { direction::IN };
             reply::write_directions(out, &(0..binds).map(way).collect::<Vec<_>>());
@@ -579,7 +590,10 @@ impl Calls {
         let shapes = &statement.binds;
         if statement.outline.is_block && !shapes.is_empty() {
             let first = got.iter().map(|values| values.first().unwrap_or(&Value::Null));
-            reply::write_out_values(out, first.zip(shapes))?;
+            let written = first.zip(shapes).zip(&statement.ways).filter(|(_, way)| **way != direction::IN);
+            if statement.ways.iter().any(|way| *way != direction::IN) {
+                reply::write_out_values(out, written.map(|(bind, _)| bind))?;
+            }
         } else if statement.returns() {
             let targets = (0..shapes.len()).filter(|at| statement.is_returning(*at));
             reply::write_returned(out, targets.map(|at| (&got[at][..], &shapes[at])))?;

@@ -1,6 +1,7 @@
 //! The statements that a client has given numbers, and how their values travel.
 
 use net::local::{Bind, Direction};
+use net::oracle::reply::direction;
 use net::oracle::value::{self, BindRules, Column, Shape};
 use std::collections::{BTreeMap, VecDeque};
 use types::{DataType, Nls, Ora, Result, Timestamp, Value};
@@ -16,6 +17,8 @@ pub struct Statement {
     pub rules: BindRules,
     /// How binds are described, as the client said last.
     pub binds: Vec<Shape>,
+    /// Which way the values of a block's binds went when it ran last, as [`net::oracle::reply::direction`].
+    pub ways: Vec<u8>,
     /// As the client was told.
     pub described: Vec<Column>,
     /// As they are sent.
@@ -35,6 +38,17 @@ impl Statement {
         let returning = outline.placeholders.iter().map(|p| p.is_target).collect();
         let rules = BindRules { returning, is_block: outline.is_block };
         Statement { sql: text, outline, rules, ..Statement::default() }
+    }
+
+    /// Which binds a client sends that executes a statement again and does not describe them: of a block it leaves out
+    /// those that it was told only take values.
+    pub fn rules_again(&self) -> BindRules {
+        let mut rules = self.rules.clone();
+        for (at, _) in self.ways.iter().enumerate().filter(|(_, way)| **way == direction::OUT) {
+            rules.returning.resize(rules.returning.len().max(at + 1), false);
+            rules.returning[at] = true;
+        }
+        rules
     }
 
     /// Whether a bind takes what RETURNING gives.

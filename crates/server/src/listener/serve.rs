@@ -285,7 +285,7 @@ fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
                     return Err(WireError::LengthOutOfBounds);
                 }
                 let executions = if statement.outline.is_query { 1 } else { again.count.max(1) as usize };
-                Some((statement.binds.clone(), statement.rules.clone(), executions, false))
+                Some((statement.binds.clone(), statement.rules_again(), executions, false))
             }
         },
         Request::Other(_) => {
