@@ -82,8 +82,25 @@ ensure_toolchain() {
     "Install it with rustup (https://rustup.rs) and start again."
 }
 
-# python-oracledb, a driver of Oracle Net with which a test connects through the listener: one that is there, or a wheel in target/. Where
-# neither can be had the test says so; the listener is tested by a client of our own then.
+# Makes a Python environment of pinned packages. Arguments: the folder, the requirements.
+python_with() {
+  python3 -m venv "$1" >/dev/null 2>&1 &&
+    timeout 300 "$1/bin/python" -m pip install --quiet --disable-pip-version-check \
+      --require-hashes --requirement "$2" >/dev/null 2>&1 && return
+  rm -rf "$1"
+  return 1
+}
+
+# Drivers of Oracle Net, with which tests hold conversations through the listener: those that are there, or pinned ones
+# in target/. A driver that cannot be had is left out, with a word; the listener is always tested by a client of our own.
+offer_drivers() {
+  offer_oracledb
+  offer_node_oracledb
+  offer_go_ora
+  offer_ojdbc
+}
+
+# python-oracledb.
 offer_oracledb() {
   local python
   for python in target/oracledb/bin/python python3; do
@@ -94,13 +111,87 @@ offer_oracledb() {
       return
     fi
   done
-  if python3 -m venv target/oracledb >/dev/null 2>&1 &&
-    timeout 180 target/oracledb/bin/python -m pip install --quiet --disable-pip-version-check \
-      --require-hashes --requirement scripts/requirements/oracledb.txt >/dev/null 2>&1; then
+  if python_with target/oracledb scripts/requirements/oracledb.txt; then
     export LATCHWORK_ORACLEDB_PYTHON=$PWD/target/oracledb/bin/python
   else
-    rm -rf target/oracledb
-    say "python-oracledb cannot be had: the listener is tested by our own client only"
+    say "python-oracledb cannot be had: left out"
+  fi
+}
+
+# node-oracledb, by the lock file.
+offer_node_oracledb() {
+  if ! command -v npm >/dev/null 2>&1; then
+    say "npm is not installed: node-oracledb is left out"
+    return
+  fi
+  local at=target/node-oracledb
+  if ! cmp -s scripts/requirements/node/package-lock.json "$at/package-lock.json"; then
+    rm -rf "$at"
+    mkdir -p "$at"
+    cp scripts/requirements/node/package.json "$at"
+    cp scripts/requirements/node/package-lock.json "$at/package-lock.json.new"
+    if ! (cd "$at" && mv package-lock.json.new package-lock.json &&
+      timeout 180 npm ci --silent --ignore-scripts --no-audit --no-fund >/dev/null 2>&1); then
+      rm -rf "$at"
+      say "node-oracledb cannot be had: left out"
+      return
+    fi
+  fi
+  export NODE_PATH=$PWD/$at/node_modules${NODE_PATH:+:$NODE_PATH}
+}
+
+# go-ora, into Go's own cache, by the sums of the conversation's module.
+offer_go_ora() {
+  if ! command -v go >/dev/null 2>&1; then
+    say "Go is not installed: go-ora is left out"
+  elif ! (cd crates/latchwork/tests/conversation/go && timeout 180 go mod download >/dev/null 2>&1); then
+    say "go-ora cannot be had: left out"
+  fi
+}
+
+# Oracle's JDBC driver, by its checksum.
+offer_ojdbc() {
+  local jar=target/ojdbc/ojdbc11-23.7.0.25.01.jar
+  local sum=ec8b7f2020b03b19f572e1bc34f94330610e86d3113ffe1e1f0474b8f5ce88ed
+  if ! echo "$sum  $jar" | sha256sum --check --quiet >/dev/null 2>&1; then
+    if ! command -v java >/dev/null 2>&1 || ! command -v mvn >/dev/null 2>&1; then
+      say "Java or Maven is not installed: Oracle's JDBC driver is left out"
+      return
+    fi
+    timeout 180 mvn --quiet --batch-mode dependency:copy -DoutputDirectory="$PWD/target/ojdbc" \
+      -Dartifact=com.oracle.database.jdbc:ojdbc11:23.7.0.25.01 >/dev/null 2>&1 || true
+    if ! echo "$sum  $jar" | sha256sum --check --quiet >/dev/null 2>&1; then
+      rm -rf target/ojdbc
+      say "Oracle's JDBC driver cannot be had: left out"
+      return
+    fi
+  fi
+  export LATCHWORK_OJDBC=$PWD/$jar
+}
+
+# python-oracledb's own tests, at one commit, and what they need.
+offer_driver_tests() {
+  local commit=60eb3222453860a394a03b1ef392a41fd701b2d5 at=target/driver-tests
+  if [ -z "${LATCHWORK_DRIVER_TESTS:-}" ]; then
+    if ! command -v git >/dev/null 2>&1; then return; fi
+    if [ "$(git -C "$at" rev-parse --verify --quiet HEAD 2>/dev/null)" != "$commit" ]; then
+      rm -rf "$at"
+      if ! { git init --quiet "$at" &&
+        timeout 60 git -C "$at" fetch --quiet --depth 1 https://github.com/oracle/python-oracledb "$commit" &&
+        git -C "$at" checkout --quiet --detach "$commit"; } 2>/dev/null; then
+        rm -rf "$at"
+        say "python-oracledb's own tests cannot be fetched: left out"
+        return
+      fi
+    fi
+    export LATCHWORK_DRIVER_TESTS=$PWD/$at
+  fi
+  if [ -n "${LATCHWORK_DRIVER_TESTS_PYTHON:-}" ]; then return; fi
+  at=target/driver-tests-python
+  if [ -x "$at/bin/python" ] || python_with "$at" scripts/requirements/driver_tests.txt; then
+    export LATCHWORK_DRIVER_TESTS_PYTHON=$PWD/$at/bin/python
+  else
+    say "What python-oracledb's own tests need cannot be had: they are left out"
   fi
 }
 
@@ -117,12 +208,9 @@ offer_duckdb() {
       return
     fi
   done
-  if python3 -m venv target/duckdb >/dev/null 2>&1 &&
-    timeout 180 target/duckdb/bin/python -m pip install --quiet --disable-pip-version-check \
-      --require-hashes --requirement scripts/requirements/duckdb.txt >/dev/null 2>&1; then
+  if python_with target/duckdb scripts/requirements/duckdb.txt; then
     export LATCHWORK_DUCKDB_PYTHON=$PWD/target/duckdb/bin/python
   else
-    rm -rf target/duckdb
     say "DuckDB cannot be had: exports are read back by other readers only"
   fi
 }

@@ -1,0 +1,135 @@
+//! A conversation of 70 steps, held by real drivers in their own languages, each with an instance of its own: what they
+//! hear is the same, and what Oracle's documentation says (`steps.txt`).
+//!
+//! A driver that is not there is left out, with a word. `./check` brings them where it can.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use client::{Ephemeral, NetAddress};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conversation");
+/// What a program says of an operation that its driver has not.
+const NO_SUCH_CALL: &str = "-";
+/// What one driver may take, on a machine that has other things to do.
+const SECONDS: &str = "240";
+
+struct Step {
+    name: String,
+    outcome: String,
+}
+
+fn steps() -> Vec<Step> {
+    let text = std::fs::read_to_string(Path::new(HERE).join("steps.txt")).unwrap();
+    let mut steps: Vec<Step> = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            steps.push(Step { name: name.trim_end_matches(']').to_string(), outcome: String::new() });
+        } else if let (Some(outcome), Some(step)) = (line.strip_prefix("= "), steps.last_mut()) {
+            let between = if step.outcome.is_empty() { "" } else { " / " };
+            let _ = write!(step.outcome, "{between}{outcome}");
+        }
+    }
+    assert!(steps.len() >= 60 && steps.iter().all(|s| !s.outcome.is_empty()), "steps without an outcome");
+    steps
+}
+
+/// Whether a command runs.
+fn runs(command: &mut Command) -> bool {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+}
+
+fn given(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// How a driver's program is started, if it can be.
+type Found = Option<Command>;
+
+fn python() -> Found {
+    let python = given("LATCHWORK_ORACLEDB_PYTHON").unwrap_or("python3".into());
+    runs(Command::new(&python).args(["-c", "import oracledb"])).then(|| program(&python, &["python.py"]))
+}
+
+fn node() -> Found {
+    let has_driver = runs(Command::new("node").args(["-e", "require('oracledb')"]));
+    has_driver.then(|| program("node".as_ref(), &["node.js"]))
+}
+
+fn go() -> Found {
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("conversation-go");
+    let mut build = Command::new("go");
+    build.args(["build", "-o"]).arg(&built).arg(".").current_dir(Path::new(HERE).join("go"));
+    build.env("GOFLAGS", "-mod=readonly");
+    runs(&mut build).then(|| program(built.as_os_str(), &[]))
+}
+
+fn jdbc() -> Found {
+    let driver = given("LATCHWORK_OJDBC").filter(|jar| Path::new(jar).is_file())?;
+    let mut command = program("java".as_ref(), &["Jdbc.java"]);
+    command.env("CLASSPATH", driver);
+    runs(Command::new("java").arg("--version")).then_some(command)
+}
+
+fn program(what: &std::ffi::OsStr, files: &[&str]) -> Command {
+    let mut command = Command::new("timeout");
+    command.arg(SECONDS).arg(what).args(files.iter().map(|f| Path::new(HERE).join(f)));
+    command
+}
+
+fn prepare(instance: &Ephemeral) {
+    let mut shell = Command::new(env!("CARGO_BIN_EXE_latchwork"));
+    shell.args(["sql", "-s", "--dir"]).arg(instance.dir()).args(["/", "as", "sysdba"]);
+    shell.stdin(std::fs::File::open(Path::new(HERE).join("setup.sql")).unwrap());
+    let said = shell.output().expect("the shell runs");
+    let said = String::from_utf8_lossy(&said.stdout);
+    assert!(!said.contains("ORA-") && !said.contains("Warning"), "{said}");
+}
+
+/// What a driver heard, by step.
+fn hold(mut command: Command) -> BTreeMap<String, String> {
+    let instance = support::start(&[("local_listener", "0")]);
+    prepare(&instance);
+    let at = NetAddress::of_instance(instance.dir(), "latchwrk").expect("it says where it listens");
+    let steps: PathBuf = Path::new(HERE).join("steps.txt");
+    command.arg(steps).arg(at.port.to_string()).arg(&at.service).env("TZ", "Europe/Berlin");
+    let out = command.stdin(Stdio::null()).output().expect("the program runs");
+    let said = String::from_utf8_lossy(&out.stdout);
+    let heard = said.lines().filter_map(|line| line.split_once('\t')).map(|(n, o)| (n.to_string(), o.to_string()));
+    let heard: BTreeMap<_, _> = heard.collect();
+    assert!(!heard.is_empty(), "nothing was said: {}", String::from_utf8_lossy(&out.stderr));
+    heard
+}
+
+#[test]
+fn every_driver_hears_what_oracle_says() {
+    let steps = steps();
+    let drivers: [(&str, fn() -> Found); 4] = [("python", python), ("node", node), ("go", go), ("jdbc", jdbc)];
+    let mut table = String::new();
+    let mut differences = Vec::new();
+    for (name, find) in drivers {
+        let Some(command) = find() else {
+            let _ = writeln!(table, "{name}: the driver is not there, left out");
+            continue;
+        };
+        let heard = hold(command);
+        let (mut same, mut none) = (0, 0);
+        for step in &steps {
+            match heard.get(&step.name).map(String::as_str) {
+                Some(outcome) if outcome == step.outcome => same += 1,
+                Some(NO_SUCH_CALL) => none += 1,
+                other => differences.push(format!("{name}, {}: {other:?}, not {:?}", step.name, step.outcome)),
+            }
+        }
+        let of = steps.len() - none;
+        let _ = writeln!(table, "{name}: {same} of {of} steps as documented, {none} that the driver cannot say");
+    }
+    print!("{table}");
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("conversation.txt"), &table).unwrap();
+    assert!(differences.is_empty(), "{table}{}", differences.join("\n"));
+}
