@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""What an application pays for the ordinary things, beside PostgreSQL: python-oracledb and psycopg, in interleaved rounds.
+
+Usage: scripts/driver_speed.py [--latchwork PROGRAM] [--postgres BIN] [--rounds N] [--only WORD]
+
+Both databases are made for the run in a folder below TMPDIR, on one machine with the client, over TCP on loopback.
+Needs the packages oracledb and psycopg, and PostgreSQL's programs. Prints the median of the rounds for each, by second,
+and Latchwork's rate over PostgreSQL's: above 1 Latchwork is faster.
+"""
+
+import argparse
+import multiprocessing
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import oracledb
+import psycopg
+
+ROWS = 1_000_000
+
+
+class Latchwork:
+    name = "Latchwork"
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder / "latchwork"
+        subprocess.run([program, "start", "--dir", self.folder, "--param", "local_listener=0", "--param", "db_cache_size=512M"],
+                       check=True, stdout=subprocess.DEVNULL)  # fmt: skip
+        for _ in range(100):
+            port = re.search(r"Listening on: .*PORT=(\d+)", (self.folder / "alert.log").read_text())
+            if port:
+                break
+            time.sleep(0.1)
+        self.dsn = f"127.0.0.1:{port[1]}/latchwrk"
+        setup = "create user u identified by Tiger1;\ngrant create session, create table, unlimited tablespace to u;\nexit\n"
+        subprocess.run([program, "sql", "-s", "--dir", self.folder, "/", "as", "sysdba"], input=setup, text=True, check=True,
+                       stdout=subprocess.DEVNULL)  # fmt: skip
+
+    def connect(self):
+        return oracledb.connect(user="u", password="Tiger1", dsn=self.dsn)
+
+    def fill(self, c):
+        k = c.cursor()
+        k.execute("create table big (id number(9) primary key, name varchar2(20))")
+        k.execute(f"insert into big select level, 'name ' || level from dual connect by level <= {ROWS}")
+        k.execute("create table small (id number(9) primary key, name varchar2(40))")
+        c.commit()
+
+    one = "select name from big where id = :1"
+    insert = "insert into small values (:1, :2)"
+    update = "update small set name = :1 where id = :2"
+    delete = "delete from small where id = :1"
+    dual = "select 1 from dual"
+
+    @staticmethod
+    def cursor(c):
+        k = c.cursor()
+        k.arraysize = k.prefetchrows = 1000
+        return k
+
+    def stop(self):
+        subprocess.run([self.program, "stop", "--dir", self.folder], stdout=subprocess.DEVNULL)
+
+
+class Postgres:
+    name = "PostgreSQL"
+
+    def __init__(self, bin_folder, folder):
+        self.bin, self.data = pathlib.Path(bin_folder), folder / "postgres"
+        self.as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+        self.data.mkdir()
+        if self.as_user:
+            shutil.chown(self.data, "postgres", "postgres")
+        self.run("initdb", "-D", self.data, "-U", "u", "-A", "scram-sha-256", "--pwfile", self.password(folder), "-E", "UTF8")
+        with open(self.data / "postgresql.conf", "a") as conf:
+            conf.write(f"port = 54329\nlisten_addresses = '127.0.0.1'\nshared_buffers = 512MB\nunix_socket_directories = '{self.data}'\n")
+        self.run("pg_ctl", "-D", self.data, "-w", "-l", self.data / "log", "start")
+
+    def password(self, folder):
+        file = folder / "password"
+        file.write_text("Tiger1\n")
+        return file
+
+    def run(self, program, *words):
+        subprocess.run([*self.as_user, self.bin / program, *words], check=True, stdout=subprocess.DEVNULL)
+
+    def connect(self):
+        return psycopg.connect(host="127.0.0.1", port=54329, user="u", password="Tiger1", dbname="postgres")
+
+    def fill(self, c):
+        c.execute("create table big (id int primary key, name varchar(20))")
+        c.execute(f"insert into big select n, 'name ' || n from generate_series(1, {ROWS}) n")
+        c.execute("create table small (id int primary key, name varchar(40))")
+        c.commit()
+        c.autocommit = True
+        c.execute("vacuum analyze big")
+        c.autocommit = False
+
+    one = "select name from big where id = %s"
+    insert = "insert into small values (%s, %s)"
+    update = "update small set name = %s where id = %s"
+    delete = "delete from small where id = %s"
+    dual = "select 1"
+
+    @staticmethod
+    def cursor(c):
+        return c.cursor()
+
+    def stop(self):
+        self.run("pg_ctl", "-D", self.data, "-m", "fast", "stop")
+
+
+def single(db, c, times):
+    k = c.cursor()
+    for n in range(times):
+        k.execute(db.one, (n * 7919 % ROWS + 1,))
+        k.fetchone()
+
+
+def one_connection(db, c):
+    single(db, c, 5000)
+    return 5000
+
+
+def worker(db, times, go, done):
+    with db.connect() as c:
+        single(db, c, 10)
+        done.put(None)
+        go.wait()
+        single(db, c, times)
+        done.put(None)
+
+
+def sixteen(db, c):
+    """Rows by the time from the start of all to the end of the last one: (rows, seconds)."""
+    go, done = multiprocessing.Event(), multiprocessing.Queue()
+    all_of_them = [multiprocessing.Process(target=worker, args=(db, 1000, go, done)) for _ in range(16)]
+    for p in all_of_them:
+        p.start()
+    for _ in all_of_them:
+        done.get()
+    begin = time.perf_counter()
+    go.set()
+    for _ in all_of_them:
+        done.get()
+    took = time.perf_counter() - begin
+    for p in all_of_them:
+        p.join()
+    return 16_000, took
+
+
+def a_million(db, c):
+    k = db.cursor(c)
+    k.execute("select id, name from big")
+    assert len(k.fetchall()) == ROWS
+    return ROWS
+
+
+def array(db, c, sql, rows):
+    c.cursor().executemany(sql, rows)
+    c.commit()
+    return len(rows)
+
+
+def inserts(db, c):
+    c.cursor().execute("delete from small")
+    c.commit()
+    begin = time.perf_counter()
+    n = array(db, c, db.insert, [(n, f"name {n}") for n in range(10_000)])
+    return n, time.perf_counter() - begin
+
+
+def updates(db, c):
+    return array(db, c, db.update, [(f"other {n}", n) for n in range(10_000)])
+
+
+def deletes(db, c):
+    return array(db, c, db.delete, [(n,) for n in range(10_000)])
+
+
+def connects(db, c):
+    for _ in range(50):
+        with db.connect() as other:
+            other.cursor().execute(db.dual).fetchone()
+    return 50
+
+
+TASKS = {
+    "single-row select, one connection": one_connection,
+    "single-row select, sixteen": sixteen,
+    "a million rows fetched, rows": a_million,
+    "array insert, rows": inserts,
+    "array update, rows": updates,
+    "array delete, rows": deletes,
+    "connect, select, close": connects,
+}
+
+
+def main():
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument("--latchwork", default="target/release/latchwork")
+    words.add_argument("--postgres", default="/usr/lib/postgresql/15/bin")
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--only", default="")
+    given = words.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="driver-speed."))
+    folder.chmod(0o755)
+    both = []
+    try:
+        both = [Latchwork(os.path.abspath(given.latchwork), folder), Postgres(given.postgres, folder)]
+        connections = [db.connect() for db in both]
+        for db, c in zip(both, connections):
+            db.fill(c)
+        print(f"{'a second':38}{both[0].name:>14}{both[1].name:>14}{'ratio':>8}  (rounds)")
+        for task, do in TASKS.items():
+            if given.only not in task:
+                continue
+            rates = [[], []]
+            for turn in range(given.rounds + 1):
+                order = [0, 1] if turn % 2 else [1, 0]
+                for which in order:
+                    begin = time.perf_counter()
+                    did = do(both[which], connections[which])
+                    n, took = did if isinstance(did, tuple) else (did, time.perf_counter() - begin)
+                    if turn > 0:
+                        rates[which].append(n / took)
+            ratios = sorted(a / b for a, b in zip(*rates))
+            ours, theirs = (statistics.median(r) for r in rates)
+            print(f"{task:38}{ours:14,.0f}{theirs:14,.0f}{statistics.median(ratios):8.2f}  {ratios[0]:.2f} to {ratios[-1]:.2f}", flush=True)
+    finally:
+        for db in both:
+            db.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
