@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! The client library: connects to an instance over its local socket, or starts a throw-away instance.
+//! The client library: connects to an instance over its local socket or the network, or starts a throw-away instance.
 //!
 //! ```no_run
 //! use client::{Client, Credentials, Ephemeral};
@@ -18,7 +18,9 @@ mod array;
 mod connection;
 mod ephemeral;
 mod error;
+mod names;
 mod net_session;
+mod remote;
 mod session;
 mod tls;
 
@@ -26,9 +28,10 @@ pub use array::{ArrayError, ArrayOptions, ArrayOutcome};
 pub use connection::SOCKET_NAME;
 pub use ephemeral::{Ephemeral, EphemeralOptions, find_executable};
 pub use error::{ClientError, ClientResult};
+pub use names::{Description, Names, Route};
 pub use net::StatementKind;
 pub use net::command::{self, Feedback};
 pub use net::local::{Bind, Column, Direction, Done, Failure, Welcome};
-pub use net_session::{NetAddress, NetSession, Stage, Stranger, find_service, ping};
+pub use net_session::{NetAddress, NetSession, Stage, Stranger, ping, ping_route};
 pub use session::{BreakHandle, Client, ConnectOptions, Credentials, Outcome, Query};
 pub use tls::Trust;

@@ -1,17 +1,18 @@
 //! A session through the listener, as a driver opens one: Oracle Net over TCP, and a password that is proved without
 //! being sent.
 //!
-//! It does what is needed to measure and to test: connect, run statements without binds, fetch, break, commit by
-//! statement. The shell goes on using the local socket, whose packets carry more.
+//! [`NetSession`] does what is needed to measure and to test: connect, run statements without binds, fetch, break,
+//! commit by statement. What a [`crate::Client`] does over the network beyond that is in [`crate::remote`].
 
 use crate::error::{ClientError, ClientResult};
+use crate::names::{Description, Route, tns as tns_error};
 use crate::session::ConnectOptions;
 use crate::tls::{Stream, Trust};
 use net::StatementKind;
 use net::local::{Failure, WireError};
 use net::oracle::auth::{self, Logon, Pairs, mode};
 use net::oracle::call::{self, Execute, option};
-use net::oracle::descriptor::Entry;
+use net::oracle::descriptor::{Content, Entry};
 use net::oracle::field::Reader;
 use net::oracle::handshake::{self, Client as Dialect};
 use net::oracle::reply::{self, Answer, NO_DATA_FOUND, Outcome};
@@ -19,16 +20,16 @@ use net::oracle::tns::{self, Accept, Connect, Packet, PacketBuffer, kind, marker
 use net::oracle::value::Column;
 use net::oracle::{function, message, o5logon};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use types::{Facility, Ora, Value};
+use types::{Ora, Value};
 
 /// Rows of a fetch.
 const FETCH_ROWS: u32 = 100;
 const SDU: u32 = 8192;
 /// Where listeners are unless somebody says otherwise.
-const DEFAULT_PORT: u16 = 1521;
+pub(crate) const DEFAULT_PORT: u16 = 1521;
 
 /// Where a service is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,12 +62,12 @@ impl NetAddress {
         own.lines().filter_map(of_line).collect()
     }
 
-    fn of_entry(entry: &Entry, service: &str) -> Option<NetAddress> {
+    pub(crate) fn of_entry(entry: &Entry, service: &str) -> Option<NetAddress> {
         let tls = match entry.text_of("PROTOCOL").unwrap_or("tcp").to_ascii_lowercase().as_str() {
             "tcp" => None,
             "tcps" => {
                 let wallet = entry.text_of("WALLET_LOCATION").or(entry.text_of("MY_WALLET_DIRECTORY"));
-                Some(Trust { wallet: wallet.map(PathBuf::from) })
+                Some(Trust { wallet: wallet.map(PathBuf::from), any_name: false })
             }
             _ => return None,
         };
@@ -95,7 +96,7 @@ impl NetAddress {
         let (protocol, text) = text.split_once("//").unwrap_or(("", text));
         let tls = match protocol.to_ascii_lowercase().as_str() {
             "" | "tcp:" => None,
-            "tcps:" => Some(Trust { wallet }),
+            "tcps:" => Some(Trust { wallet, any_name: false }),
             _ => return None,
         };
         let (place, service) = text.split_once('/').unwrap_or((text, ""));
@@ -112,22 +113,6 @@ impl NetAddress {
         if self.tls.is_some() { "TCPS" } else { "TCP" }
     }
 
-    /// Whether a text names a place on the network, and not a directory or a name by which clients know one: it has
-    /// `//`, a port, or parentheses.
-    pub fn is_meant_by(text: &str) -> bool {
-        let text = text.trim();
-        text.starts_with("//") || text.starts_with('(') || text.contains(':')
-    }
-
-    /// Whether what listens at the other address is found at this one, too.
-    pub fn leads_to(&self, listener: &NetAddress) -> bool {
-        let places =
-            |at: &NetAddress| (at.host.as_str(), at.port).to_socket_addrs().map(Vec::from_iter).unwrap_or_default();
-        let is_same = |own: &SocketAddr, its: &SocketAddr| own.ip() == its.ip() || its.ip().is_unspecified();
-        let listens = places(listener);
-        self.port == listener.port && places(self).iter().any(|own| listens.iter().any(|its| is_same(own, its)))
-    }
-
     fn connect_data(&self, inside: &str) -> String {
         let (Self { host, port, .. }, protocol) = (self, self.protocol().to_ascii_lowercase());
         format!("(DESCRIPTION=(ADDRESS=(PROTOCOL={protocol})(HOST={host})(PORT={port}))(CONNECT_DATA={inside}))")
@@ -135,11 +120,15 @@ impl NetAddress {
 }
 
 /// A connection's packets.
-struct Wire {
-    stream: Stream,
+pub(crate) struct Wire {
+    pub(crate) stream: Stream,
     packets: PacketBuffer,
     scratch: Vec<u8>,
     sdu: u32,
+    /// The error of a server that is silent for too long.
+    silence: u32,
+    /// The server has broken off what was under way.
+    pub(crate) was_reset: bool,
 }
 
 /// A packet with its own bytes.
@@ -150,26 +139,54 @@ struct Owned {
 
 impl Wire {
     fn of(at: &NetAddress) -> ClientResult<Wire> {
-        let place = (at.host.as_str(), at.port);
-        let stream = TcpStream::connect(place).map_err(|e| unreachable_at(at, &e))?;
+        Wire::within(at, Duration::MAX, None)
+    }
+
+    /// Connects; TCP may take so long, and all until the listener has answered no longer than the deadline.
+    fn within(at: &NetAddress, limit: Duration, deadline: Option<Instant>) -> ClientResult<Wire> {
+        let unreachable = |e: std::io::Error| unreachable_at(at, &e);
+        let addresses = (at.host.as_str(), at.port).to_socket_addrs().map_err(unreachable)?;
+        let mut tried = Err(unreachable(std::io::Error::other("the name has no address")));
+        for address in addresses {
+            let left = left_until(deadline, at)?;
+            let limit = left.map_or(limit, |left| left.min(limit));
+            let connected = match limit {
+                Duration::MAX => TcpStream::connect(address),
+                limit => TcpStream::connect_timeout(&address, limit),
+            };
+            tried = connected.map_err(unreachable);
+            if tried.is_ok() {
+                break;
+            }
+        }
+        let stream = tried?;
         stream.set_nodelay(true).map_err(|e| lost(&e.to_string()))?;
+        stream.set_read_timeout(left_until(deadline, at)?).map_err(|e| lost(&e.to_string()))?;
         let stream = Stream::open(stream, &at.host, at.tls.as_ref())?;
-        Ok(Wire { stream, packets: PacketBuffer::new(), scratch: vec![0; 16 << 10], sdu: SDU })
+        let scratch = vec![0; 16 << 10];
+        Ok(Wire { stream, packets: PacketBuffer::new(), scratch, sdu: SDU, silence: CONNECT_TIMEOUT, was_reset: false })
     }
 
     fn open(at: &NetAddress, data: &str) -> ClientResult<Wire> {
         let mut wire = Wire::of(at)?;
-        let mut out = Vec::new();
-        Connect::encode(data.as_bytes(), SDU, &mut out);
-        wire.send(&out)?;
+        wire.ask_for(data, SDU)?;
         Ok(wire)
     }
 
-    fn send(&mut self, bytes: &[u8]) -> ClientResult<()> {
+    fn ask_for(&mut self, data: &str, sdu: u32) -> ClientResult<()> {
+        if data.len() > tns::CONNECT_DATA_LIMIT {
+            return Err(tns_error(12154, "the connect data is too long"));
+        }
+        let mut out = Vec::new();
+        Connect::encode(data.as_bytes(), sdu, &mut out);
+        self.send(&out)
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> ClientResult<()> {
         self.stream.write_all(bytes).map_err(|e| lost(&e.to_string()))
     }
 
-    fn send_message(&mut self, message: &[u8]) -> ClientResult<()> {
+    pub(crate) fn send_message(&mut self, message: &[u8]) -> ClientResult<()> {
         let mut out = Vec::new();
         tns::write_data(&mut out, message, self.sdu);
         self.send(&out)
@@ -184,13 +201,25 @@ impl Wire {
                 Ok(0) => return Err(lost("the server process has ended")),
                 Ok(n) => self.packets.extend(&self.scratch[..n]),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    return Err(tns_error(self.silence, "the server is silent"));
+                }
                 Err(e) => return Err(lost(&e.to_string())),
             }
         }
     }
 
+    /// How long an answer may take from here on.
+    fn wait_at_most(&mut self, limit: Option<Duration>) -> ClientResult<()> {
+        self.silence = RECEIVE_TIMEOUT;
+        self.stream.socket().set_read_timeout(limit).map_err(|e| lost(&e.to_string()))
+    }
+
     /// The next whole message, as `read` reads it.
-    fn message<T>(&mut self, mut read: impl FnMut(&mut Reader<'_>) -> Result<T, WireError>) -> ClientResult<T> {
+    pub(crate) fn message<T>(
+        &mut self,
+        mut read: impl FnMut(&mut Reader<'_>) -> Result<T, WireError>,
+    ) -> ClientResult<T> {
         let mut bytes = Vec::new();
         loop {
             let packet = self.packet()?;
@@ -198,6 +227,7 @@ impl Wire {
                 kind::DATA => bytes.extend_from_slice(packet.body.get(2..).unwrap_or_default()),
                 kind::MARKER => {
                     bytes.clear();
+                    self.was_reset = true;
                     self.reset(&packet)?;
                     continue;
                 }
@@ -227,15 +257,39 @@ impl Wire {
     }
 }
 
+/// Errors of silence: before a listener has answered, and behind that.
+const CONNECT_TIMEOUT: u32 = 12170;
+const RECEIVE_TIMEOUT: u32 = 12609;
+
+/// What is left until the deadline.
+fn left_until(deadline: Option<Instant>, at: &NetAddress) -> ClientResult<Option<Duration>> {
+    let Some(deadline) = deadline else { return Ok(None) };
+    let left = deadline.saturating_duration_since(Instant::now());
+    match left.is_zero() {
+        true => Err(tns_error(CONNECT_TIMEOUT, &format!("{}:{}", at.host, at.port))),
+        false => Ok(Some(left)),
+    }
+}
+
 /// A session through the listener.
 pub struct NetSession {
-    wire: Wire,
+    pub(crate) wire: Wire,
     sequence: u8,
-    session_id: u32,
+    /// What the server has said of the session.
+    pub(crate) welcome: Pairs,
     warning: Option<String>,
     /// What is sent ahead of the next statement.
-    before: Vec<u8>,
+    pub(crate) before: Vec<u8>,
     last_cursor: u16,
+}
+
+/// Who logs on, as what.
+pub(crate) struct Who<'a> {
+    pub user: &'a str,
+    pub password: &'a str,
+    pub mode: u32,
+    pub new: Option<&'a str>,
+    pub options: &'a ConnectOptions,
 }
 
 impl NetSession {
@@ -264,10 +318,38 @@ impl NetSession {
     }
 
     fn open(at: &NetAddress, user: &str, password: &str, mode: u32, new: Option<&str>) -> ClientResult<NetSession> {
-        let mut wire = accepted(at)?;
+        let options = ConnectOptions::default();
+        NetSession::log_on(accepted(at)?, &Who { user, password, mode, new, options: &options })
+    }
+
+    /// Logs on over the first address of the route whose listener takes the connection.
+    pub(crate) fn by_route(route: &Route, who: &Who<'_>) -> ClientResult<NetSession> {
+        let mut last = tns_error(12533, "there is no address");
+        for description in route.in_turn() {
+            for attempt in 0..=description.retries {
+                if attempt > 0 {
+                    os::clock::sleep(description.retry_pause);
+                }
+                for at in description.in_turn() {
+                    match accepted_by(at, description, who.options) {
+                        Ok(mut wire) => {
+                            wire.wait_at_most(description.receive_limit.or(description.connect_limit))?;
+                            let mut session = NetSession::log_on(wire, who)?;
+                            session.wire.wait_at_most(description.receive_limit)?;
+                            return Ok(session);
+                        }
+                        Err(e) => last = e,
+                    }
+                }
+            }
+        }
+        Err(as_a_program_says(last))
+    }
+
+    fn log_on(mut wire: Wire, who: &Who<'_>) -> ClientResult<NetSession> {
         agree(&mut wire)?;
-        let (session_id, warning) = log_on(&mut wire, user, password, mode, new)?;
-        Ok(NetSession { wire, sequence: 2, session_id, warning, before: Vec::new(), last_cursor: 0 })
+        let (welcome, warning) = log_on(&mut wire, who)?;
+        Ok(NetSession { wire, sequence: 2, welcome, warning, before: Vec::new(), last_cursor: 0 })
     }
 
     /// What the server said of the logon: ORA-28002.
@@ -277,15 +359,15 @@ impl NetSession {
 
     /// The session's number.
     pub fn session_id(&self) -> u32 {
-        self.session_id
+        self.welcome.get("AUTH_SESSION_ID").and_then(|id| id.parse().ok()).unwrap_or(0)
     }
 
-    fn next(&mut self) -> u8 {
+    pub(crate) fn next(&mut self) -> u8 {
         self.sequence = self.sequence.checked_add(1).unwrap_or(1);
         self.sequence
     }
 
-    fn ask(&mut self, message: &[u8], columns: &[Column]) -> ClientResult<Answer> {
+    pub(crate) fn ask(&mut self, message: &[u8], columns: &[Column]) -> ClientResult<Answer> {
         self.wire.send_message(message)?;
         let answer = self.wire.message(|r| reply::read_answer(r, columns, Dialect::USUAL))?;
         failed(&answer.outcome).map_or(Ok(answer), Err)
@@ -370,10 +452,9 @@ impl NetSession {
     /// What breaks the call that runs, or the next one, from another thread.
     ///
     /// # Errors
-    /// No descriptor to be had; the connection is encrypted, so that one thread alone can write to it.
+    /// No descriptor to be had.
     pub fn breaker(&self) -> ClientResult<impl FnMut() + Send + 'static> {
-        let Stream::Plain(stream) = &self.wire.stream else { return Err(lost("the connection is encrypted")) };
-        let mut stream = stream.try_clone().map_err(|e| lost(&e.to_string()))?;
+        let mut stream = self.wire.stream.another().map_err(|e| lost(&e.to_string()))?;
         Ok(move || {
             let mut out = Vec::new();
             tns::write_marker(&mut out, marker::INTERRUPT);
@@ -382,7 +463,7 @@ impl NetSession {
         })
     }
 
-    fn simple(&mut self, which: u8) -> ClientResult<()> {
+    pub(crate) fn simple(&mut self, which: u8) -> ClientResult<()> {
         let mut message = Vec::new();
         let sequence = self.next();
         call::write_simple(which, sequence, &mut message);
@@ -434,7 +515,9 @@ impl Stranger {
             agree(&mut wire)?;
         }
         let challenge = match stage {
-            Stage::Named => phase(&mut wire, &first_message(user), function::AUTH_PHASE_ONE)?.0,
+            Stage::Named => {
+                phase(&mut wire, &first_message(user, &ConnectOptions::default()), function::AUTH_PHASE_ONE)?.0
+            }
             _ => Pairs::default(),
         };
         Ok(Stranger { wire, challenge })
@@ -450,7 +533,8 @@ impl Stranger {
     /// # Errors
     /// The connection is gone.
     pub fn name(&mut self, user: &str) -> ClientResult<()> {
-        (self.challenge, _) = phase(&mut self.wire, &first_message(user), function::AUTH_PHASE_ONE)?;
+        (self.challenge, _) =
+            phase(&mut self.wire, &first_message(user, &ConnectOptions::default()), function::AUTH_PHASE_ONE)?;
         Ok(())
     }
 
@@ -502,35 +586,81 @@ pub fn ping(at: &NetAddress) -> ClientResult<Duration> {
     }
 }
 
-/// Asks a listener whether it knows the service, and would open a session of it.
+/// Asks the listeners of a route until one answers, having told of each; gives how long that one took.
 ///
 /// # Errors
-/// TNS-12541 and its like where nobody listens; the listener's refusal (TNS-12514, …).
-pub fn find_service(at: &NetAddress) -> ClientResult<()> {
-    let mut wire = Wire::open(at, &at.connect_data(&format!("(SERVICE_NAME={})", at.service)))?;
-    let packet = wire.packet()?;
-    match packet.kind {
-        kind::ACCEPT => Ok(()),
-        kind::REFUSE => Err(refused(tns::refusal(&packet.body).map_err(ClientError::Protocol)?)),
-        other => Err(ClientError::Protocol(WireError::UnknownTag(other))),
+/// Those of the last one.
+pub fn ping_route(route: &Route, tell: &mut dyn FnMut(&str)) -> ClientResult<Duration> {
+    let mut last = refused(12533);
+    for description in route.in_turn() {
+        for at in description.in_turn() {
+            tell(&at.connect_data(&description.connect_data.iter().map(Entry::to_string).collect::<String>()));
+            match ping(at) {
+                Ok(took) => return Ok(took),
+                Err(e) => last = e,
+            }
+        }
     }
+    Err(last)
 }
 
 /// A connection that the listener has accepted for a session.
 fn accepted(at: &NetAddress) -> ClientResult<Wire> {
-    let service = format!("(SERVICE_NAME={})(CID=(PROGRAM=latchwork)(HOST=localhost)(USER=latchwork))", at.service);
-    let mut wire = Wire::open(at, &at.connect_data(&service))?;
-    let packet = wire.packet()?;
-    match packet.kind {
-        kind::ACCEPT => {
-            let accepted = Accept::decode(&packet.body).map_err(ClientError::Protocol)?;
-            wire.sdu = accepted.sdu.min(SDU);
-            wire.packets.accept(accepted.sdu);
-            Ok(wire)
+    let route = Route::to(at);
+    accepted_by(at, &route.descriptions[0], &ConnectOptions::default())
+}
+
+/// As [`accepted`], with what a description says of the way there and of the session.
+fn accepted_by(at: &NetAddress, wanted: &Description, options: &ConnectOptions) -> ClientResult<Wire> {
+    let deadline = wanted.connect_limit.map(|limit| Instant::now() + limit);
+    let sdu = wanted.sdu.unwrap_or(SDU).clamp(tns::SDU_MIN, tns::SDU_MAX);
+    let text = |key: &str, value: &str| Entry { key: key.into(), value: Content::Text(value.into()) };
+    let mut inside: String = wanted.connect_data.iter().map(Entry::to_string).collect();
+    let from = [text("PROGRAM", &options.program), text("HOST", &options.machine), text("USER", &options.os_user)];
+    inside.push_str(&Entry { key: "CID".into(), value: Content::List(from.into()) }.to_string());
+    let mut data = at.connect_data(&inside);
+    let (mut place, mut turns) = (at.clone(), 0);
+    let mut wire = Wire::within(&place, wanted.transport_limit, deadline)?;
+    wire.ask_for(&data, sdu)?;
+    loop {
+        let packet = wire.packet()?;
+        match packet.kind {
+            kind::ACCEPT => {
+                let accepted = Accept::decode(&packet.body).map_err(ClientError::Protocol)?;
+                wire.sdu = accepted.sdu.min(sdu);
+                wire.packets.accept(accepted.sdu);
+                return Ok(wire);
+            }
+            kind::REFUSE => return Err(refused(tns::refusal(&packet.body).map_err(ClientError::Protocol)?)),
+            _ if turns >= TURNS_MAX => return Err(refused(12547)),
+            kind::RESEND => wire.ask_for(&data, sdu)?,
+            kind::REDIRECT => {
+                let text = redirection(&mut wire, &packet)?;
+                let (address, other) = text.split_once('\0').unwrap_or((&text, &data));
+                let entry = Entry::parse(address).and_then(|entry| NetAddress::of_entry(&entry, &at.service));
+                place = entry.ok_or_else(|| refused(12533))?;
+                place.tls = place.tls.and(at.tls.clone());
+                data = other.trim_end_matches('\0').to_string();
+                wire = Wire::within(&place, wanted.transport_limit, deadline)?;
+                wire.ask_for(&data, sdu)?;
+            }
+            other => return Err(ClientError::Protocol(WireError::UnknownTag(other))),
         }
-        kind::REFUSE => Err(refused(tns::refusal(&packet.body).map_err(ClientError::Protocol)?)),
-        other => Err(ClientError::Protocol(WireError::UnknownTag(other))),
+        turns += 1;
     }
+}
+
+/// How often a listener may send a client on, or ask it to say everything again.
+const TURNS_MAX: u32 = 8;
+
+/// Where a listener sends its client: in the packet, or in the next one.
+fn redirection(wire: &mut Wire, packet: &Owned) -> ClientResult<String> {
+    let inside = packet.body.get(2..).unwrap_or_default();
+    let bytes = match inside.is_empty() {
+        true => wire.packet()?.body.get(2..).unwrap_or_default().to_vec(),
+        false => inside.to_vec(),
+    };
+    String::from_utf8(bytes).map_err(|_| ClientError::Protocol(WireError::NotUtf8))
 }
 
 fn agree(wire: &mut Wire) -> ClientResult<()> {
@@ -545,26 +675,20 @@ fn agree(wire: &mut Wire) -> ClientResult<()> {
 }
 
 /// The message that names a user.
-fn first_message(user: &str) -> Logon {
-    let options = ConnectOptions::default();
+fn first_message(user: &str, options: &ConnectOptions) -> Logon {
     let mut pairs = Pairs::default();
-    pairs.push("AUTH_TERMINAL", options.terminal, 0);
-    pairs.push("AUTH_PROGRAM_NM", options.program, 0);
-    pairs.push("AUTH_MACHINE", options.machine, 0);
+    pairs.push("AUTH_TERMINAL", options.terminal.as_str(), 0);
+    pairs.push("AUTH_PROGRAM_NM", options.program.as_str(), 0);
+    pairs.push("AUTH_MACHINE", options.machine.as_str(), 0);
     pairs.push("AUTH_PID", os::process::own_id().to_string(), 0);
-    pairs.push("AUTH_SID", options.os_user, 0);
+    pairs.push("AUTH_SID", options.os_user.as_str(), 0);
     Logon { sequence: 1, user: user.into(), mode: mode::LOGON, pairs }
 }
 
-/// Both messages of a logon; gives the session's number, and what the user is to be told.
-fn log_on(
-    wire: &mut Wire,
-    user: &str,
-    password: &str,
-    mode: u32,
-    new: Option<&str>,
-) -> ClientResult<(u32, Option<String>)> {
-    let (challenge, _) = phase(wire, &Logon { mode, ..first_message(user) }, function::AUTH_PHASE_ONE)?;
+/// Both messages of a logon; gives what the server says of the session, and what the user is to be told.
+fn log_on(wire: &mut Wire, who: &Who<'_>) -> ClientResult<(Pairs, Option<String>)> {
+    let Who { user, password, mode, new, options } = *who;
+    let (challenge, _) = phase(wire, &Logon { mode, ..first_message(user, options) }, function::AUTH_PHASE_ONE)?;
     let text = |key: &str| challenge.get(key).unwrap_or_default();
     let texts = [text("AUTH_SESSKEY"), text("AUTH_VFR_DATA"), text("AUTH_PBKDF2_CSK_SALT")];
     let random = os::random::bytes().map_err(|e| lost(&e.to_string()))?;
@@ -586,7 +710,7 @@ fn log_on(
     if !welcome.get("AUTH_SVR_RESPONSE").is_some_and(|sent| answer.key.is_server_response(sent)) {
         return Err(ClientError::Protocol(WireError::BadValue));
     }
-    Ok((welcome.get("AUTH_SESSION_ID").and_then(|id| id.parse().ok()).unwrap_or(0), warning))
+    Ok((welcome, warning))
 }
 
 fn phase(wire: &mut Wire, logon: &Logon, which: u8) -> ClientResult<(Pairs, Option<String>)> {
@@ -605,8 +729,11 @@ fn phase(wire: &mut Wire, logon: &Logon, which: u8) -> ClientResult<(Pairs, Opti
     failed(&answer.outcome).map_or(Ok((pairs, warning)), Err)
 }
 
+/// Errors behind which there is no session.
+const ENDS: [u32; 9] = [28, 1012, 1041, 1089, 1092, 2396, 3113, 3114, 3135];
+
 /// The error of an outcome; the end of the rows is none.
-fn failed(outcome: &Outcome) -> Option<ClientError> {
+pub(crate) fn failed(outcome: &Outcome) -> Option<ClientError> {
     let is_error = outcome.error != 0 && outcome.error != NO_DATA_FOUND;
     is_error.then(|| {
         ClientError::Server(Box::new(Failure {
@@ -615,19 +742,35 @@ fn failed(outcome: &Outcome) -> Option<ClientError> {
             text: outcome.message.clone(),
             position: Some(outcome.position),
             kind: StatementKind(outcome.command.into()),
-            fatal: outcome.error == 28,
+            fatal: ENDS.contains(&outcome.error),
         }))
     })
 }
 
 pub(crate) fn refused(code: u32) -> ClientError {
-    let e = Ora::make(Facility::Tns, code, &[]);
-    let failure = Failure { facility: "TNS".into(), code, text: e.to_string(), fatal: true, ..Failure::default() };
-    ClientError::Server(Box::new(failure))
+    let text = Ora::new(code).to_string().replacen("ORA-", "TNS-", 1);
+    ClientError::Server(Box::new(Failure { facility: "TNS".into(), code, text, fatal: true, ..Failure::default() }))
+}
+
+/// A listener's errors are a program's own when its user hears of them.
+fn as_a_program_says(e: ClientError) -> ClientError {
+    match e {
+        ClientError::Server(mut f) => {
+            f.facility = "ORA".into();
+            f.text = f.text.replacen("TNS-", "ORA-", 1);
+            ClientError::Server(f)
+        }
+        other => other,
+    }
 }
 
 fn unreachable_at(at: &NetAddress, e: &std::io::Error) -> ClientError {
-    let code = if e.kind() == ErrorKind::ConnectionRefused { 12541 } else { 12545 };
+    let code = match e.kind() {
+        ErrorKind::ConnectionRefused => 12541,
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => CONNECT_TIMEOUT,
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => 12543,
+        _ => 12545,
+    };
     match refused(code) {
         ClientError::Server(mut f) => {
             f.text = format!("{}\n{}:{}: {e}", f.text, at.host, at.port);
@@ -637,28 +780,13 @@ fn unreachable_at(at: &NetAddress, e: &std::io::Error) -> ClientError {
     }
 }
 
-fn lost(why: &str) -> ClientError {
+pub(crate) fn lost(why: &str) -> ClientError {
     ClientError::Disconnected(why.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_place_on_the_network_is_told_from_a_name() {
-        for place in
-            ["//db/sales", "db:1521/sales", "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h)(PORT=7)))", "[::1]:1"]
-        {
-            assert!(NetAddress::is_meant_by(place), "{place}");
-        }
-        for name in ["log2perf", "sales.example.com", "dir/db", ""] {
-            assert!(!NetAddress::is_meant_by(name), "{name}");
-        }
-        let at = |text: &str| NetAddress::parse(text).unwrap();
-        assert!(at("127.0.0.1:7/a").leads_to(&at("127.0.0.1:7/b")) && at("127.0.0.1:7").leads_to(&at("0.0.0.0:7")));
-        assert!(!at("127.0.0.1:7").leads_to(&at("127.0.0.1:8")) && !at("192.0.2.1:7").leads_to(&at("127.0.0.1:7")));
-    }
 
     #[test]
     fn an_address_is_written_in_several_ways() {
@@ -676,7 +804,7 @@ mod tests {
         let tls = |text: &str, wallet: Option<&str>| {
             let at = NetAddress::parse(text).unwrap();
             assert_eq!((at.host.as_str(), at.port, at.service.as_str()), ("db", 2484, "s"), "{text}");
-            assert_eq!(at.tls, Some(Trust { wallet: wallet.map(PathBuf::from) }), "{text}");
+            assert_eq!(at.tls, Some(Trust { wallet: wallet.map(PathBuf::from), any_name: false }), "{text}");
         };
         tls("tcps://db:2484/s", None);
         tls("TCPS://db:2484/s?wallet_location=/w", Some("/w"));

@@ -3,6 +3,8 @@
 use crate::array::Part;
 use crate::connection::Connection;
 use crate::error::{ClientError, ClientResult};
+use crate::names::Route;
+use crate::remote::{Breaks, Remote};
 use net::local::{Bind, Column, Done, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -69,9 +71,15 @@ pub struct Outcome {
     pub cursor: u32,
 }
 
+/// What carries a session's calls.
+enum Line {
+    Local(Connection),
+    Net(Box<Remote>),
+}
+
 /// A session.
 pub struct Client {
-    connection: Connection,
+    line: Line,
     welcome: Welcome,
     dir: PathBuf,
     want_output: bool,
@@ -121,8 +129,21 @@ impl Client {
             Reply::Error(f) => return Err(ClientError::Server(f)),
             other => return Err(unexpected(&other)),
         };
-        Ok(Client {
-            connection,
+        Ok(Client::of(Line::Local(connection), welcome, dir))
+    }
+
+    /// Connects over the network.
+    ///
+    /// # Errors
+    /// ORA-12541 and its like where nobody listens; the listener's refusal (ORA-12514, …); the server's (ORA-01017, …).
+    pub fn connect_net(route: &Route, credentials: &Credentials, options: &ConnectOptions) -> ClientResult<Client> {
+        let (remote, welcome) = Remote::connect(route, credentials, options)?;
+        Ok(Client::of(Line::Net(Box::new(remote)), welcome, Path::new("")))
+    }
+
+    fn of(line: Line, welcome: Welcome, dir: &Path) -> Client {
+        Client {
+            line,
             schema: welcome.user.clone(),
             welcome,
             dir: dir.to_path_buf(),
@@ -132,7 +153,7 @@ impl Client {
             closed: false,
             in_transaction: false,
             breaks: Arc::default(),
-        })
+        }
     }
 
     /// Runs any statement. A query's first rows come with the outcome; [`Client::fetch`] gets more.
@@ -193,7 +214,11 @@ impl Client {
     /// # Errors
     /// [`ClientError::Disconnected`] when the server is gone.
     pub fn close_cursor(&mut self, cursor: u32) -> ClientResult<()> {
-        self.connection.send(&Request::CloseCursor { cursor })
+        let request = Request::CloseCursor { cursor };
+        match &mut self.line {
+            Line::Local(connection) => connection.send(&request),
+            Line::Net(remote) => remote.call(&request, &mut self.output).map(drop),
+        }
     }
 
     /// Runs `COMMIT`.
@@ -218,7 +243,10 @@ impl Client {
     /// The server's error of the commit.
     pub fn logoff(mut self, commit: bool) -> ClientResult<()> {
         self.call(&Request::Logoff { commit })?;
-        self.connection.wait_for_end()
+        match &mut self.line {
+            Line::Local(connection) => connection.wait_for_end(),
+            Line::Net(_) => Ok(()),
+        }
     }
 
     /// Whether calls ask for the lines of `dbms_output`.
@@ -266,7 +294,7 @@ impl Client {
         self.closed
     }
 
-    /// The directory of the instance.
+    /// The directory of the instance; empty for one on the network.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -274,10 +302,15 @@ impl Client {
     /// A handle with which another thread breaks the call in flight (Ctrl-C).
     pub fn break_handle(&self) -> BreakHandle {
         BreakHandle {
-            dir: self.dir.clone(),
-            sid: self.welcome.sid,
-            serial: self.welcome.serial,
-            key: self.welcome.cancel_key,
+            way: match &self.line {
+                Line::Local(_) => BreakWay::Local {
+                    dir: self.dir.clone(),
+                    sid: self.welcome.sid,
+                    serial: self.welcome.serial,
+                    key: self.welcome.cancel_key,
+                },
+                Line::Net(remote) => BreakWay::Net(remote.breaks()),
+            },
             breaks: self.breaks.clone(),
         }
     }
@@ -312,14 +345,18 @@ impl Client {
     }
 
     fn exchange(&mut self, request: &Request, part: &mut Part) -> ClientResult<Outcome> {
-        if let Err(e) = self.connection.send(request) {
+        let connection = match &mut self.line {
+            Line::Local(connection) => connection,
+            Line::Net(remote) => return remote.call(request, &mut self.output),
+        };
+        if let Err(e) = connection.send(request) {
             // A server that ended the session has said why before it closed the connection.
-            return Err(self.connection.last_word().unwrap_or(e));
+            return Err(connection.last_word().unwrap_or(e));
         }
         let mut outcome =
             Outcome { done: Done::default(), output: Vec::new(), columns: Vec::new(), rows: Vec::new(), cursor: 0 };
         loop {
-            match self.connection.receive()? {
+            match connection.receive()? {
                 Reply::Described { cursor, columns } => {
                     outcome.cursor = cursor;
                     outcome.columns = columns;
@@ -404,11 +441,16 @@ impl Drop for Query<'_> {
 /// Breaks the call that a session has in flight; it ends with ORA-01013.
 #[derive(Clone, Debug)]
 pub struct BreakHandle {
-    dir: PathBuf,
-    sid: u32,
-    serial: u32,
-    key: u64,
+    way: BreakWay,
     breaks: Arc<AtomicU64>,
+}
+
+#[derive(Clone, Debug)]
+enum BreakWay {
+    /// By another connection, which names the session.
+    Local { dir: PathBuf, sid: u32, serial: u32, key: u64 },
+    /// By the session's own.
+    Net(Arc<Breaks>),
 }
 
 impl BreakHandle {
@@ -419,9 +461,14 @@ impl BreakHandle {
     /// When the instance does not answer.
     pub fn send(&self) -> ClientResult<()> {
         self.breaks.fetch_add(1, Ordering::Relaxed);
-        let mut connection = Connection::open(&self.dir)?;
-        connection.send(&Request::Cancel { sid: self.sid, serial: self.serial, key: self.key })?;
-        connection.wait_for_end()
+        match &self.way {
+            BreakWay::Local { dir, sid, serial, key } => {
+                let mut connection = Connection::open(dir)?;
+                connection.send(&Request::Cancel { sid: *sid, serial: *serial, key: *key })?;
+                connection.wait_for_end()
+            }
+            BreakWay::Net(breaks) => breaks.send(),
+        }
     }
 }
 

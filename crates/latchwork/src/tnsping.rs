@@ -1,14 +1,14 @@
 //! `latchwork tnsping`: asks a listener whether it is there.
 
 use clap::Args;
-use client::NetAddress;
+use client::Names;
 use std::process::ExitCode;
 
 /// Which listener, and how often.
 #[derive(Args)]
 pub struct TnsPing {
-    /// host, host:port, [tcps://]host:port/service[?wallet_location=DIR] or a connect descriptor; the port is 1521
-    /// unless it is named
+    /// A name of tnsnames.ora, host, host:port, [tcps://]host:port/service[?wallet_location=DIR] or a connect
+    /// descriptor; the port is 1521 unless it is named
     address: String,
     /// How many times to ask
     #[arg(default_value_t = 1)]
@@ -17,13 +17,30 @@ pub struct TnsPing {
 
 /// Asks, and prints how long each answer took.
 pub fn run(asked: &TnsPing) -> ExitCode {
-    let Some(at) = NetAddress::parse(&asked.address) else {
-        eprintln!("TNS-12154: TNS:could not resolve the connect identifier specified");
-        return ExitCode::FAILURE;
+    let names = Names::read();
+    println!("Used parameter files:");
+    names.files.iter().for_each(|file| println!("{}", file.display()));
+    println!();
+    // A word alone is a host where nobody has said what names mean.
+    let route = names.resolve(&asked.address).or_else(|e| match e.code() {
+        12154 if !names.are_kept() && !asked.address.contains('(') => {
+            names.resolve(&format!("//{}", asked.address)).map_err(|_| e)
+        }
+        _ => Err(e),
+    });
+    let route = match route {
+        Ok(route) => route,
+        Err(e) if e.code() == 12154 => {
+            eprintln!("{}", types::Ora::make(types::Facility::Tns, 3505, &[]));
+            return ExitCode::FAILURE;
+        }
+        Err(e) => {
+            eprintln!("{e}");
+            return ExitCode::FAILURE;
+        }
     };
-    println!("Attempting to contact (ADDRESS=(PROTOCOL={})(HOST={})(PORT={}))", at.protocol(), at.host, at.port);
     for _ in 0..asked.count {
-        match client::ping(&at) {
+        match client::ping_route(&route, &mut |at| println!("Attempting to contact {at}")) {
             Ok(time) => println!("OK ({} msec)", time.as_micros().div_ceil(1000)),
             Err(e) => {
                 eprintln!("{e}");

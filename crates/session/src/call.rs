@@ -538,41 +538,5 @@ pub(crate) fn returned(cursor: &mut Cursor, cx: &mut ExecCtx<'_>, binds: &[Bind]
 }
 
 fn wire_column(c: &exec::Column, nls: &types::Nls) -> local::Column {
-    local::Column {
-        name: c.name.clone(),
-        data_type: c.ty,
-        nullable: c.nullable,
-        display_size: display_size(&c.ty, nls),
-    }
-}
-
-/// How many characters a date takes in a format: as many as the longest of its own days.
-fn format_size(format: &str, nls: &types::Nls) -> u32 {
-    // September and Wednesday have the longest names; padded names have that length on every day.
-    let day = types::Date::new(2003, 9, 24, 22, 58, 58);
-    let mut text = String::new();
-    match day.map(|d| types::format::date_to_char(&d, format, nls, &mut text)) {
-        Ok(Ok(())) => text.chars().count() as u32,
-        _ => 9,
-    }
-}
-
-/// The most characters a value of the type takes when printed with the session's formats.
-fn display_size(t: &DataType, nls: &types::Nls) -> u32 {
-    match *t {
-        DataType::Varchar2 { len, .. }
-        | DataType::Char { len, .. }
-        | DataType::Nvarchar2 { len }
-        | DataType::Nchar { len } => len,
-        DataType::Raw { len } => len * 2,
-        DataType::Number { precision: Some(p), .. } => u32::from(p) + 1,
-        DataType::Number { .. } | DataType::Float { .. } => 40,
-        DataType::Date => format_size(&nls.date_format, nls),
-        DataType::Timestamp { .. } => 75,
-        DataType::IntervalYm { .. } | DataType::IntervalDs { .. } => 75,
-        DataType::Null => 1,
-        DataType::Rowid => 18,
-        DataType::BinaryFloat | DataType::BinaryDouble => 24,
-        _ => 80,
-    }
+    local::Column { name: c.name.clone(), data_type: c.ty, nullable: c.nullable, display_size: c.ty.display_size(nls) }
 }

@@ -31,7 +31,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use client::{Client, ClientError, ConnectOptions, Credentials, Ephemeral, Failure, NetAddress};
+use client::{Client, ClientError, ConnectOptions, Credentials, Ephemeral, Names};
 
 /// Connects to the instance of a directory, or to the throw-away instance this shell has started.
 struct Place {
@@ -46,44 +46,29 @@ impl Connector for Place {
         if let Some(instance) = &self.ephemeral {
             return instance.connect_with(credentials, &self.options);
         }
-        // `@place` names a database directory, or where the default instance listens; any other name is the default
-        // instance's.
-        let dir = match place {
-            Some(dir) if Path::new(dir).is_dir() => Path::new(dir),
-            Some(place) if NetAddress::is_meant_by(place) => {
-                check_listener(place, &self.home)?;
-                &self.home
+        let asked = place.map(str::to_string).or_else(|| default_place(credentials));
+        match asked.as_deref() {
+            None => Client::connect_with(&self.home, credentials, &self.options),
+            Some(dir) if Path::new(dir).is_dir() => Client::connect_with(Path::new(dir), credentials, &self.options),
+            Some(place) => {
+                let names = Names::read();
+                // Where nobody has said what names mean, any is the default instance's.
+                if !names.are_kept() && !place.contains(['/', ':', '(', ',', ';', '?']) {
+                    return Client::connect_with(&self.home, credentials, &self.options);
+                }
+                Client::connect_net(&names.resolve(place)?, credentials, &self.options)
             }
-            _ => &self.home,
-        };
-        Client::connect_with(dir, credentials, &self.options)
+        }
     }
 }
 
-/// Whether a place on the network is where the instance of a directory listens, and offers that service. The shell
-/// speaks to it over the local socket all the same.
-fn check_listener(place: &str, home: &Path) -> Result<(), ClientError> {
-    let unknown = |why: String| {
-        let text = format!("{}\n{why}", types::Ora::new(12154));
-        ClientError::Server(Box::new(Failure { code: 12154, text, fatal: true, ..Failure::default() }))
-    };
-    // A listener's errors are a program's own when a shell gets them.
-    let told = |e: ClientError| match e {
-        ClientError::Server(mut f) => {
-            f.text = f.text.replacen("TNS-", "ORA-", 1);
-            ClientError::Server(f)
-        }
-        other => other,
-    };
-    let Some(at) = NetAddress::parse(place) else { return Err(unknown(format!("{place} is no address"))) };
-    client::find_service(&at).map_err(told)?;
-    match NetAddress::all_of_instance(home, &at.service).iter().any(|own| at.leads_to(own)) {
-        true => Ok(()),
-        false => Err(unknown(format!(
-            "{place} is not where the instance of {} listens, and this shell reaches no other over the network",
-            home.display()
-        ))),
+/// The place that is meant where none is named: `$TWO_TASK`, or `$LOCAL`. Whom the operating system is to vouch for
+/// means an instance of this machine.
+fn default_place(credentials: &Credentials) -> Option<String> {
+    if matches!(credentials, Credentials::Sysdba | Credentials::OsUser) {
+        return None;
     }
+    ["TWO_TASK", "LOCAL"].iter().find_map(|name| std::env::var(name).ok().filter(|place| !place.trim().is_empty()))
 }
 
 /// The time of day for `SET TIME ON`.

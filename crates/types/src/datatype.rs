@@ -100,7 +100,38 @@ struct Limit {
     padded: bool,
 }
 
+/// How many characters a date takes in a format: as many as the longest of its own days.
+fn format_size(format: &str, nls: &crate::Nls) -> u32 {
+    // September and Wednesday have the longest names; padded names have that length on every day.
+    let day = crate::Date::new(2003, 9, 24, 22, 58, 58);
+    let mut text = String::new();
+    match day.map(|d| crate::format::date_to_char(&d, format, nls, &mut text)) {
+        Ok(Ok(())) => text.chars().count() as u32,
+        _ => 9,
+    }
+}
+
 impl DataType {
+    /// The most characters a value of the type takes when printed with the session's formats.
+    pub fn display_size(&self, nls: &crate::Nls) -> u32 {
+        match *self {
+            DataType::Varchar2 { len, .. }
+            | DataType::Char { len, .. }
+            | DataType::Nvarchar2 { len }
+            | DataType::Nchar { len } => len,
+            DataType::Raw { len } => len * 2,
+            DataType::Number { precision: Some(p), .. } => u32::from(p) + 1,
+            DataType::Number { .. } | DataType::Float { .. } => 40,
+            DataType::Date => format_size(&nls.date_format, nls),
+            DataType::Timestamp { .. } => 75,
+            DataType::IntervalYm { .. } | DataType::IntervalDs { .. } => 75,
+            DataType::Null => 1,
+            DataType::Rowid => 18,
+            DataType::BinaryFloat | DataType::BinaryDouble => 24,
+            _ => 80,
+        }
+    }
+
     /// NUMBER.
     pub const NUMBER: DataType = DataType::Number { precision: None, scale: None };
     /// NUMBER(*, 0).

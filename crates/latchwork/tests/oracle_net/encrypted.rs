@@ -16,10 +16,10 @@ fn data(name: &str) -> PathBuf {
 }
 
 /// Directories of wallets, removed when dropped.
-struct Wallets(PathBuf);
+pub struct Wallets(PathBuf);
 
 impl Wallets {
-    fn new(name: &str) -> Wallets {
+    pub fn new(name: &str) -> Wallets {
         let dir = std::env::temp_dir().join(format!("lw-{name}-{}", std::process::id()));
         let wallets = Wallets(dir);
         for part in ["tls", "ca", "other"] {
@@ -39,7 +39,7 @@ impl Wallets {
         std::fs::rename(new, self.0.join("tls/ewallet.pem")).unwrap();
     }
 
-    fn start(&self) -> (Ephemeral, NetAddress, NetAddress) {
+    pub fn start(&self) -> (Ephemeral, NetAddress, NetAddress) {
         self.start_with(&[])
     }
 
@@ -54,7 +54,7 @@ impl Wallets {
     }
 
     fn trust(&self, name: &str) -> Option<Trust> {
-        Some(Trust { wallet: Some(self.0.join(name)) })
+        Some(Trust { wallet: Some(self.0.join(name)), any_name: false })
     }
 }
 
@@ -134,7 +134,7 @@ fn tools_reach_an_encrypted_listener() {
         (tool.wait().unwrap().success(), out + &err)
     };
     let (ok, text) = tool(&["tnsping", &place("ca")]);
-    assert!(ok && text.contains("(PROTOCOL=TCPS)") && text.contains("OK ("), "{text}");
+    assert!(ok && text.contains("(PROTOCOL=tcps)") && text.contains("OK ("), "{text}");
     let (ok, text) = tool(&["tnsping", &place("other")]);
     assert!(!ok && text.contains("ORA-29024"), "{text}");
     let dir = instance.dir().to_str().unwrap();

@@ -4,6 +4,7 @@ mod encrypted;
 mod guesses;
 mod logons;
 mod rude;
+mod shell;
 mod unproved;
 
 use client::{Client, ClientError, Credentials, Ephemeral, EphemeralOptions, NetAddress, NetSession, ping};
@@ -137,33 +138,6 @@ fn the_listener_answers_refuses_and_admits() {
     assert_eq!(number(&c.query("select count(*) from u.w", &[]).unwrap().all().unwrap()), 1234, "logging off commits");
     let closed = NetAddress { port: 1, ..at };
     assert_eq!(ping(&closed).map(drop).map_err(|e| code(&e)), Err(12541));
-}
-
-#[test]
-fn the_shell_checks_where_on_the_network_it_is_sent() {
-    let (instance, at) = start(&[]);
-    let shell = |place: &str| {
-        let mut shell = Command::new(env!("CARGO_BIN_EXE_latchwork"));
-        shell.args(["sql", "-s", "-L", "--dir"]).arg(instance.dir()).arg(format!("u/Tiger1@{place}"));
-        let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the shell starts");
-        shell.stdin.take().unwrap().write_all(b"set heading off\nselect user from dual;\n").unwrap_or(());
-        let out = shell.wait_with_output().unwrap();
-        (out.status.code(), String::from_utf8_lossy(&out.stdout).trim().to_string())
-    };
-    let port = at.port;
-    for place in [format!("127.0.0.1:{port}/latchwrk"), format!("//localhost:{port}/latchwrk"), "anything".into()] {
-        assert_eq!(shell(&place), (Some(0), "U".into()), "{place}");
-    }
-    let other = start(&[]);
-    for (place, error) in [
-        (format!("127.0.0.1:{port}/nope"), "ORA-12514"),
-        ("127.0.0.1:1/latchwrk".into(), "ORA-12541"),
-        (format!("127.0.0.1:{}/latchwrk", other.1.port), "ORA-12154"),
-        ("127.0.0.1:x".into(), "ORA-12154"),
-    ] {
-        let (status, text) = shell(&place);
-        assert!(status != Some(0) && text.contains(error), "{place}: {status:?} {text}");
-    }
 }
 
 #[test]

@@ -147,6 +147,14 @@ impl Execute {
     /// # Errors
     /// [`WireError::BadValue`] for a value that is not of its bind's type.
     pub fn write(&self, sequence: u8, values: &[Value], out: &mut Vec<u8>) -> WireResult<()> {
+        self.write_by(&BindRules::default(), sequence, values, out)
+    }
+
+    /// As [`Execute::write`], with the values that a statement of those rules sends.
+    ///
+    /// # Errors
+    /// As [`Execute::write`].
+    pub fn write_by(&self, rules: &BindRules, sequence: u8, values: &[Value], out: &mut Vec<u8>) -> WireResult<()> {
         let client = Client::USUAL;
         let mut w = Writer::new(out);
         w.raw(&[message::FUNCTION, function::EXECUTE, sequence]);
@@ -178,10 +186,10 @@ impl Execute {
         list[place::FLAGS] = self.flags;
         list.iter().for_each(|n| w.number(*n));
         self.defines.iter().chain(&self.binds).for_each(|shape| shape.write(&mut w, client));
-        if self.binds.is_empty() {
+        if !(0..self.binds.len()).any(|at| rules.is_sent(at)) {
             return Ok(());
         }
-        value::write_row(&mut w, &self.binds, &BindRules::default(), values)
+        value::write_row(&mut w, &self.binds, rules, values)
     }
 }
 

@@ -16,6 +16,18 @@ pub enum Content {
     List(Vec<Entry>),
 }
 
+impl std::fmt::Display for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "({}=", self.key)?;
+        match &self.value {
+            Content::Text(text) if text.contains(['(', ')', '=', '\'']) => write!(f, "\"{text}\"")?,
+            Content::Text(text) => f.write_str(text)?,
+            Content::List(entries) => entries.iter().try_for_each(|e| write!(f, "{e}"))?,
+        }
+        f.write_str(")")
+    }
+}
+
 /// Lists inside of lists, at most.
 const DEPTH_MAX: u32 = 12;
 
@@ -130,6 +142,7 @@ mod tests {
         assert!(d.find(&["DESCRIPTION", "CONNECT_DATA", "CID", "program"]).is_some());
         assert_eq!((d.text_of("CID"), d.text_of("SID")), (None, None));
         assert_eq!(Entry::parse("(CONNECT_DATA=(COMMAND=ping))").unwrap().text_of("command"), Some("ping"));
+        assert_eq!(Entry::parse(&d.to_string()), Some(d));
     }
 
     #[test]

@@ -137,6 +137,16 @@ pub fn write_directions(out: &mut Vec<u8>, directions: &[u8]) {
     w.raw(directions);
 }
 
+fn read_directions(r: &mut Reader<'_>) -> WireResult<Vec<u8>> {
+    r.u8()?;
+    let binds = usize::from(r.ub2()?) + 256 * r.ub4()? as usize;
+    r.ub4()?;
+    for _ in 0..3 {
+        r.ub2()?;
+    }
+    Ok(r.raw(binds)?.to_vec())
+}
+
 /// Appends what binds got, each with its type.
 ///
 /// # Errors
@@ -432,6 +442,8 @@ pub struct Answer {
     /// New columns, if they were described.
     pub columns: Option<Vec<Column>>,
     pub rows: Vec<Vec<Value>>,
+    /// What each bind got, by its place.
+    pub got: Vec<(usize, Value)>,
     /// An error's number and text, of a call that succeeded all the same.
     pub warning: Option<(u32, String)>,
     pub outcome: Outcome,
@@ -442,9 +454,36 @@ pub struct Answer {
 /// # Errors
 /// [`WireError::Truncated`] while its end has not come; others for what is none.
 pub fn read_answer(r: &mut Reader<'_>, columns: &[Column], client: Client) -> WireResult<Answer> {
+    read_answer_to(r, columns, &[], false, client)
+}
+
+/// As [`read_answer`], of a call with binds; those of RETURNING get a value for every row.
+///
+/// # Errors
+/// As [`read_answer`].
+pub fn read_answer_to(
+    r: &mut Reader<'_>,
+    columns: &[Column],
+    binds: &[value::Shape],
+    is_returning: bool,
+    client: Client,
+) -> WireResult<Answer> {
     let mut answer = Answer::default();
+    let mut ways: Option<Vec<u8>> = None;
     loop {
         match r.u8()? {
+            message::IO_VECTOR => ways = Some(read_directions(r)?),
+            message::ROW_DATA if ways.is_some() => {
+                let ways = ways.take().unwrap_or_default();
+                let out = binds.iter().enumerate().zip(&ways).filter(|(_, way)| **way != direction::IN);
+                for ((at, shape), _) in out {
+                    let values = if is_returning { r.ub4()? } else { 1 };
+                    for _ in 0..values {
+                        answer.got.push((at, value::read(r, shape)?));
+                        r.sb4()?;
+                    }
+                }
+            }
             message::DESCRIBE => answer.columns = Some(read_describe(r, client)?),
             message::ROW_HEADER => read_row_header(r)?,
             message::ROW_DATA => {
@@ -526,7 +565,8 @@ mod tests {
         let mut r = Reader::new(&out);
         let answer = read_answer(&mut r, &[], Client::USUAL).unwrap();
         r.finish().unwrap();
-        assert_eq!(answer, Answer { columns: Some(columns.to_vec()), rows: vec![row], warning: None, outcome });
+        let want = Answer { columns: Some(columns.to_vec()), rows: vec![row], outcome, ..Answer::default() };
+        assert_eq!(answer, want);
         for cut in 0..out.len() {
             assert_eq!(read_answer(&mut Reader::new(&out[..cut]), &[], Client::USUAL), Err(WireError::Truncated));
         }
@@ -540,6 +580,26 @@ mod tests {
         out.clear();
         write_directions(&mut out, &[direction::IN_OUT, direction::OUT]);
         assert_eq!(out, bytes("0b 01 0102 00 0101 00 00 00 30 10"));
+    }
+
+    #[test]
+    fn what_binds_got_comes_back() {
+        let shape = value::of_type(&DataType::NUMBER).unwrap();
+        let (binds, number) = ([shape; 3], |n| Value::Number(Number::from_i64(n)));
+        let outcome = Outcome { status: 1, sequence: 4, ..Outcome::default() };
+        let mut out = Vec::new();
+        write_directions(&mut out, &[direction::OUT, direction::IN, direction::IN_OUT]);
+        write_out_values(&mut out, [(&number(7), &shape), (&Value::Null, &shape)]).unwrap();
+        write_parameters(&mut out, 1, 2, None);
+        outcome.write(&mut out);
+        let answer = read_answer_to(&mut Reader::new(&out), &[], &binds, false, Client::USUAL).unwrap();
+        assert_eq!(answer.got, [(0, number(7)), (2, Value::Null)]);
+        out.clear();
+        write_directions(&mut out, &[direction::IN, direction::OUT, direction::OUT]);
+        write_returned(&mut out, [(&[number(1), number(2)][..], &shape), (&[][..], &shape)]).unwrap();
+        outcome.write(&mut out);
+        let answer = read_answer_to(&mut Reader::new(&out), &[], &binds, true, Client::USUAL).unwrap();
+        assert_eq!(answer.got, [(1, number(1)), (1, number(2))]);
     }
 
     #[test]

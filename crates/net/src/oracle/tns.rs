@@ -38,6 +38,7 @@ pub mod kind {
     pub const REFUSE: u8 = 4;
     pub const REDIRECT: u8 = 5;
     pub const DATA: u8 = 6;
+    pub const RESEND: u8 = 11;
     pub const MARKER: u8 = 12;
 }
 

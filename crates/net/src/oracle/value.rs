@@ -181,6 +181,35 @@ impl Shape {
         }
     }
 
+    /// The data type of a column that is described so.
+    pub fn column_type(&self) -> DataType {
+        let sized = |national: fn(u32) -> DataType, own: fn(u32, LenUnit) -> DataType| match self.form {
+            FORM_NCHAR => national(self.chars),
+            _ if self.chars == 0 || self.chars == self.size => own(self.size, LenUnit::Byte),
+            _ => own(self.chars, LenUnit::Char),
+        };
+        match self.number {
+            n::VARCHAR => sized(|len| DataType::Nvarchar2 { len }, |len, unit| DataType::Varchar2 { len, unit }),
+            n::CHAR => sized(|len| DataType::Nchar { len }, |len, unit| DataType::Char { len, unit }),
+            n::NUMBER if self.scale == NO_SCALE && self.precision == 0 => DataType::NUMBER,
+            n::NUMBER if self.scale == NO_SCALE => DataType::Float { binary: self.precision },
+            n::NUMBER => DataType::Number { precision: Some(self.precision), scale: Some(self.scale) },
+            n::TIMESTAMP | n::TIMESTAMP_TZ | n::TIMESTAMP_LTZ => {
+                let zone = match self.number {
+                    n::TIMESTAMP => Zone::None,
+                    n::TIMESTAMP_TZ => Zone::WithTimeZone,
+                    _ => Zone::WithLocalTimeZone,
+                };
+                DataType::Timestamp { digits: self.scale.clamp(0, 9) as u8, zone }
+            }
+            n::INTERVAL_YM => DataType::IntervalYm { years: self.precision },
+            n::INTERVAL_DS => DataType::IntervalDs { days: self.precision, digits: self.scale.clamp(0, 9) as u8 },
+            n::LONG => DataType::Long,
+            n::LONG_RAW => DataType::LongRaw,
+            _ => self.data_type(),
+        }
+    }
+
     fn read_scale(r: &mut Reader<'_>, client: Client) -> WireResult<i8> {
         if client.byte_scale {
             return Ok(r.u8()? as i8);
@@ -488,9 +517,14 @@ pub struct BindRules {
 }
 
 impl BindRules {
+    /// Whether a value is sent for the bind of that place.
+    pub fn is_sent(&self, at: usize) -> bool {
+        !self.returning.get(at).copied().unwrap_or(false)
+    }
+
     /// The places of the binds that are sent, in the order in which they are.
     pub(super) fn order(&self, binds: &[Shape]) -> Vec<usize> {
-        let sent = |at: &usize| !self.returning.get(*at).copied().unwrap_or(false);
+        let sent = |at: &usize| self.is_sent(*at);
         let is_late = |at: &usize| !self.is_block && binds[*at].size > STRING_MAX;
         let early = (0..binds.len()).filter(|at| sent(at) && !is_late(at));
         let late = (0..binds.len()).filter(|at| sent(at) && is_late(at));

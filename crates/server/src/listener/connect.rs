@@ -13,6 +13,8 @@ mod refuse {
     pub const UNKNOWN_SERVICE: u32 = 12514;
     /// No more processes can be had.
     pub const NO_HANDLER: u32 = 12516;
+    /// There is no server of the kind that was asked for.
+    pub const NO_SUCH_SERVER: u32 = 12520;
     pub const UNKNOWN_INSTANCE: u32 = 12521;
     pub const BLOCKED: u32 = 12528;
 }
@@ -64,14 +66,19 @@ impl Names {
         if connect.text_of("INSTANCE_NAME").is_some_and(|name| !self.is_same(name, &self.instance)) {
             return Err(refuse::UNKNOWN_INSTANCE);
         }
-        if let Some(service) = connect.text_of("SERVICE_NAME") {
-            let known = self.services.iter().any(|name| self.is_same(name, service));
-            return if known { Ok(Wish::Session) } else { Err(refuse::UNKNOWN_SERVICE) };
+        match (connect.text_of("SERVICE_NAME"), connect.text_of("SID")) {
+            (Some(service), _) if self.services.iter().any(|name| self.is_same(name, service)) => {}
+            (Some(_), _) => return Err(refuse::UNKNOWN_SERVICE),
+            (None, Some(sid)) if self.is_same(sid, &self.instance) || self.is_same(sid, &self.database) => {}
+            (None, Some(_)) => return Err(refuse::UNKNOWN_SID),
+            (None, None) => return Err(refuse::NO_SERVICE_NAME),
         }
-        match connect.text_of("SID") {
-            Some(sid) if self.is_same(sid, &self.instance) || self.is_same(sid, &self.database) => Ok(Wish::Session),
-            Some(_) => Err(refuse::UNKNOWN_SID),
-            None => Err(refuse::NO_SERVICE_NAME),
+        // There is no dispatcher, and no pool that was started.
+        match connect.text_of("SERVER") {
+            Some(kind) if ["shared", "pooled"].iter().any(|other| kind.eq_ignore_ascii_case(other)) => {
+                Err(refuse::NO_SUCH_SERVER)
+            }
+            _ => Ok(Wish::Session),
         }
     }
 }
@@ -148,6 +155,8 @@ mod tests {
         assert_eq!(wish("(SID=other)"), Err(12505));
         assert_eq!(wish("(SERVICE_NAME=sales)(INSTANCE_NAME=x)"), Err(12521));
         assert_eq!(wish("(SERVER=dedicated)"), Err(12504));
+        assert_eq!(wish("(SERVICE_NAME=sales)(SERVER=SHARED)"), Err(12520));
+        assert_eq!(wish("(SID=latchwork)(SERVER=pooled)"), Err(12520));
         assert_eq!(names.wish("(CONNECT_DATA=(COMMAND=ping))"), Ok(Wish::Ping));
         assert_eq!(names.wish("nonsense"), Err(12504));
     }
