@@ -9,6 +9,9 @@ use sql::ast::{
 };
 use types::{ObjectId, Ora, Result, Value};
 
+/// Bytes of a password, at most.
+const PASSWORD_MAX: usize = 1024;
+
 /// Bits of ASTATUS.
 const EXPIRED: i64 = 1;
 const LOCKED: i64 = 8;
@@ -77,6 +80,9 @@ fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Res
     }
     match authentication {
         Some(Authentication::Password(password)) => {
+            if password.len() > PASSWORD_MAX {
+                return Err(Ora::with(28218, &[&PASSWORD_MAX]));
+            }
             let salt = work.host.salt();
             let verifier = Verifier::new(password, salt).to_text();
             crate::profile::note_password(work, row, password, &verifier)?;

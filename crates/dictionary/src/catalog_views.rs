@@ -446,6 +446,17 @@ const AUDIT_SESSION: &str = "select a.os_username os_username, a.dbusername user
     a.event_timestamp extended_timestamp from aud$ a, aud$ e where a.action# = 100 and e.action# (+) = 101 \
     and e.sessionid (+) = a.sessionid and e.startup (+) = a.startup";
 
+/// The services of the instance; none is of a database that is closed.
+const SERVICES: &str = "select s.service_id service_id, s.name name, s.name_hash name_hash, s.network_name network_name, \
+    s.creation_date creation_date, s.creation_date_hash creation_date_hash, cast(null as varchar2(30)) failover_method, \
+    cast(null as varchar2(30)) failover_type, cast(null as number) failover_retries, cast(null as number) failover_delay, \
+    0 min_cardinality, 0 max_cardinality, s.goal goal, s.dtp dtp, 'NO' enabled, s.aq_ha_notification aq_ha_notifications, \
+    s.clb_goal clb_goal, cast(null as varchar2(128)) edition, s.commit_outcome commit_outcome, \
+    cast(null as number) retention_timeout, cast(null as number) replay_initiation_timeout, \
+    cast(null as varchar2(30)) session_state_consistency, 'NO' global_service, s.pdb pdb, \
+    cast(null as varchar2(30)) sql_translation_profile, cast(null as varchar2(15)) max_lag_time, 'NO' gsm_flags \
+    from v$services s";
+
 /// Whether a view is not for everybody.
 pub fn is_restricted(name: &str) -> bool {
     const OTHERS: &[&str] = &["AUDIT_UNIFIED_ENABLED_POLICIES", "AUDIT_UNIFIED_POLICIES", "UNIFIED_AUDIT_TRAIL"];
@@ -673,6 +684,8 @@ const SINGLE: &[(&str, &str)] = &[
         "NLS_INSTANCE_PARAMETERS",
         "select upper(p.name) parameter, p.value value from v$parameter p where p.name like 'nls%'",
     ),
+    ("DBA_SERVICES", SERVICES),
+    ("ALL_SERVICES", SERVICES),
     (
         "PRODUCT_COMPONENT_VERSION",
         "select substr(v.banner, 1, instr(v.banner || ' Release', ' Release') - 1) product, i.version version, \

@@ -71,6 +71,20 @@ impl SystemParams {
         params
     }
 
+    /// The services by which the listener knows the instance: SERVICE_NAMES, and the database's two names. Each stands
+    /// once, however it is spelt.
+    pub fn services(&self) -> Vec<String> {
+        let named = self.get(Param::ServiceNames);
+        let names = named.split(',').map(|name| name.trim().to_owned());
+        let mut services: Vec<String> = Vec::new();
+        for name in names.chain([self.get(Param::DbUniqueName), self.get(Param::DbName)]) {
+            if !name.is_empty() && !services.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
+                services.push(name);
+            }
+        }
+        services
+    }
+
     /// Changes a value for the whole instance. `value` is in normal form; the caller holds the parameter enqueue.
     pub fn set(&self, param: Param, value: &str) {
         self.publish(param, value);

@@ -425,6 +425,14 @@ pub trait World {
     fn set_application_info(&mut self, _module: Option<&str>, _action: Option<&str>, _client_info: Option<&str>) {}
     /// DBMS_SESSION.SET_IDENTIFIER.
     fn set_identifier(&mut self, _client: &str) {}
+    /// DBMS_SESSION.SET_CONTEXT, and without a value CLEAR_CONTEXT; without a name all of the namespace.
+    fn change_context(&mut self, _namespace: &str, _name: Option<&str>, _value: Option<&str>) -> Result<()> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_DEBUG_JDWP.CURRENT_SESSION_SERIAL: the session's serial number, as clients are told it.
+    fn session_serial(&self) -> i64 {
+        0
+    }
 }
 
 /// A call of DBMS_WORKLOAD_REPOSITORY.

@@ -125,6 +125,22 @@ sga_struct! {
         pub client_process: SgaText<3>,
         /// The name that SET TRANSACTION gave the transaction.
         pub transaction_name: SgaText<32>,
+        /// SERVICE_NAME: the service that the client asked for; empty for the instance's own, `SYS$USERS`.
+        pub service: SgaText<8>,
+        /// CLIENT_DRIVER.
+        pub client_driver: SgaText<4>,
+        /// CLIENT_VERSION, as drivers send it; 0 where none was sent.
+        pub client_version: AtomicU64,
+        /// CLIENT_CHARSET, as Oracle numbers character sets; 0 where none was sent.
+        pub client_charset: AtomicU32,
+        /// PORT of the client; 0 for a local connection.
+        pub port: AtomicU32,
+        /// The client's address, empty for a local connection; and whether it speaks TLS.
+        pub address: SgaText<6>,
+        /// 1 where the connection is encrypted.
+        pub encrypted: AtomicU64,
+        /// The name of the database operation that the client says it runs; empty for none.
+        pub operation: SgaText<4>,
     }
 }
 
@@ -133,6 +149,17 @@ impl SessionSlot {
     #[must_use]
     pub fn serial(&self) -> u64 {
         self.serial.load(Ordering::Relaxed)
+    }
+
+    /// SERVICE_NAME: that of the client, or the one that sessions without another have.
+    #[must_use]
+    pub fn service_name(&self) -> String {
+        let asked = self.service.get();
+        match (asked.is_empty(), self.is_background()) {
+            (false, _) => asked,
+            (true, true) => "SYS$BACKGROUND".to_owned(),
+            (true, false) => "SYS$USERS".to_owned(),
+        }
     }
 
     /// LOGON_TIME in wall-clock nanoseconds since 1970.
@@ -280,9 +307,17 @@ impl SessionSlot {
             &self.row_wait_row,
             &self.blocking_session,
             &self.job,
+            &self.client_version,
+            &self.encrypted,
         ] {
             word.store(0, Ordering::Relaxed);
         }
+        self.client_charset.store(0, Ordering::Relaxed);
+        self.port.store(0, Ordering::Relaxed);
+        self.service.set("");
+        self.client_driver.set("");
+        self.operation.set("");
+        self.address.set("");
         self.transaction_name.set("");
         for text in [&self.module, &self.action, &self.client_info, &self.client_identifier] {
             text.set("");

@@ -46,10 +46,14 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
             Ok(())
         }
         "ISOLATION_LEVEL" => match s.value.to_ascii_uppercase().replace('_', " ").as_str() {
-            "READ COMMITTED" => set_isolation(session, txn::Isolation::ReadCommitted),
-            "SERIALIZABLE" => set_isolation(session, txn::Isolation::Serializable),
+            "READ COMMITTED" => set_isolation(core, session, txn::Isolation::ReadCommitted),
+            "SERIALIZABLE" => set_isolation(core, session, txn::Isolation::Serializable),
             _ => Err(at(Ora::new(2183))),
         },
+        "EDITION" => {
+            let name = if s.quoted { s.value.clone() } else { s.value.to_uppercase() };
+            crate::edition::set(core, &name).map_err(at)
+        }
         "EVENTS" | "EVENT" => core.require(SystemPrivilege::AlterSession).map_err(at),
         name => {
             if name == "SQL_TRACE" {
@@ -85,7 +89,10 @@ pub fn set_nls(core: &Core, session: &mut SessionState, parameter: &str, value: 
 }
 
 /// The level of the transactions to come.
-fn set_isolation(session: &mut SessionState, level: txn::Isolation) -> Result<()> {
+fn set_isolation(core: &Core, session: &mut SessionState, level: txn::Isolation) -> Result<()> {
+    if session.txn.has_only_read() {
+        core.rollback(session)?;
+    }
     if session.txn.has_begun() {
         return Err(Ora::new(1453));
     }

@@ -3,6 +3,7 @@
 use crate::core::Core;
 use exec::SessionState;
 use params::Param;
+use std::sync::atomic::Ordering::Relaxed;
 use types::{Number, Ora, Result, Value};
 
 /// `SYS_CONTEXT(namespace, parameter)`, both in upper case. NULL for an unknown namespace.
@@ -19,7 +20,7 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
             let is_enabled = role.is_some_and(|role| core.who.roles(core.identity()).contains(&role.id.0));
             return Ok(Value::text(if is_enabled { "TRUE" } else { "FALSE" }));
         }
-        _ => return Ok(Value::Null),
+        namespace => return Ok(core.contexts.get(namespace, parameter).unwrap_or(Value::Null)),
     }
     let slot = core.p.session();
     let param = |p| Value::text(core.instance.params().get(p));
@@ -48,7 +49,7 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         "DB_DOMAIN" => param(Param::DbDomain),
         "INSTANCE" => number(1),
         "INSTANCE_NAME" => param(Param::InstanceName),
-        "SERVICE_NAME" => Value::text("SYS$USERS"),
+        "SERVICE_NAME" => Value::text(slot.service_name()),
         "SERVER_HOST" => Value::text(os::process::host_name()),
         "CON_ID" => number(0),
         "ISDBA" => Value::text(if core.who.is_sysdba_login() { "TRUE" } else { "FALSE" }),
@@ -63,17 +64,49 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         "BG_JOB_ID" | "FG_JOB_ID" if core.job.get() != 0 => number(core.job.get() as i64),
         "FG_JOB_ID" | "ENTRYID" | "STATEMENTID" => number(0),
         "DATABASE_ROLE" => Value::text("PRIMARY"),
-        "ENTERPRISE_IDENTITY"
-        | "NETWORK_PROTOCOL"
-        | "IP_ADDRESS"
+        "CURRENT_EDITION_NAME" | "SESSION_EDITION_NAME" => Value::text(&*crate::edition::name(core)),
+        "IP_ADDRESS" => Value::text(slot.address.get()),
+        "NETWORK_PROTOCOL" => match (slot.address.get().is_empty(), slot.encrypted.load(Relaxed)) {
+            (true, _) => Value::Null,
+            (false, 0) => Value::text("tcp"),
+            (false, _) => Value::text("tcps"),
+        },
+        "PID" => number(core.p.number().into()),
+        "ORACLE_HOME" => Value::text(core.instance.dir().to_string_lossy()),
+        "PLATFORM_SLASH" => Value::text("/"),
+        "SESSION_DEFAULT_COLLATION" => Value::text("USING_NLS_COMP"),
+        "IS_APPLY_SERVER" | "IS_DG_ROLLING_UPGRADE" => Value::text("FALSE"),
+        "IS_APPLICATION_ROOT" | "IS_APPLICATION_PDB" => Value::text("NO"),
+        "DRAIN_STATUS" => Value::text("NONE"),
+        "LDAP_SERVER_TYPE" => Value::text("NONE"),
+        // Nothing of the kind is there: audited cursors, policies, links, enterprise users, a scheduler.
+        "AUDITED_CURSORID"
+        | "AUTHENTICATION_DATA"
+        | "BG_JOB_ID"
+        | "CDB_DOMAIN"
+        | "CLOUD_SERVICE"
+        | "CURRENT_BIND"
+        | "CURRENT_SQL"
+        | "CURRENT_SQL1"
+        | "CURRENT_SQL2"
+        | "CURRENT_SQL3"
+        | "CURRENT_SQL4"
+        | "CURRENT_SQL5"
+        | "CURRENT_SQL6"
+        | "CURRENT_SQL7"
+        | "CURRENT_SQL_LENGTH"
+        | "DBLINK_INFO"
+        | "DB_SUPPLEMENTAL_LOG_LEVEL"
+        | "ENTERPRISE_IDENTITY"
+        | "EXTERNAL_NAME"
+        | "GLOBAL_CONTEXT_MEMORY"
+        | "GLOBAL_UID"
+        | "POLICY_INVOKER"
+        | "PROXY_ENTERPRISE_IDENTITY"
         | "PROXY_USER"
         | "PROXY_USERID"
-        | "BG_JOB_ID"
-        | "CLOUD_SERVICE"
-        | "CURRENT_EDITION_NAME"
-        | "SESSION_EDITION_NAME"
-        | "GLOBAL_CONTEXT_MEMORY"
-        | "AUTHENTICATION_DATA" => Value::Null,
+        | "SCHEDULER_JOB"
+        | "STANDBY_MAX_DATA_DELAY" => Value::Null,
         "AUTHENTICATION_METHOD" => Value::text(if core.who.is_sysdba_login() { "OS" } else { "PASSWORD" }),
         "IDENTIFICATION_TYPE" => Value::text("LOCAL"),
         _ => return Err(Ora::new(2003)),

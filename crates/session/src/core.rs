@@ -104,6 +104,12 @@ pub struct Core {
     pub audit_rows: Cell<bool>,
     /// Rows that the session has written to the audit trail.
     pub audit_entries: Cell<u64>,
+    /// Values of application contexts.
+    pub(crate) contexts: crate::app_context::AppContexts,
+    /// The edition that the session has been set to.
+    pub(crate) edition: RefCell<Option<Rc<str>>>,
+    /// The schema or the edition of statements has been set, and the client has not been told.
+    pub(crate) is_untold: Cell<bool>,
     /// The transaction has a name, in the session's slot.
     pub is_named: Cell<bool>,
     /// Tables that flashback queries have found unchanged since an SCN, and the dictionary's epoch then. A nested loop
@@ -157,6 +163,9 @@ impl Core {
             params,
             fixed,
             commit_write: Cell::default(),
+            contexts: Default::default(),
+            edition: RefCell::default(),
+            is_untold: Cell::default(),
             is_named: Cell::default(),
             audit: RefCell::default(),
             audit_rows: Cell::default(),
@@ -219,6 +228,7 @@ impl Core {
         session.schema = name.into();
         if self.identity().origin == Origin::Login {
             self.p.session().schema_name.set(name);
+            self.is_untold.set(true);
         }
         Ok(())
     }

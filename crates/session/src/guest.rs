@@ -7,6 +7,7 @@
 //! A name that nobody has gets a verifier all the same. It is made of the name in the dictionary's form and of a secret
 //! that is kept beside the control file, so it is the same one in every instance of the database, like a user's.
 
+use crate::caller::Caller;
 use crate::instance::Instance;
 use crate::logon::{Refused, RefusedProofs};
 use crate::session::{Session, dictionary_name};
@@ -201,13 +202,16 @@ impl Session {
         instance: &'static Instance,
         logon: &Logon,
         proof: &Proof,
+        caller: &Caller,
         mut times: ConnectTimes,
     ) -> Result<Session> {
         let mut session = Session::attach(instance, logon, false, &mut times)?;
+        caller.note(&session.core);
         let began = os::clock::now_ns();
         let user = session.user_named(&logon.user)?;
         let has_proved = user.as_ref().is_some_and(|user| user.verifier.as_ref() == Some(&proof.verifier));
         session.admit(logon, user, has_proved)?;
+        caller.settle(&session.core)?;
         times.authenticate_ns += os::clock::now_ns() - began;
         session.logged_on(times);
         Ok(session)

@@ -211,6 +211,20 @@ impl Session {
         self.change_password(&user, old, new)
     }
 
+    /// What a client is to know of the session since this was asked last: its schema and its edition, under the numbers
+    /// that Oracle Net has for them. Empty where neither was set.
+    pub fn take_news(&self) -> Vec<(u16, String)> {
+        use net::oracle::reply::keyword;
+        if !self.core.is_untold.take() {
+            return Vec::new();
+        }
+        let mut news = vec![(keyword::CURRENT_SCHEMA, self.state.schema.to_string())];
+        if let Some(edition) = &*self.core.edition.borrow() {
+            news.push((keyword::EDITION, edition.to_string()));
+        }
+        news
+    }
+
     /// What the user is to be told of the logon: ORA-28002.
     pub fn logon_warning(&self) -> Option<&Ora> {
         self.warning.as_ref()

@@ -684,6 +684,15 @@ impl plsql::World for World<'_> {
         self.core.p.session().client_identifier.set(client);
     }
 
+    fn change_context(&mut self, namespace: &str, name: Option<&str>, value: Option<&str>) -> Result<()> {
+        crate::app_context::change(self.core, namespace, name, value)
+    }
+
+    fn session_serial(&self) -> i64 {
+        // Clients have 16 bits for it.
+        (self.core.p.session().serial() & 0xffff) as i64
+    }
+
     fn set_application_info(&mut self, module: Option<&str>, action: Option<&str>, client_info: Option<&str>) {
         let slot = self.core.p.session();
         for (text, value) in [(&slot.module, module), (&slot.action, action), (&slot.client_info, client_info)] {

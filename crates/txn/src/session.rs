@@ -185,6 +185,15 @@ impl Txn {
         self.set || self.locked || !self.chain.newest.is_none() || self.held.get().is_some()
     }
 
+    /// Whether it has only fixed the moment as of which its queries read, by a query in a serializable session.
+    pub fn has_only_read(&self) -> bool {
+        self.held.get().is_some()
+            && self.xid.is_none()
+            && self.tables.is_empty()
+            && self.touched.is_empty()
+            && !self.set
+    }
+
     /// SET TRANSACTION: begins a transaction at that level; `None` leaves the session's own.
     pub fn set(&mut self, isolation: Option<Isolation>) {
         self.set = true;

@@ -84,6 +84,10 @@ views! {
     "X$KSUSE" | sessions::KSUSE => sessions::ksuse;
     "V$PROCESS" | sessions::PROCESS => sessions::process;
     "V$BGPROCESS" | sessions::BGPROCESS => sessions::bgprocess;
+    "V$SESSION_CONNECT_INFO" | sessions::CONNECT_INFO => sessions::connect_info;
+    "V$SERVICES" | sessions::SERVICES => sessions::services;
+    "V$ACTIVE_SERVICES" | sessions::SERVICES => sessions::services;
+    "V$SQL_MONITOR" | sessions::SQL_MONITOR => sessions::sql_monitor;
     "V$RUNNING_JOBS" | sessions::RUNNING_JOBS => sessions::running_jobs;
     "V$ACTIVE_SESSION_HISTORY" | history::HISTORY => history::history;
     "V$ASH_INFO" | history::INFO => history::info;

@@ -358,12 +358,12 @@ pub fn instance_recovery(s: &Source<'_>) -> Vec<Row> {
 }
 
 pub fn database(s: &Source<'_>) -> Result<Vec<Row>> {
-    let (f, redo, control) = (s.facts, redo(s), control(s)?);
+    let (redo, control) = (redo(s), control(s)?);
     let read_only = s.instance.storage().cache.files().is_read_only();
     let archived = control.logged.iter().filter(|l| !l.name.is_empty()).map(|l| l.next_scn.0).max();
     Ok(vec![vec![
         n(control.database & 0xFFFF_FFFF),
-        t(f.name.to_uppercase().chars().take(9).collect::<String>()),
+        t(s.instance.params().get(Param::DbName).to_uppercase()),
         // A database's identifier is the moment at which it was made.
         date(control.database),
         n(control.incarnation.resetlogs_scn.0),
@@ -380,7 +380,7 @@ pub fn database(s: &Source<'_>) -> Result<Vec<Row>> {
         t("Linux x86 64-bit"),
         yes(false),
         n(s.shared.txns.current_scn().0),
-        t(&f.name),
+        t(s.instance.params().get(Param::DbUniqueName)),
         yes(false),
         n(0u64),
     ]])

@@ -235,7 +235,7 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
         t(slot.os_user.get()),
         t(slot.client_process.get()),
         t(slot.machine.get()),
-        n(0u64), // PORT: a local connection has none
+        n(slot.port.load(Relaxed)),
         t(slot.terminal.get()),
         t(slot.program.get()),
         t(if slot.is_background() { "BACKGROUND" } else { "USER" }),
@@ -273,7 +273,7 @@ fn row_wait(slot: &SessionSlot) -> [Value; 4] {
 }
 
 fn tail(slot: &SessionSlot) -> Row {
-    let mut row = vec![t(if slot.is_background() { "SYS$BACKGROUND" } else { "SYS$USERS" })];
+    let mut row = vec![t(slot.service_name())];
     row.extend([t("DISABLED"), t("FALSE"), t("FALSE")]); // statements are not traced
     row.extend((0..7).map(|_| Value::Null));
     row.extend([t("DISABLED"), n(0u64), Value::Null, t("FALSE")]);
@@ -328,6 +328,174 @@ pub fn ksuse(s: &Source<'_>) -> Vec<Row> {
         row.extend(statement(before.as_ref()));
         row.push(n(bits.iter().filter(|(is_so, _)| *is_so).map(|(_, bit)| bit).sum::<u64>()));
         rows.push(row);
+    }
+    rows
+}
+
+/// Columns of `v$session_connect_info`.
+pub const CONNECT_INFO: &[(&str, Type)] = &[
+    ("SID", N),
+    ("SERIAL#", N),
+    ("AUTHENTICATION_TYPE", V(26)),
+    ("OSUSER", V(128)),
+    ("NETWORK_SERVICE_BANNER", V(4000)),
+    ("CLIENT_CHARSET", V(40)),
+    ("CLIENT_CONNECTION", V(13)),
+    ("CLIENT_OCI_LIBRARY", V(13)),
+    ("CLIENT_VERSION", V(40)),
+    ("CLIENT_DRIVER", V(30)),
+    ("CLIENT_LOBATTR", V(17)),
+    ("CLIENT_REGID", N),
+    ("CON_ID", N),
+];
+
+/// A row for each session, and none for background processes. A connection over TCP has one for each service of the
+/// network that works for it: the adapter, and TLS where that is spoken.
+pub fn connect_info(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (sid, _) in s.processes.live() {
+        let Some(slot) = s.processes.session(sid).filter(|slot| !slot.is_background()) else { continue };
+        let is_remote = !slot.address.get().is_empty();
+        let banners: &[&str] = match (is_remote, slot.encrypted.load(Relaxed)) {
+            (false, _) => &["Unix Domain Socket NT Protocol Adapter"],
+            (true, 0) => &["TCP/IP NT Protocol Adapter"],
+            (true, _) => &["TCP/IP NT Protocol Adapter", "Secure Sockets Layer Protocol Adapter"],
+        };
+        let version = slot.client_version.load(Relaxed);
+        let driver = slot.client_driver.get();
+        for banner in banners {
+            rows.push(vec![
+                n(sid),
+                n(slot.serial()),
+                t(if slot.username.get().is_empty() { "NONE" } else { "DATABASE" }),
+                t(slot.os_user.get()),
+                t(*banner),
+                t(match slot.client_charset.load(Relaxed) {
+                    873 => "AL32UTF8",
+                    871 => "UTF8",
+                    178 => "WE8MSWIN1252",
+                    31 => "WE8ISO8859P1",
+                    1 => "US7ASCII",
+                    _ => "Unknown",
+                }),
+                t("Heterogeneous"),
+                t(if is_remote { "Full Instant" } else { "Unknown" }),
+                if version == 0 { t("Unknown") } else { t(version_text(version)) },
+                if driver.is_empty() { Value::Null } else { t(&driver) },
+                t("Client Temp Lob Rfc Off"),
+                n(0u64),
+                n(0u64),
+            ]);
+        }
+    }
+    rows
+}
+
+/// A version as clients of 18c and later pack it; older ones have another layout, which is told by the major number.
+fn version_text(v: u64) -> String {
+    let major = v >> 24 & 0xff;
+    if major >= 18 {
+        return format!("{major}.{}.{}.{}.{}", v >> 16 & 0xff, v >> 12 & 0xf, v >> 4 & 0xff, v & 0xf);
+    }
+    format!("{major}.{}.{}.{}.{}", v >> 20 & 0xf, v >> 12 & 0xff, v >> 8 & 0xf, v & 0xff)
+}
+
+/// Columns of `v$services`; `v$active_services` has the same.
+pub const SERVICES: &[(&str, Type)] = &[
+    ("SERVICE_ID", N),
+    ("NAME", V(64)),
+    ("NAME_HASH", N),
+    ("NETWORK_NAME", V(512)),
+    ("CREATION_DATE", D),
+    ("CREATION_DATE_HASH", N),
+    ("GOAL", V(12)),
+    ("DTP", V(1)),
+    ("BLOCKED", V(3)),
+    ("AQ_HA_NOTIFICATION", V(3)),
+    ("CLB_GOAL", V(5)),
+    ("COMMIT_OUTCOME", V(3)),
+    ("PDB", V(128)),
+    ("CON_ID", N),
+];
+
+/// 32 bits that tell names apart: FNV-1a.
+fn name_hash(name: &str) -> u32 {
+    name.bytes().fold(0x811C_9DC5, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193))
+}
+
+/// The services that the listener knows, behind the two that the instance has for its own sessions.
+pub fn services(s: &Source<'_>) -> Vec<Row> {
+    let own = ["SYS$BACKGROUND", "SYS$USERS"].map(str::to_owned);
+    let started = s.facts.started_wall_ns;
+    let row = |(at, name): (usize, String)| {
+        let network = if at < 2 { Value::Null } else { t(&name) };
+        vec![
+            n(at as u64 + 1),
+            t(&name),
+            n(name_hash(&name)),
+            network,
+            date(started),
+            n(started / 1_000_000_000),
+            t("NONE"),
+            t("N"),
+            t("NO"),
+            t("NO"),
+            t("LONG"),
+            t("NO"),
+            Value::Null,
+            n(0u64),
+        ]
+    };
+    own.into_iter().chain(s.instance.params().services()).enumerate().map(row).collect()
+}
+
+/// Columns of `v$sql_monitor`, those that say which database operations run.
+pub const SQL_MONITOR: &[(&str, Type)] = &[
+    ("KEY", N),
+    ("STATUS", V(19)),
+    ("USER#", N),
+    ("USERNAME", V(128)),
+    ("MODULE", V(64)),
+    ("ACTION", V(64)),
+    ("SERVICE_NAME", V(64)),
+    ("CLIENT_IDENTIFIER", V(64)),
+    ("CLIENT_INFO", V(64)),
+    ("PROGRAM", V(48)),
+    ("SID", N),
+    ("SESSION_SERIAL#", N),
+    ("SQL_ID", V(13)),
+    ("DBOP_EXEC_ID", N),
+    ("DBOP_NAME", V(30)),
+    ("CON_ID", N),
+];
+
+/// A row for each database operation that a client has named and not ended. Single statements are not monitored.
+pub fn sql_monitor(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (sid, _) in s.processes.live() {
+        let Some(slot) = s.processes.session(sid).filter(|slot| !slot.is_background()) else { continue };
+        let operation = slot.operation.get();
+        if operation.is_empty() {
+            continue;
+        }
+        rows.push(vec![
+            n(slot.serial() << 12 | u64::from(sid)),
+            t("EXECUTING"),
+            n(slot.user.load(Relaxed)),
+            t(slot.username.get()),
+            t(slot.module.get()),
+            t(slot.action.get()),
+            t(slot.service_name()),
+            t(slot.client_identifier.get()),
+            t(slot.client_info.get()),
+            t(slot.program.get()),
+            n(sid),
+            n(slot.serial()),
+            Value::Null,
+            n(1u64),
+            t(operation),
+            n(0u64),
+        ]);
     }
     rows
 }

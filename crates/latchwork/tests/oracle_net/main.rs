@@ -2,6 +2,7 @@
 
 mod encrypted;
 mod guesses;
+mod identity;
 mod logons;
 mod rude;
 mod shell;

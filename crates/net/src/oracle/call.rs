@@ -42,6 +42,8 @@ mod place {
 const SHAPES_MAX: u32 = 65_535;
 /// Executions of one call, at most.
 pub const EXECUTIONS_MAX: u32 = 1 << 20;
+/// Values of a context in one message, at most.
+const CONTEXT_VALUES_MAX: u32 = 4096;
 /// Cursors one message closes, at most.
 const CURSORS_MAX: u32 = 65_535;
 
@@ -240,6 +242,17 @@ pub struct EndToEnd {
     pub module: Option<String>,
     pub action: Option<String>,
     pub client_info: Option<String>,
+    /// The database operation that runs.
+    pub operation: Option<String>,
+}
+
+/// Values of an application context.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    pub namespace: String,
+    /// All values of the namespace go before these are set.
+    pub clears: bool,
+    pub values: Vec<(String, String)>,
 }
 
 /// What comes before a call.
@@ -250,6 +263,7 @@ pub enum Piggyback {
     CancelCursors(Vec<u32>),
     SetSchema(String),
     EndToEnd(Box<EndToEnd>),
+    Context(Box<Context>),
     /// Says nothing that is kept.
     Ignored,
 }
@@ -319,27 +333,35 @@ fn read_piggyback(r: &mut Reader<'_>, which: u8) -> WireResult<Piggyback> {
             Ok(Piggyback::SetSchema(r.long_text()?))
         }
         function::END_TO_END => read_end_to_end(r).map(|e| Piggyback::EndToEnd(Box::new(e))),
-        function::KEY_VALUES => {
-            r.skip(1)?;
-            r.ub4()?;
-            r.skip(1)?;
-            let n = r.count(SHAPES_MAX)?;
-            r.ub2()?;
-            r.skip(1)?;
-            r.bytes()?;
-            for _ in 0..n {
-                r.long_bytes()?;
-                r.long_bytes()?;
-                r.ub4()?;
-            }
-            Ok(Piggyback::Ignored)
-        }
+        function::KEY_VALUES => read_context(r),
         function::SESSION_STATE => {
             r.ub8()?;
             Ok(Piggyback::Ignored)
         }
         other => Err(WireError::UnknownTag(other)),
     }
+}
+
+fn read_context(r: &mut Reader<'_>) -> WireResult<Piggyback> {
+    /// Bits of the flags: what to do with the values, and that they are no context's but say what the client can do.
+    const CLEAR: u16 = 0x02;
+    const OF_CLIENT: u16 = 0x20;
+    r.skip(1)?;
+    r.ub4()?;
+    r.skip(1)?;
+    let n = r.count(CONTEXT_VALUES_MAX)?;
+    let flags = r.ub2()?;
+    r.skip(1)?;
+    let namespace = text(r.bytes()?)?;
+    let mut values = Vec::new();
+    for _ in 0..n {
+        values.push((r.long_text()?, r.long_text()?));
+        r.ub4()?;
+    }
+    if flags & OF_CLIENT != 0 {
+        return Ok(Piggyback::Ignored);
+    }
+    Ok(Piggyback::Context(Box::new(Context { namespace, clears: flags & CLEAR != 0, values })))
 }
 
 fn read_end_to_end(r: &mut Reader<'_>) -> WireResult<EndToEnd> {
@@ -369,8 +391,8 @@ fn read_end_to_end(r: &mut Reader<'_>) -> WireResult<EndToEnd> {
         module: body(r, module)?,
         action: body(r, action)?,
         client_info: body(r, client_info)?,
+        operation: body(r, operation)?,
     };
-    body(r, operation)?;
     Ok(texts)
 }
 
@@ -438,6 +460,14 @@ mod tests {
             Piggyback::EndToEnd(Box::new(end_to_end)),
         ];
         assert_eq!((&before[..], call), (&want[..], Call { sequence: 4, request: Request::Commit }));
+        let mut context = vec![17, 154, 1, 1, 1, 2, 1, 1, 1, 1, 1, 0, 2, b'n', b's'];
+        context.extend_from_slice(&[
+            1, 1, 1, b'k', 1, 1, 1, b'v', 0, 17, 154, 2, 1, 1, 2, 0, 0, 1, 2, 0, 2, b'n', b's', 3, 14, 4,
+        ]);
+        let (before, _) = read(&mut Reader::new(&context), Client::USUAL).unwrap();
+        let set = Context { namespace: "ns".into(), clears: false, values: vec![("k".into(), "v".into())] };
+        let clear = Context { namespace: "ns".into(), clears: true, values: Vec::new() };
+        assert_eq!(before, [Piggyback::Context(Box::new(set)), Piggyback::Context(Box::new(clear))]);
         let many = [17, 105, 1, 1, 4, 0xff, 0xff, 0xff, 0xff];
         assert_eq!(read(&mut Reader::new(&many), Client::USUAL), Err(WireError::LengthOutOfBounds));
     }

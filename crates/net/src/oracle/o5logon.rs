@@ -27,8 +27,8 @@ pub const VERIFIER_TYPE: u32 = 0x4815;
 const BLOCK: usize = 16;
 /// Bytes of each half of the session key.
 const HALF_LEN: usize = 32;
-/// The longest password that is looked at, with what stands before and after it.
-const CIPHERTEXT_MAX: usize = 2048;
+/// The longest password that is looked at, a block more than any that can be set, with what stands before and after it.
+const CIPHERTEXT_MAX: usize = BLOCK + 1024 + 2 * BLOCK;
 const PURPOSE: &[u8] = b"AUTH_PBKDF2_SPEEDY_KEY";
 const SERVER_TO_CLIENT: &[u8] = b"SERVER_TO_CLIENT";
 

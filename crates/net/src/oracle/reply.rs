@@ -38,6 +38,12 @@ pub mod direction {
 const DESCRIBED_AT: [u8; 7] = [0x78, 0x7e, 1, 1, 1, 1, 1];
 const COLUMNS_MAX: u32 = 65_535;
 
+/// What a client is told of its session with the outcome of a call.
+pub mod keyword {
+    pub const CURRENT_SCHEMA: u16 = 168;
+    pub const EDITION: u16 = 172;
+}
+
 /// Appends the description of a query's columns.
 pub fn write_describe(out: &mut Vec<u8>, columns: &[Column], client: Client) {
     let mut w = Writer::new(out);
@@ -190,13 +196,31 @@ fn write_out_value(w: &mut Writer<'_>, v: &Value, shape: &value::Shape) -> WireR
 /// Appends the parameters of an execution: the time it saw, its cursor, and where they were asked for the rows of each
 /// execution.
 pub fn write_parameters(out: &mut Vec<u8>, scn: u64, cursor: u16, row_counts: Option<&[u64]>) {
+    write_parameters_with(out, scn, cursor, &[], row_counts);
+}
+
+/// As [`write_parameters`], with what the client is to know of its session: numbers of [`keyword`] and texts.
+pub fn write_parameters_with(
+    out: &mut Vec<u8>,
+    scn: u64,
+    cursor: u16,
+    news: &[(u16, String)],
+    row_counts: Option<&[u64]>,
+) {
     let mut w = Writer::new(out);
     w.u8(message::PARAMETERS);
     w.number(6u32);
     w.number(scn & 0xffff_ffff);
     w.number(scn >> 32);
     w.number(cursor);
-    w.zeros(6);
+    w.zeros(4);
+    w.number(news.len() as u64);
+    for (keyword, text) in news {
+        w.long_bytes(text.as_bytes());
+        w.u8(0);
+        w.number(*keyword);
+    }
+    w.u8(0);
     if let Some(counts) = row_counts {
         w.number(counts.len() as u64);
         counts.iter().for_each(|n| w.number(*n));

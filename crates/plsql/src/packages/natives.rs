@@ -29,6 +29,8 @@ natives! {
     "DBMS_AUDIT_MGMT" "CLEAN_AUDIT_TRAIL" 1 AuditClean,
     "DBMS_AUDIT_MGMT" "SET_LAST_ARCHIVE_TIMESTAMP" 1 AuditSetLast,
     "DBMS_AUDIT_MGMT" "CLEAR_LAST_ARCHIVE_TIMESTAMP" 1 AuditClearLast,
+    "DBMS_DEBUG_JDWP" "CURRENT_SESSION_ID" 1 JdwpSession,
+    "DBMS_DEBUG_JDWP" "CURRENT_SESSION_SERIAL" 1 JdwpSerial,
     "DBMS_FLASHBACK" "ENABLE_AT_TIME" 1 FlashbackTime,
     "DBMS_FLASHBACK" "ENABLE_AT_SYSTEM_CHANGE_NUMBER" 1 FlashbackScn,
     "DBMS_FLASHBACK" "DISABLE" 1 FlashbackEnd,
@@ -80,6 +82,10 @@ natives! {
     "DBMS_SESSION" "SET_NLS" 1 SessionSetNls,
     "DBMS_SESSION" "SET_ROLE" 1 SessionSetRole,
     "DBMS_SESSION" "SET_IDENTIFIER" 1 SessionSetIdentifier,
+    "DBMS_SESSION" "CLEAR_IDENTIFIER" 1 SessionClearIdentifier,
+    "DBMS_SESSION" "SET_CONTEXT" 1 SessionSetContext,
+    "DBMS_SESSION" "CLEAR_CONTEXT" 1 SessionClearContext,
+    "DBMS_SESSION" "CLEAR_ALL_CONTEXT" 1 SessionClearAllContext,
     "DBMS_SHARED_POOL" "MARKHOT" 1 PoolMarkHotNamed,
     "DBMS_SHARED_POOL" "MARKHOT" 2 PoolMarkHot,
     "DBMS_SHARED_POOL" "UNMARKHOT" 1 PoolUnmarkHotNamed,
@@ -285,6 +291,25 @@ pub(crate) fn run<W: World>(
             w.set_identifier(a.text(0));
             Value::Null
         }
+        Native::SessionClearIdentifier => {
+            w.set_identifier("");
+            Value::Null
+        }
+        Native::SessionSetContext => {
+            w.change_context(a.text(0), Some(a.text(1)), Some(a.text(2)))?;
+            Value::Null
+        }
+        Native::SessionClearContext => {
+            let attribute = a.optional_text(2);
+            w.change_context(a.text(0), attribute.as_deref(), None)?;
+            Value::Null
+        }
+        Native::SessionClearAllContext => {
+            w.change_context(a.text(0), None, None)?;
+            Value::Null
+        }
+        Native::JdwpSession => w.sys_context("USERENV", "SID")?,
+        Native::JdwpSerial => number(w.session_serial()),
         Native::OutputEnable => {
             let limit = a.integer(0).map(|n| n.clamp(2000, 1_000_000) as usize);
             s.set_output(true, limit);

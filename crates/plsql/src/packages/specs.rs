@@ -29,6 +29,13 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_DEBUG_JDWP",
+        "package dbms_debug_jdwp is
+           function current_session_id return pls_integer;
+           function current_session_serial return pls_integer;
+         end;",
+    ),
+    (
         "DBMS_FLASHBACK",
         "package dbms_flashback is
            procedure enable_at_time(query_time timestamp);
@@ -125,6 +132,11 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            procedure set_nls(param varchar2, value varchar2);
            procedure set_role(role_cmd varchar2);
            procedure set_identifier(client_id varchar2);
+           procedure clear_identifier;
+           procedure set_context(namespace varchar2, attribute varchar2, value varchar2, username varchar2 default null,
+             client_id varchar2 default null);
+           procedure clear_context(namespace varchar2, client_id varchar2 default null, attribute varchar2 default null);
+           procedure clear_all_context(namespace varchar2);
          end;",
     ),
     (

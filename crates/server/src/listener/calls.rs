@@ -189,17 +189,15 @@ impl Calls {
 
     /// Changes the user's own password, as drivers ask for it in a session: under the key that the logon agreed.
     fn change_password(&mut self, logon: &Logon) -> Tried<()> {
-        let sent = |key: &str| logon.pairs.get(key).and_then(|sent| self.key.password(sent));
-        let passwords = sent("AUTH_PASSWORD").zip(sent("AUTH_NEWPASSWORD"));
+        let passwords = logon.pairs.get("AUTH_PASSWORD").zip(logon.pairs.get("AUTH_NEWPASSWORD"));
         let (old, new) = passwords
             .filter(|_| logon.mode & (mode::CHANGE_PASSWORD | mode::OTHERS) == mode::CHANGE_PASSWORD)
             .ok_or_else(Ora::unsupported)?;
         if self.session.is_killed() {
             return Err(Ora::new(28).into());
         }
-        if new.is_empty() {
-            return Err(Ora::new(988).into());
-        }
+        let old = self.key.password(old).ok_or_else(|| Ora::new(1017))?;
+        let new = self.key.password(new).filter(|new| !new.is_empty()).ok_or_else(|| Ora::new(988))?;
         Ok(self.session.change_own_password(&old, &new)?)
     }
 
@@ -225,6 +223,9 @@ impl Calls {
                 self.run(&format!("alter session set current_schema = \"{name}\""))?;
             }
             Piggyback::EndToEnd(known_by) => self.note(&known_by),
+            Piggyback::Context(context) => {
+                self.session.set_context(&context.namespace, context.clears, &context.values)?;
+            }
             Piggyback::Ignored => {}
         }
         Ok(())
@@ -243,6 +244,9 @@ impl Calls {
             if let Some(text) = text {
                 place.set(text);
             }
+        }
+        if let Some(operation) = &known_by.operation {
+            slot.operation.set(operation);
         }
     }
 
@@ -548,7 +552,8 @@ impl Calls {
             self.commit_on_success()?;
         }
         let counts = wants_row_counts.then_some([said.done.rows]);
-        reply::write_parameters(out, self.scn(), number, counts.as_ref().map(|n| &n[..]));
+        let news = self.session.take_news();
+        reply::write_parameters_with(out, self.scn(), number, &news, counts.as_ref().map(|n| &n[..]));
         self.succeeded(&said.done, number, sequence).write(out);
         Ok(())
     }

@@ -22,7 +22,8 @@ mod refuse {
 /// What a client wants.
 #[derive(Debug, PartialEq, Eq)]
 enum Wish {
-    Session,
+    /// Of the service of that name; empty for a SID.
+    Session(String),
     Ping,
 }
 
@@ -38,12 +39,8 @@ struct Names {
 impl Names {
     fn of(params: &SystemParams) -> Names {
         let get = |p| params.get(p);
-        let mut services: Vec<String> =
-            get(Param::ServiceNames).split(',').map(|name| name.trim().to_string()).collect();
-        services.extend([get(Param::DbUniqueName), get(Param::DbName)]);
-        services.retain(|name| !name.is_empty());
         let (instance, database) = (get(Param::InstanceName), get(Param::DbName));
-        Names { services, domain: get(Param::DbDomain), instance, database }
+        Names { services: params.services(), domain: get(Param::DbDomain), instance, database }
     }
 
     /// Names are the same with the domain and without.
@@ -66,27 +63,29 @@ impl Names {
         if connect.text_of("INSTANCE_NAME").is_some_and(|name| !self.is_same(name, &self.instance)) {
             return Err(refuse::UNKNOWN_INSTANCE);
         }
-        match (connect.text_of("SERVICE_NAME"), connect.text_of("SID")) {
-            (Some(service), _) if self.services.iter().any(|name| self.is_same(name, service)) => {}
-            (Some(_), _) => return Err(refuse::UNKNOWN_SERVICE),
-            (None, Some(sid)) if self.is_same(sid, &self.instance) || self.is_same(sid, &self.database) => {}
+        let service = match (connect.text_of("SERVICE_NAME"), connect.text_of("SID")) {
+            (Some(service), _) => match self.services.iter().find(|name| self.is_same(name, service)) {
+                Some(known) => known.clone(),
+                None => return Err(refuse::UNKNOWN_SERVICE),
+            },
+            (None, Some(sid)) if self.is_same(sid, &self.instance) || self.is_same(sid, &self.database) => String::new(),
             (None, Some(_)) => return Err(refuse::UNKNOWN_SID),
             (None, None) => return Err(refuse::NO_SERVICE_NAME),
-        }
+        };
         // There is no dispatcher, and no pool that was started.
         match connect.text_of("SERVER") {
             Some(kind) if ["shared", "pooled"].iter().any(|other| kind.eq_ignore_ascii_case(other)) => {
                 Err(refuse::NO_SUCH_SERVER)
             }
-            _ => Ok(Wish::Session),
+            _ => Ok(Wish::Session(service)),
         }
     }
 }
 
 /// The answer to a client that connects.
 pub enum Answer {
-    /// It is accepted, with this SDU.
-    Accept(Vec<u8>, u32),
+    /// It is accepted, with this SDU and for this service.
+    Accept(Vec<u8>, u32, String),
     /// The last words.
     Last(Vec<u8>),
     /// Nothing that it would understand.
@@ -99,13 +98,13 @@ pub fn answer(connect: &Connect, data: &[u8], instance: &Instance) -> Answer {
     let mut out = Vec::new();
     match Names::of(instance.params()).wish(data) {
         Ok(Wish::Ping) => tns::write_pong(&mut out),
-        Ok(Wish::Session) => match hindrance(instance) {
+        Ok(Wish::Session(service)) => match hindrance(instance) {
             Some(code) => tns::write_refuse(&mut out, code),
             None if connect.version < tns::VERSION_MIN || connect.version_min > tns::VERSION => return Answer::Nothing,
             None => {
                 let sdu = connect.agreed_sdu();
                 Accept { version: connect.version.min(tns::VERSION), sdu }.encode(&mut out);
-                return Answer::Accept(out, sdu);
+                return Answer::Accept(out, sdu, service);
             }
         },
         Err(code) => tns::write_refuse(&mut out, code),
@@ -142,14 +141,14 @@ mod tests {
             database: "LATCHWRK".into(),
         };
         let wish = |inside: &str| names.wish(&format!("(DESCRIPTION=(CONNECT_DATA={inside}))"));
-        for good in [
-            "(SERVICE_NAME=sales)",
-            "(SERVICE_NAME=SALES.example.com)",
-            "(SERVICE_NAME=latchwrk)(SERVER=dedicated)",
-            "(SID=latchwork)",
-            "(service_name=sales)(INSTANCE_NAME=LATCHWORK)",
+        for (good, service) in [
+            ("(SERVICE_NAME=SALES)", "sales"),
+            ("(SERVICE_NAME=SALES.example.com)", "sales"),
+            ("(SERVICE_NAME=latchwrk)(SERVER=dedicated)", "LATCHWRK"),
+            ("(SID=latchwork)", ""),
+            ("(service_name=sales)(INSTANCE_NAME=LATCHWORK)", "sales"),
         ] {
-            assert_eq!(wish(good), Ok(Wish::Session), "{good}");
+            assert_eq!(wish(good), Ok(Wish::Session(service.into())), "{good}");
         }
         assert_eq!(wish("(SERVICE_NAME=other)"), Err(12514));
         assert_eq!(wish("(SID=other)"), Err(12505));

@@ -79,6 +79,10 @@ const FIRST_CONNECTION: u64 = super::ADDRESSES_MAX as u64;
 struct Pending {
     stream: Transport,
     from: Address,
+    peer: SocketAddr,
+    is_encrypted: bool,
+    /// The service that was asked for; empty for a SID.
+    service: String,
     accepted: Instant,
     phase: Phase,
     packets: PacketBuffer,
@@ -309,7 +313,7 @@ impl Gate<'_> {
             match socket.accept() {
                 Ok((stream, from)) => {
                     let config = wallet.as_mut().map(|wallet| wallet.config(self.alert));
-                    self.admit(stream, config, Address::of(&from));
+                    self.admit(stream, config, from);
                 }
                 Err(e) if matches!(e.raw_os_error(), Some(EMFILE | ENFILE)) && !self.pending.is_empty() => {
                     self.drop_oldest();
@@ -319,7 +323,8 @@ impl Gate<'_> {
         }
     }
 
-    fn admit(&mut self, stream: TcpStream, config: Option<Arc<ServerConfig>>, from: Address) {
+    fn admit(&mut self, stream: TcpStream, config: Option<Arc<ServerConfig>>, peer: SocketAddr) {
+        let (from, is_encrypted) = (Address::of(&peer), config.is_some());
         while self.by_address.get(&from).is_some_and(|of| of.len() >= self.max_per_address) {
             let Some(&oldest) = self.by_address.get(&from).and_then(BTreeSet::first) else { break };
             self.push_out(oldest);
@@ -341,6 +346,9 @@ impl Gate<'_> {
         let pending = Pending {
             stream,
             from,
+            peer,
+            is_encrypted,
+            service: String::new(),
             accepted: Instant::now(),
             phase: Phase::Connect,
             packets: PacketBuffer::new(),
@@ -627,8 +635,9 @@ impl Pending {
 
     fn connect(&mut self, connect: &Connect, data: &[u8], instance: &Instance) -> Step {
         match connect::answer(connect, data, instance) {
-            Answer::Accept(out, sdu) => {
+            Answer::Accept(out, sdu, service) => {
                 self.sdu = sdu;
+                self.service = service;
                 self.packets.accept(sdu);
                 self.phase = Phase::Protocol;
                 if self.send(&out) { Step::Wait } else { Step::Drop }
@@ -739,7 +748,15 @@ impl Pending {
             return Step::Wrong(Box::new(Wrong { who, sequence: second.sequence, is_right: false, refusal: None }));
         };
         let proof_ns = made_ns + (os::clock::now_ns() - began);
-        Step::Proved(Box::new(Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns)))
+        let caller = session::Caller {
+            service: std::mem::take(&mut self.service),
+            address: self.peer.ip().to_canonical().to_string(),
+            port: self.peer.port(),
+            is_encrypted: self.is_encrypted,
+            ..logon::caller(&second.pairs)
+        };
+        let proved = Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns);
+        Step::Proved(Box::new(proved.called(caller)))
     }
 
     /// Answers a wrong password. The client may try again until it has failed `most` times.

@@ -13,7 +13,7 @@ use net::oracle::reply::{self, Outcome, status};
 use net::oracle::tns::PacketBuffer;
 use net::oracle::{field::Reader, message};
 use params::Param;
-use session::{ConnectTimes, Instance, Proof, Session};
+use session::{Caller, ConnectTimes, Instance, Proof, Session};
 use types::{Ora, Result};
 
 /// 19.0.0.0.0, as clients read it.
@@ -32,6 +32,7 @@ pub struct Proved {
     second: Logon,
     key: SessionKey,
     proof: Proof,
+    caller: Caller,
     proof_ns: u64,
     /// When its server process was begun to be made.
     pub fork_began_ns: u64,
@@ -48,7 +49,12 @@ impl Proved {
         proof: Proof,
         proof_ns: u64,
     ) -> Proved {
-        Proved { client, who, second, key, proof, proof_ns, fork_began_ns: 0, line: None }
+        Proved { client, who, second, key, proof, caller: Caller::default(), proof_ns, fork_began_ns: 0, line: None }
+    }
+
+    /// From where it comes, and what it says of itself besides.
+    pub fn called(self, caller: Caller) -> Proved {
+        Proved { caller, ..self }
     }
 
     /// What it says of itself.
@@ -75,11 +81,9 @@ impl Proved {
     fn who_changes(&self) -> Result<local::Logon> {
         let Some(new) = self.second.pairs.get("AUTH_NEWPASSWORD") else { return Ok(self.who.clone()) };
         let old = self.second.pairs.get("AUTH_PASSWORD").unwrap_or_default();
-        let (old, new) = self.key.password(old).zip(self.key.password(new)).ok_or_else(|| Ora::new(1017))?;
-        // No password at all is none that could be wanted.
-        if new.is_empty() {
-            return Err(Ora::new(988));
-        }
+        let old = self.key.password(old).ok_or_else(|| Ora::new(1017))?;
+        // No password at all is none that could be wanted, and neither is one that is too long to be looked at.
+        let new = self.key.password(new).filter(|new| !new.is_empty()).ok_or_else(|| Ora::new(988))?;
         Ok(local::Logon { password: old.to_string(), new_password: new.to_string(), ..self.who.clone() })
     }
 
@@ -117,7 +121,7 @@ pub fn log_on(
 }
 
 fn open(line: &mut Line, instance: &'static Instance, proved: &Proved, times: ConnectTimes) -> Result<Option<Opened>> {
-    let mut session = Session::logon_proved(instance, &proved.who_changes()?, &proved.proof, times)?;
+    let mut session = Session::logon_proved(instance, &proved.who_changes()?, &proved.proof, &proved.caller, times)?;
     let watched = watched(&session);
     let settled = settle(&mut session, &proved.second.pairs);
     let pairs = match settled.and_then(|()| welcome_pairs(instance, &session, &proved.key)) {
@@ -181,6 +185,28 @@ pub fn who(first: &Logon, second: &Logon) -> local::Logon {
         os_user: get("AUTH_SID"),
         process_id: get("AUTH_PID").parse().unwrap_or(0),
         ..local::Logon::default()
+    }
+}
+
+/// What the second message of a logon says of the client besides.
+pub fn caller(pairs: &Pairs) -> Caller {
+    let get = |key: &str| pairs.get(key).unwrap_or_default().trim();
+    let mut contexts: Vec<[String; 3]> = Vec::new();
+    for (key, value, _) in &pairs.0 {
+        match (key.as_str(), contexts.last_mut()) {
+            ("AUTH_APPCTX_NSPACE", _) => contexts.push([value.clone(), String::new(), String::new()]),
+            ("AUTH_APPCTX_ATTR", Some(last)) => last[1].clone_from(value),
+            ("AUTH_APPCTX_VALUE", Some(last)) => last[2].clone_from(value),
+            _ => {}
+        }
+    }
+    Caller {
+        driver: get("SESSION_CLIENT_DRIVER_NAME").chars().take(SHOWN_MAX).collect(),
+        version: get("SESSION_CLIENT_VERSION").parse().unwrap_or(0),
+        charset: get("SESSION_CLIENT_CHARSET").parse().unwrap_or(0),
+        contexts,
+        edition: pairs.get("AUTH_ORA_EDITION").map(str::to_owned),
+        ..Caller::default()
     }
 }
 
@@ -250,7 +276,6 @@ fn welcome_pairs(instance: &Instance, session: &Session, key: &SessionKey) -> Re
     let params = instance.params();
     let welcome = session.welcome();
     let random = os::random::bytes().map_err(Ora::internal)?;
-    let unique = params.get(Param::DbUniqueName);
     let mut pairs = Pairs::default();
     let mut add = |key: &str, value: String| pairs.push(key, value, 0);
     add("AUTH_VERSION_STRING", "- Production".into());
@@ -265,8 +290,11 @@ fn welcome_pairs(instance: &Instance, session: &Session, key: &SessionKey) -> Re
     add("AUTH_DBNAME", welcome.database.clone());
     add("AUTH_INSTANCENAME", welcome.instance.clone());
     add("AUTH_SC_INSTANCE_NAME", welcome.instance);
-    add("AUTH_SC_SERVICE_NAME", unique.clone());
-    add("AUTH_SC_DBUNIQUE_NAME", unique);
+    add("AUTH_SC_SERVICE_NAME", session.process().session().service_name());
+    // The first of the two is the name of the database, whatever it is called.
+    add("AUTH_SC_DBUNIQUE_NAME", params.get(Param::DbName));
+    add("AUTH_SC_REAL_DBUNIQUE_NAME", params.get(Param::DbUniqueName));
+    add("AUTH_SC_SERVER_HOST", os::process::host_name());
     add("AUTH_SC_DB_DOMAIN", params.get(Param::DbDomain));
     add("AUTH_MAX_OPEN_CURSORS", session.parameter(Param::OpenCursors).clamp(1, 65_535).to_string());
     add("AUTH_MAX_IDEN_LENGTH", "128".into());

@@ -1,0 +1,141 @@
+"""What a session knows of its client, by python-oracledb in its thin mode. Arguments: port, service, program, directory."""
+
+import subprocess
+import sys
+
+import oracledb
+
+PORT, SERVICE, LATCHWORK, DIRECTORY = sys.argv[1:5]
+
+
+def connect(user="u", password="Tiger1", **more):
+    return oracledb.connect(user=user, password=password, dsn=f"127.0.0.1:{PORT}/{SERVICE}", **more)
+
+
+def local(*statements):
+    """Runs statements as SYSDBA on the local socket."""
+    text = "".join(s + ";\n" for s in statements) + "exit\n"
+    command = [LATCHWORK, "sql", "-s", "--dir", DIRECTORY, "/", "as", "sysdba"]
+    out = subprocess.run(command, input=text, text=True, capture_output=True, timeout=60).stdout
+    assert "ORA-" not in out, out
+    return out
+
+
+def fails(code, call):
+    try:
+        call()
+    except oracledb.Error as e:
+        assert code in str(e), f"{code} wanted, not {e}"
+        return
+    raise AssertionError(f"{code} wanted")
+
+
+def row(c, sql, *binds):
+    return c.cursor().execute(sql, binds).fetchone()
+
+
+def env(c, name):
+    return row(c, "select sys_context('userenv', :1) from dual", name)[0]
+
+
+def names():
+    with connect() as c:
+        database = row(c, "select value from v$parameter where name = 'db_name'")[0]
+        assert row(c, "select name, db_unique_name from v$database") == (database, database)
+        assert (c.db_name, c.db_unique_name, env(c, "db_name"), env(c, "db_unique_name")) == (database,) * 4
+        mine = "select service_name from v$session where sid = sys_context('userenv', 'sid')"
+        assert c.service_name == env(c, "service_name") == row(c, mine)[0] == SERVICE.upper()
+        served = "select count(*) from v$services s, v$active_services a, dba_services d where s.name = :1 and a.name = s.name and d.name = s.name"
+        assert row(c, served, c.service_name) == (1,)
+        assert c.instance_name == env(c, "instance_name") == row(c, "select instance_name from v$instance")[0]
+        assert (env(c, "network_protocol"), env(c, "ip_address")) == ("tcp", "127.0.0.1")
+        assert row(c, "select dbms_debug_jdwp.current_session_id, dbms_debug_jdwp.current_session_serial from dual") == (
+            c.session_id,
+            c.serial_num,
+        )
+        fails("ORA-02003", lambda: env(c, "no_such_thing"))
+    with oracledb.connect(user="u", password="Tiger1", host="127.0.0.1", port=int(PORT), sid="latchwork") as c:
+        assert c.service_name == env(c, "service_name") == "SYS$USERS"
+
+
+def client():
+    with connect(driver_name="a driver : 1", program="prog", machine="box", terminal="tty9", osuser="me") as c:
+        info = "select client_driver, client_charset, client_version, osuser from v$session_connect_info where sid = :1"
+        driver, charset, version, osuser = row(c, info, c.session_id)
+        assert (driver, charset, osuser) == ("a driver : 1", "AL32UTF8", "me")
+        assert version.split(".")[0] == oracledb.__version__.split(".")[0], version
+        shown = "select program, machine, terminal, osuser, sign(port) from v$session where sid = :1"
+        assert row(c, shown, c.session_id) == ("prog", "box", "tty9", "me", 1)
+        c.module, c.action, c.client_identifier, c.clientinfo, c.dbop = "m", "a", "id", "info", "batch"
+        said = "select module, action, client_identifier, client_info from v$session where sid = :1"
+        assert row(c, said, c.session_id) == ("m", "a", "id", "info")
+        assert row(c, "select dbop_name, status from v$sql_monitor where sid = :1", c.session_id) == ("batch", "EXECUTING")
+        assert row(c, "select max(module), max(action) from v$sql where sql_text like 'select dbop_name%'") == ("m", "a")
+        c.module = c.action = c.dbop = None
+        assert row(c, said, c.session_id) == (None, None, "id", "info")
+        assert row(c, "select count(*) from v$sql_monitor where sid = :1", c.session_id) == (0,)
+
+
+def contexts():
+    of = "select sys_context('clientcontext', :1), sys_context('nothing', 'ONE') from dual"
+    with connect(appcontext=[("CLIENTCONTEXT", "one", "1"), ("clientcontext", "TWO", "2")]) as c, connect() as other:
+        assert row(c, of, "ONE") == ("1", None) and row(c, of, "two") == ("2", None)
+        assert row(other, of, "ONE") == (None, None)
+        c.set_app_context("CLIENTCONTEXT", three="3", one="x" * 4000)
+        assert row(c, of, "THREE") == ("3", None) and row(c, of, "ONE") == ("x" * 4000, None)
+        c.clear_app_context("CLIENTCONTEXT")
+        assert row(c, of, "THREE") == (None, None)
+        c.set_app_context("MINE", one="1")
+        fails("ORA-28267", c.ping)
+        c.ping()
+        cursor = c.cursor()
+        cursor.callproc("dbms_session.set_context", ["clientcontext", "four", "4"])
+        assert row(c, of, "FOUR") == ("4", None)
+        cursor.callproc("dbms_session.clear_context", ["clientcontext", None, "four"])
+        assert row(c, of, "FOUR") == (None, None)
+        fails("ORA-01031", lambda: cursor.callproc("dbms_session.set_context", ["mine", "four", "4"]))
+    fails("ORA-28267", lambda: connect(appcontext=[("USERENV", "ACTION", "1")]))
+
+
+def settings():
+    with connect() as c:
+        assert c.current_schema is None and c.edition is None
+        c.cursor().execute("alter session set current_schema = system")
+        assert c.current_schema == "SYSTEM"
+        c.current_schema = "U"
+        assert env(c, "current_schema") == "U"
+        c.cursor().execute("alter session set edition = ora$base")
+        assert c.edition == env(c, "current_edition_name") == env(c, "session_edition_name") == "ORA$BASE"
+        fails("ORA-38802", lambda: c.cursor().execute("alter session set edition = none_such"))
+        for level in ("serializable", "read committed", "serializable", "read committed"):
+            c.cursor().execute(f"alter session set isolation_level = {level}")
+            row(c, "select count(*) from w")
+        c.cursor().execute("insert into w values (-1, 'x')")
+        fails("ORA-01453", lambda: c.cursor().execute("alter session set isolation_level = serializable"))
+        c.rollback()
+    fails("ORA-38802", lambda: connect(edition="none_such"))
+
+
+def passwords():
+    local("create user words identified by Tiger1", "grant create session to words")
+    longest = "p" * 1024
+    with connect(user="words") as c:
+        for refused in ("1" * 1500, "p" * 70000):
+            fails("ORA-00988", lambda: c.changepassword("Tiger1", refused))
+        fails("ORA-28218", lambda: c.changepassword("Tiger1", longest + "p"))
+        fails("ORA-28008", lambda: c.changepassword("wrong", "Tiger2"))
+        fails("ORA-28218", lambda: c.cursor().execute(f'alter user words identified by "{longest}p" replace "Tiger1"'))
+        c.changepassword("Tiger1", longest)
+    with connect(user="words", password=longest) as c:
+        c.changepassword(longest, "a/b@c")
+    with connect(user="words", password="a/b@c", newpassword="Tiger1"):
+        pass
+    fails("ORA-00988", lambda: connect(user="words", newpassword="1" * 1500))
+    connect(user="words").close()
+
+
+local("grant select any dictionary to u")
+for part in (names, client, contexts, settings, passwords):
+    part()
+    print(part.__name__, "done")
+print("all done")

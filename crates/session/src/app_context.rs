@@ -1,0 +1,127 @@
+//! Application contexts: values that a session keeps under a name in a namespace, for SYS_CONTEXT.
+//!
+//! Clients set those of the namespace CLIENTCONTEXT, with the logon, with any call or by DBMS_SESSION.SET_CONTEXT.
+//! Values are the session's own: no other session sees them, and they end with it.
+
+use crate::core::Core;
+use crate::session::Session;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use types::{Ora, Result, Value};
+
+/// The namespace whose values clients set.
+const CLIENT: &str = "CLIENTCONTEXT";
+
+/// Bytes of a name and of a value, at most.
+const NAME_MAX: usize = 128;
+const VALUE_MAX: usize = 4000;
+
+/// Values that a session may have, at most: a client that goes on and on gets an error, not all memory.
+const VALUES_MAX: usize = 1024;
+
+/// The values of a session's contexts, by name in upper case.
+#[derive(Default)]
+pub(crate) struct AppContexts {
+    client: RefCell<BTreeMap<String, String>>,
+}
+
+impl AppContexts {
+    /// The value of an attribute; `None` for an unknown namespace too.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Value> {
+        let values = self.client.borrow();
+        values.get(name).filter(|_| namespace == CLIENT).map(|value| Value::text(value.as_str()))
+    }
+
+    /// Sets a value; an empty one is NULL.
+    ///
+    /// # Errors
+    /// ORA-28267 for a namespace that clients may not set, ORA-28106 for a name or value that is too long or one too
+    /// many.
+    pub fn set(&self, namespace: &str, name: &str, value: &str) -> Result<()> {
+        check_namespace(namespace)?;
+        if name.is_empty() || name.len() > NAME_MAX {
+            return Err(Ora::with(28106, &[&2]));
+        }
+        if value.len() > VALUE_MAX {
+            return Err(Ora::with(28106, &[&3]));
+        }
+        let mut values = self.client.borrow_mut();
+        let name = name.to_uppercase();
+        if values.len() >= VALUES_MAX && !values.contains_key(&name) {
+            return Err(Ora::with(28106, &[&2]));
+        }
+        values.insert(name, value.to_owned());
+        Ok(())
+    }
+
+    /// Forgets one value of a namespace, or all of them.
+    ///
+    /// # Errors
+    /// ORA-28267 as for [`AppContexts::set`].
+    pub fn clear(&self, namespace: &str, name: Option<&str>) -> Result<()> {
+        check_namespace(namespace)?;
+        match name {
+            Some(name) => drop(self.client.borrow_mut().remove(&name.to_uppercase())),
+            None => self.client.borrow_mut().clear(),
+        }
+        Ok(())
+    }
+}
+
+fn check_namespace(namespace: &str) -> Result<()> {
+    if namespace.eq_ignore_ascii_case(CLIENT) { Ok(()) } else { Err(Ora::new(28267)) }
+}
+
+/// DBMS_SESSION.SET_CONTEXT and its kin. A namespace that is not the client's belongs to a package, which would have to
+/// be on the call stack.
+///
+/// # Errors
+/// ORA-01031 for another namespace; those of [`AppContexts::set`].
+pub(crate) fn change(core: &Core, namespace: &str, name: Option<&str>, value: Option<&str>) -> Result<()> {
+    check_namespace(namespace).map_err(|_| Ora::new(1031))?;
+    match (name, value) {
+        (Some(name), Some(value)) => core.contexts.set(namespace, name, value),
+        (name, _) => core.contexts.clear(namespace, name),
+    }
+}
+
+impl Session {
+    /// Sets values of an application context, as a client asks for it ahead of a call.
+    ///
+    /// # Errors
+    /// ORA-28267 for a namespace that clients may not set, ORA-28106 for values that are too long.
+    pub fn set_context(&self, namespace: &str, clears: bool, values: &[(String, String)]) -> Result<()> {
+        let contexts = &self.core.contexts;
+        if clears {
+            contexts.clear(namespace, None)?;
+        }
+        values.iter().try_for_each(|(name, value)| contexts.set(namespace, name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_set_their_own_namespace_only() {
+        let contexts = AppContexts::default();
+        contexts.set("clientcontext", "attr", "v").unwrap();
+        assert_eq!(contexts.get("CLIENTCONTEXT", "ATTR"), Some(Value::text("v")));
+        assert_eq!(contexts.get("OTHER", "ATTR"), None);
+        assert!(contexts.set("USERENV", "ATTR", "v").is_err_and(|e| e.is(28267)));
+        assert!(contexts.clear("OTHER", None).is_err_and(|e| e.is(28267)));
+        assert!(contexts.set("CLIENTCONTEXT", &"x".repeat(129), "v").is_err_and(|e| e.is(28106)));
+        assert!(contexts.set("CLIENTCONTEXT", "x", &"v".repeat(4001)).is_err_and(|e| e.is(28106)));
+        contexts.clear("CLIENTCONTEXT", Some("attr")).unwrap();
+        assert_eq!(contexts.get("CLIENTCONTEXT", "ATTR"), None);
+    }
+
+    #[test]
+    fn a_session_has_so_many_values_and_no_more() {
+        let contexts = AppContexts::default();
+        (0..VALUES_MAX).for_each(|n| contexts.set(CLIENT, &format!("A{n}"), "v").unwrap());
+        assert!(contexts.set(CLIENT, "ONE_MORE", "v").is_err_and(|e| e.is(28106)));
+        contexts.set(CLIENT, "A7", "another").unwrap();
+    }
+}

@@ -1,0 +1,54 @@
+//! What a client of the network says of itself, beyond what the packets of the local socket carry.
+
+use crate::core::Core;
+use std::sync::atomic::Ordering::Relaxed;
+use types::Result;
+
+/// A client of the network.
+#[derive(Clone, Debug, Default)]
+pub struct Caller {
+    /// The service that it asked for, as the instance spells it; empty for a SID.
+    pub service: String,
+    /// Its driver's name.
+    pub driver: String,
+    /// The version that it sends of itself.
+    pub version: u64,
+    /// Its character set, in Oracle's numbers.
+    pub charset: u32,
+    pub address: String,
+    pub port: u16,
+    /// The connection is encrypted.
+    pub is_encrypted: bool,
+    /// Values of application contexts: namespace, name, value.
+    pub contexts: Vec<[String; 3]>,
+    /// The edition that it asks for.
+    pub edition: Option<String>,
+}
+
+impl Caller {
+    /// Enters it into the session's slot.
+    pub(crate) fn note(&self, core: &Core) {
+        let slot = core.p.session();
+        slot.service.set(&self.service);
+        slot.client_driver.set(&self.driver);
+        slot.client_version.store(self.version, Relaxed);
+        slot.client_charset.store(self.charset, Relaxed);
+        slot.address.set(&self.address);
+        slot.port.store(self.port.into(), Relaxed);
+        slot.encrypted.store(self.is_encrypted.into(), Relaxed);
+    }
+
+    /// Gives the session what it is to begin with.
+    ///
+    /// # Errors
+    /// ORA-28267 for a context that clients may not set, ORA-38802 for an edition that is not there.
+    pub(crate) fn settle(&self, core: &Core) -> Result<()> {
+        for [namespace, name, value] in &self.contexts {
+            core.contexts.set(namespace, name, value)?;
+        }
+        match &self.edition {
+            Some(edition) => crate::edition::set(core, &crate::session::dictionary_name(edition)),
+            None => Ok(()),
+        }
+    }
+}
