@@ -255,6 +255,11 @@ fn object_of(work: &Work<'_>, on: &GrantObject, privileges: &[Privilege], pos: u
             let object = found.ok_or_else(|| Ora::new(22930).at(name.pos.0))?;
             Ok(on_object(object, name.pos.0))
         }
+        GrantObject::Edition(name) => {
+            let found = work.image.find(UserId::SYS, ObjectKind::Edition, &name.name);
+            let object = found.ok_or_else(|| Ora::new(38802).at(name.pos.0))?;
+            Ok(on_object(object, name.pos.0))
+        }
         GrantObject::Users(_) => Err(Ora::new(990)),
         GrantObject::Object(name) => {
             let (schema, at) = match name.parts.as_slice() {
@@ -309,6 +314,7 @@ fn object_privileges(work: &Work<'_>, list: &[Privilege], on: &On) -> Result<Vec
         ObjectKind::View => (&[Delete, Insert, Select, Update, References, Read, Debug, Flashback], 2204),
         ObjectKind::Sequence => (&[Alter, Select], 2205),
         ObjectKind::Directory => (&[Read, Write, Execute], 22928),
+        ObjectKind::Edition => (&[Use], 990),
         ObjectKind::Type => (&[Execute, Debug], 2305),
         _ => (&[Execute, Debug], 2225),
     };
@@ -357,7 +363,7 @@ fn columns_of(work: &Work<'_>, privilege: &Privilege, on: &On) -> Result<Vec<u32
 fn grantable(work: &Work<'_>, on: &On, list: Vec<Wanted>, pos: u32) -> Result<Vec<Wanted>> {
     let user = work.session.user;
     let any = SystemPrivilege::GrantAnyObjectPrivilege;
-    let reaches = on.owner != UserId::SYS || on.kind == ObjectKind::Directory;
+    let reaches = on.owner != UserId::SYS || matches!(on.kind, ObjectKind::Directory | ObjectKind::Edition);
     if on.owner == user || work.names.is_sysdba() || (reaches && work.names.has(any)) {
         return Ok(list);
     }
@@ -557,7 +563,7 @@ fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPri
         work.image.object_grants(on.object).iter().any(is_it)
     };
     let any = SystemPrivilege::GrantAnyObjectPrivilege;
-    let reaches = on.owner != UserId::SYS || on.kind == ObjectKind::Directory;
+    let reaches = on.owner != UserId::SYS || matches!(on.kind, ObjectKind::Directory | ObjectKind::Edition);
     let for_owner = user == on.owner || work.names.is_sysdba() || (reaches && work.names.has(any));
     let grantor = match () {
         () if by(user) => user,

@@ -20,12 +20,14 @@ mod constraint_state;
 mod create_table;
 mod datafile_state;
 mod drop;
+mod edition;
 mod entries;
 mod expression;
 mod grant;
 mod index;
 mod online;
 mod profile;
+mod proxy;
 mod quota;
 mod rename;
 mod replace_name;
@@ -75,12 +77,14 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::AlterRole(alter) => user::alter_role(work, alter)?,
         Ddl::Profile(limits) => profile::define(work, limits)?,
         Ddl::CreateStored(create) => return stored::create(work, create),
+        Ddl::Edition(statement) => edition::run(work, statement)?,
         Ddl::CreateDirectory(create) => stored::create_directory(work, create)?,
         Ddl::Drop(target) => drop::drop_object(work, target)?,
         Ddl::AlterTable(alter) => alter_table::alter(work, alter)?,
         Ddl::AlterIndex(alter) => index::alter(work, alter)?,
         Ddl::AlterSequence(alter) => sequence::alter(work, alter)?,
         Ddl::AlterUser(alter) => user::alter(work, alter)?,
+        Ddl::ConnectThrough(through) => proxy::connect_through(work, through)?,
         Ddl::AlterCompile(alter) => return stored::compile(work, alter),
         Ddl::Truncate(statement) => truncate::truncate(work, statement)?,
         Ddl::Rename { from, to, .. } => rename::rename(work, from, to)?,

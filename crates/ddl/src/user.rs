@@ -287,6 +287,7 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     work.change().delete(Base::Defrole, &move |row| {
         as_u32(&row[defrole::USER]) == id.0 || as_u32(&row[defrole::ROLE]) == id.0
     })?;
+    crate::proxy::forget(work, id)?;
     work.change().delete(Base::Userauth, &move |row| {
         as_u32(&row[userauth::USER]) == id.0 || as_u32(&row[userauth::GRANTEE]) == id.0
     })?;

@@ -57,6 +57,10 @@ pub trait Host {
     fn now(&self) -> Date;
     /// Whether a session of that user is open.
     fn is_connected(&self, user: UserId) -> bool;
+    /// Whether a session has been set to that edition.
+    fn is_edition_used(&self, _edition: ObjectId) -> bool {
+        false
+    }
     /// `ddl_lock_timeout`: how long a statement waits for a table that transactions have changed.
     fn lock_timeout_s(&self) -> u32 {
         0

@@ -189,6 +189,13 @@ base_tables! {
         OBJ "OBJ#" N, GRANTOR "GRANTOR#" N, GRANTEE "GRANTEE#" N, PRIVILEGE "PRIVILEGE#" N, SEQUENCE "SEQUENCE#" N, COL "COL#" N,
         OPTION "OPTION$" N,
     }
+    /// Who may connect as whom: FLAGS 1 with all roles of the client, 2 with none, 4 with those of PROXY_ROLE_INFO$, 8
+    /// with all but those. CREDENTIAL_TYPE# 5 asks for the client's password besides.
+    Proxy "PROXY_INFO$" 221 proxy { CLIENT "CLIENT#" N, PROXY "PROXY#" N, CREDENTIAL "CREDENTIAL_TYPE#" N, FLAGS N }
+    /// Roles that CONNECT THROUGH lists.
+    ProxyRole "PROXY_ROLE_INFO$" 222 proxy_role { CLIENT "CLIENT#" N, PROXY "PROXY#" N, ROLE "ROLE#" N }
+    /// Editions, and the edition that each is a child of; the first is nobody's.
+    Edition "EDITION$" 223 edition { OBJ "OBJ#" N, PARENT "P_OBJ#" N }
     /// Roles that ALTER USER ... DEFAULT ROLE lists.
     Defrole "DEFROLE$" 100 defrole { USER "USER#" N, ROLE "ROLE#" N }
     /// INHERIT PRIVILEGES granted on users.

@@ -446,6 +446,10 @@ const AUDIT_SESSION: &str = "select a.os_username os_username, a.dbusername user
     a.event_timestamp extended_timestamp from aud$ a, aud$ e where a.action# = 100 and e.action# (+) = 101 \
     and e.sessionid (+) = a.sessionid and e.startup (+) = a.startup";
 
+/// The editions; which of them a session may use is not told.
+const EDITIONS: &str = "select o.name edition_name, p.name parent_edition_name, 'YES' usable from edition$ e, obj$ o, obj$ p \
+    where o.obj# = e.obj# and p.obj# (+) = e.p_obj#";
+
 /// The services of the instance; none is of a database that is closed.
 const SERVICES: &str = "select s.service_id service_id, s.name name, s.name_hash name_hash, s.network_name network_name, \
     s.creation_date creation_date, s.creation_date_hash creation_date_hash, cast(null as varchar2(30)) failover_method, \
@@ -459,7 +463,8 @@ const SERVICES: &str = "select s.service_id service_id, s.name name, s.name_hash
 
 /// Whether a view is not for everybody.
 pub fn is_restricted(name: &str) -> bool {
-    const OTHERS: &[&str] = &["AUDIT_UNIFIED_ENABLED_POLICIES", "AUDIT_UNIFIED_POLICIES", "UNIFIED_AUDIT_TRAIL"];
+    const OTHERS: &[&str] =
+        &["AUDIT_UNIFIED_ENABLED_POLICIES", "AUDIT_UNIFIED_POLICIES", "PROXY_USERS", "UNIFIED_AUDIT_TRAIL"];
     name.starts_with("DBA_") || OTHERS.contains(&name)
 }
 
@@ -684,6 +689,32 @@ const SINGLE: &[(&str, &str)] = &[
         "NLS_INSTANCE_PARAMETERS",
         "select upper(p.name) parameter, p.value value from v$parameter p where p.name like 'nls%'",
     ),
+    (
+        "DBA_PROXIES",
+        "select p.name proxy, c.name client, decode(i.credential_type#, 0, 'NO', 'YES') authentication, \
+            decode(i.flags, 1, 'PROXY MAY ACTIVATE ALL CLIENT ROLES', 2, 'NO CLIENT ROLES MAY BE ACTIVATED', \
+            4, 'PROXY MAY ACTIVATE ROLE', 8, 'PROXY MAY NOT ACTIVATE ROLE') authorization_constraint, r.name role, \
+            'DATABASE' proxy_authority from proxy_info$ i, user$ p, user$ c, proxy_role_info$ l, user$ r \
+            where p.user# = i.proxy# and c.user# = i.client# and l.client# (+) = i.client# and l.proxy# (+) = i.proxy# \
+            and r.user# (+) = l.role#",
+    ),
+    (
+        "USER_PROXIES",
+        "select c.name client, decode(i.credential_type#, 0, 'NO', 'YES') authentication, \
+            decode(i.flags, 1, 'PROXY MAY ACTIVATE ALL CLIENT ROLES', 2, 'NO CLIENT ROLES MAY BE ACTIVATED', \
+            4, 'PROXY MAY ACTIVATE ROLE', 8, 'PROXY MAY NOT ACTIVATE ROLE') authorization_constraint, r.name role \
+            from proxy_info$ i, user$ c, proxy_role_info$ l, user$ r where i.proxy# = uid and c.user# = i.client# \
+            and l.client# (+) = i.client# and l.proxy# (+) = i.proxy# and r.user# (+) = l.role#",
+    ),
+    (
+        "PROXY_USERS",
+        "select p.name proxy, c.name client, decode(i.credential_type#, 0, 'NO', 'YES') authentication, \
+            decode(i.flags, 1, 'PROXY MAY ACTIVATE ALL CLIENT ROLES', 2, 'NO CLIENT ROLES MAY BE ACTIVATED', \
+            4, 'PROXY MAY ACTIVATE ROLE', 8, 'PROXY MAY NOT ACTIVATE ROLE') flags \
+            from proxy_info$ i, user$ p, user$ c where p.user# = i.proxy# and c.user# = i.client#",
+    ),
+    ("DBA_EDITIONS", EDITIONS),
+    ("ALL_EDITIONS", EDITIONS),
     ("DBA_SERVICES", SERVICES),
     ("ALL_SERVICES", SERVICES),
     (

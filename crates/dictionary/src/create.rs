@@ -224,6 +224,9 @@ fn object_row(object: ObjectId, name: &str, kind: ObjectKind, now: Date) -> Row 
     row
 }
 
+/// The object number of the edition ORA$BASE.
+pub const BASE_EDITION: ObjectId = ObjectId(134);
+
 fn fill_objects(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     let mut rows: Vec<Row> = Base::ALL
         .iter()
@@ -235,6 +238,8 @@ fn fill_objects(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     for (object, name, _) in crate::packages::built_in_packages() {
         rows.push(object_row(object, name, ObjectKind::Package, new.now));
     }
+    rows.push(object_row(BASE_EDITION, "ORA$BASE", ObjectKind::Edition, new.now));
+    change.insert(Base::Edition, &[int(BASE_EDITION.0), Value::Null])?;
     change.insert_many(Base::Obj, &rows)
 }
 
@@ -374,6 +379,7 @@ fn fill_privileges(change: &mut Change<'_>) -> Result<()> {
         row[objauth::OPTION] = int(0);
         row
     };
+    change.insert(Base::Objauth, &grant(UserId::PUBLIC, BASE_EDITION.0, ObjectPrivilege::Use))?;
     let mut grants = vec![grant(ROLE_AUDIT_ADMIN, Base::Aud.table().object.0, ObjectPrivilege::Delete)];
     for role in [ROLE_AUDIT_ADMIN, ROLE_AUDIT_VIEWER] {
         grants.push(grant(role, Base::Aud.table().object.0, ObjectPrivilege::Select));

@@ -547,10 +547,11 @@ pub enum ObjectKind {
     Type = 13,
     TypeBody = 14,
     Directory = 23,
+    Edition = 57,
 }
 
 impl ObjectKind {
-    pub const ALL: [ObjectKind; 14] = [
+    pub const ALL: [ObjectKind; 15] = [
         ObjectKind::Index,
         ObjectKind::Table,
         ObjectKind::Cluster,
@@ -565,6 +566,7 @@ impl ObjectKind {
         ObjectKind::Type,
         ObjectKind::TypeBody,
         ObjectKind::Directory,
+        ObjectKind::Edition,
     ];
 
     /// The kind of that TYPE#.
@@ -589,6 +591,7 @@ impl ObjectKind {
             ObjectKind::Type => "TYPE",
             ObjectKind::TypeBody => "TYPE BODY",
             ObjectKind::Directory => "DIRECTORY",
+            ObjectKind::Edition => "EDITION",
         }
     }
 
@@ -600,6 +603,7 @@ impl ObjectKind {
             ObjectKind::PackageBody | ObjectKind::TypeBody => 2,
             ObjectKind::Trigger => 3,
             ObjectKind::Directory => 9,
+            ObjectKind::Edition => 64,
             _ => 1,
         }
     }
@@ -633,10 +637,12 @@ pub enum ObjectPrivilege {
     Write = 18,
     Debug = 26,
     Flashback = 27,
+    /// On editions.
+    Use = 29,
 }
 
 impl ObjectPrivilege {
-    pub const ALL: [ObjectPrivilege; 13] = [
+    pub const ALL: [ObjectPrivilege; 14] = [
         ObjectPrivilege::Alter,
         ObjectPrivilege::Delete,
         ObjectPrivilege::Index,
@@ -650,6 +656,7 @@ impl ObjectPrivilege {
         ObjectPrivilege::Write,
         ObjectPrivilege::Debug,
         ObjectPrivilege::Flashback,
+        ObjectPrivilege::Use,
     ];
 
     pub fn name(self) -> &'static str {
@@ -667,6 +674,7 @@ impl ObjectPrivilege {
             ObjectPrivilege::Write => "WRITE",
             ObjectPrivilege::Debug => "DEBUG",
             ObjectPrivilege::Flashback => "FLASHBACK",
+            ObjectPrivilege::Use => "USE",
         }
     }
 

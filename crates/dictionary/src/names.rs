@@ -436,7 +436,7 @@ impl SessionCatalog {
             (P::Execute, _) => &[S::ExecuteAnyProcedure],
             (P::Flashback, _) => &[S::FlashbackAnyTable],
             (P::Debug, _) => &[S::DebugAnyProcedure],
-            (P::References | P::Write, _) => &[],
+            (P::References | P::Write | P::Use, _) => &[],
         };
         if owner == UserId::SYS {
             let reads = privilege == P::Read || (privilege == P::Select && self.for_other);
@@ -601,7 +601,8 @@ impl SessionCatalog {
     /// Whether a privilege on everybody's objects is there and reaches this one: those of SYS it does not, directories
     /// aside.
     fn reaches(&self, def: &ObjectDef, any: SystemPrivilege) -> bool {
-        (def.owner_id != UserId::SYS || def.kind == ObjectKind::Directory) && self.has(any)
+        let is_nobodys = matches!(def.kind, ObjectKind::Directory | ObjectKind::Edition);
+        (def.owner_id != UserId::SYS || is_nobodys) && self.has(any)
     }
 }
 

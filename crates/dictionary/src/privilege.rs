@@ -40,7 +40,7 @@ system_privileges! {
     CreateDatabaseLink 115 "CREATE DATABASE LINK", CreatePublicDatabaseLink 120 "CREATE PUBLIC DATABASE LINK",
     CreateRole 125 "CREATE ROLE", DropAnyRole 126 "DROP ANY ROLE", GrantAnyRole 127 "GRANT ANY ROLE",
     AlterAnyRole 128 "ALTER ANY ROLE", AuditAny 130 "AUDIT ANY", AlterDatabase 135 "ALTER DATABASE",
-    ForceTransaction 138 "FORCE TRANSACTION", CreateProcedure 140 "CREATE PROCEDURE",
+    ForceTransaction 138 "FORCE TRANSACTION", ForceAnyTransaction 139 "FORCE ANY TRANSACTION", CreateProcedure 140 "CREATE PROCEDURE",
     CreateAnyProcedure 141 "CREATE ANY PROCEDURE", AlterAnyProcedure 142 "ALTER ANY PROCEDURE",
     DropAnyProcedure 143 "DROP ANY PROCEDURE", ExecuteAnyProcedure 144 "EXECUTE ANY PROCEDURE",
     CreateTrigger 151 "CREATE TRIGGER", CreateAnyTrigger 152 "CREATE ANY TRIGGER", AlterAnyTrigger 153 "ALTER ANY TRIGGER",
@@ -53,6 +53,7 @@ system_privileges! {
     DebugConnectSession 238 "DEBUG CONNECT SESSION", DebugAnyProcedure 241 "DEBUG ANY PROCEDURE",
     GrantAnyObjectPrivilege 244 "GRANT ANY OBJECT PRIVILEGE", Advisor 263 "ADVISOR", CreateJob 265 "CREATE JOB",
     CreateAnyJob 266 "CREATE ANY JOB", ManageScheduler 268 "MANAGE SCHEDULER", InheritAnyPrivileges 379 "INHERIT ANY PRIVILEGES",
+    CreateAnyEdition 309 "CREATE ANY EDITION", DropAnyEdition 310 "DROP ANY EDITION",
     ReadAnyTable 397 "READ ANY TABLE",
 }
 

@@ -120,6 +120,8 @@ commands! {
     UPSERT = 189, "UPSERT", Rows("merged");
     ALTER_SYNONYM = 192, "ALTER SYNONYM", Line("Synonym altered.");
     PURGE = 197, "PURGE TABLE", Line("Table purged.");
+    CREATE_EDITION = 212, "CREATE EDITION", Line("Edition created.");
+    DROP_EDITION = 214, "DROP EDITION", Line("Edition dropped.");
     CREATE_AUDIT_POLICY = 229, "CREATE AUDIT POLICY", Line("Audit policy created.");
     ALTER_AUDIT_POLICY = 230, "ALTER AUDIT POLICY", Line("Audit policy altered.");
     DROP_AUDIT_POLICY = 231, "DROP AUDIT POLICY", Line("Audit Policy dropped.");

@@ -133,6 +133,10 @@ sga_struct! {
         pub client_version: AtomicU64,
         /// CLIENT_CHARSET, as Oracle numbers character sets; 0 where none was sent.
         pub client_charset: AtomicU32,
+        /// SESSION_EDITION_ID; 0 for the database's default.
+        pub edition: AtomicU32,
+        /// The user that has proved a password for the session's user, as a user's number + 1; 0 for none.
+        pub proxy: AtomicU32,
         /// PORT of the client; 0 for a local connection.
         pub port: AtomicU32,
         /// The client's address, empty for a local connection; and whether it speaks TLS.
@@ -312,7 +316,9 @@ impl SessionSlot {
         ] {
             word.store(0, Ordering::Relaxed);
         }
-        self.client_charset.store(0, Ordering::Relaxed);
+        for word in [&self.client_charset, &self.edition, &self.proxy] {
+            word.store(0, Ordering::Relaxed);
+        }
         self.port.store(0, Ordering::Relaxed);
         self.service.set("");
         self.client_driver.set("");

@@ -477,6 +477,7 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
             | sql::ast::DropKind::Tablespace
             | sql::ast::DropKind::Profile
             | sql::ast::DropKind::AuditPolicy
+            | sql::ast::DropKind::Edition
             | sql::ast::DropKind::Directory => return plain(s.name.last()),
             _ => &s.name,
         },
@@ -497,6 +498,10 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
         },
         Ddl::CreateUser(s) => return plain(&s.name.name),
         Ddl::AlterUser(s) => return plain(&s.name.name),
+        Ddl::ConnectThrough(s) => return plain(&s.clients.first()?.name),
+        Ddl::Edition(
+            sql::ast::EditionStatement::Create { name, .. } | sql::ast::EditionStatement::Default { name, .. },
+        ) => return plain(&name.name),
         Ddl::CreateRole(s) | Ddl::AlterRole(s) => return plain(&s.name.name),
         Ddl::Profile(s) => return plain(&s.name.name),
         Ddl::CreateDirectory(s) => return plain(&s.name.name),

@@ -19,6 +19,8 @@ pub struct Caller {
     pub port: u16,
     /// The connection is encrypted.
     pub is_encrypted: bool,
+    /// The user as whom it wants to be known, who has allowed that.
+    pub client: Option<String>,
     /// Values of application contexts: namespace, name, value.
     pub contexts: Vec<[String; 3]>,
     /// The edition that it asks for.

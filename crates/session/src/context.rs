@@ -64,7 +64,10 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         "BG_JOB_ID" | "FG_JOB_ID" if core.job.get() != 0 => number(core.job.get() as i64),
         "FG_JOB_ID" | "ENTRYID" | "STATEMENTID" => number(0),
         "DATABASE_ROLE" => Value::text("PRIMARY"),
-        "CURRENT_EDITION_NAME" | "SESSION_EDITION_NAME" => Value::text(&*crate::edition::name(core)),
+        "CURRENT_EDITION_NAME" | "SESSION_EDITION_NAME" => Value::text(&*crate::edition::current(core)?.0),
+        "CURRENT_EDITION_ID" | "SESSION_EDITION_ID" => number(crate::edition::current(core)?.1.into()),
+        "PROXY_USER" => core.proxied.borrow().as_ref().map_or(Value::Null, |by| Value::text(by.name.as_str())),
+        "PROXY_USERID" => core.proxied.borrow().as_ref().map_or(Value::Null, |proxied| number(proxied.by.0.into())),
         "IP_ADDRESS" => Value::text(slot.address.get()),
         "NETWORK_PROTOCOL" => match (slot.address.get().is_empty(), slot.encrypted.load(Relaxed)) {
             (true, _) => Value::Null,
@@ -103,8 +106,6 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         | "GLOBAL_UID"
         | "POLICY_INVOKER"
         | "PROXY_ENTERPRISE_IDENTITY"
-        | "PROXY_USER"
-        | "PROXY_USERID"
         | "SCHEDULER_JOB"
         | "STANDBY_MAX_DATA_DELAY" => Value::Null,
         "AUTHENTICATION_METHOD" => Value::text(if core.who.is_sysdba_login() { "OS" } else { "PASSWORD" }),

@@ -108,6 +108,8 @@ pub struct Core {
     pub(crate) contexts: crate::app_context::AppContexts,
     /// The edition that the session has been set to.
     pub(crate) edition: RefCell<Option<Rc<str>>>,
+    /// Who has opened the session for its user.
+    pub(crate) proxied: RefCell<Option<crate::proxy::Proxied>>,
     /// The schema or the edition of statements has been set, and the client has not been told.
     pub(crate) is_untold: Cell<bool>,
     /// The transaction has a name, in the session's slot.
@@ -165,6 +167,7 @@ impl Core {
             commit_write: Cell::default(),
             contexts: Default::default(),
             edition: RefCell::default(),
+            proxied: RefCell::default(),
             is_untold: Cell::default(),
             is_named: Cell::default(),
             audit: RefCell::default(),

@@ -144,6 +144,12 @@ impl Host for Session<'_> {
         all.live().any(|(number, slot)| !slot.is_background() && of(number) == Some(user.0))
     }
 
+    fn is_edition_used(&self, edition: types::ObjectId) -> bool {
+        let all = self.core.instance.processes();
+        let of = |number| all.session(number).map(|s| s.edition.load(std::sync::atomic::Ordering::Relaxed));
+        all.live().any(|(number, _)| of(number) == Some(edition.0))
+    }
+
     fn lock_timeout_s(&self) -> u32 {
         let seconds = self.core.params.borrow().number(params::Param::DdlLockTimeout);
         u32::try_from(seconds).unwrap_or(0)

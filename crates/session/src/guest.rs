@@ -210,7 +210,7 @@ impl Session {
         let began = os::clock::now_ns();
         let user = session.user_named(&logon.user)?;
         let has_proved = user.as_ref().is_some_and(|user| user.verifier.as_ref() == Some(&proof.verifier));
-        session.admit(logon, user, has_proved)?;
+        session.admit(logon, user, has_proved, caller.client.as_deref())?;
         caller.settle(&session.core)?;
         times.authenticate_ns += os::clock::now_ns() - began;
         session.logged_on(times);

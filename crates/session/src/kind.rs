@@ -67,12 +67,14 @@ fn ddl_kind(ddl: &Ddl) -> StatementKind {
         Ddl::CreateTablespace(_) => StatementKind::CREATE_TABLESPACE,
         Ddl::AlterTablespace(_) => StatementKind::ALTER_TABLESPACE,
         Ddl::AlterFiles(_) | Ddl::DefaultTablespace(_) => StatementKind::ALTER_DATABASE,
+        Ddl::Edition(sql::ast::EditionStatement::Create { .. }) => StatementKind::CREATE_EDITION,
+        Ddl::Edition(sql::ast::EditionStatement::Default { .. }) => StatementKind::ALTER_DATABASE,
         Ddl::CreateDirectory(_) => StatementKind::CREATE_DIRECTORY,
         Ddl::Drop(d) => drop_kind(d.kind),
         Ddl::AlterTable(_) => StatementKind::ALTER_TABLE,
         Ddl::AlterIndex(_) => StatementKind::ALTER_INDEX,
         Ddl::AlterSequence(_) => StatementKind::ALTER_SEQUENCE,
-        Ddl::AlterUser(_) => StatementKind::ALTER_USER,
+        Ddl::AlterUser(_) | Ddl::ConnectThrough(_) => StatementKind::ALTER_USER,
         Ddl::AlterCompile(a) => match a.kind {
             CompileKind::View => StatementKind::ALTER_VIEW,
             CompileKind::Stored(kind) => alter_stored(kind, a.body),
@@ -137,6 +139,7 @@ fn drop_kind(kind: DropKind) -> StatementKind {
         DropKind::Directory => StatementKind::DROP_DIRECTORY,
         DropKind::DatabaseLink => StatementKind::DROP_DATABASE_LINK,
         DropKind::Profile => StatementKind::DROP_PROFILE,
+        DropKind::Edition => StatementKind::DROP_EDITION,
         DropKind::AuditPolicy => StatementKind::DROP_AUDIT_POLICY,
         DropKind::Stored(stored) => match stored {
             StoredKind::Procedure => StatementKind::DROP_PROCEDURE,

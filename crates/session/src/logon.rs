@@ -365,7 +365,7 @@ fn seconds() -> u64 {
 
 /// Whether a logon was refused to somebody, and did not merely fail.
 pub(crate) fn is_refusal(e: &Ora) -> bool {
-    [1005, 1017, 1031, 1035, 1045, 2391, 28000, 28001, 28009].iter().any(|code| e.is(*code))
+    [1005, 1017, 1031, 1035, 1045, 2391, 28000, 28001, 28009, 28150, 28183].iter().any(|code| e.is(*code))
 }
 
 /// What a client says of itself, fit for a line of a log: no control characters, and not too long.

@@ -114,8 +114,12 @@ pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
             chosen
         }
     };
+    let is_named = matches!(roles, ast::SetRole::Roles(_));
     for (role, password) in &chosen {
         let Some(def) = image.user(*role) else { continue };
+        if is_named {
+            crate::proxy::check_role(core, image, def, user)?;
+        }
         let proves = |verifier: &dictionary::Verifier| password.is_some_and(|password| verifier.matches(password));
         if def.verifier.as_ref().is_some_and(|verifier| !proves(verifier)) {
             return Err(Ora::with(1979, &[&def.name]));
@@ -125,7 +129,8 @@ pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
         }
     }
     let chosen: Vec<u32> = chosen.iter().map(|(role, _)| role.0).collect();
-    let enabled = image.reached(&chosen);
+    let mut enabled = image.reached(&chosen);
+    enabled.retain(|role| crate::proxy::may_enable(core, image, *role));
     if enabled.len() > ROLES_MOST {
         return Err(Ora::with(28031, &[&ROLES_MOST]));
     }

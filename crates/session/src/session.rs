@@ -158,18 +158,31 @@ impl Session {
     ///
     /// # Errors
     /// ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28009 for SYS without SYSDBA.
-    pub(crate) fn admit(&mut self, logon: &Logon, user: Option<Rc<UserDef>>, has_proved: bool) -> Result<()> {
+    pub(crate) fn admit(
+        &mut self,
+        logon: &Logon,
+        user: Option<Rc<UserDef>>,
+        has_proved: bool,
+        client: Option<&str>,
+    ) -> Result<()> {
         let id = user.as_ref().map(|user| user.id);
         let changed = !logon.new_password.is_empty();
         let admitted = crate::logon::admit(&self.core, user, has_proved, logon.as_sysdba, changed);
-        let done = admitted.and_then(|admitted| self.enter_as(logon, &admitted).map_err(Refused::from));
+        let done = admitted.and_then(|admitted| {
+            match client {
+                Some(client) => self.enter_for(logon, &admitted, client),
+                None => self.enter_as(logon, &admitted),
+            }
+            .map_err(Refused::from)
+        });
         match done {
             Ok(()) => {
                 crate::audit::logon(&self.core, true);
                 Ok(())
             }
             Err(Refused { told, noted }) => {
-                crate::audit::refused_logon(&self.core, logon, &dictionary_name(&logon.user), id, &noted);
+                let name = dictionary_name(crate::proxy::split_name(&logon.user).0);
+                crate::audit::refused_logon(&self.core, logon, &name, id, &noted);
                 Err(told)
             }
         }
@@ -185,6 +198,18 @@ impl Session {
             return Ok(());
         }
         self.change_password(&admitted.user.name, &logon.password, &logon.new_password)
+    }
+
+    /// Makes the session that of `client`, for a user who was admitted.
+    fn enter_for(&mut self, logon: &Logon, admitted: &Admitted, client: &str) -> Result<()> {
+        // A password that is to be changed would be the proxy's, whose session this is not going to be.
+        if logon.as_sysdba || !logon.new_password.is_empty() {
+            return Err(Ora::unsupported());
+        }
+        let (client, proxied) = crate::proxy::client_of(&self.core, &admitted.user, client)?;
+        let client = Admitted { user: client, warning: admitted.warning.clone() };
+        self.enter_as(logon, &client)?;
+        crate::proxy::begin(&self.core, client.user.id, proxied)
     }
 
     /// Changes the password of `user`, who is the session's, from `old` to `new`.
@@ -299,12 +324,14 @@ impl Session {
                 false => Err(Ora::new(1017)),
             };
         }
-        let user = self.user_named(&logon.user)?;
+        let (typed, client) = crate::proxy::split_name(&logon.user);
+        let user = self.user_named(typed)?;
         // A name that nobody has takes as long as a wrong password.
         let nobodys = || Verifier::nobody([0; SALT_BYTES], [0; KEY_BYTES]);
         let verifier = user.as_ref().and_then(|user| user.verifier.clone()).unwrap_or_else(nobodys);
         let matches = verifier.matches(&logon.password);
-        self.admit(logon, user, matches)
+        let client = client.map(str::to_owned);
+        self.admit(logon, user, matches, client.as_deref())
     }
 
     /// Makes the session `name`'s.

@@ -275,7 +275,11 @@ fn row_wait(slot: &SessionSlot) -> [Value; 4] {
 fn tail(slot: &SessionSlot) -> Row {
     let mut row = vec![t(slot.service_name())];
     row.extend([t("DISABLED"), t("FALSE"), t("FALSE")]); // statements are not traced
-    row.extend((0..7).map(|_| Value::Null));
+    row.push(match slot.edition.load(Relaxed) {
+        0 => n(dictionary::BASE_EDITION.0),
+        edition => n(edition),
+    });
+    row.extend((0..6).map(|_| Value::Null));
     row.extend([t("DISABLED"), n(0u64), Value::Null, t("FALSE")]);
     row
 }
@@ -367,7 +371,11 @@ pub fn connect_info(s: &Source<'_>) -> Vec<Row> {
             rows.push(vec![
                 n(sid),
                 n(slot.serial()),
-                t(if slot.username.get().is_empty() { "NONE" } else { "DATABASE" }),
+                t(match (slot.username.get().is_empty(), slot.proxy.load(Relaxed)) {
+                    (true, _) => "NONE",
+                    (false, 0) => "DATABASE",
+                    (false, _) => "PROXY",
+                }),
                 t(slot.os_user.get()),
                 t(*banner),
                 t(match slot.client_charset.load(Relaxed) {

@@ -134,8 +134,80 @@ def passwords():
     connect(user="words").close()
 
 
+def proxies():
+    local(
+        "create user web identified by Web1",
+        "grant create session to web",
+        "create user client no authentication",
+        "create user \"Mixed\" identified by x",
+        "create user shut identified by x account lock",
+        "create user bare identified by x",
+        "create role r1",
+        "create role r2",
+        "create role r3",
+        "grant r3 to r1",
+        "grant create session, r1, r2, r3 to client",
+        "grant create session to \"Mixed\"",
+        "alter user client, \"Mixed\", shut, bare grant connect through web",
+    )
+    roles = "select listagg(role, ' ') within group (order by role) from session_roles where role like 'R_'"
+
+    def through(client="client", **more):
+        return connect(user="web", password="Web1", proxy_user=client, **more)
+
+    with through() as c:
+        assert (c.username, c.proxy_user) == ("web", "client")
+        assert [env(c, name) for name in ("session_user", "proxy_user", "current_schema")] == ["CLIENT", "WEB", "CLIENT"]
+        number = "select user_id from all_users where username = 'WEB'"
+        assert env(c, "proxy_userid") == str(row(c, number)[0])
+        assert row(c, roles) == ("R1 R2 R3",)
+        kind = "select authentication_type from v$session_connect_info where sid = sys_context('userenv', 'sid')"
+        assert row(c, kind) == ("PROXY",)
+    with connect(user="web[client]", password="Web1") as c:
+        assert env(c, "session_user") == "CLIENT" and c.proxy_user == "client"
+    with through('"Mixed"') as c:
+        assert env(c, "session_user") == "Mixed"
+    with connect(user="web", password="Web1") as c:
+        assert env(c, "proxy_user") is None
+    fails("ORA-28150", lambda: through("u"))
+    fails("ORA-28150", lambda: through("none_such"))
+    fails("ORA-28150", lambda: through("r1"))
+    fails("ORA-28150", lambda: through("public"))
+    fails("ORA-28000", lambda: through("shut"))
+    fails("ORA-01045", lambda: through("bare"))
+    fails("ORA-01017", lambda: connect(user="web", password="wrong", proxy_user="client"))
+    fails("ORA-01017", lambda: connect(user="none_such", password="Web1", proxy_user="client"))
+    fails("ORA-28150", lambda: connect(user="u", password="Tiger1", proxy_user="client"))
+    local("alter user client grant connect through web with role r2")
+    with through() as c:
+        assert row(c, roles) == ("R2",)
+        fails("ORA-28157", lambda: c.cursor().execute("set role r1"))
+        c.cursor().execute("set role all")
+        assert row(c, roles) == ("R2",)
+    local("alter user client grant connect through web with role all except r3")
+    with through() as c:
+        assert row(c, roles) == ("R1 R2",)
+        c.cursor().execute("set role r1")
+        assert row(c, roles) == ("R1",)
+        fails("ORA-28157", lambda: c.cursor().execute("set role r3"))
+    local("alter user client grant connect through web with no roles")
+    with through() as c:
+        assert row(c, roles) == (None,)
+    local("alter user client grant connect through web authentication required")
+    fails("ORA-28183", through)
+    local("alter user client revoke connect through web")
+    fails("ORA-28150", through)
+    local("alter user client grant connect through web", "alter user web password expire")
+    fails("ORA-28001", through)
+    shell = [LATCHWORK, "sql", "-s", "-L", "--dir", DIRECTORY, "web[client]/Web1"]
+    local("alter user web identified by Web1")
+    text = "set heading off\nselect sys_context('userenv', 'proxy_user') || '>' || user from dual;\n"
+    out = subprocess.run(shell, input=text, text=True, capture_output=True, timeout=60).stdout
+    assert "WEB>CLIENT" in out, out
+
+
 local("grant select any dictionary to u")
-for part in (names, client, contexts, settings, passwords):
+for part in (names, client, contexts, settings, passwords, proxies):
     part()
     print(part.__name__, "done")
 print("all done")

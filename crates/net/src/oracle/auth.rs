@@ -12,8 +12,10 @@ pub mod mode {
     pub const CHANGE_PASSWORD: u32 = 2;
     pub const SYSDBA: u32 = 0x20;
     pub const WITH_PASSWORD: u32 = 0x100;
+    /// The session is to be that of another user.
+    pub const PROXY: u32 = 0x400;
     /// SYSOPER, SYSASM, SYSBACKUP, SYSDG, SYSKM, SYSRAC, an access token, a proxy.
-    pub const OTHERS: u32 = 0x40 | 0x40_0000 | 0x100_0000 | 0x200_0000 | 0x400_0000 | 0x800_0000 | 0x2000_0000 | 0x400;
+    pub const OTHERS: u32 = 0x40 | 0x40_0000 | 0x100_0000 | 0x200_0000 | 0x400_0000 | 0x800_0000 | 0x2000_0000 | PROXY;
 }
 
 /// Pairs of a logon, at most.

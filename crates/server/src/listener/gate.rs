@@ -713,11 +713,12 @@ impl Pending {
 
     /// Answers the name of a user with what is to be proved.
     fn challenge(&mut self, client: Client, first: Logon, keeper: &Doorkeeper) -> Step {
-        if first.user.is_empty() {
+        let (user, _) = session::split_name(&first.user);
+        if user.is_empty() {
             return self.refuse(&Ora::new(1017), first.sequence);
         }
         let began = os::clock::now_ns();
-        let verifier = match keeper.verifier(&first.user) {
+        let verifier = match keeper.verifier(user) {
             Ok(verifier) => verifier,
             Err(e) => return self.refuse(&e, first.sequence),
         };
@@ -753,7 +754,7 @@ impl Pending {
             address: self.peer.ip().to_canonical().to_string(),
             port: self.peer.port(),
             is_encrypted: self.is_encrypted,
-            ..logon::caller(&second.pairs)
+            ..logon::caller(&second)
         };
         let proved = Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns);
         Step::Proved(Box::new(proved.called(caller)))

@@ -177,7 +177,7 @@ pub fn who(first: &Logon, second: &Logon) -> local::Logon {
     // What is said of the client is shown, and may be kept for a second: no more than that of it.
     let get = |key: &str| first.pairs.get(key).unwrap_or_default().chars().take(SHOWN_MAX).collect::<String>();
     local::Logon {
-        user: first.user.chars().take(NAME_MAX).collect(),
+        user: session::split_name(&first.user).0.chars().take(NAME_MAX).collect(),
         as_sysdba: second.mode & mode::SYSDBA != 0,
         program: get("AUTH_PROGRAM_NM"),
         machine: get("AUTH_MACHINE"),
@@ -189,7 +189,8 @@ pub fn who(first: &Logon, second: &Logon) -> local::Logon {
 }
 
 /// What the second message of a logon says of the client besides.
-pub fn caller(pairs: &Pairs) -> Caller {
+pub fn caller(second: &Logon) -> Caller {
+    let pairs = &second.pairs;
     let get = |key: &str| pairs.get(key).unwrap_or_default().trim();
     let mut contexts: Vec<[String; 3]> = Vec::new();
     for (key, value, _) in &pairs.0 {
@@ -205,6 +206,7 @@ pub fn caller(pairs: &Pairs) -> Caller {
         version: get("SESSION_CLIENT_VERSION").parse().unwrap_or(0),
         charset: get("SESSION_CLIENT_CHARSET").parse().unwrap_or(0),
         contexts,
+        client: pairs.get("PROXY_CLIENT_NAME").or(session::split_name(&second.user).1).map(str::to_owned),
         edition: pairs.get("AUTH_ORA_EDITION").map(str::to_owned),
         ..Caller::default()
     }
@@ -242,9 +244,10 @@ fn challenge_pairs(challenge: &Challenge) -> Pairs {
 /// What the client asks for is not there, or it proves nothing.
 pub fn prove(challenge: &Challenge, logon: &Logon) -> Result<Option<SessionKey>> {
     let pairs = &logon.pairs;
-    let unknown = ["AUTH_TOKEN", "PROXY_CLIENT_NAME"].iter().any(|key| pairs.get(key).is_some());
+    let unknown = pairs.get("AUTH_TOKEN").is_some();
     let changes = logon.mode & mode::CHANGE_PASSWORD != 0;
-    if unknown || logon.mode & mode::OTHERS != 0 || changes != pairs.get("AUTH_NEWPASSWORD").is_some() {
+    let others = mode::OTHERS & !if pairs.get("PROXY_CLIENT_NAME").is_some() { mode::PROXY } else { 0 };
+    if unknown || logon.mode & others != 0 || changes != pairs.get("AUTH_NEWPASSWORD").is_some() {
         return Err(Ora::unsupported());
     }
     let (Some(session_key), Some(password)) = (pairs.get("AUTH_SESSKEY"), pairs.get("AUTH_PASSWORD")) else {

@@ -25,11 +25,14 @@ pub enum Ddl {
     AlterFiles(AlterFiles),
     DefaultTablespace(DefaultTablespace),
     CreateDirectory(CreateDirectory),
+    Edition(EditionStatement),
     Drop(DropObject),
     AlterTable(AlterTable),
     AlterIndex(AlterIndex),
     AlterSequence(AlterSequence),
     AlterUser(AlterUser),
+    /// `ALTER USER ... GRANT` or `REVOKE CONNECT THROUGH`.
+    ConnectThrough(ConnectThrough),
     /// `ALTER PROCEDURE|FUNCTION|PACKAGE|TRIGGER|VIEW|TYPE name COMPILE`, and ENABLE or DISABLE of a trigger.
     AlterCompile(AlterCompile),
     Truncate(Truncate),
@@ -323,6 +326,26 @@ pub struct AlterUser {
     pub pos: Pos,
 }
 
+/// `ALTER USER clients GRANT CONNECT THROUGH proxy ...`, and REVOKE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectThrough {
+    pub clients: Vec<Ident>,
+    pub revoke: bool,
+    pub proxy: Ident,
+    /// WITH ROLE, WITH ROLE ALL EXCEPT, WITH NO ROLES; without any of these all of the client's.
+    pub roles: super::SetRole,
+    /// AUTHENTICATION REQUIRED.
+    pub authenticated: bool,
+    pub pos: Pos,
+}
+
+/// CREATE EDITION, and ALTER DATABASE DEFAULT EDITION.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EditionStatement {
+    Create { name: Ident, parent: Option<Ident>, pos: Pos },
+    Default { name: Ident, pos: Pos },
+}
+
 /// AUDIT and NOAUDIT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audit {
@@ -512,6 +535,7 @@ pub enum DropKind {
     DatabaseLink,
     Profile,
     AuditPolicy,
+    Edition,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -706,6 +730,7 @@ pub struct Privilege {
 pub enum GrantObject {
     Object(Name),
     Directory(Ident),
+    Edition(Ident),
     /// `ON USER`: INHERIT PRIVILEGES.
     Users(Vec<Ident>),
 }

@@ -45,6 +45,9 @@ impl Parser<'_> {
         if self.eat_word("DIRECTORY") {
             return Ok(Some(GrantObject::Directory(self.ident(22929)?)));
         }
+        if self.eat_word("EDITION") {
+            return Ok(Some(GrantObject::Edition(self.ident(38804)?)));
+        }
         if self.eat_word("USER") {
             return Ok(Some(GrantObject::Users(self.comma_list(|p| p.ident(987))?)));
         }

@@ -32,7 +32,11 @@ impl Parser<'_> {
             () if self.eat_word("SEQUENCE") => self.alter_sequence(pos)?,
             () if self.eat_word("USER") => {
                 let name = self.ident(1935)?;
-                Ddl::AlterUser(AlterUser { name, options: self.user_options()?, pos })
+                if self.at(TokenKind::Comma) || self.at_any(&["GRANT", "REVOKE"]) {
+                    self.connect_through(name, pos)?
+                } else {
+                    Ddl::AlterUser(AlterUser { name, options: self.user_options()?, pos })
+                }
             }
             () if self.eat_word("ROLE") => {
                 let name = self.ident(1935)?;
@@ -53,6 +57,12 @@ impl Parser<'_> {
                 }
                 ddl => ddl,
             },
+            () if self.eat_words(&["DATABASE", "DEFAULT", "EDITION"]) => {
+                self.expect(TokenKind::Eq, 927)?;
+                let name = self.ident(38804)?;
+                self.expect_end(922)?;
+                Ddl::Edition(EditionStatement::Default { name, pos })
+            }
             () if self.at_word("DATABASE")
                 && ["DATAFILE", "TEMPFILE", "DEFAULT", "CREATE", "RENAME"]
                     .iter()
@@ -70,6 +80,34 @@ impl Parser<'_> {
             },
         };
         Ok(Statement::Ddl(Box::new(ddl)))
+    }
+
+    /// What follows the first name of ALTER USER where others may connect as the users.
+    fn connect_through(&mut self, first: Ident, pos: Pos) -> Result<Ddl> {
+        let mut clients = vec![first];
+        while self.eat(TokenKind::Comma) {
+            clients.push(self.ident(1935)?);
+        }
+        let revoke = self.eat_word("REVOKE");
+        if !revoke {
+            self.expect_word("GRANT", 922)?;
+        }
+        if !self.eat_words(&["CONNECT", "THROUGH"]) {
+            return self.fail(922);
+        }
+        if self.at_words(&["ENTERPRISE", "USERS"]) {
+            return Err(Ora::unsupported().at(self.pos().0));
+        }
+        let proxy = self.ident(987)?;
+        let mut roles = SetRole::AllExcept(Vec::new());
+        if !revoke && self.eat_words(&["WITH", "NO", "ROLES"]) {
+            roles = SetRole::None;
+        } else if !revoke && self.eat_words(&["WITH", "ROLE"]) {
+            roles = self.roles(false)?;
+        }
+        let authenticated = !revoke && self.eat_words(&["AUTHENTICATION", "REQUIRED"]);
+        self.expect_end(922)?;
+        Ok(Ddl::ConnectThrough(ConnectThrough { clients, revoke, proxy, roles, authenticated, pos }))
     }
 
     /// `ALTER DATABASE` or `ALTER TABLESPACE name`, `BEGIN` or `END BACKUP`.

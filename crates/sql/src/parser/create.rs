@@ -34,6 +34,12 @@ impl Parser<'_> {
             }
             () if self.at_rollback_segment() => Err(Ora::new(30019).at(pos.0)),
             () if self.eat_word("PROFILE") => self.profile(false, pos),
+            () if self.eat_word("EDITION") => {
+                let name = self.ident(38804)?;
+                let parent = if self.eat_words(&["AS", "CHILD", "OF"]) { Some(self.ident(38804)?) } else { None };
+                self.expect_end(922)?;
+                Ok(Ddl::Edition(EditionStatement::Create { name, parent, pos }))
+            }
             () if self.eat_words(&["AUDIT", "POLICY"]) => self.audit_policy(false, pos),
             () if self.at_word("DATABASE") || self.at_words(&["PUBLIC", "DATABASE"]) => {
                 Err(Ora::unsupported().at(pos.0))

@@ -71,6 +71,7 @@ impl Parser<'_> {
             (&["PUBLIC", "DATABASE", "LINK"], DropKind::DatabaseLink, 1729),
             (&["PROFILE"], DropKind::Profile, 2377),
             (&["AUDIT", "POLICY"], DropKind::AuditPolicy, 46357),
+            (&["EDITION"], DropKind::Edition, 38804),
         ];
         if self.at_rollback_segment() {
             return Err(Ora::new(30019).at(pos.0));
