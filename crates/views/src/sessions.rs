@@ -275,11 +275,12 @@ fn row_wait(slot: &SessionSlot) -> [Value; 4] {
 fn tail(slot: &SessionSlot) -> Row {
     let mut row = vec![t(slot.service_name())];
     row.extend([t("DISABLED"), t("FALSE"), t("FALSE")]); // statements are not traced
+    row.push(Value::Null);
     row.push(match slot.edition.load(Relaxed) {
         0 => n(dictionary::BASE_EDITION.0),
         edition => n(edition),
     });
-    row.extend((0..6).map(|_| Value::Null));
+    row.extend((0..5).map(|_| Value::Null));
     row.extend([t("DISABLED"), n(0u64), Value::Null, t("FALSE")]);
     row
 }
