@@ -68,7 +68,9 @@ impl Names {
                 Some(known) => known.clone(),
                 None => return Err(refuse::UNKNOWN_SERVICE),
             },
-            (None, Some(sid)) if self.is_same(sid, &self.instance) || self.is_same(sid, &self.database) => String::new(),
+            (None, Some(sid)) if self.is_same(sid, &self.instance) || self.is_same(sid, &self.database) => {
+                String::new()
+            }
             (None, Some(_)) => return Err(refuse::UNKNOWN_SID),
             (None, None) => return Err(refuse::NO_SERVICE_NAME),
         };
