@@ -31,7 +31,7 @@ pub use error::{ClientError, ClientResult};
 pub use names::{Description, Names, Route};
 pub use net::StatementKind;
 pub use net::command::{self, Feedback};
-pub use net::local::{Bind, Column, Direction, Done, Failure, Welcome};
+pub use net::local::{Bind, Column, Direction, Done, Failure, ListenerWord, Welcome};
 pub use net_session::{NetAddress, NetSession, Stage, Stranger, ping, ping_route};
 pub use session::{BreakHandle, Client, ConnectOptions, Credentials, Outcome, Query};
 pub use tls::Trust;

@@ -55,6 +55,7 @@ impl NetAddress {
         let log = std::fs::read_to_string(dir.join("alert.log")).unwrap_or_default();
         // An instance that was there before may have listened elsewhere.
         let own = log.rsplit("Starting Latchwork instance").next().unwrap_or_default();
+        let own = own.rsplit("Listener stopped").next().unwrap_or_default();
         let of_line = |line: &str| {
             let entry = Entry::parse(line.strip_prefix("Listening on: ")?)?;
             Self::of_entry(&entry, service)

@@ -181,7 +181,9 @@ impl Remote {
                 Ok(self.outcome(Done::default()))
             }
             Request::ExecuteMany { .. } => Err(tns(3001, "rows of binds travel over the local socket only")),
-            Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose => Err(tns(3001, "over the network")),
+            Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose | Request::Listener(_) => {
+                Err(tns(3001, "over the network"))
+            }
         }
     }
 

@@ -5,7 +5,9 @@ use crate::connection::Connection;
 use crate::error::{ClientError, ClientResult};
 use crate::names::Route;
 use crate::remote::{Breaks, Remote};
-use net::local::{Bind, Column, Done, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome};
+use net::local::{
+    Bind, Column, Done, Execute, Failure, ListenerWord, Logon, PROTOCOL_VERSION, Reply, Request, Welcome,
+};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,6 +112,20 @@ impl Client {
     pub fn diagnose(dir: &Path) -> ClientResult<Vec<String>> {
         let mut connection = Connection::open(dir)?;
         connection.send(&Request::Diagnose)?;
+        match connection.receive()? {
+            Reply::Output { lines } => Ok(lines.into_iter().map(Option::unwrap_or_default).collect()),
+            Reply::Error(f) => Err(ClientError::Server(f)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Asks something of the listener of the instance whose database is in `dir`, and gives what it says.
+    ///
+    /// # Errors
+    /// [`ClientError::NotRunning`]; TNS-12541 where it does not listen; ORA-01031 for a user who does not own it.
+    pub fn ask_listener(dir: &Path, word: ListenerWord) -> ClientResult<Vec<String>> {
+        let mut connection = Connection::open(dir)?;
+        connection.send(&Request::Listener(word))?;
         match connection.receive()? {
             Reply::Output { lines } => Ok(lines.into_iter().map(Option::unwrap_or_default).collect()),
             Reply::Error(f) => Err(ClientError::Server(f)),

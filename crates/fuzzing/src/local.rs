@@ -81,7 +81,11 @@ fn session(bytes: &[u8]) {
     match &request {
         Request::Execute(e) if !is_known(&e.sql) => return,
         // Out of turn behind a logon: they end the session, by right.
-        Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose | Request::Logoff { .. } => return,
+        Request::Logon(_)
+        | Request::Cancel { .. }
+        | Request::Diagnose
+        | Request::Listener(_)
+        | Request::Logoff { .. } => return,
         Request::ExecuteMany { .. } => return,
         _ => {}
     }

@@ -270,6 +270,14 @@ fn inside(dir: &Path) -> client::ClientResult<String> {
         out.push_str(&format!("  {:>8}  {:<8} {:<12} {:<9} {}\n", row[0], row[1], row[2], row[3], row[4]));
     }
     session.logoff(true)?;
+    // Without one there is nothing to tell.
+    if let Ok(lines) = client::Client::ask_listener(dir, client::ListenerWord::Status) {
+        let from = lines.iter().position(|line| line.starts_with("Listening Endpoints")).unwrap_or(lines.len());
+        let handlers = client::Client::ask_listener(dir, client::ListenerWord::Services)?;
+        let ends = lines[from..].iter().skip(1).take_while(|line| line.starts_with(' '));
+        out.push_str("Listener:\n");
+        ends.chain(handlers.iter().skip(1)).for_each(|line| out.push_str(&format!("  {}\n", line.trim_end())));
+    }
     Ok(out)
 }
 

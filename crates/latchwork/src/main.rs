@@ -4,6 +4,7 @@
 mod awr;
 mod backup;
 mod instance;
+mod lsnrctl;
 mod progress;
 mod recover;
 mod tnsping;
@@ -54,6 +55,8 @@ enum Command {
     /// Ask a listener whether it is there; also when the program is called tnsping
     #[command(name = "tnsping")]
     TnsPing(tnsping::TnsPing),
+    /// Ask the listener where it listens and for what, or stop and start it; also when the program is called lsnrctl
+    Lsnrctl(lsnrctl::Lsnrctl),
     /// Run, compare and report contention experiments
     #[command(subcommand)]
     Lab(lab::Command),
@@ -67,10 +70,12 @@ fn main() -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         return ExitCode::from(shell::main(&arguments, &instance::default_dir()));
     }
-    if called_as("tnsping") {
-        let arguments = ["latchwork", "tnsping"].map(std::ffi::OsString::from).into_iter();
-        let arguments = arguments.chain(std::env::args_os().skip(1));
-        return run(Cli::parse_from(arguments).command);
+    for word in ["tnsping", "lsnrctl"] {
+        if called_as(word) {
+            let arguments = ["latchwork", word].map(std::ffi::OsString::from).into_iter();
+            let arguments = arguments.chain(std::env::args_os().skip(1));
+            return run(Cli::parse_from(arguments).command);
+        }
     }
     run(Cli::parse().command)
 }
@@ -89,6 +94,7 @@ fn run(command: Command) -> ExitCode {
         Command::Awr(command) => awr::run(&command),
         Command::Top(a) => top::run(&a),
         Command::TnsPing(a) => tnsping::run(&a),
+        Command::Lsnrctl(a) => lsnrctl::run(&a),
         Command::Lab(command) => ExitCode::from(lab::main(&command)),
     }
 }

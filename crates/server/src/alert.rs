@@ -44,7 +44,12 @@ impl AlertLog {
 
 /// The local time as the alert log has it: `2026-11-21T21:09:00+00:00`.
 pub fn timestamp() -> String {
-    let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
+    timestamp_of(os::clock::wall_ns())
+}
+
+/// The same of a moment, in nanoseconds since 1970 UTC.
+pub fn timestamp_of(wall_ns: u64) -> String {
+    let utc = (wall_ns / 1_000_000_000) as i64;
     let offset = os::clock::utc_offset_seconds(utc);
     let local = utc + i64::from(offset);
     let (y, m, d) = civil(local.div_euclid(86_400));

@@ -120,7 +120,7 @@ pub fn run(
     be_known_as(instance, role, alert);
     let role_now = std::cell::Cell::new(role);
     let ended = match (role, given) {
-        (Role::Server, Given::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert),
+        (Role::Server, Given::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert, &|| wanted.signal()),
         (Role::Lsnr, Given::Net(mut listener)) => match listener::run_gate(instance, &mut listener, alert) {
             Err(e) => Err(e),
             Ok(None) => Ok(()),

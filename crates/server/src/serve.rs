@@ -5,8 +5,9 @@
 
 use crate::alert::AlertLog;
 use crate::children::failure;
+use crate::listener;
 use crate::sending::send_all;
-use net::local::{FrameBuffer, MAX_REQUEST_LEN, Reply, Request, write_frame};
+use net::local::{FrameBuffer, ListenerWord, MAX_REQUEST_LEN, Reply, Request, write_frame};
 use os::signal::{self, SignalFd};
 use os::socket::{Attention, Poll};
 use session::{ConnectTimes, Flow, Instance, Session};
@@ -26,6 +27,8 @@ pub struct Arrival {
     pub stream: UnixStream,
     /// When, by the monotonic clock.
     pub accepted_ns: u64,
+    /// Where the instance listens on the network.
+    pub listens: Vec<String>,
 }
 
 /// What came of waiting for the client.
@@ -50,8 +53,14 @@ struct Line {
 }
 
 /// Serves one connection to its end.
-pub fn serve(instance: &'static Instance, arrival: Arrival, forked_ns: u64, alert: &AlertLog) -> Result<()> {
-    let Arrival { stream, accepted_ns } = arrival;
+pub fn serve(
+    instance: &'static Instance,
+    arrival: Arrival,
+    forked_ns: u64,
+    alert: &AlertLog,
+    wake_supervisor: &dyn Fn(),
+) -> Result<()> {
+    let Arrival { stream, accepted_ns, listens } = arrival;
     let os_error = |e: os::OsError| Ora::internal(e);
     let (uid, _) = os::socket::peer(&stream).map_err(os_error)?;
     // Reads and writes wait together with the signals that end a session.
@@ -67,7 +76,8 @@ pub fn serve(instance: &'static Instance, arrival: Arrival, forked_ns: u64, aler
         set_up_ns: os::clock::now_ns().saturating_sub(forked_ns),
         ..ConnectTimes::default()
     };
-    let Some(mut session) = line.logon(instance, uid, times, alert) else { return Ok(()) };
+    let asked = |word| listener::obey(instance, &listens, word, wake_supervisor);
+    let Some(mut session) = line.logon(instance, uid, times, alert, &asked) else { return Ok(()) };
     if let Err(e) = line.talk(instance, &mut session) {
         alert.write(&format!("Session {} ended: {e}", session.sid()));
     }
@@ -83,6 +93,7 @@ impl Line {
         uid: u32,
         times: ConnectTimes,
         alert: &AlertLog,
+        ask_listener: &dyn Fn(ListenerWord) -> Result<Vec<String>>,
     ) -> Option<Session> {
         let logon = match self.hear(Some(LOGON_LIMIT)) {
             Heard::Packet(Request::Logon(l)) => l,
@@ -92,6 +103,14 @@ impl Line {
             }
             Heard::Packet(Request::Diagnose) => {
                 self.diagnose(instance, uid);
+                return None;
+            }
+            Heard::Packet(Request::Listener(word)) => {
+                match self.is_owner(uid).then(|| ask_listener(word)) {
+                    Some(Ok(lines)) => self.say_lines(lines.into_iter().map(Some).collect()),
+                    Some(Err(e)) => self.say_error(&e),
+                    None => self.say_error(&Ora::new(1031)),
+                }
                 return None;
             }
             Heard::Packet(_) => {
@@ -202,13 +221,22 @@ impl Line {
 
     /// Says who waits for whom. This process has no slot and takes no latch; it cannot even write to the SGA any more.
     fn diagnose(&mut self, instance: &'static Instance, uid: u32) {
-        if uid != 0 && uid != os::process::user_id() {
+        if !self.is_owner(uid) {
             return self.say_error(&Ora::new(1031));
         }
         if let Err(e) = instance.processes().sga().make_read_only() {
             return self.say_error(&Ora::internal(e));
         }
         let lines = session::hang::report(instance).lines().map(|l| (!l.is_empty()).then(|| l.to_string())).collect();
+        self.say_lines(lines);
+    }
+
+    fn is_owner(&self, uid: u32) -> bool {
+        uid == 0 || uid == os::process::user_id()
+    }
+
+    /// All that this connection hears.
+    fn say_lines(&mut self, lines: Vec<Option<String>>) {
         let mut out = Vec::new();
         write_frame(&mut out, |o| Reply::Output { lines }.encode(o));
         write_frame(&mut out, |o| Reply::Done(Box::default()).encode(o));

@@ -26,12 +26,12 @@ use os::process::{Ended, Fork};
 use os::signal::{self, SignalFd};
 use os::socket::{EventFd, Poll};
 use params::Param;
-use session::{Instance, Phase, Told};
+use session::{Instance, ListenerWish, Phase, Told};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The socket's file name in the database directory.
@@ -221,16 +221,59 @@ impl Supervisor {
             self.alert.write(&format!("{} started with pid={pid}", role.name()));
         }
         self.listener = Some(listen(place).map_err(|e| e.to_string())?);
-        self.net = Listener::open(self.instance.params(), place.dir())?;
-        for address in self.net.iter().flat_map(Listener::addresses) {
-            self.alert.write(&format!("Listening on: {address}"));
-        }
+        self.listen(place.dir())?;
         self.instance.state().set_phase(Phase::Open);
         self.alert.write("Database opened");
         if self.net.is_some() {
             self.fork_listener()?;
         }
         Ok(())
+    }
+
+    /// Listens on the network, where the parameters say so.
+    fn listen(&mut self, dir: &Path) -> Result<(), String> {
+        self.net = Listener::open(self.instance.params(), dir)?;
+        self.instance.state().listener_begins();
+        for address in self.net.iter().flat_map(Listener::addresses) {
+            self.alert.write(&format!("Listening on: {address}"));
+        }
+        Ok(())
+    }
+
+    /// Does with the listener what is asked, and says whether it could.
+    fn obey(&mut self, wish: ListenerWish) {
+        let done = match wish {
+            ListenerWish::Start if self.net.is_some() => Ok(()),
+            ListenerWish::Start => {
+                let dir = self.instance.dir().to_path_buf();
+                self.listen(&dir).and_then(|()| self.fork_listener())
+            }
+            ListenerWish::Stop => {
+                self.net = None;
+                self.listen_at = None;
+                self.alert.write("Listener stopped");
+                self.end_listener();
+                Ok(())
+            }
+            // Its successor reads the wallet again; clients wait meanwhile.
+            ListenerWish::Reload => {
+                self.end_listener();
+                Ok(())
+            }
+        };
+        if let Err(text) = &done {
+            self.net = None;
+            self.alert.write(text);
+        }
+        self.instance.state().answer_listener_wish(done.is_ok());
+    }
+
+    fn end_listener(&self) {
+        for (&pid, _) in self.children.iter().filter(|(_, child)| child.role == Role::Lsnr) {
+            self.instance.ask_to_end(pid);
+            // The process may have ended already.
+            let _ = os::process::kill(pid, signal::SIGTERM);
+        }
     }
 
     /// Forks one child. In the child this does not return.
@@ -248,9 +291,12 @@ impl Supervisor {
                 self.children.clear();
                 // What listens stays with the supervisor and the listener process, so that the sockets die with them.
                 drop(self.listener.take());
-                let given = match (role, self.net.take()) {
-                    (Role::Lsnr, Some(net)) => Given::Net(net.of_gate()),
-                    _ => given,
+                let given = match (role, self.net.take(), given) {
+                    (Role::Lsnr, Some(net), _) => Given::Net(net.of_gate()),
+                    (_, Some(net), Given::Local(arrival)) => {
+                        Given::Local(serve::Arrival { listens: net.addresses().collect(), ..arrival })
+                    }
+                    (_, _, given) => given,
                 };
                 // Statements nest deeper than the stack of a process that the system has made.
                 os::stack::run(os::stack::SIZE, || -> Result<i32, String> {
@@ -292,6 +338,9 @@ impl Supervisor {
             }
             if set[2].ready() {
                 self.fork_slaves();
+                if let Some(wish) = self.instance.state().take_listener_wish() {
+                    self.obey(wish);
+                }
             }
             if net < lines && set[net].ready() {
                 self.let_on();
@@ -343,6 +392,9 @@ impl Supervisor {
     /// The instance lives without MMON and MMNL, but not for long; one that ends as soon as it has begun is left alone.
     fn start_again(&mut self, role: Role) {
         let name = role.name();
+        if role == Role::Lsnr && self.net.is_none() {
+            return;
+        }
         if role == Role::Lsnr {
             let is_early = last_of(&self.started_again, role).is_some_and(|at| at.elapsed() < RESTART_LIMIT);
             self.listen_at = Some(Instant::now() + if is_early { LISTENER_PAUSE } else { Duration::ZERO });
@@ -404,7 +456,7 @@ impl Supervisor {
             children::refuse(stream, self.instance.max_processes());
             return;
         }
-        let arrival = serve::Arrival { stream, accepted_ns: os::clock::now_ns() };
+        let arrival = serve::Arrival { stream, accepted_ns: os::clock::now_ns(), listens: Vec::new() };
         if let Err(text) = self.fork(Role::Server, Given::Local(arrival)) {
             // The client sees its connection end.
             self.alert.write(&text);

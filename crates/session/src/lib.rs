@@ -71,5 +71,5 @@ pub use scn_times::{ScnSampler, undo_totals};
 pub use session::{BANNER, Flow, JobOutcome, Session};
 pub use sizes::{BACKGROUND_PROCESSES, Sizes, statements_of};
 pub use startup::{DATABASE_NAMES, Told, was_closed};
-pub use state::{Assigned, Assignment, ConnectTimes, Phase, SLAVES_MAX, State, StateLayout};
+pub use state::{Assigned, Assignment, ConnectTimes, ListenerWish, Phase, SLAVES_MAX, State, StateLayout};
 pub use storage::{Storage, apply_table};

@@ -771,7 +771,9 @@ fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Reques
             }
             Flow::End
         }
-        Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose => say_fatal(&Ora::new(3106), out),
+        Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose | Request::Listener(_) => {
+            say_fatal(&Ora::new(3106), out)
+        }
     }
 }
 

@@ -67,6 +67,14 @@ sga::sga_struct! {
         /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error
         /// in the high one.
         lost_audit: AtomicU64,
+        /// What is asked of the listener: a [`ListenerWish`] + 1, 0 for nothing; and what came of it: 0 nothing yet,
+        /// 1 it was done, 2 it could not be.
+        listener_wish: AtomicU32,
+        listener_answer: AtomicU32,
+        listener_began_wall_ns: AtomicU64,
+        /// Connections over the network that were given a server process, and those that were refused one.
+        established: AtomicU64,
+        refused: AtomicU64,
     }
 
     /// How long a connection took, in nanoseconds; see [`ConnectTimes`].
@@ -139,6 +147,15 @@ const SNIPED: u64 = 1 << 63;
 /// Refused logons that are listed in a minute.
 const REFUSALS_LISTED: u64 = 20;
 
+/// What the supervisor is to do with the listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenerWish {
+    Start,
+    Stop,
+    /// The addresses stay, and everything else begins anew.
+    Reload,
+}
+
 /// What a slave found when it looked for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assignment {
@@ -195,6 +212,53 @@ impl State {
     /// When the instance started, in nanoseconds since 1970 UTC.
     pub fn started_wall_ns(&self) -> u64 {
         self.fixed.started_wall_ns.load(Ordering::Relaxed)
+    }
+
+    /// Asks something of the supervisor, which is to be woken behind this.
+    pub fn ask_of_listener(&self, wish: ListenerWish) {
+        self.fixed.listener_answer.store(0, Ordering::Release);
+        self.fixed.listener_wish.store(wish as u32 + 1, Ordering::Release);
+    }
+
+    /// What is asked of the supervisor.
+    pub fn take_listener_wish(&self) -> Option<ListenerWish> {
+        match self.fixed.listener_wish.swap(0, Ordering::AcqRel) {
+            1 => Some(ListenerWish::Start),
+            2 => Some(ListenerWish::Stop),
+            3 => Some(ListenerWish::Reload),
+            _ => None,
+        }
+    }
+
+    /// Answers the wish.
+    pub fn answer_listener_wish(&self, is_done: bool) {
+        self.fixed.listener_answer.store(if is_done { 1 } else { 2 }, Ordering::Release);
+    }
+
+    /// Whether the wish was fulfilled; `None` until it is answered.
+    pub fn listener_answer(&self) -> Option<bool> {
+        Some(self.fixed.listener_answer.load(Ordering::Acquire)).filter(|answer| *answer != 0).map(|answer| answer == 1)
+    }
+
+    /// The listener begins now.
+    pub fn listener_begins(&self) {
+        self.fixed.listener_began_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
+    }
+
+    /// When the listener began, in nanoseconds since 1970 UTC.
+    pub fn listener_began_wall_ns(&self) -> u64 {
+        self.fixed.listener_began_wall_ns.load(Ordering::Relaxed)
+    }
+
+    /// Counts a connection that was given a server process, or refused one. Only the listener process does.
+    pub fn count_connection(&self, is_established: bool) {
+        let counter = if is_established { &self.fixed.established } else { &self.fixed.refused };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many connections were given a server process, and how many were refused one.
+    pub fn connections(&self) -> (u64, u64) {
+        (self.fixed.established.load(Ordering::Relaxed), self.fixed.refused.load(Ordering::Relaxed))
     }
 
     /// The supervisor's process id.

@@ -1661,6 +1661,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Sp2, 808, "Package created with compilation warnings"),
     (Sp2, 810, "Package Body created with compilation warnings"),
     (Tns, 125, "client identifier not found"),
+    (Tns, 1106, "Listener using listener name %s has already been started"),
     (Tns, 3505, "Failed to resolve name"),
     (Tns, 12154, "TNS:could not resolve the connect identifier specified"),
     (Tns, 12502, "TNS:listener received no CONNECT_DATA from client"),

@@ -1,5 +1,6 @@
 //! The listener: a real driver connects and works; what is no client keeps nobody waiting.
 
+mod control;
 mod encrypted;
 mod guesses;
 mod identity;

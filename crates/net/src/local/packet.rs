@@ -5,6 +5,7 @@
 //! | `Logon` (first packet) | `Welcome`, or `Error` and the end |
 //! | `Cancel` (first packet of another connection) | nothing; the connection ends |
 //! | `Diagnose` (first packet) | `Output`, `Done`, or `Error`; and the end |
+//! | `Listener` (first packet) | `Output`, `Done`, or `Error`; and the end |
 //! | `Execute` | `Described` when rows will come, `Rows`*, `Output`?, then `Done` or `Error` |
 //! | `ExecuteMany` | `Returned`*, `Output`?, `Refused`*, `Executed`, then `Done` or `Error` |
 //! | `Fetch` | `Rows`, then `Done` or `Error` |
@@ -116,6 +117,23 @@ pub enum Request {
     },
     /// Asks who waits for whom, of an instance that may be stuck: no session is opened for it.
     Diagnose,
+    /// Asks something of the listener: no session is opened for it.
+    Listener(ListenerWord),
+}
+
+/// What a listener can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenerWord {
+    Status,
+    Services,
+    Start,
+    Stop,
+    Reload,
+}
+
+impl ListenerWord {
+    const ALL: [ListenerWord; 5] =
+        [ListenerWord::Status, ListenerWord::Services, ListenerWord::Start, ListenerWord::Stop, ListenerWord::Reload];
 }
 
 /// What the server says to a good logon.
@@ -232,6 +250,7 @@ mod tag {
     pub const CANCEL: u8 = 7;
     pub const DIAGNOSE: u8 = 8;
     pub const EXECUTE_MANY: u8 = 9;
+    pub const LISTENER: u8 = 10;
     pub const WELCOME: u8 = 65;
     pub const DESCRIBED: u8 = 66;
     pub const ROWS: u8 = 67;
@@ -290,6 +309,10 @@ impl Request {
                 w.u64(*key);
             }
             Request::Diagnose => w.u8(tag::DIAGNOSE),
+            Request::Listener(word) => {
+                w.u8(tag::LISTENER);
+                w.u8(*word as u8);
+            }
         }
     }
 
@@ -323,6 +346,11 @@ impl Request {
             tag::CLOSE_CURSOR => Request::CloseCursor { cursor: r.u32()? },
             tag::LOGOFF => Request::Logoff { commit: r.bool()? },
             tag::DIAGNOSE => Request::Diagnose,
+            tag::LISTENER => {
+                let word = r.u8()?;
+                let known = ListenerWord::ALL.into_iter().find(|known| *known as u8 == word);
+                Request::Listener(known.ok_or(WireError::UnknownTag(word))?)
+            }
             tag::CANCEL => Request::Cancel { sid: r.u32()?, serial: r.u32()?, key: r.u64()? },
             t => return Err(WireError::UnknownTag(t)),
         };

@@ -29,7 +29,7 @@ enum Wish {
 
 /// The names by which the instance is known.
 #[derive(Debug)]
-struct Names {
+pub struct Names {
     services: Vec<String>,
     domain: String,
     instance: String,
@@ -37,10 +37,23 @@ struct Names {
 }
 
 impl Names {
-    fn of(params: &SystemParams) -> Names {
+    /// Those that the parameters give it.
+    pub fn of(params: &SystemParams) -> Names {
         let get = |p| params.get(p);
         let (instance, database) = (get(Param::InstanceName), get(Param::DbName));
         Names { services: params.services(), domain: get(Param::DbDomain), instance, database }
+    }
+
+    /// The services, each once, as they are shown.
+    pub fn all(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for name in &self.services {
+            if !all.iter().any(|known| self.is_same(known, name)) {
+                let bare = name.contains('.') || self.domain.is_empty();
+                all.push(if bare { name.clone() } else { format!("{name}.{}", self.domain) });
+            }
+        }
+        all
     }
 
     /// Names are the same with the domain and without.
@@ -101,7 +114,7 @@ pub fn answer(connect: &Connect, data: &[u8], instance: &Instance) -> Answer {
     match Names::of(instance.params()).wish(data) {
         Ok(Wish::Ping) => tns::write_pong(&mut out),
         Ok(Wish::Session(service)) => match hindrance(instance) {
-            Some(code) => tns::write_refuse(&mut out, code),
+            Some(code) => refused(code, instance, &mut out),
             None if connect.version < tns::VERSION_MIN || connect.version_min > tns::VERSION => return Answer::Nothing,
             None => {
                 let sdu = connect.agreed_sdu();
@@ -109,9 +122,14 @@ pub fn answer(connect: &Connect, data: &[u8], instance: &Instance) -> Answer {
                 return Answer::Accept(out, sdu, service);
             }
         },
-        Err(code) => tns::write_refuse(&mut out, code),
+        Err(code) => refused(code, instance, &mut out),
     }
     Answer::Last(out)
+}
+
+fn refused(code: u32, instance: &Instance, out: &mut Vec<u8>) {
+    instance.state().count_connection(false);
+    tns::write_refuse(out, code);
 }
 
 /// Why no session can be had now.

@@ -51,9 +51,6 @@ const READS_AT_ONCE: usize = 4;
 /// How long a refusal may take to be read.
 const CLOSING_LIMIT: Duration = Duration::from_millis(200);
 
-/// Connections that wait to be accepted.
-const BACKLOG: i32 = 1024;
-
 /// Descriptors that are left for files and for connections that are handed over.
 const DESCRIPTORS_KEPT: u64 = 64;
 
@@ -154,6 +151,43 @@ struct Lately {
     before: u64,
 }
 
+/// How many connections of a place may be accepted in a second: a second's worth at once, then one in turn.
+#[derive(Debug)]
+struct Rate {
+    /// 0 for any number.
+    a_second: u32,
+    left: f64,
+    at: Instant,
+    paused_until: Option<Instant>,
+}
+
+impl Rate {
+    fn new(a_second: u32) -> Rate {
+        Rate { a_second, left: a_second.into(), at: Instant::now(), paused_until: None }
+    }
+
+    /// Whether one more may be accepted now; else a pause begins.
+    fn take(&mut self, now: Instant) -> bool {
+        if self.a_second == 0 {
+            return true;
+        }
+        let most = f64::from(self.a_second);
+        let came = now.saturating_duration_since(self.at).as_secs_f64() * most;
+        (self.left, self.at) = ((self.left + came).min(most), now);
+        let is_there = self.left >= 1.0;
+        match is_there {
+            true => self.left -= 1.0,
+            false => self.paused_until = Some(now + Duration::from_secs_f64((1.0 - self.left) / most)),
+        }
+        is_there
+    }
+
+    /// What was taken is not needed.
+    fn give_back(&mut self) {
+        self.left += 1.0;
+    }
+}
+
 impl Lately {
     /// Adds refusals in a minute, and says how long the interval is that begins.
     fn add(&mut self, minute: u64, refusals: u64) -> Duration {
@@ -193,6 +227,8 @@ struct Gate<'a> {
     pending: BTreeMap<u64, Pending>,
     by_address: HashMap<Address, BTreeSet<u64>>,
     closing: VecDeque<(Instant, u64)>,
+    /// By place.
+    rates: Vec<Rate>,
     slow: VecDeque<u64>,
     wrong: Vec<(u64, Box<Wrong>)>,
     /// The end of the interval, when any password is to be refused.
@@ -222,8 +258,9 @@ pub fn run(instance: &'static Instance, listener: &mut Listener, alert: &AlertLo
     for (token, place) in (0u64..).zip(&listener.places) {
         epoll.add(&place.socket, token).map_err(Ora::internal)?;
         // A queue that is shorter than asked for is what the system has.
-        let _ = os::socket::set_backlog(&place.socket, BACKLOG);
+        let _ = os::socket::set_backlog(&place.socket, place.queue);
     }
+    let rates = listener.places.iter().map(|place| Rate::new(place.rate)).collect();
     epoll.add(&signals, SIGNALS).map_err(Ora::internal)?;
     let descriptors = os::process::raise_descriptor_limit().saturating_sub(DESCRIPTORS_KEPT).max(16);
     let number = |param| instance.params().number(param).max(1) as u64;
@@ -236,6 +273,7 @@ pub fn run(instance: &'static Instance, listener: &mut Listener, alert: &AlertLo
         pending: BTreeMap::new(),
         by_address: HashMap::new(),
         closing: VecDeque::new(),
+        rates,
         slow: VecDeque::new(),
         wrong: Vec::new(),
         refuse_at: None,
@@ -288,6 +326,7 @@ pub fn run(instance: &'static Instance, listener: &mut Listener, alert: &AlertLo
         }
         gate.refuse();
         gate.let_go();
+        gate.go_on_accepting();
         gate.keeper.write_held();
     }
 }
@@ -300,7 +339,8 @@ impl Gate<'_> {
         }
         let oldest = self.pending.first_key_value().map(|(_, p)| p.accepted + self.limit);
         let closing = self.closing.front().map(|(at, _)| *at);
-        let next = oldest.into_iter().chain(closing).chain(self.refuse_at).min();
+        let paused = self.rates.iter().filter_map(|rate| rate.paused_until).min();
+        let next = oldest.into_iter().chain(closing).chain(paused).chain(self.refuse_at).min();
         let next = next.map(|at| at.saturating_duration_since(Instant::now()));
         // Whether the archiver is well again is looked at now and then.
         let look = self.keeper.has_held().then_some(HELD_LOOK);
@@ -309,6 +349,11 @@ impl Gate<'_> {
 
     fn accept(&mut self, place: usize) {
         for _ in 0..ACCEPTS_AT_ONCE {
+            if !self.rates[place].take(Instant::now()) {
+                // Who comes next waits in the socket's queue.
+                let _ = self.epoll.remove(&self.listener.places[place].socket);
+                return;
+            }
             let Place { socket, wallet, .. } = &mut self.listener.places[place];
             match socket.accept() {
                 Ok((stream, from)) => {
@@ -316,9 +361,21 @@ impl Gate<'_> {
                     self.admit(stream, config, from);
                 }
                 Err(e) if matches!(e.raw_os_error(), Some(EMFILE | ENFILE)) && !self.pending.is_empty() => {
+                    self.rates[place].give_back();
                     self.drop_oldest();
                 }
-                Err(_) => return,
+                Err(_) => return self.rates[place].give_back(),
+            }
+        }
+    }
+
+    /// Accepts again at the places whose pause is over.
+    fn go_on_accepting(&mut self) {
+        let now = Instant::now();
+        for (at, rate) in self.rates.iter_mut().enumerate() {
+            if rate.paused_until.is_some_and(|until| until <= now) {
+                rate.paused_until = None;
+                let _ = self.epoll.add(&self.listener.places[at].socket, at as u64);
             }
         }
     }
@@ -466,6 +523,7 @@ impl Gate<'_> {
                     return None;
                 }
                 if let Some(e) = connect::no_room(self.instance) {
+                    self.instance.state().count_connection(false);
                     let step = self.pending.get_mut(&token)?.refuse(&e, sequence);
                     return self.take_step(token, step);
                 }
@@ -549,7 +607,10 @@ impl Gate<'_> {
                 self.alert.write(&format!("ORA-27300: OS system dependent operation:clone failed\n{e}"));
                 None
             }
-            Ok(Fork::Parent(_)) => None,
+            Ok(Fork::Parent(_)) => {
+                self.instance.state().count_connection(true);
+                None
+            }
             Ok(Fork::Child) => {
                 self.pending.clear();
                 Some(proved)
@@ -813,4 +874,23 @@ fn more_data(packet: &Packet<'_>, len: usize, data: &mut Vec<u8>) -> WireResult<
     let part = packet.body.get(2..).filter(|part| packet.kind == kind::DATA && !part.is_empty());
     data.extend_from_slice(part.ok_or(WireError::Truncated)?);
     if data.len() > len { Err(WireError::LengthOutOfBounds) } else { Ok(data.len() == len) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_admits_a_seconds_worth_and_then_one_in_turn() {
+        let mut rate = Rate::new(10);
+        let began = rate.at;
+        let at = |millis| began + Duration::from_millis(millis);
+        assert_eq!((0..20).filter(|_| rate.take(at(0))).count(), 10);
+        assert_eq!(rate.paused_until, Some(at(100)));
+        assert!(!rate.take(at(50)) && rate.take(at(101)) && !rate.take(at(102)));
+        rate.give_back();
+        assert!(rate.take(at(103)));
+        assert_eq!((0..100).filter(|_| rate.take(at(60_000))).count(), 10, "nothing is saved for later");
+        assert!((0..1000).all(|_| Rate::new(0).take(began)));
+    }
 }

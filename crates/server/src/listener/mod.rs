@@ -13,6 +13,7 @@
 //! | [`serve`] | a server process of the network |
 //! | [`tls`] | the certificate, and sockets that are encrypted |
 //! | [`line`] | its packets in and out, waiting together with the signals that end a session |
+//! | [`control`] | the words of lsnrctl |
 //! | [`calls`] | calls to the session and its answers, in the words of the wire |
 //! | [`array`] | a statement executed with many rows of bind values |
 //! | [`cursors`] | the statements that a client has given numbers |
@@ -21,6 +22,7 @@
 mod array;
 mod calls;
 mod connect;
+mod control;
 mod cursors;
 mod gate;
 mod line;
@@ -29,6 +31,7 @@ mod serve;
 mod tls;
 mod watch;
 
+pub use control::obey;
 pub use gate::run as run_gate;
 pub use serve::{Conversation, serve};
 
@@ -55,7 +58,14 @@ struct Place {
     address: SocketAddr,
     /// For an address of TCPS.
     wallet: Option<Wallet>,
+    /// Connections that may wait to be accepted.
+    queue: i32,
+    /// Connections that are accepted in a second, at most; 0 for any number.
+    rate: u32,
 }
+
+/// Connections that wait to be accepted, unless QUEUESIZE says otherwise.
+const QUEUE: i32 = 1024;
 
 /// The sockets that listen. The supervisor keeps them, so that clients wait while a listener process that died is
 /// started again.
@@ -104,7 +114,7 @@ impl Listener {
         };
         let root = params.get(Param::WalletRoot);
         let root = if root.is_empty() { dir.join(crate::WALLET_NAME) } else { dir.join(root) };
-        let open = |Asked { host, port, is_tls }: Asked| {
+        let open = |Asked { host, port, is_tls, queue, rate }: Asked| {
             let cannot =
                 |e: std::io::Error| format!("{}\n{e}: {host}:{port}", Ora::make(types::Facility::Tns, 12545, &[]));
             let wallet = is_tls.then(|| Wallet::open(&root)).transpose()?;
@@ -112,7 +122,7 @@ impl Listener {
             let socket = TcpListener::bind(&addresses[..]).map_err(cannot)?;
             socket.set_nonblocking(true).map_err(cannot)?;
             let address = socket.local_addr().map_err(cannot)?;
-            Ok(Place { socket, address, wallet })
+            Ok(Place { socket, address, wallet, queue, rate })
         };
         let asked = addresses(&given).ok_or_else(wrong)?;
         let places = asked.into_iter().map(open).collect::<Result<Vec<_>, String>>()?;
@@ -176,6 +186,8 @@ struct Asked {
     host: String,
     port: u16,
     is_tls: bool,
+    queue: i32,
+    rate: u32,
 }
 
 /// The addresses of `(ADDRESS=(PROTOCOL=…)(HOST=…)(PORT=…))`, also several in a list or a description, of `host:port`,
@@ -190,8 +202,7 @@ fn addresses(text: &str) -> Option<Vec<Asked>> {
     } else {
         let (host, port) = text.rsplit_once(':').unwrap_or((DEFAULT_HOST, text));
         let host = host.trim_start_matches('[').trim_end_matches(']');
-        let host = (!host.is_empty()).then(|| host.to_string())?;
-        vec![Asked { host, port: port.parse().ok()?, is_tls: false }]
+        vec![Asked { host: host_name(host)?, port: port.parse().ok()?, is_tls: false, queue: QUEUE, rate: 0 }]
     };
     (1..=ADDRESSES_MAX).contains(&asked.len()).then_some(asked)
 }
@@ -202,8 +213,19 @@ fn address(entry: &Entry) -> Option<Asked> {
         "tcps" => true,
         _ => return None,
     };
-    let host = entry.text_of("HOST").unwrap_or(DEFAULT_HOST).to_string();
-    Some(Asked { host, port: entry.text_of("PORT")?.parse().ok()?, is_tls })
+    let host = host_name(entry.text_of("HOST").unwrap_or(DEFAULT_HOST))?;
+    let queue = entry.text_of("QUEUESIZE").map_or(Some(QUEUE), |n| n.parse().ok().filter(|n| *n > 0))?;
+    let rate = match entry.text_of("RATE_LIMIT").map(str::to_ascii_lowercase).as_deref() {
+        None | Some("no") => 0,
+        Some(n) => n.parse().ok()?,
+    };
+    Some(Asked { host, port: entry.text_of("PORT")?.parse().ok()?, is_tls, queue, rate })
+}
+
+/// The name or number of a host.
+fn host_name(text: &str) -> Option<String> {
+    let is_good = |c: char| c.is_alphanumeric() || ".-_:%*".contains(c);
+    (!text.is_empty() && text.chars().all(is_good)).then(|| text.to_string())
 }
 
 #[cfg(test)]
@@ -228,7 +250,8 @@ mod tests {
 
     #[test]
     fn an_address_is_written_in_three_ways() {
-        let asked = |host: &str, port: u16, is_tls: bool| Asked { host: host.into(), port, is_tls };
+        let asked =
+            |host: &str, port: u16, is_tls: bool| Asked { host: host.into(), port, is_tls, queue: QUEUE, rate: 0 };
         let is = |text: &str, host: &str, port: u16| {
             assert_eq!(addresses(text), Some(vec![asked(host, port, false)]), "{text}");
         };
@@ -240,11 +263,23 @@ mod tests {
         is("(DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(PORT=7)))", "127.0.0.1", 7);
         let both = "(ADDRESS_LIST=(ADDRESS=(PROTOCOL=tcp)(PORT=1))(ADDRESS=(PROTOCOL=TCPS)(HOST=h)(PORT=2484)))";
         assert_eq!(addresses(both), Some(vec![asked("127.0.0.1", 1, false), asked("h", 2484, true)]));
+        let slow = "(ADDRESS=(PROTOCOL=tcp)(PORT=7)(QUEUESIZE=9)(RATE_LIMIT=20))";
+        assert_eq!(addresses(slow), Some(vec![Asked { queue: 9, rate: 20, ..asked("127.0.0.1", 7, false) }]));
         let many = |n: usize| format!("(ADDRESS_LIST={})", "(ADDRESS=(PROTOCOL=tcp)(PORT=0))".repeat(n));
         assert!(addresses(&many(ADDRESSES_MAX)).is_some() && addresses(&many(ADDRESSES_MAX + 1)).is_none());
-        for none in
-            ["x", ":1", "h:", "h:70000", "(ADDRESS=(PROTOCOL=ipc)(KEY=x))", "(ADDRESS_LIST=(A=b))", "(", &many(0)]
-        {
+        for none in [
+            "x",
+            ":1",
+            "h:",
+            "tcp://h:1",
+            "a b:1",
+            "(ADDRESS=(PROTOCOL=tcp)(PORT=1)(RATE_LIMIT=x))",
+            "h:70000",
+            "(ADDRESS=(PROTOCOL=ipc)(KEY=x))",
+            "(ADDRESS_LIST=(A=b))",
+            "(",
+            &many(0),
+        ] {
             assert_eq!(addresses(none), None, "{none}");
         }
     }
