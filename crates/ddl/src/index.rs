@@ -10,7 +10,7 @@ use dictionary::image::property;
 use dictionary::rows::{Row, blank, int};
 use dictionary::*;
 use enqueue::LockMode;
-use sql::ast::{AlterIndex, AlterIndexAction, CreateIndex, ExprKind, Ident, IndexTarget, SegmentOptions};
+use sql::ast::{AlterIndex, AlterIndexAction, CreateIndex, Expr, ExprKind, Ident, IndexTarget, SegmentOptions};
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Rdba, Result, Value, Zone};
 
@@ -59,14 +59,16 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     let mut positions = Vec::new();
     let mut computed = false;
     for column in columns {
-        let ExprKind::Name(name) = &column.expr.kind else {
+        let instant = instant_key(&table, &column.expr)?;
+        let key = instant.as_ref().unwrap_or(&column.expr);
+        let ExprKind::Name(name) = &key.kind else {
             if create.reverse || matches!(table.organization, Organization::HashCluster { .. }) {
                 return Err(Ora::unsupported().at(column.expr.pos.0));
             }
             if !create.online {
                 work.lock(object)?;
             }
-            positions.push((virtual_column::for_key(work, &mut table, &column.expr)?, column.descending));
+            positions.push((virtual_column::for_key(work, &mut table, key)?, column.descending));
             computed = true;
             continue;
         };
@@ -107,6 +109,20 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     enter(work, &index)?;
     work.touch(object);
     Ok(())
+}
+
+/// What the key has for a column with time zone: its instant, for that is what is compared.
+fn instant_key(table: &TableDef, key: &Expr) -> Result<Option<Expr>> {
+    let ExprKind::Name(name) = &key.kind else { return Ok(None) };
+    let column = table.column(name.last()).map(|(_, column)| column);
+    match column {
+        Some(c) if matches!(c.data_type, DataType::Timestamp { zone: Zone::WithTimeZone, .. }) => {
+            let mut expr = sql::parse_expression(&format!("SYS_EXTRACT_UTC(\"{}\")", c.name))?;
+            expr.pos = key.pos;
+            Ok(Some(expr))
+        }
+        _ => Ok(None),
+    }
 }
 
 fn require_index_privilege(work: &Work<'_>, index: &Target, table: &Target, object: ObjectId) -> Result<()> {
@@ -223,10 +239,6 @@ fn check_columns(table: &TableDef, new: &NewIndex) -> Result<()> {
             }
             DataType::Long | DataType::LongRaw => {
                 return Err(Ora::with(2327, &[&"datatype", &"LONG"]).at(new.target.pos));
-            }
-            // Keys have the time zone in them: one instant would stand there as often as there are zones.
-            DataType::Timestamp { zone: Zone::WithTimeZone | Zone::WithLocalTimeZone, .. } if new.unique => {
-                return Err(Ora::unsupported().at(new.target.pos));
             }
             _ => {}
         }

@@ -334,7 +334,7 @@ impl DictionaryShared {
     /// # Errors
     /// Those of changing rows; ORA-01013 and ORA-00028 between two transactions.
     pub fn clean_audit(&self, p: &Process, before: Option<&Timestamp>, outer: &Txn) -> Result<u64> {
-        let moment = |at: &Timestamp| (at.date.to_unix(), at.nanos);
+        let moment = |at: &Timestamp| (at.own_date().to_unix(), at.nanos);
         let is_old = |row: &[Value]| match (&row[aud::EVENT_TIMESTAMP], before) {
             (_, None) => true,
             (Value::Timestamp(at), Some(before)) => moment(at) < moment(before),

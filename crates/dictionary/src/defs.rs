@@ -203,7 +203,7 @@ pub fn place_of(value: &types::Value) -> Option<f64> {
     match value {
         Value::Number(n) => Some(n.to_f64()),
         Value::Date(d) => Some(d.to_unix() as f64),
-        Value::Timestamp(t) if t.offset.is_none() => Some(t.date.to_unix() as f64 + f64::from(t.nanos) / 1e9),
+        Value::Timestamp(t) if t.zone().is_none() => Some(t.instant() as f64 + f64::from(t.nanos) / 1e9),
         // The first bytes as digits of a number.
         Value::Text(s) => {
             Some(s.bytes().chain(std::iter::repeat(0)).take(7).fold(0.0, |n, b| n * 256.0 + f64::from(b)))

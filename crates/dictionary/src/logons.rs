@@ -66,7 +66,7 @@ impl Account<'_> {
     /// Whether INACTIVE_ACCOUNT_TIME has passed since the last logon, or since the password was set when there was
     /// none.
     fn is_inactive(&self) -> bool {
-        let since = self.state.last.map(|last| last.date).max(self.user.password_time);
+        let since = self.state.last.map(|last| last.own_date()).max(self.user.password_time);
         let limit = self.profile.limit(Resource::InactiveAccountTime);
         limit.zip(since).is_some_and(|(limit, since)| self.is_past(since, limit))
     }

@@ -755,7 +755,11 @@ pub fn convert(v: &Value, ty: &DataType, nls: &types::Nls, out: &mut Value) -> R
             v.to_number(nls)?.map_or(Value::Null, Value::Number)
         }
         DataType::Date => v.to_date(nls)?.map_or(Value::Null, Value::Date),
-        DataType::Timestamp { .. } => v.to_timestamp(nls)?.map_or(Value::Null, Value::Timestamp),
+        DataType::Timestamp { zone, .. } => {
+            let mut copy = v.clone();
+            DataType::Timestamp { digits: 9, zone: *zone }.cast(&mut copy, nls)?;
+            copy
+        }
         DataType::BinaryDouble => v.to_double(nls)?.map_or(Value::Null, Value::Double),
         DataType::BinaryFloat => v.to_double(nls)?.map_or(Value::Null, |d| Value::Float(d as f32)),
         DataType::Raw { .. } => v.to_raw()?.map_or(Value::Null, Value::Raw),
@@ -789,8 +793,9 @@ fn single_char(s: &str) -> Result<char> {
 }
 
 /// The time of the statement on the clock of the session's time zone.
-fn session_now(m: &mut Machine, cx: &ExecCtx<'_>) -> Result<types::Timestamp> {
-    m.now(cx).at_offset(cx.session.nls.zone_minutes)
+fn session_now(m: &mut Machine, cx: &ExecCtx<'_>) -> types::Timestamp {
+    let zone = cx.session.nls.zone;
+    m.now(cx).moved(types::Place::In(zone))
 }
 
 fn special(s: Special, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -803,11 +808,14 @@ fn special(s: Special, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Resul
         Special::Uid => Value::Number(Number::from(cx.session.user_id)),
         Special::CurrentUid => Value::Number(Number::from(cx.session.parsing_user)),
         Special::SysGuid => Value::Raw(cx.host.sys_guid().to_vec()),
-        Special::Sysdate => Value::Date(m.now(cx).date),
+        Special::Sysdate => Value::Date(m.now(cx).own_date()),
         Special::Systimestamp => Value::Timestamp(m.now(cx)),
-        Special::CurrentDate => Value::Date(session_now(m, cx)?.date),
-        Special::CurrentTimestamp => Value::Timestamp(session_now(m, cx)?),
-        Special::LocalTimestamp => Value::Timestamp(types::Timestamp { offset: None, ..session_now(m, cx)? }),
+        Special::CurrentDate => Value::Date(session_now(m, cx).own_date()),
+        Special::CurrentTimestamp => Value::Timestamp(session_now(m, cx)),
+        Special::LocalTimestamp => {
+            let now = session_now(m, cx);
+            Value::Timestamp(types::Timestamp::new(now.own_date(), now.nanos))
+        }
     };
     m.put(dst, v);
     Ok(())

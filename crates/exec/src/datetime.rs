@@ -34,7 +34,7 @@ pub fn arith(op: ArithOp, a: &Value, b: &Value) -> Result<Value> {
         }
         (Date(d), IntervalYm(i)) => {
             let months = if subtract { -i.months } else { i.months };
-            Date(types::Timestamp::new(*d, 0).add_ym(&types::IntervalYm { months })?.date)
+            Date(types::Timestamp::new(*d, 0).add_ym(&types::IntervalYm { months })?.clock())
         }
         (Timestamp(t), IntervalDs(i)) => {
             let i = if subtract { negate(i) } else { *i };

@@ -81,7 +81,7 @@ fn scn_of(n: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Scn> {
     let scn = match value? {
         Value::Number(scn) => scn_of_number(&scn)?,
         Value::Timestamp(time) => cx.host.scn_of_time(&time)?,
-        Value::Date(date) => cx.host.scn_of_time(&Timestamp { date, nanos: 0, offset: None })?,
+        Value::Date(date) => cx.host.scn_of_time(&Timestamp::new(date, 0))?,
         _ => return Err(Ora::new(8181)),
     };
     if scn > cx.shared.txns.current_scn() { Err(Ora::new(8181)) } else { Ok(scn) }

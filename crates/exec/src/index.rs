@@ -108,7 +108,7 @@ impl Index {
         }
         let mut stored = std::mem::take(&mut m.scratch);
         stored.clear();
-        codec::encode(m.value(r), &mut stored);
+        codec::encode_instant(m.value(r), &mut stored);
         self.def.push_key_part(Some(&stored), descending, out);
         m.scratch = stored;
         true
@@ -127,7 +127,7 @@ pub fn push_value(m: &mut Machine, r: Reg, descending: bool, out: &mut Vec<u8>) 
     }
     let mut stored = std::mem::take(&mut m.scratch);
     stored.clear();
-    codec::encode(m.value(r), &mut stored);
+    codec::encode_instant(m.value(r), &mut stored);
     codec::push_key_part(Some(&stored), descending, out);
     m.scratch = stored;
     true

@@ -96,7 +96,7 @@ pub(crate) fn to_char_of_digits(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut V
     let buffer = out.text_buffer();
     match value {
         Value::Timestamp(t) => {
-            let default = if t.offset.is_some() { &nls.timestamp_tz_format } else { &nls.timestamp_format };
+            let default = if t.zone().is_some() { &nls.timestamp_tz_format } else { &nls.timestamp_format };
             format::timestamp_of_digits(t, model.as_deref().unwrap_or(default), fraction, &nls, buffer)?;
         }
         Value::IntervalDs(i) => format::interval_ds_to_text(i, leading, fraction, buffer),
@@ -160,14 +160,16 @@ fn read_timestamp(ctx: &FnCtx<'_>, args: &[Value], zoned: bool) -> Result<Option
 
 pub(crate) fn to_timestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let t = read_timestamp(ctx, args, false)?;
-    *out = t.map_or(Value::Null, |t| Value::Timestamp(Timestamp { offset: None, ..t }));
+    *out = match t {
+        Some(t) => Value::Timestamp(Timestamp::new(t.date(ctx.nls.zone)?, t.nanos)),
+        None => Value::Null,
+    };
     Ok(())
 }
 
 pub(crate) fn to_timestamp_tz(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let t = read_timestamp(ctx, args, true)?;
-    *out =
-        t.map_or(Value::Null, |t| Value::Timestamp(Timestamp { offset: t.offset.or(Some(ctx.nls.zone_minutes)), ..t }));
+    *out = t.map(|t| ctx.nls.placed(&t)).transpose()?.map_or(Value::Null, Value::Timestamp);
     Ok(())
 }
 

@@ -2,10 +2,10 @@
 
 use crate::text::text;
 use crate::{FnCtx, count, give, null};
-use types::{DAY_SECONDS, Date, Number, Ora, Result, Timestamp, Value, format};
+use types::{DAY_SECONDS, Date, Number, Ora, Place, Result, TimeZone, Timestamp, Value};
 
 pub(crate) fn sysdate(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
-    *out = Value::Date(ctx.clock.now().date);
+    *out = Value::Date(ctx.clock.now().own_date());
     Ok(())
 }
 
@@ -16,7 +16,7 @@ fn rounded(t: Timestamp, ctx: &FnCtx<'_>, args: &[Value]) -> Result<Timestamp> {
         None => 6,
     };
     let unit = 10u32.pow(9 - digits as u32);
-    Ok(Timestamp { nanos: t.nanos / unit * unit, ..t })
+    Ok(Timestamp::of_clock(t.clock(), t.nanos / unit * unit, t.place()))
 }
 
 pub(crate) fn systimestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
@@ -24,64 +24,126 @@ pub(crate) fn systimestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value)
     Ok(())
 }
 
-fn session_now(ctx: &FnCtx<'_>) -> Result<Timestamp> {
-    ctx.clock.now().at_offset(ctx.nls.zone_minutes)
+fn session_now(ctx: &FnCtx<'_>) -> Timestamp {
+    ctx.clock.now().moved(Place::In(ctx.nls.zone))
 }
 
 pub(crate) fn current_date(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
-    *out = Value::Date(session_now(ctx)?.date);
+    *out = Value::Date(session_now(ctx).own_date());
     Ok(())
 }
 
 pub(crate) fn current_timestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    *out = Value::Timestamp(rounded(session_now(ctx)?, ctx, args)?);
+    *out = Value::Timestamp(rounded(session_now(ctx), ctx, args)?);
     Ok(())
 }
 
 pub(crate) fn localtimestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    let t = rounded(session_now(ctx)?, ctx, args)?;
-    *out = Value::Timestamp(Timestamp { offset: None, ..t });
+    let t = rounded(session_now(ctx), ctx, args)?;
+    *out = Value::Timestamp(Timestamp::new(t.own_date(), t.nanos));
     Ok(())
 }
 
-fn write_zone(minutes: i16, out: &mut Value) {
+fn write_zone(zone: TimeZone, out: &mut Value) {
     use std::fmt::Write;
-    let sign = if minutes < 0 { '-' } else { '+' };
-    let buffer = out.text_buffer();
-    write!(buffer, "{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60).expect("a string takes every text");
+    write!(out.text_buffer(), "{zone}").expect("a string takes every text");
 }
 
-pub(crate) fn dbtimezone(_: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
-    write_zone(0, out);
+pub(crate) fn dbtimezone(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
+    write_zone(ctx.nls.database_zone, out);
     Ok(())
 }
 
 pub(crate) fn sessiontimezone(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
-    write_zone(ctx.nls.zone_minutes, out);
+    write_zone(ctx.nls.zone, out);
     Ok(())
 }
 
+/// A time zone that stands as a value: its name, its offset as text or interval, or the words for the session's and the
+/// database's.
+fn zone_of(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<TimeZone>> {
+    if let Value::IntervalDs(i) = arg {
+        let minutes = i.seconds / 60;
+        let near = i16::try_from(minutes).ok().filter(|m| TimeZone::MINUTES.contains(m));
+        return near.map(|m| Some(TimeZone::Offset(m))).ok_or_else(|| Ora::new(1874));
+    }
+    let Some(name) = text(ctx, arg)? else { return Ok(None) };
+    Ok(Some(match name.trim() {
+        name if name.eq_ignore_ascii_case("SESSIONTIMEZONE") => ctx.nls.zone,
+        name if name.eq_ignore_ascii_case("DBTIMEZONE") => ctx.nls.database_zone,
+        name => TimeZone::parse(name)?,
+    }))
+}
+
 pub(crate) fn tz_offset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    let Some(zone) = text(ctx, &args[0])? else { return null(out) };
-    let minutes = match zone.to_ascii_uppercase().as_str() {
-        "SESSIONTIMEZONE" => ctx.nls.zone_minutes,
-        "DBTIMEZONE" => 0,
-        zone => format::parse_zone(zone)?,
-    };
-    write_zone(minutes, out);
+    use std::fmt::Write;
+    let Some(zone) = zone_of(ctx, &args[0])? else { return null(out) };
+    let seconds = zone.seconds_at(ctx.clock.now().instant());
+    // A region's distance may have seconds; the text has not.
+    let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.abs() / 60);
+    write!(out.text_buffer(), "{sign}{:02}:{:02}", minutes / 60, minutes % 60).expect("a string takes every text");
     Ok(())
 }
 
 pub(crate) fn from_tz(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    let (Some(t), Some(zone)) = (args[0].to_timestamp(ctx.nls)?, text(ctx, &args[1])?) else { return null(out) };
-    *out = Value::Timestamp(Timestamp { offset: Some(format::parse_zone(&zone)?), ..t });
+    let (Some(t), Some(zone)) = (args[0].to_timestamp(ctx.nls)?, zone_of(ctx, &args[1])?) else { return null(out) };
+    let date = t.date(ctx.nls.zone)?;
+    *out = Value::Timestamp(Timestamp::in_zone(date, t.nanos, zone, ctx.nls.moment())?);
+    Ok(())
+}
+
+/// `value AT TIME ZONE zone`, and without a zone `value AT LOCAL`.
+pub(crate) fn at_time_zone(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Some(t) = args[0].to_timestamp(ctx.nls)? else { return null(out) };
+    let zone = match args.get(1) {
+        Some(zone) => zone_of(ctx, zone)?,
+        None => Some(ctx.nls.zone),
+    };
+    let Some(zone) = zone else { return null(out) };
+    let moved = ctx.nls.placed(&t)?.moved(Place::In(zone));
+    // The ends of the range of dates.
+    moved.wall(ctx.nls.zone)?;
+    *out = Value::Timestamp(moved);
     Ok(())
 }
 
 pub(crate) fn sys_extract_utc(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(t) = args[0].to_timestamp(ctx.nls)? else { return null(out) };
-    let placed = Timestamp { offset: t.offset.or(Some(ctx.nls.zone_minutes)), ..t };
-    *out = Value::Timestamp(placed.to_utc()?);
+    *out = Value::Timestamp(ctx.nls.placed(&t)?.utc());
+    Ok(())
+}
+
+/// The time zones of NEW_TIME and their half hours from UTC.
+const OLD_ZONES: [(&str, i64); 18] = [
+    ("AST", -8),
+    ("ADT", -6),
+    ("BST", -22),
+    ("BDT", -20),
+    ("CST", -12),
+    ("CDT", -10),
+    ("EST", -10),
+    ("EDT", -8),
+    ("GMT", 0),
+    ("HST", -20),
+    ("HDT", -18),
+    ("MST", -14),
+    ("MDT", -12),
+    ("NST", -7),
+    ("PST", -16),
+    ("PDT", -14),
+    ("YST", -18),
+    ("YDT", -16),
+];
+
+pub(crate) fn new_time(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Some(date) = args[0].to_date(ctx.nls)? else { return null(out) };
+    let half_hours = |arg: &Value| -> Result<Option<i64>> {
+        let Some(name) = text(ctx, arg)? else { return Ok(None) };
+        let known = OLD_ZONES.iter().find(|(zone, _)| zone.eq_ignore_ascii_case(name.trim()));
+        known.map(|(_, half_hours)| Some(*half_hours)).ok_or_else(|| Ora::new(1857))
+    };
+    let (Some(from), Some(to)) = (half_hours(&args[1])?, half_hours(&args[2])?) else { return null(out) };
+    *out = Value::Date(date.add_seconds((to - from) * 1800)?);
     Ok(())
 }
 
@@ -163,30 +225,42 @@ pub(crate) fn extract(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
                 _ => return Err(missing()),
             }
         }
-        Value::Timestamp(t) => return extract_timestamp(t, &field, out),
+        Value::Timestamp(t) => return extract_timestamp(t, &field, ctx, out),
         arg => return Err(arg.mismatch(&types::DataType::Date)),
     };
     give(out, n)
 }
 
-fn extract_timestamp(t: &Timestamp, field: &str, out: &mut Value) -> Result<()> {
-    let f = t.date.fields();
-    // Of a timestamp with time zone the fields of the clock are those of UTC.
-    let utc = t.to_utc()?;
-    let u = utc.date.fields();
-    let zone = || t.offset.ok_or_else(|| Ora::new(30076));
+fn extract_timestamp(t: &Timestamp, field: &str, ctx: &FnCtx<'_>, out: &mut Value) -> Result<()> {
+    // Of a timestamp with time zone the fields of the clock are those of UTC; one with local time zone is seen in the
+    // session's.
+    let clock = match t.place() {
+        Place::Session => t.date(ctx.nls.zone)?,
+        _ => t.clock(),
+    };
+    let f = clock.fields();
+    let wall = || match t.place() {
+        Place::Nowhere => Err(Ora::new(30076)),
+        _ => t.wall(ctx.nls.zone),
+    };
     let n = match field {
-        "YEAR" => Number::from(if t.offset.is_some() { u.year } else { f.year }),
-        "MONTH" => Number::from(u.month),
-        "DAY" => Number::from(u.day),
-        "HOUR" => Number::from(u.hour),
-        "MINUTE" => Number::from(u.minute),
-        "SECOND" => Number::from_scaled(i128::from(u.second) * 1_000_000_000 + i128::from(t.nanos), -9)?,
-        "TIMEZONE_HOUR" => Number::from(i64::from(zone()? / 60)),
-        "TIMEZONE_MINUTE" => Number::from(i64::from(zone()? % 60)),
-        "TIMEZONE_REGION" | "TIMEZONE_ABBR" => {
-            zone()?;
-            out.set_text(if field == "TIMEZONE_ABBR" { "UNK" } else { "UNKNOWN" });
+        "YEAR" => Number::from(f.year),
+        "MONTH" => Number::from(f.month),
+        "DAY" => Number::from(f.day),
+        "HOUR" => Number::from(f.hour),
+        "MINUTE" => Number::from(f.minute),
+        "SECOND" => Number::from_scaled(i128::from(f.second) * 1_000_000_000 + i128::from(t.nanos), -9)?,
+        "TIMEZONE_HOUR" => Number::from(i64::from(wall()?.offset / 3600)),
+        "TIMEZONE_MINUTE" => Number::from(i64::from(wall()?.offset / 60 % 60)),
+        "TIMEZONE_REGION" => {
+            match wall()?.zone {
+                TimeZone::Region(region) => out.set_text(region.name()),
+                TimeZone::Offset(_) => out.set_text("UNKNOWN"),
+            }
+            return Ok(());
+        }
+        "TIMEZONE_ABBR" => {
+            out.set_text(wall()?.abbreviation.unwrap_or("UNK"));
             return Ok(());
         }
         _ => return Err(Ora::new(30076)),

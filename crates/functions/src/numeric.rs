@@ -190,7 +190,7 @@ pub(crate) fn width_bucket(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value)
     let scale = |arg: &Value| -> Result<Option<Number>> {
         match arg {
             Value::Date(d) => Ok(Some(Number::from_i64(d.to_unix()))),
-            Value::Timestamp(t) => Ok(Some(Number::from_i64(t.date.to_unix()))),
+            Value::Timestamp(t) => Ok(Some(Number::from_i64(t.instant()))),
             _ => arg.to_number(ctx.nls),
         }
     };

@@ -145,7 +145,7 @@ impl Arithmetic {
         Ok(match (a, b) {
             (Value::Date(x), Value::Date(y)) if minus => Value::Number(x.days_since(y)),
             (_, Value::Date(_) | Value::Timestamp(_)) if minus => {
-                let (x, y) = (instant(a, nls), instant(b, nls));
+                let (x, y) = (instant(a, nls)?, instant(b, nls)?);
                 Value::IntervalDs(x.since(&y))
             }
             (_, Value::Date(_) | Value::Timestamp(_)) => return Err(self.mismatch(a, b)),
@@ -193,18 +193,18 @@ fn required(v: &Value, nls: &Nls) -> Result<Number> {
 }
 
 /// A datetime as an instant: one without a zone is at the session's.
-fn instant(v: &Value, nls: &Nls) -> Timestamp {
+fn instant(v: &Value, nls: &Nls) -> Result<Timestamp> {
     match v {
-        Value::Timestamp(t) => Timestamp { offset: t.offset.or(Some(nls.zone_minutes)), ..*t },
-        Value::Date(d) => Timestamp::with_offset(*d, 0, nls.zone_minutes),
-        _ => Timestamp::new(Date::UNIX_EPOCH, 0),
+        Value::Timestamp(t) => nls.placed(t),
+        Value::Date(d) => nls.placed(&Timestamp::new(*d, 0)),
+        _ => Err(v.mismatch(&DataType::TIMESTAMP)),
     }
 }
 
 /// Moves a timestamp, or a date that stays a date.
 fn shifted(v: &Value, f: impl Fn(&Timestamp) -> Result<Timestamp>) -> Result<Value> {
     match v {
-        Value::Date(d) => Ok(Value::Date(f(&Timestamp::new(*d, 0))?.date)),
+        Value::Date(d) => Ok(Value::Date(f(&Timestamp::new(*d, 0))?.clock())),
         Value::Timestamp(t) => Ok(Value::Timestamp(f(t)?)),
         _ => Err(v.mismatch(&DataType::Date)),
     }

@@ -37,7 +37,7 @@ pub(crate) fn timestamp_to_scn(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Va
     let time = match &args[0] {
         Value::Null => return null(out),
         Value::Timestamp(t) => *t,
-        Value::Date(date) => Timestamp { date: *date, nanos: 0, offset: None },
+        Value::Date(date) => Timestamp::new(*date, 0),
         other => {
             let mut v = other.clone();
             types::DataType::TIMESTAMP_TZ.assign(&mut v, ctx.nls, &"")?;

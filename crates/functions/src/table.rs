@@ -10,6 +10,9 @@ const MANY: u8 = u8::MAX;
 /// of its fraction. No identifier without quotes begins with a blank.
 pub const TO_CHAR_OF_DIGITS: &str = " TO_CHAR";
 
+/// AT TIME ZONE with the time zone behind the value, and AT LOCAL without.
+pub const AT_TIME_ZONE: &str = " AT TIME ZONE";
+
 /// A scalar function.
 #[derive(Debug)]
 pub struct FnDef {
@@ -114,6 +117,17 @@ fn to_zoned(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::TIMESTAMP_TZ)
 }
 
+/// AT TIME ZONE: as many digits as the value has.
+fn at_zone(args: &[DataType]) -> Result<DataType> {
+    match args.first() {
+        Some(DataType::Timestamp { digits, .. }) => {
+            Ok(DataType::Timestamp { digits: *digits, zone: types::Zone::WithTimeZone })
+        }
+        Some(DataType::Null) => Ok(DataType::TIMESTAMP_TZ),
+        _ => Err(Ora::new(30084)),
+    }
+}
+
 fn to_interval_ds(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::IntervalDs { days: 9, digits: 9 })
 }
@@ -181,6 +195,7 @@ const fn bare(name: &'static str, returns: Returns, eval: Eval) -> FnDef {
 
 #[rustfmt::skip]
 static FUNCTIONS: &[FnDef] = &[
+    pure(AT_TIME_ZONE, (1, 2), at_zone, date::at_time_zone),
     pure(TO_CHAR_OF_DIGITS, (3, 5), to_varchar, convert::to_char_of_digits),
     pure("ABS", (1, 1), to_numeric, numeric::abs),
     pure("ACOS", (1, 1), to_numeric, numeric::acos),
@@ -231,6 +246,7 @@ static FUNCTIONS: &[FnDef] = &[
     pure("MOD", (2, 2), to_numeric, numeric::modulo),
     pure("MONTHS_BETWEEN", (2, 2), to_number, date::months_between),
     pure("NANVL", (2, 2), to_numeric, numeric::nanvl),
+    pure("NEW_TIME", (3, 3), to_date, date::new_time),
     pure("NEXT_DAY", (2, 2), to_date, date::next_day),
     pure("NLSSORT", (1, 2), to_raw, text::nlssort),
     pure("NLS_INITCAP", (1, 2), to_text, text::initcap),
@@ -294,7 +310,7 @@ static FUNCTIONS: &[FnDef] = &[
     pure("TRANSLATE", (3, 3), to_text, text::translate),
     pure("TRIM", (1, 2), to_text, text::trim),
     pure("TRUNC", (1, 2), number_or_date, numeric::trunc),
-    pure("TZ_OFFSET", (1, 1), to_varchar, date::tz_offset),
+    FnDef { deterministic: false, ..pure("TZ_OFFSET", (1, 1), to_varchar, date::tz_offset) },
     bare("UID", to_number, session::uid),
     pure("UNISTR", (1, 1), to_varchar, text::unistr),
     pure("UPPER", (1, 1), to_text, text::upper),

@@ -43,7 +43,7 @@ impl Clock for Fixed {
 }
 
 fn nls() -> Nls {
-    Nls { today: Date::from_ymd(2024, 3, 5).unwrap(), zone_minutes: 60, ..Nls::default() }
+    Nls { today: Date::from_ymd(2024, 3, 5).unwrap(), zone: types::TimeZone::Offset(60), ..Nls::default() }
 }
 
 /// Reads one argument: NULL, a number, 'text', d'YYYY-MM-DD[ HH:MI:SS]', t'…', x'hex', 1.5d.

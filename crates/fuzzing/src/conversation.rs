@@ -169,9 +169,9 @@ fn value_of(input: &mut Input<'_>, shape: &Shape) -> Value {
         DataType::Number { .. } => Value::Number(Number::from_i64(i64::from(selected) - 100)),
         DataType::Date => Value::Date(date),
         DataType::Timestamp { zone: types::Zone::WithTimeZone, .. } => {
-            Value::Timestamp(Timestamp { date, nanos: 5, offset: Some(i16::from(selected)) })
+            Value::Timestamp(Timestamp::with_offset(date, 5, i16::from(selected)))
         }
-        DataType::Timestamp { .. } => Value::Timestamp(Timestamp { date, nanos: 5, offset: None }),
+        DataType::Timestamp { .. } => Value::Timestamp(Timestamp::new(date, 5)),
         DataType::Raw { .. } => Value::raw(input.bytes(40)),
         DataType::BinaryDouble => Value::Double(f64::from(selected) / 3.0),
         DataType::BinaryFloat => Value::Float(f32::from(selected) / 3.0),

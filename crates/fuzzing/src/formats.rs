@@ -3,7 +3,7 @@
 use crate::Target;
 use types::format::{
     date_from_text, date_to_char, interval_ds_from_text, interval_ds_to_text, interval_ym_from_text,
-    interval_ym_to_text, number_from_text, number_in_width, number_to_char, parse_zone, timestamp_from_text,
+    interval_ym_to_text, number_from_text, number_in_width, number_to_char, timestamp_from_text,
     timestamp_to_char,
 };
 use types::{Date, Nls, Number, Timestamp};
@@ -35,13 +35,13 @@ fn formats(bytes: &[u8]) {
     if date_to_char(&date, model, &nls, &mut out).is_ok() {
         let _ = date_from_text(&out, model, &nls);
     }
-    let usual = Timestamp { date, nanos: 123_456_789, offset: Some(-150) };
+    let usual = Timestamp::with_offset(date, 123_456_789, -150);
     let stamp = timestamp_from_text(value, model, &nls).unwrap_or(usual);
     out.clear();
     if timestamp_to_char(&stamp, model, &nls, &mut out).is_ok() {
         let _ = timestamp_from_text(&out, model, &nls);
     }
-    let _ = parse_zone(value);
+    let _ = types::TimeZone::parse(value);
     if let Ok(interval) = interval_ds_from_text(value) {
         out.clear();
         interval_ds_to_text(&interval, 9, 9, &mut out);

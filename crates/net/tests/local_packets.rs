@@ -8,7 +8,8 @@ use net::local::{
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, ObjectId, Rdba, Rowid, Timestamp, Value, Zone};
+use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, ObjectId, Place, Rdba, Rowid, TimeZone, Timestamp, Value};
+use types::Zone;
 
 fn number() -> impl Strategy<Value = Number> {
     prop_oneof![
@@ -34,14 +35,24 @@ fn rowid() -> impl Strategy<Value = Rowid> {
 const MONTHS_MAX: i32 = 999_999_999;
 const SECONDS_MAX: i64 = 1_000_000_000 * 86_400 - 1;
 
+fn place() -> impl Strategy<Value = Place> {
+    let berlin = TimeZone::Region(types::Region::named("Europe/Berlin").unwrap());
+    prop_oneof![
+        Just(Place::Nowhere),
+        Just(Place::Session),
+        Just(Place::In(berlin)),
+        (-840i16..840).prop_map(|minutes| Place::In(TimeZone::Offset(minutes))),
+    ]
+}
+
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
         number().prop_map(Value::Number),
         ".{1,40}".prop_map(Value::Text),
         date().prop_map(Value::Date),
-        (date(), 0u32..1_000_000_000, option::of(-840i16..840))
-            .prop_map(|(date, nanos, offset)| Value::Timestamp(Timestamp { date, nanos, offset })),
+        (date(), 0u32..1_000_000_000, place())
+            .prop_map(|(date, nanos, place)| Value::Timestamp(Timestamp::of_clock(date, nanos, place))),
         vec(any::<u8>(), 1..40).prop_map(Value::Raw),
         rowid().prop_map(Value::Rowid),
         any::<bool>().prop_map(Value::Boolean),
@@ -298,7 +309,8 @@ fn rows_of_an_array_are_bounded() {
 #[test]
 fn values_that_no_client_has_are_refused() {
     let date = Date::new(2024, 2, 29, 1, 2, 3).unwrap();
-    let zoned = |minutes| Value::Timestamp(Timestamp { date, nanos: 0, offset: Some(minutes) });
+    let zoned =
+        |minutes| Value::Timestamp(Timestamp::of_clock(date, 0, Place::In(TimeZone::Offset(minutes))));
     let days = |seconds| Value::IntervalDs(IntervalDs { seconds, nanos: 0 });
     let months = |months| Value::IntervalYm(IntervalYm { months });
     let decoded = |value: Value| {

@@ -162,11 +162,9 @@ impl Compiler<'_> {
             if op == CmpOp::Ne || is_null(value) || class(&value.ty) != class(ty) || self.reads_item(id, value) {
                 continue;
             }
-            // A zone makes equal instants of different bytes.
-            if matches!(ty, DataType::Timestamp { zone, .. } if *zone != types::Zone::None) {
-                continue;
-            }
-            if matches!(value.ty, DataType::Timestamp { zone, .. } if zone != types::Zone::None) {
+            // A key has an instant, or what a clock shows: the one is not looked for by the other.
+            let is_instant = |ty: &DataType| matches!(ty, DataType::Timestamp { zone, .. } if *zone != types::Zone::None);
+            if is_instant(ty) != is_instant(&value.ty) {
                 continue;
             }
             found.push(Bound { at, op, value });

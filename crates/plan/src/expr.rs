@@ -60,8 +60,13 @@ impl Compiler<'_> {
             }
             ExprKind::Extract { field, expr } => {
                 let arg = self.expr(expr)?;
+                let field_kind = field;
                 let field = Expr::new(Node::Const(Value::Text(field.name().to_owned())), text(20));
-                self.scalar_function("EXTRACT", vec![field, arg], &[pos, pos], pos)
+                let extracted = self.scalar_function("EXTRACT", vec![field, arg], &[pos, pos], pos)?;
+                Ok(match field_kind {
+                    ast::DateField::TimezoneRegion | ast::DateField::TimezoneAbbr => Expr { ty: text(64), ..extracted },
+                    _ => extracted,
+                })
             }
             ExprKind::Trim { side, chars, expr } => {
                 let name = match side {
@@ -76,7 +81,11 @@ impl Compiler<'_> {
                 let places = vec![pos; args.len()];
                 self.scalar_function(name, args, &places, pos)
             }
-            ExprKind::AtTimeZone { .. } => Err(unsupported("AT TIME ZONE", pos)),
+            ExprKind::AtTimeZone { expr, zone } => {
+                let mut args = vec![self.expr(expr)?];
+                args.extend(zone.as_ref().map(|zone| self.expr(zone)).transpose()?);
+                self.scalar_function(functions::AT_TIME_ZONE, args, &[pos, pos], pos)
+            }
             ExprKind::AsInterval { expr, qualifier } => self.as_interval(expr, qualifier, pos),
             ExprKind::Star => Err(Ora::new(936).at(pos)),
             ExprKind::Default => Err(Ora::new(936).at(pos)),
@@ -507,6 +516,7 @@ impl Compiler<'_> {
             }
             let (v, i) = pad_literals(value.clone(), i);
             let (v, i, how) = comparable(v, i, item.pos.0)?;
+            let (v, i) = crate::typing::instants(v, i);
             match lists.iter_mut().find(|(value, compare, _)| *compare == how && *value == v) {
                 Some((_, _, list)) => list.push(i),
                 None => lists.push((v, how, vec![i])),
@@ -718,7 +728,7 @@ fn literal(l: &Literal, pos: u32) -> Result<Expr> {
         Literal::Date(s) => constant(Value::Date(date_literal(s).map_err(|e| e.at(pos))?), DataType::Date),
         Literal::Timestamp(s) => {
             let ts = timestamp_literal(s).map_err(|e| e.at(pos))?;
-            let zone = if ts.offset.is_some() { types::Zone::WithTimeZone } else { types::Zone::None };
+            let zone = if ts.zone().is_some() { types::Zone::WithTimeZone } else { types::Zone::None };
             constant(Value::Timestamp(ts), DataType::Timestamp { digits: 9, zone })
         }
         Literal::Interval { text, qualifier } => crate::interval_literal(text, qualifier, pos),
@@ -793,14 +803,5 @@ fn date_literal(s: &str) -> Result<types::Date> {
 }
 
 fn timestamp_literal(s: &str) -> Result<types::Timestamp> {
-    let clock = s.trim_start().split_once(' ').map_or("", |(_, clock)| clock);
-    // Behind the clock may stand an offset or the name of a region; the value is then one with a time zone.
-    let zoned = clock.contains(['+', '-']) || clock.contains(|c: char| c.is_ascii_alphabetic());
-    let format = match (s.contains('.'), zoned) {
-        (true, true) => "SYYYY-MM-DD HH24:MI:SS.FF TZR",
-        (false, true) => "SYYYY-MM-DD HH24:MI:SS TZR",
-        (true, false) => "SYYYY-MM-DD HH24:MI:SS.FF",
-        (false, false) => "SYYYY-MM-DD HH24:MI:SS",
-    };
-    types::format::timestamp_from_text(s, format, &types::Nls::default())
+    types::format::timestamp_literal(s, &types::Nls::default())
 }

@@ -84,7 +84,7 @@ fn below(source: &mut Source, f: &mut dyn FnMut(&mut Source)) {
 fn orders_by_bytes(ty: &DataType) -> bool {
     match ty {
         DataType::Char { .. } | DataType::Nchar { .. } => false,
-        DataType::Timestamp { zone, .. } => *zone == Zone::None,
+        DataType::Timestamp { zone, .. } => *zone != Zone::WithTimeZone,
         _ => true,
     }
 }

@@ -97,7 +97,7 @@ pub fn inconsistent(expected: &str, got: &str, pos: u32) -> Ora {
 pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     let (from, to) = (class(&e.ty), class(ty));
     if from == to && from != Class::Other {
-        return Ok(if is_zoned(ty) && !is_zoned(&e.ty) { zoned(e) } else { e });
+        return Ok(if is_zoned(ty) && zone_of(ty) != zone_of(&e.ty) { zoned(e, ty) } else { e });
     }
     if is_null(&e) {
         return Ok(Expr::new(Node::Const(Value::Null), *ty));
@@ -112,7 +112,7 @@ pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     }
     let target = plain(ty);
     let converted = Expr::new(Node::Convert(Box::new(e)), target);
-    Ok(if is_zoned(ty) && from == Class::Date { zoned(converted) } else { converted })
+    Ok(converted)
 }
 
 /// The text of a timestamp or interval whose type has another number of digits than the texts of values without a type.
@@ -146,9 +146,16 @@ fn is_zoned(ty: &DataType) -> bool {
     matches!(ty, DataType::Timestamp { zone: Zone::WithTimeZone | Zone::WithLocalTimeZone, .. })
 }
 
-/// A timestamp without a time zone as one of the session's time zone.
-fn zoned(e: Expr) -> Expr {
-    let ty = DataType::Timestamp { digits: 9, zone: Zone::WithTimeZone };
+fn zone_of(ty: &DataType) -> Option<Zone> {
+    match ty {
+        DataType::Timestamp { zone, .. } => Some(*zone),
+        _ => None,
+    }
+}
+
+/// A timestamp as one of another type with time zone: one without a place is at the session's.
+fn zoned(e: Expr, to: &DataType) -> Expr {
+    let ty = with_fraction(to, 9);
     match e.node {
         Node::Const(Value::Null) => Expr::new(e.node, ty),
         _ => Expr::new(Node::Cast(Box::new(e)), ty),
@@ -297,6 +304,10 @@ pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
         }
         let compare = if ca == Text && padded(&a) && padded(&b) { Compare::Padded } else { Compare::Plain };
         let (ta, tb) = (a.ty, b.ty);
+        // Instants compare whatever time zones they are in.
+        if is_zoned(&ta) && is_zoned(&tb) {
+            return Ok((a, b, compare));
+        }
         let (a, b) = (convert(a, &tb, pos)?, convert(b, &ta, pos)?);
         return Ok((a, b, compare));
     }
@@ -337,7 +348,28 @@ pub fn padded(e: &Expr) -> bool {
 
 pub fn compare(op: CmpOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
     let (a, b, how) = comparable(a, b, pos)?;
+    let (a, b) = instants(a, b);
     Ok(Expr::new(Node::Cmp(op, how, Box::new(a), Box::new(b)), DataType::Boolean))
+}
+
+/// Of timestamps with time zone their instants are compared, by the expression that the key of an index on such a
+/// column has. One with local time zone is an instant as it is.
+pub fn instants(a: Expr, b: Expr) -> (Expr, Expr) {
+    let is = |e: &Expr, zone| zone_of(&e.ty) == Some(zone);
+    let either = |zone| is(&a, zone) || is(&b, zone);
+    if !either(Zone::WithTimeZone) || either(Zone::WithLocalTimeZone) || is_null(&a) || is_null(&b) {
+        return (a, b);
+    }
+    let utc = |e: Expr| {
+        let ty = DataType::Timestamp { digits: 9, zone: Zone::None };
+        match e.node {
+            Node::Const(Value::Timestamp(t)) if t.zone().is_some() => {
+                Expr::new(Node::Const(Value::Timestamp(t.utc())), ty)
+            }
+            _ => Expr::new(Node::Func(crate::function::Func::sys_extract_utc(), vec![e]), ty),
+        }
+    };
+    (utc(a), utc(b))
 }
 
 /// The type that branches of CASE, arguments of COALESCE and columns of set operations meet in. `strict` refuses text
@@ -363,7 +395,8 @@ pub fn common(a: &DataType, b: &DataType) -> Option<DataType> {
             _ if ca == Date => *b,
             _ => {
                 let most = fraction(a).max(fraction(b));
-                let zone = [a, b].into_iter().find(|t| is_zoned(t)).unwrap_or(a);
+                let zone_is = |zone: Zone| [a, b].into_iter().find(|t| zone_of(t) == Some(zone));
+                let zone = zone_is(Zone::WithTimeZone).or(zone_is(Zone::WithLocalTimeZone)).unwrap_or(a);
                 with_fraction(zone, most)
             }
         }),

@@ -251,7 +251,7 @@ impl World for ExecWorld<'_, '_> {
     }
     fn hsecs(&self) -> i64 {
         let now = self.cx.host.now();
-        now.date.to_unix() * 100 + i64::from(now.nanos / 10_000_000)
+        now.instant() * 100 + i64::from(now.nanos / 10_000_000)
     }
     fn cpu_hsecs(&self) -> i64 {
         self.services.cpu_hsecs()

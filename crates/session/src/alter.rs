@@ -39,10 +39,9 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
             core.set_current_schema(session, &name)
         }
         "TIME_ZONE" => {
-            let utc = (os::clock::wall_ns() / 1_000_000_000) as i64;
-            let local = (os::clock::utc_offset_seconds(utc) / 60) as i16;
-            let minutes = nls::zone_minutes(&s.value, local).ok_or_else(|| at(Ora::new(1882)))?;
-            session.change_nls(|n| n.zone_minutes = minutes);
+            let local = core.local_time().zone().unwrap_or(types::TimeZone::UTC);
+            let zone = nls::time_zone(&s.value, local, session.nls.database_zone).map_err(at)?;
+            session.change_nls(|n| n.zone = zone);
             Ok(())
         }
         "ISOLATION_LEVEL" => match s.value.to_ascii_uppercase().replace('_', " ").as_str() {

@@ -197,7 +197,7 @@ fn record(core: &Core, action: u16, name: &str, code: u32) -> AuditRecord {
         entry: core.audit_entries.get() as i64,
         startup: (core.instance.state().started_wall_ns() / 1_000_000_000) as i64,
         sid: core.p.sid(),
-        at: Some(types::Timestamp { offset: None, ..now }),
+        at: Some(types::Timestamp::new(now.own_date(), now.nanos)),
         user: slot.username.get(),
         os_user: clean(&slot.os_user.get()),
         machine: clean(&slot.machine.get()),
@@ -311,7 +311,7 @@ pub(crate) fn unlisted(instance: &crate::instance::Instance, count: u64) -> Audi
     let date = types::Date::from_unix(utc + i64::from(os::clock::utc_offset_seconds(utc))).ok();
     AuditRecord {
         startup: (instance.state().started_wall_ns() / 1_000_000_000) as i64,
-        at: date.map(|date| types::Timestamp { date, nanos: 0, offset: None }),
+        at: date.map(|date| types::Timestamp::new(date, 0)),
         action: audit::LOGON,
         action_name: "LOGON".into(),
         code: 1017,

@@ -330,7 +330,8 @@ fn of_moment(core: &Core, cx: &mut ExecCtx<'_>, key: &[Value]) -> Result<Timesta
         let done = cursors.iter_mut().try_for_each(|cursor| cursor.execute(cx));
         let after = os::clock::wall_ns();
         done?;
-        Ok(Timestamp { offset: None, ..Core::local_time_at(before.midpoint(after)) })
+        let at = Core::local_time_at(before.midpoint(after));
+        Ok(Timestamp::new(at.own_date(), at.nanos))
     })
 }
 

@@ -413,12 +413,10 @@ impl Core {
     pub fn local_time_at(wall: u64) -> Timestamp {
         let utc = (wall / 1_000_000_000) as i64;
         let offset = os::clock::utc_offset_seconds(utc);
-        Timestamp {
-            date: Date::from_unix(utc + i64::from(offset)).unwrap_or(Date::UNIX_EPOCH),
-            // SYSTIMESTAMP is a TIMESTAMP(6).
-            nanos: (wall % 1_000_000_000 / 1000 * 1000) as u32,
-            offset: Some((offset / 60) as i16),
-        }
+        // SYSTIMESTAMP is a TIMESTAMP(6).
+        let nanos = (wall % 1_000_000_000 / 1000 * 1000) as u32;
+        let zone = types::TimeZone::Offset((offset / 60) as i16);
+        Timestamp::of_clock(Date::from_unix(utc).unwrap_or(Date::UNIX_EPOCH), nanos, types::Place::In(zone))
     }
 
     /// Ends the transaction by COMMIT. It is waited for at the end of the call: see [`Core::sync_commits`].

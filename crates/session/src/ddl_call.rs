@@ -135,7 +135,7 @@ impl Host for Session<'_> {
     }
 
     fn now(&self) -> Date {
-        self.core.local_time().date
+        self.core.local_time().own_date()
     }
 
     fn is_connected(&self, user: UserId) -> bool {

@@ -50,7 +50,7 @@ pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
     let rows = recursive(w.core, &mut w.cx, "select nvl(max(job), 0) from sys.job$", &[])?;
     let last = rows.first().map_or(Ok(0), |r| int(&r[0]))?;
     let n = w.core.instance.state().next_job(last as u64) as i64;
-    let now = w.core.local_time().date;
+    let now = w.core.local_time().own_date();
     let next = job.next_date.unwrap_or(now);
     // Whose unit submits it, that is the job's owner, whoever called the unit.
     let owner = w.core.user_name(w.core.identity().user)?;

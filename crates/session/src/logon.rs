@@ -87,15 +87,15 @@ pub(crate) fn admit(
     let state = dictionary.logon_state(&core.p, user.as_deref())?;
     let now = core.local_time();
     let Some(user) = user else {
-        count_failures(core, None, now.date, 1)?;
+        count_failures(core, None, now.own_date(), 1)?;
         return Err(Ora::new(1017).into());
     };
     let profile = core.dict.borrow_mut().profile_of(&core.p, &user)?;
-    let account = Account { user: &user, profile: &profile, state: &state, now: now.date };
+    let account = Account { user: &user, profile: &profile, state: &state, now: now.own_date() };
     let (is_locked, has_proved) = (account.is_locked(), has_proved && user.verifier.is_some());
     let is_told = has_proved && account.tells_of_lock();
     if !has_proved || is_locked && !is_told {
-        count_failures(core, Some((&user, &profile)), now.date, 1)?;
+        count_failures(core, Some((&user, &profile)), now.own_date(), 1)?;
     }
     if is_locked || !has_proved {
         let (wrong, locked) = (Ora::new(1017), Ora::new(28000));
@@ -119,19 +119,19 @@ pub(crate) fn admit(
         }
     }
     let must = state.failures > 0 || state.locked_at.is_some() || state.grace_end != grace_end;
-    if must || state.last.is_none_or(|last| last.date != now.date) {
+    if must || state.last.is_none_or(|last| last.own_date() != now.own_date()) {
         let note = || {
             dictionary.note_logon(&core.p, Some(&user), must, &mut |state| {
                 state.failures = 0;
                 state.locked_at = None;
                 state.grace_end = grace_end;
-                state.last = Some(types::Timestamp { offset: None, ..now });
+                state.last = Some(types::Timestamp::new(now.own_date(), now.nanos));
             })
         };
         // A logon does not fail for want of a row's change: the database may have to be mended by it.
         let _ = unwaited(core.instance, &core.p, note);
     }
-    let warning = grace_end.map(|end| Ora::with(28002, &[&days_left(now.date, end)]));
+    let warning = grace_end.map(|end| Ora::with(28002, &[&days_left(now.own_date(), end)]));
     Ok(Admitted { user, warning })
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn refuse_proofs(
     held: &mut usize,
 ) -> Result<RefusedProofs> {
     let user = user.filter(|user| user.id != UserId::PUBLIC);
-    let now = core.local_time().date;
+    let now = core.local_time().own_date();
     // A name that nobody has takes as long.
     let profile = user.map_or(dictionary::profile::DEFAULT, |user| &user.profile);
     let profile = core.dict.borrow_mut().image(&core.p)?.profiles().profile(profile);
@@ -189,7 +189,7 @@ pub(crate) fn refuse_proofs(
 /// Those of reading the dictionary.
 pub(crate) fn is_locked(core: &Core, user: Option<&UserDef>, held: usize) -> Result<bool> {
     let Some(user) = user.filter(|user| user.id != UserId::PUBLIC) else { return Ok(false) };
-    let (profile, now) = (core.dict.borrow_mut().profile_of(&core.p, user)?, core.local_time().date);
+    let (profile, now) = (core.dict.borrow_mut().profile_of(&core.p, user)?, core.local_time().own_date());
     let state = state_with(core, Some((user, &profile)), now, held)?;
     Ok(Account { user, profile: &profile, state: &state, now }.is_locked())
 }
@@ -203,7 +203,7 @@ pub(crate) fn refuse_old(core: &Core, name: &str) -> Result<()> {
         return Ok(());
     };
     let profile = core.dict.borrow_mut().profile_of(&core.p, &user)?;
-    count_failures(core, Some((&user, &profile)), core.local_time().date, 1)
+    count_failures(core, Some((&user, &profile)), core.local_time().own_date(), 1)
 }
 
 /// The state of an account as it will be when `held` failures are written.

@@ -1,7 +1,7 @@
 //! NLS settings: from parameters to what conversions need.
 
 use params::{Param, SessionParams};
-use types::Nls;
+use types::{Nls, TimeZone};
 
 /// What a parameter stands for while nobody has set it: the values of AMERICAN_AMERICA.
 pub fn effective(params: &SessionParams, param: Param) -> String {
@@ -67,23 +67,17 @@ pub fn check_format(name: &str, model: &str, nls: &Nls) -> types::Result<()> {
     }
 }
 
-/// `ALTER SESSION SET time_zone`: minutes east of UTC for `+hh:mm`, `-hh:mm`, `LOCAL` or `DBTIMEZONE`.
-pub fn zone_minutes(text: &str, local: i16) -> Option<i16> {
-    match text.trim().to_ascii_uppercase().as_str() {
-        "LOCAL" => return Some(local),
-        "DBTIMEZONE" | "UTC" | "GMT" | "Z" => return Some(0),
-        _ => {}
+/// `ALTER SESSION SET time_zone`: an offset, the name of a region, or LOCAL and DBTIMEZONE for what those are.
+///
+/// # Errors
+/// ORA-01882 for a name that is none, ORA-01874 and ORA-01875 for an offset out of range.
+pub fn time_zone(text: &str, local: TimeZone, database: TimeZone) -> types::Result<TimeZone> {
+    match text.trim() {
+        "" => Err(types::Ora::new(1857)),
+        text if text.eq_ignore_ascii_case("LOCAL") => Ok(local),
+        text if text.eq_ignore_ascii_case("DBTIMEZONE") => Ok(database),
+        text => TimeZone::parse(text),
     }
-    let text = text.trim();
-    let (sign, rest) = match text.as_bytes().first()? {
-        b'-' => (-1, &text[1..]),
-        b'+' => (1, &text[1..]),
-        _ => (1, text),
-    };
-    let (hours, minutes) = rest.split_once(':')?;
-    let (hours, minutes): (i16, i16) = (hours.parse().ok()?, minutes.parse().ok()?);
-    let total = sign * (hours * 60 + minutes);
-    ((0..60).contains(&minutes) && (-12 * 60..=14 * 60).contains(&total)).then_some(total)
 }
 
 #[cfg(test)]
@@ -91,17 +85,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_zones_are_offsets_within_the_worlds() {
+    fn time_zones_are_offsets_or_regions() {
+        let (local, database) = (TimeZone::Offset(60), TimeZone::Offset(-60));
         for (text, want) in [
-            ("+02:00", Some(120)),
-            ("-03:30", Some(-210)),
-            ("local", Some(60)),
-            ("DBTIMEZONE", Some(0)),
-            ("+15:00", None),
-            ("+1:99", None),
-            ("Mars", None),
+            ("+02:00", "+02:00"),
+            ("-03:30", "-03:30"),
+            ("local", "+01:00"),
+            ("DBTIMEZONE", "-01:00"),
+            ("Europe/berlin", "Europe/Berlin"),
+            ("+15:00", "+15:00"),
+            ("+16:00", "ORA-01874"),
+            ("+1:99", "ORA-01875"),
+            ("Mars", "ORA-01882"),
+            (" ", "ORA-01857"),
         ] {
-            assert_eq!(zone_minutes(text, 60), want, "{text}");
+            let got = time_zone(text, local, database).map_or_else(|e| e.to_string()[..9].to_owned(), |z| z.to_string());
+            assert_eq!(got, want, "{text}");
         }
     }
 }

@@ -89,7 +89,7 @@ impl Core {
         let moment = self.shared.txns.times().of(scn).ok_or_else(unknown)?;
         let utc = (moment.time_us / 1_000_000) as i64;
         let date = Date::from_unix(utc + i64::from(os::clock::utc_offset_seconds(utc))).map_err(|_| unknown())?;
-        Ok(Timestamp { date, nanos: (moment.time_us % 1_000_000 * 1000) as u32, offset: None })
+        Ok(Timestamp::new(date, (moment.time_us % 1_000_000 * 1000) as u32))
     }
 
     /// TIMESTAMP_TO_SCN, and AS OF TIMESTAMP. A time without an offset is the database server's.
@@ -98,13 +98,11 @@ impl Core {
     /// ORA-08180 for a time that is not known or has not come yet.
     pub fn scn_of_time(&self, time: &Timestamp) -> Result<Scn> {
         let unknown = || Ora::new(8180);
-        let local = time.date.to_unix();
-        let offset_s = match time.offset {
-            // With an offset the fields are local to it.
-            Some(minutes) => i64::from(minutes) * 60,
-            None => i64::from(os::clock::utc_offset_seconds(local)),
+        let utc = match time.place() {
+            types::Place::Nowhere => time.instant() - i64::from(os::clock::utc_offset_seconds(time.instant())),
+            _ => time.instant(),
         };
-        let utc = u64::try_from(local - offset_s).map_err(|_| unknown())?;
+        let utc = u64::try_from(utc).map_err(|_| unknown())?;
         let time_us = utc * 1_000_000 + u64::from(time.nanos / 1000);
         let now = now_us();
         if time_us > now {
@@ -126,7 +124,7 @@ pub fn flashback(core: &Core, cx: &mut ExecCtx<'_>, request: &FlashbackRequest) 
         FlashbackRequest::Enable(Value::Number(n)) => Some(exec::scn_of_number(n)?),
         FlashbackRequest::Enable(Value::Timestamp(t)) => Some(core.scn_of_time(t)?),
         FlashbackRequest::Enable(Value::Date(date)) => {
-            Some(core.scn_of_time(&Timestamp { date: *date, nanos: 0, offset: None })?)
+            Some(core.scn_of_time(&Timestamp::new(*date, 0))?)
         }
         FlashbackRequest::Enable(_) => return Err(Ora::new(8181)),
     };

@@ -290,7 +290,7 @@ impl Session {
         let core = Core::new(instance, p, random_u64());
         let mut nls = Nls::default();
         nls::apply(&core.params.borrow(), &mut nls);
-        nls.zone_minutes = core.local_time().offset.unwrap_or(0);
+        nls.zone = core.local_time().zone().unwrap_or(types::TimeZone::UTC);
         let mut state = SessionState::new("SYS", 0, nls);
         alter::apply_options(&core, &mut state);
         // What the logon has taken so far is the session's, as it is in DB CPU.
@@ -552,7 +552,7 @@ impl Session {
         // A break that came after its call had ended is not meant for this one.
         self.core.p.session().clear_break();
         self.core.p.begin_limited_call();
-        let today = self.core.local_time().date;
+        let today = self.core.local_time().own_date();
         self.state.nls.today = today;
     }
 
@@ -595,7 +595,7 @@ impl Session {
     /// # Errors
     /// Those of the query.
     pub fn recursive_query(&mut self, text: &'static str, binds: &[Value]) -> Result<Vec<Vec<Value>>> {
-        self.state.nls.today = self.core.local_time().date;
+        self.state.nls.today = self.core.local_time().own_date();
         let Session { core, state, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         core.p.begin_timed_call();

@@ -36,7 +36,7 @@ pub fn file(core: &Core) -> std::path::PathBuf {
 }
 
 fn time(core: &Core) -> String {
-    let f = core.local_time().date.fields();
+    let f = core.local_time().own_date().fields();
     format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", f.year, f.month, f.day, f.hour, f.minute, f.second)
 }
 

@@ -1,16 +1,17 @@
 //! Column values as bytes that order with `memcmp`.
 //!
-//! NUMBER in Oracle's base-100 form, DATE in seven bytes, TIMESTAMP in eleven (DATE and nanoseconds), with a time zone
-//! in thirteen (UTC and the offset), text and RAW as they are, ROWID in ten, BINARY_DOUBLE and BINARY_FLOAT with the
+//! NUMBER in Oracle's base-100 form, DATE in seven bytes, TIMESTAMP in eleven (DATE and nanoseconds; with local time
+//! zone those of UTC), with a time zone in thirteen (those of UTC and two of the time zone), text and RAW as they are, ROWID in ten, BINARY_DOUBLE and BINARY_FLOAT with the
 //! sign folded in, intervals biased. Inside an index key each column is made self-delimiting, so that a key of many
 //! columns orders too.
 
 use crate::datatype::{DataType, Zone};
-use crate::datetime::{Date, IntervalDs, IntervalYm, Timestamp};
+use crate::datetime::{Date, IntervalDs, IntervalYm, Place, Timestamp};
 use crate::error::{Ora, Result};
 use crate::ids::Rowid;
 use crate::number::Number;
 use crate::value::Value;
+use crate::zone::TimeZone;
 
 /// Appends the stored form of a value. NULL appends nothing: who stores it marks it.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
@@ -48,21 +49,16 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
 /// have equal bytes.
 pub fn encode_instant(value: &Value, out: &mut Vec<u8>) {
     match value {
-        Value::Timestamp(t) if t.offset.is_some() => match t.to_utc() {
-            Ok(utc) => encode_timestamp(&utc, out),
-            Err(_) => encode_timestamp(t, out),
-        },
+        Value::Timestamp(t) => encode_timestamp(&t.utc(), out),
         value => encode(value, out),
     }
 }
 
 fn encode_timestamp(t: &Timestamp, out: &mut Vec<u8>) {
-    // A zone moves the clock by hours only; an instant at the very end of the range stays where it is.
-    let utc = t.to_utc().unwrap_or(*t);
-    out.extend_from_slice(&utc.date.to_bytes());
+    out.extend_from_slice(&t.clock().to_bytes());
     out.extend_from_slice(&t.nanos.to_be_bytes());
-    if let Some(offset) = t.offset {
-        out.extend_from_slice(&(offset as u16 ^ 1 << 15).to_be_bytes());
+    if let Some(zone) = t.zone() {
+        out.extend_from_slice(&zone.to_bytes());
     }
 }
 
@@ -164,15 +160,13 @@ fn decode_timestamp(bytes: &[u8], zone: Zone) -> Option<Timestamp> {
     if nanos > 999_999_999 {
         return None;
     }
-    let utc = Timestamp::new(date, nanos);
-    match (zone, rest) {
-        (Zone::WithTimeZone | Zone::WithLocalTimeZone, &[a, b]) => {
-            let minutes = (u16::from_be_bytes([a, b]) ^ 1 << 15) as i16;
-            utc.at_offset(Timestamp::ZONE_MINUTES.contains(&minutes).then_some(minutes)?).ok()
-        }
-        (_, []) => Some(utc),
-        _ => None,
-    }
+    let place = match (zone, rest) {
+        (Zone::WithTimeZone, &[a, b]) => Place::In(TimeZone::from_bytes([a, b])?),
+        (Zone::WithLocalTimeZone, []) => Place::Session,
+        (Zone::None, []) => Place::Nowhere,
+        _ => return None,
+    };
+    Some(Timestamp::of_clock(date, nanos, place))
 }
 
 #[cold]
@@ -277,10 +271,12 @@ mod tests {
             let (bytes, mut back) = (stored(&value), Value::Null);
             assert!(decode_into(&bytes, &data_type, &mut back).is_err(), "{bytes:?}");
         };
-        for minutes in [i16::MIN, -960, 960, i16::MAX] {
-            let t = Timestamp::with_offset(date, 0, minutes);
-            refused(Value::Timestamp(t), DataType::TIMESTAMP_TZ);
+        let utc = stored(&Value::Timestamp(Timestamp::new(date, 0)));
+        for zone in [[4, 60], [36, 60], [0, 0], [0x80, 0], [0xFF, 0xFC]] {
+            let (bytes, mut back) = ([&utc[..], &zone].concat(), Value::Null);
+            assert!(decode_into(&bytes, &DataType::TIMESTAMP_TZ, &mut back).is_err(), "{zone:?}");
         }
+        assert!(decode_into(&utc, &DataType::TIMESTAMP_TZ, &mut Value::Null).is_err());
         for months in [i32::MIN, 1_000_000_000] {
             refused(Value::IntervalYm(IntervalYm { months }), DataType::IntervalYm { years: 9 });
         }
@@ -299,7 +295,8 @@ mod tests {
         let zoned = Timestamp::with_offset(date(1_700_000_000), 123, -330);
         let mut back = Value::Null;
         decode_into(&stored(&Value::Timestamp(zoned)), &DataType::TIMESTAMP_TZ, &mut back).unwrap();
-        assert!(matches!(back, Value::Timestamp(t) if t.offset == Some(-330) && t.date == zoned.date));
+        assert!(matches!(back, Value::Timestamp(t) if t.zone() == zoned.zone() && t.clock() == zoned.clock()));
+        assert_eq!(stored(&Value::Timestamp(zoned))[11..], [20 - 5, 60 - 30]);
         round_trips(Value::Raw(vec![0, 1, 255]), DataType::Raw { len: 3 });
         round_trips(Value::Rowid("AAAAaoAATAAABrXAAA".parse().unwrap()), DataType::Rowid);
         round_trips(Value::Boolean(true), DataType::Boolean);

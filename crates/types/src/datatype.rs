@@ -1,6 +1,6 @@
 //! Data types of columns, expressions and variables, and how a value becomes one of a type.
 
-use crate::datetime::{IntervalDs, Timestamp};
+use crate::datetime::{IntervalDs, Place, Timestamp};
 use crate::error::{Ora, Result};
 use crate::nls::Nls;
 use crate::value::Value;
@@ -387,8 +387,7 @@ impl DataType {
             DataType::BinaryDouble => value.to_double(nls)?.map(Value::Double),
             DataType::BinaryFloat => value.to_double(nls)?.map(|x| Value::Float(x as f32)),
             DataType::Date => value.to_date(nls)?.map(Value::Date),
-            DataType::Timestamp { digits, zone } => value
-                .to_timestamp(nls)?
+            DataType::Timestamp { digits, zone } => to_timestamp(value, zone, nls)?
                 .map(|t| zoned(t, zone, nls))
                 .transpose()?
                 .map(|t| Value::Timestamp(t.round(digits))),
@@ -426,12 +425,22 @@ impl DataType {
     }
 }
 
+/// A text for a type with time zone is read by NLS_TIMESTAMP_TZ_FORMAT.
+fn to_timestamp(value: &Value, zone: Zone, nls: &Nls) -> Result<Option<Timestamp>> {
+    match (value, zone) {
+        (Value::Text(s), Zone::WithTimeZone) => {
+            crate::format::timestamp_from_text(s, &nls.timestamp_tz_format, nls).map(Some)
+        }
+        _ => value.to_timestamp(nls),
+    }
+}
+
 fn zoned(t: Timestamp, zone: Zone, nls: &Nls) -> Result<Timestamp> {
-    match (zone, t.offset) {
-        (Zone::None, _) => Ok(Timestamp { offset: None, ..t }),
-        (Zone::WithTimeZone, Some(_)) => Ok(t),
-        (_, None) => Ok(Timestamp { offset: Some(nls.zone_minutes), ..t }),
-        (Zone::WithLocalTimeZone, Some(_)) => t.at_offset(nls.zone_minutes),
+    match zone {
+        Zone::None if t.place() == Place::Nowhere => Ok(t),
+        Zone::None => Ok(Timestamp::new(t.date(nls.zone)?, t.nanos)),
+        Zone::WithTimeZone => nls.placed(&t),
+        Zone::WithLocalTimeZone => Ok(nls.placed(&t)?.moved(Place::Session)),
     }
 }
 

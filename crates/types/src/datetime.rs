@@ -6,6 +6,7 @@
 
 use crate::error::{Ora, Result};
 use crate::number::Number;
+use crate::zone::{Clock, Moment, TimeZone};
 use std::cmp::Ordering;
 
 /// Seconds in a day.
@@ -316,67 +317,160 @@ fn civil(julian: i64) -> (i32, u32, u32) {
     (year as i32, month as u32, day as u32)
 }
 
-/// A TIMESTAMP: date, nanoseconds, and the offset from UTC when it has a time zone. The date is the local time there.
+/// What a TIMESTAMP's date is the date of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A clock anywhere: TIMESTAMP.
+    Nowhere,
+    /// UTC, to be shown in the time zone of the session that reads: TIMESTAMP WITH LOCAL TIME ZONE.
+    Session,
+    /// UTC, to be shown in a time zone: TIMESTAMP WITH TIME ZONE.
+    In(TimeZone),
+}
+
+/// A TIMESTAMP of any kind: date, nanoseconds, and where it is. All that is somewhere is kept on the clock of UTC, so
+/// that instants compare as numbers whatever their time zones.
 #[derive(Clone, Copy, Debug)]
 pub struct Timestamp {
-    /// Local date and time to the second.
-    pub date: Date,
+    clock: Date,
     /// Nanoseconds of the second, 0 to 999999999.
     pub nanos: u32,
-    /// Minutes east of UTC.
-    pub offset: Option<i16>,
+    place: Place,
 }
+
+const _: () = assert!(size_of::<Timestamp>() == 16);
 
 const NANOS: i64 = 1_000_000_000;
 
 impl Timestamp {
-    /// Minutes that a time zone may be east of UTC: from -15:59 to +15:59, as ORA-01874 and ORA-01875 have it.
-    pub const ZONE_MINUTES: std::ops::RangeInclusive<i16> = -959..=959;
-
     /// Makes a timestamp without time zone.
+    #[inline]
     pub fn new(date: Date, nanos: u32) -> Timestamp {
+        Timestamp::of_clock(date, nanos, Place::Nowhere)
+    }
+
+    /// Makes a timestamp of what the clock of its place shows: UTC's unless it is nowhere.
+    #[inline]
+    pub fn of_clock(clock: Date, nanos: u32, place: Place) -> Timestamp {
         debug_assert!(i64::from(nanos) < NANOS);
-        Timestamp { date, nanos, offset: None }
+        Timestamp { clock, nanos, place }
     }
 
-    /// Makes a timestamp with time zone of local time.
+    /// Makes a timestamp with time zone of the local time there; for a time that the clock shows twice see [`Moment`].
+    ///
+    /// # Errors
+    /// ORA-01878 and ORA-01883 as [`TimeZone::to_utc`], ORA-01841 outside the range of dates.
+    pub fn in_zone(date: Date, nanos: u32, zone: TimeZone, moment: Moment<'_>) -> Result<Timestamp> {
+        let clock = Date::from_unix(zone.to_utc(date.to_unix(), moment)?)?;
+        Ok(Timestamp::of_clock(clock, nanos, Place::In(zone)))
+    }
+
+    /// Makes a timestamp with time zone of the local time at an offset; at the ends of the range of dates the nearest
+    /// one.
     pub fn with_offset(date: Date, nanos: u32, minutes: i16) -> Timestamp {
-        Timestamp { date, nanos, offset: Some(minutes) }
+        let seconds = date.0 - i64::from(minutes) * 60;
+        let clock = Date(seconds.clamp(FIRST_DAY * DAY_SECONDS, (LAST_DAY + 1) * DAY_SECONDS - 1));
+        Timestamp::of_clock(clock, nanos, Place::In(TimeZone::Offset(minutes)))
     }
 
-    /// Seconds on the clock of UTC, or of the timestamp itself when it has no zone.
-    fn utc_seconds(&self) -> i64 {
-        self.date.0 - i64::from(self.offset.unwrap_or(0)) * 60
+    /// What its place is.
+    #[inline]
+    pub fn place(&self) -> Place {
+        self.place
     }
 
-    /// Returns the same instant on the clock of UTC, without a zone; without a zone, itself.
-    pub fn to_utc(&self) -> Result<Timestamp> {
-        Ok(Timestamp::new(Date::checked(self.utc_seconds())?, self.nanos))
+    /// Its time zone, when it has one of its own.
+    #[inline]
+    pub fn zone(&self) -> Option<TimeZone> {
+        match self.place {
+            Place::In(zone) => Some(zone),
+            _ => None,
+        }
     }
 
-    /// Returns the same instant on the clock of another offset. One without a zone is taken to be at UTC.
-    pub fn at_offset(&self, minutes: i16) -> Result<Timestamp> {
-        let date = Date::checked(self.utc_seconds() + i64::from(minutes) * 60)?;
-        Ok(Timestamp::with_offset(date, self.nanos, minutes))
+    /// What the clock of its place shows to the second: UTC's unless it is nowhere.
+    #[inline]
+    pub fn clock(&self) -> Date {
+        self.clock
     }
 
-    /// Adds an interval; ORA-01841 outside the range.
+    /// Seconds since 1970 on the clock of its place.
+    #[inline]
+    pub fn instant(&self) -> i64 {
+        self.clock.to_unix()
+    }
+
+    /// Returns the same instant on the clock of UTC, without a zone; what is nowhere itself.
+    pub fn utc(&self) -> Timestamp {
+        Timestamp { place: Place::Nowhere, ..*self }
+    }
+
+    /// Returns the same instant in another place. What is nowhere is taken to be at UTC.
+    pub fn moved(&self, place: Place) -> Timestamp {
+        Timestamp { place, ..*self }
+    }
+
+    /// Returns it as a session in a time zone sees it: what has no time zone of its own but is an instant is there.
+    pub fn seen_in(&self, session: TimeZone) -> Timestamp {
+        match self.place {
+            Place::Session => Timestamp { place: Place::In(session), ..*self },
+            _ => *self,
+        }
+    }
+
+    /// The clock that is on the wall at its place, for a session in a time zone.
+    ///
+    /// # Errors
+    /// ORA-01841 outside the range of dates.
+    pub fn wall(&self, session: TimeZone) -> Result<Clock> {
+        match self.place {
+            Place::Nowhere => {
+                let offset = session.seconds_at(self.instant());
+                Ok(Clock { date: self.clock, offset, zone: session, abbreviation: None })
+            }
+            Place::Session => Clock::at(session, self),
+            Place::In(zone) => Clock::at(zone, self),
+        }
+    }
+
+    /// The date and time on the wall at its place, for a session in a time zone.
+    ///
+    /// # Errors
+    /// ORA-01841 outside the range of dates.
+    #[inline]
+    pub fn date(&self, session: TimeZone) -> Result<Date> {
+        let zone = match self.place {
+            Place::Nowhere => return Ok(self.clock),
+            Place::Session => session,
+            Place::In(zone) => zone,
+        };
+        self.clock.add_seconds(zone.seconds_at(self.instant()).into())
+    }
+
+    /// The date and time on the wall in its own time zone, and the clock where it has none; at the ends of the range of
+    /// dates the nearest one.
+    pub fn own_date(&self) -> Date {
+        let offset = self.zone().map_or(0, |zone| zone.seconds_at(self.instant()));
+        Date((self.clock.0 + i64::from(offset)).clamp(FIRST_DAY * DAY_SECONDS, (LAST_DAY + 1) * DAY_SECONDS - 1))
+    }
+
+    /// Adds an interval; ORA-01841 outside the range. Instants are moved by that much time, whatever clocks do.
     pub fn add_ds(&self, interval: &IntervalDs) -> Result<Timestamp> {
         let nanos = i64::from(self.nanos) + i64::from(interval.nanos);
-        let date = self.date.add_seconds(interval.seconds.saturating_add(nanos / NANOS))?;
-        Ok(Timestamp { date, nanos: (nanos % NANOS) as u32, offset: self.offset })
+        let clock = self.clock.add_seconds(interval.seconds.saturating_add(nanos / NANOS))?;
+        Ok(Timestamp { clock, nanos: (nanos % NANOS) as u32, place: self.place })
     }
 
-    /// Adds an interval; ORA-01839 when the day does not exist.
+    /// Adds an interval; ORA-01839 when the day does not exist. Instants are moved on the calendar of UTC.
     pub fn add_ym(&self, interval: &IntervalYm) -> Result<Timestamp> {
-        Ok(Timestamp { date: self.date.add_months_strict(interval.months.into())?, ..*self })
+        Ok(Timestamp { clock: self.clock.add_months_strict(interval.months.into())?, ..*self })
     }
 
     /// Returns self − other.
     pub fn since(&self, other: &Timestamp) -> IntervalDs {
         let nanos = i64::from(self.nanos) - i64::from(other.nanos);
         IntervalDs {
-            seconds: self.utc_seconds() - other.utc_seconds() + nanos.div_euclid(NANOS),
+            seconds: self.clock.0 - other.clock.0 + nanos.div_euclid(NANOS),
             nanos: nanos.rem_euclid(NANOS) as u32,
         }
     }
@@ -388,8 +482,8 @@ impl Timestamp {
         if i64::from(rounded) < NANOS {
             return Timestamp { nanos: rounded, ..*self };
         }
-        match self.date.add_seconds(1) {
-            Ok(date) => Timestamp { date, nanos: 0, offset: self.offset },
+        match self.clock.add_seconds(1) {
+            Ok(clock) => Timestamp { clock, nanos: 0, place: self.place },
             Err(_) => Timestamp { nanos: self.nanos / unit * unit, ..*self },
         }
     }
@@ -412,13 +506,13 @@ impl PartialOrd for Timestamp {
 impl Ord for Timestamp {
     /// Compares instants: the zone does not count.
     fn cmp(&self, other: &Timestamp) -> Ordering {
-        (self.utc_seconds(), self.nanos).cmp(&(other.utc_seconds(), other.nanos))
+        (self.clock, self.nanos).cmp(&(other.clock, other.nanos))
     }
 }
 
 impl std::hash::Hash for Timestamp {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (self.utc_seconds(), self.nanos).hash(state);
+        (self.clock, self.nanos).hash(state);
     }
 }
 
@@ -588,11 +682,12 @@ mod tests {
     fn zones_compare_as_instants() {
         let noon = Date::new(2024, 1, 1, 12, 0, 0).unwrap();
         let utc = Timestamp::with_offset(noon, 0, 0);
-        let east = utc.at_offset(120).unwrap();
+        let east = utc.moved(Place::In(TimeZone::Offset(120)));
         assert_eq!(utc, east);
-        assert_eq!(east.date.fields().hour, 14);
-        assert_eq!(east.to_utc().unwrap().date, noon);
-        assert_eq!(Timestamp::new(noon, 999_999_999).round(6).date.fields().second, 1);
+        assert_eq!(east.own_date().fields().hour, 14);
+        assert_eq!(east.utc().clock(), noon);
+        assert_eq!(Timestamp::with_offset(east.own_date(), 0, 120), east);
+        assert_eq!(Timestamp::new(noon, 999_999_999).round(6).clock().fields().second, 1);
         let back = Timestamp::new(noon, 5).since(&Timestamp::new(noon, 6));
         assert_eq!((back.seconds, back.nanos), (-1, 999_999_999));
         assert_eq!(back.to_seconds().to_string(), "-.000000001");

@@ -1,6 +1,7 @@
 //! NUMBER, DATE, values, identifiers and errors of the Latchwork database.
 //!
-//! Bytes in, values out: this crate touches no file, socket or clock and keeps no globals. What depends
+//! Bytes in, values out: this crate touches no file, socket or clock and keeps no globals but the rules of
+//! time zones, which it has read once they were asked for. What depends
 //! on a session (formats, language, the current date) comes in as [`Nls`].
 
 #![forbid(unsafe_code)]
@@ -19,12 +20,14 @@ pub mod row;
 pub mod sorting;
 pub mod urowid;
 mod value;
+mod zone;
 
 pub use datatype::{DataType, LenUnit, Zone};
-pub use datetime::{DAY_SECONDS, Date, DateFields, IntervalDs, IntervalYm, Timestamp, days_in_month};
+pub use datetime::{DAY_SECONDS, Date, DateFields, IntervalDs, IntervalYm, Place, Timestamp, days_in_month};
 pub use error::{Facility, Ora, Result, bare_message, is_listed};
 pub use ids::{ObjectId, Rdba, Rowid, Scn, Uba, Xid};
 pub use nls::{Nls, iso_currency};
 pub use number::Number;
 pub use row::{Column, RowReader, RowWriter};
 pub use value::{Value, compare_padded, parse_hex, text_length, write_hex};
+pub use zone::{Clock, Moment, Period, RELEASE as ZONES_RELEASE, Region, TimeZone};

@@ -1,7 +1,9 @@
 //! What a session's language settings say about texts, numbers and dates.
 
 use crate::datatype::LenUnit;
-use crate::datetime::Date;
+use crate::datetime::{Date, Timestamp};
+use crate::error::Result;
+use crate::zone::{Moment, TimeZone};
 
 /// Session settings that conversions between text and values need.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +34,12 @@ pub struct Nls {
     pub comp: String,
     /// NLS_LENGTH_SEMANTICS.
     pub length_semantics: LenUnit,
-    /// Session time zone: minutes east of UTC.
-    pub zone_minutes: i16,
+    /// The session's time zone.
+    pub zone: TimeZone,
+    /// DBTIMEZONE: the database's time zone.
+    pub database_zone: TimeZone,
+    /// ERROR_ON_OVERLAP_TIME.
+    pub error_on_overlap: bool,
     /// The current date of the statement: gives the fields that a date format leaves out, and the century of RR.
     pub today: Date,
 }
@@ -55,8 +61,28 @@ impl Default for Nls {
             sort: "BINARY".into(),
             comp: "BINARY".into(),
             length_semantics: LenUnit::Byte,
-            zone_minutes: 0,
+            zone: TimeZone::UTC,
+            database_zone: TimeZone::UTC,
+            error_on_overlap: false,
             today: Date::UNIX_EPOCH,
+        }
+    }
+}
+
+impl Nls {
+    /// What tells apart the two instants of a time that a clock shows twice, where nothing else does.
+    pub fn moment(&self) -> Moment<'static> {
+        Moment { only_once: self.error_on_overlap, abbreviation: None }
+    }
+
+    /// A timestamp without a place as one of the session's time zone; others as the session sees them.
+    ///
+    /// # Errors
+    /// ORA-01878 and ORA-01883 for a time that the session's clock leaves out or shows twice.
+    pub fn placed(&self, t: &Timestamp) -> Result<Timestamp> {
+        match t.place() {
+            crate::Place::Nowhere => Timestamp::in_zone(t.clock(), t.nanos, self.zone, self.moment()),
+            _ => Ok(t.seen_in(self.zone)),
         }
     }
 }

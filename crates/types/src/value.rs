@@ -1,7 +1,7 @@
 //! A value of any type, and the rules by which one becomes another.
 
 use crate::datatype::{DataType, LenUnit, Zone};
-use crate::datetime::{Date, IntervalDs, IntervalYm, Timestamp};
+use crate::datetime::{Date, IntervalDs, IntervalYm, Place, Timestamp};
 use crate::error::{Ora, Result};
 use crate::format;
 use crate::ids::Rowid;
@@ -22,7 +22,7 @@ pub enum Value {
     Text(String),
     /// DATE.
     Date(Date),
-    /// TIMESTAMP, with its offset when it has a time zone.
+    /// TIMESTAMP of any kind.
     Timestamp(Timestamp),
     /// RAW, BLOB.
     Raw(Vec<u8>),
@@ -57,7 +57,11 @@ impl Value {
             Value::Text(_) => DataType::TEXT,
             Value::Date(_) => DataType::Date,
             Value::Timestamp(t) => {
-                let zone = if t.offset.is_some() { Zone::WithTimeZone } else { Zone::None };
+                let zone = match t.place() {
+                    Place::Nowhere => Zone::None,
+                    Place::Session => Zone::WithLocalTimeZone,
+                    Place::In(_) => Zone::WithTimeZone,
+                };
                 DataType::Timestamp { digits: 9, zone }
             }
             Value::Raw(_) => DataType::Raw { len: 0 },
@@ -186,19 +190,20 @@ impl Value {
         match self {
             Value::Date(d) => Ok(Some(*d)),
             Value::Null => Ok(None),
-            Value::Timestamp(t) => Ok(Some(t.date)),
+            Value::Timestamp(t) => t.date(nls.zone).map(Some),
             Value::Text(s) => format::date_from_text(s, &nls.date_format, nls).map(Some),
             _ => Err(self.mismatch(&DataType::Date)),
         }
     }
 
-    /// Converts to TIMESTAMP, text by NLS_TIMESTAMP_FORMAT; `None` for NULL.
+    /// Converts to TIMESTAMP, text by NLS_TIMESTAMP_FORMAT; `None` for NULL. What is to be shown in the session's time
+    /// zone is there.
     ///
     /// # Errors
     /// What [`format::timestamp_from_text`] raises; ORA-00932 when there is no conversion.
     pub fn to_timestamp(&self, nls: &Nls) -> Result<Option<Timestamp>> {
         match self {
-            Value::Timestamp(t) => Ok(Some(*t)),
+            Value::Timestamp(t) => Ok(Some(t.seen_in(nls.zone))),
             Value::Date(d) => Ok(Some(Timestamp::new(*d, 0))),
             Value::Null => Ok(None),
             Value::Text(s) => format::timestamp_from_text(s, &nls.timestamp_format, nls).map(Some),
@@ -271,7 +276,7 @@ impl Value {
             }
             Value::Date(d) => format::date_to_char(d, &nls.date_format, nls, out)?,
             Value::Timestamp(t) => {
-                let model = if t.offset.is_some() { &nls.timestamp_tz_format } else { &nls.timestamp_format };
+                let model = if t.zone().is_some() { &nls.timestamp_tz_format } else { &nls.timestamp_format };
                 format::timestamp_to_char(t, model, nls, out)?;
             }
             Value::Raw(bytes) => write_hex(bytes, out),
@@ -329,9 +334,10 @@ impl Value {
                 both(zip(self.to_number(nls)?, other.to_number(nls)?, Ord::cmp))
             }
             (Date(_), Text(_)) | (Text(_), Date(_)) => both(zip(self.to_date(nls)?, other.to_date(nls)?, Ord::cmp)),
-            (Timestamp(_), Timestamp(_) | Date(_) | Text(_)) | (Date(_) | Text(_), Timestamp(_)) => {
+            (Timestamp(a), Timestamp(b)) => both(Some(compare_timestamps(a, b, nls)?)),
+            (Timestamp(_), Date(_) | Text(_)) | (Date(_) | Text(_), Timestamp(_)) => {
                 let (Some(a), Some(b)) = (self.to_timestamp(nls)?, other.to_timestamp(nls)?) else { return Ok(None) };
-                both(Some(compare_timestamps(&a, &b, nls)))
+                both(Some(compare_timestamps(&a, &b, nls)?))
             }
             (Rowid(_), Rowid(_) | Text(_)) | (Text(_), Rowid(_)) => {
                 both(zip(self.to_rowid()?, other.to_rowid()?, Ord::cmp))
@@ -394,10 +400,12 @@ fn zip<T>(a: Option<T>, b: Option<T>, cmp: impl Fn(&T, &T) -> Ordering) -> Optio
     Some(cmp(&a?, &b?))
 }
 
-/// Compares instants when one has a zone: the other is taken to be at the session's.
-fn compare_timestamps(a: &Timestamp, b: &Timestamp, nls: &Nls) -> Ordering {
-    let place = |t: &Timestamp| Timestamp { offset: t.offset.or(Some(nls.zone_minutes)), ..*t };
-    if a.offset.is_some() == b.offset.is_some() { a.cmp(b) } else { place(a).cmp(&place(b)) }
+/// Compares instants when one is somewhere: the other is taken to be at the session's time zone.
+fn compare_timestamps(a: &Timestamp, b: &Timestamp, nls: &Nls) -> Result<Ordering> {
+    if (a.place() == Place::Nowhere) == (b.place() == Place::Nowhere) {
+        return Ok(a.cmp(b));
+    }
+    Ok(nls.placed(a)?.cmp(&nls.placed(b)?))
 }
 
 fn double_cmp(a: f64, b: f64) -> Ordering {

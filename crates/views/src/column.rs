@@ -63,7 +63,7 @@ pub fn time(wall_ns: u64) -> Value {
     match Date::UNIX_EPOCH.add_seconds(utc + i64::from(os::clock::utc_offset_seconds(utc))) {
         Ok(date) => {
             let nanos = (wall_ns % 1_000_000_000 / 1000 * 1000) as u32;
-            Value::Timestamp(types::Timestamp { date, nanos, offset: None })
+            Value::Timestamp(types::Timestamp::new(date, nanos))
         }
         Err(_) => Value::Null,
     }

@@ -174,7 +174,7 @@ fn letter(is_so: bool) -> Value {
 fn utc(wall_ns: u64) -> Value {
     let date = Date::UNIX_EPOCH.add_seconds((wall_ns / 1_000_000_000) as i64);
     let nanos = (wall_ns % 1_000_000_000 / 1000 * 1000) as u32;
-    date.map_or(Value::Null, |date| Value::Timestamp(Timestamp { date, nanos, offset: None }))
+    date.map_or(Value::Null, |date| Value::Timestamp(Timestamp::new(date, nanos)))
 }
 
 pub fn history(s: &Source<'_>) -> Result<Vec<Row>> {

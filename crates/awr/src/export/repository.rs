@@ -198,7 +198,7 @@ fn field(value: Value, column: &Column) -> io::Result<Field> {
         (Value::Float(value), Kind::Real) => Field::Real(f64::from(value)),
         (Value::Text(t), Kind::Text) => Field::Text(t),
         (Value::Date(d), Kind::Moment) => Field::Int(moment_us(&d, 0)),
-        (Value::Timestamp(t), Kind::Moment) => Field::Int(moment_us(&t.date, t.nanos)),
+        (Value::Timestamp(t), Kind::Moment) => Field::Int(moment_us(&t.own_date(), t.nanos)),
         (Value::IntervalDs(d), Kind::Micros) => Field::Int(i64::try_from(d.to_nanos() / 1000).map_err(|_| misfit(&d))?),
         (Value::Raw(bytes), Kind::Bytes) => Field::Bytes(bytes),
         (other, _) => return Err(misfit(&other)),

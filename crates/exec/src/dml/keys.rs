@@ -39,7 +39,7 @@ impl KeyMaker {
                 return false;
             }
             self.stored.clear();
-            codec::encode(&v, &mut self.stored);
+            codec::encode_instant(&v, &mut self.stored);
             self.index.push_key_part(Some(&self.stored), *descending, &mut self.bytes);
         }
         true

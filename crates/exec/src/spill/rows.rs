@@ -1,12 +1,12 @@
 //! Rows as records: a tag and the stored form of each value, and back.
 
 use types::codec;
-use types::{DataType, Ora, Result, Value, Zone};
+use types::{DataType, Place, Ora, Result, Value, Zone};
 
 const NULL: u8 = 0;
 
 /// The types by tag, from 1.
-const TYPES: [DataType; 12] = [
+const TYPES: [DataType; 13] = [
     DataType::NUMBER,
     DataType::TEXT,
     DataType::Date,
@@ -19,6 +19,7 @@ const TYPES: [DataType; 12] = [
     DataType::BinaryFloat,
     DataType::IntervalYm { years: 9 },
     DataType::IntervalDs { days: 9, digits: 9 },
+    DataType::Timestamp { digits: 9, zone: Zone::WithLocalTimeZone },
 ];
 
 fn tag(v: &Value) -> u8 {
@@ -27,8 +28,11 @@ fn tag(v: &Value) -> u8 {
         Value::Number(_) => 1,
         Value::Text(_) => 2,
         Value::Date(_) => 3,
-        Value::Timestamp(t) if t.offset.is_none() => 4,
-        Value::Timestamp(_) => 5,
+        Value::Timestamp(t) => match t.place() {
+            Place::Nowhere => 4,
+            Place::In(_) => 5,
+            Place::Session => 13,
+        },
         Value::Raw(_) => 6,
         Value::Rowid(_) => 7,
         Value::Boolean(_) => 8,
@@ -93,12 +97,13 @@ pub fn take_part<'r>(record: &mut &'r [u8]) -> Result<&'r [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::{Date, IntervalDs, IntervalYm, Number, Rowid, Timestamp};
+    use types::{Date, IntervalDs, IntervalYm, Number, Rowid, TimeZone, Timestamp};
 
     #[test]
     fn every_kind_of_value_comes_back() {
         let date = Date::from_ymd(2024, 2, 29).unwrap();
-        let stamp = |offset| Timestamp { date, nanos: 123_456_789, offset };
+        let stamp = |place| Value::Timestamp(Timestamp::of_clock(date, 123_456_789, place));
+        let berlin = TimeZone::Region(types::Region::named("Europe/Berlin").unwrap());
         let third = Number::from(1i64).div(&Number::from(3i64)).unwrap();
         let all = [
             Value::Null,
@@ -106,8 +111,10 @@ mod tests {
             Value::Number(Number::from(-17i64)),
             Value::Text("déjà".into()),
             Value::Date(date),
-            Value::Timestamp(stamp(None)),
-            Value::Timestamp(stamp(Some(-330))),
+            stamp(Place::Nowhere),
+            stamp(Place::Session),
+            stamp(Place::In(TimeZone::Offset(-330))),
+            stamp(Place::In(berlin)),
             Value::Raw(vec![0, 255, 7]),
             Value::Rowid(Rowid::default()),
             Value::Boolean(true),
@@ -123,7 +130,7 @@ mod tests {
         for v in &all {
             let mut back = Value::Text("before".into());
             decode(&mut rest, &mut back).unwrap();
-            assert_eq!(&back, v);
+            assert_eq!(format!("{back:?}"), format!("{v:?}"));
         }
         assert_eq!(take_part(&mut rest).unwrap(), b"tail");
         assert!(decode(&mut rest, &mut Value::Null).is_err());

@@ -23,7 +23,7 @@ use crate::command::StatementKind;
 use types::{DataType, Value};
 
 /// The version both sides must speak.
-pub const PROTOCOL_VERSION: u16 = 4;
+pub const PROTOCOL_VERSION: u16 = 5;
 
 /// Who wants to log on, and from where.
 #[derive(Clone, Debug, PartialEq, Default)]

@@ -1,13 +1,17 @@
 //! Values and data types inside a packet: a tag byte, then what the tag says.
 
 use super::wire::{Reader, WireError, WireResult, Writer};
-use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Rowid, Timestamp, Value, Zone};
+use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Place, Rowid, TimeZone, Timestamp, Value, Zone};
 
 const NULL: u8 = 0;
 const NUMBER: u8 = 1;
 const TEXT: u8 = 2;
 const DATE: u8 = 3;
 const TIMESTAMP: u8 = 4;
+/// What stands behind the clock of a timestamp: see [`Place`].
+const NOWHERE: u8 = 0;
+const IN_ZONE: u8 = 1;
+const SESSION: u8 = 2;
 const RAW: u8 = 5;
 const ROWID: u8 = 6;
 const BOOLEAN: u8 = 7;
@@ -33,9 +37,16 @@ pub fn write_value(w: &mut Writer<'_>, value: &Value) {
         }
         Value::Timestamp(t) => {
             w.u8(TIMESTAMP);
-            w.u64(t.date.to_unix() as u64);
+            w.u64(t.instant() as u64);
             w.u32(t.nanos);
-            w.option(t.offset.as_ref(), |w, o| w.i16(*o));
+            match t.place() {
+                Place::Nowhere => w.u8(NOWHERE),
+                Place::Session => w.u8(SESSION),
+                Place::In(zone) => {
+                    w.u8(IN_ZONE);
+                    zone.to_bytes().iter().for_each(|b| w.u8(*b));
+                }
+            }
         }
         Value::Raw(b) => {
             w.u8(RAW);
@@ -161,11 +172,13 @@ fn read_interval_ds(r: &mut Reader<'_>) -> WireResult<IntervalDs> {
 fn read_timestamp(r: &mut Reader<'_>) -> WireResult<Timestamp> {
     let date = read_date(r)?;
     let nanos = read_nanos(r)?;
-    let offset = r.option(|r| r.i16())?;
-    if offset.is_some_and(|o| !Timestamp::ZONE_MINUTES.contains(&o)) {
-        return Err(WireError::BadValue);
-    }
-    Ok(Timestamp { date, nanos, offset })
+    let place = match r.u8()? {
+        NOWHERE => Place::Nowhere,
+        SESSION => Place::Session,
+        IN_ZONE => Place::In(TimeZone::from_bytes([r.u8()?, r.u8()?]).ok_or(WireError::BadValue)?),
+        t => return Err(WireError::UnknownTag(t)),
+    };
+    Ok(Timestamp::of_clock(date, nanos, place))
 }
 
 /// Appends one data type.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | NUMBER | as they are stored: exponent and digits to the base of 100 |
 //! | VARCHAR2, CHAR, LONG | UTF-8; in the national character set UTF-16, most significant byte first |
-//! | DATE, TIMESTAMP | seven bytes as they are stored, nanoseconds in four; with time zone the fields of UTC, then hours + 20, minutes + 60 |
+//! | DATE, TIMESTAMP | seven bytes as they are stored, nanoseconds in four; with time zone the fields of UTC, then hours + 20, minutes + 60, or 0x80 and the number of a region |
 //! | INTERVAL | fields with 2³¹ or 60 added |
 //! | BINARY_FLOAT, BINARY_DOUBLE | IEEE, so turned that the bytes order like the numbers |
 //! | RAW | as it is |
@@ -17,7 +17,7 @@ use super::handshake::{CHARSET_UTF8, CHARSET_UTF16, Client, STRING_MAX};
 use super::message;
 use crate::local::{WireError, WireResult};
 use std::borrow::Cow;
-use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Rdba, Rowid, Timestamp, Value, Zone};
+use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Place, Rdba, Rowid, TimeZone, Timestamp, Value, Zone};
 
 /// The numbers of data types.
 pub mod number {
@@ -118,8 +118,10 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
         DataType::BinaryDouble => sized(n::DOUBLE, 8),
         DataType::Long => Shape { size: 0, ..text(n::LONG, 1, 1) },
         DataType::LongRaw => sized(n::LONG_RAW, 0),
-        DataType::Timestamp { zone: Zone::WithLocalTimeZone, .. }
-        | DataType::Urowid
+        DataType::Timestamp { digits, zone: Zone::WithLocalTimeZone } => {
+            Shape { scale: digits as i8, ..sized(n::TIMESTAMP_LTZ, 11) }
+        }
+        DataType::Urowid
         | DataType::Clob
         | DataType::Nclob
         | DataType::Blob
@@ -145,6 +147,7 @@ pub fn is_bindable(shape: &Shape) -> bool {
         n::DOUBLE,
         n::TIMESTAMP,
         n::TIMESTAMP_TZ,
+        n::TIMESTAMP_LTZ,
         n::INTERVAL_YM,
         n::INTERVAL_DS,
         n::BOOLEAN,
@@ -170,6 +173,7 @@ impl Shape {
             n::DATE => DataType::Date,
             n::TIMESTAMP => DataType::Timestamp { digits: 9, zone: Zone::None },
             n::TIMESTAMP_TZ => DataType::Timestamp { digits: 9, zone: Zone::WithTimeZone },
+            n::TIMESTAMP_LTZ => DataType::Timestamp { digits: 9, zone: Zone::WithLocalTimeZone },
             n::INTERVAL_YM => DataType::IntervalYm { years: 9 },
             n::INTERVAL_DS => DataType::IntervalDs { days: 9, digits: 9 },
             n::RAW | n::LONG_RAW => DataType::Raw { len: self.size },
@@ -315,17 +319,15 @@ pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()>
             _ => w.bytes(t.as_bytes()),
         },
         (Value::Date(d), n::DATE) => w.bytes(&d.to_bytes()),
-        (Value::Timestamp(t), n::TIMESTAMP) => {
-            bytes[..7].copy_from_slice(&t.date.to_bytes());
+        (Value::Timestamp(t), n::TIMESTAMP | n::TIMESTAMP_LTZ) => {
+            bytes[..7].copy_from_slice(&t.clock().to_bytes());
             bytes[7..11].copy_from_slice(&t.nanos.to_be_bytes());
             w.bytes(&bytes[..11]);
         }
         (Value::Timestamp(t), n::TIMESTAMP_TZ) => {
-            let offset = t.offset.unwrap_or(0);
-            let utc = t.to_utc().map_err(|_| WireError::BadValue)?;
-            bytes[..7].copy_from_slice(&utc.date.to_bytes());
+            bytes[..7].copy_from_slice(&t.clock().to_bytes());
             bytes[7..11].copy_from_slice(&t.nanos.to_be_bytes());
-            bytes[11..].copy_from_slice(&[(offset / 60 + 20) as u8, (offset % 60 + 60) as u8]);
+            bytes[11..].copy_from_slice(&known_zone(t).to_bytes());
             w.bytes(&bytes);
         }
         (Value::IntervalYm(i), n::INTERVAL_YM) => {
@@ -439,19 +441,11 @@ fn of_bytes(bytes: Cow<'_, [u8]>, shape: &Shape) -> WireResult<Value> {
         _ if shape.is_text() => Value::text(text(Some(bytes))?),
         n::DATE => Value::Date(date(b.get(..7).filter(|_| b.len() == 7).ok_or(bad)?)?),
         n::TIMESTAMP => Value::Timestamp(timestamp(b)?),
+        n::TIMESTAMP_LTZ => Value::Timestamp(timestamp(b)?.moved(Place::Session)),
         n::TIMESTAMP_TZ => {
             let &[hours, minutes] = b.get(11..13).filter(|_| b.len() == 13).ok_or(bad)? else { return Err(bad) };
-            // Regions have a bit of their own; there are none here.
-            if hours & 0x80 != 0 {
-                return Err(bad);
-            }
-            let offset = (i16::from(hours) - 20) * 60 + i16::from(minutes) - 60;
-            if !Timestamp::ZONE_MINUTES.contains(&offset) {
-                return Err(bad);
-            }
-            let utc = timestamp(&b[..11])?;
-            let utc = Timestamp::with_offset(utc.date, utc.nanos, 0);
-            Value::Timestamp(utc.at_offset(offset).map_err(|_| bad)?)
+            let zone = TimeZone::from_bytes([hours, minutes]).ok_or(bad)?;
+            Value::Timestamp(timestamp(&b[..11])?.moved(Place::In(zone)))
         }
         n::INTERVAL_YM if b.len() == 5 => {
             let months = unbiased(&b[..4]) * 12 + i64::from(b[4]) - 60;
@@ -480,6 +474,16 @@ fn of_bytes(bytes: Cow<'_, [u8]>, shape: &Shape) -> WireResult<Value> {
 fn date(bytes: &[u8]) -> WireResult<Date> {
     let seven = bytes.try_into().map_err(|_| WireError::BadValue)?;
     Date::from_bytes(seven).ok_or(WireError::BadValue)
+}
+
+/// The time zone that a client is sent: a region that no client knows is sent as the offset it has at that time.
+fn known_zone(t: &Timestamp) -> TimeZone {
+    match t.zone().unwrap_or(TimeZone::UTC) {
+        TimeZone::Region(region) if !region.is_published() => {
+            TimeZone::Offset((region.at(t.instant()).offset / 60) as i16)
+        }
+        zone => zone,
+    }
 }
 
 fn timestamp(bytes: &[u8]) -> WireResult<Timestamp> {
@@ -676,7 +680,7 @@ mod tests {
             bytes.truncate(14);
             read(&mut Reader::new(&bytes), &shape)
         };
-        assert!(matches!(zoned(34, 60), Ok(Value::Timestamp(t)) if t.offset == Some(14 * 60)));
+        assert!(matches!(zoned(34, 60), Ok(Value::Timestamp(t)) if t.zone() == Some(TimeZone::Offset(14 * 60))));
         for (hours, minutes) in [(0x7f, 60), (0, 0), (36, 60), (20, 255)] {
             let offset = (i32::from(hours) - 20) * 60 + i32::from(minutes) - 60;
             let is_near = offset.abs() < 16 * 60;

@@ -1071,13 +1071,13 @@ impl Machine {
 
     fn special<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, what: Special, a: Opd) -> Run<Value> {
         Ok(match what {
-            Special::Sysdate => Value::Date(w.now().date),
+            Special::Sysdate => Value::Date(w.now().own_date()),
             Special::Systimestamp => Value::Timestamp(w.now()),
-            Special::CurrentDate => Value::Date(w.now().at_offset(w.nls().zone_minutes)?.date),
-            Special::CurrentTimestamp => Value::Timestamp(w.now().at_offset(w.nls().zone_minutes)?),
+            Special::CurrentDate => Value::Date(session_now(w).own_date()),
+            Special::CurrentTimestamp => Value::Timestamp(session_now(w)),
             Special::LocalTimestamp => {
-                let now = w.now().at_offset(w.nls().zone_minutes)?;
-                Value::Timestamp(types::Timestamp::new(now.date, now.nanos))
+                let now = session_now(w);
+                Value::Timestamp(types::Timestamp::new(now.own_date(), now.nanos))
             }
             Special::User => Value::text(w.user()),
             Special::Uid => Value::Number(Number::from_i64(w.user_id())),
@@ -1294,4 +1294,9 @@ fn find_handler(f: &Frame, at: Label, fault: &Fault) -> Option<(Label, u32)> {
         }
     }
     None
+}
+
+/// The current time on the clock of the session's time zone.
+fn session_now<W: World>(w: &W) -> types::Timestamp {
+    w.now().moved(types::Place::In(w.nls().zone))
 }

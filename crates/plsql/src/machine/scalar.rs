@@ -136,8 +136,8 @@ pub fn arith_any(op: Arith, a: &Value, b: &Value, nls: &Nls) -> Result<Value> {
         }
         (Arith::Add, D(d), n) | (Arith::Add, n, D(d)) => days(d, n, 1)?,
         (Arith::Sub, D(d), n) => days(d, n, -1)?,
-        (Arith::Add, Ts(t), n) | (Arith::Add, n, Ts(t)) => days(&t.date, n, 1)?,
-        (Arith::Sub, Ts(t), n) => days(&t.date, n, -1)?,
+        (Arith::Add, Ts(t), n) | (Arith::Add, n, Ts(t)) => days(&t.date(nls.zone)?, n, 1)?,
+        (Arith::Sub, Ts(t), n) => days(&t.date(nls.zone)?, n, -1)?,
         (_, Double(_) | Float(_), _) | (_, _, Double(_) | Float(_)) => {
             let x = a.to_double(nls).map_err(conversion_error)?.unwrap_or(0.0);
             let y = b.to_double(nls).map_err(conversion_error)?.unwrap_or(0.0);
@@ -160,7 +160,7 @@ pub fn arith_any(op: Arith, a: &Value, b: &Value, nls: &Nls) -> Result<Value> {
 fn date_plus_ds(d: &Date, i: &IntervalDs, sign: i128) -> Result<Value> {
     let nanos = sign * i.to_nanos();
     let t = Timestamp::new(*d, 0).add_ds(&IntervalDs::from_nanos(nanos)?)?;
-    Ok(Value::Date(t.date))
+    Ok(Value::Date(t.clock()))
 }
 
 pub fn negate(v: &Value, nls: &Nls) -> Result<Value> {

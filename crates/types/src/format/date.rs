@@ -5,6 +5,7 @@
 use crate::datetime::{Date, DateFields, Timestamp};
 use crate::error::{Ora, Result};
 use crate::nls::Nls;
+use crate::zone::{Clock, TimeZone};
 use std::fmt::Write;
 
 /// Names of months, English only.
@@ -165,6 +166,8 @@ pub fn timestamp_of_digits(t: &Timestamp, model: &str, digits: u8, nls: &Nls, ou
 
 struct Writer<'a> {
     t: &'a Timestamp,
+    /// The clock on the wall at its place.
+    wall: Clock,
     f: DateFields,
     nls: &'a Nls,
     /// Digits of a second's fraction that the value's type has, where the type is known.
@@ -174,7 +177,8 @@ struct Writer<'a> {
 }
 
 fn write(t: &Timestamp, fraction: bool, digits: Option<u8>, model: &str, nls: &Nls, out: &mut String) -> Result<()> {
-    let mut writer = Writer { t, f: t.date.fields(), nls, digits, fill: true };
+    let wall = t.wall(nls.zone)?;
+    let mut writer = Writer { t, wall, f: wall.date.fields(), nls, digits, fill: true };
     // Where the radix character that was written last begins and ends.
     let mut radix = None;
     for element in Elements::new(model) {
@@ -232,7 +236,7 @@ impl Writer<'_> {
 
     fn code(&self, code: Code, case: Case, spelled: bool, out: &mut String) -> Result<()> {
         let f = &self.f;
-        let date = &self.t.date;
+        let date = &self.wall.date;
         let year = i64::from(f.year);
         let iso = || i64::from(date.iso_week().0).abs();
         let hour12 = if f.hour.is_multiple_of(12) { 12 } else { f.hour % 12 };
@@ -340,13 +344,18 @@ impl Writer<'_> {
             }
             Code::Tzm => (i64::from(self.offset().abs() % 60), 2),
             Code::Tzr => {
-                let offset = self.offset();
-                let sign = if offset < 0 { '-' } else { '+' };
-                write!(out, "{sign}{:02}:{:02}", offset.abs() / 60, offset.abs() % 60)
-                    .expect("a string takes every text");
+                match self.wall.zone {
+                    TimeZone::Region(region) => out.push_str(&cased(region.name(), case)),
+                    offset => write!(out, "{offset}").expect("a string takes every text"),
+                }
                 return Ok(());
             }
-            Code::Tzd => return Ok(()),
+            Code::Tzd => {
+                if let Some(name) = self.wall.abbreviation {
+                    out.push_str(&cased(name, if case == Case::Lower { Case::Lower } else { Case::Upper }));
+                }
+                return Ok(());
+            }
             Code::Yyyy | Code::Rrrr => (year.abs(), 4),
             Code::Yyy => (year.abs() % 1000, 3),
             Code::Yy | Code::Rr => (year.abs() % 100, 2),
@@ -376,8 +385,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn offset(&self) -> i16 {
-        self.t.offset.unwrap_or(self.nls.zone_minutes)
+    /// Whole minutes east of UTC.
+    fn offset(&self) -> i32 {
+        self.wall.offset / 60
     }
 
     /// FF without a number shows the digits of the type. Where that is not known it shows six, nine when the last

@@ -8,6 +8,7 @@ use super::date::{Code, DAYS, Element, Elements, MONTHS};
 use crate::datetime::{Date, Timestamp, days_in_month};
 use crate::error::{Ora, Result};
 use crate::nls::Nls;
+use crate::zone::{Moment, TimeZone};
 
 /// TO_DATE(text, model). Missing fields are the current year and month of [`Nls::today`], day one, midnight.
 ///
@@ -18,14 +19,17 @@ pub fn date_from_text(text: &str, model: &str, nls: &Nls) -> Result<Date> {
     Reader::new(text, nls, false).run(model)?.date()
 }
 
-/// TO_TIMESTAMP(text, model) and TO_TIMESTAMP_TZ: the result has an offset when the model has a time zone.
+/// TO_TIMESTAMP(text, model) and TO_TIMESTAMP_TZ: the result is in a time zone when the model has one.
 ///
 /// # Errors
-/// As [`date_from_text`], and ORA-01882 for a time zone region.
+/// As [`date_from_text`], and ORA-01882 for what is no time zone, ORA-01878 and ORA-01883 for a time that its clock
+/// leaves out or shows twice.
 pub fn timestamp_from_text(text: &str, model: &str, nls: &Nls) -> Result<Timestamp> {
     let reader = Reader::new(text, nls, true).run(model)?;
-    let offset = reader.offset()?;
-    Ok(Timestamp { date: reader.date()?, nanos: reader.nanos, offset })
+    let date = reader.date()?;
+    let Some(zone) = reader.zone() else { return Ok(Timestamp::new(date, reader.nanos)) };
+    let moment = Moment { abbreviation: reader.abbreviation, ..nls.moment() };
+    Timestamp::in_zone(date, reader.nanos, zone, moment)
 }
 
 /// Which fields a model has given, to find what is there twice.
@@ -49,6 +53,7 @@ enum Field {
     ZoneHour = 1 << 14,
     ZoneMinute = 1 << 15,
     Zone = 1 << 16,
+    ZoneName = 1 << 17,
 }
 
 struct Reader<'a> {
@@ -74,6 +79,8 @@ struct Reader<'a> {
     zone_hour: i16,
     zone_minute: i16,
     zone_negative: bool,
+    zone: Option<TimeZone>,
+    abbreviation: Option<&'a str>,
     /// The last field took all the digits it may have: punctuation behind it may be missing.
     complete: bool,
 }
@@ -104,6 +111,8 @@ impl<'a> Reader<'a> {
             zone_hour: 0,
             zone_minute: 0,
             zone_negative: false,
+            zone: None,
+            abbreviation: None,
             complete: false,
         }
     }
@@ -261,6 +270,7 @@ impl<'a> Reader<'a> {
             }
             Code::Tzm => self.zone_minute = self.ranged(2, 0..=59, 1875)? as i16,
             Code::Tzr => self.region()?,
+            Code::Tzd => self.abbreviation = Some(self.zone_word()),
             Code::Ts => self.nested("HH:MI:SS AM")?,
             Code::Ds => self.nested("MM/DD/RRRR")?,
             _ => return Err(Ora::new(1820)),
@@ -384,14 +394,16 @@ impl<'a> Reader<'a> {
         Err(Ora::new(error))
     }
 
-    fn region(&mut self) -> Result<()> {
+    /// The text up to the next blank.
+    fn zone_word(&mut self) -> &'a str {
         let end = self.rest.find(' ').unwrap_or(self.rest.len());
-        let (region, rest) = self.rest.split_at(end);
-        let minutes = parse_zone(region)?;
+        let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
-        self.zone_negative = minutes < 0;
-        self.zone_hour = minutes.abs() / 60;
-        self.zone_minute = minutes.abs() % 60;
+        word
+    }
+
+    fn region(&mut self) -> Result<()> {
+        self.zone = Some(TimeZone::parse(self.zone_word())?);
         Ok(())
     }
 
@@ -399,12 +411,12 @@ impl<'a> Reader<'a> {
         self.seen & field as u32 != 0
     }
 
-    fn offset(&self) -> Result<Option<i16>> {
-        if !self.has(Field::Zone) && !self.has(Field::ZoneHour) {
-            return Ok(None);
-        }
+    fn zone(&self) -> Option<TimeZone> {
         let minutes = self.zone_hour * 60 + self.zone_minute;
-        Ok(Some(if self.zone_negative { -minutes } else { minutes }))
+        let offset = TimeZone::Offset(if self.zone_negative { -minutes } else { minutes });
+        // Where only an abbreviation is given, the time is the session's.
+        let session = self.abbreviation.map(|_| self.nls.zone);
+        self.zone.or(self.has(Field::ZoneHour).then_some(offset)).or(session)
     }
 
     fn date(&self) -> Result<Date> {
@@ -511,37 +523,27 @@ fn field(code: Code, timestamp: bool) -> Result<Option<Field>> {
         Code::Tzh => Field::ZoneHour,
         Code::Tzm => Field::ZoneMinute,
         Code::Tzr => Field::Zone,
-        Code::Fm | Code::Fx | Code::Radix | Code::Ts | Code::Ds | Code::Tzd => return Ok(None),
+        Code::Tzd => Field::ZoneName,
+        Code::Fm | Code::Fx | Code::Radix | Code::Ts | Code::Ds => return Ok(None),
         _ => return Err(Ora::new(1820)),
     }))
 }
 
-/// Reads a time zone: `+HH:MI`, `-HH:MI`, or a name of UTC. Returns minutes east of UTC.
+/// Reads the text of a literal, `TIMESTAMP '2022-06-02 08:00:00.5 Europe/Berlin CEST'`: it has a time zone where one
+/// stands behind the clock.
 ///
 /// # Errors
-/// ORA-01882 for another region, ORA-01874 and ORA-01875 for an offset out of range.
-pub fn parse_zone(text: &str) -> Result<i16> {
-    let text = text.trim();
-    if ["UTC", "GMT", "Z", "ETC/UTC", "ETC/GMT"].iter().any(|name| name.eq_ignore_ascii_case(text)) {
-        return Ok(0);
-    }
-    let unknown = || Ora::new(1882);
-    let (sign, rest) = match text.as_bytes().first() {
-        Some(b'-') => (-1, &text[1..]),
-        Some(b'+') => (1, &text[1..]),
-        Some(b) if b.is_ascii_digit() => (1, text),
-        _ => return Err(unknown()),
+/// As [`timestamp_from_text`].
+pub fn timestamp_literal(text: &str, nls: &Nls) -> Result<Timestamp> {
+    let clock = text.trim_start().split_once(' ').map_or("", |(_, clock)| clock.trim());
+    let zoned = clock.contains(['+', '-']) || clock.contains(|c: char| c.is_ascii_alphabetic());
+    let format = match (text.contains('.'), zoned) {
+        (true, true) => "SYYYY-MM-DD HH24:MI:SS.FF TZR TZD",
+        (false, true) => "SYYYY-MM-DD HH24:MI:SS TZR TZD",
+        (true, false) => "SYYYY-MM-DD HH24:MI:SS.FF",
+        (false, false) => "SYYYY-MM-DD HH24:MI:SS",
     };
-    let (hours, minutes) = rest.split_once(':').ok_or_else(unknown)?;
-    let hours: i16 = hours.parse().map_err(|_| unknown())?;
-    let minutes: i16 = minutes.parse().map_err(|_| unknown())?;
-    if !(0..=15).contains(&hours) {
-        return Err(Ora::new(1874));
-    }
-    if !(0..=59).contains(&minutes) {
-        return Err(Ora::new(1875));
-    }
-    Ok(sign * (hours * 60 + minutes))
+    timestamp_from_text(text, format, nls)
 }
 
 #[cfg(test)]
@@ -658,13 +660,33 @@ mod tests {
     #[test]
     fn timestamps() {
         let t = timestamp_from_text("2024-01-15 10:11:12.345", "YYYY-MM-DD HH24:MI:SS.FF", &nls()).unwrap();
-        assert_eq!((t.nanos, t.offset), (345_000_000, None));
+        assert_eq!((t.nanos, t.zone()), (345_000_000, None));
         let t = timestamp_from_text("15-JAN-24 10.11.12.000000001 PM", &nls().timestamp_format, &nls()).unwrap();
-        assert_eq!((t.nanos, t.date.fields().hour), (1, 22));
+        assert_eq!((t.nanos, t.clock().fields().hour), (1, 22));
         let t = timestamp_from_text("2024-01-15 10:11:12 -05:30", "YYYY-MM-DD HH24:MI:SS TZH:TZM", &nls()).unwrap();
-        assert_eq!(t.offset, Some(-330));
+        assert_eq!(t.zone(), Some(TimeZone::Offset(-330)));
         let t = timestamp_from_text("2024-01-15 10:11:12 UTC", "YYYY-MM-DD HH24:MI:SS TZR", &nls()).unwrap();
-        assert_eq!(t.offset, Some(0));
+        assert_eq!(t.zone().unwrap().to_string(), "UTC");
+        let berlin = |text: &str| {
+            let t = timestamp_from_text(text, "YYYY-MM-DD HH24:MI:SS TZR TZD", &nls()).map_err(|e| e.to_string())?;
+            let mut out = String::new();
+            super::super::timestamp_to_char(&t, "HH24:MI TZH:TZM TZR tzr TZD", &nls(), &mut out).unwrap();
+            Ok::<_, String>(out)
+        };
+        for (text, want) in [
+            ("2022-06-02 08:00:00 europe/berlin", "08:00 +02:00 EUROPE/BERLIN europe/berlin CEST"),
+            ("2022-06-02 08:00:00 Europe/Berlin CEST", "08:00 +02:00 EUROPE/BERLIN europe/berlin CEST"),
+            ("2022-10-30 02:30:00 Europe/Berlin", "02:30 +01:00 EUROPE/BERLIN europe/berlin CET"),
+            ("2022-10-30 02:30:00 Europe/Berlin CEST", "02:30 +02:00 EUROPE/BERLIN europe/berlin CEST"),
+            ("2022-06-02 08:00:00 +01:30", "08:00 +01:30 +01:30 +01:30 "),
+        ] {
+            assert_eq!(berlin(text).as_deref(), Ok(want), "{text}");
+        }
+        assert!(berlin("2022-03-27 02:30:00 Europe/Berlin").unwrap_err().starts_with("ORA-01878"));
+        assert!(berlin("2022-06-02 08:00:00 Europe/Berlin CET").unwrap_err().starts_with("ORA-01878"));
+        let once = Nls { error_on_overlap: true, ..nls() };
+        let twice = timestamp_from_text("2022-10-30 02:30:00 Europe/Berlin", "YYYY-MM-DD HH24:MI:SS TZR", &once);
+        assert!(twice.unwrap_err().is(1883));
         assert!(timestamp_from_text("1 Mars/Olympus", "DD TZR", &nls()).unwrap_err().is(1882));
         assert!(timestamp_from_text("10.1234567890", "SS.FF", &nls()).unwrap_err().is(1880));
     }
