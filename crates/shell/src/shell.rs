@@ -596,7 +596,7 @@ impl<'a> Shell<'a> {
         let Some(session) = &mut self.session else {
             return;
         };
-        let sql = "select parameter, value from nls_session_parameters";
+        let sql = "select parameter, value from nls_session_parameters union all select 'TIME_ZONE', sessiontimezone from dual";
         let Ok(rows) = session.query(sql, &[]).and_then(client::Query::all) else {
             return;
         };
@@ -606,6 +606,7 @@ impl<'a> Shell<'a> {
             };
             let nls = &mut self.settings.nls;
             match name.as_str() {
+                "TIME_ZONE" => nls.zone = types::TimeZone::parse(value).unwrap_or(nls.zone),
                 "NLS_DATE_FORMAT" => nls.date_format.clone_from(value),
                 "NLS_TIMESTAMP_FORMAT" => nls.timestamp_format.clone_from(value),
                 "NLS_TIMESTAMP_TZ_FORMAT" => nls.timestamp_tz_format.clone_from(value),

@@ -12,7 +12,7 @@ use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
     accounts, advice, backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results,
-    rowcache, segments, sessions, space, sql, statistics, transactions, units, updatable, waits, work_areas,
+    rowcache, segments, sessions, space, sql, statistics, transactions, units, updatable, waits, work_areas, zones,
 };
 
 /// One view.
@@ -80,6 +80,8 @@ views! {
     "V$WAITCLASSMETRIC" | metrics::WAITCLASSMETRIC => metrics::waitclassmetric;
     "V$OSSTAT" | statistics::OSSTAT => statistics::osstat;
     "V$TIMER" | statistics::TIMER => statistics::timer;
+    "V$TIMEZONE_NAMES" | zones::NAMES => zones::names;
+    "V$TIMEZONE_FILE" | zones::FILE => zones::file;
     "V$SESSION" | sessions::session_columns() => sessions::session;
     "X$KSUSE" | sessions::KSUSE => sessions::ksuse;
     "V$PROCESS" | sessions::PROCESS => sessions::process;

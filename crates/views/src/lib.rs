@@ -31,6 +31,7 @@ mod units;
 mod updatable;
 mod waits;
 mod work_areas;
+mod zones;
 
 pub use catalog::{Views, make};
 pub use source::{InstanceFacts, Source};

@@ -30,9 +30,10 @@ impl<W: World> Compiler<'_, W> {
                 Ok(Val { o: self.constant(Value::Date(date)), ty: Ty::of(DataType::Date) })
             }
             ExprKind::Timestamp(s) => {
-                let model = if s.contains('.') { "YYYY-MM-DD HH24:MI:SS.FF" } else { "YYYY-MM-DD HH24:MI:SS" };
-                let t = types::format::timestamp_from_text(s, model, self.w.nls()).map_err(|x| x.at(e.pos))?;
-                Ok(Val { o: self.constant(Value::Timestamp(t)), ty: Ty::of(DataType::TIMESTAMP) })
+                let t = types::format::timestamp_literal(s, self.w.nls()).map_err(|x| x.at(e.pos))?;
+                let zone = if t.zone().is_some() { types::Zone::WithTimeZone } else { types::Zone::None };
+                let ty = Ty::of(DataType::Timestamp { digits: 9, zone });
+                Ok(Val { o: self.constant(Value::Timestamp(t)), ty })
             }
             ExprKind::Interval { text, qualifier } => self.interval(text, qualifier, e.pos),
             ExprKind::Bind { name, field: None } => {
@@ -138,9 +139,17 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::Coerce { d, s: v.o, ty: target });
                 Ok(Val { o: d, ty })
             }
+            ExprKind::AtTimeZone { operand, zone } => {
+                let args: Vec<&Expr> = std::iter::once(&**operand).chain(zone.as_deref()).collect();
+                self.function(functions::AT_TIME_ZONE, &args, e.pos, want)
+            }
             ExprKind::Extract { field, operand } => {
                 let name = Expr { kind: ExprKind::String(field.clone()), pos: e.pos };
-                self.function("EXTRACT", &[&name, operand], e.pos, want)
+                let v = self.function("EXTRACT", &[&name, operand], e.pos, want)?;
+                Ok(match field.as_str() {
+                    "TIMEZONE_REGION" | "TIMEZONE_ABBR" => Val { ty: Ty::TEXT, ..v },
+                    _ => v,
+                })
             }
             ExprKind::Trim { mode, set, operand } => {
                 let function = match mode {
@@ -364,8 +373,24 @@ impl<W: World> Compiler<'_, W> {
         let v = self.expr(e, None)?;
         match v.ty.class() {
             Class::Boolean | Class::Composite => Err(self.pls(306, &[&"||"], e.pos)),
-            _ => Ok(v),
+            _ => Ok(self.shown(v)),
         }
+    }
+
+    /// The text of a timestamp or interval, with as many digits as its type has; other values as they are.
+    fn shown(&mut self, v: Val) -> Val {
+        let Some((leading, fraction)) = v.ty.scalar().and_then(|s| digits_of(&s.ty)) else { return v };
+        let (base, saved) = (self.slots(4), self.f.next);
+        self.emit(Op::Move { d: Opd::local(base + 1), s: v.o });
+        for (at, n) in [(2, leading), (3, fraction)] {
+            let s = self.constant(Value::Number(u32::from(n).into()));
+            self.emit(Op::Move { d: Opd::local(base + at), s });
+        }
+        self.f.next = saved;
+        let function = self.function_number(functions::lookup(functions::TO_CHAR_OF_DIGITS).expect("it is listed"));
+        self.emit(Op::CallFunction { function, base, n: 3 });
+        self.f.next = base + 1;
+        Val { o: Opd::local(base), ty: Ty::TEXT }
     }
 
     fn compare(&mut self, op: Cmp, a: Val, right: &Expr, pos: Pos) -> CResult<Val> {
@@ -641,6 +666,7 @@ impl<W: World> Compiler<'_, W> {
 
     /// Puts a value into a slot of type `ty`, converting and checking it.
     pub(super) fn convert_into(&mut self, d: Opd, ty: &Ty, v: Val, pos: Pos) -> CResult<()> {
+        let v = if ty.class() == Class::Text { self.shown(v) } else { v };
         match (ty, &v.ty) {
             (Ty::Scalar(to), Ty::Scalar(from)) => {
                 if !assignable(class(&from.ty), class(&to.ty)) {
@@ -774,6 +800,9 @@ impl<W: World> Compiler<'_, W> {
 
     /// Calls a function of STANDARD over expressions.
     pub(super) fn function(&mut self, name: &str, args: &[&Expr], pos: Pos, want: Option<Opd>) -> CResult<Val> {
+        if name == "TO_CHAR" && !args.is_empty() {
+            return self.to_char(args, pos, want);
+        }
         let base = self.slots(args.len() as u32 + 1);
         let mut tys = Vec::new();
         for (i, e) in args.iter().enumerate() {
@@ -786,6 +815,36 @@ impl<W: World> Compiler<'_, W> {
             tys.push(v.ty);
             self.f.next = saved;
         }
+        self.finish_function(name, base, tys, pos, want)
+    }
+
+    /// TO_CHAR, which is told the digits of its argument's type where that has some.
+    fn to_char(&mut self, args: &[&Expr], pos: Pos, want: Option<Opd>) -> CResult<Val> {
+        // Room for the digits, should the first argument turn out to have some.
+        let base = self.slots(args.len() as u32 + 3);
+        let into = |c: &mut Self, e: &Expr, at: u32| -> CResult<Ty> {
+            let (d, saved) = (Opd::local(base + at), c.f.next);
+            let v = c.expr(e, Some(d))?;
+            if v.o != d {
+                c.emit(Op::Move { d, s: v.o });
+            }
+            c.f.next = saved;
+            Ok(v.ty)
+        };
+        let mut tys = vec![into(self, args[0], 1)?];
+        let digits = tys[0].scalar().and_then(|s| digits_of(&s.ty));
+        if let Some((leading, fraction)) = digits {
+            for (at, n) in [(2, leading), (3, fraction)] {
+                let s = self.constant(Value::Number(u32::from(n).into()));
+                self.emit(Op::Move { d: Opd::local(base + at), s });
+                tys.push(Ty::INTEGER);
+            }
+        }
+        for e in &args[1..] {
+            let at = tys.len() as u32 + 1;
+            tys.push(into(self, e, at)?);
+        }
+        let name = if digits.is_some() && args.len() <= 3 { functions::TO_CHAR_OF_DIGITS } else { "TO_CHAR" };
         self.finish_function(name, base, tys, pos, want)
     }
 
@@ -814,17 +873,22 @@ impl<W: World> Compiler<'_, W> {
             return Err(self.pls(201, &[&name], pos));
         };
         let n = tys.len() as u32;
-        let known = self.pool.functions.iter().position(|f| std::ptr::eq(*f, function));
-        let function = known.unwrap_or_else(|| {
-            self.pool.functions.push(function);
-            self.pool.functions.len() - 1
-        }) as u32;
+        let function = self.function_number(function);
         self.emit(match Quick::of(self.pool.functions[function as usize].name, tys.len()) {
             Some(quick) => Op::CallQuick { quick, function, base },
             None => Op::CallFunction { function, base, n },
         });
         self.f.next = base + 1;
         Ok(Val { o: Opd::local(base), ty: Ty::of(ty) })
+    }
+
+    /// The place of a function in the pool.
+    fn function_number(&mut self, function: &'static functions::FnDef) -> u32 {
+        let known = self.pool.functions.iter().position(|f| std::ptr::eq(*f, function));
+        known.unwrap_or_else(|| {
+            self.pool.functions.push(function);
+            self.pool.functions.len() - 1
+        }) as u32
     }
 
     fn std_error(&self, e: types::Ora, name: &str, pos: Pos) -> types::Ora {
@@ -1004,8 +1068,8 @@ fn arithmetic_type(op: Arith, a: &Ty, b: &Ty) -> Option<Ty> {
         (Arith::Add | Arith::Sub, Date, IntervalDs | IntervalYm) | (Arith::Add, IntervalDs | IntervalYm, Date) => {
             Ty::of(DataType::Date)
         }
-        (Arith::Add | Arith::Sub, Timestamp, IntervalDs | IntervalYm) => Ty::of(a.data_type()?),
-        (Arith::Add, IntervalDs | IntervalYm, Timestamp) => Ty::of(b.data_type()?),
+        (Arith::Add | Arith::Sub, Timestamp, IntervalDs | IntervalYm) => Ty::of(of_any_digits(a.data_type()?)),
+        (Arith::Add, IntervalDs | IntervalYm, Timestamp) => Ty::of(of_any_digits(b.data_type()?)),
         (Arith::Add | Arith::Sub, Timestamp, Number | Text) => Ty::of(DataType::Date),
         (Arith::Add | Arith::Sub, IntervalDs, IntervalDs) => ds,
         (Arith::Add | Arith::Sub, IntervalYm, IntervalYm) => ym,
@@ -1019,4 +1083,22 @@ fn arithmetic_type(op: Arith, a: &Ty, b: &Ty) -> Option<Ty> {
         (_, x, y) if numeric(x) && numeric(y) => Ty::NUMBER,
         _ => return None,
     })
+}
+
+/// Digits of the leading field and of the fraction that the texts of a timestamp's or an interval's type have.
+fn digits_of(ty: &DataType) -> Option<(u8, u8)> {
+    match *ty {
+        DataType::Timestamp { digits, .. } => Some((0, digits)),
+        DataType::IntervalDs { days, digits } => Some((days, digits)),
+        DataType::IntervalYm { years } => Some((years, 0)),
+        _ => None,
+    }
+}
+
+/// A timestamp type whose values have all the digits that they may have.
+fn of_any_digits(ty: DataType) -> DataType {
+    match ty {
+        DataType::Timestamp { zone, .. } => DataType::Timestamp { digits: 9, zone },
+        other => other,
+    }
 }

@@ -555,6 +555,11 @@ pub enum ExprKind {
         operand: Box<Expr>,
         ty: TypeRef,
     },
+    /// `operand AT TIME ZONE zone`; without a zone `operand AT LOCAL`.
+    AtTimeZone {
+        operand: Box<Expr>,
+        zone: Option<Box<Expr>>,
+    },
     Extract {
         field: String,
         operand: Box<Expr>,

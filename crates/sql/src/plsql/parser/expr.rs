@@ -262,12 +262,31 @@ impl Parser<'_> {
             return Ok(Expr { kind: ExprKind::Unary { op, operand: Box::new(operand) }, pos });
         }
         let base = self.primary()?;
+        let base = self.at_time_zone(base)?;
         if self.at_symbol("**") {
             let pos = self.bump();
             let exponent = self.deeper(|p| p.power())?;
             return Ok(binary(BinaryOp::Power, base, exponent, pos));
         }
         Ok(base)
+    }
+
+    /// What may stand behind a timestamp: AT LOCAL, and AT TIME ZONE with one.
+    fn at_time_zone(&mut self, mut expr: Expr) -> PResult<Expr> {
+        while self.at_word("AT") && (self.word_at(1, "LOCAL") || (self.word_at(1, "TIME") && self.word_at(2, "ZONE"))) {
+            self.link()?;
+            let pos = expr.pos;
+            self.bump();
+            let zone = if self.eat_word("LOCAL") {
+                None
+            } else {
+                self.bump();
+                self.bump();
+                Some(Box::new(self.beside(Self::primary)?))
+            };
+            expr = Expr { kind: ExprKind::AtTimeZone { operand: Box::new(expr), zone }, pos };
+        }
+        Ok(expr)
     }
 
     fn primary(&mut self) -> PResult<Expr> {

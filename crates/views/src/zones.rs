@@ -1,0 +1,27 @@
+//! Time zones: `v$timezone_names`, `v$timezone_file`.
+
+use types::{Region, ZONES_RELEASE};
+
+use crate::column::{Row, Type, Type::*, n, t};
+use crate::source::Source;
+
+pub const NAMES: &[(&str, Type)] = &[("TZNAME", V(64)), ("TZABBREV", V(64)), ("CON_ID", N)];
+
+pub const FILE: &[(&str, Type)] = &[("FILENAME", V(20)), ("VERSION", N), ("CON_ID", N)];
+
+/// Each region with each abbreviation of its times.
+pub fn names(_: &Source<'_>) -> Vec<Row> {
+    let rows = |region: Region| {
+        let row = move |abbreviation: &str| vec![t(region.name()), t(abbreviation), n(0u64)];
+        region.abbreviations().into_iter().map(row).collect::<Vec<_>>()
+    };
+    Region::all().flat_map(rows).collect()
+}
+
+/// The release of the IANA data that is in the program: 2026a is 202601.
+pub fn file(_: &Source<'_>) -> Vec<Row> {
+    let (year, letter) = ZONES_RELEASE.split_at(ZONES_RELEASE.len().min(4));
+    let number = letter.bytes().next().map_or(0, |b| u64::from(b.to_ascii_lowercase().saturating_sub(b'a')) + 1);
+    let version = year.parse::<u64>().unwrap_or(0) * 100 + number;
+    vec![vec![t(&format!("tzdata{ZONES_RELEASE}")), n(version), n(0u64)]]
+}
