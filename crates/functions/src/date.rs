@@ -49,8 +49,8 @@ fn write_zone(zone: TimeZone, out: &mut Value) {
     write!(out.text_buffer(), "{zone}").expect("a string takes every text");
 }
 
-pub(crate) fn dbtimezone(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
-    write_zone(ctx.nls.database_zone, out);
+pub(crate) fn dbtimezone(_: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
+    write_zone(TimeZone::DATABASE, out);
     Ok(())
 }
 
@@ -70,7 +70,7 @@ fn zone_of(ctx: &FnCtx<'_>, arg: &Value) -> Result<Option<TimeZone>> {
     let Some(name) = text(ctx, arg)? else { return Ok(None) };
     Ok(Some(match name.trim() {
         name if name.eq_ignore_ascii_case("SESSIONTIMEZONE") => ctx.nls.zone,
-        name if name.eq_ignore_ascii_case("DBTIMEZONE") => ctx.nls.database_zone,
+        name if name.eq_ignore_ascii_case("DBTIMEZONE") => TimeZone::DATABASE,
         name => TimeZone::parse(name)?,
     }))
 }

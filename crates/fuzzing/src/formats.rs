@@ -3,8 +3,7 @@
 use crate::Target;
 use types::format::{
     date_from_text, date_to_char, interval_ds_from_text, interval_ds_to_text, interval_ym_from_text,
-    interval_ym_to_text, number_from_text, number_in_width, number_to_char, timestamp_from_text,
-    timestamp_to_char,
+    interval_ym_to_text, number_from_text, number_in_width, number_to_char, timestamp_from_text, timestamp_to_char,
 };
 use types::{Date, Nls, Number, Timestamp};
 

@@ -8,8 +8,10 @@ use net::local::{
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, ObjectId, Place, Rdba, Rowid, TimeZone, Timestamp, Value};
 use types::Zone;
+use types::{
+    DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, ObjectId, Place, Rdba, Rowid, TimeZone, Timestamp, Value,
+};
 
 fn number() -> impl Strategy<Value = Number> {
     prop_oneof![
@@ -309,8 +311,7 @@ fn rows_of_an_array_are_bounded() {
 #[test]
 fn values_that_no_client_has_are_refused() {
     let date = Date::new(2024, 2, 29, 1, 2, 3).unwrap();
-    let zoned =
-        |minutes| Value::Timestamp(Timestamp::of_clock(date, 0, Place::In(TimeZone::Offset(minutes))));
+    let zoned = |minutes| Value::Timestamp(Timestamp::of_clock(date, 0, Place::In(TimeZone::Offset(minutes))));
     let days = |seconds| Value::IntervalDs(IntervalDs { seconds, nanos: 0 });
     let months = |months| Value::IntervalYm(IntervalYm { months });
     let decoded = |value: Value| {

@@ -163,7 +163,8 @@ impl Compiler<'_> {
                 continue;
             }
             // A key has an instant, or what a clock shows: the one is not looked for by the other.
-            let is_instant = |ty: &DataType| matches!(ty, DataType::Timestamp { zone, .. } if *zone != types::Zone::None);
+            let is_instant =
+                |ty: &DataType| matches!(ty, DataType::Timestamp { zone, .. } if *zone != types::Zone::None);
             if is_instant(ty) != is_instant(&value.ty) {
                 continue;
             }

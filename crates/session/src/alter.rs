@@ -40,8 +40,17 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
         }
         "TIME_ZONE" => {
             let local = core.local_time().zone().unwrap_or(types::TimeZone::UTC);
-            let zone = nls::time_zone(&s.value, local, session.nls.database_zone).map_err(at)?;
+            let zone = nls::time_zone(&s.value, local).map_err(at)?;
             session.change_nls(|n| n.zone = zone);
+            Ok(())
+        }
+        "ERROR_ON_OVERLAP_TIME" => {
+            let on = match s.value.to_ascii_uppercase().as_str() {
+                "TRUE" => true,
+                "FALSE" => false,
+                _ => return Err(at(Ora::new(2248))),
+            };
+            session.change_nls(|n| n.error_on_overlap = on);
             Ok(())
         }
         "ISOLATION_LEVEL" => match s.value.to_ascii_uppercase().replace('_', " ").as_str() {

@@ -71,11 +71,11 @@ pub fn check_format(name: &str, model: &str, nls: &Nls) -> types::Result<()> {
 ///
 /// # Errors
 /// ORA-01882 for a name that is none, ORA-01874 and ORA-01875 for an offset out of range.
-pub fn time_zone(text: &str, local: TimeZone, database: TimeZone) -> types::Result<TimeZone> {
+pub fn time_zone(text: &str, local: TimeZone) -> types::Result<TimeZone> {
     match text.trim() {
         "" => Err(types::Ora::new(1857)),
         text if text.eq_ignore_ascii_case("LOCAL") => Ok(local),
-        text if text.eq_ignore_ascii_case("DBTIMEZONE") => Ok(database),
+        text if text.eq_ignore_ascii_case("DBTIMEZONE") => Ok(TimeZone::DATABASE),
         text => TimeZone::parse(text),
     }
 }
@@ -86,12 +86,12 @@ mod tests {
 
     #[test]
     fn time_zones_are_offsets_or_regions() {
-        let (local, database) = (TimeZone::Offset(60), TimeZone::Offset(-60));
+        let local = TimeZone::Offset(60);
         for (text, want) in [
             ("+02:00", "+02:00"),
             ("-03:30", "-03:30"),
             ("local", "+01:00"),
-            ("DBTIMEZONE", "-01:00"),
+            ("DBTIMEZONE", "+00:00"),
             ("Europe/berlin", "Europe/Berlin"),
             ("+15:00", "+15:00"),
             ("+16:00", "ORA-01874"),
@@ -99,7 +99,7 @@ mod tests {
             ("Mars", "ORA-01882"),
             (" ", "ORA-01857"),
         ] {
-            let got = time_zone(text, local, database).map_or_else(|e| e.to_string()[..9].to_owned(), |z| z.to_string());
+            let got = time_zone(text, local).map_or_else(|e| e.to_string()[..9].to_owned(), |z| z.to_string());
             assert_eq!(got, want, "{text}");
         }
     }

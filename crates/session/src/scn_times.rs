@@ -123,9 +123,7 @@ pub fn flashback(core: &Core, cx: &mut ExecCtx<'_>, request: &FlashbackRequest) 
         FlashbackRequest::Disable => None,
         FlashbackRequest::Enable(Value::Number(n)) => Some(exec::scn_of_number(n)?),
         FlashbackRequest::Enable(Value::Timestamp(t)) => Some(core.scn_of_time(t)?),
-        FlashbackRequest::Enable(Value::Date(date)) => {
-            Some(core.scn_of_time(&Timestamp::new(*date, 0))?)
-        }
+        FlashbackRequest::Enable(Value::Date(date)) => Some(core.scn_of_time(&Timestamp::new(*date, 0))?),
         FlashbackRequest::Enable(_) => return Err(Ora::new(8181)),
     };
     if at.is_some_and(|scn| scn > now) {

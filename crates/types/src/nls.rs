@@ -36,8 +36,6 @@ pub struct Nls {
     pub length_semantics: LenUnit,
     /// The session's time zone.
     pub zone: TimeZone,
-    /// DBTIMEZONE: the database's time zone.
-    pub database_zone: TimeZone,
     /// ERROR_ON_OVERLAP_TIME.
     pub error_on_overlap: bool,
     /// The current date of the statement: gives the fields that a date format leaves out, and the century of RR.
@@ -62,7 +60,6 @@ impl Default for Nls {
             comp: "BINARY".into(),
             length_semantics: LenUnit::Byte,
             zone: TimeZone::UTC,
-            database_zone: TimeZone::UTC,
             error_on_overlap: false,
             today: Date::UNIX_EPOCH,
         }

@@ -1,6 +1,6 @@
 //! Time zones: `v$timezone_names`, `v$timezone_file`.
 
-use types::{Region, ZONES_RELEASE};
+use types::{Region, ZONES_RELEASE, zones_version};
 
 use crate::column::{Row, Type, Type::*, n, t};
 use crate::source::Source;
@@ -20,8 +20,5 @@ pub fn names(_: &Source<'_>) -> Vec<Row> {
 
 /// The release of the IANA data that is in the program: 2026a is 202601.
 pub fn file(_: &Source<'_>) -> Vec<Row> {
-    let (year, letter) = ZONES_RELEASE.split_at(ZONES_RELEASE.len().min(4));
-    let number = letter.bytes().next().map_or(0, |b| u64::from(b.to_ascii_lowercase().saturating_sub(b'a')) + 1);
-    let version = year.parse::<u64>().unwrap_or(0) * 100 + number;
-    vec![vec![t(&format!("tzdata{ZONES_RELEASE}")), n(version), n(0u64)]]
+    vec![vec![t(format!("tzdata{ZONES_RELEASE}")), n(zones_version()), n(0u64)]]
 }

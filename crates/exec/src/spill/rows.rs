@@ -1,7 +1,7 @@
 //! Rows as records: a tag and the stored form of each value, and back.
 
 use types::codec;
-use types::{DataType, Place, Ora, Result, Value, Zone};
+use types::{DataType, Ora, Place, Result, Value, Zone};
 
 const NULL: u8 = 0;
 

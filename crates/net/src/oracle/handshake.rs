@@ -31,8 +31,10 @@ const COMPILE_CAPS: &[(usize, u8)] = &[
     (37, 0x20),
 ];
 const COMPILE_CAPS_LEN: usize = 41;
-/// Strings have up to 32767 bytes; no time zone is exchanged.
-const RUNTIME_CAPS: [u8; 7] = [2, 0, 0, 1, 0x18, 0, 4];
+/// The database's time zone goes with the data types; strings have up to 32767 bytes.
+const RUNTIME_CAPS: [u8; 7] = [2, 1, 0, 1, 0x18, 0, 4];
+/// The same for our own client, which asks for no time zone.
+const CLIENT_RUNTIME_CAPS: [u8; 7] = [2, 0, 0, 1, 0x18, 0, 4];
 
 /// The longest text before the bind values that are sent behind the others.
 pub const STRING_MAX: u32 = 32767;
@@ -55,11 +57,21 @@ pub struct Client {
     pub byte_scale: bool,
     /// The version of fields of both sides.
     pub field_version: u8,
+    /// It wants to be told the database's time zone.
+    pub takes_zone: bool,
+    /// And the version of the rules of time zones.
+    pub takes_zone_version: bool,
 }
 
 impl Client {
     /// What a driver says that is like most.
-    pub const USUAL: Client = Client { sized_text: true, byte_scale: true, field_version: FIELD_VERSION };
+    pub const USUAL: Client = Client {
+        sized_text: true,
+        byte_scale: true,
+        field_version: FIELD_VERSION,
+        takes_zone: false,
+        takes_zone_version: false,
+    };
 
     /// Reads a text of `len` bytes as this client writes it.
     ///
@@ -158,17 +170,20 @@ pub fn read_data_types(r: &mut Reader<'_>) -> WireResult<Client> {
     let compile = r.raw(n)?;
     let n: usize = r.u8()?.into();
     let runtime = r.raw(n)?;
-    if runtime.get(1).is_some_and(|caps| caps & 1 != 0) {
-        r.skip(11)?;
-        if compile.get(37).is_some_and(|caps| caps & 2 != 0) {
-            r.skip(4)?;
-        }
+    let takes_zone = runtime.get(1).is_some_and(|caps| caps & 1 != 0);
+    let takes_zone_version = takes_zone && compile.get(37).is_some_and(|caps| caps & 2 != 0);
+    if takes_zone {
+        r.skip(ZONE_LEN)?;
+    }
+    if takes_zone_version {
+        r.skip(4)?;
     }
     let field_version = compile.get(7).copied().unwrap_or(0).min(FIELD_VERSION);
     if field_version < 7 {
         return Err(WireError::BadValue);
     }
-    let mut client = Client { sized_text: flag & 2 != 0, byte_scale: false, field_version };
+    let sized_text = flag & 2 != 0;
+    let mut client = Client { sized_text, byte_scale: false, field_version, takes_zone, takes_zone_version };
     // Some say their national character set here; the list itself begins with type 1.
     if r.clone().u16()? != 1 {
         r.skip(2)?;
@@ -197,18 +212,30 @@ pub fn write_data_types(out: &mut Vec<u8>) {
     w.u8(3);
     w.u8(COMPILE_CAPS_LEN as u8);
     w.raw(&compile_caps());
-    w.u8(RUNTIME_CAPS.len() as u8);
-    w.raw(&RUNTIME_CAPS);
+    w.u8(CLIENT_RUNTIME_CAPS.len() as u8);
+    w.raw(&CLIENT_RUNTIME_CAPS);
     for (number, representation) in [(1, 1), (2, 10), (8, 1), (12, 10), (23, 1), (data_type::SIGNED_BYTE, AS_IT_IS)] {
         [number, number, representation, 0].iter().for_each(|n| w.u16(*n));
     }
     w.u16(0);
 }
 
-/// Appends the server's data types: whatever the client has.
-pub fn write_data_types_reply(out: &mut Vec<u8>) {
+/// A time zone as an interval of days and seconds.
+const ZONE_LEN: usize = 11;
+
+/// Appends the server's data types: whatever the client has. Before them stands the database's time zone, where the
+/// client takes it: `zone_minutes` east of UTC.
+pub fn write_data_types_reply(out: &mut Vec<u8>, client: Client, zone_minutes: i16) {
     let mut w = Writer::new(out);
     w.u8(message::DATA_TYPES);
+    if client.takes_zone {
+        let part = |n: i16| (n + 60) as u8;
+        let zone: [u8; ZONE_LEN] = [0x80, 0, 0, 0, part(zone_minutes / 60), part(zone_minutes % 60), 60, 0x80, 0, 0, 0];
+        w.raw(&zone);
+    }
+    if client.takes_zone_version {
+        w.raw(&types::zones_version().to_be_bytes());
+    }
     w.u16(0);
 }
 
@@ -221,7 +248,7 @@ mod tests {
         let mut out = Vec::new();
         write_protocol_reply(&mut out, "x");
         let want = "010600780069030100 00000b000000000000000000 07d029000000002200000c0000000000000001010000000000 \
-                    004000000001000000000000000000200000000702000001180004";
+                    004000000001000000000000000000200000000702010001180004";
         let hex: String = out.iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(hex, want.replace(' ', ""));
         let mut r = Reader::new(&out);
@@ -248,8 +275,29 @@ mod tests {
         other.extend_from_slice(&[0x80; 15]);
         other.extend_from_slice(&[0xd0, 7, 0, 1, 0, 1, 0, 1, 0, 0, 0, 27, 0, 27, 0, 1, 0, 0, 0, 99, 0, 0, 0, 0]);
         let mut r = Reader::new(&other);
-        let want = Client { sized_text: false, byte_scale: false, field_version: FIELD_VERSION };
+        let want = Client {
+            sized_text: false,
+            byte_scale: false,
+            field_version: FIELD_VERSION,
+            takes_zone: true,
+            takes_zone_version: true,
+        };
         assert_eq!(read_data_types(&mut r), Ok(want));
         r.finish().unwrap();
+    }
+
+    #[test]
+    fn the_databases_time_zone_is_told_to_who_asks() {
+        let reply = |client, minutes| {
+            let mut out = Vec::new();
+            write_data_types_reply(&mut out, client, minutes);
+            out
+        };
+        assert_eq!(reply(Client::USUAL, 90), [2, 0, 0]);
+        let asks = Client { takes_zone: true, ..Client::USUAL };
+        assert_eq!(reply(asks, 0), [2, 0x80, 0, 0, 0, 60, 60, 60, 0x80, 0, 0, 0, 0, 0]);
+        assert_eq!(reply(asks, -90)[5..7], [59, 30]);
+        let both = reply(Client { takes_zone_version: true, ..asks }, 0);
+        assert_eq!((both.len(), both[12..16].to_vec()), (18, types::zones_version().to_be_bytes().to_vec()));
     }
 }

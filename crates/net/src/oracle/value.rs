@@ -17,7 +17,9 @@ use super::handshake::{CHARSET_UTF8, CHARSET_UTF16, Client, STRING_MAX};
 use super::message;
 use crate::local::{WireError, WireResult};
 use std::borrow::Cow;
-use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Place, Rdba, Rowid, TimeZone, Timestamp, Value, Zone};
+use types::{
+    DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Place, Rdba, Rowid, TimeZone, Timestamp, Value, Zone,
+};
 
 /// The numbers of data types.
 pub mod number {
@@ -121,12 +123,9 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
         DataType::Timestamp { digits, zone: Zone::WithLocalTimeZone } => {
             Shape { scale: digits as i8, ..sized(n::TIMESTAMP_LTZ, 11) }
         }
-        DataType::Urowid
-        | DataType::Clob
-        | DataType::Nclob
-        | DataType::Blob
-        | DataType::Bfile
-        | DataType::Cursor => return None,
+        DataType::Urowid | DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile | DataType::Cursor => {
+            return None;
+        }
     })
 }
 

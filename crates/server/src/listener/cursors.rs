@@ -4,7 +4,7 @@ use net::local::{Bind, Direction};
 use net::oracle::reply::direction;
 use net::oracle::value::{self, BindRules, Column, Shape};
 use std::collections::{BTreeMap, VecDeque};
-use types::{DataType, Nls, Ora, Place, Result, TimeZone, Timestamp, Value, Zone};
+use types::{DataType, Nls, Ora, Place, Result, Value, Zone};
 
 /// Statements that a client may have whatever `open_cursors` says: drivers keep some for later.
 const KEPT_MIN: usize = 50;
@@ -233,13 +233,10 @@ pub fn convert(value: Value, shape: &Shape, nls: &Nls) -> Result<Value> {
         DataType::Number { .. } => value.to_number(nls)?.map_or(Value::Null, Value::Number),
         DataType::Varchar2 { .. } => value.to_text(nls)?.map_or(Value::Null, |t| Value::text(t.into_owned())),
         DataType::Date => value.to_date(nls)?.map_or(Value::Null, Value::Date),
-        DataType::Timestamp { zone, .. } => {
+        DataType::Timestamp { .. } => {
             let mut value = value;
             to.cast(&mut value, nls)?;
-            match value {
-                Value::Timestamp(t) if zone == Zone::WithLocalTimeZone => Value::Timestamp(on_wire(&t, nls)?),
-                value => value,
-            }
+            value
         }
         DataType::IntervalYm { .. } => value.to_interval_ym()?.map_or(Value::Null, Value::IntervalYm),
         DataType::IntervalDs { .. } => value.to_interval_ds()?.map_or(Value::Null, Value::IntervalDs),
@@ -248,26 +245,6 @@ pub fn convert(value: Value, shape: &Shape, nls: &Nls) -> Result<Value> {
         DataType::BinaryFloat => value.to_double(nls)?.map_or(Value::Null, |x| Value::Float(x as f32)),
         DataType::Rowid => value.to_rowid()?.map_or(Value::Null, Value::Rowid),
         _ => return Err(value.mismatch(&to)),
-    })
-}
-
-/// A timestamp with local time zone as it travels: on the clock of the database's time zone, from which clients go on to
-/// their own.
-fn on_wire(t: &Timestamp, nls: &Nls) -> Result<Timestamp> {
-    Ok(Timestamp::of_clock(t.date(nls.database_zone)?, t.nanos, Place::Session))
-}
-
-/// A bind as the session takes it: what [`on_wire`] made is undone.
-///
-/// # Errors
-/// Those of a time that the clock of the database's time zone does not show.
-pub fn from_wire(value: Value, nls: &Nls) -> Result<Value> {
-    Ok(match value {
-        Value::Timestamp(t) if t.place() == Place::Session && nls.database_zone != TimeZone::UTC => {
-            let there = Timestamp::in_zone(t.clock(), t.nanos, nls.database_zone, nls.moment())?;
-            Value::Timestamp(there.moved(Place::Session))
-        }
-        value => value,
     })
 }
 
@@ -287,7 +264,7 @@ fn is_one(value: &Value, to: &DataType) -> bool {
         (Value::Timestamp(t), DataType::Timestamp { zone, .. }) => match zone {
             Zone::None => t.place() == Place::Nowhere,
             Zone::WithTimeZone => t.zone().is_some(),
-            Zone::WithLocalTimeZone => false,
+            Zone::WithLocalTimeZone => t.place() == Place::Session,
         },
         _ => false,
     }

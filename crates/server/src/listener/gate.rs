@@ -745,7 +745,7 @@ impl Pending {
             Phase::DataTypes => match whole(message, logon::read_data_types) {
                 Ok(client) => {
                     let mut out = Vec::new();
-                    handshake::write_data_types_reply(&mut out);
+                    handshake::write_data_types_reply(&mut out, client, 0);
                     Ok(self.send_then(&out, Phase::LogonOne(client)))
                 }
                 Err(e) => Err((e, phase)),

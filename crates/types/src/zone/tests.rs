@@ -124,9 +124,8 @@ fn texts_of_zones() {
 fn any_zone() -> impl Strategy<Value = TimeZone> {
     prop_oneof![
         TimeZone::MINUTES.prop_map(TimeZone::Offset),
-        (0..names::REGIONS.len()).prop_filter_map("a region", |n| {
-            Region::named(names::REGIONS[n].0).map(TimeZone::Region)
-        }),
+        (0..names::REGIONS.len())
+            .prop_filter_map("a region", |n| { Region::named(names::REGIONS[n].0).map(TimeZone::Region) }),
     ]
 }
 

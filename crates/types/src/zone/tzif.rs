@@ -123,7 +123,8 @@ impl Rules {
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         let rules = *self;
         let kinds = (0..self.types.len() / 6).map(move |n| rules.kind(n as u8).2);
-        let tail = self.tail.iter().flat_map(|t| [Some(t.name), t.summer.map(|s| s.name)]).flatten().collect::<Vec<_>>();
+        let tail =
+            self.tail.iter().flat_map(|t| [Some(t.name), t.summer.map(|s| s.name)]).flatten().collect::<Vec<_>>();
         kinds.chain(tail)
     }
 }
