@@ -49,7 +49,7 @@ pub(crate) fn client_of(core: &Core, proxy: &UserDef, client: &str) -> Result<(R
     }
     let state = dictionary.logon_state(&core.p, Some(&client))?;
     let profile = core.dict.borrow_mut().profile_of(&core.p, &client)?;
-    let account = Account { user: &client, profile: &profile, state: &state, now: core.local_time().date };
+    let account = Account { user: &client, profile: &profile, state: &state, now: core.local_time().own_date() };
     if account.is_locked() {
         return Err(Ora::new(28000));
     }
