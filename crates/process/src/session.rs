@@ -143,6 +143,8 @@ sga_struct! {
         pub address: SgaText<6>,
         /// 1 where the connection is encrypted.
         pub encrypted: AtomicU64,
+        /// ECID.
+        pub execution_context: SgaText<8>,
         /// The name of the database operation that the client says it runs; empty for none.
         pub operation: SgaText<4>,
     }
@@ -323,6 +325,7 @@ impl SessionSlot {
         self.service.set("");
         self.client_driver.set("");
         self.operation.set("");
+        self.execution_context.set("");
         self.address.set("");
         self.transaction_name.set("");
         for text in [&self.module, &self.action, &self.client_info, &self.client_identifier] {

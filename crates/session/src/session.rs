@@ -406,15 +406,25 @@ impl Session {
         self.core.params.borrow().number(param)
     }
 
+    /// P1 of the waits for a client: how it is connected, as the letters of `TCP`, `tcps` and `beq`.
+    fn driver_id(&self) -> u64 {
+        let slot = self.core.p.session();
+        match (slot.port.load(Ordering::Relaxed), slot.encrypted.load(Ordering::Relaxed)) {
+            (0, _) => 0x6265_7100,
+            (_, 0) => 0x5443_5000,
+            _ => 0x7463_7073,
+        }
+    }
+
     /// The wait for the next call, live until the guard is dropped.
     pub fn wait_for_client(&self) -> WaitGuard<'_> {
         self.core.p.session().set_status(SessionStatus::Inactive);
-        self.core.p.wait(Event::SqlNetMessageFromClient, 0, 1, 0)
+        self.core.p.wait(Event::SqlNetMessageFromClient, self.driver_id(), 1, 0)
     }
 
     /// The wait for the rest of a message of which `bytes` have come.
     pub fn wait_for_rest(&self, bytes: u64) -> WaitGuard<'_> {
-        self.core.p.wait(Event::SqlNetMoreDataFromClient, 0, bytes, 0)
+        self.core.p.wait(Event::SqlNetMoreDataFromClient, self.driver_id(), bytes, 0)
     }
 
     /// Counts bytes that a client has sent.

@@ -280,7 +280,8 @@ fn tail(slot: &SessionSlot) -> Row {
         0 => n(dictionary::BASE_EDITION.0),
         edition => n(edition),
     });
-    row.extend((0..5).map(|_| Value::Null));
+    row.extend([Value::Null, Value::Null, t(slot.execution_context.get())]);
+    row.extend((0..2).map(|_| Value::Null));
     row.extend([t("DISABLED"), n(0u64), Value::Null, t("FALSE")]);
     row
 }

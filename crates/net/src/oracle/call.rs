@@ -1,7 +1,7 @@
 //! What a client asks: one call in a message, behind any number of *piggybacks*, which nobody answers.
 
 use super::auth::Logon;
-use super::field::{Reader, Writer, text};
+use super::field::{Reader, Writer};
 use super::handshake::Client;
 use super::value::{self, BindRules, Shape};
 use super::{function, message};
@@ -241,6 +241,8 @@ pub struct EndToEnd {
     pub client_id: Option<String>,
     pub module: Option<String>,
     pub action: Option<String>,
+    /// The execution context.
+    pub context: Option<String>,
     pub client_info: Option<String>,
     /// The database operation that runs.
     pub operation: Option<String>,
@@ -279,7 +281,7 @@ pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<(Vec<Piggyback>, C
         let kind = r.u8()?;
         let (which, sequence) = (r.u8()?, r.u8()?);
         match kind {
-            message::PIGGYBACK => before.push(read_piggyback(r, which)?),
+            message::PIGGYBACK => before.push(read_piggyback(r, which, client)?),
             message::FUNCTION => {
                 return Ok((before, Call { sequence, request: read_call(r, which, sequence, client)? }));
             }
@@ -319,7 +321,7 @@ fn read_call(r: &mut Reader<'_>, which: u8, sequence: u8, client: Client) -> Wir
     })
 }
 
-fn read_piggyback(r: &mut Reader<'_>, which: u8) -> WireResult<Piggyback> {
+fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<Piggyback> {
     match which {
         function::CLOSE_CURSORS | function::CANCEL_CURSORS => {
             r.skip(1)?;
@@ -332,8 +334,8 @@ fn read_piggyback(r: &mut Reader<'_>, which: u8) -> WireResult<Piggyback> {
             r.skip(1)?;
             Ok(Piggyback::SetSchema(r.long_text()?))
         }
-        function::END_TO_END => read_end_to_end(r).map(|e| Piggyback::EndToEnd(Box::new(e))),
-        function::KEY_VALUES => read_context(r),
+        function::END_TO_END => read_end_to_end(r, client).map(|e| Piggyback::EndToEnd(Box::new(e))),
+        function::KEY_VALUES => read_context(r, client),
         function::SESSION_STATE => {
             r.ub8()?;
             Ok(Piggyback::Ignored)
@@ -342,17 +344,17 @@ fn read_piggyback(r: &mut Reader<'_>, which: u8) -> WireResult<Piggyback> {
     }
 }
 
-fn read_context(r: &mut Reader<'_>) -> WireResult<Piggyback> {
+fn read_context(r: &mut Reader<'_>, client: Client) -> WireResult<Piggyback> {
     /// Bits of the flags: what to do with the values, and that they are no context's but say what the client can do.
     const CLEAR: u16 = 0x02;
     const OF_CLIENT: u16 = 0x20;
     r.skip(1)?;
-    r.ub4()?;
+    let namespace_len = r.ub4()? as usize;
     r.skip(1)?;
     let n = r.count(CONTEXT_VALUES_MAX)?;
     let flags = r.ub2()?;
     r.skip(1)?;
-    let namespace = text(r.bytes()?)?;
+    let namespace = client.read_text(r, namespace_len)?;
     let mut values = Vec::new();
     for _ in 0..n {
         values.push((r.long_text()?, r.long_text()?));
@@ -364,35 +366,31 @@ fn read_context(r: &mut Reader<'_>) -> WireResult<Piggyback> {
     Ok(Piggyback::Context(Box::new(Context { namespace, clears: flags & CLEAR != 0, values })))
 }
 
-fn read_end_to_end(r: &mut Reader<'_>) -> WireResult<EndToEnd> {
+fn read_end_to_end(r: &mut Reader<'_>, client: Client) -> WireResult<EndToEnd> {
     /// Whether a text is set, and its length.
     type Head = (bool, u32);
     fn head(r: &mut Reader<'_>) -> WireResult<Head> {
         Ok((r.u8()? != 0, r.ub4()?))
     }
-    fn body(r: &mut Reader<'_>, (is_set, len): Head) -> WireResult<Option<String>> {
+    let body = |r: &mut Reader<'_>, (is_set, len): Head| -> WireResult<Option<String>> {
         Ok(match (is_set, len) {
             (false, _) => None,
             (true, 0) => Some(String::new()),
-            (true, _) => Some(r.bytes().and_then(text)?),
+            (true, len) => Some(client.read_text(r, len as usize)?),
         })
-    }
+    };
     r.skip(2)?;
     r.ub4()?;
-    let (client_id, module, action) = (head(r)?, head(r)?, head(r)?);
-    head(r)?;
-    head(r)?;
-    let client_info = head(r)?;
-    head(r)?;
-    head(r)?;
-    let operation = head(r)?;
-    let texts = EndToEnd {
-        client_id: body(r, client_id)?,
-        module: body(r, module)?,
-        action: body(r, action)?,
-        client_info: body(r, client_info)?,
-        operation: body(r, operation)?,
-    };
+    let (client_id, module, action, context) = (head(r)?, head(r)?, head(r)?, head(r)?);
+    // How the number of the execution context counts, and the number.
+    r.skip(1)?;
+    r.ub4()?;
+    let (client_info, stack, target, operation) = (head(r)?, head(r)?, head(r)?, head(r)?);
+    let (client_id, module, action) = (body(r, client_id)?, body(r, module)?, body(r, action)?);
+    let (context, client_info) = (body(r, context)?, body(r, client_info)?);
+    body(r, stack)?;
+    body(r, target)?;
+    let texts = EndToEnd { client_id, module, action, context, client_info, operation: body(r, operation)? };
     Ok(texts)
 }
 
@@ -468,6 +466,30 @@ mod tests {
         let set = Context { namespace: "ns".into(), clears: false, values: vec![("k".into(), "v".into())] };
         let clear = Context { namespace: "ns".into(), clears: true, values: Vec::new() };
         assert_eq!(before, [Piggyback::Context(Box::new(set)), Piggyback::Context(Box::new(clear))]);
+        // JDBC sends the texts as they are, whose lengths stand before.
+        let jdbc = Client { sized_text: false, ..Client::USUAL };
+        let mut bytes = vec![17, 135, 7, 0, 0, 1, 0x79, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2, 0, 1, 5];
+        bytes.extend_from_slice(&[0, 0, 0, 0, 0, 0, 1, 1, 1]);
+        bytes.extend_from_slice(b"idmaeco");
+        bytes.extend_from_slice(&[17, 154, 1, 1, 1, 2, 1, 1, 1, 1, 1, 0, b'n', b's', 1, 1, 1, b'k', 1, 1, 1, b'v', 0]);
+        bytes.extend_from_slice(&[3, 14, 4]);
+        let mut r = Reader::new(&bytes);
+        let (before, _) = read(&mut r, jdbc).unwrap();
+        r.finish().unwrap();
+        let of = |text: &str| Some(text.to_string());
+        let known_by = EndToEnd {
+            client_id: of("id"),
+            module: of("m"),
+            action: of("a"),
+            context: of("ec"),
+            client_info: None,
+            operation: of("o"),
+        };
+        let set = Context { namespace: "ns".into(), clears: false, values: vec![("k".into(), "v".into())] };
+        assert_eq!(before, [Piggyback::EndToEnd(Box::new(known_by)), Piggyback::Context(Box::new(set))]);
+        for cut in 0..bytes.len() {
+            assert_eq!(read(&mut Reader::new(&bytes[..cut]), jdbc), Err(WireError::Truncated), "{cut}");
+        }
         let many = [17, 105, 1, 1, 4, 0xff, 0xff, 0xff, 0xff];
         assert_eq!(read(&mut Reader::new(&many), Client::USUAL), Err(WireError::LengthOutOfBounds));
     }

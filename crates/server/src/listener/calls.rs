@@ -239,6 +239,7 @@ impl Calls {
             (&slot.module, &known_by.module),
             (&slot.action, &known_by.action),
             (&slot.client_info, &known_by.client_info),
+            (&slot.execution_context, &known_by.context),
         ];
         for (place, text) in texts {
             if let Some(text) = text {
