@@ -21,9 +21,11 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_SESSION", &[UserId::PUBLIC]),
     ("DBMS_SHARED_POOL", &[ROLE_EXECUTE_CATALOG]),
     ("DBMS_STATS", &[UserId::PUBLIC]),
+    ("DBMS_TRANSACTION", &[UserId::PUBLIC]),
     ("DBMS_UTILITY", &[UserId::PUBLIC]),
     ("DBMS_WORKLOAD_REPOSITORY", &[ROLE_DBA]),
     ("DBMS_XPLAN", &[UserId::PUBLIC]),
+    ("PRIVATE_JDBC", &[UserId::PUBLIC]),
     ("STANDARD", &[UserId::PUBLIC]),
     ("UTL_RAW", &[UserId::PUBLIC]),
 ];

@@ -433,6 +433,14 @@ pub trait World {
     fn session_serial(&self) -> i64 {
         0
     }
+    /// `version`, or the value of an initialization parameter; NULL where nobody knows.
+    fn database_says(&mut self, _what: &str) -> Result<Value> {
+        Ok(Value::Null)
+    }
+    /// The name of the session's transaction, as DBMS_TRANSACTION has it; NULL without one, unless it is to begin.
+    fn transaction_id(&mut self, _begin: bool) -> Result<Value> {
+        Ok(Value::Null)
+    }
 }
 
 /// A call of DBMS_WORKLOAD_REPOSITORY.

@@ -680,6 +680,24 @@ impl plsql::World for World<'_> {
         crate::repository::repository(self, request)
     }
 
+    fn database_says(&mut self, what: &str) -> Result<Value> {
+        Ok(match (what, params::Param::find(what)) {
+            ("version", _) => Value::text(crate::RELEASE),
+            (_, Some(param)) => Value::text(self.core.instance.params().get(param)),
+            // What is no parameter here does not differ from Oracle's default.
+            ("max_string_size", None) => Value::text("STANDARD"),
+            _ => Value::Null,
+        })
+    }
+
+    fn transaction_id(&mut self, begin: bool) -> Result<Value> {
+        if begin && self.cx.session.txn.xid().is_none() {
+            self.core.shared.txns.begin(&self.core.p, &mut self.cx.session.txn)?;
+        }
+        let xid = self.cx.session.txn.xid();
+        Ok(xid.map_or(Value::Null, |xid| Value::text(format!("{}.{}.{}", xid.usn, xid.slot, xid.sqn))))
+    }
+
     fn set_identifier(&mut self, client: &str) {
         self.core.p.session().client_identifier.set(client);
     }

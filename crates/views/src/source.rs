@@ -28,15 +28,16 @@ impl InstanceFacts {
         InstanceFacts {
             name: instance.params().get(Param::InstanceName),
             host: os::process::host_name(),
-            version: RELEASE.into(),
-            banner: format!("{}, compatible with Release {RELEASE}", session::BANNER.replace("Release ", "")),
+            version: session::RELEASE.into(),
+            banner: format!(
+                "{}, compatible with Release {}",
+                session::BANNER.replace("Release ", ""),
+                session::RELEASE
+            ),
             started_wall_ns: instance.state().started_wall_ns(),
         }
     }
 }
-
-/// The release of Oracle's whose behaviour is the aim.
-const RELEASE: &str = "19.0.0.0.0";
 
 /// The shared structures, and who reads.
 #[derive(Clone, Copy)]

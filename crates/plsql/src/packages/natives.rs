@@ -100,6 +100,16 @@ natives! {
     "DBMS_UTILITY" "GET_CPU_TIME" 1 GetCpuTime,
     "DBMS_UTILITY" "FORMAT_ERROR_STACK" 1 ErrorStack,
     "DBMS_UTILITY" "FORMAT_ERROR_BACKTRACE" 1 ErrorBacktrace,
+    "DBMS_TRANSACTION" "COMMIT" 1 TransactionCommit,
+    "DBMS_TRANSACTION" "ROLLBACK" 1 TransactionRollback,
+    "DBMS_TRANSACTION" "SAVEPOINT" 1 TransactionSavepoint,
+    "DBMS_TRANSACTION" "ROLLBACK_SAVEPOINT" 1 TransactionRollbackTo,
+    "DBMS_TRANSACTION" "READ_ONLY" 1 TransactionReadOnly,
+    "DBMS_TRANSACTION" "READ_WRITE" 1 TransactionReadWrite,
+    "DBMS_TRANSACTION" "LOCAL_TRANSACTION_ID" 1 TransactionId,
+    "PRIVATE_JDBC" "GET_COMPATIBLE" 1 Compatible,
+    "PRIVATE_JDBC" "GET_MAX_STRING_SIZE" 1 MaxStringSize,
+    "DBMS_UTILITY" "DB_VERSION" 1 DbVersion,
     "DBMS_UTILITY" "FORMAT_CALL_STACK" 1 CallStack,
     "DBMS_UTILITY" "GET_HASH_VALUE" 1 HashValue,
     "DBMS_UTILITY" "COMMA_TO_TABLE" 1 CommaToTable,
@@ -370,6 +380,42 @@ pub(crate) fn run<W: World>(
                 text.push_str(&format!("{:>10}{line:>10}  {name}\n", "0x0"));
             }
             Value::text(text)
+        }
+        Native::DbVersion => {
+            let (version, compatible) = (w.database_says("version")?, w.database_says("compatible")?);
+            a.set(1, compatible);
+            a.set(0, version);
+            Value::Null
+        }
+        Native::Compatible => w.database_says("compatible")?,
+        Native::MaxStringSize => w.database_says("max_string_size")?,
+        Native::TransactionCommit => {
+            w.commit()?;
+            Value::Null
+        }
+        Native::TransactionRollback => {
+            w.rollback()?;
+            Value::Null
+        }
+        Native::TransactionSavepoint => {
+            w.savepoint(&a.text(0).to_uppercase())?;
+            Value::Null
+        }
+        Native::TransactionRollbackTo => {
+            w.rollback_to(&a.text(0).to_uppercase())?;
+            Value::Null
+        }
+        Native::TransactionReadOnly => {
+            w.set_transaction("set transaction read only")?;
+            Value::Null
+        }
+        Native::TransactionReadWrite => {
+            w.set_transaction("set transaction read write")?;
+            Value::Null
+        }
+        Native::TransactionId => {
+            let create = matches!(a.0.first(), Some(Datum::Val(Value::Boolean(true))));
+            w.transaction_id(create)?
         }
         Native::HashValue => {
             let hash = a

@@ -175,6 +175,18 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_TRANSACTION",
+        "package dbms_transaction is
+           procedure commit;
+           procedure rollback;
+           procedure savepoint(savept varchar2);
+           procedure rollback_savepoint(savept varchar2);
+           procedure read_only;
+           procedure read_write;
+           function local_transaction_id(create_transaction boolean default false) return varchar2;
+         end;",
+    ),
+    (
         "DBMS_UTILITY",
         "package dbms_utility is
            type uncl_array is table of varchar2(227) index by binary_integer;
@@ -187,6 +199,7 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            function get_hash_value(name varchar2, base number, hash_size number) return number;
            procedure comma_to_table(list varchar2, tablen out binary_integer, tab out uncl_array);
            procedure exec_ddl_statement(parse_string varchar2);
+           procedure db_version(version out varchar2, compatibility out varchar2);
          end;",
     ),
     (
@@ -229,6 +242,14 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              format varchar2 default 'TYPICAL') return varchar2;
            function display_cursor(sql_id varchar2 default null, cursor_child_no number default 0,
              format varchar2 default 'TYPICAL') return varchar2;
+         end;",
+    ),
+    // JDBC asks it for how long names may be.
+    (
+        "PRIVATE_JDBC",
+        "package private_jdbc is
+           function get_compatible return varchar2;
+           function get_max_string_size return varchar2;
          end;",
     ),
     (
