@@ -107,6 +107,7 @@ pub fn create_for(work: &mut Work<'_>, target: &Target, options: &SequenceOption
     row[seq::OBJ] = int(object.0);
     numbers.row(&mut row);
     row[seq::HIGHWATER] = Value::Number(Number::from_i128(numbers.start));
+    row[seq::STARTWITH] = row[seq::HIGHWATER].clone();
     work.change().insert(Base::Seq, &row)?;
     Ok(object)
 }
@@ -169,6 +170,9 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {
         }
         numbers.row(row);
         row[seq::HIGHWATER] = Value::Number(Number::from_i128(next));
+        if restart.is_some() {
+            row[seq::STARTWITH] = row[seq::HIGHWATER].clone();
+        }
     })?;
     if let Some(code) = wrong {
         return Err(Ora::new(code).at(pos));

@@ -129,10 +129,10 @@ base_tables! {
     Ccol "CCOL$" 32 ccol { CON "CON#" N, OBJ "OBJ#" N, COL "COL#" N, POS "POS#" N }
     /// Views.
     View "VIEW$" 69 view { OBJ "OBJ#" N, COLS N, PROPERTY N, TEXTLENGTH N, TEXT V(32767) }
-    /// Sequences. HIGHWATER is the first number not yet given to a cache.
+    /// Sequences. HIGHWATER is the first number not yet given to a cache, STARTWITH that of START WITH.
     Seq "SEQ$" 80 seq {
         OBJ "OBJ#" N, INCREMENT "INCREMENT$" N, MINVALUE N, MAXVALUE N, CYCLE "CYCLE#" N, ORDER "ORDER$" N,
-        CACHE N, HIGHWATER N,
+        CACHE N, HIGHWATER N, STARTWITH N,
     }
     /// Source of stored units, a row a line.
     Source "SOURCE$" 95 source { OBJ "OBJ#" N, LINE N, SOURCE V(4000) }

@@ -4,6 +4,7 @@
 //! owns and have no OWNER, ALL_ views what it may see, DBA_ views everything. The texts are parsed when a view is first
 //! used.
 
+use crate::object_views;
 use std::sync::OnceLock;
 
 /// The first object number of catalog views.
@@ -48,55 +49,9 @@ const HISTOGRAMS: &str = "select {owner}o.name table_name, c.name column_name, e
     3) = 0 and c.lowval is not null{filter}";
 
 const FAMILIES: &[Family] = &[
-    Family {
-        name: "OBJECTS",
-        query: "select {owner}o.name object_name, o.subname subobject_name, o.obj# object_id, o.dataobj# data_object_id, \
-            m.name object_type, o.ctime created, o.mtime last_ddl_time, to_char(o.stime, 'YYYY-MM-DD:HH24:MI:SS') timestamp, \
-            decode(o.status, 1, 'VALID', 'INVALID') status, decode(bitand(o.flags, 1), 1, 'Y', 'N') temporary, \
-            decode(bitand(o.flags, 2), 2, 'Y', 'N') generated, 'N' secondary, o.namespace namespace, cast(null as varchar2(128)) edition_name, \
-            'NONE' sharing, cast(null as varchar2(1)) editionable, decode(o.owner#, 0, 'Y', 'N') oracle_maintained \
-            from obj$ o, user$ u, object_type_map m where u.user# = o.owner# and m.type# = o.type#{filter}",
-        owner: "owner",
-        object: "o.obj#",
-        members: EVERY,
-    },
-    Family {
-        name: "TABLES",
-        query: "select {owner}o.name table_name, decode(bitand(t.property, 1), 1, null, ts.name) tablespace_name, \
-            (select co.name from obj$ co where co.obj# = t.bobj#) cluster_name, cast(null as varchar2(128)) iot_name, 'VALID' status, t.pctfree$ pct_free, \
-            cast(null as number) pct_used, t.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
-            2147483645 max_extents, decode(bitand(t.property, 64), 64, 'NO', 'YES') logging, 'N' backed_up, t.rowcnt num_rows, \
-            t.blkcnt blocks, 0 empty_blocks, 0 avg_space, 0 chain_cnt, t.avgrln avg_row_len, lpad(to_char(t.degree), 10) degree, \
-            lpad('1', 10) instances, decode(bitand(t.property, 8), 8, '    Y', '    N') cache, 'ENABLED' table_lock, \
-            t.rowcnt sample_size, t.analyzetime last_analyzed, 'NO' partitioned, decode(bitand(t.property, 4), 4, 'IOT', null) iot_type, \
-            decode(bitand(t.property, 1), 1, 'Y', 'N') temporary, 'N' secondary, 'NO' nested, 'DEFAULT' buffer_pool, \
-            decode(bitand(t.property, 256), 256, 'ENABLED', 'DISABLED') row_movement, 'YES' global_stats, 'NO' user_stats, \
-            decode(bitand(t.property, 3), 1, 'SYS$TRANSACTION', 3, 'SYS$SESSION', null) duration, 'DISABLED' skip_corrupt, \
-            'YES' monitoring, cast(null as varchar2(128)) cluster_owner, 'DISABLED' dependencies, 'DISABLED' compression, cast(null as varchar2(30)) compress_for, 'NO' dropped, \
-            decode(bitand(t.property, 16), 16, 'YES', 'NO') read_only, 'YES' segment_created, \
-            decode(bitand(t.property, 32), 32, 'FORCE', 'DEFAULT') result_cache \
-            from tab$ t, obj$ o, user$ u, ts$ ts where o.obj# = t.obj# and u.user# = o.owner# and ts.ts# (+) = t.ts#{filter}",
-        owner: "owner",
-        object: "o.obj#",
-        members: EVERY,
-    },
-    Family {
-        name: "TAB_COLUMNS",
-        query: "select {owner}o.name table_name, c.name column_name, {data_type} data_type, cast(null as varchar2(3)) data_type_mod, cast(null as varchar2(128)) data_type_owner, \
-            c.length data_length, decode(c.type#, 2, c.precision#, null) data_precision, decode(c.scale, -127, null, c.scale) data_scale, \
-            decode(c.null$, 0, 'Y', 'N') nullable, c.col# column_id, length(c.default$) default_length, c.default$ data_default, \
-            c.distcnt num_distinct, cast(null as raw(1000)) low_value, cast(null as raw(1000)) high_value, decode(c.distcnt, 0, 0, null, null, 1 / c.distcnt) density, \
-            c.null_cnt num_nulls, decode(c.distcnt, null, null, 1) num_buckets, cast(null as date) last_analyzed, cast(null as number) sample_size, \
-            decode(c.charsetform, 1, 'CHAR_CS', 2, 'NCHAR_CS', null) character_set_name, \
-            nvl(c.charlength, decode(c.type#, 1, c.length, 96, c.length, 0)) char_length, \
-            decode(c.type#, 1, nvl2(c.charlength, 'C', 'B'), 96, nvl2(c.charlength, 'C', 'B'), null) char_used, 'NONE' histogram, \
-            decode(bitand(c.property, 4), 4, 'YES', 'NO') default_on_null, decode(c.seq#, null, 'NO', 'YES') identity_column \
-            from col$ c, obj$ o, user$ u where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# \
-            and bitand(c.property, 3) = 0{filter}",
-        owner: "owner",
-        object: "o.obj#",
-        members: EVERY,
-    },
+    Family { name: "OBJECTS", query: object_views::OBJECTS, owner: "owner", object: "o.obj#", members: EVERY },
+    Family { name: "TABLES", query: object_views::TABLES, owner: "owner", object: "o.obj#", members: EVERY },
+    Family { name: "TAB_COLUMNS", query: object_views::TAB_COLUMNS, owner: "owner", object: "o.obj#", members: EVERY },
     Family {
         name: "TAB_COL_STATISTICS",
         query: "select {owner}o.name table_name, c.name column_name, c.distcnt num_distinct, cast(null as raw(1000)) low_value, \
@@ -105,6 +60,13 @@ const FAMILIES: &[Family] = &[
             cast(null as varchar2(63)) notes, cast(null as number) avg_col_len, 'NONE' histogram, 'SHARED' scope \
             from col$ c, obj$ o, user$ u where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# \
             and bitand(c.property, 3) = 0 and c.distcnt is not null{filter}",
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "DEPENDENCIES",
+        query: object_views::DEPENDENCIES,
         owner: "owner",
         object: "o.obj#",
         members: EVERY,
@@ -129,74 +91,17 @@ const FAMILIES: &[Family] = &[
         object: "o.obj#",
         members: EVERY,
     },
-    Family {
-        name: "TAB_COLS",
-        query: "select {owner}o.name table_name, c.name column_name, {data_type} data_type, c.length data_length, \
-            decode(c.type#, 2, c.precision#, null) data_precision, decode(c.scale, -127, null, c.scale) data_scale, \
-            decode(c.null$, 0, 'Y', 'N') nullable, decode(bitand(c.property, 3), 0, c.col#, null) column_id, c.default$ data_default, \
-            decode(bitand(c.property, 3), 0, 'NO', 'YES') hidden_column, nvl2(c.virtual$, 'YES', 'NO') virtual_column, \
-            c.col# internal_column_id from col$ c, obj$ o, user$ u \
-            where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner#{filter}",
-        owner: "owner",
-        object: "o.obj#",
-        members: EVERY,
-    },
-    Family {
-        name: "INDEXES",
-        query: "select {owner}o.name index_name, decode(bitand(i.property, 16), 16, 'FUNCTION-BASED ', '') || decode(i.type#, 4, 'IOT - TOP', 'NORMAL') || \
-            decode(bitand(i.property, 4), 4, '/REV', '') index_type, tu.name table_owner, b.name table_name, 'TABLE' table_type, \
-            decode(bitand(i.property, 1), 1, 'UNIQUE', 'NONUNIQUE') uniqueness, 'DISABLED' compression, cast(null as number) prefix_length, \
-            decode(bitand(i.property, 32), 32, null, ts.name) tablespace_name, i.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, \
-            2147483645 max_extents, i.pctfree$ pct_free, 'YES' logging, i.blevel blevel, i.leafcnt leaf_blocks, \
-            i.distkey distinct_keys, cast(null as number) avg_leaf_blocks_per_key, cast(null as number) avg_data_blocks_per_key, cast(null as number) clustering_factor, \
-            decode(bitand(i.flags, 1), 1, 'UNUSABLE', 'VALID') status, cast(null as number) num_rows, cast(null as number) sample_size, cast(null as date) last_analyzed, '1' degree, \
-            '1' instances, 'NO' partitioned, decode(bitand(i.property, 32), 32, 'Y', 'N') temporary, 'N' generated, 'N' secondary, 'DEFAULT' buffer_pool, \
-            decode(bitand(i.property, 16), 16, 'ENABLED', null) funcidx_status, \
-            decode(bitand(i.flags, 2), 2, 'INVISIBLE', 'VISIBLE') visibility \
-            from ind$ i, obj$ o, user$ u, obj$ b, user$ tu, ts$ ts where o.obj# = i.obj# and u.user# = o.owner# and b.obj# = i.bo# \
-            and tu.user# = b.owner# and ts.ts# (+) = i.ts#{filter}",
-        owner: "owner",
-        object: "i.bo#",
-        members: EVERY,
-    },
-    Family {
-        name: "IND_COLUMNS",
-        query: "select {index_owner}o.name index_name, {table_owner}b.name table_name, nvl(c.name, 'SYS_NC' || lpad(to_char(ic.pos#), 5, '0') || '$') \
-            column_name, ic.pos# column_position, nvl(c.length, 0) column_length, nvl(c.charlength, 0) char_length, \
-            decode(ic.desc$, 1, 'DESC', 'ASC') descend \
-            from icol$ ic, obj$ o, user$ u, obj$ b, user$ tu, col$ c where o.obj# = ic.obj# and u.user# = o.owner# and b.obj# = ic.bo# \
-            and tu.user# = b.owner# and c.obj# (+) = ic.bo# and c.col# (+) = ic.col#{filter}",
-        owner: "",
-        object: "ic.bo#",
-        members: EVERY,
-    },
+    Family { name: "TAB_COLS", query: object_views::TAB_COLS, owner: "owner", object: "o.obj#", members: EVERY },
+    Family { name: "INDEXES", query: object_views::INDEXES, owner: "owner", object: "i.bo#", members: EVERY },
+    Family { name: "IND_COLUMNS", query: object_views::IND_COLUMNS, owner: "", object: "ic.bo#", members: EVERY },
     Family {
         name: "IND_EXPRESSIONS",
-        query: "select {index_owner}o.name index_name, {table_owner}b.name table_name, c.virtual$ column_expression, ic.pos# column_position \
-            from icol$ ic, obj$ o, user$ u, obj$ b, user$ tu, col$ c where o.obj# = ic.obj# and u.user# = o.owner# and b.obj# = ic.bo# \
-            and tu.user# = b.owner# and c.obj# = ic.bo# and c.col# = ic.col# and c.virtual$ is not null{filter}",
+        query: object_views::IND_EXPRESSIONS,
         owner: "",
         object: "ic.bo#",
         members: EVERY,
     },
-    Family {
-        name: "CONSTRAINTS",
-        query: "select u.name owner, n.name constraint_name, decode(c.type#, 1, 'C', 2, 'P', 3, 'U', 4, 'R', 7, 'C', '?') constraint_type, \
-            o.name table_name, c.condition search_condition, ru.name r_owner, rn.name r_constraint_name, \
-            decode(c.type#, 4, decode(c.refact, 1, 'CASCADE', 2, 'SET NULL', 'NO ACTION'), null) delete_rule, \
-            decode(bitand(c.defer, 16), 16, 'DISABLED', 'ENABLED') status, \
-            decode(bitand(c.defer, 1), 1, 'DEFERRABLE', 'NOT DEFERRABLE') deferrable, \
-            decode(bitand(c.defer, 2), 2, 'DEFERRED', 'IMMEDIATE') deferred, \
-            decode(bitand(c.defer, 4), 4, 'VALIDATED', 'NOT VALIDATED') validated, \
-            decode(bitand(c.defer, 8), 8, 'GENERATED NAME', 'USER NAME') generated, cast(null as varchar2(3)) bad, decode(bitand(c.defer, 32), 32, 'RELY') rely, c.mtime last_change, \
-            decode(c.index#, null, null, u.name) index_owner, (select io.name from obj$ io where io.obj# = c.index#) index_name, \
-            cast(null as varchar2(7)) invalid, cast(null as varchar2(14)) view_related \
-            from cdef$ c, con$ n, obj$ o, user$ u, con$ rn, user$ ru where n.con# = c.con# and o.obj# = c.obj# \
-            and u.user# = n.owner# and rn.con# (+) = c.rcon# and ru.user# (+) = rn.owner#{filter}",
-        owner: "",
-        object: "o.obj#",
-        members: EVERY,
-    },
+    Family { name: "CONSTRAINTS", query: object_views::CONSTRAINTS, owner: "", object: "o.obj#", members: EVERY },
     Family {
         name: "CONS_COLUMNS",
         query: "select u.name owner, n.name constraint_name, o.name table_name, c.name column_name, \
@@ -207,48 +112,10 @@ const FAMILIES: &[Family] = &[
         object: "o.obj#",
         members: EVERY,
     },
-    Family {
-        name: "VIEWS",
-        query: "select {owner}o.name view_name, v.textlength text_length, v.text text, v.text text_vc, \
-            decode(bitand(v.property, 1), 1, 'Y', 'N') read_only, \
-            decode(bitand(v.property, 4), 4, 'CURRENT_USER', 'DEFINER') bequeath from view$ v, obj$ o, user$ u \
-            where o.obj# = v.obj# and u.user# = o.owner#{filter}",
-        owner: "owner",
-        object: "o.obj#",
-        members: EVERY,
-    },
-    Family {
-        name: "SEQUENCES",
-        query: "select {sequence_owner}o.name sequence_name, s.minvalue min_value, s.maxvalue max_value, s.increment$ increment_by, \
-            decode(s.cycle#, 1, 'Y', 'N') cycle_flag, decode(s.order$, 1, 'Y', 'N') order_flag, s.cache cache_size, \
-            s.highwater last_number from seq$ s, obj$ o, user$ u where o.obj# = s.obj# and u.user# = o.owner#{filter}",
-        owner: "",
-        object: "o.obj#",
-        members: EVERY,
-    },
-    Family {
-        name: "SOURCE",
-        query: "select {owner}o.name name, m.name type, s.line line, s.source text from source$ s, obj$ o, user$ u, object_type_map m \
-            where o.obj# = s.obj# and u.user# = o.owner# and m.type# = o.type#{filter}",
-        owner: "owner",
-        object: "o.obj#",
-        members: EVERY,
-    },
-    Family {
-        name: "PROCEDURES",
-        query: "select {owner}o.name object_name, k.name procedure_name, o.obj# object_id, nvl(k.subprogram_id, \
-                1) subprogram_id, \
-            k.overload overload, m.name object_type, 'NO' aggregate, nvl(k.pipelined, 'NO') pipelined, \
-            nvl(k.parallel, 'NO') parallel, \
-            'NO' interface, nvl(k.deterministic, 'NO') deterministic, decode(bitand(o.flags, 4), 4, 'CURRENT_USER', \
-            'DEFINER') authid \
-            from obj$ o, user$ u, object_type_map m, x$kkproc k where o.type# in (7, 8, 9, 12, \
-            13) and u.user# = o.owner# \
-            and m.type# = o.type# and k.obj# (+) = o.obj#{filter}",
-        owner: "owner",
-        object: "o.obj#",
-        members: EVERY,
-    },
+    Family { name: "VIEWS", query: object_views::VIEWS, owner: "owner", object: "o.obj#", members: EVERY },
+    Family { name: "SEQUENCES", query: object_views::SEQUENCES, owner: "", object: "o.obj#", members: EVERY },
+    Family { name: "SOURCE", query: object_views::SOURCE, owner: "owner", object: "o.obj#", members: EVERY },
+    Family { name: "PROCEDURES", query: object_views::PROCEDURES, owner: "owner", object: "o.obj#", members: EVERY },
     Family {
         name: "ARGUMENTS",
         query: "select {owner}k.name object_name, decode(o.type#, 9, o.name, null) package_name, o.obj# object_id, \
@@ -348,20 +215,38 @@ const FAMILIES: &[Family] = &[
         object: "o.obj#",
         members: EVERY,
     },
+    Family { name: "TRIGGERS", query: object_views::TRIGGERS, owner: "owner", object: "o.obj#", members: EVERY },
     Family {
-        name: "TRIGGERS",
-        query: "select {owner}o.name trigger_name, cast(null as varchar2(16)) trigger_type, cast(null as varchar2(246)) triggering_event, u.name table_owner, 'TABLE' base_object_type, \
-            b.name table_name, decode(t.enabled, 1, 'ENABLED', 'DISABLED') status from trigger$ t, obj$ o, user$ u, obj$ b \
-            where o.obj# = t.obj# and u.user# = o.owner# and b.obj# (+) = t.baseobject{filter}",
+        name: "TAB_STATISTICS",
+        query: object_views::TAB_STATISTICS,
         owner: "owner",
         object: "o.obj#",
         members: EVERY,
     },
     Family {
-        name: "TAB_STATISTICS",
-        query: "select {owner}o.name table_name, cast(null as varchar2(128)) partition_name, 'TABLE' object_type, t.rowcnt num_rows, t.blkcnt blocks, \
-            t.avgrln avg_row_len, t.rowcnt sample_size, t.analyzetime last_analyzed, 'NO' stale_stats from tab$ t, obj$ o, user$ u \
-            where o.obj# = t.obj# and u.user# = o.owner#{filter}",
+        name: "TAB_IDENTITY_COLS",
+        query: object_views::TAB_IDENTITY_COLS,
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "UNUSED_COL_TABS",
+        query: object_views::UNUSED_COL_TABS,
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "IND_STATISTICS",
+        query: object_views::IND_STATISTICS,
+        owner: "owner",
+        object: "i.bo#",
+        members: EVERY,
+    },
+    Family {
+        name: "PLSQL_OBJECT_SETTINGS",
+        query: object_views::PLSQL_OBJECT_SETTINGS,
         owner: "owner",
         object: "o.obj#",
         members: EVERY,
@@ -461,11 +346,13 @@ const SERVICES: &str = "select s.service_id service_id, s.name name, s.name_hash
     cast(null as varchar2(30)) sql_translation_profile, cast(null as varchar2(15)) max_lag_time, 'NO' gsm_flags \
     from v$services s";
 
+/// Views that are not for everybody, beside DBA_ views.
+const RESTRICTED: &[&str] =
+    &["AUDIT_UNIFIED_ENABLED_POLICIES", "AUDIT_UNIFIED_POLICIES", "PROXY_USERS", "UNIFIED_AUDIT_TRAIL"];
+
 /// Whether a view is not for everybody.
 pub fn is_restricted(name: &str) -> bool {
-    const OTHERS: &[&str] =
-        &["AUDIT_UNIFIED_ENABLED_POLICIES", "AUDIT_UNIFIED_POLICIES", "PROXY_USERS", "UNIFIED_AUDIT_TRAIL"];
-    name.starts_with("DBA_") || OTHERS.contains(&name)
+    name.starts_with("DBA_") || RESTRICTED.contains(&name)
 }
 
 /// Views that are no family.
@@ -485,12 +372,16 @@ const SINGLE: &[(&str, &str)] = &[
     (
         "ALL_USERS",
         "select u.name username, u.user# user_id, u.ctime created, 'NO' common, decode(sign(u.user# - 100), -1, 'Y', 'N') \
-            oracle_maintained from user$ u where u.type# = 1 and u.user# <> 1",
+            oracle_maintained, 'NO' inherited, 'USING_NLS_COMP' default_collation, 'NO' implicit, 'NO' all_shard \
+            from user$ u where u.type# = 1 and u.user# <> 1",
     ),
     (
         "USER_USERS",
         "select u.name username, u.user# user_id, a.status account_status, a.lock_date lock_date, a.expiry_date expiry_date, d.name default_tablespace, t.name temporary_tablespace, \
-            u.ctime created, 'DEFAULT_CONSUMER_GROUP' initial_rsrc_consumer_group, cast(null as varchar2(4000)) external_name \
+            u.ctime created, 'DEFAULT_CONSUMER_GROUP' initial_rsrc_consumer_group, \
+            cast(null as varchar2(4000)) external_name, 'NO' proxy_only_connect, 'NO' common, \
+            decode(sign(u.user# - 100), -1, 'Y', 'N') oracle_maintained, 'NO' inherited, \
+            'USING_NLS_COMP' default_collation, 'NO' implicit, 'NO' all_shard, u.ptime password_change_date \
             from user$ u, ts$ d, ts$ t, x$kzusr a where u.user# = uid and a.user# = u.user# and d.ts# (+) = u.datats# and t.ts# (+) = u.tempts#",
     ),
     ("DBA_PROFILES", PROFILES),
@@ -777,6 +668,21 @@ const SINGLE: &[(&str, &str)] = &[
             or a.grantee# in (select e.user# from user$ e where e.type# = 0 and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE'))))",
     ),
     (
+        "ALL_ALL_TABLES",
+        "select t.*, cast(null as varchar2(16)) object_id_type, cast(null as varchar2(128)) table_type_owner, \
+        cast(null as varchar2(128)) table_type from all_tables t",
+    ),
+    (
+        "DBA_ALL_TABLES",
+        "select t.*, cast(null as varchar2(16)) object_id_type, cast(null as varchar2(128)) table_type_owner, \
+        cast(null as varchar2(128)) table_type from dba_tables t",
+    ),
+    (
+        "USER_ALL_TABLES",
+        "select t.*, cast(null as varchar2(16)) object_id_type, cast(null as varchar2(128)) table_type_owner, \
+        cast(null as varchar2(128)) table_type from user_tables t",
+    ),
+    (
         "DICTIONARY",
         "select o.name table_name, cast(null as varchar2(4000)) comments from obj$ o where o.owner# = 0 and o.type# = 4",
     ),
@@ -797,8 +703,6 @@ const SINGLE: &[(&str, &str)] = &[
         "TAB",
         "select o.name tname, m.name tabtype, cast(null as number) clusterid from obj$ o, object_type_map m where o.owner# = uid and o.type# in (2, 3, 4, 5) and m.type# = o.type#",
     ),
-    ("USER_RECYCLEBIN", "select o.name object_name, o.name original_name from obj$ o where 1 = 0"),
-    ("RECYCLEBIN", "select o.name object_name, o.name original_name from obj$ o where 1 = 0"),
 ];
 
 /// Short names for USER_ views.
@@ -809,16 +713,29 @@ const SHORT: &[(&str, &str)] = &[
     ("IND", "USER_INDEXES"),
     ("SEQ", "USER_SEQUENCES"),
     ("SYN", "USER_SYNONYMS"),
+    ("RECYCLEBIN", "USER_RECYCLEBIN"),
 ];
 
-/// What the session's user may see of another's objects. What SYS has beside the dictionary is seen by grants alone.
-const SEEN: &str = " and (o.owner# in (uid, 1) or uid = 0 or (o.owner# = 0 and o.obj# < 20000) \
-    or {object} in (select g.obj# from objauth$ g where g.grantee# in (uid, 1) \
-    or g.grantee# in (select e.user# from user$ e where e.type# = 0 \
-    and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE')) \
-    or (o.owner# <> 0 and exists (select null from sysauth$ a where a.privilege# in (-47, -48, -49, -50, -144) and (a.grantee# in (uid, 1) \
-    or a.grantee# in (select e.user# from user$ e where e.type# = 0 \
-    and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE')))))";
+/// A role that a session has enabled, as a condition on a grantee `{g}`.
+const ENABLED: &str = "({g} in (uid, 1) or {g} in (select e.user# from user$ e where e.type# = 0 \
+    and sys_context('SYS_SESSION_ROLES', e.name) = 'TRUE'))";
+
+/// What the session's user may see of another's objects. Of what SYS has, everybody sees the views for everybody, DUAL
+/// and the like; who may read the dictionary sees all of its tables and views; units are seen by grants alone. A
+/// privilege on everybody's objects shows those of its kind, and none of SYS.
+const SEEN: &str = " and (o.owner# in (uid, 1) or uid = 0 or {object} in (select g.obj# from objauth$ g where \
+    {g.grantee#}) or (o.owner# = 0 and o.obj# < 20000 and o.type# in (2, 4) and (o.name in ('DUAL', \
+    'SYSTEM_PRIVILEGE_MAP', 'TABLE_PRIVILEGE_MAP', 'PLAN_TABLE$') or (o.type# = 4 and ((o.name not like 'DBA!_%' \
+    escape '!' and o.name not in ({restricted})) or sys_context('SYS_SESSION_ROLES', 'SELECT_CATALOG_ROLE') = \
+    'TRUE')) or exists (select null from sysauth$ a where a.privilege# = -237 and {a.grantee#}))) or (o.owner# <> \
+    0 and ((o.type# in (1, 2, 3, 4) and exists (select null from sysauth$ a where a.privilege# in (-41, -42, -44, \
+    -45, -46, -47, -48, -49, -50, -235, -397) and {a.grantee#})) or (o.type# = 6 and exists (select null from \
+    sysauth$ a where a.privilege# in (-106, -107, -108, -109) and {a.grantee#})) or (o.type# in (7, 8, 9, 11) and \
+    exists (select null from sysauth$ a where a.privilege# in (-141, -142, -143, -144, -241) and {a.grantee#})) or \
+    (o.type# = 12 and exists (select null from sysauth$ a where a.privilege# in (-152, -153, -154, -241) and \
+    {a.grantee#})) or (o.type# in (13, 14) and exists (select null from sysauth$ a where a.privilege# in (-181, \
+    -182, -183, -184, -241) and {a.grantee#})) or (o.type# = 5 and exists (select null from sysauth$ a where \
+    a.privilege# in (-81, -82) and {a.grantee#})))))";
 
 /// As [`SEEN`], of what is inside a unit: who may execute it sees its specification; a body takes DEBUG, on the
 /// specification, or a privilege to change or debug any.
@@ -837,7 +754,13 @@ fn expand(family: &Family, member: Member) -> String {
     let filter = match member {
         User => " and o.owner# = uid".to_owned(),
         All if matches!(family.name, "SOURCE" | "ERRORS") => SEEN_INSIDE.to_owned(),
-        All => SEEN.replace("{object}", family.object),
+        All => {
+            let enabled = |grantee: &str| ENABLED.replace("{g}", grantee);
+            let seen =
+                SEEN.replace("{g.grantee#}", &enabled("g.grantee#")).replace("{a.grantee#}", &enabled("a.grantee#"));
+            let restricted: Vec<String> = RESTRICTED.iter().map(|name| format!("'{name}'")).collect();
+            seen.replace("{object}", family.object).replace("{restricted}", &restricted.join(", "))
+        }
         Dba => String::new(),
     };
     family
@@ -846,6 +769,7 @@ fn expand(family: &Family, member: Member) -> String {
         .replace("{index_owner}", &column("u.name", "index_owner"))
         .replace("{table_owner}", &column("tu.name", "table_owner"))
         .replace("{sequence_owner}", &column("u.name", "sequence_owner"))
+        .replace("{schemaid}", if user { ", o.owner# schemaid" } else { "" })
         .replace("{data_type}", DATA_TYPE)
         .replace("{filter}", &filter)
 }
@@ -873,6 +797,7 @@ pub fn catalog_views() -> &'static [(&'static str, &'static str)] {
                 list.push((keep(format!("{prefix}_{}", family.name)), keep(expand(family, *member))));
             }
         }
+        list.extend(crate::empty_views::views().map(|(name, text)| (keep(name), keep(text))));
         for (short, long) in SHORT {
             let text = list.iter().find(|(name, _)| name == long).map(|(_, text)| *text);
             list.extend(text.map(|text| (*short, text)));

@@ -11,8 +11,9 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    accounts, advice, backup, buffers, database, history, latches, limits, locks, memory, metrics, redo, results,
-    rowcache, segments, sessions, space, sql, statistics, transactions, units, updatable, waits, work_areas, zones,
+    accounts, advice, backup, buffers, database, dependencies, history, latches, limits, locks, memory, metrics, redo,
+    results, rowcache, segments, sessions, space, sql, statistics, transactions, units, updatable, waits, work_areas,
+    zones,
 };
 
 /// One view.
@@ -121,6 +122,7 @@ views! {
     "X$KKVCOL" | updatable::COLUMNS => read_by_row;
     "X$KKPROC" | units::PROCEDURES => units::procedures;
     "X$KKARG" | units::ARGUMENTS => units::arguments;
+    "X$KKDEP" | dependencies::DEPENDENCIES => dependencies::dependencies;
     "X$KKDCOL" | units::DICT_COLUMNS => read_by_row;
     "V$RESOURCE_LIMIT" | limits::RESOURCE_LIMIT => limits::resource_limit;
     "V$LOCK" | locks::LOCK => locks::lock;

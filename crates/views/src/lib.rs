@@ -11,6 +11,7 @@ mod buffers;
 mod catalog;
 mod column;
 mod database;
+mod dependencies;
 mod history;
 mod latches;
 mod limits;

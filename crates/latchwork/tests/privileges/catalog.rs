@@ -105,3 +105,50 @@ fn statistics_of_columns_lobs_and_types_have_their_views() {
     assert_eq!(lines(&mut v, &columns("DBA_USERS")), ["0"]);
     assert_eq!(lines(&mut s, &columns("DBA_USERS")), ["1"]);
 }
+
+#[test]
+fn nobody_sees_in_the_catalog_what_may_not_be_read() {
+    let instance = instance();
+    let mut s = Session::in_process(instance.instance()).expect("a session");
+    for user in ["o", "u", "executes", "reads", "catalog"] {
+        run(&mut s, &format!("create user {user} identified by x quota unlimited on users"));
+        run(&mut s, &format!("grant create session to {user}"));
+    }
+    for text in [
+        "create table o.t (n number primary key)",
+        "create sequence o.s",
+        "create procedure o.p is begin null; end;",
+        "create view o.w as select n from o.t",
+        "grant execute any procedure to executes",
+        "grant read any table to reads",
+        "grant select_catalog_role to catalog",
+        "grant select on o.w to u",
+    ] {
+        run(&mut s, text);
+    }
+    let of_o = "select object_name from all_objects where owner = 'O' and object_type <> 'INDEX' order by 1";
+    let restricted = "select count(*) from all_objects where owner = 'SYS' and (object_name like 'DBA\\_%' escape '\\' \
+                      or object_name in ('OBJ$', 'USER$', 'UNIFIED_AUDIT_TRAIL', 'DBMS_LOCK'))";
+    let open = "select object_name from all_objects where owner = 'SYS' and object_name in ('DUAL', 'ALL_TABLES', \
+                'USER_TAB_COLS', 'DBMS_OUTPUT') order by 1";
+    let shown = |user: &str, query: &str| lines(&mut logon(&instance, user), query);
+    assert_eq!(shown("u", of_o), ["W"]);
+    assert_eq!(shown("executes", of_o), ["P"], "a privilege on procedures shows no tables");
+    assert_eq!(shown("reads", of_o), ["T", "W"]);
+    assert_eq!(shown("reads", "select table_name from all_tables where owner = 'O'"), ["T"]);
+    assert_eq!(shown("executes", "select table_name from all_tables where owner = 'O'"), [""; 0]);
+    assert_eq!(shown("u", "select column_name from all_tab_cols where owner = 'O'"), ["N"]);
+    for user in ["u", "executes", "reads"] {
+        assert_eq!(shown(user, restricted), ["0"], "{user}");
+        assert_eq!(shown(user, open), ["ALL_TABLES", "DBMS_OUTPUT", "DUAL", "USER_TAB_COLS"], "{user}");
+    }
+    let views = "select count(*) from all_objects where owner = 'SYS' and object_name in ('DBA_TABLES', 'OBJ$')";
+    assert_eq!(shown("catalog", views), ["1"], "the role reads views, and no tables of SYS's");
+    // What everybody is shown, everybody may read, and the other way round.
+    let mut u = logon(&instance, "u");
+    let named = lines(&mut u, "select object_name from all_objects where owner = 'SYS' and object_type = 'VIEW'");
+    for view in lines(&mut s, "select object_name from dba_objects where owner = 'SYS' and object_type = 'VIEW'") {
+        let is_read = u.run(&format!("select count(*) from sys.\"{view}\" where 1 = 0")).is_ok();
+        assert_eq!(is_read, named.contains(&view), "{view}");
+    }
+}
