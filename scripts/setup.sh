@@ -195,6 +195,38 @@ offer_driver_tests() {
   fi
 }
 
+# The tools whose ordinary day a test runs: SQLAlchemy and Django, and the Java tools by a list of checksums. Those that
+# cannot be had are left out.
+offer_tools() {
+  local at=target/tools-python jars=target/tools-jars list=scripts/requirements/tools
+  if [ -z "${LATCHWORK_TOOLS_PYTHON:-}" ]; then
+    if "$at/bin/python" -c 'import sqlalchemy, django, oracledb' >/dev/null 2>&1 ||
+      python_with "$at" scripts/requirements/tools.txt; then
+      export LATCHWORK_TOOLS_PYTHON=$PWD/$at/bin/python
+    else
+      say "SQLAlchemy and Django cannot be had: left out"
+    fi
+  fi
+  if [ -n "${LATCHWORK_TOOLS_JARS:-}" ]; then return; fi
+  if ! command -v javac >/dev/null 2>&1 || ! command -v mvn >/dev/null 2>&1; then
+    say "A Java compiler or Maven is not installed: Flyway, Hibernate, jOOQ and Liquibase are left out"
+    return
+  fi
+  if ! (cd "$jars" && sha256sum --check --quiet "../../$list/SHA256SUMS") >/dev/null 2>&1; then
+    rm -rf "$jars"
+    timeout 300 mvn --quiet --batch-mode --file "$list/pom.xml" dependency:copy-dependencies \
+      -DincludeScope=runtime -DoutputDirectory="$PWD/$jars" >/dev/null 2>&1 || true
+    # No jar but those of the list is used.
+    if ! (cd "$jars" && sha256sum --check --quiet "../../$list/SHA256SUMS" &&
+      [ "$(ls -1 | wc -l)" -eq "$(wc -l <"../../$list/SHA256SUMS")" ]) >/dev/null 2>&1; then
+      rm -rf "$jars"
+      say "Flyway, Hibernate, jOOQ and Liquibase cannot be had: left out"
+      return
+    fi
+  fi
+  export LATCHWORK_TOOLS_JARS=$PWD/$jars
+}
+
 # DuckDB, with which a test reads back what `latchwork awr export` writes: one that is there, or a wheel in target/. Where neither can be
 # had the test says so and reads with other readers.
 offer_duckdb() {
