@@ -234,6 +234,16 @@ impl Cursor {
         })
     }
 
+    /// As [`Cursor::compile_parsed`], of a statement that was parsed by place.
+    pub fn compile_parsed_by_place(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        statement: Rc<Statement>,
+        binds: &[BindType],
+    ) -> Result<Cursor> {
+        Cursor::compile_with(cx, text, (statement, true), binds)
+    }
+
     fn compile_with(
         cx: &mut ExecCtx<'_>,
         text: &str,
@@ -508,6 +518,11 @@ impl Cursor {
     pub fn is_current(&self, cx: &ExecCtx<'_>) -> bool {
         let as_now = self.is_as_compiled(cx) && self.flashback == cx.session.flashback;
         as_now && !self.lost_segments(cx) && self.key.is_valid(cx)
+    }
+
+    /// Whether every place of a bind variable is a bind of its own.
+    pub fn is_by_place(&self) -> bool {
+        self.by_place
     }
 
     /// The types of its binds as they are known by now.

@@ -34,7 +34,7 @@ pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, 
 pub use cursor::{Cursor, Described, StatementKind, read_text, updatable_columns};
 pub use flashback::scn_of_number;
 pub use plan::rows as plan_rows;
-pub use plan::{BindType, Column, Eyes, HostFunction};
+pub use plan::{BindType, Column, Eyes, HostFunction, is_alike};
 pub use statistics::{Figures, Timing, digest};
 
 /// The error by which a row source says that the statement must be started again as of now; it never leaves the cursor.

@@ -556,7 +556,7 @@ fn bind_signature(binds: &[BindType]) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     for bind in binds {
         match bind {
-            Some(ty) => (plan::class(ty) as u8).hash(&mut hasher),
+            Some(ty) => (plan::class(ty) as u8, plan::is_padded(ty)).hash(&mut hasher),
             None => return 0,
         }
     }

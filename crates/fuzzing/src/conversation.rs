@@ -4,14 +4,12 @@
 //! write it, whose bytes the input may change, cut into packets or leave unfinished. Sound sequences are the rule so
 //! that statements, cursors and transactions are reached; damage is the exception.
 //!
-//! A message that is whole has an answer that decodes, with the number of its call; one that is not whole has none and
-//! is forgotten by a break. Behind the last message the session is what it was before the first: no cursor is open, no
+//! A message has an answer that decodes, with the number of its call; one that is not whole ends the session. Behind the last message the session is what it was before the first: no cursor is open, no
 //! lock is held, and it answers.
 
 use crate::Target;
 use crate::language::instance;
 use enqueue::{EnqueueType, LockMode};
-use net::local::WireError;
 use net::oracle::call::{self, Call, Execute, Request, execute_flag, option};
 use net::oracle::field::{Reader, Writer};
 use net::oracle::handshake::Client;
@@ -232,6 +230,7 @@ impl Talk {
         let rules = BindRules {
             returning: outline.placeholders.iter().map(|p| p.is_target).collect(),
             is_block: outline.is_block,
+            ..BindRules::default()
         };
         let binds = match how & 7 {
             0..=5 => outline.placeholders.len(),
@@ -431,8 +430,9 @@ impl Talk {
         let part = message.len().div_ceil(cuts + 1).max(1);
         let mut goes_on = true;
         let mut packets = Vec::new();
-        for piece in message.chunks(part) {
-            tns::write_data(&mut packets, piece, SDU);
+        let pieces = message.chunks(part).count();
+        for (at, piece) in message.chunks(part).enumerate() {
+            tns::write_part(&mut packets, piece, if at + 1 < pieces { tns::MORE_DATA } else { 0 });
             if waits_between && goes_on {
                 self.say(&std::mem::take(&mut packets));
                 goes_on = self.server.serve();
@@ -444,15 +444,7 @@ impl Talk {
         }
         let (answer, markers) = self.hear();
         assert!(markers.is_empty(), "markers {markers:?} that nobody asked for");
-        if goes_on && self.server.begun() > 0 {
-            let is_part = matches!(read, Err(WireError::Truncated) | Ok(_));
-            assert!(is_part, "what is no message is waited for: {read:?}");
-            return match answer.is_empty() {
-                true => self.break_it(&[]),
-                // A beginning of the message was one itself.
-                false => self.break_it(&[]) && waits_between,
-            };
-        }
+        assert_eq!(self.server.begun(), 0, "what does not come is waited for: {read:?}");
         if !message.is_empty() {
             assert!(!answer.is_empty(), "a message without an answer: {read:?}");
         }

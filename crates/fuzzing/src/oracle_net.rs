@@ -110,7 +110,7 @@ fn bind_rows(r: &mut Reader<'_>, request: Request, choice: u8) {
         _ => return,
     };
     let returning = (0..binds.len()).map(|n| choice >> (n % 8) & 1 == 1).collect();
-    let rules = BindRules { returning, is_block: choice & 8 != 0 };
+    let rules = BindRules { returning, is_block: choice & 8 != 0, sends_all: choice & 16 != 0 };
     let (message, from) = (r.left().to_vec(), r.position());
     let _ = value::read_row(&mut r.clone(), &binds, &rules);
     if value::skip_rows(r, &binds, &rules, executions).is_ok() {

@@ -31,7 +31,7 @@ pub use call::{Called, called};
 pub use function::Func;
 pub use ir::*;
 pub use query::produced;
-pub use typing::{Class, class};
+pub use typing::{Class, class, is_alike, is_padded};
 pub use updatable::{UpdatableColumn, updatable_columns};
 
 use dictionary::{Catalog, UserId};

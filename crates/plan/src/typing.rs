@@ -343,7 +343,17 @@ pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
 
 /// CHAR columns and text literals take part in blank-padded comparison.
 pub fn padded(e: &Expr) -> bool {
-    matches!(e.ty, DataType::Char { .. } | DataType::Nchar { .. })
+    is_padded(&e.ty)
+}
+
+/// Whether values of the type are compared as if both had the same length.
+pub fn is_padded(ty: &DataType) -> bool {
+    matches!(ty, DataType::Char { .. } | DataType::Nchar { .. })
+}
+
+/// Whether binds of two types are compiled alike.
+pub fn is_alike(a: &DataType, b: &DataType) -> bool {
+    class(a) == class(b) && is_padded(a) == is_padded(b)
 }
 
 pub fn compare(op: CmpOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {

@@ -10,19 +10,18 @@
 //! the table. As many errors are noted as a request of the local protocol can have rows; one more ends the array.
 
 use crate::blocks;
-use crate::call::{Calls, Outcome, bind_of, done, failure_of, finish, returned};
+use crate::call::{Calls, Outcome, bind_of, compile, done, failure_of, finish, is_by_place, parse, returned};
 use crate::core::Core;
 use crate::kept::Asker;
 use crate::kind::kind_of;
 use crate::session::Flow;
 use crate::world::World;
-use exec::{BindType, Cursor, ExecCtx};
+use exec::{Cursor, ExecCtx};
 use net::StatementKind;
 use net::local::{ARRAY_ROWS_MAX, Array, Bind, Done, Executed, Failure, Reply, write_frame};
 use sql::ast::Statement;
-use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
-use types::{DataType, LenUnit, Ora, Result, Value};
+use types::{Ora, Result, Value};
 
 /// Gives the next row of values, in the order of the array's binds; false at the end. Its errors end the array.
 pub type NextRow<'a> = dyn FnMut(&mut Vec<Value>) -> Result<bool> + 'a;
@@ -143,7 +142,7 @@ impl Calls {
         array: &Array,
         kind: &mut StatementKind,
     ) -> Result<Option<Cursor>> {
-        if let Some(mut cursor) = Calls::reopen(core, cx, &array.sql, kind) {
+        if let Some(mut cursor) = Calls::reopen(core, cx, &array.sql, &array.binds, kind) {
             if *kind == StatementKind::SELECT {
                 cursor.close(cx);
                 return Err(Ora::unsupported());
@@ -155,14 +154,14 @@ impl Calls {
             core.p.session().command.store(kind.0.into(), Relaxed);
             return Ok(None);
         }
-        let statement = exec::read_text(&core.p, || sql::parse_statement(&array.sql))?;
+        let by_place = is_by_place(&array.binds);
+        let statement = exec::read_text(&core.p, || parse(&array.sql, by_place))?;
         *kind = kind_of(&statement);
         core.p.session().command.store(kind.0.into(), Relaxed);
         match statement {
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {
-                let types = bind_types(&array.sql, &array.binds);
                 core.kept.borrow_mut().count_parse(&array.sql);
-                Cursor::compile_parsed(cx, &array.sql, Rc::new(statement), &types).map(Some)
+                compile(cx, &array.sql, statement, &array.binds).map(Some)
             }
             Statement::Block { .. } | Statement::Call(_) => Ok(None),
             _ => Err(Ora::unsupported()),
@@ -239,24 +238,6 @@ fn fill(block: &mut Vec<Vec<Value>>, rows: &mut NextRow<'_>) -> (usize, Result<(
         }
     }
     (ROWS, Ok(()))
-}
-
-/// The types of a statement's binds, in the order of its text, as they were said.
-fn bind_types(text: &str, binds: &[Bind]) -> Vec<BindType> {
-    use DataType as T;
-    let of = |(place, name): (usize, &String)| match binds[bind_of(binds, place, name)?].data_type {
-        T::Number { .. } | T::Float { .. } | T::PlsInteger => Some(T::NUMBER),
-        // The next text may be longer than this one.
-        T::Varchar2 { .. } | T::Char { .. } | T::Nvarchar2 { .. } | T::Nchar { .. } | T::Long => {
-            Some(T::Varchar2 { len: 4000, unit: LenUnit::Byte })
-        }
-        T::Date => Some(T::Date),
-        t @ (T::Timestamp { .. } | T::IntervalYm { .. } | T::IntervalDs { .. } | T::Raw { .. }) => Some(t),
-        t @ (T::Rowid | T::BinaryDouble | T::BinaryFloat | T::Boolean) => Some(t),
-        // Taken from the first value.
-        _ => None,
-    };
-    sql::bind_names(text).iter().enumerate().map(of).collect()
 }
 
 /// For each bind of the cursor the place of its value in a row.

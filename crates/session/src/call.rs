@@ -8,7 +8,7 @@ use crate::kind::kind_of;
 use crate::run;
 use crate::session::Flow;
 use crate::world::World;
-use exec::{Cursor, ExecCtx};
+use exec::{BindType, Cursor, ExecCtx};
 use net::StatementKind;
 use net::local::{self, Bind, Direction, Done, Execute, Failure, Reply, encode_rows, write_frame};
 use plsql::Datum;
@@ -86,8 +86,14 @@ impl Calls {
     }
 
     /// The cursor that the session has kept for a text, in use again: a parse call.
-    pub(crate) fn reopen(core: &Core, cx: &mut ExecCtx<'_>, text: &str, kind: &mut StatementKind) -> Option<Cursor> {
-        let cursor = core.take_kept(cx, text, &Asker::Client)?;
+    pub(crate) fn reopen(
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        binds: &[Bind],
+        kind: &mut StatementKind,
+    ) -> Option<Cursor> {
+        let cursor = core.take_kept_if(cx, text, &Asker::Client, |cursor| takes_binds(cursor, binds))?;
         *kind = StatementKind(cursor.kind().command() as u16);
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
         Some(cursor)
@@ -111,7 +117,7 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         core.p.check_cancel()?;
-        if let Some(cursor) = Calls::reopen(core, cx, &e.sql, kind) {
+        if let Some(cursor) = Calls::reopen(core, cx, &e.sql, &e.binds, kind) {
             return self.run_cursor(core, cx, cursor, e, *kind, out);
         }
         if let Some(known) = Calls::known_block(core, cx, &e.sql) {
@@ -121,7 +127,8 @@ impl Calls {
         }
         // One parse call has the reading of the text and the making of the cursor.
         let clock = core.p.begin_parse();
-        let statement = exec::read_text(&core.p, || sql::parse_statement(&e.sql));
+        let by_place = is_by_place(&e.binds);
+        let statement = exec::read_text(&core.p, || parse(&e.sql, by_place));
         if !matches!(&statement, Ok(statement) if is_query_or_dml(statement)) {
             core.p.end_parse(&clock, statement.is_err());
         }
@@ -130,9 +137,8 @@ impl Calls {
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
         match statement {
             _ if is_query_or_dml(&statement) => {
-                let types = bind_types(&e.sql, &e.binds);
                 core.kept.borrow_mut().count_parse(&e.sql);
-                let cursor = Cursor::compile_parsed(cx, &e.sql, Rc::new(statement), &types);
+                let cursor = compile(cx, &e.sql, statement, &e.binds);
                 core.p.end_parse(&clock, cursor.is_err());
                 let cursor = match cursor {
                     Err(error) => {
@@ -346,9 +352,7 @@ impl Calls {
     /// Describes a statement's columns without running it.
     pub fn describe(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str, out: &mut Vec<u8>) -> Flow {
         let mut kind = StatementKind::UNKNOWN;
-        let result = Cursor::describe(cx, text, &[]).map(|d| {
-            kind = StatementKind(d.kind.command() as u16);
-            let columns = d.columns.iter().map(|c| wire_column(c, &cx.session.nls)).collect();
+        let result = parse_only(core, cx, text, &mut kind).map(|columns| {
             write_frame(out, |o| Reply::Described { cursor: 0, columns }.encode(o));
             done(cx, Outcome::of(kind))
         });
@@ -398,6 +402,29 @@ impl Calls {
         core.trim_kept();
         core.client_cursors.set(self.open.len());
         core.p.stats().set(Stat::OpenedCursorsCurrent, (self.open.len() + core.plsql.cursors_open()) as u64);
+    }
+}
+
+/// Parses a statement to the end without running it; the columns of a query, none of another statement.
+fn parse_only(core: &Core, cx: &mut ExecCtx<'_>, text: &str, kind: &mut StatementKind) -> Result<Vec<local::Column>> {
+    core.p.check_cancel()?;
+    if crate::oradebug::command(text).is_some() {
+        return Err(Ora::unsupported());
+    }
+    let statement = exec::read_text(&core.p, || sql::parse_statement(text))?;
+    *kind = kind_of(&statement);
+    match statement {
+        _ if is_query_or_dml(&statement) => {
+            let described = Cursor::describe(cx, text, &[])?;
+            let columns = if *kind == StatementKind::SELECT { described.columns } else { Vec::new() };
+            Ok(columns.iter().map(|c| wire_column(c, &cx.session.nls)).collect())
+        }
+        Statement::Block { .. } | Statement::Call(_) => {
+            let open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, *kind)?;
+            open.close(true, core, cx);
+            Ok(Vec::new())
+        }
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -463,20 +490,64 @@ pub(crate) fn bind_of(binds: &[Bind], place: usize, name: &str) -> Option<usize>
     named.or_else(|| binds.get(place).filter(|b| b.name.is_none()).map(|_| place))
 }
 
-/// The types of a statement's binds by their values, in the order of its text; NULL says nothing.
-fn bind_types(text: &str, binds: &[Bind]) -> Vec<exec::BindType> {
-    if binds.is_empty() {
-        return Vec::new();
-    }
-    let of = |(place, name): (usize, &String)| {
-        match &binds[bind_of(binds, place, name)?].value {
-            Value::Null => None,
-            // The next text may be longer than this one.
-            Value::Text(_) => Some(DataType::Varchar2 { len: 4000, unit: LenUnit::Byte }),
-            value => Some(value.data_type()),
-        }
+/// Whether each place of a bind variable has a value of its own: binds are named as [`sql::bind_places`] has them.
+pub(crate) fn is_by_place(binds: &[Bind]) -> bool {
+    binds.iter().any(|bind| bind.name.as_deref().is_some_and(sql::is_place))
+}
+
+/// Parses a statement whose binds are given by name or by place.
+pub(crate) fn parse(text: &str, by_place: bool) -> Result<Statement> {
+    if by_place { sql::parse_statement_by_place(text) } else { sql::parse_statement(text) }
+}
+
+/// The cursor of a query or DML that is parsed.
+pub(crate) fn compile(cx: &mut ExecCtx<'_>, text: &str, statement: Statement, binds: &[Bind]) -> Result<Cursor> {
+    let by_place = is_by_place(binds);
+    let names = match (binds.is_empty(), by_place) {
+        (true, _) => Vec::new(),
+        (false, true) => sql::bind_places(text),
+        (false, false) => sql::bind_names(text),
     };
-    sql::bind_names(text).iter().enumerate().map(of).collect()
+    let of = |(place, name): (usize, &String)| bind_type(&binds[bind_of(binds, place, name)?]);
+    let types: Vec<BindType> = names.iter().enumerate().map(of).collect();
+    match by_place {
+        true => Cursor::compile_parsed_by_place(cx, text, Rc::new(statement), &types),
+        false => Cursor::compile_parsed(cx, text, Rc::new(statement), &types),
+    }
+}
+
+/// The type of a bind as its client has declared it; without a declaration that of its value, which NULL has none of.
+fn bind_type(bind: &Bind) -> BindType {
+    use DataType as T;
+    // The next text may be longer than this one.
+    const LEN: u32 = 4000;
+    let declared = match (bind.data_type, &bind.value) {
+        (T::Null, Value::Null) => return None,
+        (T::Null, value) => value.data_type(),
+        (declared, _) => declared,
+    };
+    match declared {
+        T::Number { .. } | T::Float { .. } | T::PlsInteger => Some(T::NUMBER),
+        T::Char { .. } | T::Nchar { .. } => Some(T::Char { len: LEN, unit: LenUnit::Byte }),
+        T::Varchar2 { .. } | T::Nvarchar2 { .. } | T::Long => Some(T::Varchar2 { len: LEN, unit: LenUnit::Byte }),
+        T::Date => Some(T::Date),
+        T::LongRaw => Some(T::Raw { len: LEN }),
+        t @ (T::Timestamp { .. } | T::IntervalYm { .. } | T::IntervalDs { .. } | T::Raw { .. }) => Some(t),
+        t @ (T::Rowid | T::BinaryDouble | T::BinaryFloat | T::Boolean) => Some(t),
+        // Taken from the first value.
+        _ => None,
+    }
+}
+
+/// Whether a cursor was compiled for binds like these.
+fn takes_binds(cursor: &Cursor, binds: &[Bind]) -> bool {
+    let is_alike = |(place, (name, ty)): (usize, (&String, &BindType))| {
+        let declared = bind_of(binds, place, name).and_then(|at| bind_type(&binds[at]));
+        let (Some(declared), is) = (declared, ty.unwrap_or(DataType::TEXT)) else { return true };
+        exec::is_alike(&declared, &is)
+    };
+    cursor.is_by_place() == is_by_place(binds)
+        && cursor.binds().iter().zip(cursor.bind_types()).enumerate().all(is_alike)
 }
 
 fn bind_values(cursor: &mut Cursor, binds: &[Bind]) -> Result<()> {

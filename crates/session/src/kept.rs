@@ -17,7 +17,7 @@ use wait::Stat;
 /// The caller of a statement: its binds are told apart by it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asker {
-    /// A client. Values decide about the types of its binds.
+    /// A client. The types of its binds are compared apart.
     Client,
     /// PL/SQL: whether binds are one for each name or one for each place, and their declared types.
     PlSql { by_name: bool, types: Vec<BindType> },
@@ -87,8 +87,17 @@ impl KeptCursors {
         self.counts.get(number as usize % COUNTED).is_some_and(|count| count.0 == number && count.1 >= PARSES)
     }
 
-    fn take(&mut self, text: &str, identity: Identity, asker: &Asker) -> Option<Cursor> {
-        let is_it = |kept: &Kept| kept.cursor.text() == text && kept.identity == identity && kept.asker == *asker;
+    fn take(
+        &mut self,
+        text: &str,
+        identity: Identity,
+        asker: &Asker,
+        takes: impl Fn(&Cursor) -> bool,
+    ) -> Option<Cursor> {
+        let is_it = |kept: &Kept| {
+            let is_asked = kept.cursor.text() == text && kept.identity == identity && kept.asker == *asker;
+            is_asked && takes(&kept.cursor)
+        };
         let at = self.list.iter().position(is_it)?;
         Some(self.list.remove(at).cursor)
     }
@@ -97,7 +106,18 @@ impl KeptCursors {
 impl Core {
     /// The cursor that is kept for a text, in use again: a parse call and a hit.
     pub fn take_kept(&self, cx: &mut ExecCtx<'_>, text: &str, asker: &Asker) -> Option<Cursor> {
-        let mut cursor = self.kept.borrow_mut().take(text, self.identity(), asker)?;
+        self.take_kept_if(cx, text, asker, |_| true)
+    }
+
+    /// As [`Core::take_kept`], if that cursor will do.
+    pub fn take_kept_if(
+        &self,
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        asker: &Asker,
+        takes: impl Fn(&Cursor) -> bool,
+    ) -> Option<Cursor> {
+        let mut cursor = self.kept.borrow_mut().take(text, self.identity(), asker, takes)?;
         // What is out of date is parsed again.
         if !cursor.is_current(cx) {
             return None;
@@ -119,7 +139,7 @@ impl Core {
         if is_other || !kept.is_worth_it(cursor.text()) {
             return;
         }
-        drop(kept.take(cursor.text(), identity, &asker));
+        drop(kept.take(cursor.text(), identity, &asker, |_| true));
         cursor.set_kept(true, cx);
         kept.list.push(Kept { at: self.tick_kept(), cursor, identity, asker });
         drop(kept);

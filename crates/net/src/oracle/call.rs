@@ -220,6 +220,15 @@ pub enum Request {
     Ping,
     Logoff,
     Version,
+    /// Asks for the columns of a query without executing it: of a text, or of a cursor that has one.
+    Describe {
+        cursor: u32,
+        sql: Option<String>,
+    },
+    /// Asks for the columns of a table or view by its name.
+    DescribeObject {
+        name: String,
+    },
     /// The first message of a logon.
     LogonOne(Box<Logon>),
     /// The second, or a change of the password.
@@ -273,15 +282,22 @@ pub enum Piggyback {
 /// Reads a message up to its call; the bind values of an execution are left.
 ///
 /// # Errors
-/// [`WireError::Truncated`] while its end has not come; other errors for what is no message, or a piggyback that is not
-/// known.
+/// [`WireError::Truncated`] while its end has not come; other errors for what is no message. A piggyback that is not
+/// known is a call that is not served.
 pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<(Vec<Piggyback>, Call)> {
     let mut before = Vec::new();
     loop {
         let kind = r.u8()?;
         let (which, sequence) = (r.u8()?, r.u8()?);
         match kind {
-            message::PIGGYBACK => before.push(read_piggyback(r, which, client)?),
+            message::PIGGYBACK => match read_piggyback(r, which, client)? {
+                Some(piggyback) => before.push(piggyback),
+                // Drivers number the call behind it next.
+                None => {
+                    let sequence = sequence.wrapping_add(1);
+                    return Ok((before, Call { sequence, request: Request::Other(which) }));
+                }
+            },
             message::FUNCTION => {
                 return Ok((before, Call { sequence, request: read_call(r, which, sequence, client)? }));
             }
@@ -315,33 +331,53 @@ fn read_call(r: &mut Reader<'_>, which: u8, sequence: u8, client: Client) -> Wir
             }
             Request::Version
         }
+        function::DESCRIBE => {
+            r.skip(1)?;
+            let cursor = r.ub4()?;
+            let has_sql = r.u8()? != 0;
+            let len = r.ub4()? as usize;
+            r.ub4()?;
+            r.skip(2)?;
+            let sql = if has_sql { Some(client.read_text(r, len)?) } else { None };
+            Request::Describe { cursor, sql }
+        }
+        function::DESCRIBE_OBJECT => {
+            let has_name = r.u8()? != 0;
+            let len = r.ub4()? as usize;
+            r.skip(1)?;
+            r.ub4()?;
+            r.skip(1)?;
+            r.ub4()?;
+            Request::DescribeObject { name: if has_name { client.read_text(r, len)? } else { String::new() } }
+        }
         function::AUTH_PHASE_ONE => Request::LogonOne(Box::new(Logon::read(r, sequence, client)?)),
         function::AUTH_PHASE_TWO => Request::LogonTwo(Box::new(Logon::read(r, sequence, client)?)),
         other => Request::Other(other),
     })
 }
 
-fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<Piggyback> {
-    match which {
+/// Reads a piggyback; `None` for one that is not known, whose end is not known either.
+fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<Option<Piggyback>> {
+    Ok(Some(match which {
         function::CLOSE_CURSORS | function::CANCEL_CURSORS => {
             r.skip(1)?;
             let n = r.count(CURSORS_MAX)?;
             let cursors = (0..n).map(|_| r.ub4()).collect::<WireResult<Vec<_>>>()?;
             let closes = which == function::CLOSE_CURSORS;
-            Ok(if closes { Piggyback::CloseCursors(cursors) } else { Piggyback::CancelCursors(cursors) })
+            if closes { Piggyback::CloseCursors(cursors) } else { Piggyback::CancelCursors(cursors) }
         }
         function::SET_SCHEMA => {
             r.skip(1)?;
-            Ok(Piggyback::SetSchema(r.long_text()?))
+            Piggyback::SetSchema(r.long_text()?)
         }
-        function::END_TO_END => read_end_to_end(r, client).map(|e| Piggyback::EndToEnd(Box::new(e))),
-        function::KEY_VALUES => read_context(r, client),
+        function::END_TO_END => Piggyback::EndToEnd(Box::new(read_end_to_end(r, client)?)),
+        function::KEY_VALUES => read_context(r, client)?,
         function::SESSION_STATE => {
             r.ub8()?;
-            Ok(Piggyback::Ignored)
+            Piggyback::Ignored
         }
-        other => Err(WireError::UnknownTag(other)),
-    }
+        _ => return Ok(None),
+    }))
 }
 
 fn read_context(r: &mut Reader<'_>, client: Client) -> WireResult<Piggyback> {

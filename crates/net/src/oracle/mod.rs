@@ -54,9 +54,11 @@ pub mod function {
     pub const VERSION: u8 = 59;
     pub const REEXECUTE_AND_FETCH: u8 = 78;
     pub const EXECUTE: u8 = 94;
+    pub const DESCRIBE: u8 = 98;
     pub const CLOSE_CURSORS: u8 = 105;
     pub const AUTH_PHASE_TWO: u8 = 115;
     pub const AUTH_PHASE_ONE: u8 = 118;
+    pub const DESCRIBE_OBJECT: u8 = 119;
     pub const CANCEL_CURSORS: u8 = 120;
     pub const END_TO_END: u8 = 135;
     pub const PING: u8 = 147;

@@ -67,6 +67,101 @@ pub fn write_describe(out: &mut Vec<u8>, columns: &[Column], client: Client) {
     w.u8(0);
 }
 
+/// Appends a query's columns as the answer to who asked for nothing else.
+pub fn write_columns(out: &mut Vec<u8>, columns: &[Column], client: Client) {
+    let mut w = Writer::new(out);
+    w.u8(message::PARAMETERS);
+    w.number(columns.len() as u64);
+    columns.iter().enumerate().for_each(|(place, column)| column.write(&mut w, client, place));
+}
+
+/// Kinds of objects and lists in the description of an object.
+mod object {
+    pub const TABLE: u8 = 1;
+    pub const COLUMN: u8 = 9;
+    pub const COLUMNS: u8 = 10;
+}
+
+/// Appends the description of a table: a tree of parts, each behind a number that says whether it is there.
+pub fn write_object(out: &mut Vec<u8>, name: &str, columns: &[Column], client: Client) {
+    let mut w = Writer::new(out);
+    w.u8(message::PARAMETERS);
+    w.number(1u32);
+    write_header(&mut w, object::TABLE, name);
+    w.zeros(2);
+    // No list here; the table.
+    w.u8(0);
+    w.number(1u32);
+    w.zeros(3);
+    // Its columns are an object of their own.
+    w.number(1u32);
+    w.u8(0);
+    write_header(&mut w, object::COLUMNS, "");
+    w.zeros(2);
+    w.number(1u32);
+    w.raw(&[0, object::COLUMN]);
+    w.number(columns.len() as u64);
+    w.u8(0);
+    for column in columns {
+        write_header(&mut w, object::COLUMN, &column.name);
+        // Nothing of eight other kinds comes before a column.
+        w.zeros(2);
+        w.zeros(7);
+        w.number(1u32);
+        write_object_column(&mut w, column, client);
+        write_other_parts(&mut w, 5, client);
+    }
+    write_other_parts(&mut w, 12, client);
+    w.number(columns.len() as u64);
+    // Where it is stored, and how; its type and the parts of XML.
+    w.zeros(7);
+    w.zeros(2);
+    w.u8(0);
+    w.zeros(4);
+    w.zeros(4);
+    if client.field_version >= 14 {
+        w.u8(0);
+    }
+    write_other_parts(&mut w, 11, client);
+}
+
+/// Appends that parts of so many kinds are not there, nor the newer ones.
+fn write_other_parts(w: &mut Writer<'_>, kinds: usize, client: Client) {
+    w.zeros(kinds + 6 + if client.field_version >= 8 { 2 } else { 0 });
+}
+
+/// Appends what every object begins with.
+fn write_header(w: &mut Writer<'_>, kind: u8, name: &str) {
+    w.number(1u32);
+    w.raw(&[0, kind]);
+    w.long_bytes(&DESCRIBED_AT);
+    w.zeros(2);
+    w.long_bytes(name.as_bytes());
+    w.u8(0);
+}
+
+fn write_object_column(w: &mut Writer<'_>, column: &Column, client: Client) {
+    let shape = &column.shape;
+    w.u8(0);
+    w.number(shape.size.min(u16::MAX.into()));
+    w.number(shape.number);
+    w.long_bytes(column.name.as_bytes());
+    w.raw(&[shape.precision]);
+    shape.write_scale(w, client);
+    w.u8(column.nullable.into());
+    w.zeros(3);
+    w.number(shape.charset);
+    w.u8(shape.form);
+    w.zeros(4);
+    w.zeros(2);
+    if client.field_version >= 8 {
+        w.zeros(3);
+    }
+    if client.field_version >= 14 {
+        w.u8(0);
+    }
+}
+
 fn read_describe(r: &mut Reader<'_>, client: Client) -> WireResult<Vec<Column>> {
     r.bytes()?;
     r.ub4()?;

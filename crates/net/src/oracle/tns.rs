@@ -51,6 +51,10 @@ pub mod marker {
 
 /// The flag of the last DATA packet: the sender is about to close the connection.
 pub const END_OF_FILE: u16 = 0x40;
+/// The flag of a DATA packet that ends its message, of clients that have one.
+pub const END_OF_REQUEST: u16 = 0x800;
+/// The flag of a DATA packet that another one follows, of clients that have one.
+pub const MORE_DATA: u16 = 0x20;
 
 /// One packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,11 +187,14 @@ fn header(out: &mut Vec<u8>, kind: u8, body_len: usize) {
 
 /// Appends a message as the DATA packets it takes, each of at most `sdu` bytes.
 pub fn write_data(out: &mut Vec<u8>, message: &[u8], sdu: u32) {
-    for part in message.chunks(sdu as usize - HEADER_LEN - 2) {
-        header(out, kind::DATA, part.len() + 2);
-        out.extend_from_slice(&[0, 0]);
-        out.extend_from_slice(part);
-    }
+    message.chunks(sdu as usize - HEADER_LEN - 2).for_each(|part| write_part(out, part, 0));
+}
+
+/// Appends a part of a message, which fits into one DATA packet, with its flags.
+pub fn write_part(out: &mut Vec<u8>, part: &[u8], flags: u16) {
+    header(out, kind::DATA, part.len() + 2);
+    out.extend_from_slice(&flags.to_be_bytes());
+    out.extend_from_slice(part);
 }
 
 /// Appends the DATA packet that ends a connection.

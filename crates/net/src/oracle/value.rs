@@ -26,6 +26,7 @@ pub mod number {
     pub const VARCHAR: u8 = 1;
     pub const NUMBER: u8 = 2;
     pub const INTEGER: u8 = 3;
+    pub const VARNUM: u8 = 6;
     pub const LONG: u8 = 8;
     pub const VARCHAR_SIZED: u8 = 9;
     pub const ROWID: u8 = 11;
@@ -51,6 +52,8 @@ const FORM_CHAR: u8 = 1;
 const FORM_NCHAR: u8 = 2;
 /// A column of text.
 const IS_TEXT: u8 = 0x80;
+/// A bind whose name stands before: its value is that of the one before, and is not sent.
+const IS_AGAIN: u8 = 0x80;
 /// A bind of PL/SQL that has many elements.
 const IS_ARRAY: u8 = 0x40;
 /// The scale of a NUMBER that has none of its own.
@@ -129,6 +132,19 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
     })
 }
 
+/// The number under which values of a type travel that programs know by another number.
+fn plain_number(number: u8) -> u8 {
+    match number {
+        n::VARNUM => n::NUMBER,
+        187 => n::TIMESTAMP,
+        188 => n::TIMESTAMP_TZ,
+        189 => n::INTERVAL_YM,
+        190 => n::INTERVAL_DS,
+        232 => n::TIMESTAMP_LTZ,
+        number => number,
+    }
+}
+
 /// Whether values of the type can be bound.
 pub fn is_bindable(shape: &Shape) -> bool {
     let known = [
@@ -160,6 +176,11 @@ impl Shape {
         matches!(self.number, n::VARCHAR | n::VARCHAR_SIZED | n::LONG | n::LONG_VARCHAR | n::CHAR)
     }
 
+    /// Whether a bind's name stands before, so that it has the value of the one before.
+    pub fn is_again(&self) -> bool {
+        self.flags & IS_AGAIN != 0
+    }
+
     /// Whether values are as long as they like, and the client fetches them apart.
     pub fn is_long(&self) -> bool {
         matches!(self.number, n::LONG | n::LONG_RAW)
@@ -180,6 +201,7 @@ impl Shape {
             n::DOUBLE => DataType::BinaryDouble,
             n::BOOLEAN => DataType::Boolean,
             n::ROWID => DataType::Rowid,
+            n::CHAR => DataType::Char { len: self.size, unit: LenUnit::Byte },
             _ => DataType::Varchar2 { len: self.size, unit: LenUnit::Byte },
         }
     }
@@ -220,7 +242,7 @@ impl Shape {
         i8::try_from(r.sb4()?).map_err(|_| WireError::LengthOutOfBounds)
     }
 
-    fn write_scale(&self, w: &mut Writer<'_>, client: Client) {
+    pub(super) fn write_scale(&self, w: &mut Writer<'_>, client: Client) {
         if client.byte_scale { w.u8(self.scale as u8) } else { w.signed(self.scale.into()) }
     }
 
@@ -229,7 +251,7 @@ impl Shape {
     /// # Errors
     /// [`WireError`] for what is none.
     pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<Shape> {
-        let (number, flags, precision) = (r.u8()?, r.u8()?, r.u8()?);
+        let (number, flags, precision) = (plain_number(r.u8()?), r.u8()?, r.u8()?);
         let scale = Shape::read_scale(r, client)?;
         let size = r.ub4()?;
         r.ub4()?;
@@ -517,18 +539,20 @@ pub struct BindRules {
     pub returning: Vec<bool>,
     /// A block of PL/SQL: long values are not moved to the end.
     pub is_block: bool,
+    /// Something is sent even for those that take what RETURNING gives.
+    pub sends_all: bool,
 }
 
 impl BindRules {
     /// Whether a value is sent for the bind of that place.
     pub fn is_sent(&self, at: usize) -> bool {
-        !self.returning.get(at).copied().unwrap_or(false)
+        self.sends_all || !self.returning.get(at).copied().unwrap_or(false)
     }
 
     /// The places of the binds that are sent, in the order in which they are.
     pub(super) fn order(&self, binds: &[Shape]) -> Vec<usize> {
-        let sent = |at: &usize| self.is_sent(*at);
-        let is_late = |at: &usize| !self.is_block && binds[*at].size > STRING_MAX;
+        let sent = |at: &usize| self.is_sent(*at) && !binds[*at].is_again();
+        let is_late = |at: &usize| !self.is_block && (binds[*at].size > STRING_MAX || binds[*at].is_long());
         let early = (0..binds.len()).filter(|at| sent(at) && !is_late(at));
         let late = (0..binds.len()).filter(|at| sent(at) && is_late(at));
         early.chain(late).collect()

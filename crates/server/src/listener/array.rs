@@ -44,7 +44,7 @@ impl Calls {
                 return Ok(false);
             }
             row.resize(array.binds.len(), Value::Null);
-            places.take(&mut sent, row)?;
+            places.take(&mut sent, row);
             Ok(true)
         };
         let mut bytes = Vec::new();

@@ -79,7 +79,7 @@ pub struct Answer {
 pub struct Calls {
     instance: &'static Instance,
     pub(super) session: Session,
-    client: Client,
+    pub(super) client: Client,
     /// Under which the client sends passwords.
     key: SessionKey,
     pub(super) cursors: Cursors,
@@ -178,6 +178,8 @@ impl Calls {
                 reply::write_status(out, self.status(), sequence);
                 Ok(())
             }
+            Request::Describe { cursor: number, sql } => self.describe_text(number, sql, sequence, out),
+            Request::DescribeObject { name } => self.describe_object(&name, sequence, out),
             Request::LogonTwo(logon) => {
                 self.change_password(&logon)?;
                 reply::write_status(out, self.status(), sequence);
@@ -199,6 +201,18 @@ impl Calls {
         let old = self.key.password(old).ok_or_else(|| Ora::new(1017))?;
         let new = self.key.password(new).filter(|new| !new.is_empty()).ok_or_else(|| Ora::new(988))?;
         Ok(self.session.change_own_password(&old, &new)?)
+    }
+
+    /// Does what comes before a call that is not served.
+    ///
+    /// # Errors
+    /// That of what cannot be done.
+    pub fn before_refusal(&mut self, before: Vec<Piggyback>) -> types::Result<()> {
+        before.into_iter().try_for_each(|p| match self.before(p) {
+            Err(Trouble::Own(e)) => Err(e),
+            Err(Trouble::Session(f) | Trouble::Array(f, _)) => Err(Ora::new(f.code)),
+            Ok(()) => Ok(()),
+        })
     }
 
     fn before(&mut self, piggyback: Piggyback) -> Tried<()> {
@@ -258,7 +272,7 @@ impl Calls {
     }
 
     /// Asks the session, and reads its packets.
-    fn ask(&mut self, request: &Ask) -> Tried<Said> {
+    pub(super) fn ask(&mut self, request: &Ask) -> Tried<Said> {
         let mut bytes = Vec::new();
         let flow = self.session.call(request, &mut bytes);
         let said = self.hear(flow, &bytes)?;
@@ -317,7 +331,7 @@ impl Calls {
         Ok(())
     }
 
-    fn status(&self) -> u32 {
+    pub(super) fn status(&self) -> u32 {
         let in_transaction = if self.session.is_in_transaction() { status::IN_TRANSACTION } else { 0 };
         status::END_OF_CALL | in_transaction
     }
@@ -329,7 +343,7 @@ impl Calls {
         let number = self.statement_of(&e)?;
         *cursor = number;
         let is_new = e.sql.is_some();
-        if e.asks(option::DESCRIBE_ONLY) {
+        if e.asks(option::DESCRIBE_ONLY) || is_new && !e.asks(option::EXECUTE) {
             return self.describe(number, sequence, out);
         }
         if !e.defines.is_empty() {
@@ -391,19 +405,6 @@ impl Calls {
                 self.array(e.cursor as u16, rows, &how, sequence, out)
             }
         }
-    }
-
-    fn describe(&mut self, number: u16, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
-        let sql = self.cursors.get(number.into())?.sql.clone();
-        let said = self.ask(&Ask::Describe { sql })?;
-        if let Some((_, described)) = said.described.filter(|(_, d)| !d.is_empty()) {
-            let columns = columns(&described)?;
-            reply::write_describe(out, &columns, self.client);
-            self.cursors.get(number.into())?.columns = columns;
-        }
-        reply::write_parameters(out, self.scn(), number, None);
-        self.succeeded(&said.done, number, sequence).write(out);
-        Ok(())
     }
 
     /// What columns are to be sent as from here on.

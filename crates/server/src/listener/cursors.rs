@@ -36,7 +36,7 @@ impl Statement {
     pub fn new(text: String) -> Statement {
         let outline = sql::outline(&text);
         let returning = outline.placeholders.iter().map(|p| p.is_target).collect();
-        let rules = BindRules { returning, is_block: outline.is_block };
+        let rules = BindRules { returning, is_block: outline.is_block, ..BindRules::default() };
         Statement { sql: text, outline, rules, ..Statement::default() }
     }
 
@@ -61,15 +61,15 @@ impl Statement {
         (0..self.binds.len()).any(|at| self.is_returning(at))
     }
 
-    /// The binds of one execution, as the session takes them: one for a name, however often it stands in the text.
+    /// The binds of one execution, as the session takes them: of a block one for a name, of other statements one for each
+    /// place of the text.
     ///
     /// # Errors
-    /// ORA-01008 when there are fewer values than places, ORA-01036 when there are more; ORA-03001 when one name was
-    /// given two values.
+    /// ORA-01008 when there are fewer values than places, ORA-01036 when there are more.
     pub fn session_binds(&self, mut values: Vec<Value>) -> Result<Vec<Bind>> {
         let (mut binds, places) = self.binds_of(values.len())?;
         let mut row = vec![Value::Null; binds.len()];
-        places.take(&mut values, &mut row)?;
+        places.take(&mut values, &mut row);
         binds.iter_mut().zip(row).for_each(|(bind, value)| bind.value = value);
         Ok(binds)
     }
@@ -89,21 +89,16 @@ impl Statement {
         }
         let mut binds: Vec<Bind> = Vec::with_capacity(values);
         let mut places = Places(Vec::with_capacity(values));
-        for (place, shape) in placeholders.iter().zip(&self.binds) {
+        for (at, (place, shape)) in placeholders.iter().zip(&self.binds).enumerate() {
             let direction = match (self.outline.is_block, place.is_target) {
                 (true, _) => Direction::InOut,
                 (false, true) => Direction::Out,
                 (false, false) => Direction::In,
             };
-            let is_same = |b: &Bind| b.direction == direction && b.name.as_deref() == Some(&place.name);
-            if !place.is_target
-                && let Some(earlier) = binds.iter().position(is_same)
-            {
-                places.0.push((earlier, false));
-                continue;
-            }
-            places.0.push((binds.len(), true));
-            let (name, data_type) = (Some(place.name.clone()), shape.data_type());
+            // A name that stands again has a value of its own, unless the client says that it has none.
+            let earlier = placeholders[..at].iter().position(|p| shape.is_again() && p.name == place.name);
+            places.0.push(earlier);
+            let (name, data_type) = (Some(place.place.clone()), shape.data_type());
             binds.push(Bind { name, direction, data_type, value: Value::Null });
         }
         Ok((binds, places))
@@ -114,7 +109,7 @@ impl Statement {
         let bind = binds.get(at)?;
         let mut places = self.outline.placeholders.iter().enumerate();
         let targets_only = bind.direction == Direction::Out;
-        let of = |p: &sql::Placeholder| Some(&p.name) == bind.name.as_ref() && p.is_target == targets_only;
+        let of = |p: &sql::Placeholder| Some(&p.place) == bind.name.as_ref() && p.is_target == targets_only;
         if !targets_only {
             return places.find(|(_, p)| of(p)).map(|(place, _)| place);
         }
@@ -124,24 +119,19 @@ impl Statement {
     }
 }
 
-/// For each value that a client sends the session's bind that it is for, and whether it is the first one for that.
+/// For each place of a bind the place before that has its value, where it has none of its own.
 #[derive(Debug, Default)]
-pub struct Places(Vec<(usize, bool)>);
+pub struct Places(Vec<Option<usize>>);
 
 impl Places {
     /// Moves a client's values to their binds, and leaves the values that were there.
-    ///
-    /// # Errors
-    /// ORA-03001 when one name was given two values.
-    pub fn take(&self, values: &mut [Value], row: &mut [Value]) -> Result<()> {
-        for ((at, is_first), value) in self.0.iter().zip(values) {
-            if *is_first {
-                std::mem::swap(&mut row[*at], value);
-            } else if row[*at] != *value {
-                return Err(Ora::unsupported());
+    pub fn take(&self, values: &mut [Value], row: &mut [Value]) {
+        for (at, (earlier, value)) in self.0.iter().zip(values).enumerate() {
+            match earlier {
+                Some(earlier) => row[at] = row[*earlier].clone(),
+                None => std::mem::swap(&mut row[at], value),
             }
         }
-        Ok(())
     }
 }
 
@@ -231,7 +221,9 @@ pub fn convert(value: Value, shape: &Shape, nls: &Nls) -> Result<Value> {
     }
     Ok(match to {
         DataType::Number { .. } => value.to_number(nls)?.map_or(Value::Null, Value::Number),
-        DataType::Varchar2 { .. } => value.to_text(nls)?.map_or(Value::Null, |t| Value::text(t.into_owned())),
+        DataType::Varchar2 { .. } | DataType::Char { .. } => {
+            value.to_text(nls)?.map_or(Value::Null, |t| Value::text(t.into_owned()))
+        }
         DataType::Date => value.to_date(nls)?.map_or(Value::Null, Value::Date),
         DataType::Timestamp { .. } => {
             let mut value = value;
@@ -252,7 +244,7 @@ pub fn convert(value: Value, shape: &Shape, nls: &Nls) -> Result<Value> {
 fn is_one(value: &Value, to: &DataType) -> bool {
     match (value, to) {
         (Value::Number(_) | Value::Boolean(_), DataType::Number { .. })
-        | (Value::Text(_), DataType::Varchar2 { .. })
+        | (Value::Text(_), DataType::Varchar2 { .. } | DataType::Char { .. })
         | (Value::Date(_), DataType::Date)
         | (Value::Raw(_), DataType::Raw { .. })
         | (Value::Double(_), DataType::BinaryDouble)
@@ -286,13 +278,21 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_stands_twice_is_bound_once() {
-        let s = statement("select :a, :b, :a from dual");
-        let binds = s.session_binds(vec![number(1), number(2), number(1)]).unwrap();
-        assert_eq!(binds.iter().map(|b| b.name.as_deref().unwrap()).collect::<Vec<_>>(), ["A", "B"]);
-        assert_eq!(s.session_binds(vec![number(1), number(2), number(3)]).unwrap_err().code(), 3001);
+    fn a_name_that_stands_twice_has_two_values_but_in_a_block() {
+        let mut s = statement("select :a, :b, :a from dual");
+        let binds = s.session_binds(vec![number(1), number(2), number(3)]).unwrap();
+        let given =
+            |binds: &[Bind]| binds.iter().map(|b| (b.name.clone().unwrap(), b.value.clone())).collect::<Vec<_>>();
+        let name = |name: &str, value| (name.to_string(), number(value));
+        assert_eq!(given(&binds), [name("A", 1), name("B", 2), name("A:15", 3)]);
+        assert_eq!(s.place_of(&binds, 2), Some(2));
+        s.binds[2].flags = 0x80;
+        let binds = s.session_binds(vec![number(1), number(2), Value::Null]).unwrap();
+        assert_eq!(given(&binds)[2], name("A:15", 1));
         assert_eq!(s.session_binds(vec![number(1)]).unwrap_err().code(), 1008);
         assert_eq!(s.session_binds(vec![number(1); 4]).unwrap_err().code(), 1036);
+        let s = statement("begin :a := :b + :a; end;");
+        assert_eq!(given(&s.session_binds(vec![number(1), number(2)]).unwrap()), [name("A", 1), name("B", 2)]);
     }
 
     #[test]

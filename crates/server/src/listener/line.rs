@@ -17,6 +17,10 @@ const EARLY_MESSAGE_MAX: usize = 256 << 10;
 /// Bytes of memory that a session keeps for its messages.
 const MESSAGE_KEPT: usize = 64 << 10;
 
+/// Bytes that a packet may have left although its message goes on: drivers begin a short value in the next packet rather
+/// than divide it.
+const ROOM_LEFT: usize = 320;
+
 /// How long the rest of a message is waited for behind a full packet, and where little has come since it was looked
 /// for.
 const REST_SOON: Duration = Duration::from_millis(1);
@@ -53,8 +57,12 @@ pub struct Line {
     /// What has come of a message.
     message: Vec<u8>,
     message_max: usize,
-    /// The last packet was as long as can be: another may follow.
-    was_full: bool,
+    /// Another packet of the message may follow the last one.
+    may_go_on: bool,
+    /// Another one does follow.
+    goes_on: bool,
+    /// The client marks the last packet of each message.
+    marks_ends: bool,
     /// Bytes of the message when it was found not to be whole.
     tried: usize,
     /// Bytes read that have not been counted.
@@ -74,7 +82,9 @@ impl Line {
             sdu,
             message: Vec::new(),
             message_max: EARLY_MESSAGE_MAX,
-            was_full: false,
+            may_go_on: false,
+            goes_on: false,
+            marks_ends: false,
             tried: 0,
             received: 0,
         }
@@ -112,16 +122,33 @@ impl Line {
             || os::socket::poll(&mut [Poll::read(&self.stream)], Some(Duration::ZERO)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Whether a message of unknown length may go on behind what has come of it.
+    /// Whether a message may go on behind what has come of it. One that may not is whole: what is missing in it does not
+    /// come.
     pub fn may_go_on(&self) -> bool {
-        self.was_full
+        self.may_go_on
+    }
+
+    /// Whether a message goes on behind what has come of it.
+    pub fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
+    /// Notes by the last packet of a message whether another may follow.
+    ///
+    /// Some clients mark the last one. Others fill their packets but for a value that was not begun in the rest of one:
+    /// a packet with more room than that ends its message.
+    fn note_end(&mut self, flags: u16, len: usize) {
+        let is_marked = flags & tns::END_OF_REQUEST != 0;
+        self.marks_ends |= is_marked;
+        self.goes_on = !is_marked && (self.marks_ends || flags & tns::MORE_DATA != 0);
+        self.may_go_on = self.goes_on || !is_marked && len + ROOM_LEFT >= self.sdu as usize;
     }
 
     /// Whether to wait for more of a message rather than look whether it is whole, for looking takes the longer the
     /// more has come. A client fills its packets: behind a full one mostly another comes soon. What has come since the
     /// last look is looked at when it is much.
     pub fn expects_more(&mut self) -> bool {
-        if !self.was_full {
+        if !self.may_go_on {
             return false;
         }
         let patience = if self.message.len() < self.tried + self.tried / 4 { REST_LIMIT } else { REST_SOON };
@@ -159,9 +186,10 @@ impl Line {
                     return match packet.kind {
                         kind::DATA => match packet.data() {
                             Ok((flags, _)) if flags & tns::END_OF_FILE != 0 => Heard::Gone,
-                            Ok((_, bytes)) if self.message.len() + bytes.len() <= self.message_max => {
-                                self.was_full = packet.body.len() + tns::HEADER_LEN >= self.sdu as usize;
+                            Ok((flags, bytes)) if self.message.len() + bytes.len() <= self.message_max => {
+                                let len = packet.body.len() + tns::HEADER_LEN;
                                 self.message.extend_from_slice(bytes);
+                                self.note_end(flags, len);
                                 Heard::Data
                             }
                             _ => Heard::Gone,

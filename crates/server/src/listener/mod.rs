@@ -24,6 +24,7 @@ mod calls;
 mod connect;
 mod control;
 mod cursors;
+mod describe;
 mod gate;
 mod line;
 mod logon;

@@ -183,15 +183,20 @@ impl Server {
         let Some(bytes) = self.line.message() else { return true };
         let whole = match read_call(bytes, self.client, &self.calls) {
             Ok(whole) => whole,
-            Err(WireError::Truncated) => {
+            Err(WireError::Truncated) if self.line.may_go_on() => {
                 self.line.note_tried();
                 return true;
             }
             Err(_) => {
+                self.line.forget_message();
                 self.say_error(&Ora::new(3106), self.sequence);
                 return false;
             }
         };
+        if whole.refused.is_some() && self.line.goes_on() {
+            self.line.note_tried();
+            return true;
+        }
         self.sequence = whole.sequence;
         let rows = match &whole.many {
             Some(many) if many.binds.is_empty() => Some(BindRows::empty(many.rows)),
@@ -200,7 +205,10 @@ impl Server {
         };
         self.line.forget_message();
         if let Some(e) = whole.refused {
-            return self.say_error(&e, whole.sequence) && !self.line.may_go_on();
+            // The message ends with its last packet; where that is not known what follows cannot be read.
+            let goes_on = self.line.may_go_on();
+            let e = self.calls.before_refusal(whole.before).err().unwrap_or(e);
+            return self.say_error(&e, whole.sequence) && !goes_on;
         }
         self.call(whole, rows)
     }
@@ -270,8 +278,19 @@ fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
         Request::Execute(e) => {
             let own = e.sql.as_ref().map(|sql| Statement::new(sql.clone()).rules);
             let known = || calls.known(e.cursor).map(|s| s.rules.clone());
-            let rules = own.or_else(known).unwrap_or_default();
-            Some((e.binds.clone(), rules, e.executions(), e.asks(option::EXECUTE) && e.asks(option::BATCH_ERRORS)))
+            let mut rules = own.or_else(known).unwrap_or_default();
+            rules.sends_all = e.asks(option::BLOCK_BIND);
+            // An execution that describes no binds has those that were described last.
+            let again = calls.known(e.cursor).filter(|_| e.sql.is_none() && e.binds.is_empty());
+            let binds = match again.filter(|_| e.asks(option::EXECUTE)) {
+                Some(statement) => statement.binds.clone(),
+                None => e.binds.clone(),
+            };
+            if !e.asks(option::EXECUTE) && binds.is_empty() {
+                None
+            } else {
+                Some((binds, rules, e.executions(), e.asks(option::EXECUTE) && e.asks(option::BATCH_ERRORS)))
+            }
         }
         Request::Reexecute(again) => match calls.known(again.cursor) {
             None => {

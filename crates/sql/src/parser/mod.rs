@@ -560,7 +560,17 @@ pub fn bind_places(text: &str) -> Vec<String> {
 fn place_name(text: &str, tokens: &[Token], start: u32, name: String) -> String {
     let before = tokens.iter().take_while(|t| t.start < start).filter(|t| t.kind == TokenKind::Bind);
     let is_again = before.into_iter().any(|t| expr::bind_name(&text[t.start as usize..t.end as usize]) == name);
-    if is_again { format!("{name}:{start}") } else { name }
+    if is_again { named_place(&name, start) } else { name }
+}
+
+/// The name of a place where a bind stands again: no bind has it, for there is a colon in it.
+fn named_place(name: &str, start: u32) -> String {
+    format!("{name}:{start}")
+}
+
+/// Whether a name is that of a place where a bind stands again, as [`bind_places`] has it.
+pub fn is_place(name: &str) -> bool {
+    name.contains(':')
 }
 
 /// The bind variables that take values, with the byte where each begins.

@@ -8,6 +8,8 @@ use crate::lexer::{TokenKind, lex};
 pub struct Placeholder {
     /// As [`super::bind_names`] has it.
     pub name: String,
+    /// As [`super::bind_places`] has it: a name that no other place has.
+    pub place: String,
     /// A target of RETURNING … INTO, which takes a value instead of giving one.
     pub is_target: bool,
 }
@@ -37,14 +39,20 @@ pub fn outline(text: &str) -> Outline {
         placeholders: Vec::new(),
     };
     let (mut into, mut behind_bind) = (false, false);
+    let mut seen: Vec<String> = Vec::new();
     for token in &tokens {
         let is_word = |word: &str| token.kind == TokenKind::Word && source(token).eq_ignore_ascii_case(word);
         if token.kind == TokenKind::Bind {
             let name = bind_name(source(token));
+            let stands_before = seen.contains(&name);
+            if !stands_before {
+                seen.push(name.clone());
+            }
             let is_target = into && !outline.is_block;
             let is_again = outline.is_block && outline.placeholders.iter().any(|p| p.name == name);
             if !behind_bind && !is_again {
-                outline.placeholders.push(Placeholder { name, is_target });
+                let place = if stands_before { super::named_place(&name, token.start) } else { name.clone() };
+                outline.placeholders.push(Placeholder { name, place, is_target });
             }
             behind_bind = !behind_bind;
         } else if !(behind_bind && is_word("INDICATOR")) {

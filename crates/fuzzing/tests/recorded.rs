@@ -1,0 +1,267 @@
+//! Messages as drivers send them, recorded from JDBC and go-ora: answered as a whole, and refused at once where a part
+//! is missing.
+
+use fuzzing::language::instance;
+use net::oracle::handshake::Client;
+use net::oracle::tns::{self, PacketBuffer, kind};
+use server::Conversation;
+use session::Session;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+const SDU: u32 = 8192;
+
+/// JDBC: texts of names and statements have no length before them, a scale is a number, the last packet of a message is
+/// marked.
+const JDBC: Client = Client { sized_text: false, byte_scale: false, ..Client::USUAL };
+/// go-ora: nothing is marked.
+const GO: Client = Client { byte_scale: false, ..Client::USUAL };
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: String = hex.chars().filter(|c| !c.is_whitespace()).collect();
+    (0..digits.len() / 2).map(|i| u8::from_str_radix(&digits[2 * i..][..2], 16).expect("hex")).collect()
+}
+
+fn hex(text: &str) -> String {
+    text.bytes().map(|b| format!("{b:02x}")).collect()
+}
+
+/// An execution of a text by JDBC, with what stands before the function and behind the text.
+fn jdbc(options: &str, sql: &str, binds: &str, behind: &str) -> Vec<u8> {
+    let shapes = if binds.is_empty() { "00 00".to_string() } else { format!("01 01{binds}") };
+    bytes(&format!(
+        "03 5e 05 {options} 00 01 01{:02x} 01 010d 00 00 00 00 047fffffff {shapes} 00 00 00 00 00 00 00 00 00 01 00 00 00 00 00 \
+         01 01 01 01 00 00 00 00 00 00 00 {} 0101 01 01 00 00 00 00 00 00 00 02c000 00 00 00 {behind}",
+        sql.len(),
+        hex(sql),
+    ))
+}
+
+const NUMBER: &str = "02 03 00 00 01 16 00 00 00 00 02 03 69 01 00 00";
+const TEXT: &str = "01 03 00 00 01 0c 00 01 10 00 00 02 03 69 01 00 00";
+
+struct Talk {
+    socket: UnixStream,
+    server: Conversation,
+    flag: u16,
+}
+
+impl Talk {
+    fn begin(client: Client, setup: &[&str]) -> Talk {
+        let mut session = Session::in_process(instance()).expect("a session");
+        for sql in setup {
+            session.run(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        }
+        let (socket, other) = UnixStream::pair().expect("a pair of sockets");
+        socket.set_nonblocking(true).expect("a socket");
+        let other = TcpStream::from(OwnedFd::from(other));
+        let server =
+            Conversation::new(instance(), session, other, client, SDU, [0; 32].into()).expect("a conversation");
+        Talk { socket, server, flag: if client.sized_text { 0 } else { tns::END_OF_REQUEST } }
+    }
+
+    fn send(&mut self, packets: &[u8]) -> (bool, Vec<u8>) {
+        self.socket.write_all(packets).expect("room for a message");
+        let goes_on = self.server.serve();
+        let (mut buffer, mut part, mut said) = (PacketBuffer::new(), vec![0; 64 << 10], Vec::new());
+        buffer.accept(SDU);
+        while let Ok(n @ 1..) = self.socket.read(&mut part) {
+            buffer.extend(&part[..n]);
+        }
+        while let Some(packet) = buffer.next_packet().expect("packets") {
+            assert_eq!(packet.kind, kind::DATA);
+            said.extend_from_slice(packet.data().expect("data").1);
+        }
+        (goes_on, said)
+    }
+
+    fn say(&mut self, message: &[u8]) -> (bool, Vec<u8>) {
+        let mut packets = Vec::new();
+        tns::write_part(&mut packets, message, self.flag);
+        self.send(&packets)
+    }
+
+    /// An answer that is no error.
+    fn works(&mut self, message: &[u8]) -> Vec<u8> {
+        let (goes_on, said) = self.say(message);
+        let text = String::from_utf8_lossy(&said).into_owned();
+        assert!(goes_on && !said.is_empty() && !text.contains("ORA-"), "{text}");
+        said
+    }
+
+    fn fails(&mut self, message: &[u8], with: &str, goes_on: bool) {
+        let (went_on, said) = self.say(message);
+        let text = String::from_utf8_lossy(&said).into_owned();
+        assert!(text.contains(with) && went_on == goes_on, "{went_on} {text}");
+        assert_eq!(self.server.begun(), 0);
+    }
+
+    fn rows(&mut self, sql: &str) -> String {
+        format!("{:?}", self.server.session().run(sql).expect("a query"))
+    }
+
+    fn end(self) {
+        let mut session = self.server.into_session();
+        session.rollback().expect("a rollback");
+        session.end();
+    }
+}
+
+fn again(row: &str) -> Vec<u8> {
+    bytes(&format!(
+        "03 5e 06 02 8020 01 01 00 00 01 010d 00 00 00 00 047fffffff 00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 00 00 \
+         01 01 01 01 00 00 00 00 00 00 00 00 0101 00 00 00 00 00 00 00 02c000 00 00 00 {row}"
+    ))
+}
+
+fn insert() -> Vec<u8> {
+    let sql = "insert into rec_a values (:1 , :2 )";
+    let sql_len = sql.len();
+    bytes(&format!(
+        "03 5e 05 02 8029 00 01 01{sql_len:02x} 01 010d 00 00 00 00 047fffffff 01 0102 00 00 00 00 00 00 00 00 00 01 00 00 \
+         00 00 00 01 01 01 01 00 00 00 00 00 00 00 {} 0101 0101 00 00 00 00 00 00 00 02c000 00 00 00 {} {} 07 0180 027630",
+        hex(sql),
+        "02 03 00 00 0116 00 00 00 00 020369 01 00 00",
+        "01 03 00 00 0108 00 0110 00 00 020369 01 00 00",
+    ))
+}
+
+#[test]
+fn an_execution_without_descriptions_has_the_binds_that_were_described_last() {
+    let mut talk = Talk::begin(JDBC, &["create table rec_a (a number, b varchar2(20))"]);
+    talk.works(&insert());
+    talk.works(&again("07 02c102 027631"));
+    talk.works(&again("07 02c103 00"));
+    let rows = talk.rows("select a || ':' || b from rec_a order by a");
+    assert!(rows.contains("0:v0") && rows.contains("1:v1") && rows.contains("2:"), "{rows}");
+    talk.fails(&again("07 02c104"), "ORA-03106", false);
+    talk.end();
+}
+
+#[test]
+fn texts_before_a_call_are_read_as_the_client_writes_them() {
+    let mut talk = Talk::begin(JDBC, &[]);
+    let known_by = "11 87 03 00 00 020159 01 0104 01 0104 01 0104 01 0103 00 0102 01 0102 00 00 00 00 00 00";
+    let texts = hex("cli1mod1act1ctxci");
+    talk.works(&bytes(&format!("{known_by} {texts} 03 93 04")));
+    let shown = talk.rows("select client_identifier, module, action, client_info from v$session where sid = sys_context('userenv', 'sid')");
+    assert!(["cli1", "mod1", "act1", "ci"].iter().all(|text| shown.contains(&format!("{text:?}"))), "{shown}");
+    // Keys and values of a namespace.
+    let key_values = format!("11 9a 05 01 0102 01 0101 0101 00 {} 0101 01 6b 0101 01 76 00 03 93 06", hex("NS"));
+    talk.works(&bytes(&key_values));
+    // One that is not known is refused with the call behind it, and the connection stays.
+    talk.fails(&bytes("11 67 07 01 02 03 04 03 93 08"), "ORA-03001", true);
+    talk.works(&bytes("03 93 09"));
+    talk.end();
+}
+
+#[test]
+fn queries_and_tables_are_described_without_an_execution() {
+    let mut talk = Talk::begin(JDBC, &["create table rec_d (id number(6,2) not null, t varchar2(30))"]);
+    let describe = |sql: &str| bytes(&format!("03 62 03 07 00 01 01{:02x} 0102 01 01 {}", sql.len(), hex(sql)));
+    let said = talk.works(&describe("select id, t from rec_d where id = :1 "));
+    assert_eq!(said[..3], [8, 1, 2], "two columns");
+    assert!(String::from_utf8_lossy(&said).contains("ID"));
+    assert_eq!(talk.works(&describe("insert into rec_d values (:1 , :2 )"))[..2], [8, 0]);
+    talk.works(&describe("begin rec_nothing := 1; end;".replace("rec_nothing := 1", "null").as_str()));
+    talk.works(&describe("create table rec_never (a number)"));
+    talk.fails(&describe("select nothing from rec_d"), "ORA-00904", true);
+    talk.fails(&describe("begin nothing := 1; end;"), "ORA-06550", true);
+    talk.fails(&describe("create tabel x"), "ORA-009", true);
+    assert!(talk.rows("select count(*) from user_tables where table_name = 'REC_NEVER'").contains('0'));
+    let object = |name: &str| bytes(&format!("03 77 05 01 01{:02x} 00 00 00 010e {}", name.len(), hex(name)));
+    let said = talk.works(&object("rec_d"));
+    assert_eq!(said.iter().filter(|b| **b == b'\x4c').count(), 0);
+    let text = String::from_utf8_lossy(&said).into_owned();
+    assert!(text.contains("\u{2}ID") && text.contains("\u{1}T"), "{text:?}");
+    talk.fails(&object("rec_none"), "ORA-04043", true);
+    talk.fails(&object("rec_d where 1 = 1"), "ORA-04043", true);
+    talk.end();
+}
+
+#[test]
+fn what_returning_takes_may_be_sent_as_null() {
+    let mut talk = Talk::begin(JDBC, &["create table rec_r (id number, t varchar2(20))"]);
+    let sql = "insert into rec_r (id, t) values (7, :1 ) returning id into :2 ";
+    let message = jdbc("02 0529", sql, "02", &format!("{TEXT} {NUMBER} 07 03 726964 00"));
+    let said = talk.works(&message);
+    // Directions, then the number that one row gave.
+    assert!(said.starts_with(&bytes("0b 01 0102 00 0101 00 00 00 20 10 07 0101 02c108 00")), "{said:02x?}");
+    talk.end();
+    let mut talk = Talk::begin(GO, &[]);
+    let sql = "select :a + :b + :a from dual";
+    let message = bytes(&format!(
+        "03 5e 00 02 8029 00 01 01{:02x} 01 010d 00 00 00 0119 043fffffff 01 0103 00 00 00 00 00 00 00 00 00 01 00 00 00 00 00 \
+         00 00 00 00 00 00 00 00 00 00 {:02x} {} 0101 00 00 00 00 00 00 0101 00 028000 00 00 00 {} {} {} 07 02c103 02c104",
+        sql.len(),
+        sql.len(),
+        hex(sql),
+        "02 03 00 00 0116 00 00 00 00 00 00 00 00",
+        "02 03 00 00 0116 00 00 00 00 00 00 00 00",
+        "02 80 00 00 0116 00 00 00 00 00 00 00 00",
+    ));
+    let (goes_on, said) = talk.say(&message);
+    assert!(goes_on && said.windows(4).any(|w| w == bytes("07 02 c1 08")), "{said:02x?}");
+    talk.end();
+}
+
+#[test]
+fn a_message_cut_anywhere_is_refused_at_once() {
+    let setup = ["create table rec_c (a number, b varchar2(20))"];
+    let described = format!("{TEXT} {NUMBER} 07 03 726964 00");
+    let returning = jdbc("02 0529", "insert into rec_c values (1, :1 ) returning a into :2 ", "02", &described);
+    let known_by =
+        bytes("11 87 03 00 00 0109 01 0101 01 0101 00 00 00 00 00 00 00 00 00 00 00 00 00 00 63 6d 03 93 04");
+    let object = bytes("03 77 05 01 0105 00 00 00 010e 7265635f63");
+    let (mut ended, mut session) = (0, Some(Talk::begin(JDBC, &setup)));
+    for message in [insert(), returning, known_by, object] {
+        for cut in 1..message.len() {
+            let mut talk = session.take().unwrap_or_else(|| Talk::begin(JDBC, &[]));
+            // A part that is a message itself is answered as one; any other ends the session with ORA-03106.
+            let (goes_on, said) = talk.say(&message[..cut]);
+            assert!(!said.is_empty() && talk.server.begun() == 0, "cut at {cut}");
+            if goes_on {
+                session = Some(talk);
+            } else {
+                assert!(String::from_utf8_lossy(&said).contains("ORA-03106"), "cut at {cut}: {said:02x?}");
+                ended += 1;
+                talk.end();
+            }
+        }
+        // In two packets, of which the first says that another one follows.
+        let mut talk = session.take().unwrap_or_else(|| Talk::begin(JDBC, &[]));
+        talk.works(&bytes("03 93 04"));
+        for cut in 1..message.len() {
+            let mut first = Vec::new();
+            tns::write_part(&mut first, &message[..cut], 0);
+            let (goes_on, said) = talk.send(&first);
+            assert!(goes_on && (said.is_empty() || talk.server.begun() == 0), "cut at {cut}");
+            if said.is_empty() {
+                let (goes_on, said) = talk.say(&message[cut..]);
+                assert!(goes_on && !said.is_empty(), "cut at {cut}");
+            } else {
+                // The name of an object has no end of its own: what has come is one.
+                let _ = talk.say(&bytes("03 93 05"));
+            }
+            talk.server.session().rollback().expect("a rollback");
+        }
+        session = Some(talk);
+    }
+    assert!(ended > 300, "{ended}");
+    session.into_iter().for_each(Talk::end);
+}
+
+#[test]
+fn packets_out_of_order_are_refused() {
+    let mut talk = Talk::begin(GO, &["create table rec_o (a number, b varchar2(20))"]);
+    let message = insert();
+    let middle = message.len() / 2;
+    let mut packets = Vec::new();
+    tns::write_part(&mut packets, &message[middle..], tns::MORE_DATA);
+    tns::write_part(&mut packets, &message[..middle], 0);
+    let (goes_on, said) = talk.send(&packets);
+    assert!(!goes_on && String::from_utf8_lossy(&said).contains("ORA-03106"), "{said:02x?}");
+    talk.end();
+}
