@@ -129,7 +129,7 @@ impl Input<'_> {
 
 /// How a bind or a column is described.
 fn shape(input: &mut Input<'_>) -> Shape {
-    let of = |t: DataType| value::of_type(&t).unwrap_or_default();
+    let of = |t: DataType| value::of_type(&t).unwrap_or_default().bound();
     let selected = input.u8();
     let mut shape = match selected % 16 {
         0 | 1 => of(DataType::NUMBER),

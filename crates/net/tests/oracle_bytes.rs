@@ -41,7 +41,7 @@ fn changed_proofs_prove_nothing() {
 fn counts_are_held_against_what_is_there() {
     // An execution of a million rows of nothing.
     let binds = [Shape { number: 2, ..Shape::default() }; 2];
-    let rules = BindRules { returning: vec![true; 2], is_block: false };
+    let rules = BindRules { returning: vec![true; 2], ..BindRules::default() };
     let mut rows = BindRows::new(Vec::new(), 0, &binds, &rules, 1 << 20);
     let mut row = Vec::new();
     assert!(rows.next_row(&mut row).unwrap() && row == [Value::Null, Value::Null]);

@@ -71,7 +71,7 @@ mod tests {
     use types::{DataType, Number};
 
     fn shapes() -> Vec<Shape> {
-        [DataType::NUMBER, DataType::TEXT, DataType::Date].iter().map(|t| value::of_type(t).unwrap()).collect()
+        [DataType::NUMBER, DataType::TEXT, DataType::Date].iter().map(|t| value::of_type(t).unwrap().bound()).collect()
     }
 
     fn message(rows: &[Vec<Value>]) -> Vec<u8> {

@@ -52,6 +52,8 @@ const FORM_CHAR: u8 = 1;
 const FORM_NCHAR: u8 = 2;
 /// A column of text.
 const IS_TEXT: u8 = 0x80;
+/// A bind whose values may be NULL.
+const MAY_BE_NULL: u8 = 0x01;
 /// A bind whose name stands before: its value is that of the one before, and is not sent.
 const IS_AGAIN: u8 = 0x80;
 /// A bind of PL/SQL that has many elements.
@@ -174,6 +176,12 @@ impl Shape {
     /// Whether values are text.
     pub fn is_text(&self) -> bool {
         matches!(self.number, n::VARCHAR | n::VARCHAR_SIZED | n::LONG | n::LONG_VARCHAR | n::CHAR)
+    }
+
+    /// The description of a bind of the type that a column is described with.
+    #[must_use]
+    pub fn bound(self) -> Shape {
+        Shape { flags: MAY_BE_NULL, ..self }
     }
 
     /// Whether a bind's name stands before, so that it has the value of the one before.
@@ -666,7 +674,7 @@ mod tests {
         let mut w = Writer::new(&mut out);
         number.write(&mut w, Client::USUAL);
         text.write(&mut w, Client::USUAL);
-        let rules = BindRules { returning: vec![false; 2], is_block: false };
+        let rules = BindRules { returning: vec![false; 2], ..BindRules::default() };
         let values = [Value::Number(Number::from_i64(42)), Value::text("abc")];
         write_row(&mut w, &[number, text], &rules, &values).unwrap();
         let want = [
@@ -682,14 +690,14 @@ mod tests {
     }
 
     fn rules_of_returning() -> BindRules {
-        BindRules { returning: vec![true], is_block: false }
+        BindRules { returning: vec![true], ..BindRules::default() }
     }
 
     #[test]
     fn long_values_follow_the_others_and_returning_binds_are_not_sent() {
         let long = Shape { number: n::LONG, size: 100_000, form: 1, ..Shape::default() };
         let short = Shape { number: n::NUMBER, size: 22, ..Shape::default() };
-        let rules = BindRules { returning: vec![false, false, true], is_block: false };
+        let rules = BindRules { returning: vec![false, false, true], ..BindRules::default() };
         assert_eq!(rules.order(&[long, short, short]), [1, 0]);
         assert_eq!(BindRules { is_block: true, ..rules }.order(&[long, short, short]), [0, 1]);
         assert_eq!(read_row(&mut Reader::new(&[]), &[short], &rules_of_returning()), Ok(vec![Value::Null]));

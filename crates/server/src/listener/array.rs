@@ -51,7 +51,10 @@ impl Calls {
         let flow = self.session.call_array(&array, &mut next, &mut bytes);
         let said = self.hear(flow, &bytes)?;
         if let Some(failure) = said.failure {
-            return Err(Trouble::Array(failure, said.executed));
+            // Of a block the executions that went well are counted.
+            let is_block = self.cursors.get(number.into())?.outline.is_block;
+            let rows = if is_block { said.executed.executions.into() } else { said.executed.rows };
+            return Err(Trouble::Array(failure, local::Executed { rows, ..said.executed }));
         }
         self.write_directions(number, &array.binds, out)?;
         let statement = self.cursors.get(number.into())?;
