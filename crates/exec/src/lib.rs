@@ -20,6 +20,7 @@ mod index;
 mod like;
 mod machine;
 pub mod objects;
+mod scroll;
 mod sequence;
 mod source;
 mod spill;
@@ -35,6 +36,7 @@ pub use cursor::{Cursor, Described, StatementKind, read_text, updatable_columns}
 pub use flashback::scn_of_number;
 pub use plan::rows as plan_rows;
 pub use plan::{BindType, Column, Eyes, HostFunction, is_alike};
+pub use scroll::Scroll;
 pub use statistics::{Figures, Timing, digest};
 
 /// The error by which a row source says that the statement must be started again as of now; it never leaves the cursor.

@@ -2,14 +2,16 @@
 //! is missing.
 
 use fuzzing::language::instance;
+use net::local::{Execute, FrameBuffer, Reply, Request as Ask};
 use net::oracle::handshake::Client;
 use net::oracle::tns::{self, PacketBuffer, kind};
 use server::Conversation;
-use session::Session;
+use session::{ScrollTo, Session};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use types::Value;
 
 const SDU: u32 = 8192;
 
@@ -264,4 +266,67 @@ fn packets_out_of_order_are_refused() {
     let (goes_on, said) = talk.send(&packets);
     assert!(!goes_on && String::from_utf8_lossy(&said).contains("ORA-03106"), "{said:02x?}");
     talk.end();
+}
+
+#[test]
+fn rows_are_given_in_any_order_when_there_are_more_than_stay_in_memory() {
+    let mut session = Session::in_process(instance()).expect("a session");
+    let sql = "select level n, rpad('x', mod(level, 90), 'y') t from dual connect by level <= 120000".to_string();
+    let execute = Execute { sql, binds: Vec::new(), prefetch: 0, want_output: false };
+    let mut out = Vec::new();
+    session.call(&Ask::Execute(Box::new(execute)), &mut out);
+    let cursor = replies(&out).into_iter().find_map(|reply| match reply {
+        Reply::Described { cursor, .. } => Some(cursor),
+        _ => None,
+    });
+    let cursor = cursor.expect("an open query");
+    let mut rows = |to: ScrollTo, most: u32| {
+        let mut out = Vec::new();
+        session.scroll(cursor, to, most, &mut out);
+        let (mut numbers, mut end) = (Vec::new(), None);
+        for reply in replies(&out) {
+            match reply {
+                Reply::Rows { rows, .. } => numbers.extend(rows.into_iter().map(|row| {
+                    let Value::Number(n) = &row[0] else { panic!("{row:?}") };
+                    let n = n.to_i64().expect("a whole number");
+                    let text = if n % 90 == 0 {
+                        Value::Null
+                    } else {
+                        Value::text(format!("x{}", "y".repeat(n as usize % 90 - 1)))
+                    };
+                    assert_eq!(row[1], text);
+                    n
+                })),
+                Reply::Done(done) => end = Some((done.rows, done.more)),
+                other => panic!("{other:?}"),
+            }
+        }
+        (numbers, end.expect("an end"))
+    };
+    assert_eq!(rows(ScrollTo::Row(1), 3), (vec![1, 2, 3], (3, true)));
+    assert_eq!(rows(ScrollTo::Row(2), 2), (vec![2, 3], (3, true)));
+    assert_eq!(rows(ScrollTo::Last, 5), (vec![120_000], (120_000, false)));
+    for first in [119_998, 1, 60_000, 59_999, 110_000, 5, 80_000, 80_001, 2] {
+        assert_eq!(rows(ScrollTo::Row(first), 2), (vec![first as i64, first as i64 + 1], (first + 1, true)), "{first}");
+    }
+    assert_eq!(rows(ScrollTo::Row(120_000), 2), (vec![120_000], (120_000, false)));
+    assert_eq!(rows(ScrollTo::Row(120_001), 2).0, Vec::<i64>::new());
+    assert_eq!(rows(ScrollTo::Row(0), 2), (Vec::new(), (0, false)));
+    let mut in_use = || session.run("select nvl(sum(blocks), 0) from v$tempseg_usage").expect("a query");
+    let none = [[Value::Number(types::Number::ZERO)]];
+    assert_ne!(in_use(), none, "some rows lie in temporary space");
+    session.call(&Ask::CloseCursor { cursor }, &mut Vec::new());
+    let in_use = session.run("select nvl(sum(blocks), 0) from v$tempseg_usage").expect("a query");
+    assert_eq!(in_use, none, "temporary space is given back");
+    session.end();
+}
+
+fn replies(bytes: &[u8]) -> Vec<Reply> {
+    let mut frames = FrameBuffer::new(usize::MAX);
+    frames.extend(bytes);
+    let mut all = Vec::new();
+    while let Some(frame) = frames.next_frame().expect("frames") {
+        all.push(Reply::decode(frame).expect("a packet"));
+    }
+    all
 }

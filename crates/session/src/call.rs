@@ -6,7 +6,7 @@ use crate::identity::Identity;
 use crate::kept::Asker;
 use crate::kind::kind_of;
 use crate::run;
-use crate::session::Flow;
+use crate::session::{Flow, ScrollTo};
 use crate::world::World;
 use exec::{BindType, Cursor, ExecCtx};
 use net::StatementKind;
@@ -30,6 +30,8 @@ struct Open {
     /// A row that has been fetched and not yet sent.
     ahead: bool,
     identity: Identity,
+    /// All rows that have been fetched, of a query whose client goes back to them.
+    scroll: Option<Box<exec::Scroll>>,
 }
 
 /// The cursors of a session.
@@ -203,7 +205,7 @@ impl Calls {
         let number = self.next;
         let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
         write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
-        self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false, identity });
+        self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None });
         let result = self.fetch_some(core, cx, number, e.prefetch, out);
         core.last_cursor.set(shared);
         result
@@ -347,6 +349,64 @@ impl Calls {
         let result = self.fetch_some(core, cx, cursor, rows.max(1), out);
         self.show_counts(core);
         finish(core, cx, result, StatementKind::SELECT, out)
+    }
+
+    /// Gives rows of an open query from there on, in the order of the query.
+    pub fn scroll(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        cursor: u32,
+        to: ScrollTo,
+        rows: u32,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        let before = out.len();
+        let result = self.scroll_some(cx, cursor, to, rows, out);
+        if result.is_err() {
+            out.truncate(before);
+            self.close(core, cx, cursor);
+        }
+        self.show_counts(core);
+        finish(core, cx, result, StatementKind::SELECT, out)
+    }
+
+    fn scroll_some(
+        &mut self,
+        cx: &mut ExecCtx<'_>,
+        number: u32,
+        to: ScrollTo,
+        most: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<Done> {
+        let Open { cursor, row, scroll, .. } = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
+        let scroll = scroll.get_or_insert_default();
+        cursor.begin_clients_fetch();
+        cursor.pause(false, cx);
+        let mut last = match to {
+            ScrollTo::Row(number) => number.saturating_sub(1),
+            ScrollTo::Last => scroll.last(cursor, cx)?.saturating_sub(1),
+        };
+        let is_row = to != ScrollTo::Row(0);
+        let mut sent = 0u32;
+        let mut packet = Vec::new();
+        encode_rows(&mut packet, number, |w| -> Result<bool> {
+            if sent == most || w.len() > REPLY_BYTES_SOFT || !is_row || !scroll.row(last + 1, cursor, row, cx)? {
+                return Ok(false);
+            }
+            w.row(row.iter());
+            last += 1;
+            sent += 1;
+            Ok(true)
+        })?;
+        if sent > 0 {
+            write_frame(out, |o| o.extend_from_slice(&packet));
+        }
+        let more = is_row && scroll.has(last + 1, cursor, cx)?;
+        cursor.end_clients_fetch(sent.into(), cx);
+        let mut answer = done(cx, Outcome { rows: last, ..Outcome::of(StatementKind::SELECT) });
+        answer.more = more;
+        Ok(answer)
     }
 
     /// Describes a statement's columns without running it.

@@ -68,7 +68,7 @@ pub use logon::{alert_entry, snipe_idle, unlisted_entry};
 pub use proxy::split_name;
 pub use repository::{INTERVAL_MIN, RETENTION_MIN};
 pub use scn_times::{ScnSampler, undo_totals};
-pub use session::{BANNER, Flow, JobOutcome, RELEASE, Session};
+pub use session::{BANNER, Flow, JobOutcome, RELEASE, ScrollTo, Session};
 pub use sizes::{BACKGROUND_PROCESSES, Sizes, statements_of};
 pub use startup::{DATABASE_NAMES, Told, was_closed};
 pub use state::{Assigned, Assignment, ConnectTimes, ListenerWish, Phase, SLAVES_MAX, State, StateLayout};

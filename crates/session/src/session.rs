@@ -501,6 +501,12 @@ impl Session {
         self.call_with(out, |core, cx, calls, out| calls.execute_array(core, cx, array, rows, out))
     }
 
+    /// Gives rows of an open query from there on, which have been given before or not. A query is fetched so from its
+    /// first row on, or never.
+    pub fn scroll(&mut self, cursor: u32, to: ScrollTo, rows: u32, out: &mut Vec<u8>) -> Flow {
+        self.call_with(out, |core, cx, calls, out| calls.scroll(core, cx, cursor, to, rows, out))
+    }
+
     fn call_with(
         &mut self,
         out: &mut Vec<u8>,
@@ -754,6 +760,14 @@ pub(crate) fn dictionary_name(text: &str) -> String {
         Some(quoted) => quoted.to_string(),
         None => text.to_uppercase(),
     }
+}
+
+/// Where the rows of a scrollable query begin that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScrollTo {
+    /// The row of that number, from 1.
+    Row(u64),
+    Last,
 }
 
 /// Runs a call.

@@ -29,12 +29,25 @@ pub mod execute_flag {
     pub const IMPLICIT_RESULTS: u32 = 0x8000;
 }
 
+/// Where a fetch of a scrollable cursor begins.
+pub mod orientation {
+    pub const CURRENT: u32 = 1;
+    pub const NEXT: u32 = 2;
+    pub const FIRST: u32 = 4;
+    pub const LAST: u32 = 8;
+    pub const PRIOR: u32 = 0x10;
+    pub const ABSOLUTE: u32 = 0x20;
+    pub const RELATIVE: u32 = 0x40;
+}
+
 /// Places in the last list of an execution.
 mod place {
     pub const PARSE: usize = 0;
     pub const COUNT: usize = 1;
     pub const IS_QUERY: usize = 7;
     pub const FLAGS: usize = 9;
+    pub const ORIENTATION: usize = 10;
+    pub const POSITION: usize = 11;
     pub const LEN: usize = 13;
 }
 
@@ -63,6 +76,9 @@ pub struct Execute {
     pub count: u32,
     pub is_query: bool,
     pub flags: u32,
+    /// Of a scrollable cursor, one of [`orientation`], and the number of a row.
+    pub orientation: u32,
+    pub position: u32,
     /// An answer with the rows of each execution was asked for.
     pub wants_row_counts: bool,
 }
@@ -140,6 +156,8 @@ impl Execute {
             count,
             is_query,
             flags: list[place::FLAGS],
+            orientation: list[place::ORIENTATION],
+            position: list[place::POSITION],
             wants_row_counts,
         })
     }
@@ -186,6 +204,8 @@ impl Execute {
         list[place::COUNT] = self.count;
         list[place::IS_QUERY] = self.is_query.into();
         list[place::FLAGS] = self.flags;
+        list[place::ORIENTATION] = self.orientation;
+        list[place::POSITION] = self.position;
         list.iter().for_each(|n| w.number(*n));
         self.defines.iter().chain(&self.binds).for_each(|shape| shape.write(&mut w, client));
         if !(0..self.binds.len()).any(|at| rules.is_sent(at)) {

@@ -337,9 +337,7 @@ impl Calls {
     }
 
     fn execute(&mut self, e: Execute, values: Values, sequence: u8, cursor: &mut u16, out: &mut Vec<u8>) -> Tried<()> {
-        if e.flags & execute_flag::SCROLLABLE != 0 {
-            return Err(Ora::unsupported().into());
-        }
+        let scrolls = e.flags & execute_flag::SCROLLABLE != 0;
         let number = self.statement_of(&e)?;
         *cursor = number;
         let is_new = e.sql.is_some();
@@ -349,6 +347,11 @@ impl Calls {
         if !e.defines.is_empty() {
             self.fetch_as(number, &e.defines)?;
         }
+        // An execution that goes on behind rows that were fetched is none.
+        let goes_on = !is_new && e.position > 1 && self.cursors.get(number.into())?.open.is_some();
+        if scrolls && (goes_on || !e.asks(option::EXECUTE)) {
+            return self.scroll(number, &e, sequence, out);
+        }
         if !e.asks(option::EXECUTE) {
             let wanted = e.rows_wanted();
             return self.fetch(number.into(), wanted, sequence, out);
@@ -357,6 +360,7 @@ impl Calls {
         if !e.binds.is_empty() || is_new {
             statement.binds = e.binds.clone();
         }
+        statement.scrolls = scrolls;
         let is_query = statement.outline.is_query;
         let commits = e.asks(option::COMMIT);
         match values {
@@ -433,9 +437,10 @@ impl Calls {
     ) -> Tried<()> {
         let statement = self.cursors.get(number.into())?;
         let binds = statement.session_binds(values)?;
+        let scrolls = statement.scrolls;
         let (sql, open) = (statement.sql.clone(), statement.open.take());
         self.close_query(open);
-        let (said, _) = self.ask_to_execute(&sql, binds, wanted)?;
+        let (said, _) = self.ask_to_execute(&sql, binds, if scrolls { 0 } else { wanted })?;
         let Some((local, described)) = said.described else {
             return Err(Ora::internal("a query without columns").into());
         };
@@ -456,6 +461,15 @@ impl Calls {
         statement.rows = 0;
         statement.open = open;
         statement.ahead = said.rows.into();
+        if scrolls {
+            let outcome = match wanted {
+                0 => self.rows_end(number, true, sequence),
+                _ => self.scroll_to(number, session::ScrollTo::Row(1), wanted, sequence, out)?,
+            };
+            reply::write_parameters(out, self.scn(), number, None);
+            outcome.write(out);
+            return Ok(());
+        }
         // Long columns are fetched apart, when the client has said as what; who asks for no rows gets none.
         let waits = wanted == 0 || is_new && statement.columns.iter().any(|c| c.shape.is_long());
         let rows = if waits { VecDeque::new() } else { std::mem::take(&mut statement.ahead) };
@@ -497,7 +511,7 @@ impl Calls {
     }
 
     /// Appends rows.
-    fn rows(
+    pub(super) fn rows(
         &mut self,
         number: u16,
         rows: VecDeque<Vec<Value>>,
@@ -518,7 +532,7 @@ impl Calls {
     }
 
     /// How a fetch ended: there may be more, or the rows have come to their end.
-    fn rows_end(&mut self, number: u16, more: bool, sequence: u8) -> Outcome {
+    pub(super) fn rows_end(&mut self, number: u16, more: bool, sequence: u8) -> Outcome {
         let status = self.status();
         let mut outcome = Outcome { status, sequence, cursor: number, command: 3, ..Outcome::default() };
         if let Ok(statement) = self.cursors.get(number.into()) {

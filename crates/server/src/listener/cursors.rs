@@ -27,7 +27,9 @@ pub struct Statement {
     pub open: Option<u32>,
     /// Rows that the session has given and the client has not asked for yet.
     pub ahead: VecDeque<Vec<Value>>,
-    /// Rows sent so far.
+    /// Its rows are asked for in any order.
+    pub scrolls: bool,
+    /// Rows sent so far; of one that scrolls the number of the row that was sent last.
     pub rows: u64,
 }
 

@@ -28,6 +28,7 @@ mod describe;
 mod gate;
 mod line;
 mod logon;
+mod scroll;
 mod serve;
 mod tls;
 mod watch;

@@ -286,7 +286,7 @@ fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
                 Some(statement) => statement.binds.clone(),
                 None => e.binds.clone(),
             };
-            if !e.asks(option::EXECUTE) && binds.is_empty() {
+            if !e.asks(option::EXECUTE) && (binds.is_empty() || r.left().is_empty()) {
                 None
             } else {
                 Some((binds, rules, e.executions(), e.asks(option::EXECUTE) && e.asks(option::BATCH_ERRORS)))
