@@ -438,13 +438,13 @@ fn sent(text: &Text, binds: &[Bind]) -> ClientResult<Sent> {
     let mut sent = Sent {
         shapes: Vec::new(),
         values: Vec::new(),
-        rules: BindRules { returning: Vec::new(), is_block: text.is_block },
+        rules: BindRules { is_block: text.is_block, ..BindRules::default() },
         of: Vec::new(),
     };
     let named = binds.iter().any(|bind| bind.name.is_some());
     let mut add = |at: usize, is_target: bool| -> ClientResult<()> {
         let bind = &binds[at];
-        let shape = value::of_type(&bind.data_type).filter(value::is_bindable);
+        let shape = value::of_type(&bind.data_type).filter(value::is_bindable).map(Shape::bound);
         sent.shapes.push(shape.ok_or_else(|| ClientError::Server(Box::new(own_failure(3115))))?);
         let has_value = bind.direction != Direction::Out && !is_target;
         sent.values.push(if has_value { bind.value.clone() } else { Value::Null });

@@ -151,7 +151,7 @@ fn texts_before_a_call_are_read_as_the_client_writes_them() {
     let shown = talk.rows("select client_identifier, module, action, client_info from v$session where sid = sys_context('userenv', 'sid')");
     assert!(["cli1", "mod1", "act1", "ci"].iter().all(|text| shown.contains(&format!("{text:?}"))), "{shown}");
     // Keys and values of a namespace.
-    let key_values = format!("11 9a 05 01 0102 01 0101 0101 00 {} 0101 01 6b 0101 01 76 00 03 93 06", hex("NS"));
+    let key_values = format!("11 9a 05 01 0102 01 0101 0121 00 {} 0101 01 6b 0101 01 76 00 03 93 06", hex("NS"));
     talk.works(&bytes(&key_values));
     // One that is not known is refused with the call behind it, and the connection stays.
     talk.fails(&bytes("11 67 07 01 02 03 04 03 93 08"), "ORA-03001", true);
