@@ -212,6 +212,8 @@ pub struct AuditRecord {
     pub privilege: String,
     pub policies: String,
     pub info: String,
+    /// The user who has opened the session for its user; empty for none.
+    pub proxy: String,
     /// Whether the statement AUDIT, too, asked for it.
     pub by_option: bool,
     /// Of a logoff: logical reads, physical reads, logical writes, processor time in hundredths of a second.
@@ -251,6 +253,7 @@ impl AuditRecord {
             (aud::PRIVILEGE, &self.privilege, 100),
             (aud::POLICIES, &self.policies, 1000),
             (aud::INFO, &self.info, 400),
+            (aud::DBPROXY, &self.proxy, 128),
         ] {
             row[column] = text(cut(value, bytes));
         }

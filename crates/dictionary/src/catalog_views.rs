@@ -271,7 +271,7 @@ const AUDIT: &[(&str, &str)] = &[
             a.entryid entry_id, a.event_timestamp event_timestamp, a.action_name action_name, a.return_code return_code, \
             a.os_process os_process, a.object_schema object_schema, a.object_name object_name, a.sql_text sql_text, \
             a.current_user current_user, a.privilege system_privilege_used, a.policies unified_audit_policies, a.info additional_info, \
-            a.sid sid from aud$ a",
+            a.sid sid, a.dbproxy_username dbproxy_username from aud$ a",
     ),
     ("DBA_AUDIT_TRAIL", AUDIT_TRAIL),
     ("DBA_AUDIT_SESSION", AUDIT_SESSION),
@@ -330,6 +330,18 @@ const AUDIT_SESSION: &str = "select a.os_username os_username, a.dbusername user
     e.logoff_lwrite logoff_lwrite, a.sessionid sessionid, a.return_code returncode, e.session_cpu session_cpu, \
     a.event_timestamp extended_timestamp from aud$ a, aud$ e where a.action# = 100 and e.action# (+) = 101 \
     and e.sessionid (+) = a.sessionid and e.startup (+) = a.startup";
+
+/// Transactions that are prepared: there are none, for none can be.
+const TWO_PHASE_PENDING: &str = "select cast(null as varchar2(22)) local_tran_id, cast(null as varchar2(169)) global_tran_id, \
+    cast(null as varchar2(16)) state, cast(null as varchar2(3)) mixed, cast(null as varchar2(1)) advice, \
+    cast(null as varchar2(2000)) tran_comment, cast(null as date) fail_time, cast(null as date) force_time, \
+    cast(null as date) retry_time, cast(null as varchar2(255)) os_user, cast(null as varchar2(255)) os_terminal, \
+    cast(null as varchar2(128)) host, cast(null as varchar2(128)) db_user, cast(null as varchar2(16)) commit# \
+    from sys.dual where 1 = 0";
+
+/// The same, as transaction managers ask for what they are to recover.
+const PENDING_TRANSACTIONS: &str = "select cast(null as number) formatid, cast(null as raw(64)) globalid, \
+    cast(null as raw(64)) branchid from sys.dual where 1 = 0";
 
 /// The editions; which of them a session may use is not told.
 const EDITIONS: &str = "select o.name edition_name, p.name parent_edition_name, 'YES' usable from edition$ e, obj$ o, obj$ p \
@@ -604,6 +616,8 @@ const SINGLE: &[(&str, &str)] = &[
             4, 'PROXY MAY ACTIVATE ROLE', 8, 'PROXY MAY NOT ACTIVATE ROLE') flags \
             from proxy_info$ i, user$ p, user$ c where p.user# = i.proxy# and c.user# = i.client#",
     ),
+    ("DBA_2PC_PENDING", TWO_PHASE_PENDING),
+    ("DBA_PENDING_TRANSACTIONS", PENDING_TRANSACTIONS),
     ("DBA_EDITIONS", EDITIONS),
     ("ALL_EDITIONS", EDITIONS),
     ("DBA_SERVICES", SERVICES),

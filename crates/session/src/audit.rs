@@ -207,6 +207,7 @@ fn record(core: &Core, action: u16, name: &str, code: u32) -> AuditRecord {
         action,
         action_name: name.to_owned(),
         code,
+        proxy: core.proxied.borrow().as_ref().map(|proxied| proxied.name.clone()).unwrap_or_default(),
         ..AuditRecord::default()
     }
 }

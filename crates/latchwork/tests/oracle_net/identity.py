@@ -136,6 +136,7 @@ def passwords():
 
 def proxies():
     local(
+        "alter user system identified by Manager1 account unlock",
         "create user web identified by Web1",
         "grant create session to web",
         "create user client no authentication",
@@ -169,6 +170,13 @@ def proxies():
         assert env(c, "session_user") == "Mixed"
     with connect(user="web", password="Web1") as c:
         assert env(c, "proxy_user") is None
+    local("audit create session by client")
+    through().close()
+    local("noaudit create session by client")
+    noted = "select action_name || ' ' || dbusername || ' ' || dbproxy_username from unified_audit_trail where dbusername = 'CLIENT'"
+    with connect(user="system", password="Manager1") as c:
+        said = [text for (text,) in c.cursor().execute(noted + " order by entry_id")]
+    assert said == ["LOGON CLIENT WEB", "LOGOFF CLIENT WEB"], said
     fails("ORA-28150", lambda: through("u"))
     fails("ORA-28150", lambda: through("none_such"))
     fails("ORA-28150", lambda: through("r1"))
