@@ -12,7 +12,7 @@ use crate::tls::Stream;
 use net::StatementKind;
 use net::local::{self, Bind, Direction, Done, Failure, Request, Welcome, WireError};
 use net::oracle::auth::mode;
-use net::oracle::call::{self, Execute, option};
+use net::oracle::call::{self, Execute, execute_flag, option};
 use net::oracle::field::{Reader, Writer};
 use net::oracle::handshake::Client as Dialect;
 use net::oracle::reply::{self, Answer, COMPILED_WITH_ERRORS, NO_DATA_FOUND, status};
@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use types::{DataType, LenUnit, Nls, Ora, Value};
+use types::{DataType, LenUnit, Nls, Number, Ora, Value};
 
 /// The end of a call that was broken.
 const BROKEN: u32 = 1013;
@@ -248,6 +248,7 @@ impl Remote {
             binds: sent.shapes.clone(),
             count: u32::from(!text.is_query),
             is_query: text.is_query,
+            flags: execute_flag::IMPLICIT_RESULTS,
             ..Execute::default()
         };
         let mut message = std::mem::take(&mut self.session.before);
@@ -255,13 +256,23 @@ impl Remote {
         execute.write_by(&sent.rules, sequence, &sent.values, &mut message).map_err(ClientError::Protocol)?;
         let mut answer = self.ask(&message, &[], Some(&sent))?;
         let mut outcome = self.told(&mut answer);
-        outcome.done.out = answer.got.drain(..).map(|(at, v)| (sent.of[at] as u16, v)).collect();
+        let got = answer.got.drain(..).map(|(at, v)| match v {
+            // A cursor that is not open.
+            Value::Number(n) if n.is_zero() && sent.shapes[at].is_cursor() => (sent.of[at] as u16, Value::Null),
+            v => (sent.of[at] as u16, v),
+        });
+        outcome.done.out = got.collect();
+        let mut cursors = std::mem::take(&mut answer.cursors);
+        if text.is_block {
+            self.take_cursors(std::mem::take(&mut cursors), &mut outcome.done);
+        }
         let cursor = u32::from(answer.outcome.cursor);
         match answer.columns {
             Some(columns) if text.is_query => {
-                outcome.columns = columns.iter().map(|c| self.column(c)).collect();
+                outcome.columns = self.columns(&columns, &outcome.rows, cursors);
                 outcome.cursor = cursor;
-                if outcome.done.more {
+                // Who closes it closes the cursors in its rows.
+                if outcome.done.more || columns.iter().any(|c| c.shape.is_cursor()) {
                     self.open.insert(cursor, columns);
                 } else {
                     self.close(cursor);
@@ -295,10 +306,49 @@ impl Remote {
         Outcome { rows: std::mem::take(&mut answer.rows), ..self.outcome(done) }
     }
 
+    /// Notes the cursors that a block has left: those of binds, and its results.
+    fn take_cursors(&mut self, cursors: Vec<(u16, Vec<Column>)>, done: &mut Done) {
+        for (number, columns) in cursors.into_iter().filter(|(number, _)| *number != 0) {
+            let value = Value::Number(Number::from_u64(number.into()));
+            if !done.out.iter().any(|(_, v)| *v == value) {
+                done.results.push(number.into());
+            }
+            done.cursors.push((number.into(), columns.iter().map(|c| self.column(c)).collect()));
+            self.open.insert(number.into(), columns);
+        }
+    }
+
+    /// The columns of a query; those of the cursors in its rows, which are noted, come with them.
+    fn columns(
+        &mut self,
+        columns: &[Column],
+        rows: &[Vec<Value>],
+        cursors: Vec<(u16, Vec<Column>)>,
+    ) -> Vec<local::Column> {
+        let mut all: Vec<local::Column> = columns.iter().map(|c| self.column(c)).collect();
+        for (at, column) in all.iter_mut().enumerate().filter(|(at, _)| columns[*at].shape.is_cursor()) {
+            let is_first =
+                |number: u16| rows.first().is_some_and(|row| row[at] == Value::Number(Number::from_u64(number.into())));
+            if let Some((_, nested)) = cursors.iter().find(|(number, _)| is_first(*number)) {
+                column.nested = nested.iter().map(|c| self.column(c)).collect();
+            }
+        }
+        for (number, columns) in cursors {
+            self.open.insert(number.into(), columns);
+        }
+        all
+    }
+
     fn column(&self, column: &Column) -> local::Column {
         let data_type = column.shape.column_type();
         let display_size = data_type.display_size(&self.nls);
-        local::Column { name: column.name.clone(), data_type, nullable: column.nullable, display_size }
+        local::Column {
+            name: column.name.clone(),
+            data_type,
+            nullable: column.nullable,
+            display_size,
+            nested: Vec::new(),
+        }
     }
 
     fn fetch(&mut self, cursor: u32, rows: u32) -> ClientResult<Outcome> {
@@ -320,7 +370,8 @@ impl Remote {
         outcome.done.kind = StatementKind::SELECT;
         outcome.done.more = answer.outcome.error != NO_DATA_FOUND;
         outcome.cursor = cursor;
-        if outcome.done.more {
+        outcome.columns = self.columns(&columns, &outcome.rows, std::mem::take(&mut answer.cursors));
+        if outcome.done.more || columns.iter().any(|c| c.shape.is_cursor()) {
             self.open.insert(cursor, columns);
         } else {
             self.close(cursor);
@@ -379,7 +430,13 @@ impl Remote {
 
     /// Learns what the session is like; gives its user.
     fn learn_state(&mut self) -> ClientResult<String> {
-        let execute = local::Execute { sql: STATE.into(), binds: Vec::new(), prefetch: 2, want_output: false };
+        let execute = local::Execute {
+            sql: STATE.into(),
+            binds: Vec::new(),
+            prefetch: 2,
+            want_output: false,
+            tables: Vec::new(),
+        };
         let rows = self.execute(&execute)?.rows;
         let text = |at: usize| match rows.first().and_then(|row| row.get(at)) {
             Some(Value::Text(text)) => text.to_string(),
@@ -395,7 +452,8 @@ impl Remote {
         let long = DataType::Varchar2 { len: 32767, unit: LenUnit::Byte };
         let named = |name: &str, data_type| Bind::named(name, data_type, Value::Null);
         let binds = vec![named("MORE", DataType::NUMBER), named("ONE", long), named("LINES", long)];
-        let execute = local::Execute { sql: TAKE_LINES.into(), binds, prefetch: 0, want_output: false };
+        let execute =
+            local::Execute { sql: TAKE_LINES.into(), binds, prefetch: 0, want_output: false, tables: Vec::new() };
         let mut lines = Vec::new();
         loop {
             let got = self.execute(&execute)?.done.out;

@@ -190,6 +190,7 @@ impl Client {
             binds: binds.to_vec(),
             prefetch,
             want_output: self.want_output,
+            tables: Vec::new(),
         })))
     }
 

@@ -73,7 +73,7 @@ fn look(place: Place, columns: &[ColumnDef], e: &Expr, used: &mut Used) -> Resul
         ExprKind::Call(call) => call_in(place, call, used),
         ExprKind::Subquery(_)
         | ExprKind::Exists(_)
-        | ExprKind::Cursor(_)
+        | ExprKind::Cursor(..)
         | ExprKind::CastMultiset { .. }
         | ExprKind::In { source: InSource::Query(_), .. }
         | ExprKind::Quantified { right: InSource::Query(_), .. } => Err(Ora::new(place.subquery())),

@@ -20,6 +20,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_RESULT_CACHE", &[ROLE_DBA]),
     ("DBMS_SESSION", &[UserId::PUBLIC]),
     ("DBMS_SHARED_POOL", &[ROLE_EXECUTE_CATALOG]),
+    ("DBMS_SQL", &[UserId::PUBLIC]),
     ("DBMS_STATS", &[UserId::PUBLIC]),
     ("DBMS_TRANSACTION", &[UserId::PUBLIC]),
     ("DBMS_UTILITY", &[UserId::PUBLIC]),

@@ -35,7 +35,7 @@ pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, 
 pub use cursor::{Cursor, Described, StatementKind, read_text, updatable_columns};
 pub use flashback::scn_of_number;
 pub use plan::rows as plan_rows;
-pub use plan::{BindType, Column, Eyes, HostFunction, is_alike};
+pub use plan::{BindType, Column, Eyes, HostFunction, NESTED_CURSOR, is_alike};
 pub use scroll::Scroll;
 pub use statistics::{Figures, Timing, digest};
 

@@ -152,7 +152,13 @@ fn sql_parse(bytes: &[u8]) {
 }
 
 fn execute(sql: &str) -> Request {
-    Request::Execute(Box::new(Execute { sql: sql.into(), binds: Vec::new(), prefetch: 100, want_output: true }))
+    Request::Execute(Box::new(Execute {
+        sql: sql.into(),
+        binds: Vec::new(),
+        prefetch: 100,
+        want_output: true,
+        tables: Vec::new(),
+    }))
 }
 
 fn sql_plan(bytes: &[u8]) {

@@ -37,7 +37,13 @@ fn packet(body: &[u8]) {
 
 fn requests() -> Vec<Request> {
     let execute = |sql: &str, binds| {
-        Request::Execute(Box::new(Execute { sql: sql.into(), binds, prefetch: 10, want_output: true }))
+        Request::Execute(Box::new(Execute {
+            sql: sql.into(),
+            binds,
+            prefetch: 10,
+            want_output: true,
+            tables: Vec::new(),
+        }))
     };
     let number = Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(7)));
     let text = Bind::named("v", DataType::TEXT, Value::text("seven"));

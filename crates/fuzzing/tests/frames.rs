@@ -272,7 +272,8 @@ fn packets_out_of_order_are_refused() {
 fn rows_are_given_in_any_order_when_there_are_more_than_stay_in_memory() {
     let mut session = Session::in_process(instance()).expect("a session");
     let sql = "select level n, rpad('x', mod(level, 90), 'y') t from dual connect by level <= 120000".to_string();
-    let execute = Execute { sql, binds: Vec::new(), prefetch: 0, want_output: false };
+    let (binds, tables) = (Vec::new(), Vec::new());
+    let execute = Execute { sql, binds, prefetch: 0, want_output: false, tables };
     let mut out = Vec::new();
     session.call(&Ask::Execute(Box::new(execute)), &mut out);
     let cursor = replies(&out).into_iter().find_map(|reply| match reply {

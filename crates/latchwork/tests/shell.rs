@@ -139,6 +139,11 @@ fn what_set_says_of_texts_and_output() {
 }
 
 #[test]
+fn cursors_of_blocks_are_printed() {
+    transcript("cursors");
+}
+
+#[test]
 fn blocks_and_packages() {
     transcript("plsql");
 }

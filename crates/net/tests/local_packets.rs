@@ -3,7 +3,7 @@
 use net::StatementKind;
 use net::local::{
     ARRAY_ROWS_MAX, Array, Bind, BindRows, Column, Direction, Done, Execute, Executed, Failure, FrameBuffer, Logon,
-    MAX_REQUEST_LEN, Reply, Request, Welcome, WireError, encode_rows, write_frame,
+    MAX_REQUEST_LEN, Reply, Request, TableBind, Welcome, WireError, encode_rows, write_frame,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -106,6 +106,30 @@ fn bind() -> impl Strategy<Value = Bind> {
     })
 }
 
+fn table() -> impl Strategy<Value = TableBind> {
+    (any::<u16>(), any::<u32>(), vec(value(), 0..6)).prop_map(|(bind, most, elements)| TableBind {
+        bind,
+        most,
+        elements,
+    })
+}
+
+fn column() -> impl Strategy<Value = Column> {
+    let plain =
+        (".{1,30}", data_type(), any::<bool>(), any::<u32>()).prop_map(|(name, data_type, nullable, display_size)| {
+            Column { name, data_type, nullable, display_size, nested: Vec::new() }
+        });
+    plain.prop_recursive(3, 12, 4, |inner| {
+        vec(inner, 0..4).prop_map(|nested| Column {
+            name: "C".into(),
+            data_type: DataType::Cursor,
+            nullable: true,
+            display_size: 80,
+            nested,
+        })
+    })
+}
+
 fn array() -> impl Strategy<Value = Request> {
     let binds = vec(bind(), 1..5);
     let shape = (".{0,200}", binds, any::<bool>(), any::<bool>(), any::<bool>());
@@ -140,9 +164,11 @@ fn request() -> impl Strategy<Value = Request> {
                 Request::Logon(Box::new(logon))
             }
         ),
-        (".{0,200}", vec(bind(), 0..6), any::<u32>(), any::<bool>()).prop_map(|(sql, binds, prefetch, want_output)| {
-            Request::Execute(Box::new(Execute { sql, binds, prefetch, want_output }))
-        }),
+        (".{0,200}", vec(bind(), 0..6), any::<u32>(), any::<bool>(), vec(table(), 0..3)).prop_map(
+            |(sql, binds, prefetch, want_output, tables)| {
+                Request::Execute(Box::new(Execute { sql, binds, prefetch, want_output, tables }))
+            }
+        ),
         array(),
         ".{0,50}".prop_map(|sql| Request::Describe { sql }),
         (any::<u32>(), any::<u32>()).prop_map(|(cursor, rows)| Request::Fetch { cursor, rows }),
@@ -166,18 +192,29 @@ fn failure() -> impl Strategy<Value = Failure> {
 }
 
 fn reply() -> impl Strategy<Value = Reply> {
-    let column = (".{1,30}", data_type(), any::<bool>(), any::<u32>())
-        .prop_map(|(name, data_type, nullable, display_size)| Column { name, data_type, nullable, display_size });
-    let done = (any::<u16>(), any::<u64>(), any::<bool>(), option::of(failure()), vec((any::<u16>(), value()), 0..4))
-        .prop_map(|(kind, rows, more, warning, out)| {
-            let kind = StatementKind(kind);
-            Reply::Done(Box::new(Done { kind, rows, more, warning, out, in_transaction: true, schema: "S".into() }))
+    let of_blocks = (
+        vec((any::<u16>(), vec(value(), 0..4)), 0..3),
+        vec((any::<u32>(), vec(column(), 0..4)), 0..3),
+        vec(any::<u32>(), 0..3),
+    );
+    let done = (
+        any::<u16>(),
+        any::<u64>(),
+        any::<bool>(),
+        option::of(failure()),
+        vec((any::<u16>(), value()), 0..4),
+        of_blocks,
+    )
+        .prop_map(|(kind, rows, more, warning, out, (tables, cursors, results))| {
+            let (kind, in_transaction, schema) = (StatementKind(kind), true, "S".into());
+            let done = Done { kind, rows, more, warning, out, tables, cursors, results, in_transaction, schema };
+            Reply::Done(Box::new(done))
         });
     prop_oneof![
         (any::<u32>(), any::<u32>(), any::<u64>(), ".{0,20}").prop_map(|(sid, serial, cancel_key, user)| {
             Reply::Welcome(Box::new(Welcome { sid, serial, cancel_key, user, ..Welcome::default() }))
         }),
-        (any::<u32>(), vec(column, 0..8)).prop_map(|(cursor, columns)| Reply::Described { cursor, columns }),
+        (any::<u32>(), vec(column(), 0..8)).prop_map(|(cursor, columns)| Reply::Described { cursor, columns }),
         (any::<u32>(), vec(vec(value(), 0..5), 0..8)).prop_map(|(cursor, rows)| Reply::Rows { cursor, rows }),
         vec(option::of(".{0,20}"), 0..5).prop_map(|lines| Reply::Output { lines }),
         (any::<u32>(), vec((any::<u16>(), value()), 0..5))
@@ -291,12 +328,13 @@ fn rows_of_an_array_are_bounded() {
                 binds: vec![bind.clone()],
                 prefetch: 0,
                 want_output: false,
+                tables: Vec::new(),
             }))
             .encode(o)
         })
         .split_off(9),
     );
-    bytes.truncate(bytes.len() - 5);
+    bytes.truncate(bytes.len() - 9);
     bytes.extend([0, 0, 0]);
     let count = ARRAY_ROWS_MAX as u32 + 1;
     for (count, good) in [(count, false), (count - 1, true)] {

@@ -260,7 +260,10 @@ impl Compiler<'_> {
             if at >= args.len() || args[at].is_some() {
                 return Err(wrong_arguments(&f.name, pos));
             }
-            args[at] = Some(convert(value, &f.arg_types[at], a.value.pos.0)?);
+            args[at] = Some(match (value.ty, f.arg_types[at]) {
+                (DataType::Cursor, DataType::Cursor) => value,
+                (_, ty) => convert(value, &ty, a.value.pos.0)?,
+            });
         }
         let given = args.iter().rposition(Option::is_some).map_or(0, |i| i + 1);
         if given < f.required {

@@ -446,7 +446,7 @@ impl Compiler<'_> {
                         _ => String::new(),
                     };
                     let ty = value.ty;
-                    out.push((value, Column { name, ty, nullable: true }));
+                    out.push((value, Column { name, ty, nullable: true, nested: Vec::new() }));
                 }
                 Err(error) => {
                     self.blocks.pop();

@@ -90,7 +90,7 @@ impl Compiler<'_> {
             ExprKind::Star => Err(Ora::new(936).at(pos)),
             ExprKind::Default => Err(Ora::new(936).at(pos)),
             ExprKind::Row(_) => Err(Ora::new(907).at(pos)),
-            ExprKind::Cursor(_) => Err(Ora::new(22902).at(pos)),
+            ExprKind::Cursor(query, text) => self.nested_cursor(query, &text.0, pos),
             ExprKind::Member { .. }
             | ExprKind::CastMultiset { .. }
             | ExprKind::Field { .. }

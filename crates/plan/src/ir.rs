@@ -22,6 +22,8 @@ pub struct Column {
     pub name: String,
     pub ty: DataType,
     pub nullable: bool,
+    /// Of a cursor: its own columns.
+    pub nested: Vec<Column>,
 }
 
 /// What a value is compared as. Decided when the statement is compiled; conversions are already inserted.
@@ -205,7 +207,13 @@ pub struct HostFunction {
     pub invokers: bool,
     /// Who calls it, with the name, when that is not who runs the statement.
     pub caller: Option<(dictionary::UserId, std::rc::Rc<str>)>,
+    /// The columns of [`NESTED_CURSOR`].
+    pub nested: Vec<Column>,
 }
+
+/// The handle of what CURSOR(subquery) is to the host: its name is the subquery's text with `:B1`, `:B2` … for what it
+/// takes from outside, its arguments are their values, and it gives the number of a cursor that it has opened.
+pub const NESTED_CURSOR: u64 = u64::MAX;
 
 /// How many columns a table gives up to a row source: which column goes to which register.
 pub type ColumnMap = Vec<(u16, Reg)>;

@@ -16,6 +16,7 @@ mod function;
 mod group;
 mod ir;
 mod join;
+mod nested;
 mod order;
 mod pivot;
 mod predicate;
@@ -225,6 +226,7 @@ fn compiler<'c>(
         unreadable: Vec::new(),
         below_views: Vec::new(),
         pseudos: std::collections::HashMap::new(),
+        outer_names: Vec::new(),
     }
 }
 

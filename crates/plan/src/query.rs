@@ -448,6 +448,7 @@ impl Compiler<'_> {
                         name: item_name(expr, alias.as_ref(), &text.0),
                         ty: e.ty,
                         nullable: self.nullable(&e),
+                        nested: crate::nested::columns_of(&e),
                     });
                     out.push(e);
                 }
@@ -479,13 +480,14 @@ impl Compiler<'_> {
             }
             let value = self.joined_value(id, i);
             let c = &self.items[id].columns[i];
-            columns.push(Column { name: c.name.clone(), ty: c.ty, nullable: c.nullable });
+            columns.push(Column { name: c.name.clone(), ty: c.ty, nullable: c.nullable, nested: Vec::new() });
             out.push(value);
         }
     }
 
     fn nullable(&self, e: &Expr) -> bool {
-        let Node::Reg(reg) = e.node else { return !matches!(&e.node, Node::Const(v) if !v.is_null()) };
+        // A literal is described as one that may be NULL, as any expression is.
+        let Node::Reg(reg) = e.node else { return true };
         let Some(block) = self.blocks.last() else { return true };
         block
             .items

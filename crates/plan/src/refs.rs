@@ -59,7 +59,7 @@ fn in_expr(e: &Expr, name: &str) -> usize {
 /// Calls `f` with each subquery of an expression.
 fn each_query<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Query)) {
     match &e.kind {
-        ExprKind::Exists(q) | ExprKind::Subquery(q) | ExprKind::Cursor(q) => f(q),
+        ExprKind::Exists(q) | ExprKind::Subquery(q) | ExprKind::Cursor(q, _) => f(q),
         ExprKind::CastMultiset { query, .. } => f(query),
         ExprKind::In { expr, source, .. } => {
             each_query(expr, f);

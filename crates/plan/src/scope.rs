@@ -243,6 +243,8 @@ pub struct Compiler<'c> {
     pub below_views: Vec<(types::ObjectId, dictionary::UserId)>,
     /// Registers of pseudo-columns.
     pub pseudos: std::collections::HashMap<ItemId, Vec<(Pseudo, Reg)>>,
+    /// For each CURSOR(subquery) that is being resolved, the blocks around it and what it takes from them, by place.
+    pub outer_names: Vec<(usize, Vec<(u32, Expr)>)>,
 }
 
 impl Compiler<'_> {
@@ -415,6 +417,10 @@ impl Compiler<'_> {
         let mut regs = Vec::new();
         self.expr_regs(value, &mut |r| regs.push(r));
         let top = self.blocks.len() - 1;
+        for (around, names) in self.outer_names.iter_mut().filter(|(around, _)| depth < *around) {
+            debug_assert!(*around <= top);
+            names.push((pos, value.clone()));
+        }
         for block in &mut self.blocks[depth + 1..=top] {
             block.outer.extend(regs.iter().copied());
         }

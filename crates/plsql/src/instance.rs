@@ -576,6 +576,7 @@ impl From<crate::Function> for HostFunction {
             dependencies: Vec::new(),
             invokers: f.invokers,
             caller: None,
+            nested: Vec::new(),
         }
     }
 }

@@ -520,6 +520,11 @@ pub enum Op {
         bind: u32,
         s: Opd,
     },
+    /// The cursor variable that a value of CURSOR(subquery) is.
+    CursorOf {
+        d: Opd,
+        s: Opd,
+    },
     /// Reads or writes a variable of a package.
     PackageGet {
         d: Opd,

@@ -6,7 +6,7 @@ use crate::machine::{Fault, Left, Machine, OpenCursor, Run};
 use crate::op::ResultCacheDef;
 use crate::packages::output::Output;
 use crate::packages::random::Random;
-use crate::world::{ColumnInfo, StoredUnit, World};
+use crate::world::{StoredUnit, World};
 use sql::plsql::ast::{Mode, Unit, UnitKind};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -33,6 +33,9 @@ pub struct Plsql<C> {
     pub(crate) left: Left<C>,
     /// Cursors that variables and loops hold open.
     pub(crate) cursors_open: Rc<Cell<usize>>,
+    /// Cursors that are results of the client's call.
+    results: RefCell<Vec<Datum>>,
+    takes_results: Cell<bool>,
 }
 
 /// The variables of a package.
@@ -120,6 +123,8 @@ impl<C: 'static> Plsql<C> {
             level: Cell::new(0),
             left: Left::default(),
             cursors_open: Rc::default(),
+            results: RefCell::default(),
+            takes_results: Cell::new(true),
         }
     }
 
@@ -207,7 +212,11 @@ impl<C: 'static> Plsql<C> {
             let fits = |s: &&Rc<SubSym>| {
                 s.returns.is_some()
                     && (s.required()..=s.parameters.len()).contains(&args.len())
-                    && s.parameters.iter().all(|p| p.mode == Mode::In && p.ty.scalar().is_some())
+                    && s.parameters.iter().all(|p| p.mode == Mode::In && (p.ty.scalar().is_some() || is_cursor(&p.ty)))
+                    && s.parameters
+                        .iter()
+                        .zip(args)
+                        .all(|(p, arg)| *arg == DataType::Null || is_cursor(&p.ty) == (*arg == DataType::Cursor))
             };
             // The first of those that fit equally well.
             let Some(s) = list.iter().filter(fits).min_by_key(|s| distance(s, args)) else { continue };
@@ -232,6 +241,7 @@ impl<C: 'static> Plsql<C> {
             }
         };
         let data_type = |ty: &crate::ty::Ty| match ty.data_type() {
+            None if is_cursor(ty) => DataType::Cursor,
             Some(DataType::PlsInteger) => DataType::NUMBER,
             other => other.unwrap_or(DataType::Null),
         };
@@ -280,7 +290,17 @@ impl<C: 'static> Plsql<C> {
         let sub = self.functions.borrow().get(handle as usize).cloned();
         let Some(sub) = sub else { return Err(Ora::new(6508)) };
         let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
-        let mut given: Vec<Datum> = args.iter().map(|v| Datum::Val(v.clone())).collect();
+        let mut given: Vec<Datum> = Vec::with_capacity(args.len());
+        for (at, value) in args.iter().enumerate() {
+            let is_cursor = sub.parameters.get(at).is_some_and(|p| is_cursor(&p.ty));
+            given.push(match is_cursor {
+                true => match w.take_nested(value) {
+                    Some(cursor) => self.adopt_cursor(w, cursor, 0, None),
+                    None => Datum::Cur(None),
+                },
+                false => Datum::Val(value.clone()),
+            });
+        }
         if e.owner.is_empty() {
             if given.len() < sub.parameters.len() {
                 return self.call_with_defaults(w, &sub, given);
@@ -406,13 +426,83 @@ impl<C: 'static> Plsql<C> {
         self.output.borrow_mut().set(enabled, limit);
     }
 
-    /// The columns of a cursor that a block left in a bind.
-    pub fn cursor_columns<W: World<Cursor = C>>(&self, w: &mut W, cursor: &Datum) -> Result<Vec<ColumnInfo>> {
+    /// Whether two binds hold the same cursor.
+    pub fn is_same_cursor(a: &Datum, b: &Datum) -> bool {
+        matches!((a, b), (Datum::Cur(Some(a)), Datum::Cur(Some(b))) if Rc::ptr_eq(a, b))
+    }
+
+    /// Does something with the cursor that a block left in a bind.
+    ///
+    /// # Errors
+    /// ORA-01001 when it is not open.
+    pub fn with_cursor<R>(&self, cursor: &Datum, f: impl FnOnce(&mut C) -> R) -> Result<R> {
+        self.with_open(cursor, |open| open.cursor().map(f).ok_or_else(|| Ora::new(1001)))
+    }
+
+    fn with_open<R>(&self, cursor: &Datum, f: impl FnOnce(&mut OpenCursor<C>) -> Result<R>) -> Result<R> {
         let Datum::Cur(Some(c)) = cursor else { return Err(Ora::new(1001)) };
-        match c.borrow().downcast_ref::<OpenCursor<C>>() {
-            Some(open) if open.open => Ok(open.columns(w)),
-            _ => Err(Ora::new(1001)),
+        let mut c = c.try_borrow_mut().map_err(|_| Ora::new(1001))?;
+        f(c.downcast_mut::<OpenCursor<C>>().ok_or_else(|| Ora::new(1001))?)
+    }
+
+    /// Makes a cursor that was opened elsewhere one that binds can hold. `rows` were fetched from it, and `ahead` is the
+    /// next, if that was.
+    pub fn adopt_cursor<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        cursor: C,
+        rows: u64,
+        ahead: Option<Vec<Value>>,
+    ) -> Datum {
+        Datum::Cur(Some(crate::machine::adopted(self, w, cursor, rows, ahead)))
+    }
+
+    /// A fetch by somebody else than PL/SQL begins or ends.
+    pub fn fetches_cursor<W: World<Cursor = C>>(&self, w: &mut W, cursor: &Datum, begins: bool) -> Result<()> {
+        self.with_open(cursor, |open| {
+            if begins {
+                open.begin_fetch(w)
+            } else {
+                open.pause(w, true)
+            }
+            Ok(())
+        })
+    }
+
+    /// Fetches the next row from a cursor that a block left in a bind.
+    ///
+    /// # Errors
+    /// ORA-01001 when it is not open; those of the fetch.
+    pub fn fetch_cursor<W: World<Cursor = C>>(&self, w: &mut W, cursor: &Datum, row: &mut Vec<Value>) -> Result<bool> {
+        self.with_open(cursor, |open| open.fetch(w, row))
+    }
+
+    /// Closes it, for all variables that hold it; one that is not open is no error.
+    pub fn close_cursor<W: World<Cursor = C>>(&self, w: &mut W, cursor: &Datum) {
+        let _ = self.with_open(cursor, |open| {
+            open.close(w);
+            Ok(())
+        });
+    }
+
+    /// The results that DBMS_SQL.RETURN_RESULT has returned since this was asked last.
+    pub fn take_results(&self) -> Vec<Datum> {
+        self.results.take()
+    }
+
+    /// Says whether somebody takes such results; without, returning one is ORA-29481.
+    pub fn set_takes_results(&self, takes: bool) {
+        self.takes_results.set(takes);
+    }
+
+    /// DBMS_SQL.RETURN_RESULT.
+    pub(crate) fn return_result(&self, cursor: Datum) -> Result<()> {
+        if !self.takes_results.get() {
+            return Err(Ora::new(29481));
         }
+        self.with_cursor(&cursor, |_| ())?;
+        self.results.borrow_mut().push(cursor);
+        Ok(())
     }
 
     /// Closes the cursors that were open when the last variables that held them went. Blocks and functions do so as
@@ -607,6 +697,10 @@ impl<C: 'static> Plsql<C> {
     pub(crate) fn package_with<R>(&self, state: usize, slot: u32, f: impl FnOnce(&mut Datum) -> R) -> R {
         f(&mut self.packages.borrow_mut()[state].slots[slot as usize])
     }
+}
+
+fn is_cursor(ty: &crate::ty::Ty) -> bool {
+    matches!(ty, crate::ty::Ty::Cursor)
 }
 
 /// How far the types of arguments are from those of a function's parameters.

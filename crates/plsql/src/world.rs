@@ -307,6 +307,10 @@ pub trait World {
         None
     }
     fn end_fetch(&mut self, cursor: &mut Self::Cursor);
+    /// The cursor of CURSOR(subquery) that has that number, which nobody has taken before.
+    fn take_nested(&mut self, _number: &Value) -> Option<Self::Cursor> {
+        None
+    }
     /// Columns of an open query.
     fn cursor_columns(&self, cursor: &Self::Cursor) -> Vec<ColumnInfo>;
     /// What a dynamic statement is, and how many placeholders it has by position.

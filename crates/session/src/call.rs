@@ -5,6 +5,7 @@ use crate::core::Core;
 use crate::identity::Identity;
 use crate::kept::Asker;
 use crate::kind::kind_of;
+use crate::references::Source;
 use crate::run;
 use crate::session::{Flow, ScrollTo};
 use crate::world::World;
@@ -22,23 +23,27 @@ use wait::Stat;
 const REPLY_BYTES_SOFT: usize = 1 << 20;
 
 /// An open query.
-struct Open {
-    cursor: Cursor,
-    row: Vec<Value>,
+pub(crate) struct Open {
+    pub(crate) source: Source,
+    pub(crate) row: Vec<Value>,
     /// Rows sent so far.
-    rows: u64,
+    pub(crate) rows: u64,
     /// A row that has been fetched and not yet sent.
-    ahead: bool,
-    identity: Identity,
+    pub(crate) ahead: bool,
+    pub(crate) identity: Identity,
     /// All rows that have been fetched, of a query whose client goes back to them.
-    scroll: Option<Box<exec::Scroll>>,
+    pub(crate) scroll: Option<Box<exec::Scroll>>,
 }
 
 /// The cursors of a session.
 #[derive(Default)]
 pub struct Calls {
-    open: HashMap<u32, Open>,
-    next: u32,
+    pub(crate) open: HashMap<u32, Open>,
+    pub(crate) next: u32,
+    /// How many of the open ones PL/SQL may hold, too: they count there.
+    pub(crate) shared: usize,
+    /// Cursors in rows, behind the ones whose rows they are in.
+    pub(crate) nested: Vec<(u32, u32)>,
     debug: crate::oradebug::Debug,
     /// Which way the values of the last block's binds go, by their places in the call.
     directions: Vec<Direction>,
@@ -50,11 +55,14 @@ pub(crate) struct Outcome {
     pub(crate) rows: u64,
     pub(crate) warning: Option<Failure>,
     pub(crate) out: Vec<(u16, Value)>,
+    /// As [`Done`] has them.
+    pub(crate) cursors: Vec<(u32, Vec<local::Column>)>,
+    pub(crate) results: Vec<u32>,
 }
 
 impl Outcome {
     pub(crate) fn of(kind: StatementKind) -> Outcome {
-        Outcome { kind, rows: 0, warning: None, out: Vec::new() }
+        Outcome { kind, rows: 0, warning: None, out: Vec::new(), cursors: Vec::new(), results: Vec::new() }
     }
 }
 
@@ -194,18 +202,19 @@ impl Calls {
             let returned = returned(&mut cursor, cx, &e.binds);
             cursor.close(cx);
             core.keep_cursor(cx, cursor, identity, Asker::Client);
+            core.close_nested(cx);
             outcome.out = returned?;
             return Ok(done(cx, outcome));
         }
-        if self.open.len() + core.plsql.cursors_open() >= core.cursors_most() {
+        if self.open.len() - self.shared + core.plsql.cursors_open() >= core.cursors_most() {
             cursor.close(cx);
             return Err(Ora::new(1000));
         }
-        self.next = self.next.wrapping_add(1).max(1);
-        let number = self.next;
+        let number = self.next_number();
         let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
         write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
-        self.open.insert(number, Open { cursor, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None });
+        let source = Source::Own(Box::new(cursor));
+        self.open.insert(number, Open { source, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None });
         let result = self.fetch_some(core, cx, number, e.prefetch, out);
         core.last_cursor.set(shared);
         result
@@ -221,8 +230,8 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         let open = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
-        open.cursor.begin_clients_fetch();
-        open.cursor.pause(false, cx);
+        open.source.begin_fetch(core, cx)?;
+        let looks_ahead = matches!(open.source, Source::Own(_));
         let before = out.len();
         let (mut sent, mut ended) = (0u32, false);
         let mut result = Ok(());
@@ -232,7 +241,7 @@ impl Calls {
                 if sent == most || w.len() > REPLY_BYTES_SOFT {
                     return Ok(false);
                 }
-                if !open.ahead && !open.cursor.fetch(cx, &mut open.row)? {
+                if !open.ahead && !open.source.fetch(core, cx, &mut open.row)? {
                     ended = true;
                     return Ok(false);
                 }
@@ -243,7 +252,7 @@ impl Calls {
             });
             // One row more is looked at, so that the last fetch can say that it was the last.
             result = match written {
-                Ok(_) if !ended => open.cursor.fetch(cx, &mut open.row).map(|found| {
+                Ok(_) if !ended && looks_ahead => open.source.fetch(core, cx, &mut open.row).map(|found| {
                     open.ahead = found;
                     ended = !found;
                 }),
@@ -254,19 +263,29 @@ impl Calls {
             }
         }
         if most > 0 {
-            open.cursor.end_clients_fetch(sent.into(), cx);
+            open.source.end_fetch(sent.into(), core, cx);
         }
         if let Err(e) = result {
             out.truncate(before);
+            core.close_nested(cx);
             self.close(core, cx, number);
             return Err(e);
         }
         open.rows += u64::from(sent);
-        let mut answer = done(cx, Outcome { rows: open.rows, ..Outcome::of(StatementKind::SELECT) });
+        let rows = open.rows;
+        if !core.nested.borrow().is_empty() {
+            self.take_nested(core, cx, number);
+        }
+        let mut answer = done(cx, Outcome { rows, ..Outcome::of(StatementKind::SELECT) });
         answer.more = !ended;
-        if ended && let Some(mut open) = self.open.remove(&number) {
-            open.cursor.close(cx);
-            core.keep_cursor(cx, open.cursor, open.identity, Asker::Client);
+        // What PL/SQL may hold stays open.
+        if ended
+            && looks_ahead
+            && let Some(open) = self.open.remove(&number)
+            && let Source::Own(mut cursor) = open.source
+        {
+            cursor.close(cx);
+            core.keep_cursor(cx, *cursor, open.identity, Asker::Client);
         }
         Ok(answer)
     }
@@ -314,7 +333,7 @@ impl Calls {
         let start = core.shared.txns.savepoint(&cx.session.txn);
         let mut outcome = Outcome::of(kind);
         let mut data = Vec::new();
-        let result = block_binds(block.binds(), binds).and_then(|given| {
+        let result = self.block_binds(core, cx, block.binds(), binds).and_then(|given| {
             data = given;
             open.begin(cx);
             core.plsql.run_block(&mut World { cx: cx.reborrow(), core }, &block, &mut data)?;
@@ -324,21 +343,34 @@ impl Calls {
             Err(_) => core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start),
             Ok(()) => Ok(()),
         };
-        open.close(result.is_ok(), core, cx);
-        if result.is_ok() {
+        let opened_well = result.is_ok();
+        open.close(opened_well, core, cx);
+        if opened_well {
             for (place, name) in block.binds().iter().enumerate() {
                 let Some(at) = bind_of(binds, place, name) else { continue };
-                if binds[at].direction != Direction::In
-                    && self.directions[at] != Direction::In
-                    && let Datum::Val(v) = &data[place]
-                {
-                    outcome.out.push((at as u16, v.clone()));
+                if binds[at].direction == Direction::In || self.directions[at] == Direction::In {
+                    continue;
+                }
+                match &data[place] {
+                    Datum::Val(v) => outcome.out.push((at as u16, v.clone())),
+                    Datum::Cur(_) if binds[at].data_type == DataType::Cursor => {
+                        let cursor = self.number_cursor(core, cx, &data[place], &mut outcome.cursors);
+                        outcome.out.push((at as u16, cursor));
+                    }
+                    _ => {}
                 }
             }
         }
-        // A cursor that a bind was given is nobody's any more.
+        for result in core.plsql.take_results() {
+            // Of a block that failed nobody asks for them.
+            if opened_well && let Value::Number(n) = self.number_cursor(core, cx, &result, &mut outcome.cursors) {
+                outcome.results.extend(n.as_i64().map(|n| n as u32));
+            }
+        }
+        // A cursor that a bind was given and that has no number is nobody's any more.
         drop(data);
         core.plsql.close_left(&mut World { cx: cx.reborrow(), core });
+        core.close_nested(cx);
         rolled_back?;
         result?;
         Ok(done(cx, outcome))
@@ -363,6 +395,7 @@ impl Calls {
     ) -> Flow {
         let before = out.len();
         let result = self.scroll_some(cx, cursor, to, rows, out);
+        self.take_nested(core, cx, cursor);
         if result.is_err() {
             out.truncate(before);
             self.close(core, cx, cursor);
@@ -379,7 +412,9 @@ impl Calls {
         most: u32,
         out: &mut Vec<u8>,
     ) -> Result<Done> {
-        let Open { cursor, row, scroll, .. } = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
+        let Open { source, row, scroll, .. } = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
+        // PL/SQL, which may hold a shared one, goes forwards only.
+        let Source::Own(cursor) = source else { return Err(Ora::unsupported()) };
         let scroll = scroll.get_or_insert_default();
         cursor.begin_clients_fetch();
         cursor.pause(false, cx);
@@ -421,17 +456,21 @@ impl Calls {
 
     /// Closes an open cursor; one that is not open is no error.
     pub fn close(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: u32) {
-        if let Some(mut open) = self.open.remove(&cursor) {
-            open.cursor.close(cx);
+        if let Some(open) = self.open.remove(&cursor) {
+            self.close_source(core, cx, open.source);
+            self.nested.retain(|(_, number)| *number != cursor);
+            self.close_nested(core, cx, cursor);
             self.show_counts(core);
         }
     }
 
     /// Closes everything.
     pub fn close_all(&mut self, core: &Core, cx: &mut ExecCtx<'_>) {
-        for (_, mut open) in self.open.drain() {
-            open.cursor.close(cx);
+        for (_, open) in std::mem::take(&mut self.open) {
+            self.close_source(core, cx, open.source);
         }
+        self.nested.clear();
+        core.close_nested(cx);
         core.close_kept();
     }
 
@@ -440,7 +479,8 @@ impl Calls {
     /// # Errors
     /// Those of the statement.
     pub fn run(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Result<Vec<Vec<Value>>> {
-        let e = Execute { sql: text.to_string(), binds: Vec::new(), prefetch: u32::MAX, want_output: false };
+        let (binds, tables) = (Vec::new(), Vec::new());
+        let e = Execute { sql: text.to_string(), binds, prefetch: u32::MAX, want_output: false, tables };
         let (mut out, mut kind) = (Vec::new(), StatementKind::UNKNOWN);
         let mut answer = self.try_execute(core, cx, &e, &mut kind, &mut out)?;
         while answer.more {
@@ -460,8 +500,9 @@ impl Calls {
     /// `opened cursors current` and `session cursor cache count`.
     fn show_counts(&mut self, core: &Core) {
         core.trim_kept();
-        core.client_cursors.set(self.open.len());
-        core.p.stats().set(Stat::OpenedCursorsCurrent, (self.open.len() + core.plsql.cursors_open()) as u64);
+        let own = self.open.len() - self.shared;
+        core.client_cursors.set(own);
+        core.p.stats().set(Stat::OpenedCursorsCurrent, (own + core.plsql.cursors_open()) as u64);
     }
 }
 
@@ -535,6 +576,9 @@ pub(crate) fn done(cx: &ExecCtx<'_>, outcome: Outcome) -> Done {
         more: false,
         warning: outcome.warning,
         out: outcome.out,
+        tables: Vec::new(),
+        cursors: outcome.cursors,
+        results: outcome.results,
         in_transaction: cx.session.txn.is_active(),
         schema: cx.session.schema.to_string(),
     }
@@ -622,17 +666,6 @@ fn bind_values(cursor: &mut Cursor, binds: &[Bind]) -> Result<()> {
     Ok(())
 }
 
-fn block_binds(names: &[String], binds: &[Bind]) -> Result<Vec<Datum>> {
-    let value = |(place, name): (usize, &String)| {
-        let at = bind_of(binds, place, name).ok_or_else(|| Ora::new(1008))?;
-        Ok(Datum::Val(match binds[at].direction {
-            Direction::Out => Value::Null,
-            _ => binds[at].value.clone(),
-        }))
-    };
-    names.iter().enumerate().map(value).collect()
-}
-
 /// ORA-06502 when a block gave a bind a longer text than it takes.
 fn fits_binds(names: &[String], binds: &[Bind], data: &[Datum]) -> Result<()> {
     for (place, name) in names.iter().enumerate() {
@@ -668,6 +701,12 @@ pub(crate) fn returned(cursor: &mut Cursor, cx: &mut ExecCtx<'_>, binds: &[Bind]
     Ok(out)
 }
 
-fn wire_column(c: &exec::Column, nls: &types::Nls) -> local::Column {
-    local::Column { name: c.name.clone(), data_type: c.ty, nullable: c.nullable, display_size: c.ty.display_size(nls) }
+pub(crate) fn wire_column(c: &exec::Column, nls: &types::Nls) -> local::Column {
+    local::Column {
+        name: c.name.clone(),
+        data_type: c.ty,
+        nullable: c.nullable,
+        display_size: c.ty.display_size(nls),
+        nested: c.nested.iter().map(|c| wire_column(c, nls)).collect(),
+    }
 }

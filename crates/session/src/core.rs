@@ -65,6 +65,9 @@ pub struct Core {
     /// The last pair of unit owner and invoker that INHERIT PRIVILEGES was found for, and the dictionary's epoch then.
     inherits: Cell<Option<(UserId, UserId, u64)>>,
     pub plsql: Plsql<SqlCursor>,
+    /// Cursors of CURSOR(subquery) that nobody has taken yet, with their numbers.
+    pub(crate) nested: RefCell<Vec<(u32, SqlCursor)>>,
+    pub(crate) nested_numbers: Cell<u32>,
     pub params: Rc<RefCell<SessionParams>>,
     fixed: Option<Rc<dyn FixedTables>>,
     pub savepoints: RefCell<Savepoints>,
@@ -162,6 +165,8 @@ impl Core {
             who: Stack::default(),
             inherits: Cell::new(None),
             plsql: Plsql::new(seed),
+            nested: RefCell::default(),
+            nested_numbers: Cell::new(crate::references::NESTED_FIRST),
             params,
             fixed,
             commit_write: Cell::default(),
@@ -675,6 +680,9 @@ impl exec::Host for Core {
     }
 
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value> {
+        if function.handle == exec::NESTED_CURSOR {
+            return self.open_nested(cx, function, args);
+        }
         let Some((owner, name)) = &function.caller else {
             let mut world = World { cx: cx.reborrow(), core: self };
             return self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args));

@@ -41,6 +41,7 @@ mod oradebug;
 mod passwords;
 mod proxy;
 mod recursive;
+mod references;
 mod repository;
 mod run;
 mod scn_times;

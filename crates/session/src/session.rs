@@ -389,6 +389,11 @@ impl Session {
         &self.core.p
     }
 
+    /// Says whether the client takes the results of DBMS_SQL.RETURN_RESULT; it does unless this says otherwise.
+    pub fn set_takes_results(&self, takes: bool) {
+        self.core.plsql.set_takes_results(takes);
+    }
+
     /// Which way the values of the binds of the block that ran last go, by their places in its call.
     pub fn bind_directions(&self) -> &[net::local::Direction] {
         self.calls.directions()
@@ -706,6 +711,7 @@ impl Session {
         let command = &self.core.p.session().command;
         command.store(net::StatementKind::PLSQL_EXECUTE.0.into(), Ordering::Relaxed);
         self.begin_call();
+        self.core.plsql.set_takes_results(false);
         let result = {
             let Session { core, state, .. } = &mut *self;
             let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };

@@ -44,6 +44,16 @@ pub struct SqlCursor {
 }
 
 impl SqlCursor {
+    /// A cursor of the client's, in the hands of PL/SQL.
+    pub fn of_client(cursor: Cursor, identity: Identity, schema: Rc<str>) -> SqlCursor {
+        SqlCursor::new(cursor, Asker::Client, identity, schema)
+    }
+
+    /// Its columns.
+    pub fn columns(&self) -> &[exec::Column] {
+        self.cursor.columns()
+    }
+
     fn new(cursor: Cursor, asker: Asker, identity: Identity, schema: Rc<str>) -> SqlCursor {
         let places = match asker {
             Asker::PlSql { by_name: true, .. } => {
@@ -467,6 +477,10 @@ impl plsql::World for World<'_> {
 
     fn end_fetch(&mut self, cursor: &mut SqlCursor) {
         cursor.cursor.close(&mut self.cx);
+    }
+
+    fn take_nested(&mut self, number: &Value) -> Option<SqlCursor> {
+        self.core.take_nested(number)
     }
 
     fn cursor_columns(&self, cursor: &SqlCursor) -> Vec<ColumnInfo> {

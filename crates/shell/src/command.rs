@@ -580,10 +580,6 @@ impl Shell<'_> {
             Some((d, v)) => (d.trim(), Some(v.trim().trim_matches('\'').to_string())),
             None => (declared, None),
         };
-        if declared.eq_ignore_ascii_case("refcursor") {
-            self.out.line("SP2-0042: VARIABLE of type REFCURSOR is not supported.");
-            return;
-        }
         let Some(data_type) = bind_type(declared) else {
             self.out
                 .line("Usage: VAR[IABLE] [ <variable> [ NUMBER | CHAR | CHAR (n) | VARCHAR2 (n) | CLOB | REFCURSOR |");
@@ -597,7 +593,8 @@ impl Shell<'_> {
             Some(text) if !text.is_empty() => Value::Text(text),
             _ => Value::Null,
         };
-        let variable = Variable { data_type, declared: declared.to_uppercase(), value };
+        let value = if data_type == DataType::Cursor { Value::Null } else { value };
+        let variable = Variable { data_type, declared: declared.to_uppercase(), value, columns: Vec::new() };
         self.binds.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self.binds.push((name.to_uppercase(), variable));
     }
@@ -618,25 +615,53 @@ impl Shell<'_> {
                 self.out.line(&format!("SP2-0552: Bind variable \"{}\" not declared.", name.to_uppercase()));
             }
         }
-        for (name, variable) in chosen {
-            let column = client::Column {
-                name,
-                // A bind's buffer has 32 characters at least.
-                display_size: match &variable.data_type {
-                    DataType::Varchar2 { len, .. } | DataType::Char { len, .. } => (*len).max(32),
-                    _ => 32,
-                },
-                data_type: variable.data_type,
-                nullable: true,
-            };
-            let columns = [column];
-            let settings = self.settings.clone();
-            let mut report = crate::report::Report::new(&settings, &columns, &self.formats);
-            let mut text = String::new();
-            report.start(&mut text);
-            report.row(&[variable.value], &mut text);
-            report.finish(1, &mut text);
-            self.out.write(&text);
+        for variable in chosen {
+            self.print_variable(variable);
+        }
+    }
+
+    pub(crate) fn print_variable(&mut self, (name, variable): (String, Variable)) {
+        if variable.data_type == DataType::Cursor {
+            return self.print_reference(&name);
+        }
+        let column = client::Column {
+            name,
+            // A bind's buffer has 32 characters at least.
+            display_size: match &variable.data_type {
+                DataType::Varchar2 { len, .. } | DataType::Char { len, .. } => (*len).max(32),
+                _ => 32,
+            },
+            data_type: variable.data_type,
+            nullable: true,
+            nested: Vec::new(),
+        };
+        let columns = [column];
+        let settings = self.settings.clone();
+        let mut report = crate::report::Report::new(&settings, &columns, &self.formats);
+        let mut text = String::new();
+        report.start(&mut text);
+        report.row(&[variable.value], &mut text);
+        report.finish(1, &mut text);
+        self.out.write(&text);
+    }
+
+    /// Prints what a REFCURSOR is open for, once: it is closed then.
+    fn print_reference(&mut self, name: &str) {
+        let variable = self.binds.iter_mut().find(|(known, _)| known == name).map(|(_, variable)| variable);
+        let open = variable.and_then(|v| {
+            let cursor = crate::shell::cursor_number(&std::mem::replace(&mut v.value, Value::Null))?;
+            Some((cursor, std::mem::take(&mut v.columns)))
+        });
+        let printed = match open {
+            Some((cursor, columns)) => self.print_cursor(cursor, columns).map_err(|e| e.to_string()),
+            None => Err(types::Ora::new(24338).to_string()),
+        };
+        if let Err(e) = printed {
+            self.out.line("ERROR:");
+            self.out.line(&e);
+            self.out.line("");
+            self.out.line("");
+            self.out.line(&format!("SP2-0625: Error printing variable \"{}\"", name.to_lowercase()));
         }
     }
 
@@ -931,6 +956,7 @@ fn bind_type(declared: &str) -> Option<DataType> {
         "CLOB" => DataType::Clob,
         "BINARY_DOUBLE" => DataType::BinaryDouble,
         "BINARY_FLOAT" => DataType::BinaryFloat,
+        "REFCURSOR" => DataType::Cursor,
         _ => return None,
     })
 }

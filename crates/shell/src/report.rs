@@ -433,6 +433,20 @@ fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
     }
 }
 
+/// What stands for a cursor in a row, and over its rows; columns count from 0.
+pub(crate) fn cursor_text(column: usize) -> String {
+    format!("CURSOR STATEMENT : {}", column + 1)
+}
+
+/// A row with texts for its cursors.
+pub(crate) fn without_cursors(row: &[Value], columns: &[Column]) -> Vec<Value> {
+    let one = |(at, (value, column)): (usize, (&Value, &Column))| match column.data_type {
+        DataType::Cursor if !value.is_null() => Value::Text(cursor_text(at)),
+        _ => value.clone(),
+    };
+    row.iter().zip(columns).enumerate().map(one).collect()
+}
+
 /// As much of a text as `SET LONG` lets be printed: of a CLOB so many characters, of other types all.
 fn cut<'t>(settings: &Settings, data_type: &DataType, text: &'t str) -> &'t str {
     match text.char_indices().nth(settings.long) {

@@ -45,6 +45,7 @@ pub struct Break {
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub autocommit: bool,
+    pub autoprint: bool,
     pub autotrace: Autotrace,
     /// The columns of `BREAK`, outermost first.
     pub breaks: Vec<Break>,
@@ -95,6 +96,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             autocommit: false,
+            autoprint: false,
             autotrace: Autotrace::default(),
             breaks: Vec::new(),
             escape: None,
@@ -138,7 +140,6 @@ impl Default for Settings {
 /// Variables that SQL*Plus knows and that change nothing here: accepted with any value.
 const ACCEPTED: &[&str] = &[
     "appinfo",
-    "autoprint",
     "blockterminator",
     "cmdsep",
     "compatibility",
@@ -178,6 +179,7 @@ const ACCEPTED: &[&str] = &[
 const NAMES: &[(&str, &str)] = &[
     ("arraysize", "array"),
     ("autocommit", "auto"),
+    ("autoprint", "autop"),
     ("autotrace", "autot"),
     ("colsep", "colsep"),
     ("define", "def"),
@@ -312,6 +314,7 @@ impl Settings {
     fn set_one(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "arraysize" => self.arraysize = number(name, value, 1, 5000)? as u32,
+            "autoprint" => self.autoprint = parse_on_off(value).unwrap_or(self.autoprint),
             "autocommit" => self.autocommit = parse_on_off(value).unwrap_or(value.parse::<u64>().is_ok()),
             "colsep" | "space" => {
                 self.colsep =
@@ -414,6 +417,7 @@ impl Settings {
         Some(match full {
             "arraysize" => format!("arraysize {}", self.arraysize),
             "autocommit" => format!("autocommit {}", state(self.autocommit)),
+            "autoprint" => format!("autoprint {}", state(self.autoprint)),
             "autotrace" => self.autotrace.show(),
             "colsep" | "space" => format!("colsep \"{}\"", self.colsep),
             "define" | "scan" => match self.define {

@@ -44,6 +44,8 @@ pub struct Variable {
     pub data_type: DataType,
     pub declared: String,
     pub value: Value,
+    /// Of an open REFCURSOR, whose value is its number.
+    pub columns: Vec<client::Column>,
 }
 
 /// How the shell ended.
@@ -586,6 +588,10 @@ impl<'a> Shell<'a> {
         if outcome.columns.is_empty() {
             self.print_output();
             self.feedback(&outcome);
+            self.print_results(&outcome)?;
+            if self.settings.autoprint && outcome.done.kind == StatementKind::PLSQL_EXECUTE {
+                self.print_binds(&binds);
+            }
             return Ok(());
         }
         self.print_rows(outcome)
@@ -627,7 +633,68 @@ impl<'a> Shell<'a> {
             if let Some(name) = name
                 && let Some((_, variable)) = self.binds.iter_mut().find(|(known, _)| known == name)
             {
-                variable.value = value.clone();
+                let before = std::mem::replace(&mut variable.value, value.clone());
+                if variable.data_type == DataType::Cursor {
+                    let known = outcome.done.cursors.iter().find(|(n, _)| cursor_number(value) == Some(*n));
+                    variable.columns = known.map_or(Vec::new(), |(_, columns)| columns.clone());
+                    if before != *value {
+                        self.close_cursor(cursor_number(&before));
+                    }
+                }
+            }
+        }
+    }
+
+    fn close_cursor(&mut self, cursor: Option<u32>) {
+        if let (Some(cursor), Some(session)) = (cursor, &mut self.session) {
+            // A failure shows at the next call.
+            let _ = session.close_cursor(cursor);
+        }
+    }
+
+    /// Prints all rows of a cursor that came as a value, and closes it.
+    pub(crate) fn print_cursor(&mut self, cursor: u32, columns: Vec<client::Column>) -> Result<(), ClientError> {
+        let array = self.settings.arraysize;
+        let first = self.with_session(|session| session.fetch(cursor, array));
+        let printed = first.and_then(|first| {
+            // Over the network they come with the rows.
+            let columns = if first.columns.is_empty() { columns } else { first.columns };
+            self.print_rows(Outcome { columns, cursor, done: first.done, output: first.output, rows: first.rows })
+        });
+        self.close_cursor(Some(cursor));
+        printed
+    }
+
+    /// Prints the cursors in a row behind it.
+    fn print_nested(&mut self, row: &[Value], columns: &[client::Column]) -> Result<(), ClientError> {
+        for (at, column) in columns.iter().enumerate().filter(|(_, c)| c.data_type == DataType::Cursor) {
+            if let Some(cursor) = row.get(at).and_then(cursor_number) {
+                self.out.line("");
+                self.out.line(&crate::report::cursor_text(at));
+                self.print_cursor(cursor, column.nested.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints what a block has returned as its results.
+    fn print_results(&mut self, outcome: &Outcome) -> Result<(), ClientError> {
+        for (at, result) in outcome.done.results.iter().enumerate() {
+            let known = outcome.done.cursors.iter().find(|(cursor, _)| cursor == result);
+            if let Some((cursor, columns)) = known {
+                self.out.line(&format!("ResultSet #{}", at + 1));
+                self.print_cursor(*cursor, columns.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `SET AUTOPRINT ON`: prints the bind variables that a block has named.
+    fn print_binds(&mut self, binds: &[Bind]) {
+        for bind in binds {
+            let name = bind.name.as_deref().unwrap_or("");
+            if let Some(found) = self.binds.iter().find(|(known, _)| known == name).cloned() {
+                self.print_variable(found);
             }
         }
     }
@@ -678,11 +745,19 @@ impl<'a> Shell<'a> {
         let mut report = Report::new(&settings, &columns, &formats);
         let mut text = String::new();
         let shown = !self.settings.autotrace.no_rows;
+        let nests = columns.iter().any(|c| c.data_type == DataType::Cursor);
         report.start(&mut text);
         loop {
             for row in &rows {
-                report.row(row, &mut text);
                 count += 1;
+                if nests {
+                    report.row(&crate::report::without_cursors(row, &columns), &mut text);
+                    self.out.write(&text);
+                    text.clear();
+                    self.print_nested(row, &columns)?;
+                } else {
+                    report.row(row, &mut text);
+                }
             }
             if shown {
                 self.out.write(&text);
@@ -949,6 +1024,14 @@ fn ends_statement(before: &[String], line: &str, mark: char) -> bool {
         }
     }
     true
+}
+
+/// The number of a cursor that is a value.
+pub(crate) fn cursor_number(value: &Value) -> Option<u32> {
+    match value {
+        Value::Number(n) => n.as_i64().and_then(|n| u32::try_from(n).ok()),
+        _ => None,
+    }
 }
 
 /// The bind variables a statement names, outside quotes and comments.

@@ -12,7 +12,7 @@ pub fn visit_expr(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
         | ExprKind::Bind(_)
         | ExprKind::Exists(_)
         | ExprKind::Subquery(_)
-        | ExprKind::Cursor(_)
+        | ExprKind::Cursor(..)
         | ExprKind::CastMultiset { .. }
         | ExprKind::Star
         | ExprKind::Default => {}

@@ -127,6 +127,7 @@ impl DataType {
             DataType::IntervalYm { .. } | DataType::IntervalDs { .. } => 75,
             DataType::Null => 1,
             DataType::Rowid => 18,
+            DataType::Cursor => 20,
             DataType::BinaryFloat | DataType::BinaryDouble => 24,
             _ => 80,
         }

@@ -268,6 +268,7 @@ impl Host for TestHost {
             ty: types::DataType::NUMBER,
             deterministic: false,
             dependencies: Vec::new(),
+            nested: Vec::new(),
         }))
     }
     fn call(&self, cx: &mut ExecCtx<'_>, _function: &HostFunction, args: &[Value]) -> Result<Value> {

@@ -220,6 +220,83 @@ def arrays(c):
     c.commit()
 
 
+def cursors(c):
+    """Cursors that PL/SQL opens, in binds and as results."""
+    k, r = c.cursor(), c.cursor()
+    r.arraysize = 7
+    opens = "begin open :r for select id, 'x' || id from v where id <= :n order by id; end;"
+    for n in [0, 1, 6, 7, 8, 100]:
+        k.execute(opens, r=r, n=n)
+        assert [d[0] for d in r.description] == ["ID", "'X'||ID"]
+        assert r.fetchall() == [(i, f"x{i}") for i in range(1, n + 1)]
+    # Its rows are those of its OPEN, and a commit does not close it.
+    k.execute("insert into w values (700, 'seen')")
+    k.execute("begin open :r for select t from w where n = 700; end;", r=r)
+    k.execute("delete from w where n = 700")
+    c.commit()
+    assert r.fetchall() == [("seen",)]
+    f = k.callfunc("cursor_of", oracledb.DB_TYPE_CURSOR, [3])
+    assert f.fetchmany(2) == [(1,), (2,)]
+    # PL/SQL goes on where the client has stopped, and the client where PL/SQL has.
+    k.execute(opens, r=r, n=10)
+    r.arraysize = 2
+    assert r.fetchmany(2) == [(1, "x1"), (2, "x2")]
+    assert k.callfunc("next_of", str, [r]) == "3 x3"
+    assert r.fetchone() == (4, "x4")
+    q = c.cursor()
+    q.prefetchrows, q.arraysize = 0, 1
+    q.execute("select id, 'y' || id from v where id <= 5 order by id")
+    assert q.fetchone() == (1, "y1")
+    assert k.callfunc("next_of", str, [q]) == "2 y2"
+    assert q.fetchone() == (3, "y3")
+    k.execute("begin close :r; end;", r=q)
+    fails("ORA-01001", q.fetchall)
+    # One that was never opened, and one that closes in the block.
+    never = k.var(oracledb.DB_TYPE_CURSOR)
+    k.execute("begin if false then open :r for select 1 from dual; end if; end;", r=never)
+    fails("DPY-4025", lambda: never.getvalue().fetchall())
+    fails("ORA-01476", lambda: k.execute("begin open :r for select 1 / (id - 3) from v; end;", r=r) or r.fetchall())
+    fails("ORA-01001", lambda: k.execute("declare n number; begin fetch :r into n; end;", r=k.var(oracledb.DB_TYPE_CURSOR)))
+    # Results, in their order; a block that fails has none.
+    k.execute("""declare c sys_refcursor; begin
+        for i in 1..3 loop open c for select id from v where id <= i order by id; dbms_sql.return_result(c); end loop; end;""")
+    assert [one.fetchall() for one in k.getimplicitresults()] == [[(j,) for j in range(1, i + 1)] for i in range(1, 4)]
+    failing = "declare c sys_refcursor; begin open c for select 1 from dual; dbms_sql.return_result(c); raise no_data_found; end;"
+    for _ in range(400):
+        fails("ORA-01403", lambda: k.execute(failing))
+    fails("ORA-01001", lambda: k.execute("declare c sys_refcursor; begin dbms_sql.return_result(c); end;"))
+    # Cursors in rows, those in their rows, and what is left of them when their query is closed or run again.
+    nest = "select id, cursor(select v.id + w.id, :t from v w where w.id <= v.id order by 1) c from v where id <= :n order by id"
+    for n in [1, 5, 5]:
+        k.arraysize = 2
+        rows = [(i, inner.fetchall()) for i, inner in k.execute(nest, t="t", n=n)]
+        assert rows == [(i, [(i + j, "t") for j in range(1, i + 1)]) for i in range(1, n + 1)], rows
+    deep = k.execute("select cursor(select id, cursor(select v.id * 10 from dual) from v where id < 3 order by id) from dual").fetchone()[0]
+    assert [(i, inner.fetchall()) for i, inner in deep] == [(1, [(10,)]), (2, [(20,)])]
+    for _ in range(30):
+        k.arraysize = 50
+        k.execute("select cursor(select 1 from dual) from v where id <= 200").fetchone()
+    fails("ORA-01000", lambda: c.cursor().execute("select cursor(select 1 from dual) from v").fetchall())
+    # They are counted, and closed with their session's numbers.
+    sid = k.execute("select sys_context('userenv', 'sid') from dual").fetchone()[0]
+    def opened():
+        text = local(f"select 'open:' || value || ':' from v$sesstat natural join v$statname where sid = {sid} and name = 'opened cursors current'")
+        return int(text.split("open:")[1].split(":")[0])
+    before = opened()
+    held = []
+    def open_many():
+        for _ in range(2000):
+            held.append(c.cursor())
+            k.execute("begin open :r for select id from v; end;", r=held[-1])
+    fails("ORA-01000", open_many)
+    for one in held:
+        one.close()
+    assert opened() > 100
+    assert k.execute("select 1 from dual").fetchone() == (1,)
+    assert opened() <= before + 1, (opened(), before)
+    assert k.execute("select 1 from dual").fetchone() == (1,)
+
+
 def blocks(c):
     k = c.cursor()
     text, n, day = k.var(str, 100), k.var(int), k.var(datetime.datetime)
@@ -235,7 +312,6 @@ def blocks(c):
     fails("ORA-06502", lambda: k.execute("begin :o := rpad('x', 500); end;", o=k.var(str, 100)))
     fails("ORA-20001", lambda: k.execute("begin raise_application_error(-20001, 'own'); end;"))
     fails("ORA-06550", lambda: k.execute("begin nosuch; end;"))
-    fails("ORA-03115", lambda: k.execute("begin open :c for select 1 from dual; end;", c=k.var(oracledb.DB_TYPE_CURSOR)))
     assert k.execute("select 1 from dual").fetchone() == (1,)
 
 
@@ -332,6 +408,7 @@ with connect() as connection:
     changes(connection)
     arrays(connection)
     blocks(connection)
+    cursors(connection)
     breaks(connection)
     sessions(connection)
 many()

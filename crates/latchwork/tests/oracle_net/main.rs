@@ -85,6 +85,10 @@ fn a_real_driver_connects_and_works() {
         "create procedure u.p (a in number, b in out varchar2) is begin b := b || a; end;",
         "create procedure u.p2 (a in number, b out number) is begin b := a * 2; end;",
         "create function u.f (a number) return number is begin return a * 3; end;",
+        "create function u.cursor_of (n number) return sys_refcursor is c sys_refcursor; \
+         begin open c for select id from u.v where id <= n order by id; return c; end;",
+        "create function u.next_of (c sys_refcursor) return varchar2 is n number; t varchar2(20); \
+         begin fetch c into n, t; return n || ' ' || t; end;",
     ] {
         c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
     }

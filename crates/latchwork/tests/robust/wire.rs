@@ -30,7 +30,8 @@ fn logged_on(dir: &std::path::Path) -> UnixStream {
 }
 
 fn execute(sql: &str) -> Request {
-    Request::Execute(Box::new(Execute { sql: sql.into(), binds: Vec::new(), prefetch: 1_000_000, want_output: false }))
+    let (binds, tables) = (Vec::new(), Vec::new());
+    Request::Execute(Box::new(Execute { sql: sql.into(), binds, prefetch: 1_000_000, want_output: false, tables }))
 }
 
 fn sessions_left(observer: &mut Client) {

@@ -14,6 +14,6 @@ pub use array::{ARRAY_ROWS_MAX, Array, BindRows};
 pub use frame::{FrameBuffer, MAX_REPLY_LEN, MAX_REQUEST_LEN, write_frame};
 pub use packet::{
     Bind, Column, Direction, Done, Execute, Executed, Failure, ListenerWord, Logon, PROTOCOL_VERSION, Reply, Request,
-    RowsWriter, Welcome, encode_rows,
+    RowsWriter, TableBind, Welcome, encode_rows,
 };
 pub use wire::{WireError, WireResult};

@@ -23,7 +23,7 @@ use crate::command::StatementKind;
 use types::{DataType, Value};
 
 /// The version both sides must speak.
-pub const PROTOCOL_VERSION: u16 = 5;
+pub const PROTOCOL_VERSION: u16 = 6;
 
 /// Who wants to log on, and from where.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -83,6 +83,19 @@ pub struct Execute {
     pub prefetch: u32,
     /// Send the lines of `dbms_output` that the call leaves.
     pub want_output: bool,
+    /// Binds of a block that are tables of PL/SQL.
+    pub tables: Vec<TableBind>,
+}
+
+/// A bind that is an index-by table of PL/SQL: its type is that of the elements, its own value means nothing.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct TableBind {
+    /// Which bind.
+    pub bind: u16,
+    /// Elements it takes back at most.
+    pub most: u32,
+    /// Those that it has, from subscript 1 on.
+    pub elements: Vec<Value>,
 }
 
 /// What a client sends.
@@ -163,6 +176,8 @@ pub struct Column {
     pub nullable: bool,
     /// The most characters a value takes when printed.
     pub display_size: u32,
+    /// Of a cursor's column, whose values are numbers of cursors: the columns of each of them.
+    pub nested: Vec<Column>,
 }
 
 /// The end of a successful call.
@@ -175,8 +190,14 @@ pub struct Done {
     pub more: bool,
     /// A warning that belongs to success, as ORA-24344 for a unit created with compilation errors.
     pub warning: Option<Failure>,
-    /// The binds that came back: index in the call's list and value.
+    /// The binds that came back: index in the call's list and value. That of a cursor is its number.
     pub out: Vec<(u16, Value)>,
+    /// The binds that came back as tables of PL/SQL, from subscript 1 on.
+    pub tables: Vec<(u16, Vec<Value>)>,
+    /// The cursors that came back, with their columns: those of binds, and the results that the call has returned.
+    pub cursors: Vec<(u32, Vec<Column>)>,
+    /// Which of them are results, in their order.
+    pub results: Vec<u32>,
     pub in_transaction: bool,
     /// The current schema, so that a prompt can show it.
     pub schema: String,
@@ -277,6 +298,7 @@ impl Request {
                 w.list(&e.binds, write_bind);
                 w.u32(e.prefetch);
                 w.bool(e.want_output);
+                w.list(&e.tables, write_table);
             }
             Request::ExecuteMany { array, rows } => {
                 w.u8(tag::EXECUTE_MANY);
@@ -329,6 +351,7 @@ impl Request {
                 binds: r.list(4, read_bind)?,
                 prefetch: r.u32()?,
                 want_output: r.bool()?,
+                tables: r.list(10, read_table)?,
             })),
             tag::EXECUTE_MANY => {
                 let array = Array {
@@ -419,7 +442,7 @@ impl Reply {
         let mut r = Reader::new(body);
         let reply = match r.u8()? {
             tag::WELCOME => Reply::Welcome(Box::new(read_welcome(&mut r)?)),
-            tag::DESCRIBED => Reply::Described { cursor: r.u32()?, columns: r.list(7, read_column)? },
+            tag::DESCRIBED => Reply::Described { cursor: r.u32()?, columns: read_columns(&mut r, 0)? },
             tag::ROWS => Reply::Rows { cursor: r.u32()?, rows: r.list(4, |r| r.list(1, read_value))? },
             tag::OUTPUT => Reply::Output { lines: r.list(1, |r| r.option(|r| r.string()))? },
             tag::RETURNED => Reply::Returned { execution: r.u32()?, values: r.list(3, read_out)? },
@@ -555,15 +578,48 @@ fn read_welcome(r: &mut Reader<'_>) -> WireResult<Welcome> {
     })
 }
 
+fn write_table(w: &mut Writer<'_>, table: &TableBind) {
+    w.u16(table.bind);
+    w.u32(table.most);
+    w.list(&table.elements, write_value);
+}
+
+fn read_table(r: &mut Reader<'_>) -> WireResult<TableBind> {
+    Ok(TableBind { bind: r.u16()?, most: r.u32()?, elements: r.list(1, read_value)? })
+}
+
 fn write_column(w: &mut Writer<'_>, c: &Column) {
     w.text(&c.name);
     write_type(w, &c.data_type);
     w.bool(c.nullable);
     w.u32(c.display_size);
+    if c.data_type == DataType::Cursor {
+        w.list(&c.nested, write_column);
+    }
 }
 
-fn read_column(r: &mut Reader<'_>) -> WireResult<Column> {
-    Ok(Column { name: r.string()?, data_type: read_type(r)?, nullable: r.bool()?, display_size: r.u32()? })
+/// Cursors in columns of cursors, at most.
+const NESTED_MAX: usize = 64;
+
+fn read_columns(r: &mut Reader<'_>, depth: usize) -> WireResult<Vec<Column>> {
+    if depth > NESTED_MAX {
+        return Err(WireError::LengthOutOfBounds);
+    }
+    r.list(7, |r| {
+        let (name, data_type) = (r.string()?, read_type(r)?);
+        let (nullable, display_size) = (r.bool()?, r.u32()?);
+        let nested = if data_type == DataType::Cursor { read_columns(r, depth + 1)? } else { Vec::new() };
+        Ok(Column { name, data_type, nullable, display_size, nested })
+    })
+}
+
+fn write_cursor(w: &mut Writer<'_>, (cursor, columns): &(u32, Vec<Column>)) {
+    w.u32(*cursor);
+    w.list(columns, write_column);
+}
+
+fn read_cursor(r: &mut Reader<'_>) -> WireResult<(u32, Vec<Column>)> {
+    Ok((r.u32()?, read_columns(r, 0)?))
 }
 
 fn write_out(w: &mut Writer<'_>, (place, value): &(u16, Value)) {
@@ -581,6 +637,12 @@ fn write_done(w: &mut Writer<'_>, d: &Done) {
     w.bool(d.more);
     w.option(d.warning.as_ref(), write_failure);
     w.list(&d.out, write_out);
+    w.list(&d.tables, |w, (place, elements)| {
+        w.u16(*place);
+        w.list(elements, write_value);
+    });
+    w.list(&d.cursors, write_cursor);
+    w.list(&d.results, |w, n| w.u32(*n));
     w.bool(d.in_transaction);
     w.text(&d.schema);
 }
@@ -592,6 +654,9 @@ fn read_done(r: &mut Reader<'_>) -> WireResult<Done> {
         more: r.bool()?,
         warning: r.option(read_failure)?,
         out: r.list(3, read_out)?,
+        tables: r.list(6, |r| Ok((r.u16()?, r.list(1, read_value)?)))?,
+        cursors: r.list(8, read_cursor)?,
+        results: r.list(4, |r| r.u32())?,
         in_transaction: r.bool()?,
         schema: r.string()?,
     })

@@ -42,6 +42,7 @@ pub mod message {
     pub const WARNING: u8 = 15;
     pub const DESCRIBE: u8 = 16;
     pub const PIGGYBACK: u8 = 17;
+    pub const IMPLICIT_RESULTS: u8 = 27;
 }
 
 /// The functions, by the second byte of a function message or piggyback.

@@ -51,13 +51,58 @@ pub fn write_describe(out: &mut Vec<u8>, columns: &[Column], client: Client) {
     let mut hash = [0; 23];
     hash[16..].copy_from_slice(&DESCRIBED_AT);
     w.bytes(&hash);
+    write_description(&mut w, columns, client);
+}
+
+/// A cursor as a value: its columns and the number under which the client fetches from it.
+#[derive(Clone, Copy, Debug)]
+pub struct CursorCell<'a> {
+    pub columns: &'a [Column],
+    pub number: u16,
+}
+
+impl CursorCell<'_> {
+    /// A cursor variable that was not opened.
+    pub const CLOSED: CursorCell<'static> = CursorCell { columns: &[], number: 0 };
+
+    /// `len`: of what stands before it, which is the first byte of the description, or nothing in a list of results.
+    fn write(self, w: &mut Writer<'_>, len: u8, client: Client) {
+        w.u8(len);
+        write_description(w, self.columns, client);
+        w.number(self.number);
+    }
+
+    fn read(r: &mut Reader<'_>, client: Client) -> WireResult<(Vec<Column>, u16)> {
+        r.u8()?;
+        Ok((read_description(r, client)?, r.ub2()?))
+    }
+}
+
+/// What a row, or a bind that comes back, has at a place.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell<'a> {
+    Value(&'a Value),
+    Cursor(CursorCell<'a>),
+    /// The elements of a table of PL/SQL.
+    Table(&'a [Value]),
+}
+
+/// Appends the cursors that a block has returned as its results.
+pub fn write_results(out: &mut Vec<u8>, results: &[CursorCell<'_>], client: Client) {
+    let mut w = Writer::new(out);
+    w.u8(message::IMPLICIT_RESULTS);
+    w.number(results.len() as u64);
+    results.iter().for_each(|cursor| cursor.write(&mut w, 0, client));
+}
+
+fn write_description(w: &mut Writer<'_>, columns: &[Column], client: Client) {
     w.number(columns.iter().map(|c| u64::from(c.shape.size) + 1).sum::<u64>().min(u32::MAX.into()));
     w.number(columns.len() as u64);
     if !columns.is_empty() {
         w.u8(0x5c);
     }
     for (place, column) in columns.iter().enumerate() {
-        column.write(&mut w, client, place);
+        column.write(w, client, place);
     }
     w.long_bytes(&DESCRIBED_AT);
     w.u8(0);
@@ -164,6 +209,10 @@ fn write_object_column(w: &mut Writer<'_>, column: &Column, client: Client) {
 
 fn read_describe(r: &mut Reader<'_>, client: Client) -> WireResult<Vec<Column>> {
     r.bytes()?;
+    read_description(r, client)
+}
+
+fn read_description(r: &mut Reader<'_>, client: Client) -> WireResult<Vec<Column>> {
     r.ub4()?;
     let n = r.count(COLUMNS_MAX)?;
     if n > 0 {
@@ -215,8 +264,13 @@ pub fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value]) -> WireRe
     Ok(())
 }
 
-fn read_row(r: &mut Reader<'_>, columns: &[Column]) -> WireResult<Vec<Value>> {
+fn read_row(r: &mut Reader<'_>, columns: &[Column], answer: &mut Cursors, client: Client) -> WireResult<Vec<Value>> {
     let one = |c: &Column| {
+        if c.shape.is_cursor() {
+            let (columns, number) = CursorCell::read(r, client)?;
+            answer.push((number, columns));
+            return Ok(Value::Number(types::Number::from_u64(number.into())));
+        }
         let v = value::read(r, &c.shape)?;
         if c.shape.is_long() {
             r.sb4()?;
@@ -248,20 +302,62 @@ fn read_directions(r: &mut Reader<'_>) -> WireResult<Vec<u8>> {
     Ok(r.raw(binds)?.to_vec())
 }
 
+/// Appends a row that has cursors in it.
+///
+/// # Errors
+/// As [`write_row`].
+pub fn write_row_of_cells<'a>(
+    out: &mut Vec<u8>,
+    columns: &[Column],
+    cells: impl IntoIterator<Item = Cell<'a>>,
+    client: Client,
+) -> WireResult<()> {
+    let mut w = Writer::new(out);
+    w.u8(message::ROW_DATA);
+    for (column, cell) in columns.iter().zip(cells) {
+        write_cell(&mut w, cell, &column.shape, client, |_, _| {})?;
+        if column.shape.is_long() {
+            w.zeros(2);
+        }
+    }
+    Ok(())
+}
+
+fn write_cell(
+    w: &mut Writer<'_>,
+    cell: Cell<'_>,
+    shape: &value::Shape,
+    client: Client,
+    behind: impl Fn(&mut Writer<'_>, &Value),
+) -> WireResult<()> {
+    match cell {
+        Cell::Value(v) => {
+            value::write(w, v, shape)?;
+            behind(w, v);
+        }
+        Cell::Cursor(cursor) => {
+            cursor.write(w, 1, client);
+            behind(w, &Value::Null);
+        }
+        Cell::Table(elements) => value::write_table(w, elements, shape, behind)?,
+    }
+    Ok(())
+}
+
 /// Appends what binds got, each with its type.
 ///
 /// # Errors
 /// As [`write_row`].
 pub fn write_out_values<'a>(
     out: &mut Vec<u8>,
-    values: impl IntoIterator<Item = (&'a Value, &'a value::Shape)>,
+    values: impl IntoIterator<Item = (Cell<'a>, &'a value::Shape)>,
+    client: Client,
 ) -> WireResult<()> {
     let mut w = Writer::new(out);
     w.u8(message::ROW_DATA);
-    for (v, shape) in values {
-        write_out_value(&mut w, v, shape)?;
-    }
-    Ok(())
+    values.into_iter().try_for_each(|(cell, shape)| {
+        write_cell(&mut w, cell, shape, client, |w, v| write_behind_out_value(w, v, shape))
+    })
 }
 
 /// Appends what each bind of RETURNING got: a value for every row.
@@ -283,9 +379,13 @@ pub fn write_returned<'a>(
 
 fn write_out_value(w: &mut Writer<'_>, v: &Value, shape: &value::Shape) -> WireResult<()> {
     value::write(w, v, shape)?;
+    write_behind_out_value(w, v, shape);
+    Ok(())
+}
+
+fn write_behind_out_value(w: &mut Writer<'_>, v: &Value, shape: &value::Shape) {
     let is_null_boolean = v.is_null() && shape.number == value::number::BOOLEAN;
     w.signed(if is_null_boolean { -1 } else { 0 });
-    Ok(())
 }
 
 /// Appends the parameters of an execution: the time it saw, its cursor, and where they were asked for the rows of each
@@ -555,6 +655,9 @@ fn read_refused(r: &mut Reader<'_>) -> WireResult<Vec<Refused>> {
     errors.into_iter().zip(executions).map(one).collect()
 }
 
+/// Cursors that came as values, with their columns.
+type Cursors = Vec<(u16, Vec<Column>)>;
+
 /// What a client gets for a query or a simple call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
@@ -563,6 +666,8 @@ pub struct Answer {
     pub rows: Vec<Vec<Value>>,
     /// What each bind got, by its place.
     pub got: Vec<(usize, Value)>,
+    /// Cursors in the rows, whose values are their numbers, and results of a block; with their columns.
+    pub cursors: Vec<(u16, Vec<Column>)>,
     /// An error's number and text, of a call that succeeded all the same.
     pub warning: Option<(u32, String)>,
     pub outcome: Outcome,
@@ -598,7 +703,14 @@ pub fn read_answer_to(
                 for ((at, shape), _) in out {
                     let values = if is_returning { r.ub4()? } else { 1 };
                     for _ in 0..values {
-                        answer.got.push((at, value::read(r, shape)?));
+                        let value = if shape.is_cursor() {
+                            let (columns, number) = CursorCell::read(r, client)?;
+                            answer.cursors.push((number, columns));
+                            Value::Number(types::Number::from_u64(number.into()))
+                        } else {
+                            value::read(r, shape)?
+                        };
+                        answer.got.push((at, value));
                         r.sb4()?;
                     }
                 }
@@ -606,8 +718,14 @@ pub fn read_answer_to(
             message::DESCRIBE => answer.columns = Some(read_describe(r, client)?),
             message::ROW_HEADER => read_row_header(r)?,
             message::ROW_DATA => {
-                let row = read_row(r, answer.columns.as_deref().unwrap_or(columns))?;
+                let row = read_row(r, answer.columns.as_deref().unwrap_or(columns), &mut answer.cursors, client)?;
                 answer.rows.push(row);
+            }
+            message::IMPLICIT_RESULTS => {
+                for _ in 0..r.count(COLUMNS_MAX)? {
+                    let (columns, number) = CursorCell::read(r, client)?;
+                    answer.cursors.push((number, columns));
+                }
             }
             message::PARAMETERS => read_parameters(r)?,
             message::WARNING => answer.warning = Some(read_warning(r)?),
@@ -692,6 +810,24 @@ mod tests {
     }
 
     #[test]
+    fn cursors_in_rows_and_results_come_back() {
+        let column = |ty: &DataType| Column { name: "C".into(), shape: value::of_type(ty).unwrap(), nullable: true };
+        let (inner, columns) = ([column(&DataType::Date)], [column(&DataType::NUMBER), column(&DataType::Cursor)]);
+        let mut out = Vec::new();
+        let one = Value::Number(Number::from_i64(1));
+        let cell = CursorCell { columns: &inner, number: 7 };
+        write_row_of_cells(&mut out, &columns, [Cell::Value(&one), Cell::Cursor(cell)], Client::USUAL).unwrap();
+        write_results(&mut out, &[cell, CursorCell::CLOSED], Client::USUAL);
+        write_status(&mut out, status::END_OF_CALL, 1);
+        let answer = read_answer(&mut Reader::new(&out), &columns, Client::USUAL).unwrap();
+        assert_eq!(answer.rows, [[one, Value::Number(Number::from_i64(7))]]);
+        assert_eq!(answer.cursors, [(7, inner.to_vec()), (7, inner.to_vec()), (0, Vec::new())]);
+        for cut in 0..out.len() {
+            assert!(read_answer(&mut Reader::new(&out[..cut]), &columns, Client::USUAL).is_err());
+        }
+    }
+
+    #[test]
     fn the_end_of_a_call_is_byte_for_byte_what_drivers_take() {
         let mut out = Vec::new();
         write_status(&mut out, status::END_OF_CALL, 6);
@@ -708,7 +844,8 @@ mod tests {
         let outcome = Outcome { status: 1, sequence: 4, ..Outcome::default() };
         let mut out = Vec::new();
         write_directions(&mut out, &[direction::OUT, direction::IN, direction::IN_OUT]);
-        write_out_values(&mut out, [(&number(7), &shape), (&Value::Null, &shape)]).unwrap();
+        let cells = [(Cell::Value(&number(7)), &shape), (Cell::Value(&Value::Null), &shape)];
+        write_out_values(&mut out, cells, Client::USUAL).unwrap();
         write_parameters(&mut out, 1, 2, None);
         outcome.write(&mut out);
         let answer = read_answer_to(&mut Reader::new(&out), &[], &binds, false, Client::USUAL).unwrap();

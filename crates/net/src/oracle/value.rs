@@ -37,6 +37,7 @@ pub mod number {
     pub const CHAR: u8 = 96;
     pub const FLOAT: u8 = 100;
     pub const DOUBLE: u8 = 101;
+    pub const CURSOR: u8 = 102;
     pub const TIMESTAMP: u8 = 180;
     pub const TIMESTAMP_TZ: u8 = 181;
     pub const INTERVAL_YM: u8 = 182;
@@ -80,6 +81,8 @@ pub struct Shape {
     pub form: u8,
     /// Characters it takes at most.
     pub chars: u32,
+    /// Elements of a table of PL/SQL at most; 0 for what is none.
+    pub elements: u32,
 }
 
 /// How a column of the type is described; `None` for types that do not travel.
@@ -128,9 +131,8 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
         DataType::Timestamp { digits, zone: Zone::WithLocalTimeZone } => {
             Shape { scale: digits as i8, ..sized(n::TIMESTAMP_LTZ, 11) }
         }
-        DataType::Urowid | DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile | DataType::Cursor => {
-            return None;
-        }
+        DataType::Urowid | DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile => return None,
+        DataType::Cursor => sized(n::CURSOR, 1),
     })
 }
 
@@ -169,10 +171,20 @@ pub fn is_bindable(shape: &Shape) -> bool {
         n::INTERVAL_DS,
         n::BOOLEAN,
     ];
-    known.contains(&shape.number) && shape.flags & IS_ARRAY == 0
+    known.contains(&shape.number) || shape.number == n::CURSOR && !shape.is_table()
 }
 
 impl Shape {
+    /// Whether it is a table of PL/SQL, with elements of the type.
+    pub fn is_table(&self) -> bool {
+        self.flags & IS_ARRAY != 0
+    }
+
+    /// Whether values are cursors.
+    pub fn is_cursor(&self) -> bool {
+        self.number == n::CURSOR
+    }
+
     /// Whether values are text.
     pub fn is_text(&self) -> bool {
         matches!(self.number, n::VARCHAR | n::VARCHAR_SIZED | n::LONG | n::LONG_VARCHAR | n::CHAR)
@@ -210,6 +222,7 @@ impl Shape {
             n::BOOLEAN => DataType::Boolean,
             n::ROWID => DataType::Rowid,
             n::CHAR => DataType::Char { len: self.size, unit: LenUnit::Byte },
+            n::CURSOR => DataType::Cursor,
             _ => DataType::Varchar2 { len: self.size, unit: LenUnit::Byte },
         }
     }
@@ -261,8 +274,7 @@ impl Shape {
     pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<Shape> {
         let (number, flags, precision) = (plain_number(r.u8()?), r.u8()?, r.u8()?);
         let scale = Shape::read_scale(r, client)?;
-        let size = r.ub4()?;
-        r.ub4()?;
+        let (size, elements) = (r.ub4()?, r.ub4()?);
         r.ub8()?;
         r.long_bytes()?;
         r.ub4()?;
@@ -270,7 +282,7 @@ impl Shape {
         if client.field_version >= 8 {
             r.ub4()?;
         }
-        Ok(Shape { number, flags, precision, scale, size, charset, form, chars })
+        Ok(Shape { number, flags, precision, scale, size, charset, form, chars, elements })
     }
 
     /// Appends the description of a bind, or the part of a column's that is the same.
@@ -278,7 +290,8 @@ impl Shape {
         w.raw(&[self.number, self.flags, self.precision]);
         self.write_scale(w, client);
         w.number(self.size);
-        w.zeros(4);
+        w.number(self.elements);
+        w.zeros(3);
         w.number(self.charset);
         w.u8(self.form);
         w.number(self.chars);
@@ -377,6 +390,10 @@ pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()>
             let bits = f.to_bits();
             w.bytes(&if f.is_sign_negative() { !bits } else { bits | 1 << 63 }.to_be_bytes());
         }
+        (Value::Number(cursor), n::CURSOR) => {
+            w.raw(&[1, 1]);
+            w.number(u16::try_from(cursor.as_i64().unwrap_or(0)).map_err(|_| WireError::BadValue)?);
+        }
         (Value::Rowid(id), n::ROWID) => {
             w.u8(13);
             w.number(id.obj.0);
@@ -416,6 +433,7 @@ fn interval_bytes(i: &IntervalDs) -> [u8; 11] {
 pub fn read(r: &mut Reader<'_>, shape: &Shape) -> WireResult<Value> {
     match shape.number {
         n::ROWID => return read_rowid(r),
+        n::CURSOR => return read_cursor(r),
         n::BOOLEAN if r.left().first() == Some(&ESCAPE) => return r.skip(2).map(|()| Value::Null),
         _ => {}
     }
@@ -449,6 +467,7 @@ pub fn read_into(r: &mut Reader<'_>, shape: &Shape, value: &mut Value) -> WireRe
 fn skip(r: &mut Reader<'_>, shape: &Shape) -> WireResult<()> {
     match shape.number {
         n::ROWID => read_rowid(r).map(drop),
+        n::CURSOR => read_cursor(r).map(drop),
         n::BOOLEAN if r.left().first() == Some(&ESCAPE) => r.skip(2),
         _ => r.skip_bytes(),
     }
@@ -540,6 +559,41 @@ fn read_rowid(r: &mut Reader<'_>) -> WireResult<Value> {
     Ok(Value::Rowid(Rowid { obj: types::ObjectId(obj), rdba: Rdba::new(file.into(), block), slot }))
 }
 
+/// The number of a cursor that a client binds; NULL for one that is not open.
+fn read_cursor(r: &mut Reader<'_>) -> WireResult<Value> {
+    if r.u8()? == 0 || r.u8()? == 0 {
+        return Ok(Value::Null);
+    }
+    Ok(Value::Number(Number::from_u64(r.ub4()?.into())))
+}
+
+/// Elements of all tables of PL/SQL in one execution, at most.
+const ELEMENTS_MAX: u32 = 1 << 20;
+
+/// The elements of a bind that is a table of PL/SQL.
+fn read_table(r: &mut Reader<'_>, shape: &Shape) -> WireResult<Vec<Value>> {
+    let count = r.count(ELEMENTS_MAX)?;
+    (0..count).map(|_| read(r, shape)).collect()
+}
+
+/// Appends the elements of a table of PL/SQL, each followed by what `behind` appends.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_table(
+    w: &mut Writer<'_>,
+    elements: &[Value],
+    shape: &Shape,
+    behind: impl Fn(&mut Writer<'_>, &Value),
+) -> WireResult<()> {
+    w.number(elements.len() as u64);
+    elements.iter().try_for_each(|value| {
+        write(w, value, shape)?;
+        behind(w, value);
+        Ok(())
+    })
+}
+
 /// Which binds of a statement a client sends, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BindRules {
@@ -567,20 +621,27 @@ impl BindRules {
     }
 }
 
-/// Reads the values of one execution, in the order of the binds; those that are not sent are NULL.
+/// The tables of PL/SQL among the binds of an execution, by their places.
+pub type Tables = Vec<(usize, Vec<Value>)>;
+
+/// Reads the values of one execution, in the order of the binds; those that are not sent, and tables, are NULL.
 ///
 /// # Errors
 /// [`WireError`] for what is none.
-pub fn read_row(r: &mut Reader<'_>, binds: &[Shape], rules: &BindRules) -> WireResult<Vec<Value>> {
+pub fn read_row(r: &mut Reader<'_>, binds: &[Shape], rules: &BindRules) -> WireResult<(Vec<Value>, Tables)> {
     let order = rules.order(binds);
-    let mut row = vec![Value::Null; binds.len()];
+    let (mut row, mut tables) = (vec![Value::Null; binds.len()], Vec::new());
     if !order.is_empty() {
         begin_row(r)?;
     }
     for at in order {
-        row[at] = read(r, &binds[at])?;
+        if binds[at].is_table() {
+            tables.push((at, read_table(r, &binds[at])?));
+        } else {
+            row[at] = read(r, &binds[at])?;
+        }
     }
-    Ok(row)
+    Ok((row, tables))
 }
 
 /// Reads what stands before the values of an execution.
@@ -599,7 +660,10 @@ pub fn skip_rows(r: &mut Reader<'_>, binds: &[Shape], rules: &BindRules, rows: u
     }
     for _ in 0..rows {
         begin_row(r)?;
-        order.iter().try_for_each(|at| skip(r, &binds[*at]))?;
+        for at in &order {
+            let values = if binds[*at].is_table() { r.count(ELEMENTS_MAX)? } else { 1 };
+            (0..values).try_for_each(|_| skip(r, &binds[*at]))?;
+        }
     }
     Ok(())
 }
@@ -686,7 +750,7 @@ mod tests {
         let mut r = Reader::new(&out);
         let binds = [Shape::read(&mut r, Client::USUAL).unwrap(), Shape::read(&mut r, Client::USUAL).unwrap()];
         assert_eq!(binds, [number, text]);
-        assert_eq!(read_row(&mut r, &binds, &rules).unwrap(), values);
+        assert_eq!(read_row(&mut r, &binds, &rules).unwrap(), (values.to_vec(), Vec::new()));
     }
 
     fn rules_of_returning() -> BindRules {
@@ -700,7 +764,8 @@ mod tests {
         let rules = BindRules { returning: vec![false, false, true], ..BindRules::default() };
         assert_eq!(rules.order(&[long, short, short]), [1, 0]);
         assert_eq!(BindRules { is_block: true, ..rules }.order(&[long, short, short]), [0, 1]);
-        assert_eq!(read_row(&mut Reader::new(&[]), &[short], &rules_of_returning()), Ok(vec![Value::Null]));
+        let none = Ok((vec![Value::Null], Vec::new()));
+        assert_eq!(read_row(&mut Reader::new(&[]), &[short], &rules_of_returning()), none);
     }
 
     #[test]

@@ -712,7 +712,9 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::Init { d, template });
             }
             (Ty::Cursor, Ty::Cursor) => self.copy(d, v.o),
-            (Ty::Cursor, Ty::Scalar(s)) if s.ty == DataType::Null => self.copy(d, v.o),
+            (Ty::Cursor, Ty::Scalar(s)) if matches!(s.ty, DataType::Null | DataType::Cursor) => {
+                self.emit(Op::CursorOf { d, s: v.o });
+            }
             (Ty::Scalar(s), Ty::Cursor) if s.ty == DataType::Null => self.copy(d, v.o),
             _ => return Err(self.pls(382, &[], pos)),
         }

@@ -27,6 +27,8 @@ pub(crate) struct OpenCursor<C> {
     rows: u64,
     /// The row fetched last, of a SELECT FOR UPDATE.
     row: Option<Rowid>,
+    /// A row that its client had looked at before PL/SQL was given the cursor: the next one.
+    ahead: Option<Vec<Value>>,
     /// Where it goes when it is dropped while it is open.
     left: Left<C>,
     /// How many are open in the session.
@@ -93,9 +95,27 @@ fn fresh<C: 'static>(s: &Plsql<C>) -> CursorRef {
         found: None,
         rows: 0,
         row: None,
+        ahead: None,
         left,
         count,
     }))
+}
+
+/// A cursor that somebody else has opened and fetched rows from, as variables hold it.
+pub(crate) fn adopted<C: 'static, W: World<Cursor = C>>(
+    s: &Plsql<C>,
+    w: &mut W,
+    cursor: C,
+    rows: u64,
+    ahead: Option<Vec<Value>>,
+) -> CursorRef {
+    let made = fresh(s);
+    if let Some(open) = made.borrow_mut().downcast_mut::<OpenCursor<C>>() {
+        open.opened(w, Box::new(cursor), None);
+        (open.rows, open.ahead) = (rows, ahead);
+        open.found = (rows > 0).then_some(true);
+    }
+    made
 }
 
 /// Applies `f` to an open cursor; ORA-01001 when it is not one.
@@ -141,23 +161,34 @@ impl<C: 'static> OpenCursor<C> {
             return Err(Ora::new(1001));
         }
         let Some(c) = &mut self.cursor else { return Err(Ora::new(1001)) };
-        let found = w.fetch(c, row)?;
+        let found = match self.ahead.take() {
+            Some(ahead) => {
+                *row = ahead;
+                true
+            }
+            None => w.fetch(c, row)?,
+        };
         self.row = if found { w.current_row(c) } else { None };
         self.found = Some(found);
         self.rows += u64::from(found);
         Ok(found)
     }
 
+    /// The cursor itself, while it is open.
+    pub(crate) fn cursor(&mut self) -> Option<&mut C> {
+        self.cursor.as_deref_mut().filter(|_| self.open)
+    }
+
     /// Says that PL/SQL does something else from now on, or fetches.
     #[inline]
-    fn pause<W: World<Cursor = C>>(&mut self, w: &mut W, paused: bool) {
+    pub(crate) fn pause<W: World<Cursor = C>>(&mut self, w: &mut W, paused: bool) {
         if let Some(c) = &mut self.cursor {
             w.pause(c, paused);
         }
     }
 
     /// A FETCH begins.
-    fn begin_fetch<W: World<Cursor = C>>(&mut self, w: &mut W) {
+    pub(crate) fn begin_fetch<W: World<Cursor = C>>(&mut self, w: &mut W) {
         self.pause(w, false);
         if let Some(c) = &mut self.cursor {
             w.begin_fetch(c);
@@ -170,10 +201,12 @@ impl<C: 'static> OpenCursor<C> {
         w.cursors_open(self.count.get());
         (self.cursor, self.home) = (Some(cursor), home);
         (self.open, self.found, self.rows, self.row) = (true, None, 0, None);
+        self.ahead = None;
     }
 
-    fn close<W: World<Cursor = C>>(&mut self, w: &mut W) {
+    pub(crate) fn close<W: World<Cursor = C>>(&mut self, w: &mut W) {
         self.open = false;
+        self.ahead = None;
         if let Some(c) = self.cursor.take() {
             self.count.set(self.count.get() - 1);
             w.cursors_open(self.count.get());

@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 use types::{Number, Ora, Value};
 
-pub(crate) use cursor::{Left, OpenCursor};
+pub(crate) use cursor::{Left, OpenCursor, adopted};
 
 /// Frames of one machine: more is ORA-06500.
 const FRAMES_MAX: usize = 30_000;
@@ -909,6 +909,17 @@ impl Machine {
                     self.put(base, d, value);
                 }
                 Op::BindSet { bind, s: from } => self.binds[bind as usize] = self.datum(unit, base, from),
+                Op::CursorOf { d, s: from } => {
+                    let value = match self.datum(unit, base, from) {
+                        Datum::Val(Value::Null) => Datum::Cur(None),
+                        Datum::Val(number) => {
+                            let cursor = w.take_nested(&number).ok_or_else(|| Ora::new(1001))?;
+                            s.adopt_cursor(w, cursor, 0, None)
+                        }
+                        other => other,
+                    };
+                    self.put(base, d, value);
+                }
                 Op::PackageGet { d, external, slot } => {
                     let state = s.package(w, unit, external)?;
                     let value = s.package_get(state, slot);

@@ -93,6 +93,7 @@ natives! {
     "DBMS_SHARED_POOL" "KEEP" 1 PoolKeep,
     "DBMS_SHARED_POOL" "UNKEEP" 1 PoolUnkeep,
     "DBMS_SHARED_POOL" "PURGE" 1 PoolPurge,
+    "DBMS_SQL" "RETURN_RESULT" 1 SqlReturnResult,
     "DBMS_STATS" "GATHER_TABLE_STATS" 1 GatherTableStats,
     "DBMS_STATS" "GATHER_SCHEMA_STATS" 1 GatherSchemaStats,
     "DBMS_STATS" "GATHER_DATABASE_STATS" 1 GatherDatabaseStats,
@@ -320,6 +321,13 @@ pub(crate) fn run<W: World>(
         }
         Native::JdwpSession => w.sys_context("USERENV", "SID")?,
         Native::JdwpSerial => number(w.session_serial()),
+        Native::SqlReturnResult => {
+            // What is not for the client is for who runs this by DBMS_SQL, and that is nobody.
+            if a.flag(1) {
+                s.return_result(std::mem::replace(&mut a.0[0], Datum::Cur(None)))?;
+            }
+            Value::Null
+        }
         Native::OutputEnable => {
             let limit = a.integer(0).map(|n| n.clamp(2000, 1_000_000) as usize);
             s.set_output(true, limit);

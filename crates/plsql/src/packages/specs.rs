@@ -152,6 +152,12 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_SQL",
+        "package dbms_sql is
+           procedure return_result(rc in out sys_refcursor, to_client boolean default true);
+         end;",
+    ),
+    (
         "DBMS_STATS",
         "package dbms_stats is
            auto_sample_size constant number := 0; auto_cascade constant boolean := null; auto_degree constant number := 32768;

@@ -1,7 +1,7 @@
 //! A statement executed with many rows of bind values: one call of the session's, as it is one of the client's.
 
 use super::calls::{Calls, Tried, Trouble};
-use net::local;
+use net::local::{self, Done};
 use net::oracle::reply::{self, ERRORS_IN_ARRAY, Outcome, Refused, direction};
 use net::oracle::rows::BindRows;
 use types::{Ora, Value};
@@ -27,6 +27,10 @@ impl Calls {
     ) -> Tried<()> {
         let statement = self.cursors.get(number.into())?;
         if statement.outline.is_query {
+            return Err(Ora::unsupported().into());
+        }
+        // One value of a cursor or a table is not one for each execution.
+        if statement.binds.iter().any(|bind| bind.is_table() || bind.is_cursor()) {
             return Err(Ora::unsupported().into());
         }
         let executions = rows.len() as u32;
@@ -62,8 +66,9 @@ impl Calls {
         let gives = statement.returns() || statement.outline.is_block && statement.ways.iter().any(is_written);
         let mut returned = said.returned.into_iter().peekable();
         for execution in 0..if gives { executions } else { 0 } {
-            let values = returned.next_if(|(of, _)| *of == execution).map_or(Vec::new(), |(_, values)| values);
-            self.write_got(number, &array.binds, &values, out)?;
+            let out_values = returned.next_if(|(of, _)| *of == execution).map_or(Vec::new(), |(_, values)| values);
+            let done = Done { out: out_values, ..Done::default() };
+            self.write_got(number, &array.binds, &done, &[], out)?;
         }
         if how.commits && said.errors.is_empty() {
             self.commit_on_success()?;

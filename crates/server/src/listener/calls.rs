@@ -6,14 +6,15 @@
 use super::array::Array;
 use super::cursors::{Cursors, Statement, columns, convert};
 use super::logon::VERSION_NUMBER;
-use net::local::{self, Bind, Direction, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask};
+use super::references::nested;
+use net::local::{self, Bind, Direction, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask, TableBind};
 use net::oracle::auth::{Logon, mode};
 use net::oracle::call::{EndToEnd, Execute, Piggyback, Reexecute, Request, execute_flag, option};
 use net::oracle::handshake::Client;
 use net::oracle::o5logon::SessionKey;
 use net::oracle::reply::{self, NO_DATA_FOUND, Outcome, direction, status};
 use net::oracle::rows::BindRows;
-use net::oracle::value::{self, Shape};
+use net::oracle::value::{self, Shape, Tables};
 use session::{BANNER, Flow, Instance, Session};
 use std::collections::VecDeque;
 use types::{Ora, Value};
@@ -62,8 +63,8 @@ pub(super) type Tried<T> = std::result::Result<T, Trouble>;
 
 /// The bind values of a call.
 pub enum Values {
-    /// Those of one execution.
-    One(Vec<Value>),
+    /// Those of one execution, and the tables of PL/SQL among them.
+    One(Vec<Value>, Tables),
     /// Those of several, or of one that is treated like them.
     Many(BindRows),
 }
@@ -219,9 +220,7 @@ impl Calls {
         match piggyback {
             Piggyback::CloseCursors(numbers) => {
                 for number in numbers {
-                    if let Some(closed) = self.cursors.close(number) {
-                        self.close_query(closed.open);
-                    }
+                    self.close_statement(number);
                 }
             }
             Piggyback::CancelCursors(numbers) => {
@@ -265,7 +264,7 @@ impl Calls {
         }
     }
 
-    fn close_query(&mut self, open: Option<u32>) {
+    pub(super) fn close_query(&mut self, open: Option<u32>) {
         if let Some(cursor) = open {
             let _ = self.ask(&Ask::CloseCursor { cursor });
         }
@@ -305,7 +304,17 @@ impl Calls {
     }
 
     fn ask_to_execute(&mut self, sql: &str, binds: Vec<Bind>, prefetch: u32) -> Tried<(Said, Vec<Bind>)> {
-        let execute = local::Execute { sql: sql.to_string(), binds, prefetch, want_output: false };
+        self.ask_to_execute_with(sql, binds, Vec::new(), prefetch)
+    }
+
+    fn ask_to_execute_with(
+        &mut self,
+        sql: &str,
+        binds: Vec<Bind>,
+        tables: Vec<TableBind>,
+        prefetch: u32,
+    ) -> Tried<(Said, Vec<Bind>)> {
+        let execute = local::Execute { sql: sql.to_string(), binds, prefetch, want_output: false, tables };
         let request = Ask::Execute(Box::new(execute));
         let said = self.ask(&request)?;
         match request {
@@ -347,12 +356,17 @@ impl Calls {
         if !e.defines.is_empty() {
             self.fetch_as(number, &e.defines)?;
         }
+        let statement = self.cursors.get(number.into())?;
+        if is_new {
+            statement.takes_results = e.flags & execute_flag::IMPLICIT_RESULTS != 0;
+        }
+        let is_reference = statement.is_reference;
         // An execution that goes on behind rows that were fetched is none.
-        let goes_on = !is_new && e.position > 1 && self.cursors.get(number.into())?.open.is_some();
-        if scrolls && (goes_on || !e.asks(option::EXECUTE)) {
+        let goes_on = !is_new && e.position > 1 && statement.open.is_some();
+        if scrolls && !is_reference && (goes_on || !e.asks(option::EXECUTE)) {
             return self.scroll(number, &e, sequence, out);
         }
-        if !e.asks(option::EXECUTE) {
+        if !e.asks(option::EXECUTE) || is_reference {
             let wanted = e.rows_wanted();
             return self.fetch(number.into(), wanted, sequence, out);
         }
@@ -364,8 +378,10 @@ impl Calls {
         let is_query = statement.outline.is_query;
         let commits = e.asks(option::COMMIT);
         match values {
-            Values::One(values) if is_query => self.query(number, values, e.rows_wanted(), is_new, sequence, out),
-            Values::One(values) => self.change(number, values, e.wants_row_counts, sequence, commits, out),
+            Values::One(values, _) if is_query => self.query(number, values, e.rows_wanted(), is_new, sequence, out),
+            Values::One(values, tables) => {
+                self.change(number, (values, tables), e.wants_row_counts, sequence, commits, out)
+            }
             Values::Many(rows) => {
                 let how = Array { batch_errors: e.asks(option::BATCH_ERRORS), row_counts: e.wants_row_counts, commits };
                 self.array(number, rows, &how, sequence, out)
@@ -383,6 +399,7 @@ impl Calls {
         if e.cursor == 0 {
             return Ok(self.cursors.open(new)?);
         }
+        self.close_nested(e.cursor as u16);
         let old = self.cursors.replace(e.cursor, new)?;
         self.close_query(old.open);
         Ok(e.cursor as u16)
@@ -399,11 +416,13 @@ impl Calls {
         let is_query = self.cursors.get(e.cursor)?.outline.is_query;
         *cursor = e.cursor as u16;
         match values {
-            Values::One(values) if is_query => {
+            Values::One(values, _) if is_query => {
                 let wanted = if e.fetches { e.count } else { 0 };
                 self.query(e.cursor as u16, values, wanted, false, sequence, out)
             }
-            Values::One(values) => self.change(e.cursor as u16, values, false, sequence, e.commits, out),
+            Values::One(values, tables) => {
+                self.change(e.cursor as u16, (values, tables), false, sequence, e.commits, out)
+            }
             Values::Many(rows) => {
                 let how = Array { commits: e.commits, ..Array::default() };
                 self.array(e.cursor as u16, rows, &how, sequence, out)
@@ -435,10 +454,12 @@ impl Calls {
         sequence: u8,
         out: &mut Vec<u8>,
     ) -> Tried<()> {
+        self.close_nested(number);
         let statement = self.cursors.get(number.into())?;
         let binds = statement.session_binds(values)?;
         let scrolls = statement.scrolls;
         let (sql, open) = (statement.sql.clone(), statement.open.take());
+        (statement.stays_open, statement.has_ended) = (false, false);
         self.close_query(open);
         let (said, _) = self.ask_to_execute(&sql, binds, if scrolls { 0 } else { wanted })?;
         let Some((local, described)) = said.described else {
@@ -458,6 +479,7 @@ impl Calls {
             statement.described.clone_from(&columns);
             statement.columns = columns;
         }
+        statement.nested = nested(described);
         statement.rows = 0;
         statement.open = open;
         statement.ahead = said.rows.into();
@@ -490,18 +512,20 @@ impl Calls {
         let is_first = statement.rows == 0;
         let most = statement.ahead.len().min(wanted as usize);
         let mut rows: VecDeque<_> = statement.ahead.drain(..most).collect();
-        if let Some(local) = statement.open
+        if let Some(local) = statement.open.filter(|_| !statement.has_ended)
             && rows.is_empty()
             && wanted > 0
         {
             let said = self.ask(&Ask::Fetch { cursor: local, rows: wanted });
-            // The session has closed it at its end, and when it failed.
+            // The session has closed it when it failed, and at its end unless PL/SQL may hold it.
             let goes_on = said.as_ref().is_ok_and(|said| said.done.more);
-            self.cursors.get(number)?.open = goes_on.then_some(local);
+            let statement = self.cursors.get(number)?;
+            statement.has_ended = said.is_ok() && !goes_on;
+            statement.open = (goes_on || said.is_ok() && statement.stays_open).then_some(local);
             rows = said?.rows.into();
         }
         let statement = self.cursors.get(number)?;
-        let more = statement.open.is_some() || !statement.ahead.is_empty();
+        let more = statement.open.is_some() && !statement.has_ended || !statement.ahead.is_empty();
         // Drivers may fetch once more behind the end.
         if more || !rows.is_empty() {
             self.rows(number as u16, rows, wanted, is_first, out)?;
@@ -522,6 +546,9 @@ impl Calls {
         let nls = self.session.nls();
         let statement = self.cursors.get(number.into())?;
         reply::write_row_header(out, statement.columns.len(), wanted, is_first);
+        if !statement.nested.is_empty() {
+            return self.rows_with_cursors(number, rows, out);
+        }
         for row in rows {
             let values = row.into_iter().zip(&statement.columns);
             let values = values.map(|(v, c)| convert(v, &c.shape, nls)).collect::<types::Result<Vec<_>>>()?;
@@ -549,21 +576,25 @@ impl Calls {
     fn change(
         &mut self,
         number: u16,
-        values: Vec<Value>,
+        (mut values, tables): (Vec<Value>, Tables),
         wants_row_counts: bool,
         sequence: u8,
         commits: bool,
         out: &mut Vec<u8>,
     ) -> Tried<()> {
+        let given = self.bound_cursors(number, &mut values)?;
         let statement = self.cursors.get(number.into())?;
         let (sql, binds) = (statement.sql.clone(), statement.session_binds(values)?);
-        let (said, binds) = self.ask_to_execute(&sql, binds, 0)?;
+        let tables = statement.session_tables(tables);
+        self.session.set_takes_results(statement.takes_results);
+        let (said, binds) = self.ask_to_execute_with(&sql, binds, tables, 0)?;
         self.write_directions(number, &binds, out)?;
         if let Some((local, _)) = said.described {
             self.close_query(said.done.more.then_some(local));
             return Err(Ora::unsupported().into());
         }
-        self.write_got(number, &binds, &said.done.out, out)?;
+        self.write_got(number, &binds, &said.done, &given, out)?;
+        self.write_results(&said.done, out)?;
         if commits {
             self.commit_on_success()?;
         }
@@ -598,22 +629,21 @@ impl Calls {
         Ok(())
     }
 
-    /// What the client's binds got from an execution, where any get something.
+    /// What the client's binds got from an execution, where any get something. `given`: the cursors that it had bound.
     pub(super) fn write_got(
         &mut self,
         number: u16,
         binds: &[Bind],
-        values: &[(u16, Value)],
+        done: &Done,
+        given: &[Option<u16>],
         out: &mut Vec<u8>,
     ) -> Tried<()> {
-        let got = self.got(number, binds, values)?;
+        let got = self.got(number, binds, &done.out)?;
         let statement = self.cursors.get(number.into())?;
         let shapes = &statement.binds;
         if statement.outline.is_block && !shapes.is_empty() {
-            let first = got.iter().map(|values| values.first().unwrap_or(&Value::Null));
-            let written = first.zip(shapes).zip(&statement.ways).filter(|(_, way)| **way != direction::IN);
             if statement.ways.iter().any(|way| *way != direction::IN) {
-                reply::write_out_values(out, written.map(|(bind, _)| bind))?;
+                self.write_got_of_block(number, &got, done, given, out)?;
             }
         } else if statement.returns() {
             let targets = (0..shapes.len()).filter(|at| statement.is_returning(*at));

@@ -1,8 +1,8 @@
 //! The statements that a client has given numbers, and how their values travel.
 
-use net::local::{Bind, Direction};
+use net::local::{self, Bind, Direction, TableBind};
 use net::oracle::reply::direction;
-use net::oracle::value::{self, BindRules, Column, Shape};
+use net::oracle::value::{self, BindRules, Column, Shape, Tables};
 use std::collections::{BTreeMap, VecDeque};
 use types::{DataType, Nls, Ora, Place, Result, Value, Zone};
 
@@ -31,6 +31,18 @@ pub struct Statement {
     pub scrolls: bool,
     /// Rows sent so far; of one that scrolls the number of the row that was sent last.
     pub rows: u64,
+    /// The columns of each column's cursors; empty where no column is one.
+    pub nested: Vec<Vec<local::Column>>,
+    /// A cursor without a text: one that PL/SQL has opened, or of a row.
+    pub is_reference: bool,
+    /// PL/SQL may hold it, too: it stays open at its end.
+    pub stays_open: bool,
+    /// Its rows have come to their end.
+    pub has_ended: bool,
+    /// The statement in whose rows it is.
+    pub parent: Option<u16>,
+    /// The client takes results of DBMS_SQL.RETURN_RESULT.
+    pub takes_results: bool,
 }
 
 impl Statement {
@@ -74,6 +86,17 @@ impl Statement {
         places.take(&mut values, &mut row);
         binds.iter_mut().zip(row).for_each(|(bind, value)| bind.value = value);
         Ok(binds)
+    }
+
+    /// The binds of a block that are tables of PL/SQL, as the session takes them: each of its names is one bind. One that
+    /// only takes elements was not sent.
+    pub fn session_tables(&self, mut sent: Tables) -> Vec<TableBind> {
+        let tables = self.binds.iter().enumerate().filter(|(_, shape)| shape.is_table());
+        let table = |(at, shape): (usize, &Shape)| {
+            let elements = sent.iter_mut().find(|(of, _)| *of == at).map(|(_, elements)| std::mem::take(elements));
+            TableBind { bind: at as u16, most: shape.elements, elements: elements.unwrap_or_default() }
+        };
+        tables.map(table).collect()
     }
 
     /// The session's binds of all executions, without values, and where their values come from.
@@ -194,6 +217,11 @@ impl Cursors {
         std::mem::take(&mut self.all).into_values().filter_map(|statement| statement.open).collect()
     }
 
+    /// The numbers of the cursors in rows of a statement.
+    pub fn children(&self, parent: u16) -> Vec<u16> {
+        self.all.iter().filter(|(_, s)| s.parent == Some(parent)).map(|(number, _)| *number).collect()
+    }
+
     /// Forgets a number; one that is not there is no error.
     pub fn close(&mut self, number: u32) -> Option<Statement> {
         self.all.remove(&u16::try_from(number).ok()?)
@@ -253,6 +281,7 @@ fn is_one(value: &Value, to: &DataType) -> bool {
         | (Value::Float(_), DataType::BinaryFloat)
         | (Value::Boolean(_), DataType::Boolean)
         | (Value::Rowid(_), DataType::Rowid)
+        | (Value::Number(_), DataType::Cursor)
         | (Value::IntervalYm(_), DataType::IntervalYm { .. })
         | (Value::IntervalDs(_), DataType::IntervalDs { .. }) => true,
         (Value::Timestamp(t), DataType::Timestamp { zone, .. }) => match zone {

@@ -28,6 +28,7 @@ mod describe;
 mod gate;
 mod line;
 mod logon;
+mod references;
 mod scroll;
 mod serve;
 mod tls;

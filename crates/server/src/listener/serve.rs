@@ -16,7 +16,7 @@ use net::oracle::o5logon::SessionKey;
 use net::oracle::reply::{Outcome, status};
 use net::oracle::rows::BindRows;
 use net::oracle::tns::{PacketBuffer, marker};
-use net::oracle::value::{self, BindRules, Shape};
+use net::oracle::value::{self, BindRules, Shape, Tables};
 use os::signal::{self, SignalFd};
 use session::{Flow, Instance, Session};
 use std::net::TcpStream;
@@ -129,6 +129,7 @@ struct Whole {
     before: Vec<Piggyback>,
     request: Request,
     values: Vec<Value>,
+    tables: Tables,
     many: Option<Many>,
     sequence: u8,
     /// It cannot be served, and where its message ends is not known.
@@ -214,7 +215,7 @@ impl Server {
     }
 
     fn call(&mut self, whole: Whole, rows: Option<BindRows>) -> bool {
-        let values = rows.map_or(Values::One(whole.values), Values::Many);
+        let values = rows.map_or(Values::One(whole.values, whole.tables), Values::Many);
         let mut out = Vec::new();
         if let Some(watch) = &self.watch {
             watch.begin();
@@ -269,7 +270,8 @@ fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
     let mut r = Reader::new(bytes);
     let (before, call) = call::read(&mut r, client)?;
     let Call { request, sequence } = call;
-    let mut whole = Whole { before, request, values: Vec::new(), many: None, sequence, refused: None };
+    let mut whole =
+        Whole { before, request, values: Vec::new(), tables: Vec::new(), many: None, sequence, refused: None };
     let binds = match &whole.request {
         Request::Execute(e) if !e.binds.iter().all(value::is_bindable) => {
             whole.refused = Some(Ora::new(3115));
@@ -314,7 +316,7 @@ fn read_call(bytes: &[u8], client: Client, calls: &Calls) -> WireResult<Whole> {
         _ => None,
     };
     match binds {
-        Some((binds, rules, 1, false)) => whole.values = value::read_row(&mut r, &binds, &rules)?,
+        Some((binds, rules, 1, false)) => (whole.values, whole.tables) = value::read_row(&mut r, &binds, &rules)?,
         Some((binds, rules, rows, _)) => {
             let at = r.position();
             value::skip_rows(&mut r, &binds, &rules, rows)?;

@@ -1,6 +1,6 @@
 //! Expressions and conditions of SQL. PL/SQL has a tree of its own in [`crate::plsql`].
 
-use super::{Ident, Name, OrderItem, Pos, Query};
+use super::{Ident, ItemText, Name, OrderItem, Pos, Query};
 
 /// An expression or a condition: SQL's grammar keeps the two apart, the tree does not ([`Expr::is_condition`] tells
 /// them).
@@ -71,8 +71,8 @@ pub enum ExprKind {
     Exists(Box<Query>),
     /// A scalar subquery, or the right side of a row comparison.
     Subquery(Box<Query>),
-    /// `CURSOR (subquery)`.
-    Cursor(Box<Query>),
+    /// `CURSOR (subquery)`, with its source text from the word CURSOR on.
+    Cursor(Box<Query>, ItemText),
     /// `(a, b)` in row comparisons and IN lists.
     Row(Vec<Expr>),
     Case(Box<Case>),

@@ -376,7 +376,8 @@ impl Parser<'_> {
             }
             ("CURSOR", TokenKind::LeftParen) if self.word_ahead(2, "SELECT") || self.word_ahead(2, "WITH") => {
                 self.bump();
-                ExprKind::Cursor(self.subquery()?)
+                let query = self.subquery()?;
+                ExprKind::Cursor(query, ItemText(self.text_since(pos).to_owned()))
             }
             ("CAST", TokenKind::LeftParen) => self.nested(Self::cast)?,
             ("EXTRACT", TokenKind::LeftParen) if self.extract_ahead() => self.nested(Self::extract)?,

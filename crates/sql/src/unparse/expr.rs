@@ -80,7 +80,7 @@ impl Display for Expr {
             }
             ExprKind::Exists(query) => write!(f, "EXISTS ({query})"),
             ExprKind::Subquery(query) => write!(f, "({query})"),
-            ExprKind::Cursor(query) => write!(f, "CURSOR ({query})"),
+            ExprKind::Cursor(query, _) => write!(f, "CURSOR ({query})"),
             ExprKind::Row(list) => write!(f, "({})", List(list)),
             ExprKind::Case(case) => case.fmt(f),
             ExprKind::Call(call) => call.fmt(f),

@@ -1,0 +1,94 @@
+//! CURSOR(subquery): a cursor that is opened for each row.
+//!
+//! It is a statement of its own, that the host parses and opens: what the subquery takes from the row, and the binds in
+//! it, become its binds. Here the subquery is resolved for the sake of its columns and of what it takes from where.
+
+use crate::expr::unsupported;
+use crate::ir::*;
+use crate::scope::Compiler;
+use sql::ast;
+use sql::lexer::{TokenKind, lex};
+use types::{DataType, Ora, Result};
+
+/// The columns of the cursor that an expression gives, if it gives one.
+pub fn columns_of(e: &Expr) -> Vec<Column> {
+    match &e.node {
+        Node::Call(f, _) if f.handle == NESTED_CURSOR => f.nested.clone(),
+        _ => Vec::new(),
+    }
+}
+
+impl Compiler<'_> {
+    /// `text` begins with the word CURSOR, which stands at `pos`.
+    ///
+    /// # Errors
+    /// ORA-22902 where there can be none; those of the subquery.
+    pub fn nested_cursor(&mut self, q: &ast::Query, text: &str, pos: u32) -> Result<Expr> {
+        let is_outermost = self.views.is_empty() && self.eyes.is_empty();
+        let around = self.blocks.len();
+        let in_list = self.blocks.last().is_some_and(|block| block.clause == crate::scope::Clause::Select);
+        if !is_outermost || !in_list || around > self.outer_names.len() + 1 {
+            return Err(Ora::new(22902).at(pos));
+        }
+        if self.cte_scopes.iter().any(|cte| crate::refs::mentions(q, &cte.name) > 0) {
+            return Err(unsupported("CURSOR over a name of WITH", pos));
+        }
+        // The statement's plan has nothing of it but what it is told of the row.
+        let subs = self.subs.len();
+        self.outer_names.push((around, Vec::new()));
+        let built = self.built(q, false);
+        let (_, names) = self.outer_names.pop().unwrap_or_default();
+        self.subs.truncate(subs);
+        let (_, _, columns, _) = built?;
+        let mut args: Vec<Expr> = Vec::new();
+        let mut own = String::with_capacity(text.len());
+        let tokens = lex(text).tokens;
+        let (mut at, mut done) = (1, "CURSOR".len());
+        while let Some(token) = tokens.get(at) {
+            at += 1;
+            let source = &text[token.start as usize..token.end as usize];
+            let taken = match token.kind {
+                TokenKind::Bind => Some(self.bind(&sql::bind_names(source).pop().unwrap_or_default())),
+                _ => names.iter().find(|(place, _)| *place == pos + token.start).map(|(_, value)| value.clone()),
+            };
+            let Some(value) = taken else { continue };
+            own.push_str(&text[done..token.start as usize]);
+            done = token.end as usize;
+            if token.kind != TokenKind::Bind {
+                while let [dot, name, ..] = &tokens[at..]
+                    && dot.kind == TokenKind::Dot
+                    && matches!(name.kind, TokenKind::Word | TokenKind::QuotedIdent)
+                {
+                    done = name.end as usize;
+                    at += 2;
+                }
+            }
+            let number = args.iter().position(|arg| *arg == value).unwrap_or_else(|| {
+                args.push(value);
+                args.len() - 1
+            });
+            own.push_str(&format!(":B{} ", number + 1));
+        }
+        own.push_str(&text[done..]);
+        let own = own.trim();
+        let own = own.strip_prefix('(').and_then(|own| own.strip_suffix(')')).unwrap_or(own).trim();
+        self.volatile += 1;
+        self.unstable += 1;
+        let function = HostFunction {
+            owner: String::new(),
+            package: None,
+            name: own.to_owned(),
+            handle: NESTED_CURSOR,
+            arg_types: args.iter().map(|arg| arg.ty).collect(),
+            arg_names: Vec::new(),
+            required: args.len(),
+            ty: DataType::Cursor,
+            deterministic: false,
+            dependencies: Vec::new(),
+            invokers: false,
+            caller: None,
+            nested: columns,
+        };
+        Ok(Expr::new(Node::Call(std::rc::Rc::new(function), args), DataType::Cursor))
+    }
+}

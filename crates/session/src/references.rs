@@ -1,0 +1,230 @@
+//! Cursors that clients know by numbers and PL/SQL by variables.
+//!
+//! A query that a client has opened is the client's own until a block is given it for a bind; a cursor that a block
+//! leaves in a bind, or returns as a result, gets a number. From then on both may hold it: it stays open at its end, is
+//! closed for both by whoever closes it first, and counts with the cursors of PL/SQL.
+
+use crate::call::{Calls, Open, bind_of, wire_column};
+use crate::core::Core;
+use crate::world::{SqlCursor, World};
+use exec::{Cursor, ExecCtx};
+use net::local::{Bind, Column, Direction};
+use plsql::{Datum, Plsql, World as _};
+use std::rc::Rc;
+use types::{DataType, Number, Ora, Result, Value};
+
+/// Where the rows of an open query come from.
+pub(crate) enum Source {
+    /// The client's own.
+    Own(Box<Cursor>),
+    /// One that PL/SQL may hold, too.
+    Shared(Datum),
+}
+
+impl Source {
+    pub(crate) fn begin_fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
+        match self {
+            Source::Own(cursor) => {
+                cursor.begin_clients_fetch();
+                cursor.pause(false, cx);
+                Ok(())
+            }
+            Source::Shared(cursor) => core.plsql.fetches_cursor(&mut World { cx: cx.reborrow(), core }, cursor, true),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn fetch(&mut self, core: &Core, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
+        match self {
+            Source::Own(cursor) => cursor.fetch(cx, row),
+            Source::Shared(cursor) => core.plsql.fetch_cursor(&mut World { cx: cx.reborrow(), core }, cursor, row),
+        }
+    }
+
+    /// `sent`: the rows that the client got.
+    pub(crate) fn end_fetch(&mut self, sent: u64, core: &Core, cx: &mut ExecCtx<'_>) {
+        match self {
+            Source::Own(cursor) => cursor.end_clients_fetch(sent, cx),
+            Source::Shared(cursor) => {
+                // One that a function of the query has closed needs no pause.
+                let _ = core.plsql.fetches_cursor(&mut World { cx: cx.reborrow(), core }, cursor, false);
+            }
+        }
+    }
+}
+
+/// The first number of cursors in rows; those that are opened otherwise have smaller ones.
+pub(crate) const NESTED_FIRST: u32 = 1 << 31;
+
+impl Core {
+    /// Opens what CURSOR(subquery) stands for in a row.
+    ///
+    /// # Errors
+    /// ORA-01000; those of the subquery.
+    #[cold]
+    pub(crate) fn open_nested(
+        &self,
+        cx: &mut ExecCtx<'_>,
+        function: &exec::HostFunction,
+        args: &[Value],
+    ) -> Result<Value> {
+        if self.client_cursors.get() + self.plsql.cursors_open() + self.nested.borrow().len() >= self.cursors_most() {
+            return Err(Ora::new(1000));
+        }
+        let mut w = World { cx: cx.reborrow(), core: self };
+        let mut cursor = w.parse_cursor(&function.name, &function.arg_types, true)?;
+        let bound = args.iter().enumerate().try_for_each(|(at, value)| w.bind(&mut cursor, at, value));
+        if let Err(e) = bound.and_then(|()| w.execute(&mut cursor).map(drop)) {
+            w.close_cursor(cursor);
+            return Err(e);
+        }
+        w.pause(&mut cursor, true);
+        let number = self.nested_numbers.get();
+        self.nested_numbers.set(number.wrapping_add(1).max(NESTED_FIRST));
+        self.nested.borrow_mut().push((number, cursor));
+        Ok(Value::Number(Number::from_u64(number.into())))
+    }
+
+    /// Takes a cursor in a row, by its number.
+    pub(crate) fn take_nested(&self, number: &Value) -> Option<SqlCursor> {
+        let Value::Number(n) = number else { return None };
+        let number = u32::try_from(n.as_i64()?).ok()?;
+        let mut nested = self.nested.borrow_mut();
+        let at = nested.iter().position(|(other, _)| *other == number)?;
+        Some(nested.swap_remove(at).1)
+    }
+
+    /// Closes the cursors in rows that nobody has taken.
+    #[inline]
+    pub(crate) fn close_nested(&self, cx: &mut ExecCtx<'_>) {
+        if !self.nested.borrow().is_empty() {
+            for (_, cursor) in self.nested.take() {
+                World { cx: cx.reborrow(), core: self }.close_cursor(cursor);
+            }
+        }
+    }
+}
+
+impl Calls {
+    /// Makes the cursors in the rows of a query the client's, under the numbers that the rows have.
+    pub(crate) fn take_nested(&mut self, core: &Core, cx: &mut ExecCtx<'_>, parent: u32) {
+        for (number, cursor) in core.nested.take() {
+            let made = core.plsql.adopt_cursor(&mut World { cx: cx.reborrow(), core }, cursor, 0, None);
+            let (source, identity) = (Source::Shared(made), core.identity());
+            self.open.insert(number, Open { source, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None });
+            self.shared += 1;
+            self.nested.push((parent, number));
+        }
+    }
+
+    /// Closes the cursors in the rows of a query that is closed before its end.
+    pub(crate) fn close_nested(&mut self, core: &Core, cx: &mut ExecCtx<'_>, parent: u32) {
+        let mut at = 0;
+        while let Some((of, number)) = self.nested.get(at).copied() {
+            if of != parent {
+                at += 1;
+                continue;
+            }
+            self.nested.swap_remove(at);
+            self.close(core, cx, number);
+        }
+    }
+
+    /// A number that no open cursor has.
+    pub(crate) fn next_number(&mut self) -> u32 {
+        loop {
+            self.next = (self.next + 1) % NESTED_FIRST;
+            if self.next != 0 && !self.open.contains_key(&self.next) {
+                return self.next;
+            }
+        }
+    }
+
+    pub(crate) fn close_source(&mut self, core: &Core, cx: &mut ExecCtx<'_>, source: Source) {
+        match source {
+            Source::Own(mut cursor) => cursor.close(cx),
+            Source::Shared(cursor) => {
+                self.shared -= 1;
+                core.plsql.close_cursor(&mut World { cx: cx.reborrow(), core }, &cursor);
+            }
+        }
+    }
+
+    /// The number of a cursor that PL/SQL has left, which from now on is the client's as well, with its columns; NULL of
+    /// one that is not open.
+    pub(crate) fn number_cursor(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        cursor: &Datum,
+        told: &mut Vec<(u32, Vec<Column>)>,
+    ) -> Value {
+        let nls = &cx.session.nls;
+        let describe = |c: &mut SqlCursor| c.columns().iter().map(|c| wire_column(c, nls)).collect::<Vec<_>>();
+        let Ok(columns) = core.plsql.with_cursor(cursor, describe) else { return Value::Null };
+        let is_it =
+            |open: &Open| matches!(&open.source, Source::Shared(c) if Plsql::<SqlCursor>::is_same_cursor(c, cursor));
+        let known = self.open.iter().find(|(_, open)| is_it(open)).map(|(number, _)| *number);
+        let number = known.unwrap_or_else(|| {
+            let number = self.next_number();
+            let source = Source::Shared(cursor.clone());
+            let open = Open { source, row: Vec::new(), rows: 0, ahead: false, identity: core.identity(), scroll: None };
+            self.open.insert(number, open);
+            self.shared += 1;
+            number
+        });
+        if !told.iter().any(|(other, _)| *other == number) {
+            told.push((number, columns));
+        }
+        Value::Number(Number::from_u64(number.into()))
+    }
+
+    /// Lets PL/SQL hold an open cursor of the client's.
+    ///
+    /// # Errors
+    /// ORA-01001 for a number that no cursor has.
+    fn share_cursor(&mut self, core: &Core, cx: &mut ExecCtx<'_>, number: &Value) -> Result<Datum> {
+        let Value::Number(n) = number else { return Ok(Datum::Cur(None)) };
+        let open = n.as_i64().and_then(|n| self.open.get_mut(&u32::try_from(n).ok()?));
+        let open = open.ok_or_else(|| Ora::new(1001))?;
+        if let Source::Shared(cursor) = &open.source {
+            return Ok(cursor.clone());
+        }
+        let Source::Own(cursor) = std::mem::replace(&mut open.source, Source::Shared(Datum::default())) else {
+            return Err(Ora::new(1001));
+        };
+        let schema = Rc::clone(&cx.session.schema);
+        let cursor = SqlCursor::of_client(*cursor, open.identity, schema);
+        let ahead = std::mem::take(&mut open.ahead).then(|| std::mem::take(&mut open.row));
+        let made = core.plsql.adopt_cursor(&mut World { cx: cx.reborrow(), core }, cursor, open.rows, ahead);
+        open.source = Source::Shared(made.clone());
+        self.shared += 1;
+        Ok(made)
+    }
+
+    /// What a block's binds hold when it begins, in the order of its own.
+    ///
+    /// # Errors
+    /// ORA-01008 for a bind that the call has not; ORA-01001 for a cursor that is not open.
+    pub(crate) fn block_binds(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        names: &[String],
+        binds: &[Bind],
+    ) -> Result<Vec<Datum>> {
+        let mut data = Vec::with_capacity(names.len());
+        for (place, name) in names.iter().enumerate() {
+            let at = bind_of(binds, place, name).ok_or_else(|| Ora::new(1008))?;
+            let bind = &binds[at];
+            data.push(match (bind.data_type, bind.direction) {
+                (DataType::Cursor, Direction::Out) => Datum::Cur(None),
+                (DataType::Cursor, _) if self.directions()[at] == Direction::Out => Datum::Cur(None),
+                (DataType::Cursor, _) => self.share_cursor(core, cx, &bind.value)?,
+                (_, Direction::Out) => Datum::Val(Value::Null),
+                _ => Datum::Val(bind.value.clone()),
+            });
+        }
+        Ok(data)
+    }
+}
