@@ -115,6 +115,8 @@ pub struct Cursor {
     bind_types: Vec<BindType>,
     /// Every place of a bind variable is a bind of its own.
     by_place: bool,
+    /// The row that DML has changed last.
+    last_row: Option<types::Rowid>,
     /// Values for the next execution.
     values: Vec<Value>,
     /// The assumed type of a bind turned out wrong: compile again before executing.
@@ -359,6 +361,7 @@ impl Cursor {
             columns: columns_of(&plan),
             values: vec![Value::Null; plan.binds.len()],
             retype: false,
+            last_row: None,
             bind_types,
             by_place,
             body,
@@ -736,6 +739,7 @@ impl Cursor {
         };
         self.key.enter(cx);
         let result = dml.run_waiting(&mut refused, cx);
+        self.last_row = dml.last_waiting();
         let done = if result.is_ok() { rows } else { end };
         self.key.processed(done.saturating_sub(failed) as u64, 0, cx);
         self.key.finished(cx);
@@ -905,6 +909,7 @@ impl Cursor {
             match result {
                 Ok(run) if !run.restart => {
                     self.rows = run.rows;
+                    self.last_row = run.last;
                     self.key.processed(run.rows, 0, cx);
                     self.returned = run.returned.into_iter();
                     self.state = State::Done;
@@ -1054,6 +1059,11 @@ impl Cursor {
             Value::Rowid(row) => Some(*row),
             _ => None,
         }
+    }
+
+    /// The rowid of the row that DML has changed last, if its table has rowids.
+    pub fn last_row(&self) -> Option<types::Rowid> {
+        self.last_row
     }
 
     /// Rows fetched so far, or changed by DML.

@@ -90,6 +90,7 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Flow {
         let kind = StatementKind::UNKNOWN;
+        self.last_row = None;
         let mut progress = Progress { array, kind, executed: Executed::default(), errors: Vec::new(), out };
         let result = self.try_array(core, cx, rows, &mut progress);
         let kind = progress.kind;
@@ -119,6 +120,7 @@ impl Calls {
         let start = crate::audit::start(core, &cx.session.txn, changes_trail);
         let result = run_rows(&mut cursor, core, cx, rows, progress);
         let shared = cursor.shared(cx);
+        self.last_row = cursor.last_row().filter(|_| progress.executed.rows > 0);
         cursor.set_continues(false);
         cursor.close(cx);
         core.last_cursor.set(shared);

@@ -47,6 +47,8 @@ pub struct Calls {
     debug: crate::oradebug::Debug,
     /// Which way the values of the last block's binds go, by their places in the call.
     directions: Vec<Direction>,
+    /// The row that the last statement of changes has changed last.
+    pub(crate) last_row: Option<types::Rowid>,
 }
 
 /// What a call came to.
@@ -70,6 +72,7 @@ impl Calls {
     /// Runs a statement and answers with its rows or its outcome.
     pub fn execute(&mut self, core: &Core, cx: &mut ExecCtx<'_>, e: &Execute, out: &mut Vec<u8>) -> Flow {
         let mut kind = StatementKind::UNKNOWN;
+        self.last_row = None;
         if let Some(line) = crate::oradebug::command(&e.sql) {
             let result = crate::oradebug::run(core, &self.debug, line).map(|lines| {
                 let lines = lines.into_iter().map(some_text).collect();
@@ -199,6 +202,7 @@ impl Calls {
         if cursor.kind() != exec::StatementKind::Select {
             core.last_cursor.set(shared);
             let mut outcome = Outcome { rows: cursor.rows_processed(), ..Outcome::of(kind) };
+            self.last_row = cursor.last_row().filter(|_| outcome.rows > 0);
             let returned = returned(&mut cursor, cx, &e.binds);
             cursor.close(cx);
             core.keep_cursor(cx, cursor, identity, Asker::Client);
@@ -301,6 +305,11 @@ impl Calls {
     ) -> Result<Done> {
         let open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, kind)?;
         self.run_opened(core, cx, open, binds, kind)
+    }
+
+    /// The row that the last call has changed last, of those that are statements of changes.
+    pub fn last_row(&self) -> Option<types::Rowid> {
+        self.last_row
     }
 
     /// Which way the values of the binds of the block that ran last go, by their places in the call: what its code does

@@ -399,6 +399,11 @@ impl Session {
         self.calls.directions()
     }
 
+    /// The row that the last call has changed last, where it was a statement of changes of a table with rowids.
+    pub fn last_row(&self) -> Option<types::Rowid> {
+        self.calls.last_row()
+    }
+
     /// How the session converts and prints.
     pub fn nls(&self) -> &Nls {
         &self.state.nls

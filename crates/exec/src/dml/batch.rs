@@ -26,6 +26,8 @@ pub struct Batch {
     /// For each index, the keys one behind the other; that of a row without an entry is empty.
     keys: Vec<(Vec<u8>, Vec<u32>)>,
     rowids: Vec<Rowid>,
+    /// The row that was inserted last.
+    last: Option<Rowid>,
     entries: btree::Batch,
 }
 
@@ -39,6 +41,11 @@ impl Batch {
             keys.clear();
             ends.clear();
         }
+    }
+
+    /// The row that was inserted last, ever.
+    pub fn last(&self) -> Option<Rowid> {
+        self.last
     }
 
     /// Adds a row (`types::row` bytes) and its keys.
@@ -124,6 +131,7 @@ impl Batch {
                 return Ok(inserted);
             }
         }
+        self.last = self.rowids.last().copied();
         Ok(Inserted::Done)
     }
 
@@ -145,7 +153,7 @@ impl Batch {
         Ok(())
     }
 
-    fn insert_one(&self, n: usize, table: &HeapTable, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
+    fn insert_one(&mut self, n: usize, table: &HeapTable, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
         let row = part(&self.rows, &self.ends, n);
         let rowid = cx.shared.heap.insert(cx.p, &mut cx.session.txn, table, row)?;
         for (i, (keys, ends)) in indexes.iter().zip(&self.keys) {
@@ -154,6 +162,7 @@ impl Batch {
                 index::insert(i, key, crate::table::At::Rowid(rowid), cx)?;
             }
         }
+        self.last = Some(rowid);
         Ok(())
     }
 }

@@ -10,16 +10,34 @@ use crate::table::Address;
 use plan::{InsertPlan, InsertSource, PlanBody, Reg, SetItem, SubId};
 use std::collections::HashSet;
 use txn::Snapshot;
-use types::{Ora, Result, Value};
+use types::{Ora, Result, Rowid, Value};
 
 /// What an execution came to.
 #[derive(Default)]
 pub struct DmlRun {
     pub rows: u64,
+    /// The row that was changed last, of a table that has rowids.
+    pub last: Option<Rowid>,
     /// Rows of RETURNING.
     pub returned: Vec<Vec<Value>>,
     /// A row had changed under the statement: roll it back and run it again as of now.
     pub restart: bool,
+}
+
+impl DmlRun {
+    /// A row was changed.
+    fn changed(&mut self, at: &Address) {
+        self.rows += 1;
+        self.last = match at {
+            Address::Rowid(rowid) => Some(*rowid),
+            Address::Key(_) => None,
+        };
+    }
+
+    fn changed_at(&mut self, rowid: Rowid) {
+        self.rows += 1;
+        self.last = Some(rowid);
+    }
 }
 
 /// A compiled DML statement.
@@ -237,6 +255,14 @@ impl Dml {
         }
     }
 
+    /// The row that was inserted last of those that waited.
+    pub fn last_waiting(&self) -> Option<Rowid> {
+        match self {
+            Dml::Insert(i) => i.writer.batch().last(),
+            _ => None,
+        }
+    }
+
     /// Inserts the rows that wait. `refused` is told the number of each that could not be inserted, and may swallow the
     /// error.
     pub fn run_waiting(
@@ -403,7 +429,7 @@ impl Insert {
         new_row(&self.writer, &self.values, &self.defaults, &self.nulls, m, cx)?;
         let at = self.writer.insert(m, cx)?;
         at.at().put(m, self.rowid);
-        run.rows += 1;
+        run.changed(&at);
         returning(&self.returning, run, m, cx)
     }
 
@@ -450,6 +476,7 @@ impl Insert {
         };
         // What the rows before say comes before what the query says.
         self.writer.flush(&mut |_, refused| Err(refused), cx)?;
+        run.last = self.writer.batch().last();
         made
     }
 
@@ -534,7 +561,7 @@ impl Update {
                 return Ok(());
             };
             at.at().put(m, self.rowid);
-            run.rows += 1;
+            run.changed(&at);
             returning(&self.returning, run, m, cx)?;
             cx.check_cancel()?;
         }
@@ -547,8 +574,8 @@ impl Update {
     fn run_later(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let found = loop {
             match self.find(m, cx) {
-                Ok(true) => run.rows += 1,
-                Ok(false) => break Ok(()),
+                Ok(Some(rowid)) => run.changed_at(rowid),
+                Ok(None) => break Ok(()),
                 Err(e) => break Err(e),
             }
             if !self.writer.change_now(false, false, seen, cx)? {
@@ -567,19 +594,19 @@ impl Update {
     }
 
     /// Finds the next row and notes its update.
-    fn find(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    fn find(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<Rowid>> {
         while self.source.next(m, cx)? {
             let Value::Rowid(rowid) = *m.value(self.rowid) else { continue };
             if self.by_bytes {
                 changed_row(&self.writer, &[], &self.sets, m, cx)?;
                 self.writer.rewrite_later(rowid, self.source.kept_bytes(), &self.columns, m, cx)?;
-                return Ok(true);
+                return Ok(Some(rowid));
             }
             changed_row(&self.writer, &self.old, &self.sets, m, cx)?;
             self.writer.update_later(rowid, &self.old, &self.columns, m, cx)?;
-            return Ok(true);
+            return Ok(Some(rowid));
         }
-        Ok(false)
+        Ok(None)
     }
 }
 
@@ -598,7 +625,7 @@ impl Delete {
             } else {
                 self.writer.delete_later(rowid, &self.old, m);
             }
-            run.rows += 1;
+            run.changed_at(rowid);
             if !self.writer.change_now(false, true, seen, cx)? {
                 run.restart = true;
                 return Ok(());
@@ -626,7 +653,7 @@ impl Delete {
                 run.restart = true;
                 return Ok(());
             }
-            run.rows += 1;
+            run.changed(&row);
             returning(&self.returning, run, m, cx)?;
             cx.check_cancel()?;
         }
@@ -685,7 +712,9 @@ impl Merge {
         } else {
             self.writer.update(row.at(), &self.old, &u.columns, seen, m, cx)?.is_some()
         };
-        run.rows += u64::from(done);
+        if done {
+            run.changed(&row);
+        }
         Ok(done)
     }
 
@@ -698,8 +727,8 @@ impl Merge {
         }
         m.sequence_values.fill(None);
         new_row(&self.writer, &i.values, &i.defaults, &i.nulls, m, cx)?;
-        self.writer.insert(m, cx)?;
-        run.rows += 1;
+        let at = self.writer.insert(m, cx)?;
+        run.changed(&at);
         Ok(())
     }
 }

@@ -193,8 +193,6 @@ class Conversation:
             for how, by in [("last", 0), ("first", 0), ("absolute", 4), ("relative", 2), ("relative", -1)]:
                 k.scroll(by, mode=how)
                 said.append(("prior" if by < 0 else how) + f" {k.fetchone()[0]}")
-                # What was fetched is the row behind which the cursor stands.
-                k.scroll(-1, mode="relative")
         return ", ".join(said)
 
     def do_change(self, sql, binds, table):

@@ -14,7 +14,7 @@ use super::handshake::Client;
 use super::message;
 use super::value::{self, Column};
 use crate::local::{WireError, WireResult};
-use types::Value;
+use types::{Rowid, Value};
 
 /// Bits of the status of a call.
 pub mod status {
@@ -488,6 +488,8 @@ pub struct Outcome {
     /// What kind of statement it was.
     pub command: u8,
     pub warning: u8,
+    /// The row that was changed last.
+    pub rowid: Option<Rowid>,
     /// Rows changed, or fetched so far.
     pub rows: u64,
     /// Begins with `ORA-nnnnn: `; empty without an error.
@@ -523,8 +525,10 @@ impl Outcome {
         w.number(self.cursor);
         w.signed(self.position.min(i16::MAX as u32).into());
         w.raw(&[self.command, 0, 0, 0, 0, self.warning]);
-        // No rowid.
-        w.zeros(5);
+        match &self.rowid {
+            Some(rowid) => value::write_rowid(&mut w, rowid),
+            None => w.zeros(5),
+        }
         w.zeros(2);
         w.u8(self.sequence);
         w.u8(0);
@@ -549,11 +553,7 @@ impl Outcome {
         let command = r.u8()?;
         r.skip(4)?;
         let warning = r.u8()?;
-        r.ub4()?;
-        r.ub2()?;
-        r.u8()?;
-        r.ub4()?;
-        r.ub2()?;
+        let rowid = Some(value::read_rowid_parts(r)?).filter(|rowid| rowid.obj.0 != 0);
         r.ub4()?;
         r.u8()?;
         let sequence = r.u8()?;
@@ -563,7 +563,7 @@ impl Outcome {
         let refused = read_refused(r)?;
         let (error, rows) = (r.ub4()?, r.ub8()?);
         let message = if error != 0 { r.bytes().and_then(text)?.trim_end().to_string() } else { String::new() };
-        Ok(Outcome { status, sequence, cursor, error, position, command, warning, rows, message, refused })
+        Ok(Outcome { status, sequence, cursor, error, position, command, warning, rowid, rows, message, refused })
     }
 }
 
@@ -830,6 +830,14 @@ mod tests {
     #[test]
     fn the_end_of_a_call_is_byte_for_byte_what_drivers_take() {
         let mut out = Vec::new();
+        let rowid = Some(Rowid { obj: types::ObjectId(73004), rdba: types::Rdba::new(4, 131), slot: 0 });
+        let outcome = Outcome { status: 3, sequence: 7, cursor: 4, command: 2, rowid, rows: 1, ..Outcome::default() };
+        outcome.write(&mut out);
+        let want = "04 0103 0107 0101 00 00 00 0104 00 02 00 00 00 00 00 03011d2c 0104 00 0183 00 00 00 07 00 0101 00 \
+                    00 00 00 00 0101";
+        assert_eq!(out, bytes(want));
+        assert_eq!(Outcome::read(&mut Reader::new(&out[1..])), Ok(outcome));
+        out.clear();
         write_status(&mut out, status::END_OF_CALL, 6);
         assert_eq!(out, bytes("09 0101 0106"));
         out.clear();

@@ -396,15 +396,20 @@ pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()>
         }
         (Value::Rowid(id), n::ROWID) => {
             w.u8(13);
-            w.number(id.obj.0);
-            w.number(id.rdba.file());
-            w.u8(0);
-            w.number(id.rdba.block());
-            w.number(id.slot);
+            write_rowid(w, id);
         }
         _ => return Err(WireError::BadValue),
     }
     Ok(())
+}
+
+/// Appends the parts of a rowid.
+pub(super) fn write_rowid(w: &mut Writer<'_>, id: &Rowid) {
+    w.number(id.obj.0);
+    w.number(id.rdba.file());
+    w.u8(0);
+    w.number(id.rdba.block());
+    w.number(id.slot);
 }
 
 fn biased(field: i32) -> [u8; 4] {
@@ -550,13 +555,21 @@ fn read_rowid(r: &mut Reader<'_>) -> WireResult<Value> {
     if r.u8()? == 0 {
         return Ok(Value::Null);
     }
+    read_rowid_parts(r).map(Value::Rowid)
+}
+
+/// Reads the parts of a rowid.
+///
+/// # Errors
+/// [`WireError`] for what is none.
+pub(super) fn read_rowid_parts(r: &mut Reader<'_>) -> WireResult<Rowid> {
     let (obj, file) = (r.ub4()?, r.ub2()?);
     r.u8()?;
     let (block, slot) = (r.ub4()?, r.ub2()?);
     if file >= 1 << 10 || block >= 1 << 22 {
         return Err(WireError::BadValue);
     }
-    Ok(Value::Rowid(Rowid { obj: types::ObjectId(obj), rdba: Rdba::new(file.into(), block), slot }))
+    Ok(Rowid { obj: types::ObjectId(obj), rdba: Rdba::new(file.into(), block), slot })
 }
 
 /// The number of a cursor that a client binds; NULL for one that is not open.

@@ -677,6 +677,7 @@ impl Calls {
             cursor,
             command: done.kind.0 as u8,
             warning: if warns { reply::COMPILED_WITH_ERRORS } else { 0 },
+            rowid: self.session.last_row(),
             rows: done.rows,
             ..Outcome::default()
         }
