@@ -76,6 +76,35 @@ def client():
         assert row(c, "select count(*) from v$sql_monitor where sid = :1", c.session_id) == (0,)
 
 
+def trips():
+    names = ("SQL*Net roundtrips to/from client", "bytes sent via SQL*Net to client", "bytes received via SQL*Net from client")
+    of = "select s.value from v$sesstat s, v$statname n where s.statistic# = n.statistic# and s.sid = :1 and n.name = :2"
+    with connect() as c, connect() as other:
+        def figures():
+            return [row(other, of, c.session_id, name)[0] for name in names]
+
+        before = figures()
+        for _ in range(3):
+            c.ping()
+        one, sent, received = (now - then for now, then in zip(figures(), before))
+        # A ping is a message of 13 bytes at least, and so is its answer.
+        assert one == 3 and 30 < sent < 300 and 30 < received < 300, (one, sent, received)
+        before = figures()
+        cursor = c.cursor()
+        cursor.prefetchrows, cursor.arraysize = 2, 100
+        cursor.execute("select level, rpad('x', 100, 'x') from dual connect by level <= 302").fetchall()
+        one, sent, received = (now - then for now, then in zip(figures(), before))
+        assert 4 <= one <= 5 and sent > 302 * 100 and received < 1000, (one, sent, received)
+        wait = "select event, p1, p1text, chr(trunc(p1 / 16777216)) from v$session_wait where sid = :1"
+        assert row(other, wait, c.session_id) == ("SQL*Net message from client", 0x54435000, "driver id", "T")
+
+
+def modes():
+    for mode in (oracledb.SYSOPER, oracledb.SYSASM, oracledb.SYSBKP, oracledb.SYSDGD, oracledb.SYSKMT, oracledb.SYSRAC):
+        fails("ORA-01031", lambda: connect(mode=mode))
+        fails("ORA-01017", lambda: connect(mode=mode, password="wrong"))
+
+
 def contexts():
     of = "select sys_context('clientcontext', :1), sys_context('nothing', 'ONE') from dual"
     with connect(appcontext=[("CLIENTCONTEXT", "one", "1"), ("clientcontext", "TWO", "2")]) as c, connect() as other:
@@ -215,7 +244,7 @@ def proxies():
 
 
 local("grant select any dictionary to u")
-for part in (names, client, contexts, settings, passwords, proxies):
+for part in (names, client, trips, modes, contexts, settings, passwords, proxies):
     part()
     print(part.__name__, "done")
 print("all done")

@@ -14,8 +14,12 @@ pub mod mode {
     pub const WITH_PASSWORD: u32 = 0x100;
     /// The session is to be that of another user.
     pub const PROXY: u32 = 0x400;
-    /// SYSOPER, SYSASM, SYSBACKUP, SYSDG, SYSKM, SYSRAC, an access token, a proxy.
-    pub const OTHERS: u32 = 0x40 | 0x40_0000 | 0x100_0000 | 0x200_0000 | 0x400_0000 | 0x800_0000 | 0x2000_0000 | PROXY;
+    /// SYSOPER, SYSASM, SYSBACKUP, SYSDG, SYSKM, SYSRAC.
+    pub const ADMINISTRATIVE: u32 = 0x40 | 0x40_0000 | 0x100_0000 | 0x200_0000 | 0x400_0000 | 0x800_0000;
+    /// A token instead of a password.
+    pub const TOKEN: u32 = 0x2000_0000;
+    /// What is asked for at a logon only.
+    pub const OTHERS: u32 = ADMINISTRATIVE | TOKEN | PROXY;
 }
 
 /// Pairs of a logon, at most.

@@ -190,6 +190,11 @@ pub fn write_data(out: &mut Vec<u8>, message: &[u8], sdu: u32) {
     message.chunks(sdu as usize - HEADER_LEN - 2).for_each(|part| write_part(out, part, 0));
 }
 
+/// Bytes of a message on the wire, in DATA packets.
+pub fn data_len(message: usize, sdu: u32) -> usize {
+    message + message.div_ceil(sdu as usize - HEADER_LEN - 2) * (HEADER_LEN + 2)
+}
+
 /// Appends a part of a message, which fits into one DATA packet, with its flags.
 pub fn write_part(out: &mut Vec<u8>, part: &[u8], flags: u16) {
     header(out, kind::DATA, part.len() + 2);
@@ -368,6 +373,15 @@ pub fn refusal(body: &[u8]) -> WireResult<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_length_of_a_message_on_the_wire_is_that_of_its_packets() {
+        for (len, sdu) in [(0, 512), (1, 512), (502, 512), (503, 512), (5000, 512), (8182, 8192), (8183, 8192)] {
+            let mut out = Vec::new();
+            write_data(&mut out, &vec![7; len], sdu);
+            assert_eq!(data_len(len, sdu), out.len(), "{len} {sdu}");
+        }
+    }
 
     #[test]
     fn an_accepted_connection_is_byte_for_byte_what_drivers_take() {

@@ -252,6 +252,11 @@ impl Line {
         send_all(&mut self.stream, &self.signals, out, gives_up)
     }
 
+    /// Bytes of a message as it is sent.
+    pub fn sent_bytes(&self, message: usize) -> u64 {
+        tns::data_len(message, self.sdu) as u64
+    }
+
     /// Sends a message in as many packets as it takes.
     pub fn send_message(&mut self, message: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
         let mut out = Vec::with_capacity(message.len() + 64);

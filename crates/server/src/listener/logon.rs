@@ -244,17 +244,22 @@ fn challenge_pairs(challenge: &Challenge) -> Pairs {
 /// What the client asks for is not there, or it proves nothing.
 pub fn prove(challenge: &Challenge, logon: &Logon) -> Result<Option<SessionKey>> {
     let pairs = &logon.pairs;
-    let unknown = pairs.get("AUTH_TOKEN").is_some();
+    let unknown = pairs.get("AUTH_TOKEN").is_some() || logon.mode & mode::TOKEN != 0;
     let changes = logon.mode & mode::CHANGE_PASSWORD != 0;
-    let others = mode::OTHERS & !if pairs.get("PROXY_CLIENT_NAME").is_some() { mode::PROXY } else { 0 };
-    if unknown || logon.mode & others != 0 || changes != pairs.get("AUTH_NEWPASSWORD").is_some() {
+    let is_proxy = logon.mode & mode::PROXY != 0 && pairs.get("PROXY_CLIENT_NAME").is_none();
+    if unknown || is_proxy || changes != pairs.get("AUTH_NEWPASSWORD").is_some() {
         return Err(Ora::unsupported());
     }
     let (Some(session_key), Some(password)) = (pairs.get("AUTH_SESSKEY"), pairs.get("AUTH_PASSWORD")) else {
         return Err(Ora::new(1005));
     };
     let speedy_key = pairs.get("AUTH_PBKDF2_SPEEDY_KEY");
-    Ok(challenge.check(&Given { session_key, speedy_key, password }))
+    let key = challenge.check(&Given { session_key, speedy_key, password });
+    // Nobody has SYSOPER and its like; only who has the password is told so.
+    match logon.mode & mode::ADMINISTRATIVE {
+        0 => Ok(key),
+        _ => key.map_or(Ok(None), |_| Err(Ora::new(1031))),
+    }
 }
 
 /// Runs what the client wants its session to be set to.

@@ -250,7 +250,7 @@ impl Server {
 
     fn send(&mut self, message: &[u8]) -> bool {
         let Server { instance, line, calls, .. } = self;
-        calls.session().note_answer(message.len() as u64);
+        calls.session().note_answer(line.sent_bytes(message.len()));
         line.send_message(message, &mut || gives_up(instance, calls))
     }
 }
