@@ -162,8 +162,12 @@ class Conversation:
         return rows(v.getvalue().fetchall())
 
     def do_nested(self, sql, binds, table):
-        (row,) = [(shown(a), rows(b.fetchall())) for a, b in self.k.execute(sql)]
-        return " : ".join(row)
+        # A cursor of a row is closed here: the driver waits for ever for itself when its cache of statements does it.
+        said = []
+        for a, b in self.k.execute(sql):
+            said.append(f"{shown(a)} : {rows(b.fetchall())}")
+            b.close()
+        return " / ".join(said)
 
     def do_implicit(self, sql, binds, table):
         self.k.execute(sql)

