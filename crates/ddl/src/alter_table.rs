@@ -252,6 +252,12 @@ fn modify_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -
         table.columns[position].default_text = columns::stored_default(&default.expr, &default.text);
         table.columns[position].default_on_null = default.on_null;
     }
+    if let Some(visible) = spec.visible {
+        table.columns[position].invisible = !visible;
+        if table.visible_columns().count() == 0 {
+            return Err(Ora::new(54039).at(pos));
+        }
+    }
     columns::update(work, table.object, position, &table.columns[position])?;
     for constraint in &spec.constraints {
         modify_constraint(work, table, position, constraint, pos)?;

@@ -40,7 +40,7 @@ pub fn definition(spec: &ColumnSpec, data_type: DataType) -> Result<ColumnDef> {
         column.default_text = stored_default(&default.expr, &default.text);
         column.default_on_null = default.on_null;
     }
-    column.invisible = spec.invisible;
+    column.invisible = spec.visible == Some(false);
     let required = |c: &ConstraintSpec| match &c.kind {
         ConstraintKind::NotNull => c.state.validated && !c.state.deferrable,
         ConstraintKind::PrimaryKey { .. } => true,

@@ -1459,6 +1459,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 54031, "column to be dropped is used in a virtual column expression"),
     (Ora, 54032, "column to be renamed is used in a virtual column expression"),
     (Ora, 54033, "column to be modified is used in a virtual column expression"),
+    (Ora, 54039, "table must have at least one column that is not invisible"),
     (Ora, 56901, "non-constant expression is not allowed for pivot|unpivot values"),
     (Ora, 56902, "expect aggregate function inside pivot operation"),
     (Ora, 56904, "pivot value must have datatype that is convertible to pivot column"),

@@ -48,7 +48,7 @@ fn command(kind: &str, file: &Path) -> Option<Command> {
         "java" => {
             let jar = given("LATCHWORK_OJDBC").or_else(|| given("LATCHWORK_TOOLS_JARS").map(|jars| jars.join("*")))?;
             let mut java = with("java".into());
-            java.arg("-Duser.timezone=UTC").arg("-cp").arg(jar);
+            java.arg("-cp").arg(jar);
             runs(Command::new("java").arg("--version")).then_some(java)?
         }
         "go" => {

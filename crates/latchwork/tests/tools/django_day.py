@@ -24,7 +24,7 @@ settings.configure(
     INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "shop"],
     DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
     USE_TZ=True,
-    TIME_ZONE="UTC",
+    TIME_ZONE="America/New_York",
 )
 MODELS = '''
 from django.db import models
@@ -74,7 +74,7 @@ with tempfile.TemporaryDirectory() as folder:
     from django.core.management import call_command
     from django.db import IntegrityError, connection, models, transaction
     from django.db.models import Count, F, Max, Q, Sum, Value, Window
-    from django.db.models.functions import Concat, Rank
+    from django.db.models.functions import Concat, Rank, TruncDay
 
     def command(*arguments, **options):
         out = io.StringIO()
@@ -110,6 +110,8 @@ with tempfile.TemporaryDirectory() as folder:
         pass
     same("regular expression", Book.objects.filter(title__regex=r"^B\d$").count(), 10)
     same("year", Book.objects.filter(made__year__gte=2020).count(), 50)
+    days = Book.objects.annotate(day=TruncDay("made")).values("day").annotate(n=Count("id"))
+    same("by day", ([d["n"] for d in days], str(days[0]["day"].tzinfo)), ([50], "America/New_York"))
     ranks = Book.objects.annotate(r=Window(Rank(), order_by=F("price").desc())).values_list("r", flat=True)[:3]
     same("window", list(ranks), [1, 2, 3])
     joined = Author.objects.annotate(t=Concat("name", Value("!"))).values_list("t", flat=True)

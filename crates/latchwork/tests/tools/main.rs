@@ -72,7 +72,7 @@ fn in_java(name: &str) {
     let compiled = compiled.unwrap_or_else(|e| panic!("javac: {e}"));
     assert!(compiled.status.success(), "{name}: {}", String::from_utf8_lossy(&compiled.stderr));
     let mut command = Command::new("timeout");
-    command.arg(PATIENCE_S).args(["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Duser.timezone=UTC"]);
+    command.arg(PATIENCE_S).args(["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]);
     command.arg("-cp").arg(format!("{}:{path}", classes.display()));
     command.arg(name.trim_end_matches(".java"));
     run(command, name, &at);
@@ -101,6 +101,11 @@ fn dbeaver_finds_what_it_asks_for() {
 }
 
 #[test]
+fn jdbc_tells_of_the_database() {
+    in_java("JdbcMetaData.java");
+}
+
+#[test]
 fn flyway_migrates_and_cleans() {
     in_java("FlywayDay.java");
 }
@@ -108,6 +113,11 @@ fn flyway_migrates_and_cleans() {
 #[test]
 fn liquibase_updates_and_rolls_back() {
     in_java("LiquibaseDay.java");
+}
+
+#[test]
+fn hibernate_creates_validates_and_updates() {
+    in_java("HibernateDay.java");
 }
 
 #[test]

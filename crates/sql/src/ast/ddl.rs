@@ -112,7 +112,8 @@ pub struct ColumnSpec {
     /// `[GENERATED ALWAYS] AS (expr) VIRTUAL`.
     pub generated: Option<Expr>,
     pub identity: Option<Identity>,
-    pub invisible: bool,
+    /// `VISIBLE` or `INVISIBLE`, where either is said.
+    pub visible: Option<bool>,
     pub constraints: Vec<ConstraintSpec>,
     /// `SORT` of hash-cluster tables.
     pub sort: bool,

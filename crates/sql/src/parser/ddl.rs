@@ -482,15 +482,15 @@ impl Parser<'_> {
             default: None,
             generated: None,
             identity: None,
-            invisible: false,
+            visible: None,
             constraints: Vec::new(),
             sort: false,
         };
         loop {
             match () {
                 () if self.eat_word("SORT") => column.sort = true,
-                () if self.eat_word("VISIBLE") => column.invisible = false,
-                () if self.eat_word("INVISIBLE") => column.invisible = true,
+                () if self.eat_word("VISIBLE") => column.visible = Some(true),
+                () if self.eat_word("INVISIBLE") => column.visible = Some(false),
                 () if self.at_word("DEFAULT") => column.default = Some(self.column_default()?),
                 () if self.at_any(&["GENERATED", "AS"]) => self.generated(&mut column)?,
                 () if self.at_word("ENCRYPT") => return Err(Ora::unsupported().at(self.pos().0)),
