@@ -66,7 +66,7 @@ public class JdbcMetaData {
         rows("getTables", () -> d.getTables(null, us, "M%", new String[] {"TABLE", "VIEW", "SYNONYM"}),
             "[MSY SYNONYM, MC TABLE, MP TABLE, MV VIEW]", "TABLE_NAME", "TABLE_TYPE");
         rows("getColumns", () -> d.getColumns(null, us, "MP", "%"),
-            "[ID 2 10 0 NO YES NO, A 12 20 null NO NO NO, B 3 10 2 YES NO NO, C 1 3 null YES NO NO, "
+            "[ID 2 10 0 NO YES NO, A 12 20 null NO NO NO, B 2 10 2 YES NO NO, C 1 3 null YES NO NO, "
                 + "D 93 7 null YES NO NO, "
                 + "T 93 11 6 YES NO NO, R -3 10 null YES NO NO, F 6 126 null YES NO NO, V 2 0 -127 YES NO YES]",
             "COLUMN_NAME", "DATA_TYPE", "COLUMN_SIZE", "DECIMAL_DIGITS", "IS_NULLABLE", "IS_AUTOINCREMENT",
