@@ -9,6 +9,7 @@ use crate::ctx::ExecCtx;
 use crate::objects;
 use crate::statistics::Place;
 use library_cache::{Content, OuterBlock};
+use plan::BindType;
 use std::rc::Rc;
 use types::{ObjectId, Result};
 use wait::Stat;
@@ -24,11 +25,11 @@ pub struct BlockCursor {
 
 impl BlockCursor {
     /// Looks a block up by its text, as `v$sql` shows it; a soft parse when it is found, otherwise it is to be compiled
-    /// and [`BlockCursor::load`]ed. `command` is the number of `v$sql`.
+    /// and [`BlockCursor::load`]ed. `command` is the number of `v$sql`; with binds of other types it is another child.
     ///
     /// Latches: none held on entry or return; gets and waits of a soft parse, of the design in force.
-    pub fn parse(text: &str, command: u32, cx: &mut ExecCtx<'_>) -> BlockCursor {
-        let place = Place::parse(text, &[], cx);
+    pub fn parse(text: &str, command: u32, binds: &[BindType], cx: &mut ExecCtx<'_>) -> BlockCursor {
+        let place = Place::parse(text, binds, cx);
         BlockCursor { text: text.into(), command, place, outer: OuterBlock::default() }
     }
 
@@ -42,10 +43,10 @@ impl BlockCursor {
     ///
     /// # Errors
     /// Those of reading the dictionary.
-    pub fn load(&mut self, names: &[ObjectId], cx: &mut ExecCtx<'_>) -> Result<()> {
+    pub fn load(&mut self, names: &[ObjectId], binds: &[BindType], cx: &mut ExecCtx<'_>) -> Result<()> {
         let catalog = cx.host.catalog()?;
         let depends = objects::touch_all(cx, &*catalog, names);
-        self.place.load(&self.text, self.command, &[], &Content { depends: &depends, ..Content::default() }, cx);
+        self.place.load(&self.text, self.command, binds, &Content { depends: &depends, ..Content::default() }, cx);
         Ok(())
     }
 

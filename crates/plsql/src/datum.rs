@@ -24,6 +24,20 @@ pub enum Datum {
     Cur(Option<CursorRef>),
 }
 
+impl Datum {
+    /// An index-by table, from subscript 1 on.
+    pub fn table(elements: impl IntoIterator<Item = Value>) -> Datum {
+        let info = CollInfo { element: Datum::default(), limit: None, kind: CollKind::ByInteger };
+        let mut table = Coll::empty(&Rc::new(info));
+        for (at, value) in (1..).zip(elements) {
+            if let Ok(place) = table.slot(Key::Int(at)) {
+                *place = Datum::Val(value);
+            }
+        }
+        Datum::Coll(Some(Rc::new(table)))
+    }
+}
+
 impl Default for Datum {
     fn default() -> Datum {
         Datum::Val(Value::Null)

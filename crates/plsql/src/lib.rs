@@ -20,10 +20,11 @@ mod standard;
 mod ty;
 mod world;
 
-pub use compile::BindUse;
+pub use compile::{BindUse, HostTypes};
 pub use datum::Datum;
 pub use instance::{ExecWorld, Services, SqlCursor};
 pub use session::{Block, CompileError, Function, Plsql};
+pub use ty::HostType;
 pub use world::{
     AuditRequest, ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner,
     RepositoryRequest, ResultCacheRequest, SharedPoolRequest, StoredUnit, World,

@@ -520,6 +520,13 @@ pub enum Op {
         bind: u32,
         s: Opd,
     },
+    /// A client's table as one of PL/SQL, or the other way round: each element as one of the type.
+    Recollect {
+        d: Opd,
+        s: Opd,
+        coll: u32,
+        ty: u32,
+    },
     /// The cursor variable that a value of CURSOR(subquery) is.
     CursorOf {
         d: Opd,

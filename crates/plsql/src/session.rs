@@ -1,6 +1,6 @@
 //! The face that sessions and DDL use.
 
-use crate::compile::{self, BindUse, Compiled, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
+use crate::compile::{self, BindUse, Compiled, HostTypes, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
 use crate::datum::Datum;
 use crate::machine::{Fault, Left, Machine, OpenCursor, Run};
 use crate::op::ResultCacheDef;
@@ -134,8 +134,21 @@ impl<C: 'static> Plsql<C> {
     /// # Errors
     /// ORA-06550 with the line and column of each error.
     pub fn compile_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> Result<Rc<Block>> {
+        self.compile_block_with(w, text, &Rc::from([]))
+    }
+
+    /// As [`Plsql::compile_block`], with binds of these types: with others it is another block.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compile_block_with<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        text: &str,
+        types: &HostTypes,
+    ) -> Result<Rc<Block>> {
         self.validate(w);
-        let unit = self.units.block(w, text)?;
+        let unit = self.units.block(w, text, types)?;
         Ok(Rc::new(Block { unit, epoch: self.units.epoch(), identity: w.identity() }))
     }
 
@@ -143,7 +156,7 @@ impl<C: 'static> Plsql<C> {
     /// since.
     pub fn knows_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str) -> bool {
         self.validate(w);
-        self.units.known_block(w, text).is_some()
+        self.units.known_block(w, text, None).is_some()
     }
 
     /// Whether a block is still what its text means: the dictionary has not changed, and the identity is the same.

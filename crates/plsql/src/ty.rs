@@ -51,6 +51,8 @@ pub enum FieldAt {
 pub struct CollTy {
     pub element: Ty,
     pub info: Rc<CollInfo>,
+    /// A client's bind that is a table: it may be given to and taken from any index-by table of such elements.
+    pub is_host: bool,
 }
 
 impl Ty {
@@ -152,6 +154,38 @@ impl RecordTy {
     /// Whether every field is a scalar, so that the record is a row.
     pub fn flat(&self) -> bool {
         self.fields.iter().all(|f| matches!(f.at, FieldAt::Scalar(_)))
+    }
+}
+
+/// What a client says of a bind of a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostType {
+    pub data_type: DataType,
+    /// An index-by table with elements of the type.
+    pub is_table: bool,
+}
+
+impl HostType {
+    /// The type of the bind to the compiler: without length. What PL/SQL has no type for is taken as it comes.
+    pub(crate) fn ty(self) -> Ty {
+        let scalar = match self.data_type {
+            DataType::PlsInteger => DataType::PlsInteger,
+            DataType::Long => DataType::TEXT,
+            DataType::Raw { .. } | DataType::LongRaw => DataType::Raw { len: 32767 },
+            DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile | DataType::Urowid => DataType::Null,
+            DataType::Timestamp { zone, .. } => DataType::Timestamp { digits: 9, zone },
+            DataType::IntervalYm { .. } => DataType::IntervalYm { years: 9 },
+            DataType::IntervalDs { .. } => DataType::IntervalDs { days: 9, digits: 9 },
+            other => unconstrained(other),
+        };
+        match (self.is_table, scalar) {
+            (true, _) => {
+                let info = CollInfo { element: Datum::default(), limit: None, kind: CollKind::ByInteger };
+                Ty::Coll(Rc::new(CollTy { element: Ty::of(scalar), info: Rc::new(info), is_host: true }))
+            }
+            (false, DataType::Cursor) => Ty::Cursor,
+            (false, _) => Ty::of(scalar),
+        }
     }
 }
 

@@ -179,6 +179,7 @@ impl Calls {
         progress: &mut Progress<'_>,
     ) -> Result<Done> {
         let mut binds = progress.array.binds.clone();
+        let types = blocks::types_of(&progress.array.sql, progress.kind, &binds, &[]);
         let mut row = Vec::new();
         while rows(&mut row)? {
             core.p.check_cancel()?;
@@ -186,8 +187,13 @@ impl Calls {
                 std::mem::swap(&mut bind.value, value);
             }
             // What is wrong with the block is no row's.
-            let open = blocks::open(&mut World { cx: cx.reborrow(), core }, &progress.array.sql, progress.kind)?;
-            match self.run_opened(core, cx, open, &binds, progress.kind) {
+            let open = blocks::open(
+                &mut World { cx: cx.reborrow(), core },
+                &progress.array.sql,
+                progress.kind,
+                types.clone(),
+            )?;
+            match self.run_opened(core, cx, open, (&binds, &[]), progress.kind) {
                 Ok(done) => {
                     progress.returned(done.out);
                     progress.did(done.rows);

@@ -11,14 +11,17 @@ use crate::world::World;
 use dictionary::{Catalog, ObjectKind};
 use exec::{BlockCursor, ExecCtx};
 use net::StatementKind;
+use net::local::{Bind, TableBind};
+use plsql::{HostType, HostTypes};
 use std::rc::Rc;
-use types::{ObjectId, Ora, Result};
+use types::{DataType, ObjectId, Ora, Result};
 use wait::Stat;
 
 /// A block with its cursor.
 pub struct OpenBlock {
     pub block: Rc<plsql::Block>,
     pub cursor: BlockCursor,
+    types: HostTypes,
     identity: Identity,
     has_begun: bool,
 }
@@ -55,13 +58,31 @@ impl Blocks {
         self.kept.clear();
     }
 
-    fn place(&self, identity: Identity, text: &str) -> Option<usize> {
-        self.kept.iter().position(|(_, open)| open.cursor.text() == text && open.identity == identity)
+    fn place(&self, identity: Identity, text: &str, types: Option<&HostTypes>) -> Option<usize> {
+        let is_it = |open: &OpenBlock| types.is_none_or(|types| open.types == *types);
+        let same = |open: &OpenBlock| open.cursor.text() == text && open.identity == identity && is_it(open);
+        self.kept.iter().position(|(_, open)| same(open))
+    }
+
+    /// The types of a kept block that are those of a call's binds.
+    fn types_kept(&self, identity: Identity, text: &str, binds: &[Bind], tables: &[TableBind]) -> Option<HostTypes> {
+        let is_it = |open: &OpenBlock| {
+            let mut types = open.types.iter().enumerate();
+            let all = open.types.len() == open.block.binds().len();
+            let same = |place: usize, name: &str, ty: &HostType| {
+                crate::call::bind_of(binds, place, name).is_some_and(|at| type_of(at, binds, tables) == *ty)
+            };
+            open.cursor.text() == text
+                && open.identity == identity
+                && all
+                && types.all(|(place, (name, ty))| same(place, name, ty))
+        };
+        self.kept.iter().find(|(_, open)| is_it(open)).map(|(_, open)| open.types.clone())
     }
 
     /// What kind of block of that text is kept.
     pub fn kind_of(&self, identity: Identity, text: &str) -> Option<StatementKind> {
-        let (_, open) = &self.kept[self.place(identity, text)?];
+        let (_, open) = &self.kept[self.place(identity, text, None)?];
         Some(StatementKind(open.cursor.command() as u16))
     }
 }
@@ -70,26 +91,47 @@ impl Blocks {
 ///
 /// # Errors
 /// Those of compiling it.
-pub fn open(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<OpenBlock> {
+pub fn open(w: &mut World<'_>, text: &str, kind: StatementKind, types: HostTypes) -> Result<OpenBlock> {
     let core = w.core;
     core.p.count(Stat::ParseCountTotal, 1);
-    if let Some(mut open) = take_kept(w, text) {
+    if let Some(mut open) = take_kept(w, text, &types) {
         core.p.count(Stat::SessionCursorCacheHits, 1);
         open.cursor.set_kept(false, &mut w.cx);
         return Ok(open);
     }
     core.kept.borrow_mut().count_parse(text);
     let clock = core.p.begin_parse();
-    let opened = parse(w, text, kind);
+    let opened = parse(w, text, kind, types);
     let counted = if opened.is_ok() { Stat::OpenedCursorsCumulative } else { Stat::ParseCountFailures };
     core.p.count(counted, 1);
     core.p.end_parse(&clock, opened.is_err());
     opened
 }
 
-fn parse(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<OpenBlock> {
+/// As [`open`], for binds of a call: those that are kept are found by their types.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_for(
+    w: &mut World<'_>,
+    text: &str,
+    kind: StatementKind,
+    (binds, tables): (&[Bind], &[TableBind]),
+) -> Result<OpenBlock> {
+    let known = w.core.blocks.borrow().types_kept(w.core.identity(), text, binds, tables);
+    let types = known.unwrap_or_else(|| types_of(text, kind, binds, tables));
+    open(w, text, kind, types)
+}
+
+fn type_of(at: usize, binds: &[Bind], tables: &[TableBind]) -> HostType {
+    let is_table = tables.iter().any(|table| usize::from(table.bind) == at);
+    HostType { data_type: kind_of_type(binds[at].data_type), is_table }
+}
+
+fn parse(w: &mut World<'_>, text: &str, kind: StatementKind, types: HostTypes) -> Result<OpenBlock> {
     let core = w.core;
-    let mut cursor = BlockCursor::parse(text, kind.0.into(), &mut w.cx);
+    let binds: Vec<_> = types.iter().map(|(_, ty)| Some(ty.data_type)).collect();
+    let mut cursor = BlockCursor::parse(text, kind.0.into(), &binds, &mut w.cx);
     let is_found = cursor.is_found();
     if !is_found {
         core.p.parse_is_hard();
@@ -99,16 +141,16 @@ fn parse(w: &mut World<'_>, text: &str, kind: StatementKind) -> Result<OpenBlock
         StatementKind::CALL => {
             let unknown = |e: &Ora| e.is(6550) && e.to_string().contains("PLS-00201");
             let named = |e: Ora| if unknown(&e) { Ora::new(6576) } else { e };
-            core.plsql.compile_block(w, &call_block(text)).map_err(named)?
+            core.plsql.compile_block_with(w, &call_block(text), &types).map_err(named)?
         }
-        _ => core.plsql.compile_block(w, text)?,
+        _ => core.plsql.compile_block_with(w, text, &types)?,
     };
     if !is_found {
         let names = named_by(core, &block)?;
-        cursor.load(&names, &mut w.cx)?;
+        cursor.load(&names, &binds, &mut w.cx)?;
     }
     cursor.parsed(&mut w.cx);
-    Ok(OpenBlock { block, cursor, identity: core.identity(), has_begun: false })
+    Ok(OpenBlock { block, cursor, types, identity: core.identity(), has_begun: false })
 }
 
 /// What a block names: the tables of its statements, and units, whose bodies it does not depend on.
@@ -125,11 +167,11 @@ fn named_by(core: &Core, block: &plsql::Block) -> Result<Vec<ObjectId>> {
     Ok(all)
 }
 
-fn take_kept(w: &mut World<'_>, text: &str) -> Option<OpenBlock> {
+fn take_kept(w: &mut World<'_>, text: &str, types: &HostTypes) -> Option<OpenBlock> {
     let core = w.core;
     let (_, open) = {
         let mut blocks = core.blocks.borrow_mut();
-        let at = blocks.place(core.identity(), text)?;
+        let at = blocks.place(core.identity(), text, Some(types))?;
         blocks.kept.remove(at)
     };
     // What is out of date is dropped, and parsed again.
@@ -150,7 +192,7 @@ impl OpenBlock {
         }
         let mut blocks = core.blocks.borrow_mut();
         // One that ran inside of itself was opened twice.
-        let is_there = blocks.place(self.identity, self.cursor.text()).is_some();
+        let is_there = blocks.place(self.identity, self.cursor.text(), Some(&self.types)).is_some();
         if is_there || !core.kept.borrow().is_worth_it(self.cursor.text()) {
             return;
         }
@@ -167,7 +209,7 @@ impl OpenBlock {
 /// As [`open`].
 pub fn open_dynamic(w: &mut World<'_>, text: &str) -> Result<Rc<plsql::Block>> {
     let word = text.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("call"));
-    let open = open(w, text, if word { StatementKind::CALL } else { StatementKind::PLSQL_EXECUTE })?;
+    let open = open(w, text, if word { StatementKind::CALL } else { StatementKind::PLSQL_EXECUTE }, no_types())?;
     let block = open.block.clone();
     w.core.blocks.borrow_mut().running.push(open);
     Ok(block)
@@ -201,6 +243,37 @@ pub fn run(w: &mut World<'_>, mut open: OpenBlock, binds: &mut [plsql::Datum]) -
     let result = core.plsql.run_block(w, &open.block, binds);
     open.close(result.is_ok(), core, &mut w.cx);
     result
+}
+
+/// The types of a block's binds that nobody has said.
+pub fn no_types() -> HostTypes {
+    HostTypes::from([])
+}
+
+/// The types of a block's binds as the client says them; `tables` are the places of those that are tables.
+pub fn types_of(text: &str, kind: StatementKind, binds: &[Bind], tables: &[TableBind]) -> HostTypes {
+    if binds.is_empty() {
+        return no_types();
+    }
+    let own = if kind == StatementKind::CALL { call_block(text) } else { text.to_string() };
+    let names = sql::outline(&own).placeholders;
+    let of = |(place, name): (usize, &sql::Placeholder)| {
+        let at = crate::call::bind_of(binds, place, &name.name)?;
+        Some((name.name.clone(), type_of(at, binds, tables)))
+    };
+    names.iter().enumerate().filter_map(of).collect()
+}
+
+/// A type without length: texts of any length mean the same block.
+fn kind_of_type(ty: DataType) -> DataType {
+    match ty {
+        DataType::Varchar2 { .. } | DataType::Char { .. } | DataType::Nvarchar2 { .. } | DataType::Nchar { .. } => {
+            DataType::TEXT
+        }
+        DataType::Number { .. } | DataType::Float { .. } => DataType::NUMBER,
+        DataType::Raw { .. } => DataType::Raw { len: 0 },
+        other => other,
+    }
 }
 
 /// `CALL p(x)` as the block that does it.

@@ -11,7 +11,7 @@ use crate::session::{Flow, ScrollTo};
 use crate::world::World;
 use exec::{BindType, Cursor, ExecCtx};
 use net::StatementKind;
-use net::local::{self, Bind, Direction, Done, Execute, Failure, Reply, encode_rows, write_frame};
+use net::local::{self, Bind, Direction, Done, Execute, Failure, Reply, TableBind, encode_rows, write_frame};
 use plsql::Datum;
 use sql::ast::Statement;
 use std::collections::HashMap;
@@ -60,11 +60,13 @@ pub(crate) struct Outcome {
     /// As [`Done`] has them.
     pub(crate) cursors: Vec<(u32, Vec<local::Column>)>,
     pub(crate) results: Vec<u32>,
+    pub(crate) tables: Vec<(u16, Vec<Value>)>,
 }
 
 impl Outcome {
     pub(crate) fn of(kind: StatementKind) -> Outcome {
-        Outcome { kind, rows: 0, warning: None, out: Vec::new(), cursors: Vec::new(), results: Vec::new() }
+        let (out, cursors, results, tables) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Outcome { kind, rows: 0, warning: None, out, cursors, results, tables }
     }
 }
 
@@ -136,7 +138,7 @@ impl Calls {
         if let Some(known) = Calls::known_block(core, cx, &e.sql) {
             *kind = known;
             core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
-            return self.run_block(core, cx, &e.sql, &e.binds, *kind);
+            return self.run_block(core, cx, e, *kind);
         }
         // One parse call has the reading of the text and the making of the cursor.
         let clock = core.p.begin_parse();
@@ -146,6 +148,9 @@ impl Calls {
             core.p.end_parse(&clock, statement.is_err());
         }
         let statement = statement?;
+        if !e.tables.is_empty() && !matches!(statement, Statement::Block { .. } | Statement::Call(_)) {
+            return Err(Ora::new(1484));
+        }
         *kind = kind_of(&statement);
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
         match statement {
@@ -162,7 +167,7 @@ impl Calls {
                 };
                 self.run_cursor(core, cx, cursor, e, *kind, out)
             }
-            Statement::Block { .. } | Statement::Call(_) => self.run_block(core, cx, &e.sql, &e.binds, *kind),
+            Statement::Block { .. } | Statement::Call(_) => self.run_block(core, cx, e, *kind),
             other => run::run_parsed(core, cx, &other, &e.sql).map(|warning| {
                 let outcome = Outcome { warning, ..Outcome::of(*kind) };
                 done(cx, outcome)
@@ -295,16 +300,10 @@ impl Calls {
     }
 
     /// Runs a block, or CALL.
-    fn run_block(
-        &mut self,
-        core: &Core,
-        cx: &mut ExecCtx<'_>,
-        text: &str,
-        binds: &[Bind],
-        kind: StatementKind,
-    ) -> Result<Done> {
-        let open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, kind)?;
-        self.run_opened(core, cx, open, binds, kind)
+    fn run_block(&mut self, core: &Core, cx: &mut ExecCtx<'_>, e: &Execute, kind: StatementKind) -> Result<Done> {
+        let mut world = World { cx: cx.reborrow(), core };
+        let open = blocks::open_for(&mut world, &e.sql, kind, (&e.binds, &e.tables))?;
+        self.run_opened(core, cx, open, (&e.binds, &e.tables), kind)
     }
 
     /// The row that the last call has changed last, of those that are statements of changes.
@@ -334,7 +333,7 @@ impl Calls {
         core: &Core,
         cx: &mut ExecCtx<'_>,
         mut open: blocks::OpenBlock,
-        binds: &[Bind],
+        (binds, tables): (&[Bind], &[TableBind]),
         kind: StatementKind,
     ) -> Result<Done> {
         let block = open.block.clone();
@@ -342,11 +341,13 @@ impl Calls {
         let start = core.shared.txns.savepoint(&cx.session.txn);
         let mut outcome = Outcome::of(kind);
         let mut data = Vec::new();
-        let result = self.block_binds(core, cx, block.binds(), binds).and_then(|given| {
+        let result = self.block_binds(core, cx, block.binds(), (binds, tables)).and_then(|given| {
             data = given;
             open.begin(cx);
             core.plsql.run_block(&mut World { cx: cx.reborrow(), core }, &block, &mut data)?;
-            fits_binds(block.binds(), binds, &data)
+            fits_binds(block.binds(), binds, &data)?;
+            outcome.tables = self.tables_of(block.binds(), (binds, tables), &data)?;
+            Ok(())
         });
         let rolled_back = match &result {
             Err(_) => core.shared.txns.rollback_call(&core.p, &mut cx.session.txn, &start),
@@ -530,7 +531,7 @@ fn parse_only(core: &Core, cx: &mut ExecCtx<'_>, text: &str, kind: &mut Statemen
             Ok(columns.iter().map(|c| wire_column(c, &cx.session.nls)).collect())
         }
         Statement::Block { .. } | Statement::Call(_) => {
-            let open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, *kind)?;
+            let open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, *kind, blocks::no_types())?;
             open.close(true, core, cx);
             Ok(Vec::new())
         }
@@ -585,7 +586,7 @@ pub(crate) fn done(cx: &ExecCtx<'_>, outcome: Outcome) -> Done {
         more: false,
         warning: outcome.warning,
         out: outcome.out,
-        tables: Vec::new(),
+        tables: outcome.tables,
         cursors: outcome.cursors,
         results: outcome.results,
         in_transaction: cx.session.txn.is_active(),
@@ -679,12 +680,13 @@ fn bind_values(cursor: &mut Cursor, binds: &[Bind]) -> Result<()> {
 fn fits_binds(names: &[String], binds: &[Bind], data: &[Datum]) -> Result<()> {
     for (place, name) in names.iter().enumerate() {
         let Some(bind) = bind_of(binds, place, name).map(|at| &binds[at]) else { continue };
-        if let (DataType::Varchar2 { len, .. } | DataType::Char { len, .. }, Datum::Val(Value::Text(text))) =
-            (&bind.data_type, &data[place])
-            && *len > 0
-            && bind.direction != Direction::In
-            && text.len() > *len as usize
-        {
+        let (DataType::Varchar2 { len, .. } | DataType::Char { len, .. }) = bind.data_type else { continue };
+        let is_long = |d: &Datum| matches!(d, Datum::Val(Value::Text(text)) if text.len() > len as usize);
+        let has_long = match &data[place] {
+            Datum::Coll(Some(c)) => c.elements().any(is_long),
+            one => is_long(one),
+        };
+        if len > 0 && bind.direction != Direction::In && has_long {
             return Err(Ora::with(6502, &[&": character string buffer too small"]).at_line("", 1));
         }
     }

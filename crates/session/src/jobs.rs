@@ -162,7 +162,7 @@ pub fn execute(w: &mut World<'_>, job: &Job) -> Result<()> {
         Some(interval) => value_of(&mut w.cx, interval)?,
         None => Value::Null,
     };
-    let open = blocks::open(w, &block_text(&job.what), StatementKind::PLSQL_EXECUTE)?;
+    let open = blocks::open(w, &block_text(&job.what), StatementKind::PLSQL_EXECUTE, blocks::no_types())?;
     let block = open.block.clone();
     let mut binds: Vec<Datum> = block
         .binds()

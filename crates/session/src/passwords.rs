@@ -113,7 +113,7 @@ fn ask(
 
 fn run_function(core: &Core, cx: &mut ExecCtx<'_>, text: &str, arguments: [Option<&str>; 3]) -> Result<bool> {
     let mut world = World { cx: cx.reborrow(), core };
-    let open = blocks::open(&mut world, text, StatementKind::PLSQL_EXECUTE)?;
+    let open = blocks::open(&mut world, text, StatementKind::PLSQL_EXECUTE, blocks::no_types())?;
     let block = Rc::clone(&open.block);
     let value = |name: &String| match name.as_str() {
         "U" => arguments[0].map_or(Value::Null, Value::text),

@@ -8,7 +8,8 @@ use crate::call::{Calls, Open, bind_of, wire_column};
 use crate::core::Core;
 use crate::world::{SqlCursor, World};
 use exec::{Cursor, ExecCtx};
-use net::local::{Bind, Column, Direction};
+use net::local::{Bind, Column, Direction, TableBind};
+use plsql::datum::Key;
 use plsql::{Datum, Plsql, World as _};
 use std::rc::Rc;
 use types::{DataType, Number, Ora, Result, Value};
@@ -202,6 +203,40 @@ impl Calls {
         Ok(made)
     }
 
+    /// The tables that a block has left in its binds, from subscript 1 on; what is not there is NULL.
+    ///
+    /// # Errors
+    /// ORA-06513 for a subscript below 1, or above what the bind takes.
+    pub(crate) fn tables_of(
+        &self,
+        names: &[String],
+        (binds, tables): (&[Bind], &[TableBind]),
+        data: &[Datum],
+    ) -> Result<Vec<(u16, Vec<Value>)>> {
+        let mut all = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            let Some(at) = bind_of(binds, place, name) else { continue };
+            let Some(table) = tables.iter().find(|table| usize::from(table.bind) == at) else { continue };
+            let Datum::Coll(Some(elements)) = &data[place] else { continue };
+            if binds[at].direction == Direction::In || self.directions()[at] == Direction::In {
+                continue;
+            }
+            let (first, last) = match (elements.first(), elements.last()) {
+                (Some(Key::Int(first)), Some(Key::Int(last))) => (first, last),
+                _ => (1, 0),
+            };
+            if first < 1 || last > i64::from(table.most) {
+                return Err(Ora::new(6513).at_line("", 1));
+            }
+            let element = |n: i64| match elements.at(n) {
+                Some(Datum::Val(v)) => v.clone(),
+                _ => Value::Null,
+            };
+            all.push((at as u16, (1..=last).map(element).collect()));
+        }
+        Ok(all)
+    }
+
     /// What a block's binds hold when it begins, in the order of its own.
     ///
     /// # Errors
@@ -211,12 +246,17 @@ impl Calls {
         core: &Core,
         cx: &mut ExecCtx<'_>,
         names: &[String],
-        binds: &[Bind],
+        (binds, tables): (&[Bind], &[TableBind]),
     ) -> Result<Vec<Datum>> {
         let mut data = Vec::with_capacity(names.len());
         for (place, name) in names.iter().enumerate() {
             let at = bind_of(binds, place, name).ok_or_else(|| Ora::new(1008))?;
             let bind = &binds[at];
+            if let Some(table) = tables.iter().find(|table| usize::from(table.bind) == at) {
+                let given = if bind.direction == Direction::Out { &[][..] } else { &table.elements };
+                data.push(Datum::table(given.iter().cloned()));
+                continue;
+            }
             data.push(match (bind.data_type, bind.direction) {
                 (DataType::Cursor, Direction::Out) => Datum::Cur(None),
                 (DataType::Cursor, _) if self.directions()[at] == Direction::Out => Datum::Cur(None),

@@ -1543,6 +1543,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Pls, 413, "identifier in CURRENT OF clause is not a cursor name"),
     (Pls, 414, "no column '%s' in table"),
     (Pls, 417, "unable to resolve \"%s\" as a column"),
+    (Pls, 418, "array bind type must match PL/SQL table row type"),
     (Pls, 428, "an INTO clause is expected in this SELECT statement"),
     (Pls, 429, "unsupported feature with RETURNING clause"),
     (Pls, 435, "DML statement without BULK In-BIND cannot be used inside FORALL"),

@@ -29,7 +29,7 @@ fn start(params: &[(&str, &str)]) -> (Ephemeral, NetAddress) {
     let mut c = sysdba(&instance);
     for sql in [
         "create user u identified by Tiger1",
-        "grant create session, unlimited tablespace to u",
+        "grant create session, create procedure, unlimited tablespace to u",
         "create table u.w (n number primary key, t varchar2(20))",
     ] {
         c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));

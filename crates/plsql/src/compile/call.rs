@@ -212,6 +212,7 @@ fn fit(from: &Ty, to: &Ty) -> Option<u32> {
     match (from, to) {
         (Ty::Null, _) => Some(1),
         (Ty::Record(a), Ty::Record(b)) => (Rc::ptr_eq(a, b) || a.row || b.row).then_some(0),
+        (Ty::Coll(a), Ty::Coll(b)) if a.is_host || b.is_host => super::expr::host_fits(a, b).then_some(0),
         (Ty::Coll(a), Ty::Coll(b)) => Rc::ptr_eq(&a.info, &b.info).then_some(0),
         (Ty::Cursor, Ty::Cursor) => Some(0),
         (Ty::Scalar(a), Ty::Scalar(b)) => {

@@ -40,7 +40,7 @@ impl<W: World> Compiler<'_, W> {
                 let bind = self.host_bind(name, e.pos)?;
                 let d = want.filter(|w| w.is_local()).unwrap_or_else(|| self.temp());
                 self.emit(Op::BindGet { d, bind });
-                Ok(Val { o: d, ty: Ty::of(DataType::Null) })
+                Ok(Val { o: d, ty: self.bind_ty(bind) })
             }
             ExprKind::Bind { name, .. } => Err(self.pls(49, &[&name], e.pos)),
             ExprKind::Name(n) | ExprKind::New(n) => self.name_value(n, e.pos, want),
@@ -697,6 +697,13 @@ impl<W: World> Compiler<'_, W> {
                     return Err(self.pls(382, &[], pos));
                 }
             }
+            (Ty::Coll(to), Ty::Coll(from)) if to.is_host || from.is_host => {
+                let Some(element) = to.element.scalar().filter(|_| host_fits(to, from)) else {
+                    return Err(self.pls(418, &[], pos));
+                };
+                let (ty, coll) = (self.target(element), self.coll_info(to));
+                self.emit(Op::Recollect { d, s: v.o, coll, ty });
+            }
             (Ty::Coll(to), Ty::Coll(from)) => {
                 if !std::rc::Rc::ptr_eq(&to.info, &from.info) {
                     return Err(self.pls(382, &[], pos));
@@ -755,8 +762,15 @@ impl<W: World> Compiler<'_, W> {
     /// Assigns a value to a variable, field, element or bind.
     pub(super) fn store(&mut self, target: &TargetRef, v: Val, pos: Pos) -> CResult<()> {
         match target {
-            TargetRef::Bind(bind) => {
-                self.emit(Op::BindSet { bind: *bind, s: v.o });
+            TargetRef::Bind(bind, ty) => {
+                let s = if ty.data_type() == Some(DataType::Null) {
+                    v.o
+                } else {
+                    let t = self.temp();
+                    self.convert_into(t, ty, v, pos)?;
+                    t
+                };
+                self.emit(Op::BindSet { bind: *bind, s });
                 Ok(())
             }
             TargetRef::Path(p) => {
@@ -790,10 +804,10 @@ impl<W: World> Compiler<'_, W> {
     pub(super) fn target_value(&mut self, target: &TargetRef) -> Val {
         match target {
             TargetRef::Path(p) => self.path_value(p, None),
-            TargetRef::Bind(bind) => {
+            TargetRef::Bind(bind, ty) => {
                 let d = self.temp();
                 self.emit(Op::BindGet { d, bind: *bind });
-                Val { o: d, ty: Ty::of(DataType::Null) }
+                Val { o: d, ty: ty.clone() }
             }
         }
     }
@@ -983,6 +997,12 @@ impl<W: World> Compiler<'_, W> {
         ends.into_iter().for_each(|j| self.patch(j));
         Ok(Val { o: d, ty: ty.unwrap_or(Ty::Null) })
     }
+}
+
+/// Whether a client's table and one of PL/SQL have elements of one family.
+pub(super) fn host_fits(a: &CollTy, b: &CollTy) -> bool {
+    let is_table = |c: &CollTy| c.info.kind == CollKind::ByInteger;
+    is_table(a) && is_table(b) && a.element.class() == b.element.class() && a.element.scalar().is_some()
 }
 
 fn step(f: &FieldTy) -> Step {

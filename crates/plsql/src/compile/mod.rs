@@ -15,7 +15,7 @@ mod stmt;
 mod unit;
 
 pub use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
-pub use unit::{BindUse, Compiled, Link, Rights, Units, as_owner, compile_unit};
+pub use unit::{BindUse, Compiled, HostTypes, Link, Rights, Units, as_owner, compile_unit};
 
 use crate::op::*;
 use crate::session::CompileError;
@@ -144,6 +144,8 @@ pub struct Compiler<'a, W: World> {
     problems: Vec<Problem>,
     /// Host binds of an anonymous block.
     binds: Vec<String>,
+    /// Their types, as far as they are known.
+    bind_types: HashMap<String, Ty>,
     package_slots: u32,
     exception_count: u64,
     /// What the unit's static statements read.
@@ -180,6 +182,7 @@ impl<'a, W: World> Compiler<'a, W> {
             lines,
             problems: Vec::new(),
             binds: Vec::new(),
+            bind_types: HashMap::new(),
             package_slots: 0,
             exception_count: 0,
             depends: Vec::new(),
@@ -311,6 +314,11 @@ impl<'a, W: World> Compiler<'a, W> {
         }
         self.binds.push(name.to_string());
         self.binds.len() as u32 - 1
+    }
+
+    /// The type of a host bind.
+    fn bind_ty(&self, bind: u32) -> Ty {
+        self.bind_types.get(&self.binds[bind as usize]).cloned().unwrap_or(Ty::of(types::DataType::Null))
     }
 
     /// The operand of a slot of the current or an enclosing subprogram.

@@ -431,7 +431,7 @@ impl<W: World> Compiler<'_, W> {
         match &e.kind {
             ExprKind::Bind { name, field: None } => {
                 let bind = self.host_bind(name, e.pos)?;
-                Ok(TargetRef::Bind(bind))
+                Ok(TargetRef::Bind(bind, self.bind_ty(bind)))
             }
             ExprKind::Name(n) => match self.resolve(n, None, false)? {
                 Res::Path(p) => match p.access {
@@ -456,14 +456,14 @@ impl<W: World> Compiler<'_, W> {
 #[derive(Clone, Debug)]
 pub(super) enum TargetRef {
     Path(PathB),
-    Bind(u32),
+    Bind(u32, Ty),
 }
 
 impl TargetRef {
     pub fn ty(&self) -> Ty {
         match self {
             TargetRef::Path(p) => p.ty.clone(),
-            TargetRef::Bind(_) => Ty::of(DataType::Null),
+            TargetRef::Bind(_, ty) => ty.clone(),
         }
     }
 }

@@ -188,7 +188,7 @@ impl<W: World> Compiler<'_, W> {
                 let bind = self.host_bind(&name, base + t.start)?;
                 let d = self.temp();
                 self.emit(Op::BindGet { d, bind });
-                let val = Val { o: d, ty: Ty::of(DataType::Null) };
+                let val = Val { o: d, ty: self.bind_ty(bind) };
                 variables.push(Variable { start: t.start, end: t.end, val });
             }
         }

@@ -869,7 +869,7 @@ impl<W: World> Compiler<'_, W> {
                 let v = self.target_value(&target);
                 self.emit(Op::Move { d, s: v.o });
             }
-            TargetRef::Bind(_) => {
+            TargetRef::Bind(..) => {
                 self.emit(Op::Init { d, template });
             }
         }

@@ -4,6 +4,7 @@ use super::scope::*;
 use super::{CResult, Compiler, FnState, Problem};
 use crate::op::*;
 use crate::session::CompileError;
+use crate::ty::HostType;
 use crate::world::{Owner, StoredUnit, World};
 use dictionary::Access;
 use sql::plsql::ast::{self, Declaration, Unit, UnitKind};
@@ -132,7 +133,10 @@ type Key = (String, String);
 /// Who asks, by [`World::identity`], in which schema for which name.
 type InterfaceKey = (u128, Option<String>, String, String);
 /// What a text was compiled to, by the identity it was compiled for.
-type ByIdentity = Vec<(u128, Rc<Compiled>)>;
+type ByIdentity = Vec<(u128, HostTypes, Rc<Compiled>)>;
+
+/// Names of a block's binds, with their types as far as they are known.
+pub type HostTypes = Rc<[(String, HostType)]>;
 
 /// Whose unit a name stands for, and what it shows.
 #[derive(Clone)]
@@ -459,11 +463,11 @@ impl Units {
         Ok(unit)
     }
 
-    pub fn block<W: World>(&self, w: &mut W, text: &str) -> Result<Rc<Compiled>> {
-        if let Some(found) = self.known_block(w, text) {
+    pub fn block<W: World>(&self, w: &mut W, text: &str, types: &HostTypes) -> Result<Rc<Compiled>> {
+        if let Some(found) = self.known_block(w, text, Some(types)) {
             return Ok(found);
         }
-        let block = Rc::new(compile_block(w, self, text)?);
+        let block = Rc::new(compile_block(w, self, text, types)?);
         let mut blocks = self.blocks.borrow_mut();
         if blocks.len() >= BLOCKS_MAX {
             blocks.clear();
@@ -472,15 +476,16 @@ impl Units {
         if kept.len() >= IDENTITIES_MAX {
             kept.remove(0);
         }
-        kept.push((w.identity(), block.clone()));
+        kept.push((w.identity(), types.clone(), block.clone()));
         Ok(block)
     }
 
-    /// The block that was compiled from this text for the identity in force.
-    pub fn known_block<W: World>(&self, w: &W, text: &str) -> Option<Rc<Compiled>> {
+    /// The block that was compiled from this text for the identity in force, with binds of those types or of any.
+    pub fn known_block<W: World>(&self, w: &W, text: &str, types: Option<&HostTypes>) -> Option<Rc<Compiled>> {
         let blocks = self.blocks.borrow();
         let now = w.identity();
-        let (_, block) = blocks.get(text)?.iter().find(|(identity, _)| *identity == now)?;
+        let is_it = |of: &HostTypes| types.is_none_or(|types| types == of);
+        let (_, _, block) = blocks.get(text)?.iter().find(|(identity, of, _)| *identity == now && is_it(of))?;
         Some(block.clone())
     }
 }
@@ -533,10 +538,11 @@ fn block_failed(text: &str, errors: &[CompileError]) -> Ora {
 }
 
 /// Compiles an anonymous block.
-pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str) -> Result<Compiled> {
+pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str, types: &HostTypes) -> Result<Compiled> {
     let block = sql::plsql::parse_block(text).map_err(|e| block_failed(text, &[parse_error(text, &e)]))?;
     let schema = w.schema();
     let mut c = Compiler::new(w, units, &schema, "", text);
+    c.bind_types = types.iter().map(|(name, ty)| (name.clone(), ty.ty())).collect();
     // In the order of the text, whatever order their places are compiled in.
     c.binds = sql::outline(text).placeholders.into_iter().map(|p| p.name).collect();
     c.procs.push(None);

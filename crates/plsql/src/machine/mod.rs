@@ -909,6 +909,20 @@ impl Machine {
                     self.put(base, d, value);
                 }
                 Op::BindSet { bind, s: from } => self.binds[bind as usize] = self.datum(unit, base, from),
+                Op::Recollect { d, s: from, coll, ty } => {
+                    let mut made = Coll::empty(&unit.pool.colls[coll as usize]);
+                    if let Datum::Coll(Some(c)) = self.datum(unit, base, from) {
+                        let mut key = c.first();
+                        while let Some(at) = key {
+                            if let Some(Datum::Val(v)) = c.get(&at) {
+                                let v = scalar::coerce(v, &unit.pool.targets[ty as usize], w.nls())?;
+                                *made.slot(at.clone()).map_err(Ora::new)? = Datum::Val(v);
+                            }
+                            key = c.next(&at);
+                        }
+                    }
+                    self.put(base, d, Datum::Coll(Some(Rc::new(made))));
+                }
                 Op::CursorOf { d, s: from } => {
                     let value = match self.datum(unit, base, from) {
                         Datum::Val(Value::Null) => Datum::Cur(None),

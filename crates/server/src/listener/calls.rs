@@ -456,6 +456,9 @@ impl Calls {
     ) -> Tried<()> {
         self.close_nested(number);
         let statement = self.cursors.get(number.into())?;
+        if statement.binds.iter().any(Shape::is_table) {
+            return Err(Ora::new(1484).into());
+        }
         let binds = statement.session_binds(values)?;
         let scrolls = statement.scrolls;
         let (sql, open) = (statement.sql.clone(), statement.open.take());
