@@ -22,6 +22,9 @@ use wait::Stat;
 /// Bytes of rows after which a fetch stops, however many rows were asked for.
 const REPLY_BYTES_SOFT: usize = 1 << 20;
 
+/// Takes a row, with the session's settings; the bytes of all rows so far. Its error ends the fetch.
+pub type RowSink<'a> = dyn FnMut(&[Value], &types::Nls) -> Result<usize> + 'a;
+
 /// An open query.
 pub(crate) struct Open {
     pub(crate) source: Source,
@@ -238,6 +241,18 @@ impl Calls {
         most: u32,
         out: &mut Vec<u8>,
     ) -> Result<Done> {
+        self.fetch_rows(core, cx, (number, most), None, out)
+    }
+
+    /// As [`Calls::fetch_some`]; the rows go to `sink` where there is one.
+    fn fetch_rows(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        (number, most): (u32, u32),
+        sink: Option<&mut RowSink<'_>>,
+        out: &mut Vec<u8>,
+    ) -> Result<Done> {
         let open = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
         open.source.begin_fetch(core, cx)?;
         let looks_ahead = matches!(open.source, Source::Own(_));
@@ -246,8 +261,9 @@ impl Calls {
         let mut result = Ok(());
         if most > 0 {
             let mut packet = Vec::new();
-            let written = encode_rows(&mut packet, number, |w| -> Result<bool> {
-                if sent == most || w.len() > REPLY_BYTES_SOFT {
+            // Whether the next row is in `open.row`.
+            let mut next = |open: &mut Open, bytes: usize, cx: &mut ExecCtx<'_>| -> Result<bool> {
+                if sent == most || bytes > REPLY_BYTES_SOFT {
                     return Ok(false);
                 }
                 if !open.ahead && !open.source.fetch(core, cx, &mut open.row)? {
@@ -255,19 +271,42 @@ impl Calls {
                     return Ok(false);
                 }
                 open.ahead = false;
-                w.row(open.row.iter());
                 sent += 1;
                 Ok(true)
-            });
+            };
+            let is_direct = sink.is_some();
+            let written = match sink {
+                None => encode_rows(&mut packet, number, |w| -> Result<bool> {
+                    let has_row = next(open, w.len(), cx)?;
+                    if has_row {
+                        w.row(open.row.iter());
+                    }
+                    Ok(has_row)
+                })
+                .map(drop),
+                Some(sink) => {
+                    let mut bytes = 0;
+                    loop {
+                        match next(open, bytes, cx) {
+                            Ok(true) => {}
+                            other => break other.map(drop),
+                        }
+                        match sink(&open.row, &cx.session.nls) {
+                            Ok(n) => bytes = n,
+                            Err(e) => break Err(e),
+                        }
+                    }
+                }
+            };
             // One row more is looked at, so that the last fetch can say that it was the last.
             result = match written {
                 Ok(_) if !ended && looks_ahead => open.source.fetch(core, cx, &mut open.row).map(|found| {
                     open.ahead = found;
                     ended = !found;
                 }),
-                other => other.map(drop),
+                other => other,
             };
-            if sent > 0 && result.is_ok() {
+            if sent > 0 && result.is_ok() && !is_direct {
                 write_frame(out, |o| o.extend_from_slice(&packet));
             }
         }
@@ -452,6 +491,20 @@ impl Calls {
         let mut answer = done(cx, Outcome { rows: last, ..Outcome::of(StatementKind::SELECT) });
         answer.more = more;
         Ok(answer)
+    }
+
+    /// Fetches from an open cursor; the rows go to `sink`, the end of the call to `out`.
+    pub fn fetch_to(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        (cursor, rows): (u32, u32),
+        sink: &mut RowSink<'_>,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        let result = self.fetch_rows(core, cx, (cursor, rows.max(1)), Some(sink), out);
+        self.show_counts(core);
+        finish(core, cx, result, StatementKind::SELECT, out)
     }
 
     /// Describes a statement's columns without running it.

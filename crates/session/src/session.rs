@@ -8,7 +8,7 @@
 
 use crate::alter;
 use crate::array::NextRow;
-use crate::call::Calls;
+use crate::call::{Calls, RowSink};
 use crate::core::Core;
 use crate::instance::Instance;
 use crate::jobs;
@@ -515,6 +515,12 @@ impl Session {
     /// first row on, or never.
     pub fn scroll(&mut self, cursor: u32, to: ScrollTo, rows: u32, out: &mut Vec<u8>) -> Flow {
         self.call_with(out, |core, cx, calls, out| calls.scroll(core, cx, cursor, to, rows, out))
+    }
+
+    /// Fetches from an open query like [`Request::Fetch`], and gives each row to `sink` instead of writing it. A row may
+    /// hold no cursors.
+    pub fn fetch_to(&mut self, cursor: u32, rows: u32, sink: &mut RowSink<'_>, out: &mut Vec<u8>) -> Flow {
+        self.call_with(out, |core, cx, calls, out| calls.fetch_to(core, cx, (cursor, rows), sink, out))
     }
 
     fn call_with(

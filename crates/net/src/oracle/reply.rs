@@ -253,15 +253,33 @@ fn read_row_header(r: &mut Reader<'_>) -> WireResult<()> {
 /// # Errors
 /// [`WireError::BadValue`] for a value that is not of its column's type.
 pub fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value]) -> WireResult<()> {
-    let mut w = Writer::new(out);
-    w.u8(message::ROW_DATA);
-    for (column, v) in columns.iter().zip(row) {
-        value::write(&mut w, v, &column.shape)?;
-        if column.shape.is_long() {
-            w.zeros(2);
-        }
+    let mut w = RowWriter::begin(out);
+    columns.iter().zip(row).try_for_each(|(column, v)| w.value(v, column))
+}
+
+/// Writes the values of a row one after the other.
+#[derive(Debug)]
+pub struct RowWriter<'a>(Writer<'a>);
+
+impl<'a> RowWriter<'a> {
+    /// Begins a row.
+    pub fn begin(out: &'a mut Vec<u8>) -> RowWriter<'a> {
+        let mut w = Writer::new(out);
+        w.u8(message::ROW_DATA);
+        RowWriter(w)
     }
-    Ok(())
+
+    /// Appends the value of the next column.
+    ///
+    /// # Errors
+    /// As [`write_row`].
+    pub fn value(&mut self, v: &Value, column: &Column) -> WireResult<()> {
+        value::write(&mut self.0, v, &column.shape)?;
+        if column.shape.is_long() {
+            self.0.zeros(2);
+        }
+        Ok(())
+    }
 }
 
 fn read_row(r: &mut Reader<'_>, columns: &[Column], answer: &mut Cursors, client: Client) -> WireResult<Vec<Value>> {

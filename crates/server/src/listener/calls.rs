@@ -350,7 +350,9 @@ impl Calls {
         let number = self.statement_of(&e)?;
         *cursor = number;
         let is_new = e.sql.is_some();
-        if e.asks(option::DESCRIBE_ONLY) || is_new && !e.asks(option::EXECUTE) {
+        let known = self.cursors.get(number.into())?;
+        let is_fetched = known.outline.is_query || known.is_reference;
+        if e.asks(option::DESCRIBE_ONLY) || !e.asks(option::EXECUTE) && (is_new || !is_fetched) {
             return self.describe(number, sequence, out);
         }
         if !e.defines.is_empty() {
@@ -519,6 +521,9 @@ impl Calls {
             && rows.is_empty()
             && wanted > 0
         {
+            if statement.nested.is_empty() {
+                return self.fetch_direct(number, local, wanted, sequence, out);
+            }
             let said = self.ask(&Ask::Fetch { cursor: local, rows: wanted });
             // The session has closed it when it failed, and at its end unless PL/SQL may hold it.
             let goes_on = said.as_ref().is_ok_and(|said| said.done.more);

@@ -270,6 +270,11 @@ pub fn convert(value: Value, shape: &Shape, nls: &Nls) -> Result<Value> {
     })
 }
 
+/// Whether a value travels as the wire was told without being converted.
+pub fn travels_as(value: &Value, shape: &Shape) -> bool {
+    value.is_null() || is_one(value, &shape.data_type())
+}
+
 /// Whether a value is one of the type already.
 fn is_one(value: &Value, to: &DataType) -> bool {
     match (value, to) {

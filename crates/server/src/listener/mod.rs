@@ -25,6 +25,7 @@ mod connect;
 mod control;
 mod cursors;
 mod describe;
+mod direct;
 mod gate;
 mod line;
 mod logon;
