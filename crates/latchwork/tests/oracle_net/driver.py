@@ -440,6 +440,42 @@ def sessions(c):
     assert c.cursor().execute("select count(*) from w where n = 80").fetchone() == (0,)
 
 
+def time_zones():
+    """All four types of time in both directions. The driver takes the clock of what it gets and leaves the zone."""
+    import os
+
+    moment = datetime.datetime(2022, 6, 2, 8, 0, 0, 125000)
+    os.environ["ORA_SDTZ"] = "Europe/Berlin"
+    c = connect()
+    del os.environ["ORA_SDTZ"]
+    k = c.cursor()
+    assert k.execute("select sessiontimezone, dbtimezone from dual").fetchone() == ("Europe/Berlin", "+00:00")
+    local("create table u.times (id number, tz timestamp with time zone, ltz timestamp with local time zone, ts timestamp, d date)")
+    kinds = [oracledb.DB_TYPE_TIMESTAMP_TZ, oracledb.DB_TYPE_TIMESTAMP_LTZ, oracledb.DB_TYPE_TIMESTAMP, oracledb.DB_TYPE_DATE]
+    for n, kind in enumerate(kinds):
+        k.setinputsizes(None, *[kind] * 4)
+        k.execute("insert into times values (:1, :2, :3, :4, :5)", [n] + [moment] * 4)
+    shown = "select to_char(tz, 'HH24:MI TZR'), to_char(ltz, 'HH24:MI TZR'), to_char(ts, 'HH24:MI'), to_char(d, 'HH24:MI') from times where id = :1"
+    rows = [k.execute(shown, [n]).fetchone() for n in range(4)]
+    assert rows[0] == ("08:00 +00:00", "10:00 EUROPE/BERLIN", "08:00", "08:00"), rows[0]
+    assert rows[1] == ("10:00 EUROPE/BERLIN", "10:00 EUROPE/BERLIN", "10:00", "10:00"), rows[1]
+    assert rows[2] == ("08:00 EUROPE/BERLIN", "08:00 EUROPE/BERLIN", "08:00", "08:00") == rows[3], rows[2:]
+    k.execute("select id, tz, ltz, ts, d from times where id = 0")
+    assert [d[1] for d in k.description[1:]] == kinds
+    assert k.fetchone() == (0, moment, moment, moment, moment.replace(microsecond=0))
+    # A region is Oracle's number of it, for which this driver has no name.
+    fails("DPY-3022", lambda: k.execute("select timestamp '2022-06-02 08:00:00 Europe/Berlin' from dual").fetchone())
+    east = k.execute("select timestamp '2022-06-02 08:00:00 +05:30' from dual").fetchone()[0]
+    assert east == datetime.datetime(2022, 6, 2, 8), east
+    at = k.var(oracledb.DB_TYPE_TIMESTAMP_TZ)
+    k.execute("begin :1 := timestamp '2022-06-02 08:00:00 Europe/Berlin' at time zone '-03:30'; end;", [at])
+    assert at.getvalue() == datetime.datetime(2022, 6, 2, 2, 30), at.getvalue()
+    fails("ORA-01882", lambda: k.execute("alter session set time_zone = 'Mars/Olympus'"))
+    fails("ORA-01878", lambda: k.execute("select timestamp '2022-03-27 02:30:00 Europe/Berlin' from dual"))
+    assert k.execute("select count(distinct tz) from times").fetchone() == (3,)
+    c.close()
+
+
 def many():
     opened, failed = [], []
 
@@ -472,5 +508,6 @@ with connect() as connection:
     tables(connection)
     breaks(connection)
     sessions(connection)
+time_zones()
 many()
 print("all done")

@@ -798,6 +798,44 @@ mod tests {
     }
 
     #[test]
+    fn programs_numbers_of_timestamps_stand_for_those_that_are_stored() {
+        for (theirs, ours) in [(187, 180), (188, 181), (189, 182), (190, 183), (232, 231), (181, 181), (1, 1)] {
+            let mut bytes = Vec::new();
+            let shape = Shape { number: theirs, size: 13, ..Shape::default() };
+            shape.write(&mut Writer::new(&mut bytes), Client::USUAL);
+            assert_eq!(Shape::read(&mut Reader::new(&bytes), Client::USUAL).unwrap().number, ours);
+        }
+    }
+
+    #[test]
+    fn regions_and_local_time_zones_travel() {
+        let berlin = types::Region::named("Europe/Berlin").unwrap();
+        let unknown = types::Region::named("America/Coyhaique").unwrap();
+        let date = Date::new(2022, 6, 2, 6, 0, 0).unwrap();
+        let at = |region| Timestamp::of_clock(date, 7, Place::In(TimeZone::Region(region)));
+        let bytes = bytes_of(&Value::Timestamp(at(berlin)), n::TIMESTAMP_TZ, 0);
+        assert_eq!(bytes[1..], [120, 122, 6, 2, 7, 1, 1, 0, 0, 0, 7, 133, 252]);
+        let shape = Shape { number: n::TIMESTAMP_TZ, size: 13, ..Shape::default() };
+        let read_back = |bytes: &[u8], shape| match read(&mut Reader::new(bytes), shape) {
+            Ok(Value::Timestamp(t)) => t,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(read_back(&bytes, &shape).zone(), Some(TimeZone::Region(berlin)));
+        // What no client knows is sent by its offset at that time.
+        let mut bytes = Vec::new();
+        write(&mut Writer::new(&mut bytes), &Value::Timestamp(at(unknown)), &shape).unwrap();
+        assert_eq!(
+            read_back(&bytes, &shape).zone(),
+            Some(TimeZone::Offset(unknown.at(date.to_unix()).offset as i16 / 60))
+        );
+        let local = Timestamp::of_clock(date, 7, Place::Session);
+        let bytes = bytes_of(&Value::Timestamp(local), n::TIMESTAMP_LTZ, 0);
+        assert_eq!(bytes.len(), 12);
+        let shape = Shape { number: n::TIMESTAMP_LTZ, size: 11, ..Shape::default() };
+        assert_eq!(read_back(&bytes, &shape).place(), Place::Session);
+    }
+
+    #[test]
     fn bytes_that_are_no_value_are_refused() {
         let none = |number: u8, bytes: &[u8]| {
             assert!(

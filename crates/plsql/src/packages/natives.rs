@@ -113,6 +113,7 @@ natives! {
     "DBMS_UTILITY" "DB_VERSION" 1 DbVersion,
     "DBMS_UTILITY" "FORMAT_CALL_STACK" 1 CallStack,
     "DBMS_UTILITY" "GET_HASH_VALUE" 1 HashValue,
+    "DBMS_UTILITY" "GET_TZ_TRANSITIONS" 1 ZoneTransitions,
     "DBMS_UTILITY" "COMMA_TO_TABLE" 1 CommaToTable,
     "DBMS_UTILITY" "EXEC_DDL_STATEMENT" 1 ExecDdl,
     "DBMS_WORKLOAD_REPOSITORY" "CREATE_SNAPSHOT" 1 CreateSnapshot,
@@ -432,6 +433,11 @@ pub(crate) fn run<W: World>(
                 .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
             let size = a.integer(2).unwrap_or(1).max(1);
             number(a.integer(1).unwrap_or(0) + ((hash >> 1) as i64 % size))
+        }
+        Native::ZoneTransitions => {
+            let region = a.integer(0).and_then(|n| u16::try_from(n).ok()).and_then(types::Region::numbered);
+            a.set(1, Value::Raw(transitions(region.ok_or_else(|| Ora::new(1882))?)));
+            Value::Null
         }
         Native::CommaToTable => {
             let parts: Vec<Value> = a.text(0).split(',').map(|p| Value::text(p.trim())).collect();
@@ -826,4 +832,24 @@ fn raw_bits(x: &[u8], y: &[u8], f: impl Fn(u8, u8) -> u8) -> Value {
     let mut out: Vec<u8> = short.iter().zip(long).map(|(a, b)| f(*a, *b)).collect();
     out.extend_from_slice(&long[short.len()..]);
     Value::raw(out)
+}
+
+/// The changes of a region's clock between 1800 and 2100 as clients read them: how many, in four bytes, and for each its
+/// time of UTC in seven bytes, the hours and minutes from then on, and whether that is summer time.
+fn transitions(region: types::Region) -> Vec<u8> {
+    let unix = |year| types::Date::from_ymd(year, 1, 1).map_or(0, |d| d.to_unix());
+    let (first, last) = (unix(1800), unix(2100));
+    let mut bytes = vec![0; 4];
+    let (mut count, mut at) = (0u32, first);
+    while at < last {
+        let period = region.at(at);
+        let date = types::Date::from_unix(at).unwrap_or(types::Date::UNIX_EPOCH);
+        let minutes = period.offset / 60;
+        bytes.extend_from_slice(&date.to_bytes());
+        bytes.extend([(minutes / 60 + 20) as u8, (minutes % 60 + 60) as u8, u8::from(period.summer)]);
+        count += 1;
+        at = period.until;
+    }
+    bytes[..4].copy_from_slice(&count.to_be_bytes());
+    bytes
 }

@@ -203,6 +203,7 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            function format_error_backtrace return varchar2;
            function format_call_stack return varchar2;
            function get_hash_value(name varchar2, base number, hash_size number) return number;
+           procedure get_tz_transitions(regionid number, transitions out raw);
            procedure comma_to_table(list varchar2, tablen out binary_integer, tab out uncl_array);
            procedure exec_ddl_statement(parse_string varchar2);
            procedure db_version(version out varchar2, compatibility out varchar2);
