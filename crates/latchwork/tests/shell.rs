@@ -163,6 +163,23 @@ fn exit_codes() {
 }
 
 #[test]
+fn a_session_begins_in_the_time_zone_of_the_environment() {
+    let mut command = shell(&["-s", "--ephemeral"]);
+    command.env("ORA_SDTZ", "Asia/Tokyo").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let script = "select sessiontimezone || '.' zone from dual;\n\
+                  create table t (at timestamp with local time zone);\n\
+                  insert into t values (timestamp '2022-06-02 06:30:00 UTC');\nselect at from t;\n\
+                  alter session set time_zone = 'America/New_York';\nselect at from t;\nexit\n";
+    child.stdin.take().expect("a pipe").write_all(script.as_bytes()).expect("it reads");
+    let printed = child.wait_with_output().expect("the program ends").stdout;
+    let printed = String::from_utf8(printed).expect("UTF-8");
+    for wanted in ["Asia/Tokyo.", "02-JUN-22 03.30.00.000000 PM\n", "02-JUN-22 02.30.00.000000 AM\n"] {
+        assert!(printed.contains(wanted), "{wanted} in {printed}");
+    }
+}
+
+#[test]
 fn restricted_commands_are_refused_and_do_nothing() {
     let spooled = std::env::temp_dir().join(format!("latchwork-restrict-{}.lst", std::process::id()));
     let script = format!(

@@ -234,6 +234,11 @@ impl<'a> Shell<'a> {
         {
             self.out.line(&e.to_string());
         }
+        if let Some(zone) = session_zone()
+            && let Err(e) = session.execute(&format!("alter session set time_zone = {zone}"), &[])
+        {
+            self.out.line(&e.to_string());
+        }
         self.session = Some(session);
         self.read_nls();
     }
@@ -1072,6 +1077,17 @@ pub fn bind_names(text: &str) -> Vec<String> {
         }
     }
     out
+}
+
+/// ORA_SDTZ: the time zone that sessions begin with, as ALTER SESSION has it.
+fn session_zone() -> Option<String> {
+    let zone = std::env::var("ORA_SDTZ").ok()?;
+    Some(match zone.trim() {
+        "" => return None,
+        "OS_TZ" => "local".to_owned(),
+        "DB_TZ" => "dbtimezone".to_owned(),
+        zone => format!("'{}'", zone.replace('\'', "''")),
+    })
 }
 
 #[cfg(test)]

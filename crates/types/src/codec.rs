@@ -357,6 +357,29 @@ mod tests {
         }
 
         #[test]
+        fn instants_order_and_come_back_with_their_zones(s in any::<i32>(), t in -3i64..3, n in 0u32..3, zones in any::<(u16, u16)>()) {
+            let zone = |n: u16| match crate::Region::numbered(n % 600) {
+                Some(region) => TimeZone::Region(region),
+                None => TimeZone::Offset((n % 1919) as i16 - 959),
+            };
+            let stamp = |s: i64, n, z| Timestamp::of_clock(date(s), n, Place::In(zone(z)));
+            let (a, b) = (stamp(s.into(), n, zones.0), stamp(i64::from(s) + t, 1, zones.1));
+            let instant = |t: &Timestamp| {
+                let mut out = Vec::new();
+                encode_instant(&Value::Timestamp(*t), &mut out);
+                out
+            };
+            prop_assert_eq!(instant(&a).cmp(&instant(&b)), a.cmp(&b));
+            prop_assert_eq!((instant(&a), instant(&a.moved(Place::Session))), (instant(&a.moved(b.place())), instant(&a)));
+            for t in [a, b, a.moved(Place::Session), a.utc()] {
+                let value = Value::Timestamp(t);
+                let mut back = Value::Null;
+                decode_into(&stored(&value), &value.data_type(), &mut back).unwrap();
+                prop_assert_eq!(format!("{back:?}"), format!("{value:?}"));
+            }
+        }
+
+        #[test]
         fn keys_order_column_by_column(
             a in proptest::collection::vec(proptest::option::of(proptest::collection::vec(0u8..3, 0..4)), 2),
             b in proptest::collection::vec(proptest::option::of(proptest::collection::vec(0u8..3, 0..4)), 2),
