@@ -13,6 +13,7 @@ pub mod language;
 pub mod local;
 pub mod oracle_net;
 pub mod program;
+pub mod recorded;
 mod replay;
 pub mod rows;
 mod words;

@@ -338,7 +338,7 @@ public class Jdbc {
             ResultSet keys = s.getGeneratedKeys();
             keys.next();
             try (PreparedStatement q = c.prepareStatement("select id from kinds where rowid = ?")) {
-                q.setRowId(1, keys.getRowId(1));
+                q.setString(1, keys.getString(1));
                 return rows(q.executeQuery());
             }
         }

@@ -50,6 +50,8 @@ fn given(name: &str) -> Option<OsString> {
 
 /// How a driver's program is started, if it can be.
 type Found = Option<Command>;
+/// A driver's name, and what looks for it.
+type Driver = (&'static str, fn() -> Found);
 
 fn python() -> Found {
     let python = given("LATCHWORK_ORACLEDB_PYTHON").unwrap_or("python3".into());
@@ -109,7 +111,7 @@ fn hold(mut command: Command) -> BTreeMap<String, String> {
 #[test]
 fn every_driver_hears_what_oracle_says() {
     let steps = steps();
-    let drivers: [(&str, fn() -> Found); 4] = [("python", python), ("node", node), ("go", go), ("jdbc", jdbc)];
+    let drivers: [Driver; 4] = [("python", python), ("node", node), ("go", go), ("jdbc", jdbc)];
     let mut table = String::new();
     let mut differences = Vec::new();
     for (name, find) in drivers {
