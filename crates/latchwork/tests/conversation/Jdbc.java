@@ -333,12 +333,12 @@ public class Jdbc {
     }
 
     private String lastRowid(String sql) throws SQLException {
-        try (PreparedStatement s = c.prepareStatement(sql, new String[] {"ROWID"})) {
+        try (PreparedStatement s = c.prepareStatement(sql, Statement.RETURN_GENERATED_KEYS)) {
             s.executeUpdate();
             ResultSet keys = s.getGeneratedKeys();
             keys.next();
             try (PreparedStatement q = c.prepareStatement("select id from kinds where rowid = ?")) {
-                q.setString(1, keys.getString(1));
+                q.setRowId(1, keys.getRowId(1));
                 return rows(q.executeQuery());
             }
         }
