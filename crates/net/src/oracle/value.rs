@@ -170,6 +170,7 @@ pub fn is_bindable(shape: &Shape) -> bool {
         n::INTERVAL_YM,
         n::INTERVAL_DS,
         n::BOOLEAN,
+        n::ROWID,
     ];
     known.contains(&shape.number) || shape.number == n::CURSOR && !shape.is_table()
 }
