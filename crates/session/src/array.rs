@@ -10,7 +10,9 @@
 //! the table. As many errors are noted as a request of the local protocol can have rows; one more ends the array.
 
 use crate::blocks;
-use crate::call::{Calls, Outcome, bind_of, compile, done, failure_of, finish, is_by_place, parse, returned};
+use crate::call::{
+    Calls, Outcome, bind_of, compile, done, failure_of, finish, is_by_place, parse, returned, targets_of,
+};
 use crate::core::Core;
 use crate::kept::Asker;
 use crate::kind::kind_of;
@@ -214,7 +216,8 @@ fn run_rows(
     progress: &mut Progress<'_>,
 ) -> Result<()> {
     let array = progress.array;
-    let mut run = Run { places: places(cursor, &array.binds)?, cursor, progress };
+    let targets = targets_of(&array.sql, &array.binds);
+    let mut run = Run { places: places(cursor, &array.binds)?, targets, cursor, progress };
     let mut block = Vec::new();
     loop {
         let (filled, taken) = fill(&mut block, rows);
@@ -263,6 +266,8 @@ fn places(cursor: &Cursor, binds: &[Bind]) -> Result<Vec<usize>> {
 struct Run<'a, 'b> {
     cursor: &'a mut Cursor,
     places: Vec<usize>,
+    /// The binds that take what RETURNING gives.
+    targets: Vec<usize>,
     progress: &'a mut Progress<'b>,
 }
 
@@ -295,7 +300,7 @@ impl Run<'_, '_> {
         self.carry_out(cx)?;
         let executed = self.cursor.execute(cx);
         self.continues();
-        let outs = executed.and_then(|()| returned(self.cursor, cx, &self.progress.array.binds));
+        let outs = executed.and_then(|()| returned(self.cursor, cx, &self.progress.array.binds, &self.targets));
         match outs {
             Ok(values) => {
                 self.progress.returned(values);

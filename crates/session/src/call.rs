@@ -211,7 +211,7 @@ impl Calls {
             core.last_cursor.set(shared);
             let mut outcome = Outcome { rows: cursor.rows_processed(), ..Outcome::of(kind) };
             self.last_row = cursor.last_row().filter(|_| outcome.rows > 0);
-            let returned = returned(&mut cursor, cx, &e.binds);
+            let returned = returned(&mut cursor, cx, &e.binds, &targets_of(&e.sql, &e.binds));
             cursor.close(cx);
             core.keep_cursor(cx, cursor, identity, Asker::Client);
             core.close_nested(cx);
@@ -746,18 +746,41 @@ fn fits_binds(names: &[String], binds: &[Bind], data: &[Datum]) -> Result<()> {
     Ok(())
 }
 
-/// The values of `RETURNING … INTO`, to the binds that wait for output, in their order.
-pub(crate) fn returned(cursor: &mut Cursor, cx: &mut ExecCtx<'_>, binds: &[Bind]) -> Result<Vec<(u16, Value)>> {
+/// The binds that take the values of `RETURNING … INTO`, in the order in which they stand there.
+pub(crate) fn targets_of(text: &str, binds: &[Bind]) -> Vec<usize> {
+    let outs: Vec<usize> = (0..binds.len()).filter(|at| binds[*at].direction != Direction::In).collect();
+    if outs.len() < 2 || outs.iter().any(|at| binds[*at].name.is_none()) {
+        return outs;
+    }
+    let mut is_taken = vec![false; binds.len()];
+    let outline = sql::outline(text);
+    let of = |target: &sql::Placeholder| {
+        let is_it = |at: &&usize| binds[**at].name.as_ref().is_some_and(|n| n.eq_ignore_ascii_case(&target.name));
+        // A name that stands there twice may have been bound twice.
+        let mut found = outs.iter().filter(is_it);
+        let at = *found.clone().find(|at| !is_taken[**at]).or_else(|| found.next())?;
+        is_taken[at] = true;
+        Some(at)
+    };
+    outline.placeholders.iter().filter(|p| p.is_target).map(of).collect::<Option<_>>().unwrap_or(outs.clone())
+}
+
+/// The values of `RETURNING … INTO`, to the binds that wait for them: see [`targets_of`].
+pub(crate) fn returned(
+    cursor: &mut Cursor,
+    cx: &mut ExecCtx<'_>,
+    binds: &[Bind],
+    targets: &[usize],
+) -> Result<Vec<(u16, Value)>> {
     let mut out = Vec::new();
     if cursor.columns().is_empty() {
         return Ok(out);
     }
     let mut row = Vec::new();
-    let outs: Vec<_> = (0..binds.len()).filter(|at| binds[*at].direction != Direction::In).collect();
     // A bind that has a value of its own holds one; who only waits for output gets that of every row.
-    let one = outs.iter().any(|at| binds[*at].direction == Direction::InOut);
+    let one = targets.iter().any(|at| binds[*at].direction == Direction::InOut);
     while cursor.fetch(cx, &mut row)? {
-        out.extend(outs.iter().zip(&row).map(|(at, v)| (*at as u16, v.clone())));
+        out.extend(targets.iter().zip(&row).map(|(at, v)| (*at as u16, v.clone())));
         if one {
             break;
         }

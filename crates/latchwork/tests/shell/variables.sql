@@ -38,4 +38,7 @@ select * from dual where dummy = :nosuch;
 create table t (n number, r rowid);
 insert into t (n) values (7) returning n into :n;
 print n
+update t set n = n * 2 where n = :n returning substr(rowid, 1, 1), n into :v, :n;
+print n
+print v
 variable
