@@ -507,6 +507,7 @@ func main() {
 			fmt.Printf("%s\t%s\n", name, k.step(lines))
 		}
 	}
+	must(k.tx.Rollback())
 	must(k.c.Close())
 }
 
