@@ -315,21 +315,22 @@ fn a_database_of_another_build_is_refused_with_both_versions() {
     let body = &whole[..whole.find("checksum ").unwrap()];
     let dictionary = body.lines().find_map(|l| l.strip_prefix("dictionary ")).expect("its line");
     let own: u64 = dictionary.parse().unwrap();
+    let version = body.lines().find_map(|l| l.strip_prefix("latchwork control file ")).expect("the first line");
+    let version: u32 = version.parse().unwrap();
     let before = |path: &Path| std::fs::read(path).unwrap();
     let users = before(&db.path().join("users01.dbf"));
+    let another = |other: u32| {
+        let text = body.replacen(&format!("control file {version}"), &format!("control file {other}"), 1);
+        (text, format!("version {other} incompatible with ORACLE version {version}"))
+    };
     let others = [
-        (
-            body.replacen("control file 5", "control file 4", 1),
-            "version 4 incompatible with ORACLE version 5".to_string(),
-        ),
-        (
-            body.replacen("control file 5", "control file 6", 1),
-            "version 6 incompatible with ORACLE version 5".to_string(),
-        ),
+        another(version - 1),
+        another(version + 1),
         (
             body.replacen(dictionary, "77", 1),
             format!(
-                "version 5 (dictionary 000000000000004d) incompatible with ORACLE version 5 (dictionary {own:016x})"
+                "version {version} (dictionary 000000000000004d) incompatible with ORACLE version {version} \
+                 (dictionary {own:016x})"
             ),
         ),
     ];
