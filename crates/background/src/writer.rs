@@ -1,8 +1,8 @@
 //! DBW0: writes dirty blocks, when a session needs free buffers and, some time after their change, when nobody asks.
 //!
 //! Buffers that a session was about to replace are written at once. Other dirty buffers wait
-//! until they are two rounds old, so that a block that many transactions change is written once in a while and not by each of them, and yet little is left for a
-//! checkpoint to write.
+//! until they are two rounds old, so that a block that many transactions change is written once in a while and not by
+//! each of them, and yet little is left for a checkpoint to write.
 
 use session::Instance;
 use std::time::{Duration, Instant};

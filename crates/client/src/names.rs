@@ -38,14 +38,14 @@ pub struct Route {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     pub addresses: Vec<NetAddress>,
-    /// What stands in `(CONNECT_DATA=…)`.
+    /// The contents of `(CONNECT_DATA=…)`.
     pub connect_data: Vec<Entry>,
     load_balance: bool,
     failover: bool,
     /// For the connection over TCP alone, and for all until the listener has accepted it.
     pub transport_limit: Duration,
     pub connect_limit: Option<Duration>,
-    /// How long a client waits for any answer.
+    /// The limit of time for any answer.
     pub receive_limit: Option<Duration>,
     pub retries: u32,
     pub retry_pause: Duration,
@@ -112,7 +112,7 @@ fn in_turn<T>(all: &[T], load_balance: bool, failover: bool) -> Vec<&T> {
     turn
 }
 
-/// What the files say of names and connections.
+/// The settings of names and connections in the files.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     entries: BTreeMap<String, Result<Entry, String>>,
@@ -435,7 +435,7 @@ fn assignments(text: &str) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut rest = text.as_str();
     while let Some(at) = rest.find('=') {
-        // What stands before on lines of its own belongs to nothing.
+        // Lines before the first name belong to nothing.
         let key = rest[..at].trim().lines().last().unwrap_or_default().trim().to_string();
         rest = rest[at + 1..].trim_start();
         let end = if rest.starts_with('(') { closed_at(rest) } else { rest.find('\n').unwrap_or(rest.len()) };

@@ -210,7 +210,7 @@ impl Wire {
         }
     }
 
-    /// How long an answer may take from here on.
+    /// The limit of time for an answer, from here on.
     fn wait_at_most(&mut self, limit: Option<Duration>) -> ClientResult<()> {
         self.silence = RECEIVE_TIMEOUT;
         self.stream.socket().set_read_timeout(limit).map_err(|e| lost(&e.to_string()))
@@ -262,7 +262,7 @@ impl Wire {
 const CONNECT_TIMEOUT: u32 = 12170;
 const RECEIVE_TIMEOUT: u32 = 12609;
 
-/// What is left until the deadline.
+/// The time that is left until the deadline.
 fn left_until(deadline: Option<Instant>, at: &NetAddress) -> ClientResult<Option<Duration>> {
     let Some(deadline) = deadline else { return Ok(None) };
     let left = deadline.saturating_duration_since(Instant::now());
@@ -276,7 +276,7 @@ fn left_until(deadline: Option<Instant>, at: &NetAddress) -> ClientResult<Option
 pub struct NetSession {
     pub(crate) wire: Wire,
     sequence: u8,
-    /// What the server has said of the session.
+    /// The server's words about the session.
     pub(crate) welcome: Pairs,
     warning: Option<String>,
     /// What is sent ahead of the next statement.
@@ -284,7 +284,7 @@ pub struct NetSession {
     last_cursor: u16,
 }
 
-/// Who logs on, as what.
+/// The user that logs on, and the privilege that it asks for.
 pub(crate) struct Who<'a> {
     pub user: &'a str,
     pub password: &'a str,
@@ -450,7 +450,7 @@ impl NetSession {
         self.wire.stream.certificate()
     }
 
-    /// What breaks the call that runs, or the next one, from another thread.
+    /// A handle that breaks the call that runs, or the next one, from another thread.
     ///
     /// # Errors
     /// No descriptor to be had.
@@ -651,10 +651,10 @@ fn accepted_by(at: &NetAddress, wanted: &Description, options: &ConnectOptions) 
     }
 }
 
-/// How often a listener may send a client on, or ask it to say everything again.
+/// The most times that a listener may send a client on, or ask it to say everything again.
 const TURNS_MAX: u32 = 8;
 
-/// Where a listener sends its client: in the packet, or in the next one.
+/// The place to which a listener sends its client: in the packet, or in the next one.
 fn redirection(wire: &mut Wire, packet: &Owned) -> ClientResult<String> {
     let inside = packet.body.get(2..).unwrap_or_default();
     let bytes = match inside.is_empty() {

@@ -49,7 +49,7 @@ begin
   :lines := t;
 end;";
 
-/// What the session is like now.
+/// The present state of the session.
 const STATE: &str = "select user, sys_context('userenv', 'current_schema'),
   (select value from nls_session_parameters where parameter = 'NLS_DATE_FORMAT') from dual";
 
@@ -64,7 +64,7 @@ pub(crate) struct Remote {
     breaks: Arc<Breaks>,
 }
 
-/// What breaks the call that runs, from another thread.
+/// A handle that breaks the call that runs, from another thread.
 pub(crate) struct Breaks {
     stream: Mutex<Stream>,
     in_call: AtomicBool,
@@ -589,7 +589,7 @@ impl Text {
                         text.is_block = matches!(word.as_str(), "begin" | "declare" | "call");
                         first = false;
                         if word == "create" {
-                            // What stands in a unit's text are its own names.
+                            // Colons in a unit's text begin names of its own.
                             return text;
                         }
                     }

@@ -1,7 +1,8 @@
 //! Stands between a driver and an instance, and writes down what the driver says behind its logon: a file for each
 //! connection, as `fuzzing::recorded` reads it.
 //!
-//! Usage: `cargo run --package fuzzing --example record -- HOST:PORT FOLDER`; drivers connect to the port that it prints.
+//! Usage: `cargo run --package fuzzing --example record -- HOST:PORT FOLDER`; drivers connect to the port that it
+//! prints.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The packet from which on lengths have four bytes, and the one that has messages.
 const ACCEPT: u8 = 2;
 const DATA: u8 = 6;
-/// Where an acceptance has the length of the longest packet.
+/// The place of the longest packet's length in an acceptance.
 const SDU_AT: usize = 32;
 /// Messages of these kinds, and the second one of a logon.
 const DATA_TYPES: u8 = 2;

@@ -4,8 +4,8 @@
 //! write it, whose bytes the input may change, cut into packets or leave unfinished. Sound sequences are the rule so
 //! that statements, cursors and transactions are reached; damage is the exception.
 //!
-//! A message has an answer that decodes, with the number of its call; one that is not whole ends the session. Behind the last message the session is what it was before the first: no cursor is open, no
-//! lock is held, and it answers.
+//! A message has an answer that decodes, with the number of its call; one that is not whole ends the session. Behind
+//! the last message the session is what it was before the first: no cursor is open, no lock is held, and it answers.
 
 use crate::Target;
 use crate::language::instance;

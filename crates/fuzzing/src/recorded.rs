@@ -25,7 +25,7 @@ const SETUP: &str = include_str!("../../latchwork/tests/conversation/setup.sql")
 /// Puts back what a conversation has changed for good.
 const RESTORE: [&str; 4] = ["delete from u.kinds", "delete from u.longs", "delete from u.wider", "commit"];
 
-/// What a driver said behind its logon.
+/// The packets of a driver behind its logon.
 pub struct Recording {
     /// The file's name.
     pub name: String,
@@ -94,7 +94,7 @@ impl Recording {
         packets
     }
 
-    /// How many packets there are.
+    /// The number of packets.
     pub fn len(&self) -> usize {
         self.packets.len()
     }
@@ -128,7 +128,11 @@ impl Recording {
             if !is_written || !server.serve() {
                 break;
             }
-            while let Ok(1..) = socket.read(&mut part) {}
+            while let Ok(n @ 1..) = socket.read(&mut part) {
+                let internal = [b"ORA-00600", b"ORA-07445"];
+                let has_any = part[..n].windows(9).any(|text| internal.iter().any(|error| text == *error));
+                assert!(!has_any, "{}: an internal error behind {said} packets", self.name);
+            }
             said += 1;
         }
         let mut session = server.into_session();

@@ -458,8 +458,8 @@ impl<C: 'static> Plsql<C> {
         f(c.downcast_mut::<OpenCursor<C>>().ok_or_else(|| Ora::new(1001))?)
     }
 
-    /// Makes a cursor that was opened elsewhere one that binds can hold. `rows` were fetched from it, and `ahead` is the
-    /// next, if that was.
+    /// Makes a cursor that was opened elsewhere one that binds can hold. `rows` were fetched from it, and `ahead` is
+    /// the next, if that was.
     pub fn adopt_cursor<W: World<Cursor = C>>(
         &self,
         w: &mut W,

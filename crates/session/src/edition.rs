@@ -1,7 +1,7 @@
 //! The session's edition.
 //!
-//! No user is enabled for editions, so no object is editioned: a name means the same in every edition, and an edition is
-//! what a session says of itself.
+//! No user is enabled for editions, so no object is editioned: a name means the same in every edition, and an edition
+//! is what a session says of itself.
 
 use crate::core::Core;
 use dictionary::{BASE_EDITION, ObjectKind, ObjectPrivilege, UserId};

@@ -127,8 +127,8 @@ impl Doorkeeper {
         !self.held.is_empty()
     }
 
-    /// Writes the wrong passwords that waited for the archiver, where that is well again: the lock of an account is seen
-    /// then, passes with its time, and can be taken away.
+    /// Writes the wrong passwords that waited for the archiver, where that is well again: the lock of an account is
+    /// seen then, passes with its time, and can be taken away.
     pub fn write_held(&mut self) {
         if self.held.is_empty() || crate::logon::has_archiver_failed(self.session.core.instance) {
             return;

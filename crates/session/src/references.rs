@@ -151,8 +151,8 @@ impl Calls {
         }
     }
 
-    /// The number of a cursor that PL/SQL has left, which from now on is the client's as well, with its columns; NULL of
-    /// one that is not open.
+    /// The number of a cursor that PL/SQL has left, which from now on is the client's as well, with its columns; NULL
+    /// of one that is not open.
     pub(crate) fn number_cursor(
         &mut self,
         core: &Core,

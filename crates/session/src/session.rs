@@ -517,8 +517,8 @@ impl Session {
         self.call_with(out, |core, cx, calls, out| calls.scroll(core, cx, cursor, to, rows, out))
     }
 
-    /// Fetches from an open query like [`Request::Fetch`], and gives each row to `sink` instead of writing it. A row may
-    /// hold no cursors.
+    /// Fetches from an open query like [`Request::Fetch`], and gives each row to `sink` instead of writing it. A row
+    /// may hold no cursors.
     pub fn fetch_to(&mut self, cursor: u32, rows: u32, sink: &mut RowSink<'_>, out: &mut Vec<u8>) -> Flow {
         self.call_with(out, |core, cx, calls, out| calls.fetch_to(core, cx, (cursor, rows), sink, out))
     }

@@ -1,9 +1,9 @@
 //! Column values as bytes that order with `memcmp`.
 //!
 //! NUMBER in Oracle's base-100 form, DATE in seven bytes, TIMESTAMP in eleven (DATE and nanoseconds; with local time
-//! zone those of UTC), with a time zone in thirteen (those of UTC and two of the time zone), text and RAW as they are, ROWID in ten, BINARY_DOUBLE and BINARY_FLOAT with the
-//! sign folded in, intervals biased. Inside an index key each column is made self-delimiting, so that a key of many
-//! columns orders too.
+//! zone those of UTC), with a time zone in thirteen (those of UTC and two of the time zone), text and RAW as they are,
+//! ROWID in ten, BINARY_DOUBLE and BINARY_FLOAT with the sign folded in, intervals biased. Inside an index key each
+//! column is made self-delimiting, so that a key of many columns orders too.
 
 use crate::datatype::{DataType, Zone};
 use crate::datetime::{Date, IntervalDs, IntervalYm, Place, Timestamp};

@@ -1,8 +1,8 @@
 //! `x$kkdep`, of which `dba_dependencies` is made: the objects that views, units and synonyms name.
 //!
 //! The dictionary keeps no rows of dependencies (decision 27). They are read from the texts: a name stands for what its
-//! owner finds under it, where a statement or a unit can use such an object. A local variable or an alias that is called
-//! as an object and used as one would be taken for it.
+//! owner finds under it, where a statement or a unit can use such an object. A local variable or an alias that is
+//! called as an object and used as one would be taken for it.
 
 use crate::column::{Row, Type, Type::*, n, t};
 use crate::source::Source;

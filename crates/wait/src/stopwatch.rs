@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A sum of time in shared memory, on a clock that never goes back. Its owner starts and stops it, anybody reads it.
 ///
 /// One word has all of it, so every change is one store, and an owner that dies between two of them has counted nothing
-/// twice or by half: the low two bits say whether it runs, the others have the sum while it stands, and the sum less the clock
-/// while it runs.
+/// twice or by half: the low two bits say whether it runs, the others have the sum while it stands, and the sum less
+/// the clock while it runs.
 ///
 /// Its value never shrinks, although the owner can lose the processor between looking at the clock and storing what
 /// it saw, while others look at a later clock: the owner marks it as being stopped before it looks at the clock, and

@@ -18,7 +18,8 @@ fn a_session_knows_its_client() {
     assert!(out.status.success() && text.contains("all done"), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
 }
 
-/// Statements, and what comes of each: `ok`, an error, or rows with their columns apart by blanks and themselves by bars.
+/// Statements, and what comes of each: `ok`, an error, or rows with their columns apart by blanks and themselves by
+/// bars.
 const DEFINITIONS: &[(&str, &str)] = &[
     ("create user px_client identified by x", "ok"),
     ("create user px_other identified by x", "ok"),

@@ -644,8 +644,8 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// As [`Self::assign_expr`], into a variable, which keeps what it has where the conversion fails: a value that has to
-    /// be converted is computed beside it.
+    /// As [`Self::assign_expr`], into a variable, which keeps what it has where the conversion fails: a value that has
+    /// to be converted is computed beside it.
     pub(super) fn assign_variable(&mut self, d: Opd, ty: &Ty, e: &Expr) -> CResult<()> {
         let (ops, saved) = (self.f.ops.len(), self.f.next);
         let mut v = self.expr(e, takes_all(ty).then_some(d))?;

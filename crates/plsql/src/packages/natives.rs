@@ -834,8 +834,8 @@ fn raw_bits(x: &[u8], y: &[u8], f: impl Fn(u8, u8) -> u8) -> Value {
     Value::raw(out)
 }
 
-/// The changes of a region's clock between 1800 and 2100 as clients read them: how many, in four bytes, and for each its
-/// time of UTC in seven bytes, the hours and minutes from then on, and whether that is summer time.
+/// The changes of a region's clock between 1800 and 2100 as clients read them: how many, in four bytes, and for each
+/// its time of UTC in seven bytes, the hours and minutes from then on, and whether that is summer time.
 fn transitions(region: types::Region) -> Vec<u8> {
     let unix = |year| types::Date::from_ymd(year, 1, 1).map_or(0, |d| d.to_unix());
     let (first, last) = (unix(1800), unix(2100));

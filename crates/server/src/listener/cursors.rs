@@ -75,8 +75,8 @@ impl Statement {
         (0..self.binds.len()).any(|at| self.is_returning(at))
     }
 
-    /// The binds of one execution, as the session takes them: of a block one for a name, of other statements one for each
-    /// place of the text.
+    /// The binds of one execution, as the session takes them: of a block one for a name, of other statements one for
+    /// each place of the text.
     ///
     /// # Errors
     /// ORA-01008 when there are fewer values than places, ORA-01036 when there are more.
@@ -88,8 +88,8 @@ impl Statement {
         Ok(binds)
     }
 
-    /// The binds of a block that are tables of PL/SQL, as the session takes them: each of its names is one bind. One that
-    /// only takes elements was not sent.
+    /// The binds of a block that are tables of PL/SQL, as the session takes them: each of its names is one bind. One
+    /// that only takes elements was not sent.
     pub fn session_tables(&self, mut sent: Tables) -> Vec<TableBind> {
         let tables = self.binds.iter().enumerate().filter(|(_, shape)| shape.is_table());
         let table = |(at, shape): (usize, &Shape)| {

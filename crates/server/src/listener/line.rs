@@ -17,8 +17,8 @@ const EARLY_MESSAGE_MAX: usize = 256 << 10;
 /// Bytes of memory that a session keeps for its messages.
 const MESSAGE_KEPT: usize = 64 << 10;
 
-/// Bytes that a packet may have left although its message goes on: drivers begin a short value in the next packet rather
-/// than divide it.
+/// Bytes that a packet may have left although its message goes on: drivers begin a short value in the next packet
+/// rather than divide it.
 const ROOM_LEFT: usize = 320;
 
 /// How long the rest of a message is waited for behind a full packet, and where little has come since it was looked
@@ -122,8 +122,8 @@ impl Line {
             || os::socket::poll(&mut [Poll::read(&self.stream)], Some(Duration::ZERO)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Whether a message may go on behind what has come of it. One that may not is whole: what is missing in it does not
-    /// come.
+    /// Whether a message may go on behind what has come of it. One that may not is whole: what is missing in it does
+    /// not come.
     pub fn may_go_on(&self) -> bool {
         self.may_go_on
     }
