@@ -627,6 +627,9 @@ fn accepted_by(at: &NetAddress, wanted: &Description, options: &ConnectOptions) 
         let packet = wire.packet()?;
         match packet.kind {
             kind::ACCEPT => {
+                if Accept::requires_native(&packet.body) {
+                    return Err(refused(12660));
+                }
                 let accepted = Accept::decode(&packet.body).map_err(ClientError::Protocol)?;
                 wire.sdu = accepted.sdu.min(sdu);
                 wire.packets.accept(accepted.sdu);

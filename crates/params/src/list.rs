@@ -130,6 +130,10 @@ params! {
     InboundConnectTimeout "inbound_connect_timeout" int(1, 3600), "60", Static, false, "seconds a client of the listener may take to log on";
     SecMaxFailedLoginAttempts "sec_max_failed_login_attempts" int(1, 4294967295), "3", Static, false, "maximum number of failed login attempts on a connection";
     WalletRoot "wallet_root" TEXT, "", Static, false, "wallet root instance initialization parameter";
+    EncryptionServer "encryption_server" TEXT, "ACCEPTED", Static, false, "native encryption of connections: ACCEPTED, REJECTED, REQUESTED or REQUIRED";
+    EncryptionTypesServer "encryption_types_server" TEXT, "", Static, false, "algorithms of native encryption, all of them where none is named";
+    CryptoChecksumServer "crypto_checksum_server" TEXT, "ACCEPTED", Static, false, "checksums of connections: ACCEPTED, REJECTED, REQUESTED or REQUIRED";
+    CryptoChecksumTypesServer "crypto_checksum_types_server" TEXT, "", Static, false, "algorithms of checksums, all of them where none is named";
     ListenerPendingMax "_listener_pending_max" int(16, 1000000), "8192", Static, false, "connections that may be open at the listener and have proved nothing";
     ListenerPendingPerAddress "_listener_pending_per_address" int(1, 1000000), "1024", Static, false, "of them, connections from one address";
     Compatible "compatible" TEXT, "12.2.0", Static, true, "Database will be completely compatible with this software version";

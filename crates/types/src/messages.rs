@@ -1111,6 +1111,8 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 12609, "TNS: Receive timeout occurred"),
     (Ora, 12637, "Packet receive failed"),
     (Ora, 12638, "Credential retrieval failed"),
+    (Ora, 12650, "No common encryption or data integrity algorithm"),
+    (Ora, 12660, "Encryption or crypto-checksumming parameters incompatible"),
     (Ora, 12700, "invalid NLS parameter value (%s)"),
     (Ora, 12702, "invalid NLS parameter string used in SQL function"),
     (Ora, 12703, "this character set conversion is not supported"),

@@ -5,6 +5,7 @@ mod encrypted;
 mod guesses;
 mod identity;
 mod logons;
+mod native;
 mod rude;
 mod shell;
 mod unproved;

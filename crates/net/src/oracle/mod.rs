@@ -7,6 +7,7 @@
 //! | [`field`] | the numbers, bytes and texts that messages are made of |
 //! | [`handshake`] | the two messages that agree on versions and data types |
 //! | [`auth`] | the two messages of a logon, and [`o5logon`] the proof of the password inside them |
+//! | [`native`] | native encryption and checksums, and [`diffie_hellman`] how their key is agreed |
 //! | [`call`] | what a client asks: execute, fetch, commit, … |
 //! | [`reply`] | what a server answers: descriptions, rows, outcomes |
 //! | [`rows`] | the bind values of many executions |
@@ -20,8 +21,10 @@
 pub mod auth;
 pub mod call;
 pub mod descriptor;
+pub mod diffie_hellman;
 pub mod field;
 pub mod handshake;
+pub mod native;
 pub mod o5logon;
 pub mod reply;
 pub mod rows;

@@ -188,6 +188,11 @@ impl From<[u8; HALF_LEN]> for SessionKey {
 }
 
 impl SessionKey {
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> &[u8; HALF_LEN] {
+        &self.0
+    }
+
     /// A password that was sent under the key, as AUTH_PASSWORD and AUTH_NEWPASSWORD are.
     pub fn password(&self, sent: &str) -> Option<Zeroizing<String>> {
         let bytes = password_of(&self.0, sent)?;

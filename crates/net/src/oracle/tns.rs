@@ -8,6 +8,8 @@
 //! long for a packet goes on in the next.
 
 use super::field::{Reader, Writer};
+use super::native::{self, Seal};
+use super::o5logon::SessionKey;
 use crate::local::{WireError, WireResult};
 
 /// Bytes of a packet before its body.
@@ -62,6 +64,8 @@ pub struct Packet<'a> {
     pub kind: u8,
     pub flags: u8,
     pub body: &'a [u8],
+    /// Bytes it had on the wire.
+    pub length: usize,
 }
 
 impl<'a> Packet<'a> {
@@ -91,19 +95,52 @@ pub struct PacketBuffer {
     start: usize,
     is_accepted: bool,
     limit: usize,
+    seal: Option<Box<Seal>>,
 }
 
 impl PacketBuffer {
     /// A buffer for the packets of a connection that is not accepted yet.
     pub fn new() -> Self {
         let limit = HEADER_LEN + 128 + CONNECT_DATA_LIMIT;
-        Self { bytes: Vec::new(), start: 0, is_accepted: false, limit }
+        Self { bytes: Vec::new(), start: 0, is_accepted: false, limit, seal: None }
     }
 
     /// From here on lengths have four bytes, and packets at most `sdu`.
     pub fn accept(&mut self, sdu: u32) {
         self.is_accepted = true;
         self.limit = sdu as usize;
+    }
+
+    /// From here on messages are sealed, both ways.
+    pub fn seal(&mut self, seal: Seal) {
+        self.seal = Some(Box::new(seal));
+    }
+
+    /// The client has logged on with this key.
+    pub fn logged_on(&mut self, key: impl FnOnce() -> SessionKey) {
+        if let Some(seal) = &mut self.seal {
+            seal.logged_on(key());
+        }
+    }
+
+    /// Both sides have broken off what was under way.
+    pub fn reset(&mut self) {
+        if let Some(seal) = &mut self.seal {
+            seal.reset();
+        }
+    }
+
+    /// Appends a message as the DATA packets it takes, each of at most `sdu` bytes, sealed where that was agreed.
+    pub fn write_data(&mut self, out: &mut Vec<u8>, message: &[u8], sdu: u32) {
+        let Some(seal) = &mut self.seal else { return write_data(out, message, sdu) };
+        for part in message.chunks(sdu as usize - HEADER_LEN - 2 - native::OVERHEAD) {
+            let at = out.len();
+            header(out, kind::DATA, 0);
+            out.extend_from_slice(&[0, 0]);
+            seal.close(part, out);
+            let length = (out.len() - at) as u32;
+            out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        }
     }
 
     /// Takes what the socket gave.
@@ -127,7 +164,7 @@ impl PacketBuffer {
 
     /// Bytes of memory held.
     pub fn held(&self) -> usize {
-        self.bytes.capacity()
+        self.bytes.capacity() + self.seal.as_ref().map_or(0, |_| size_of::<Seal>())
     }
 
     /// Whether another whole packet is there.
@@ -158,9 +195,17 @@ impl PacketBuffer {
     pub fn next_packet(&mut self) -> WireResult<Option<Packet<'_>>> {
         let Some(length) = self.length()? else { return Ok(None) };
         let from = self.start;
-        let Some(packet) = self.bytes.get(from..from + length) else { return Ok(None) };
+        let Some(packet) = self.bytes.get_mut(from..from + length) else { return Ok(None) };
         self.start += length;
-        Ok(Some(Packet { kind: packet[4], flags: packet[5], body: &packet[HEADER_LEN..] }))
+        let mut end = length;
+        // A packet without a message, which ends the connection, is not sealed.
+        if packet[4] == kind::DATA
+            && length > HEADER_LEN + 3
+            && let Some(seal) = &mut self.seal
+        {
+            end = HEADER_LEN + 2 + seal.open(&mut packet[HEADER_LEN + 2..])?;
+        }
+        Ok(Some(Packet { kind: packet[4], flags: packet[5], body: &packet[HEADER_LEN..end], length }))
     }
 }
 
@@ -225,6 +270,8 @@ pub struct Connect {
     pub data: Option<Vec<u8>>,
     /// Bytes of connect data.
     pub data_len: usize,
+    /// It takes no part in native encryption and checksums.
+    pub refuses_native: bool,
 }
 
 impl Connect {
@@ -239,6 +286,7 @@ impl Connect {
         let small: u32 = r.u16()?.into();
         r.skip(8)?;
         let (data_len, offset) = (r.u16()?.into(), usize::from(r.u16()?));
+        let refuses_native = body.get(24..26).is_none_or(|flags| flags.iter().any(|f| f & NO_NATIVE_SERVICES != 0));
         // The offset counts from the packet's first byte; what lies before it are the fields this client knows.
         let at = offset.checked_sub(HEADER_LEN).filter(|at| *at >= 26).ok_or(WireError::LengthOutOfBounds)?;
         let mut sdu = small;
@@ -254,7 +302,7 @@ impl Connect {
             Some(_) => Some(body.get(at..at + data_len).ok_or(WireError::Truncated)?.to_vec()),
             None => return Err(WireError::Truncated),
         };
-        Ok(Connect { version, version_min, sdu, data, data_len })
+        Ok(Connect { version, version_min, sdu, data, data_len, refuses_native })
     }
 
     /// Appends the packet or packets of a client that asks for `data`.
@@ -299,15 +347,49 @@ pub struct Accept {
 /// Native encryption and checksums are not to be asked for.
 const NO_NATIVE_SERVICES: u8 = 4;
 
+/// What a server says of native encryption and checksums when it accepts a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NativeServices {
+    /// They are not to be asked for.
+    Off,
+    /// They are agreed on next.
+    Offered,
+    /// Who does not agree on them is sent away.
+    Required,
+}
+
+impl NativeServices {
+    fn flags(self) -> u8 {
+        match self {
+            NativeServices::Off => NO_NATIVE_SERVICES,
+            NativeServices::Offered => 0xc1,
+            NativeServices::Required => 0xc1 | NATIVE_REQUIRED,
+        }
+    }
+}
+
+/// Who takes no part in native encryption cannot go on.
+const NATIVE_REQUIRED: u8 = 0x10;
+
 impl Accept {
     /// Appends the packet.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        self.encode_with(NativeServices::Off, out);
+    }
+
+    /// Whether an accepted client must agree on native encryption.
+    pub fn requires_native(body: &[u8]) -> bool {
+        body.get(14).is_some_and(|flags| flags & NATIVE_REQUIRED != 0)
+    }
+
+    /// As [`Accept::encode`], with what is said of native services.
+    pub fn encode_with(&self, native: NativeServices, out: &mut Vec<u8>) {
         let length = if self.version >= 318 { 45 } else { 41 };
         early_packet(out, kind::ACCEPT, |w| {
             for n in [self.version, 1, 0, 0, 0x0100, 0, length] {
                 w.u16(n);
             }
-            w.raw(&[NO_NATIVE_SERVICES, 0]);
+            w.raw(&[native.flags(), 0]);
             w.zeros(8);
             w.u32(self.sdu);
             w.u32(self.sdu);

@@ -1,7 +1,7 @@
 //! CONNECT: what a client asks for by name, and whether it is here.
 
 use net::oracle::descriptor::Entry;
-use net::oracle::tns::{self, Accept, Connect};
+use net::oracle::tns::{self, Accept, Connect, NativeServices};
 use params::{Param, SystemParams};
 use session::{Instance, Phase};
 use types::Ora;
@@ -108,7 +108,9 @@ pub enum Answer {
 }
 
 /// Answers a CONNECT packet and its data.
-pub fn answer(connect: &Connect, data: &[u8], instance: &Instance) -> Answer {
+///
+/// `native` says what is offered of native encryption.
+pub fn answer(connect: &Connect, data: &[u8], instance: &Instance, native: NativeServices) -> Answer {
     let Ok(data) = std::str::from_utf8(data) else { return Answer::Nothing };
     let mut out = Vec::new();
     match Names::of(instance.params()).wish(data) {
@@ -118,7 +120,13 @@ pub fn answer(connect: &Connect, data: &[u8], instance: &Instance) -> Answer {
             None if connect.version < tns::VERSION_MIN || connect.version_min > tns::VERSION => return Answer::Nothing,
             None => {
                 let sdu = connect.agreed_sdu();
-                Accept { version: connect.version.min(tns::VERSION), sdu }.encode(&mut out);
+                // Who takes no part in it is asked for nothing, and goes unless it need not.
+                let native = if connect.refuses_native && native == NativeServices::Offered {
+                    NativeServices::Off
+                } else {
+                    native
+                };
+                Accept { version: connect.version.min(tns::VERSION), sdu }.encode_with(native, &mut out);
                 return Answer::Accept(out, sdu, service);
             }
         },

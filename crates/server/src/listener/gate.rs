@@ -12,15 +12,16 @@
 use super::connect::{self, Answer};
 use super::logon::{self, Proved};
 use super::tls::Transport;
-use super::{Listener, Place};
+use super::{Listener, Native, Place};
 use crate::alert::AlertLog;
 use net::local::{WireError, WireResult};
 use net::oracle::auth::Logon;
 use net::oracle::call::{self, Request};
 use net::oracle::field::Reader;
 use net::oracle::handshake::{self, Client};
+use net::oracle::native::{self, Agreement, Offer};
 use net::oracle::o5logon::Challenge;
-use net::oracle::tns::{self, Connect, Packet, PacketBuffer, kind};
+use net::oracle::tns::{self, Connect, NativeServices, Packet, PacketBuffer, kind};
 use os::epoll::Epoll;
 use os::process::Fork;
 use os::signal::{self, SignalFd};
@@ -92,6 +93,9 @@ struct Pending {
     held: usize,
     /// Wrong passwords.
     failures: u64,
+    native: Arc<Native>,
+    /// What the client was told of native services, until they are agreed on.
+    native_services: NativeServices,
 }
 
 /// The message that is awaited.
@@ -99,6 +103,8 @@ enum Phase {
     Connect,
     ConnectData(Box<Connect>, Vec<u8>),
     Protocol,
+    /// The client's part of the exchange of keys.
+    NativeKey(Box<Agreement>),
     DataTypes,
     LogonOne(Client),
     LogonTwo(Client, Box<Named>),
@@ -382,6 +388,8 @@ impl Gate<'_> {
 
     fn admit(&mut self, stream: TcpStream, config: Option<Arc<ServerConfig>>, peer: SocketAddr) {
         let (from, is_encrypted) = (Address::of(&peer), config.is_some());
+        let native = Arc::clone(&self.listener.native);
+        let native_services = native.services(is_encrypted);
         while self.by_address.get(&from).is_some_and(|of| of.len() >= self.max_per_address) {
             let Some(&oldest) = self.by_address.get(&from).and_then(BTreeSet::first) else { break };
             self.push_out(oldest);
@@ -414,6 +422,8 @@ impl Gate<'_> {
             parts: 0,
             held,
             failures: 0,
+            native,
+            native_services,
         };
         self.pending.insert(token, pending);
     }
@@ -527,7 +537,8 @@ impl Gate<'_> {
                     let step = self.pending.get_mut(&token)?.refuse(&e, sequence);
                     return self.take_step(token, step);
                 }
-                let pending = self.forget(token)?;
+                let mut pending = self.forget(token)?;
+                pending.packets.logged_on(|| proved.key());
                 proved.take_line(pending.stream, pending.packets, pending.sdu);
                 return Some(proved);
             }
@@ -662,7 +673,9 @@ impl Pending {
                     {
                         self.message.extend_from_slice(bytes);
                         self.parts += 1;
-                        if self.packets.has_packet() { Step::Wait } else { self.message(keeper) }
+                        // What follows the client's part of a key is sealed with it.
+                        let waits = self.packets.has_packet() && !matches!(self.phase, Phase::NativeKey(_));
+                        if waits { Step::Wait } else { self.message(keeper) }
                     }
                     _ => Step::Drop,
                 },
@@ -681,7 +694,7 @@ impl Pending {
 
     fn send_message(&mut self, message: &[u8]) -> bool {
         let mut out = Vec::with_capacity(message.len() + 64);
-        tns::write_data(&mut out, message, self.sdu);
+        self.packets.write_data(&mut out, message, self.sdu);
         self.send(&out)
     }
 
@@ -695,7 +708,7 @@ impl Pending {
     }
 
     fn connect(&mut self, connect: &Connect, data: &[u8], instance: &Instance) -> Step {
-        match connect::answer(connect, data, instance) {
+        match connect::answer(connect, data, instance, self.native_services) {
             Answer::Accept(out, sdu, service) => {
                 self.sdu = sdu;
                 self.service = service;
@@ -734,6 +747,20 @@ impl Pending {
         keeper: &Doorkeeper,
     ) -> std::result::Result<Step, (WireError, Phase)> {
         match phase {
+            Phase::Protocol if message.starts_with(&native::MAGIC) => match Offer::read(message) {
+                Ok(offer) => Ok(self.agree(&offer)),
+                Err(e) => Err((e, phase)),
+            },
+            Phase::NativeKey(agreement) => match agreement.seal(message) {
+                Ok(seal) => {
+                    self.packets.seal(seal);
+                    self.phase = Phase::Protocol;
+                    Ok(Step::Wait)
+                }
+                Err(e) => Err((e, Phase::NativeKey(agreement))),
+            },
+            // What is required was not agreed on.
+            Phase::Protocol if self.native_services == NativeServices::Required => Ok(Step::Drop),
             Phase::Protocol => match whole(message, logon::read_protocol) {
                 Ok(_) => {
                     let mut out = Vec::new();
@@ -769,6 +796,23 @@ impl Pending {
                 Err(e) => Err((e, Phase::LogonTwo(client, named))),
             },
             phase => Err((WireError::BadValue, phase)),
+        }
+    }
+
+    /// Answers what a client offers of native encryption and checksums.
+    fn agree(&mut self, offer: &Offer) -> Step {
+        if self.native_services == NativeServices::Off {
+            return Step::Drop;
+        }
+        self.native_services = NativeServices::Off;
+        let Ok(random) = os::random::bytes() else { return Step::Drop };
+        let mut out = Vec::new();
+        let Native { encryption, checksum } = &*self.native;
+        match Agreement::answer(offer, encryption, checksum, &random, &mut out) {
+            Ok(Some(agreement)) => self.send_then(&out, Phase::NativeKey(Box::new(agreement))),
+            Ok(None) => self.send_then(&out, Phase::Protocol),
+            Err(_) if self.send_message(&out) => Step::Close,
+            Err(_) => Step::Drop,
         }
     }
 
@@ -842,6 +886,7 @@ impl Pending {
         self.packets.shrink();
         let named = match &self.phase {
             Phase::ConnectData(_, data) => data.capacity(),
+            Phase::NativeKey(agreement) => agreement.held(),
             Phase::LogonTwo(_, named) => size_of::<Named>() + named.first.pairs.held(),
             Phase::Slow(_, named, second) => size_of::<Named>() + named.first.pairs.held() + second.pairs.held(),
             _ => 0,

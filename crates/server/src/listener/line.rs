@@ -2,6 +2,7 @@
 
 use super::tls::{Breaks, Transport};
 use crate::sending::send_all;
+use net::oracle::native;
 use net::oracle::reply::Outcome;
 use net::oracle::tns::{self, PacketBuffer, kind, marker};
 use os::signal::SignalFd;
@@ -187,7 +188,9 @@ impl Line {
                         kind::DATA => match packet.data() {
                             Ok((flags, _)) if flags & tns::END_OF_FILE != 0 => Heard::Gone,
                             Ok((flags, bytes)) if self.message.len() + bytes.len() <= self.message_max => {
-                                let len = packet.body.len() + tns::HEADER_LEN;
+                                // A sealed packet is shorter inside, and may be as long as none that is not.
+                                let sealed = packet.length - packet.body.len() - tns::HEADER_LEN;
+                                let len = packet.length + if sealed > 0 { native::OVERHEAD } else { 0 };
                                 self.message.extend_from_slice(bytes);
                                 self.note_end(flags, len);
                                 Heard::Data
@@ -260,7 +263,7 @@ impl Line {
     /// Sends a message in as many packets as it takes.
     pub fn send_message(&mut self, message: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
         let mut out = Vec::with_capacity(message.len() + 64);
-        tns::write_data(&mut out, message, self.sdu);
+        self.packets.write_data(&mut out, message, self.sdu);
         self.send(&out, gives_up)
     }
 
@@ -283,6 +286,7 @@ impl Line {
             }
         }
         self.message.clear();
+        self.packets.reset();
         let mut message = Vec::new();
         outcome.write(&mut message);
         self.send_message(&message, gives_up)

@@ -40,6 +40,8 @@ pub use gate::run as run_gate;
 pub use serve::{Conversation, serve};
 
 use net::oracle::descriptor::Entry;
+use net::oracle::native::{self, Algorithms, Level, Wants};
+use net::oracle::tns::NativeServices;
 use os::signal::SignalFd;
 use os::socket::{self, Poll};
 use params::{Param, SystemParams};
@@ -47,6 +49,7 @@ use std::io::{PipeWriter, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::sync::Arc;
 use tls::Wallet;
 use types::Ora;
 
@@ -68,6 +71,44 @@ struct Place {
     rate: u32,
 }
 
+/// What is wanted of native encryption and checksums.
+struct Native {
+    encryption: Wants,
+    checksum: Wants,
+}
+
+impl Native {
+    fn of(params: &SystemParams) -> Result<Native, String> {
+        let wants = |level: Param, list: Param, known: Algorithms| {
+            let (level_text, list_text) = (params.get(level), params.get(list));
+            let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+            Wants::parse(&level_text, &list_text, known).ok_or_else(|| {
+                match Wants::parse(&level_text, "", known) {
+                    Some(_) => Ora::with(96, &[&list_text, &list.def().name, &names()]),
+                    None => {
+                        Ora::with(96, &[&level_text, &level.def().name, &"ACCEPTED, REJECTED, REQUESTED, REQUIRED"])
+                    }
+                }
+                .to_string()
+            })
+        };
+        Ok(Native {
+            encryption: wants(Param::EncryptionServer, Param::EncryptionTypesServer, native::ENCRYPTIONS)?,
+            checksum: wants(Param::CryptoChecksumServer, Param::CryptoChecksumTypesServer, native::CHECKSUMS)?,
+        })
+    }
+
+    /// What clients are told of it. A connection over TLS needs none.
+    fn services(&self, is_tls: bool) -> NativeServices {
+        match self.encryption.level.max(self.checksum.level) {
+            _ if is_tls => NativeServices::Off,
+            Level::Rejected => NativeServices::Off,
+            Level::Required => NativeServices::Required,
+            Level::Accepted | Level::Requested => NativeServices::Offered,
+        }
+    }
+}
+
 /// Connections that wait to be accepted, unless QUEUESIZE says otherwise.
 const QUEUE: i32 = 1024;
 
@@ -75,6 +116,7 @@ const QUEUE: i32 = 1024;
 /// started again.
 pub struct Listener {
     places: Vec<Place>,
+    native: Arc<Native>,
     /// By which new server processes announce themselves to the supervisor.
     announces: OwnedFd,
     /// The supervisor's end; only the supervisor has it, so that nobody waits for an answer of a supervisor that
@@ -128,10 +170,11 @@ impl Listener {
             let address = socket.local_addr().map_err(cannot)?;
             Ok(Place { socket, address, wallet, queue, rate })
         };
+        let native = Arc::new(Native::of(params)?);
         let asked = addresses(&given).ok_or_else(wrong)?;
         let places = asked.into_iter().map(open).collect::<Result<Vec<_>, String>>()?;
         let (announces, hears) = socket::message_pair().map_err(|e| e.to_string())?;
-        Ok(Some(Listener { places, announces, hears: Some(hears) }))
+        Ok(Some(Listener { places, native, announces, hears: Some(hears) }))
     }
 
     /// Where it listens, as the alert log has it.
