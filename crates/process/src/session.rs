@@ -139,9 +139,11 @@ sga_struct! {
         pub proxy: AtomicU32,
         /// PORT of the client; 0 for a local connection.
         pub port: AtomicU32,
-        /// The client's address, empty for a local connection; and whether it speaks TLS.
+        /// The client's address, empty for a local connection.
         pub address: SgaText<6>,
-        /// 1 where the connection is encrypted.
+        /// How the connection is protected: bit 0 for TLS, then from bit 8 on the bytes of the key and from bit 16 on
+        /// the bytes of the checksums of native encryption. [`SessionSlot::speaks_tls`] and
+        /// [`SessionSlot::native_encryption`] read it.
         pub encrypted: AtomicU64,
         /// ECID.
         pub execution_context: SgaText<8>,
@@ -155,6 +157,19 @@ impl SessionSlot {
     #[must_use]
     pub fn serial(&self) -> u64 {
         self.serial.load(Ordering::Relaxed)
+    }
+
+    /// Whether the client speaks TLS.
+    #[must_use]
+    pub fn speaks_tls(&self) -> bool {
+        self.encrypted.load(Ordering::Relaxed) & 1 != 0
+    }
+
+    /// Bytes of the key and of the checksums of native encryption; 0 without.
+    #[must_use]
+    pub fn native_encryption(&self) -> (u8, u8) {
+        let encrypted = self.encrypted.load(Ordering::Relaxed);
+        ((encrypted >> 8) as u8, (encrypted >> 16) as u8)
     }
 
     /// SERVICE_NAME: that of the client, or the one that sessions without another have.

@@ -17,8 +17,10 @@ pub struct Caller {
     pub charset: u32,
     pub address: String,
     pub port: u16,
-    /// The connection is encrypted.
+    /// The connection speaks TLS.
     pub is_encrypted: bool,
+    /// Bytes of the key and of the checksums of native encryption; 0 without.
+    pub native: (u8, u8),
     /// The user as whom it wants to be known, who has allowed that.
     pub client: Option<String>,
     /// Values of application contexts: namespace, name, value.
@@ -37,7 +39,8 @@ impl Caller {
         slot.client_charset.store(self.charset, Relaxed);
         slot.address.set(&self.address);
         slot.port.store(self.port.into(), Relaxed);
-        slot.encrypted.store(self.is_encrypted.into(), Relaxed);
+        let (key, checksum) = self.native;
+        slot.encrypted.store(u64::from(self.is_encrypted) | u64::from(key) << 8 | u64::from(checksum) << 16, Relaxed);
     }
 
     /// Gives the session what it is to begin with.

@@ -3,7 +3,6 @@
 use crate::core::Core;
 use exec::SessionState;
 use params::Param;
-use std::sync::atomic::Ordering::Relaxed;
 use types::{Number, Ora, Result, Value};
 
 /// `SYS_CONTEXT(namespace, parameter)`, both in upper case. NULL for an unknown namespace.
@@ -69,10 +68,10 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         "PROXY_USER" => core.proxied.borrow().as_ref().map_or(Value::Null, |by| Value::text(by.name.as_str())),
         "PROXY_USERID" => core.proxied.borrow().as_ref().map_or(Value::Null, |proxied| number(proxied.by.0.into())),
         "IP_ADDRESS" => Value::text(slot.address.get()),
-        "NETWORK_PROTOCOL" => match (slot.address.get().is_empty(), slot.encrypted.load(Relaxed)) {
+        "NETWORK_PROTOCOL" => match (slot.address.get().is_empty(), slot.speaks_tls()) {
             (true, _) => Value::Null,
-            (false, 0) => Value::text("tcp"),
-            (false, _) => Value::text("tcps"),
+            (false, false) => Value::text("tcp"),
+            (false, true) => Value::text("tcps"),
         },
         "PID" => number(core.p.number().into()),
         "ORACLE_HOME" => Value::text(core.instance.dir().to_string_lossy()),

@@ -422,9 +422,9 @@ impl Session {
     /// P1 of the waits for a client: how it is connected, as the letters of `TCP`, `tcps` and `beq`.
     fn driver_id(&self) -> u64 {
         let slot = self.core.p.session();
-        match (slot.port.load(Ordering::Relaxed), slot.encrypted.load(Ordering::Relaxed)) {
+        match (slot.port.load(Ordering::Relaxed), slot.speaks_tls()) {
             (0, _) => 0x6265_7100,
-            (_, 0) => 0x5443_5000,
+            (_, false) => 0x5443_5000,
             _ => 0x7463_7073,
         }
     }

@@ -356,20 +356,29 @@ pub const CONNECT_INFO: &[(&str, Type)] = &[
 ];
 
 /// A row for each session, and none for background processes. A connection over TCP has one for each service of the
-/// network that works for it: the adapter, and TLS where that is spoken.
+/// network that works for it: the adapter, TLS where that is spoken, and native encryption and checksums.
 pub fn connect_info(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (sid, _) in s.processes.live() {
         let Some(slot) = s.processes.session(sid).filter(|slot| !slot.is_background()) else { continue };
         let is_remote = !slot.address.get().is_empty();
-        let banners: &[&str] = match (is_remote, slot.encrypted.load(Relaxed)) {
-            (false, _) => &["Unix Domain Socket NT Protocol Adapter"],
-            (true, 0) => &["TCP/IP NT Protocol Adapter"],
-            (true, _) => &["TCP/IP NT Protocol Adapter", "Secure Sockets Layer Protocol Adapter"],
-        };
+        let mut banners = vec![match is_remote {
+            false => "Unix Domain Socket NT Protocol Adapter".to_string(),
+            true => "TCP/IP NT Protocol Adapter".to_string(),
+        }];
+        if slot.speaks_tls() {
+            banners.push("Secure Sockets Layer Protocol Adapter".into());
+        }
+        let (key, checksum) = slot.native_encryption();
+        if key > 0 {
+            banners.push(format!("AES{} Encryption service adapter", 8 * u32::from(key)));
+        }
+        if checksum > 0 {
+            banners.push(format!("SHA{} Crypto-checksumming service adapter", 8 * u32::from(checksum)));
+        }
         let version = slot.client_version.load(Relaxed);
         let driver = slot.client_driver.get();
-        for banner in banners {
+        for banner in &banners {
             rows.push(vec![
                 n(sid),
                 n(slot.serial()),
@@ -379,7 +388,7 @@ pub fn connect_info(s: &Source<'_>) -> Vec<Row> {
                     (false, _) => "PROXY",
                 }),
                 t(slot.os_user.get()),
-                t(*banner),
+                t(banner),
                 t(match slot.client_charset.load(Relaxed) {
                     873 => "AL32UTF8",
                     871 => "UTF8",

@@ -1,5 +1,6 @@
 //! A conversation of 70 steps, held by real drivers in their own languages, each with an instance of its own: what they
-//! hear is the same, and what Oracle's documentation says (`steps.txt`).
+//! hear is the same, and what Oracle's documentation says (`steps.txt`). The drivers that have native encryption hold it
+//! a second time under that.
 //!
 //! A driver that is not there is left out, with a word. `./check` brings them where it can.
 
@@ -24,8 +25,16 @@ struct Step {
     outcome: String,
 }
 
-fn steps() -> Vec<Step> {
-    let text = std::fs::read_to_string(Path::new(HERE).join("steps.txt")).unwrap();
+/// The parameters of an instance that serves encrypted connections alone.
+const ENCRYPTED: [(&str, &str); 2] = [("encryption_server", "required"), ("crypto_checksum_server", "required")];
+/// The step that tells how the connection is protected.
+const PROTECTION: &str = "
+[native encryption and checksums]
+query select network_service_banner from v$session_connect_info where sid = sys_context('userenv', 'sid') order by 1
+= 'AES256 Encryption service adapter' / 'SHA512 Crypto-checksumming service adapter' / 'TCP/IP NT Protocol Adapter'
+";
+
+fn steps(text: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in text.lines() {
         if let Some(name) = line.strip_prefix('[') {
@@ -94,11 +103,10 @@ fn prepare(instance: &Ephemeral) {
 }
 
 /// The outcomes that a driver heard, by step.
-fn hold(mut command: Command) -> BTreeMap<String, String> {
-    let instance = support::start(&[("local_listener", "0")]);
+fn hold(mut command: Command, steps: &Path, parameters: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let instance = support::start(&[&[("local_listener", "0")], parameters].concat());
     prepare(&instance);
     let at = NetAddress::of_instance(instance.dir(), "latchwrk").expect("it says where it listens");
-    let steps: PathBuf = Path::new(HERE).join("steps.txt");
     command.arg(steps).arg(at.port.to_string()).arg(&at.service).env("TZ", "Europe/Berlin");
     let out = command.stdin(Stdio::null()).output().expect("the program runs");
     let said = String::from_utf8_lossy(&out.stdout);
@@ -108,10 +116,12 @@ fn hold(mut command: Command) -> BTreeMap<String, String> {
     heard
 }
 
-#[test]
-fn every_driver_hears_what_oracle_says() {
-    let steps = steps();
-    let drivers: [Driver; 4] = [("python", python, 0), ("node", node, 1), ("go", go, 9), ("jdbc", jdbc, 1)];
+/// Holds a conversation with each of the drivers and compares.
+fn compare(what: &str, text: &str, drivers: &[Driver], parameters: &[(&str, &str)]) {
+    let here = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file: PathBuf = here.join(format!("{what}-steps.txt"));
+    std::fs::write(&file, text).unwrap();
+    let steps = steps(text);
     let mut table = String::new();
     let mut differences = Vec::new();
     for (name, find, has_not) in drivers {
@@ -119,7 +129,7 @@ fn every_driver_hears_what_oracle_says() {
             let _ = writeln!(table, "{name}: the driver is not there, left out");
             continue;
         };
-        let heard = hold(command);
+        let heard = hold(command, &file, parameters);
         let (mut same, mut none) = (0, 0);
         for step in &steps {
             match heard.get(&step.name).map(String::as_str) {
@@ -128,13 +138,27 @@ fn every_driver_hears_what_oracle_says() {
                 other => differences.push(format!("{name}, {}: {other:?}, not {:?}", step.name, step.outcome)),
             }
         }
-        if none != has_not {
+        if none != *has_not {
             differences.push(format!("{name}: no call for {none} steps, not {has_not}"));
         }
         let of = steps.len() - none;
         let _ = writeln!(table, "{name}: {same} of {of} steps as documented, {none} that the driver cannot say");
     }
     print!("{table}");
-    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("conversation.txt"), &table).unwrap();
+    std::fs::write(here.join(format!("{what}.txt")), &table).unwrap();
     assert!(differences.is_empty(), "{table}{}", differences.join("\n"));
+}
+
+const STEPS: &str = include_str!("steps.txt");
+
+#[test]
+fn every_driver_hears_what_oracle_says() {
+    let drivers: [Driver; 4] = [("python", python, 0), ("node", node, 1), ("go", go, 9), ("jdbc", jdbc, 1)];
+    compare("conversation", STEPS, &drivers, &[]);
+}
+
+#[test]
+fn drivers_with_native_encryption_hear_the_same_under_it() {
+    let drivers: [Driver; 2] = [("go", go, 9), ("jdbc", jdbc, 1)];
+    compare("conversation-encrypted", &format!("{STEPS}{PROTECTION}"), &drivers, &ENCRYPTED);
 }

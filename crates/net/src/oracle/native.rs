@@ -357,6 +357,14 @@ enum Cipher {
 }
 
 impl Cipher {
+    fn key_len(&self) -> u8 {
+        match self {
+            Cipher::Aes128(_) => 16,
+            Cipher::Aes192(_) => 24,
+            Cipher::Aes256(_) => 32,
+        }
+    }
+
     fn encrypt(&self, block: &mut [u8]) {
         let block = GenericArray::from_mut_slice(block);
         match self {
@@ -511,6 +519,12 @@ impl Seal {
         let secret = Zeroizing::new(*secret);
         let origin = Origin { algorithms: (encryption, checksum), secret, vector: *vector, is_server };
         Seal { cipher, checks, origin, logon: None, is_folded: false }
+    }
+
+    /// Bytes of the key and of the checksums; 0 without.
+    pub fn strength(&self) -> (u8, u8) {
+        let key = self.cipher.as_ref().map_or(0, Cipher::key_len);
+        (key, self.checks.as_ref().map_or(0, |checks| len_of(checks.algorithm) as u8))
     }
 
     /// The client has logged on with this key.

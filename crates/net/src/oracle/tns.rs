@@ -123,6 +123,11 @@ impl PacketBuffer {
         }
     }
 
+    /// Bytes of the key and of the checksums with which packets are sealed; 0 without.
+    pub fn strength(&self) -> (u8, u8) {
+        self.seal.as_ref().map_or((0, 0), |seal| seal.strength())
+    }
+
     /// Both sides have broken off what was under way.
     pub fn reset(&mut self) {
         if let Some(seal) = &mut self.seal {

@@ -859,6 +859,7 @@ impl Pending {
             address: self.peer.ip().to_canonical().to_string(),
             port: self.peer.port(),
             is_encrypted: self.is_encrypted,
+            native: self.packets.strength(),
             ..logon::caller(&second)
         };
         let proved = Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns);
