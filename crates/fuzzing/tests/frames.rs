@@ -2,9 +2,13 @@
 //! is missing.
 
 use fuzzing::language::instance;
-use net::local::{Execute, FrameBuffer, Reply, Request as Ask};
+use net::local::{self, FrameBuffer, Reply, Request as Ask};
+use net::oracle::call::{self, Execute, option};
+use net::oracle::field::Reader;
 use net::oracle::handshake::Client;
+use net::oracle::reply::{self, Answer};
 use net::oracle::tns::{self, PacketBuffer, kind};
+use net::oracle::value::Column;
 use server::Conversation;
 use session::{ScrollTo, Session};
 use std::io::{Read, Write};
@@ -128,6 +132,68 @@ fn insert() -> Vec<u8> {
         "02 03 00 00 0116 00 00 00 00 020369 01 00 00",
         "01 03 00 00 0108 00 0110 00 00 020369 01 00 00",
     ))
+}
+
+/// A query of the own client, and how many rows are to come with its answer.
+fn query(sql: &str, prefetch: u32) -> Vec<u8> {
+    let options = option::PARSE | option::EXECUTE | option::FETCH | option::NOT_A_BLOCK;
+    let execute = Execute {
+        options,
+        sql: Some(sql.to_string()),
+        prefetch,
+        count: prefetch,
+        is_query: true,
+        ..Execute::default()
+    };
+    let mut out = Vec::new();
+    execute.write(1, &[], &mut out).expect("a query without binds");
+    out
+}
+
+fn answer_of(said: &[u8], columns: &[Column]) -> Answer {
+    reply::read_answer(&mut Reader::new(said), columns, Client::USUAL).expect("an answer")
+}
+
+#[test]
+fn rows_are_on_their_way_before_the_last_one_is_found() {
+    let mut talk = Talk::begin(Client::USUAL, &[]);
+    let text = "select rpad('x', 200, 'x') || 1 / (400 - level) x from dual connect by level <= 1000";
+    // What fills no packet is not sent, and an error stands alone.
+    let late = text.replace("400", "20");
+    for (sql, is_ahead) in [(text, true), (&late, false)] {
+        let (goes_on, said) = talk.say(&query(sql, 1000));
+        let answer = answer_of(&said, &[]);
+        assert!(goes_on && answer.outcome.error == 1476, "{:?}", answer.outcome);
+        assert_eq!((answer.rows.len() > 100, answer.rows.is_empty()), (is_ahead, !is_ahead), "{}", answer.rows.len());
+        // The same in a call that fetches.
+        let answer = answer_of(&talk.say(&query(sql, 1)).1, &[]);
+        let (cursor, columns) = (answer.outcome.cursor, answer.columns.expect("columns"));
+        assert_eq!(answer.rows.len(), 1);
+        let mut fetch = Vec::new();
+        call::write_fetch(cursor.into(), 1000, 2, &mut fetch);
+        let (goes_on, said) = talk.say(&fetch);
+        let answer = answer_of(&said, &columns);
+        assert!(goes_on && answer.outcome.error == 1476, "{:?}", answer.outcome);
+        assert_eq!((answer.rows.len() > 100, answer.rows.is_empty()), (is_ahead, !is_ahead), "{}", answer.rows.len());
+    }
+    assert!(talk.rows("select 1 from dual").contains('1'));
+    talk.end();
+}
+
+#[test]
+fn bytes_that_were_sent_ahead_are_counted() {
+    let mut talk = Talk::begin(Client::USUAL, &[]);
+    let sent =
+        "select value from v$mystat join v$statname using (statistic#) where name = 'bytes sent via SQL*Net to client'";
+    let count = |talk: &mut Talk| match &talk.server.session().run(sent).expect("a query")[0][0] {
+        Value::Number(n) => n.as_i64().expect("a count"),
+        other => panic!("{other:?}"),
+    };
+    let before = count(&mut talk);
+    let (_, said) = talk.say(&query("select rpad('x', 200, 'x') from dual connect by level <= 300", 1000));
+    assert_eq!(answer_of(&said, &[]).rows.len(), 300);
+    assert_eq!(count(&mut talk) - before, tns::data_len(said.len(), SDU) as i64);
+    talk.end();
 }
 
 #[test]
@@ -273,7 +339,7 @@ fn rows_are_given_in_any_order_when_there_are_more_than_stay_in_memory() {
     let mut session = Session::in_process(instance()).expect("a session");
     let sql = "select level n, rpad('x', mod(level, 90), 'y') t from dual connect by level <= 120000".to_string();
     let (binds, tables) = (Vec::new(), Vec::new());
-    let execute = Execute { sql, binds, prefetch: 0, want_output: false, tables };
+    let execute = local::Execute { sql, binds, prefetch: 0, want_output: false, tables };
     let mut out = Vec::new();
     session.call(&Ask::Execute(Box::new(execute)), &mut out);
     let cursor = replies(&out).into_iter().find_map(|reply| match reply {
@@ -283,7 +349,7 @@ fn rows_are_given_in_any_order_when_there_are_more_than_stay_in_memory() {
     let cursor = cursor.expect("an open query");
     let mut rows = |to: ScrollTo, most: u32| {
         let mut out = Vec::new();
-        session.scroll(cursor, to, most, &mut out);
+        session.scroll(cursor, to, most, None, &mut out);
         let (mut numbers, mut end) = (Vec::new(), None);
         for reply in replies(&out) {
             match reply {

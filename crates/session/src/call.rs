@@ -22,8 +22,25 @@ use wait::Stat;
 /// Bytes of rows after which a fetch stops, however many rows were asked for.
 const REPLY_BYTES_SOFT: usize = 1 << 20;
 
-/// Takes a row, with the session's settings; the bytes of all rows so far. Its error ends the fetch.
-pub type RowSink<'a> = dyn FnMut(&[Value], &types::Nls) -> Result<usize> + 'a;
+/// Takes what a query gives, one row after the other, so that no packet holds it on the way. An error of its own ends
+/// the call like one of the query.
+pub trait RowSink {
+    /// The query has been executed, is open under this number and has these columns. False: the rows of this call are
+    /// answered in packets.
+    ///
+    /// # Errors
+    /// Columns that cannot be taken.
+    fn columns(&mut self, number: u32, columns: Vec<local::Column>) -> Result<bool>;
+
+    /// A row, with the session's settings; the bytes of all rows so far.
+    ///
+    /// # Errors
+    /// A row that cannot be taken.
+    fn row(&mut self, row: &[Value], nls: &types::Nls) -> Result<usize>;
+}
+
+/// Where rows go that are not answered in packets.
+pub(crate) type Sink<'a> = Option<&'a mut dyn RowSink>;
 
 /// An open query.
 pub(crate) struct Open {
@@ -75,7 +92,14 @@ impl Outcome {
 
 impl Calls {
     /// Runs a statement and answers with its rows or its outcome.
-    pub fn execute(&mut self, core: &Core, cx: &mut ExecCtx<'_>, e: &Execute, out: &mut Vec<u8>) -> Flow {
+    pub(crate) fn execute(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        e: &Execute,
+        sink: Sink<'_>,
+        out: &mut Vec<u8>,
+    ) -> Flow {
         let mut kind = StatementKind::UNKNOWN;
         self.last_row = None;
         if let Some(line) = crate::oradebug::command(&e.sql) {
@@ -86,7 +110,7 @@ impl Calls {
             });
             return finish(core, cx, result, kind, out);
         }
-        let result = self.try_execute(core, cx, e, &mut kind, out);
+        let result = self.try_execute(core, cx, e, (&mut kind, sink), out);
         self.end_execute(core, e.want_output, out);
         finish(core, cx, result, kind, out)
     }
@@ -131,12 +155,12 @@ impl Calls {
         core: &Core,
         cx: &mut ExecCtx<'_>,
         e: &Execute,
-        kind: &mut StatementKind,
+        (kind, sink): (&mut StatementKind, Sink<'_>),
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         core.p.check_cancel()?;
         if let Some(cursor) = Calls::reopen(core, cx, &e.sql, &e.binds, kind) {
-            return self.run_cursor(core, cx, cursor, e, *kind, out);
+            return self.run_cursor(core, cx, cursor, e, (*kind, sink), out);
         }
         if let Some(known) = Calls::known_block(core, cx, &e.sql) {
             *kind = known;
@@ -168,7 +192,7 @@ impl Calls {
                     }
                     Ok(cursor) => cursor,
                 };
-                self.run_cursor(core, cx, cursor, e, *kind, out)
+                self.run_cursor(core, cx, cursor, e, (*kind, sink), out)
             }
             Statement::Block { .. } | Statement::Call(_) => self.run_block(core, cx, e, *kind),
             other => run::run_parsed(core, cx, &other, &e.sql).map(|warning| {
@@ -185,7 +209,7 @@ impl Calls {
         cx: &mut ExecCtx<'_>,
         mut cursor: Cursor,
         e: &Execute,
-        kind: StatementKind,
+        (kind, sink): (StatementKind, Sink<'_>),
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         bind_values(&mut cursor, &e.binds)?;
@@ -224,10 +248,22 @@ impl Calls {
         }
         let number = self.next_number();
         let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
-        write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
+        let sink = match sink {
+            None => {
+                write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
+                None
+            }
+            Some(sink) => match sink.columns(number, columns) {
+                Ok(takes_rows) => takes_rows.then_some(sink),
+                Err(error) => {
+                    cursor.close(cx);
+                    return Err(error);
+                }
+            },
+        };
         let source = Source::Own(Box::new(cursor));
         self.open.insert(number, Open { source, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None });
-        let result = self.fetch_some(core, cx, number, e.prefetch, out);
+        let result = self.fetch_rows(core, cx, (number, e.prefetch), sink, out);
         core.last_cursor.set(shared);
         result
     }
@@ -250,7 +286,7 @@ impl Calls {
         core: &Core,
         cx: &mut ExecCtx<'_>,
         (number, most): (u32, u32),
-        sink: Option<&mut RowSink<'_>>,
+        sink: Sink<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         let open = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
@@ -291,7 +327,7 @@ impl Calls {
                             Ok(true) => {}
                             other => break other.map(drop),
                         }
-                        match sink(&open.row, &cx.session.nls) {
+                        match sink.row(&open.row, &cx.session.nls) {
                             Ok(n) => bytes = n,
                             Err(e) => break Err(e),
                         }
@@ -437,13 +473,13 @@ impl Calls {
         &mut self,
         core: &Core,
         cx: &mut ExecCtx<'_>,
-        cursor: u32,
-        to: ScrollTo,
+        (cursor, to): (u32, ScrollTo),
         rows: u32,
+        sink: Sink<'_>,
         out: &mut Vec<u8>,
     ) -> Flow {
         let before = out.len();
-        let result = self.scroll_some(cx, cursor, to, rows, out);
+        let result = self.scroll_some(cx, (cursor, to), rows, sink, out);
         self.take_nested(core, cx, cursor);
         if result.is_err() {
             out.truncate(before);
@@ -456,9 +492,9 @@ impl Calls {
     fn scroll_some(
         &mut self,
         cx: &mut ExecCtx<'_>,
-        number: u32,
-        to: ScrollTo,
+        (number, to): (u32, ScrollTo),
         most: u32,
+        sink: Sink<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         let Open { source, row, scroll, .. } = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
@@ -473,18 +509,34 @@ impl Calls {
         };
         let is_row = to != ScrollTo::Row(0);
         let mut sent = 0u32;
-        let mut packet = Vec::new();
-        encode_rows(&mut packet, number, |w| -> Result<bool> {
-            if sent == most || w.len() > REPLY_BYTES_SOFT || !is_row || !scroll.row(last + 1, cursor, row, cx)? {
+        let mut next = |bytes: usize, row: &mut Vec<Value>, cx: &mut ExecCtx<'_>| -> Result<bool> {
+            if sent == most || bytes > REPLY_BYTES_SOFT || !is_row || !scroll.row(last + 1, cursor, row, cx)? {
                 return Ok(false);
             }
-            w.row(row.iter());
             last += 1;
             sent += 1;
             Ok(true)
-        })?;
-        if sent > 0 {
-            write_frame(out, |o| o.extend_from_slice(&packet));
+        };
+        match sink {
+            Some(sink) => {
+                let mut bytes = 0;
+                while next(bytes, row, cx)? {
+                    bytes = sink.row(row, &cx.session.nls)?;
+                }
+            }
+            None => {
+                let mut packet = Vec::new();
+                encode_rows(&mut packet, number, |w| -> Result<bool> {
+                    let has_row = next(w.len(), row, cx)?;
+                    if has_row {
+                        w.row(row.iter());
+                    }
+                    Ok(has_row)
+                })?;
+                if sent > 0 {
+                    write_frame(out, |o| o.extend_from_slice(&packet));
+                }
+            }
         }
         let more = is_row && scroll.has(last + 1, cursor, cx)?;
         cursor.end_clients_fetch(sent.into(), cx);
@@ -499,7 +551,7 @@ impl Calls {
         core: &Core,
         cx: &mut ExecCtx<'_>,
         (cursor, rows): (u32, u32),
-        sink: &mut RowSink<'_>,
+        sink: &mut dyn RowSink,
         out: &mut Vec<u8>,
     ) -> Flow {
         let result = self.fetch_rows(core, cx, (cursor, rows.max(1)), Some(sink), out);
@@ -545,7 +597,7 @@ impl Calls {
         let (binds, tables) = (Vec::new(), Vec::new());
         let e = Execute { sql: text.to_string(), binds, prefetch: u32::MAX, want_output: false, tables };
         let (mut out, mut kind) = (Vec::new(), StatementKind::UNKNOWN);
-        let mut answer = self.try_execute(core, cx, &e, &mut kind, &mut out)?;
+        let mut answer = self.try_execute(core, cx, &e, (&mut kind, None), &mut out)?;
         while answer.more {
             answer = self.fetch_some(core, cx, self.next, u32::MAX, &mut out)?;
         }

@@ -58,6 +58,7 @@ mod world;
 pub use array::NextRow;
 pub use audit::lost_entry as lost_audit_entry;
 pub use caches::{Caches, OnCommit};
+pub use call::RowSink;
 pub use caller::Caller;
 pub use core::{FixedTables, MakeFixedTables, SessionFace};
 pub use guest::{Doorkeeper, Proof};

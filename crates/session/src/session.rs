@@ -18,7 +18,7 @@ use crate::state::ConnectTimes;
 use crate::world::World;
 use dictionary::{KEY_BYTES, SALT_BYTES, UserDef, UserId, Verifier};
 use exec::{ExecCtx, SessionState};
-use net::local::{Array, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
+use net::local::{Array, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
 use process::{Attach, Process, SessionStatus, WaitGuard};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -513,13 +513,25 @@ impl Session {
 
     /// Gives rows of an open query from there on, which have been given before or not. A query is fetched so from its
     /// first row on, or never.
-    pub fn scroll(&mut self, cursor: u32, to: ScrollTo, rows: u32, out: &mut Vec<u8>) -> Flow {
-        self.call_with(out, |core, cx, calls, out| calls.scroll(core, cx, cursor, to, rows, out))
+    pub fn scroll(
+        &mut self,
+        cursor: u32,
+        to: ScrollTo,
+        rows: u32,
+        sink: Option<&mut dyn RowSink>,
+        out: &mut Vec<u8>,
+    ) -> Flow {
+        self.call_with(out, |core, cx, calls, out| calls.scroll(core, cx, (cursor, to), rows, sink, out))
+    }
+
+    /// Executes like [`Request::Execute`]; of a query `sink` is told the columns, and gets the rows if it takes them.
+    pub fn execute_to(&mut self, e: &Execute, sink: &mut dyn RowSink, out: &mut Vec<u8>) -> Flow {
+        self.call_with(out, |core, cx, calls, out| calls.execute(core, cx, e, Some(sink), out))
     }
 
     /// Fetches from an open query like [`Request::Fetch`], and gives each row to `sink` instead of writing it. A row
     /// may hold no cursors.
-    pub fn fetch_to(&mut self, cursor: u32, rows: u32, sink: &mut RowSink<'_>, out: &mut Vec<u8>) -> Flow {
+    pub fn fetch_to(&mut self, cursor: u32, rows: u32, sink: &mut dyn RowSink, out: &mut Vec<u8>) -> Flow {
         self.call_with(out, |core, cx, calls, out| calls.fetch_to(core, cx, (cursor, rows), sink, out))
     }
 
@@ -790,7 +802,7 @@ pub enum ScrollTo {
 /// Runs a call.
 fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Request, out: &mut Vec<u8>) -> Flow {
     match request {
-        Request::Execute(e) => calls.execute(core, cx, e, out),
+        Request::Execute(e) => calls.execute(core, cx, e, None, out),
         Request::ExecuteMany { array, rows } => {
             let mut rows = rows.rows();
             let mut next = |row: &mut Vec<Value>| rows.next_row(row).map_err(|_| Ora::new(3106));

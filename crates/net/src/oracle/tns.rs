@@ -135,10 +135,16 @@ impl PacketBuffer {
         }
     }
 
+    /// Bytes of a message that a DATA packet of at most `sdu` bytes takes.
+    pub fn part_max(&self, sdu: u32) -> usize {
+        sdu as usize - HEADER_LEN - 2 - if self.seal.is_some() { native::OVERHEAD } else { 0 }
+    }
+
     /// Appends a message as the DATA packets it takes, each of at most `sdu` bytes, sealed where that was agreed.
     pub fn write_data(&mut self, out: &mut Vec<u8>, message: &[u8], sdu: u32) {
+        let part_max = self.part_max(sdu);
         let Some(seal) = &mut self.seal else { return write_data(out, message, sdu) };
-        for part in message.chunks(sdu as usize - HEADER_LEN - 2 - native::OVERHEAD) {
+        for part in message.chunks(part_max) {
             let at = out.len();
             header(out, kind::DATA, 0);
             out.extend_from_slice(&[0, 0]);

@@ -3,10 +3,10 @@
 //! The session speaks the packets of the local socket. Here they are made from a driver's messages and turned into what
 //! the driver waits for; nothing of Oracle Net is known beyond this folder.
 
+use super::answering::Answering;
 use super::array::Array;
-use super::cursors::{Cursors, Statement, columns, convert};
+use super::cursors::{Cursors, Statement, convert};
 use super::logon::VERSION_NUMBER;
-use super::references::nested;
 use net::local::{self, Bind, Direction, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask, TableBind};
 use net::oracle::auth::{Logon, mode};
 use net::oracle::call::{EndToEnd, Execute, Piggyback, Reexecute, Request, execute_flag, option};
@@ -17,6 +17,7 @@ use net::oracle::rows::BindRows;
 use net::oracle::value::{self, Shape, Tables};
 use session::{BANNER, Flow, Instance, Session};
 use std::collections::VecDeque;
+use std::mem::take;
 use types::{Ora, Value};
 
 /// A unit was created with errors in it: a warning.
@@ -125,14 +126,17 @@ impl Calls {
         request: Request,
         values: Values,
         sequence: u8,
-        out: &mut Vec<u8>,
+        out: &mut Answering<'_>,
     ) -> Answer {
         let from = out.len();
         let mut cursor = 0;
         let tried = self.try_answer(before, request, values, sequence, &mut cursor, out);
         let mut is_broken = false;
         if let Err(trouble) = tried {
-            out.truncate(from);
+            // Rows that are on their way stand before the error.
+            if !out.has_begun() {
+                out.truncate(from);
+            }
             let outcome = self.failed(trouble, sequence, cursor, out);
             is_broken = outcome.error == BROKEN;
             outcome.write(out);
@@ -147,7 +151,7 @@ impl Calls {
         values: Values,
         sequence: u8,
         cursor: &mut u16,
-        out: &mut Vec<u8>,
+        out: &mut Answering<'_>,
     ) -> Tried<()> {
         before.into_iter().try_for_each(|p| self.before(p))?;
         match request {
@@ -345,7 +349,14 @@ impl Calls {
         status::END_OF_CALL | in_transaction
     }
 
-    fn execute(&mut self, e: Execute, values: Values, sequence: u8, cursor: &mut u16, out: &mut Vec<u8>) -> Tried<()> {
+    fn execute(
+        &mut self,
+        e: Execute,
+        values: Values,
+        sequence: u8,
+        cursor: &mut u16,
+        out: &mut Answering<'_>,
+    ) -> Tried<()> {
         let scrolls = e.flags & execute_flag::SCROLLABLE != 0;
         let number = self.statement_of(&e)?;
         *cursor = number;
@@ -413,7 +424,7 @@ impl Calls {
         values: Values,
         sequence: u8,
         cursor: &mut u16,
-        out: &mut Vec<u8>,
+        out: &mut Answering<'_>,
     ) -> Tried<()> {
         let is_query = self.cursors.get(e.cursor)?.outline.is_query;
         *cursor = e.cursor as u16;
@@ -454,7 +465,7 @@ impl Calls {
         wanted: u32,
         is_new: bool,
         sequence: u8,
-        out: &mut Vec<u8>,
+        out: &mut Answering<'_>,
     ) -> Tried<()> {
         self.close_nested(number);
         let statement = self.cursors.get(number.into())?;
@@ -466,28 +477,9 @@ impl Calls {
         let (sql, open) = (statement.sql.clone(), statement.open.take());
         (statement.stays_open, statement.has_ended) = (false, false);
         self.close_query(open);
-        let (said, _) = self.ask_to_execute(&sql, binds, if scrolls { 0 } else { wanted })?;
-        let Some((local, described)) = said.described else {
-            return Err(Ora::internal("a query without columns").into());
-        };
-        let open = said.done.more.then_some(local);
-        let columns = match columns(&described) {
-            Ok(columns) => columns,
-            Err(e) => {
-                self.close_query(open);
-                return Err(e.into());
-            }
-        };
-        let statement = self.cursors.get(number.into())?;
-        if is_new || statement.described != columns {
-            reply::write_describe(out, &columns, self.client);
-            statement.described.clone_from(&columns);
-            statement.columns = columns;
-        }
-        statement.nested = nested(described);
-        statement.rows = 0;
-        statement.open = open;
-        statement.ahead = said.rows.into();
+        let prefetch = if scrolls { 0 } else { wanted };
+        let e = local::Execute { sql, binds, prefetch, want_output: false, tables: Vec::new() };
+        let (waits, more) = self.query_direct(number, &e, (wanted, is_new), out)?;
         if scrolls {
             let outcome = match wanted {
                 0 => self.rows_end(number, true, sequence),
@@ -497,19 +489,18 @@ impl Calls {
             outcome.write(out);
             return Ok(());
         }
-        // Long columns are fetched apart, when the client has said as what; who asks for no rows gets none.
-        let waits = wanted == 0 || is_new && statement.columns.iter().any(|c| c.shape.is_long());
-        let rows = if waits { VecDeque::new() } else { std::mem::take(&mut statement.ahead) };
-        let more = waits || statement.open.is_some();
-        if !waits {
+        let statement = self.cursors.get(number.into())?;
+        if !waits && !statement.nested.is_empty() {
+            let rows = take(&mut statement.ahead);
             self.rows(number, rows, wanted, true, out)?;
         }
         reply::write_parameters(out, self.scn(), number, None);
-        self.rows_end(number, more, sequence).write(out);
+        // Who asks for no rows gets none.
+        self.rows_end(number, waits || more, sequence).write(out);
         Ok(())
     }
 
-    fn fetch(&mut self, number: u32, wanted: u32, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+    fn fetch(&mut self, number: u32, wanted: u32, sequence: u8, out: &mut Answering<'_>) -> Tried<()> {
         let statement = self.cursors.get(number)?;
         if !statement.outline.is_query {
             return Err(Ora::new(1002).into());

@@ -1,13 +1,120 @@
-//! Rows of a fetch, from the query into the answer: no packet of the session holds them on the way.
+//! Rows from the query into the answer: no packet of the session holds them on the way.
 
+use super::answering::Answering;
 use super::calls::{Calls, Tried, Trouble};
-use super::cursors::{convert, travels_as};
+use super::cursors::{columns, convert, travels_as};
+use super::references::nested;
+use net::local;
+use net::oracle::handshake::Client;
 use net::oracle::reply;
 use net::oracle::value::Column;
+use session::{RowSink, ScrollTo};
 use std::mem::take;
-use types::{Nls, Ora, Value};
+use types::{Nls, Ora, Result, Value};
+
+/// A client's columns and the answer that takes its rows.
+pub(super) struct Rows<'s, 'a> {
+    pub(super) out: &'s mut Answering<'a>,
+    /// As they are sent.
+    pub(super) columns: Vec<Column>,
+    /// Rows that the client wants.
+    pub(super) wanted: u32,
+    /// Rows that have been written.
+    pub(super) written: u64,
+    /// Of an execution: what the client has to be told.
+    pub(super) news: Option<News>,
+}
+
+/// What an execution tells of its columns.
+pub(super) struct News {
+    pub(super) client: Client,
+    /// The client knows no columns of the statement.
+    pub(super) is_new: bool,
+    /// The rows of this call are not written, whatever is wanted.
+    pub(super) waits: bool,
+    /// As the client was told.
+    pub(super) described: Vec<Column>,
+    /// It was told of them again.
+    pub(super) has_told: bool,
+    /// The session's number of the query.
+    pub(super) open: Option<u32>,
+    /// The columns of each column's cursors; empty where no column is one.
+    pub(super) nested: Vec<Vec<local::Column>>,
+}
+
+impl RowSink for Rows<'_, '_> {
+    fn columns(&mut self, number: u32, found: Vec<local::Column>) -> Result<bool> {
+        let news = self.news.as_mut().ok_or_else(|| Ora::internal("columns of a fetch"))?;
+        let columns = columns(&found)?;
+        if news.is_new || news.described != columns {
+            reply::write_describe(self.out, &columns, news.client);
+            news.described.clone_from(&columns);
+            self.columns = columns;
+            news.has_told = true;
+        }
+        news.nested = nested(found);
+        news.open = Some(number);
+        // Long columns are fetched apart, when the client has said as what.
+        news.waits |= self.wanted == 0 || news.is_new && self.columns.iter().any(|c| c.shape.is_long());
+        let takes_rows = !news.waits && news.nested.is_empty();
+        if takes_rows {
+            reply::write_row_header(self.out, self.columns.len(), self.wanted, true);
+        }
+        Ok(takes_rows)
+    }
+
+    fn row(&mut self, row: &[Value], nls: &Nls) -> Result<usize> {
+        let at = self.out.len();
+        if let Err(e) = write_row(self.out, &self.columns, row, nls) {
+            // Rows before it may have been sent.
+            self.out.truncate(at);
+            return Err(e);
+        }
+        self.written += 1;
+        self.out.send_ahead();
+        Ok(self.out.written())
+    }
+}
 
 impl Calls {
+    /// Executes a query and appends its columns, where the client does not know them, and the rows it wants. Whether
+    /// the rows wait for another call, and whether there may be more of them.
+    pub(super) fn query_direct(
+        &mut self,
+        number: u16,
+        e: &local::Execute,
+        (wanted, is_new): (u32, bool),
+        out: &mut Answering<'_>,
+    ) -> Tried<(bool, bool)> {
+        let client = self.client;
+        let statement = self.cursors.get(number.into())?;
+        let (described, columns) = (take(&mut statement.described), take(&mut statement.columns));
+        let (waits, open, nested) = (statement.scrolls, None, Vec::new());
+        let news = News { client, is_new, waits, described, has_told: false, open, nested };
+        let mut rows = Rows { out, columns, wanted, written: 0, news: Some(news) };
+        let mut bytes = Vec::new();
+        let flow = self.session.execute_to(e, &mut rows, &mut bytes);
+        let Rows { columns, written, news, .. } = rows;
+        let mut said = self.hear(flow, &bytes);
+        let statement = self.cursors.get(number.into())?;
+        let Some(news) = news else { return Err(Ora::internal("no columns").into()) };
+        let failure = said.as_mut().map_or(None, |said| said.failure.take());
+        statement.columns = columns;
+        // What the client was told in vain is told again.
+        let has_failed = said.is_err() || failure.is_some();
+        statement.described = if has_failed && news.has_told { Vec::new() } else { news.described };
+        let said = said?;
+        if let Some(failure) = failure {
+            return Err(Trouble::Session(failure));
+        }
+        let Some(open) = news.open else { return Err(Ora::internal("a query without columns").into()) };
+        statement.nested = news.nested;
+        statement.rows = written;
+        statement.open = said.done.more.then_some(open);
+        statement.ahead = said.rows.into();
+        Ok((news.waits, said.done.more))
+    }
+
     /// Fetches rows of an open query and appends the answer.
     pub(super) fn fetch_direct(
         &mut self,
@@ -15,20 +122,17 @@ impl Calls {
         open: u32,
         wanted: u32,
         sequence: u8,
-        out: &mut Vec<u8>,
+        out: &mut Answering<'_>,
     ) -> Tried<()> {
         let statement = self.cursors.get(number)?;
         let columns = take(&mut statement.columns);
         let (from, is_first) = (out.len(), statement.rows == 0);
         reply::write_row_header(out, columns.len(), wanted, is_first);
-        let (behind_header, mut rows) = (out.len(), 0);
-        let mut sink = |row: &[Value], nls: &Nls| {
-            rows += 1;
-            write_row(out, &columns, row, nls)?;
-            Ok(out.len() - from)
-        };
+        let behind_header = out.written();
+        let mut rows = Rows { out, columns, wanted, written: 0, news: None };
         let mut bytes = Vec::new();
-        let flow = self.session.fetch_to(open, wanted, &mut sink, &mut bytes);
+        let flow = self.session.fetch_to(open, wanted, &mut rows, &mut bytes);
+        let Rows { out, columns, written, .. } = rows;
         let said = self.hear(flow, &bytes);
         let statement = self.cursors.get(number)?;
         statement.columns = columns;
@@ -37,28 +141,53 @@ impl Calls {
         let goes_on = !has_failed && said.as_ref().is_ok_and(|said| said.done.more);
         statement.has_ended = !has_failed && !goes_on;
         statement.open = (goes_on || !has_failed && statement.stays_open).then_some(open);
-        statement.rows += rows;
+        statement.rows += written;
         if let Some(failure) = said?.failure {
             return Err(Trouble::Session(failure));
         }
         // Behind the end there is no header either.
-        if rows == 0 && !goes_on && out.len() == behind_header {
+        if written == 0 && !goes_on && out.written() == behind_header {
             out.truncate(from);
         }
         self.rows_end(number as u16, goes_on, sequence).write(out);
         Ok(())
     }
+
+    /// Gives rows of an open query from there on and appends them; how that ended.
+    pub(super) fn scroll_direct(
+        &mut self,
+        number: u32,
+        (open, to): (u32, ScrollTo),
+        wanted: u32,
+        out: &mut Answering<'_>,
+    ) -> Tried<(u64, local::Done)> {
+        let columns = take(&mut self.cursors.get(number)?.columns);
+        reply::write_row_header(out, columns.len(), wanted, true);
+        let mut rows = Rows { out, columns, wanted, written: 0, news: None };
+        let mut bytes = Vec::new();
+        let flow = self.session.scroll(open, to, wanted, Some(&mut rows), &mut bytes);
+        let Rows { columns, written, .. } = rows;
+        let said = self.hear(flow, &bytes);
+        let statement = self.cursors.get(number)?;
+        statement.columns = columns;
+        let said = said?;
+        if let Some(failure) = said.failure {
+            statement.open = None;
+            return Err(Trouble::Session(failure));
+        }
+        Ok((written, said.done))
+    }
 }
 
 /// Appends a row, whose values become those of the types that the client was told.
-fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value], nls: &Nls) -> types::Result<()> {
-    let bad = |_| Ora::new(3115);
+fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value], nls: &Nls) -> Result<()> {
     let mut row_writer = reply::RowWriter::begin(out);
     for (column, value) in columns.iter().zip(row) {
-        if travels_as(value, &column.shape) {
-            row_writer.value(value, column).map_err(bad)?;
-        } else {
-            row_writer.value(&convert(value.clone(), &column.shape, nls)?, column).map_err(bad)?;
+        // Most values are of their column's type, which the writer finds out; it does not look at zones.
+        let is_plain = !matches!(value, Value::Timestamp(_)) || travels_as(value, &column.shape);
+        if !is_plain || row_writer.value(value, column).is_err() {
+            let value = convert(value.clone(), &column.shape, nls)?;
+            row_writer.value(&value, column).map_err(|_| Ora::new(3115))?;
         }
     }
     Ok(())

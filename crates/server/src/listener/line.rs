@@ -7,7 +7,7 @@ use net::oracle::reply::Outcome;
 use net::oracle::tns::{self, PacketBuffer, kind, marker};
 use os::signal::SignalFd;
 use os::socket::{Attention, Poll};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -73,6 +73,11 @@ pub struct Line {
     tried: usize,
     /// Bytes read that have not been counted.
     received: u64,
+    /// Packets that were to be sent ahead, and how much of them has been.
+    ahead: Vec<u8>,
+    ahead_sent: usize,
+    /// Bytes of them that have not been counted.
+    ahead_counted: u64,
 }
 
 impl Line {
@@ -93,6 +98,9 @@ impl Line {
             marks_ends: false,
             tried: 0,
             received: 0,
+            ahead: Vec::new(),
+            ahead_sent: 0,
+            ahead_counted: 0,
         }
     }
 
@@ -257,12 +265,47 @@ impl Line {
 
     /// Sends bytes; false when that cannot be: the client has gone, or `gives_up` says so after a signal.
     pub fn send(&mut self, out: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
+        if !self.ahead.is_empty() {
+            let sent = send_all(&mut self.stream, &self.signals, &self.ahead[self.ahead_sent..], gives_up);
+            self.ahead.clear();
+            self.ahead.shrink_to(MESSAGE_KEPT);
+            self.ahead_sent = 0;
+            if !sent {
+                return false;
+            }
+        }
         send_all(&mut self.stream, &self.signals, out, gives_up)
     }
 
-    /// Bytes of a message as it is sent.
-    pub fn sent_bytes(&self, message: usize) -> u64 {
-        tns::data_len(message, self.sdu) as u64
+    /// Bytes of a message that a packet takes.
+    pub fn part_max(&self) -> usize {
+        self.packets.part_max(self.sdu)
+    }
+
+    /// Begins a message whose rest follows, and does not wait: what the client does not take now goes ahead of what is
+    /// sent next.
+    pub fn send_ahead(&mut self, part: &[u8]) {
+        let from = self.ahead.len();
+        self.packets.write_data(&mut self.ahead, part, self.sdu);
+        self.ahead_counted += (self.ahead.len() - from) as u64;
+        while self.ahead_sent < self.ahead.len() {
+            match self.stream.write(&self.ahead[self.ahead_sent..]) {
+                Ok(0) => return,
+                Ok(n) => self.ahead_sent += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                // Sending the rest finds out what is wrong.
+                Err(_) => return,
+            }
+        }
+        if !self.stream.has_unsent() {
+            self.ahead.clear();
+            self.ahead_sent = 0;
+        }
+    }
+
+    /// Bytes of a message as it is sent, with what of it was sent ahead.
+    pub fn sent_bytes(&mut self, message: usize) -> u64 {
+        std::mem::take(&mut self.ahead_counted) + tns::data_len(message, self.sdu) as u64
     }
 
     /// Sends a message in as many packets as it takes.

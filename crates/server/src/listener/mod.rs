@@ -19,6 +19,7 @@
 //! | [`cursors`] | the statements that a client has given numbers |
 //! | [`watch`] | a client that breaks a call |
 
+mod answering;
 mod array;
 mod calls;
 mod connect;

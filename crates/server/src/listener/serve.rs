@@ -1,6 +1,7 @@
 //! A server process of the network: hears calls, has them answered, ends with its client.
 
 use super::Listener;
+use super::answering::Answering;
 use super::calls::{Answer, Calls, Values};
 use super::cursors::Statement;
 use super::line::{Heard, Line};
@@ -51,11 +52,14 @@ pub fn serve(
     let watch =
         watch.inspect_err(|e| alert.write(&format!("Calls of session {} cannot be broken: {e}", opened.watched.sid)));
     let calls = Calls::new(instance, opened.session, client, key);
-    let mut server = Server { instance, line, client, calls, watch: watch.ok(), sequence: 0 };
+    let mut server = Server { instance, line, client, calls, watch: watch.ok(), sequence: 0, answer: Vec::new() };
     server.talk();
     server.calls.end();
     Ok(())
 }
+
+/// Bytes of memory that a session keeps for its answers.
+const ANSWER_KEPT: usize = 64 << 10;
 
 struct Server {
     instance: &'static Instance,
@@ -65,6 +69,8 @@ struct Server {
     watch: Option<Watch>,
     /// The number of the last call.
     sequence: u8,
+    /// Memory for the next answer.
+    answer: Vec<u8>,
 }
 
 /// The server's side of a connection whose client has proved its password, in the hands of a thread that plays the
@@ -95,7 +101,9 @@ impl Conversation {
         let mut line = Line::accepted(stream, signals, packets, sdu);
         line.trust();
         let calls = Calls::new(instance, session, client, key);
-        Ok(Conversation { server: Server { instance, line, client, calls, watch: None, sequence: 0 } })
+        Ok(Conversation {
+            server: Server { instance, line, client, calls, watch: None, sequence: 0, answer: Vec::new() },
+        })
     }
 
     /// Answers what the client has said, until nothing more of it is there. False when the session has ended.
@@ -216,7 +224,8 @@ impl Server {
 
     fn call(&mut self, whole: Whole, rows: Option<BindRows>) -> bool {
         let values = rows.map_or(Values::One(whole.values, whole.tables), Values::Many);
-        let mut out = Vec::new();
+        let mut message = std::mem::take(&mut self.answer);
+        let mut out = Answering::new(&mut message, &mut self.line);
         if let Some(watch) = &self.watch {
             watch.begin();
         }
@@ -224,7 +233,10 @@ impl Server {
             self.calls.answer(whole.before, whole.request, values, whole.sequence, &mut out);
         let was_broken = self.watch.as_ref().is_some_and(Watch::end);
         // Who broke the call is told so when the break itself is answered.
-        let is_said = was_broken && is_broken || self.send(&out);
+        let is_said = was_broken && is_broken || self.send(&message);
+        message.clear();
+        message.shrink_to(ANSWER_KEPT);
+        self.answer = message;
         is_said && flow == Flow::Continue
     }
 
