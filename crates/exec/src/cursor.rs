@@ -76,6 +76,9 @@ enum State {
     Done,
 }
 
+/// Takes the bytes of a row and what of them is wanted: places of columns and their types. False: no more rows.
+pub type TakeStored<'a> = dyn FnMut(&[u8], &[(u16, DataType)]) -> Result<bool> + 'a;
+
 /// What the statement does when it runs.
 enum Body {
     Query {
@@ -84,6 +87,8 @@ enum Body {
         /// Values are taken out of the registers and not copied: nobody but the row source that fills them anew looks
         /// at them.
         moves: bool,
+        /// The columns of the stored rows, and their types, that the values are; none where they are anything else.
+        stored: Vec<(u16, DataType)>,
     },
     Dml(Dml),
 }
@@ -969,6 +974,44 @@ impl Cursor {
         }
     }
 
+    /// The columns of stored rows, and their types, that the next values are, if [`Cursor::fetch_stored`] can give them.
+    pub fn stored_columns(&self) -> Option<&[(u16, DataType)]> {
+        // Rows that go into the result cache are made of values.
+        let is_kept = self.cached.as_ref().is_some_and(|c| c.build.is_some());
+        let is_plain = self.state == State::Rows && !is_kept && self.first.is_none() && !self.has_sequences;
+        match &self.body {
+            Body::Query { stored, .. } if is_plain && !stored.is_empty() => Some(stored),
+            _ => None,
+        }
+    }
+
+    /// Fetches like [`Cursor::fetch`], and gives `take` the bytes of each row until it wants no more of them. False at
+    /// the end.
+    ///
+    /// # Errors
+    /// As [`Cursor::fetch`], and those of `take`.
+    pub fn fetch_stored(&mut self, cx: &mut ExecCtx<'_>, take: &mut TakeStored<'_>) -> Result<bool> {
+        if self.stored_columns().is_none() {
+            return Err(Ora::internal("rows whose bytes are not to be had"));
+        }
+        let lost = self.lost_rows(cx);
+        let Body::Query { op: Op::Scan(scan), stored, .. } = &mut self.body else {
+            return Err(Ora::internal("not a query of stored rows"));
+        };
+        let rows = &mut self.rows;
+        let result = match lost {
+            true => Err(Ora::new(8103)), // object no longer exists
+            false => scan.each_found(&mut self.m, cx, &mut |bytes| {
+                *rows += 1;
+                take(bytes, stored)
+            }),
+        };
+        if !matches!(result, Ok(true)) {
+            self.finish_rows(matches!(result, Ok(false)), cx);
+        }
+        result
+    }
+
     /// Whether the rows of temporary tables that it reads have gone with their transaction.
     fn lost_rows(&self, cx: &ExecCtx<'_>) -> bool {
         let state = &cx.session.temporaries;
@@ -976,7 +1019,7 @@ impl Cursor {
     }
 
     fn fetch_row(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
-        let Body::Query { op, out, moves } = &mut self.body else { return Err(Ora::internal("not a query")) };
+        let Body::Query { op, out, moves, .. } = &mut self.body else { return Err(Ora::internal("not a query")) };
         let m = &mut self.m;
         let found = match self.first.take() {
             Some(found) => found,
@@ -1237,7 +1280,8 @@ fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
         PlanBody::Query(q) => {
             let (op, out) = (Op::build(&q.source, &mut b)?, b.codes(&q.out));
             let moves = !plan.locks_rows && moves(&op, &out);
-            Body::Query { op, out, moves }
+            let stored = if moves { stored(&op, &out) } else { Vec::new() };
+            Body::Query { op, out, moves, stored }
         }
         other => Body::Dml(Dml::build(other, &mut b)?),
     };
@@ -1266,6 +1310,14 @@ fn moves(op: &Op, out: &[Code]) -> bool {
     let Some(mut regs) = regs else { return false };
     regs.sort_unstable();
     regs.windows(2).all(|pair| pair[0] != pair[1]) && regs.iter().all(|r| scan.column_of(*r).is_some())
+}
+
+/// The columns that the values of [`moves`] are, where their bytes can be had without being decoded.
+fn stored(op: &Op, out: &[Code]) -> Vec<(u16, DataType)> {
+    let Op::Scan(scan) = op else { return Vec::new() };
+    let column = |code: &Code| if let Code::Reg(r) = code { scan.column_of(*r) } else { None };
+    let columns: Option<Vec<_>> = out.iter().map(column).collect();
+    columns.filter(|_| scan.gives_bytes()).unwrap_or_default()
 }
 
 fn cached_of(plan: &Plan, text: &str, cx: &ExecCtx<'_>) -> Option<Box<Cached>> {

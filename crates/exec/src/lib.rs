@@ -32,7 +32,7 @@ pub mod work_area;
 
 pub use block::BlockCursor;
 pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Row, SessionState, Shared};
-pub use cursor::{Cursor, Described, StatementKind, read_text, updatable_columns};
+pub use cursor::{Cursor, Described, StatementKind, TakeStored, read_text, updatable_columns};
 pub use flashback::scn_of_number;
 pub use plan::rows as plan_rows;
 pub use plan::{BindType, Column, Eyes, HostFunction, NESTED_CURSOR, is_alike};

@@ -6,7 +6,8 @@ use common::{Instance, Names, Session};
 use exec::Cursor;
 use result_cache::Status;
 use std::rc::Rc;
-use types::{Number, Value};
+use types::row::RowReader;
+use types::{Number, Value, codec};
 
 fn number(n: i64) -> Value {
     Value::Number(Number::from(n))
@@ -358,5 +359,56 @@ fn a_break_is_seen_within_a_bounded_number_of_rows() {
         }
         s.host.breaks_at.set(0);
         assert!(s.p.check_cancel().is_ok(), "a break is taken once");
+    }
+}
+
+#[test]
+fn rows_of_a_scan_are_given_as_they_are_stored() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    s.run("create index t_n on t (n)").expect("an index");
+    for (sql, is_stored) in [
+        ("select v, n from t", true),
+        ("select v from t where n between 3 and 7", true),
+        ("select v from hc_t where v > 'v5'", true),
+        ("select n from t where n between 3 and 7", false),
+        ("select v || 'y' from t", false),
+        ("select v from t order by n desc, v", false),
+        ("select v from t for update", false),
+        ("select rownum, v from t", false),
+    ] {
+        let mut c = Cursor::compile(&mut s.cx(), sql, &[]).expect("a cursor");
+        c.execute(&mut s.cx()).expect("executed");
+        let mut first = Vec::new();
+        assert!(c.fetch(&mut s.cx(), &mut first).expect("a row"));
+        assert_eq!(c.stored_columns().is_some(), is_stored, "{sql}");
+        let mut all = rows(&mut c, &mut s);
+        if !is_stored {
+            continue;
+        }
+        all.insert(0, first.clone());
+        c.execute(&mut s.cx()).expect("executed");
+        assert!(c.fetch(&mut s.cx(), &mut first).expect("a row"));
+        let (mut stored, mut value) = (vec![first], Value::Null);
+        // Two at a time.
+        let mut more = true;
+        while more {
+            let mut left = 2;
+            let mut take = |row: &[u8], columns: &[(u16, types::DataType)]| {
+                let reader = RowReader::new(row).expect("a row");
+                let mut values = Vec::new();
+                for (column, data_type) in columns {
+                    let stored = reader.column((*column).into()).expect("a column").bytes().expect("no NULL");
+                    codec::decode_into(stored, data_type, &mut value)?;
+                    values.push(value.clone());
+                }
+                stored.push(values);
+                left -= 1;
+                Ok(left > 0)
+            };
+            more = c.fetch_stored(&mut s.cx(), &mut take).expect("rows");
+        }
+        assert_eq!(stored, all, "{sql}");
+        assert_eq!(c.rows_processed() as usize, all.len());
     }
 }

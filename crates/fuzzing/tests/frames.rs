@@ -196,6 +196,80 @@ fn bytes_that_were_sent_ahead_are_counted() {
     talk.end();
 }
 
+/// All rows of a query as a driver gets them, some at a time, and as the session gives them.
+fn both_ways(talk: &mut Talk, sql: &str) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
+    let answer = answer_of(&talk.say(&query(sql, 3)).1, &[]);
+    let (cursor, columns) = (answer.outcome.cursor, answer.columns.expect("columns"));
+    let (mut rows, mut error) = (answer.rows, answer.outcome.error);
+    while error == 0 {
+        let mut fetch = Vec::new();
+        call::write_fetch(cursor.into(), 7, 2, &mut fetch);
+        let answer = answer_of(&talk.say(&fetch).1, &columns);
+        assert!(answer.rows.len() <= 7 && (answer.outcome.error != 0 || !answer.rows.is_empty()));
+        rows.extend(answer.rows);
+        error = answer.outcome.error;
+    }
+    assert_eq!(error, reply::NO_DATA_FOUND);
+    (rows, talk.server.session().run(sql).expect("a query"))
+}
+
+#[test]
+fn stored_rows_are_sent_as_they_lie() {
+    let columns = "n number, t varchar2(4000), c char(5), d date, s timestamp, r raw(300), f binary_float, \
+                   b binary_double, u nvarchar2(10), z timestamp with time zone, m number(9, 2)";
+    let value = "select case when mod(level, 5) > 0 then (level - 20) * power(7, level - 20) end, \
+                 rpad('\u{e4}', mod(level * 37, 40) * mod(level, 3) * 5 + 1, 'x'), \
+                 case when mod(level, 4) > 0 then 'c' || level end, date '2026-01-31' + level / 7, \
+                 timestamp '2026-01-31 10:00:00.123456' + level, \
+                 utl_raw.cast_to_raw(rpad('r', mod(level, 3) * 140 + 1)), level / 3, \
+                 -level / 7, case when mod(level, 2) > 0 then unistr('\\00e4') end, \
+                 timestamp '2026-01-31 10:00:00 +02:00', level / 8 from dual connect by level <= 40";
+    let mut talk = Talk::begin(
+        Client::USUAL,
+        &[
+            &format!("create table lie ({columns})"),
+            &format!("create table lie_keyed ({columns}, k number primary key) organization index"),
+            &format!("insert into lie {value}"),
+            "insert into lie (t) values ('the last one')",
+            "insert into lie_keyed select l.*, row_number() over (order by m) from lie l",
+            "update lie set t = rpad(t, 3000, 'y') where mod(m * 8, 9) = 1",
+            "create index lie_m on lie (m)",
+            // The rows before have no such column.
+            "alter table lie add (later varchar2(10))",
+            "insert into lie (n, later) values (1, 'later')",
+            "commit",
+        ],
+    );
+    let mut counts = Vec::new();
+    for (sql, most) in [
+        ("select * from lie", 42),
+        ("select later, m, n from lie", 42),
+        ("select b, t, n from lie where mod(m * 8, 3) = 1", 7),
+        ("select t, m from lie where m between 1 and 3", 17),
+        ("select t, n from lie where m between 1 and 3 and n > 0", 4),
+        ("select t, t from lie", 42),
+        ("select n + 1, t from lie", 42),
+        ("select * from lie_keyed", 41),
+        ("select m, k from lie_keyed where k between 3 and 15", 13),
+        ("select t from lie where n = -20e30", 0),
+    ] {
+        let (driver, session) = both_ways(&mut talk, sql);
+        assert_eq!(driver, session, "{sql}");
+        counts.push((session.len(), most));
+    }
+    let (found, wanted): (Vec<_>, Vec<_>) = counts.into_iter().unzip();
+    assert_eq!(found, wanted);
+    // A query may be left behind some rows.
+    let answer = answer_of(&talk.say(&query("select t from lie", 3)).1, &[]);
+    assert_eq!(answer.rows.len(), 3);
+    let statistic =
+        "select sum(rows_processed), sum(fetches) from v$sql where sql_text = 'select later, m, n from lie'";
+    let counted = talk.server.session().run(statistic).expect("a query");
+    let number = |v: &Value| if let Value::Number(n) = v { n.as_i64() } else { None };
+    assert_eq!(counted[0].iter().map(number).collect::<Vec<_>>(), [Some(84), Some(8)]);
+    talk.end();
+}
+
 #[test]
 fn an_execution_without_descriptions_has_the_binds_that_were_described_last() {
     let mut talk = Talk::begin(JDBC, &["create table rec_a (a number, b varchar2(20))"]);

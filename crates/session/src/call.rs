@@ -37,6 +37,15 @@ pub trait RowSink {
     /// # Errors
     /// A row that cannot be taken.
     fn row(&mut self, row: &[Value], nls: &types::Nls) -> Result<usize>;
+
+    /// Whether rows can be had as they are stored: the columns of a stored row that are the query's, and their types.
+    fn takes_stored(&self, columns: &[(u16, DataType)]) -> bool;
+
+    /// A stored row, as [`RowSink::row`].
+    ///
+    /// # Errors
+    /// ORA-00600 for what is no row.
+    fn stored(&mut self, row: &[u8], columns: &[(u16, DataType)]) -> Result<usize>;
 }
 
 /// Where rows go that are not answered in packets.
@@ -298,22 +307,27 @@ impl Calls {
         if most > 0 {
             let mut packet = Vec::new();
             // Whether the next row is in `open.row`.
-            let mut next = |open: &mut Open, bytes: usize, cx: &mut ExecCtx<'_>| -> Result<bool> {
-                if sent == most || bytes > REPLY_BYTES_SOFT {
+            let next = |open: &mut Open,
+                        bytes: usize,
+                        sent: &mut u32,
+                        ended: &mut bool,
+                        cx: &mut ExecCtx<'_>|
+             -> Result<bool> {
+                if *sent == most || bytes > REPLY_BYTES_SOFT {
                     return Ok(false);
                 }
                 if !open.ahead && !open.source.fetch(core, cx, &mut open.row)? {
-                    ended = true;
+                    *ended = true;
                     return Ok(false);
                 }
                 open.ahead = false;
-                sent += 1;
+                *sent += 1;
                 Ok(true)
             };
             let is_direct = sink.is_some();
             let written = match sink {
                 None => encode_rows(&mut packet, number, |w| -> Result<bool> {
-                    let has_row = next(open, w.len(), cx)?;
+                    let has_row = next(open, w.len(), &mut sent, &mut ended, cx)?;
                     if has_row {
                         w.row(open.row.iter());
                     }
@@ -323,7 +337,13 @@ impl Calls {
                 Some(sink) => {
                     let mut bytes = 0;
                     loop {
-                        match next(open, bytes, cx) {
+                        if !open.ahead
+                            && let Source::Own(cursor) = &mut open.source
+                            && cursor.stored_columns().is_some_and(|columns| sink.takes_stored(columns))
+                        {
+                            break give_stored(cursor, cx, sink, (most, bytes), &mut sent).map(|more| ended = !more);
+                        }
+                        match next(open, bytes, &mut sent, &mut ended, cx) {
                             Ok(true) => {}
                             other => break other.map(drop),
                         }
@@ -619,6 +639,24 @@ impl Calls {
         core.client_cursors.set(own);
         core.p.stats().set(Stat::OpenedCursorsCurrent, (own + core.plsql.cursors_open()) as u64);
     }
+}
+
+/// Gives stored rows up to `most`, behind so many bytes. False at the end.
+fn give_stored(
+    cursor: &mut Cursor,
+    cx: &mut ExecCtx<'_>,
+    sink: &mut dyn RowSink,
+    (most, mut bytes): (u32, usize),
+    sent: &mut u32,
+) -> Result<bool> {
+    if *sent >= most || bytes > REPLY_BYTES_SOFT {
+        return Ok(true);
+    }
+    cursor.fetch_stored(cx, &mut |row, columns| {
+        bytes = sink.stored(row, columns)?;
+        *sent += 1;
+        Ok(*sent < most && bytes <= REPLY_BYTES_SOFT)
+    })
 }
 
 /// Parses a statement to the end without running it; the columns of a query, none of another statement.

@@ -323,11 +323,53 @@ impl Scan {
                     None => false,
                 },
                 (Path::Range(r), Storage::Heap(table)) => r.each_ahead(table, m, cx, f)?,
-                _ => return Err(Ora::internal("a path that gives no bytes")),
+                _ => return Err(no_bytes()),
             };
             cx.check_cancel()?;
         }
         Ok(())
+    }
+
+    /// Calls `f` with the bytes of the rows that [`Scan::next`] would find, until it wants no more. False at the end. To
+    /// be used where [`Scan::gives_bytes`] says so.
+    pub fn each_found(
+        &mut self,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+        f: &mut dyn FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<bool> {
+        let decoded: &[Wanted] = if self.filter.is_empty() { &[] } else { &self.columns };
+        while self.rows_left {
+            let bytes = match &mut self.path {
+                Path::Heap(scan) => scan.next(cx.shared.heap, cx.p)?.map(|(rowid, row)| (At::Rowid(rowid), row)),
+                Path::Cluster(scan) => scan.next(cx.shared.clusters, cx.p)?.map(|(rowid, row)| (At::Rowid(rowid), row)),
+                Path::Rows(scan) | Path::RowRange(_, scan) => {
+                    scan.next(cx.shared.btree, cx.p)?.map(|(key, row)| (At::Key(key), row))
+                }
+                Path::Range(r) => {
+                    let into = Into { columns: &[], rowid: None, keeps: true };
+                    let Storage::Heap(table) = &self.storage else { return Err(no_bytes()) };
+                    let found = r.advance_in_heap(table, into, &mut self.row, m, cx)?;
+                    found.map(|rowid| (At::Rowid(rowid), &self.row[..]))
+                }
+                _ => return Err(no_bytes()),
+            };
+            let Some((at, bytes)) = bytes else {
+                self.rows_left = false;
+                break;
+            };
+            if !self.filter.is_empty() {
+                decode(bytes, at, decoded, self.rowid, m)?;
+                if !all_true(&self.filter, m, cx)? {
+                    cx.check_cancel()?;
+                    continue;
+                }
+            }
+            if !f(bytes)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// As [`crate::source::Op::pass`].
@@ -654,6 +696,10 @@ fn decode(bytes: &[u8], at: At<'_>, columns: &[Wanted], rowid_reg: Option<Reg>, 
     Ok(())
 }
 
+fn no_bytes() -> Ora {
+    Ora::internal("a path that gives no bytes")
+}
+
 fn damaged() -> Ora {
     Ora::internal("row bytes are damaged")
 }
@@ -729,7 +775,7 @@ impl RangePath {
         Ok(true)
     }
 
-    /// Puts the next row of a heap table into its registers. False at the end.
+    /// Puts the next row of a heap table into its registers. `None` at the end.
     fn advance_in_heap(
         &mut self,
         table: &heap::HeapTable,
@@ -737,9 +783,9 @@ impl RangePath {
         bytes: &mut Vec<u8>,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
-    ) -> Result<bool> {
+    ) -> Result<Option<Rowid>> {
         let RangePath { index, ahead, range, verdict, .. } = self;
-        let Some(index) = index else { return Ok(false) };
+        let Some(index) = index else { return Ok(None) };
         loop {
             while let Some((rowid, row, key)) = ahead.pop() {
                 if key.is_empty() || index.matches(row, key, &mut m.scratch)? {
@@ -748,11 +794,11 @@ impl RangePath {
                         bytes.clear();
                         bytes.extend_from_slice(row);
                     }
-                    return Ok(true);
+                    return Ok(Some(rowid));
                 }
             }
             if !ahead.read_more(range, index, verdict, table, m, cx)? {
-                return Ok(false);
+                return Ok(None);
             }
         }
     }
@@ -806,7 +852,7 @@ impl RangePath {
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
         if let (Storage::Heap(table), None, true) = (storage, &self.only, self.recheck.is_empty()) {
-            return self.advance_in_heap(table, into, row, m, cx);
+            return self.advance_in_heap(table, into, row, m, cx).map(|found| found.is_some());
         }
         let Into { columns, rowid: rowid_reg, .. } = into;
         let Some(index) = &self.index else { return Ok(false) };

@@ -282,6 +282,16 @@ impl<'a> RowWriter<'a> {
     }
 }
 
+impl RowWriter<'_> {
+    /// Appends the value of the next column as it is stored, of types that [`value::is_sent_as_stored`] allows.
+    pub fn stored(&mut self, bytes: Option<&[u8]>) {
+        match bytes {
+            Some(bytes) => self.0.bytes(bytes),
+            None => self.0.u8(0),
+        }
+    }
+}
+
 fn read_row(r: &mut Reader<'_>, columns: &[Column], answer: &mut Cursors, client: Client) -> WireResult<Vec<Value>> {
     let one = |c: &Column| {
         if c.shape.is_cursor() {

@@ -63,6 +63,8 @@ const IS_ARRAY: u8 = 0x40;
 const NO_SCALE: i8 = -127;
 /// The size of a text whose type does not say it.
 const UNKNOWN_SIZE: u32 = 4000;
+/// Bytes of a NUMBER behind the first, at most.
+const NUMBER_DIGITS: usize = 20;
 /// How NULL of a BOOLEAN begins.
 const ESCAPE: u8 = 0xfd;
 
@@ -402,6 +404,39 @@ pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()>
         _ => return Err(WireError::BadValue),
     }
     Ok(())
+}
+
+/// Whether values of a data type are stored with the bytes that are sent for columns of a shape.
+pub fn is_sent_as_stored(data_type: &DataType, shape: &Shape) -> bool {
+    match data_type {
+        DataType::Number { .. } | DataType::Float { .. } => matches!(shape.number, n::NUMBER | n::INTEGER),
+        DataType::Varchar2 { .. } | DataType::Char { .. } => {
+            shape.is_text() && shape.form != FORM_NCHAR && !shape.is_long()
+        }
+        DataType::Date => shape.number == n::DATE,
+        DataType::Timestamp { zone: Zone::None, .. } => shape.number == n::TIMESTAMP,
+        DataType::Raw { .. } => shape.number == n::RAW,
+        DataType::BinaryFloat => shape.number == n::FLOAT,
+        DataType::BinaryDouble => shape.number == n::DOUBLE,
+        _ => false,
+    }
+}
+
+/// Whether bytes can be a value of a type of [`is_sent_as_stored`], as far as is to be seen without working it out: what
+/// a block with damage in it has is not sent.
+#[inline]
+pub fn is_sound(bytes: &[u8], data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Number { .. } | DataType::Float { .. } => {
+            matches!(bytes, [_, digits @ ..] if digits.len() <= NUMBER_DIGITS && digits.iter().all(|d| (1..=102).contains(d)))
+        }
+        DataType::Varchar2 { .. } | DataType::Char { .. } => bytes.is_ascii() || std::str::from_utf8(bytes).is_ok(),
+        DataType::Date => bytes.len() == 7,
+        DataType::Timestamp { .. } => bytes.len() == 11,
+        DataType::BinaryFloat => bytes.len() == 4,
+        DataType::BinaryDouble => bytes.len() == 8,
+        _ => true,
+    }
 }
 
 /// Appends the parts of a rowid.

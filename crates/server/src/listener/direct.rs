@@ -7,10 +7,11 @@ use super::references::nested;
 use net::local;
 use net::oracle::handshake::Client;
 use net::oracle::reply;
-use net::oracle::value::Column;
+use net::oracle::value::{self, Column};
 use session::{RowSink, ScrollTo};
 use std::mem::take;
-use types::{Nls, Ora, Result, Value};
+use types::row::RowReader;
+use types::{DataType, Nls, Ora, Result, Value};
 
 /// A client's columns and the answer that takes its rows.
 pub(super) struct Rows<'s, 'a> {
@@ -70,9 +71,30 @@ impl RowSink for Rows<'_, '_> {
             self.out.truncate(at);
             return Err(e);
         }
+        Ok(self.end_row())
+    }
+
+    fn takes_stored(&self, columns: &[(u16, DataType)]) -> bool {
+        let is_sent =
+            |(column, (_, data_type)): (&Column, &(u16, DataType))| value::is_sent_as_stored(data_type, &column.shape);
+        columns.len() == self.columns.len() && self.columns.iter().zip(columns).all(is_sent)
+    }
+
+    fn stored(&mut self, row: &[u8], columns: &[(u16, DataType)]) -> Result<usize> {
+        let at = self.out.len();
+        if write_stored(self.out, row, columns).is_none() {
+            self.out.truncate(at);
+            return Err(Ora::internal("row bytes are damaged"));
+        }
+        Ok(self.end_row())
+    }
+}
+
+impl Rows<'_, '_> {
+    fn end_row(&mut self) -> usize {
         self.written += 1;
         self.out.send_ahead();
-        Ok(self.out.written())
+        self.out.written()
     }
 }
 
@@ -177,6 +199,30 @@ impl Calls {
         }
         Ok((written, said.done))
     }
+}
+
+/// Appends a stored row. `None` when it is damaged.
+fn write_stored(out: &mut Vec<u8>, row: &[u8], columns: &[(u16, DataType)]) -> Option<()> {
+    out.reserve(row.len() + columns.len());
+    let begin = RowReader::new(row)?;
+    let (mut reader, mut next) = (begin, 0);
+    let mut row_writer = reply::RowWriter::begin(out);
+    for (column, data_type) in columns {
+        if *column < next {
+            (reader, next) = (begin, 0);
+        }
+        while next < *column {
+            reader.next_column()?;
+            next += 1;
+        }
+        let stored = reader.next_column()?.bytes();
+        next += 1;
+        if !stored.is_none_or(|bytes| value::is_sound(bytes, data_type)) {
+            return None;
+        }
+        row_writer.stored(stored);
+    }
+    Some(())
 }
 
 /// Appends a row, whose values become those of the types that the client was told.
