@@ -3,11 +3,10 @@
 use super::line::Line;
 use std::ops::{Deref, DerefMut};
 
-/// Packets are sent ahead one first, then twice as many each time, up to so many.
-const PACKETS_AHEAD_MAX: usize = 16;
-
-/// Bytes of an answer that are sent ahead at a time, where packets could be longer.
-const PART_MAX: usize = 16 << 10;
+/// Bytes that are worth being sent ahead; then twice as many each time, up to the second. The client is woken for each
+/// part, which takes as long as some hundred short rows do.
+const AHEAD_LEAST: usize = 32 << 10;
+const AHEAD_MOST: usize = 256 << 10;
 
 /// The bytes of an answer that have not been sent, and the connection that takes them.
 pub struct Answering<'a> {
@@ -15,18 +14,18 @@ pub struct Answering<'a> {
     line: &'a mut Line,
     /// Bytes that have been sent ahead.
     gone: usize,
-    /// Bytes of a part.
-    part: usize,
-    /// So many parts are waited for.
-    parts: usize,
+    /// Bytes of the answer in a full packet.
+    packet: usize,
+    /// So many bytes are waited for.
+    least: usize,
 }
 
 impl<'a> Answering<'a> {
     /// An answer that begins with nothing.
     pub fn new(bytes: &'a mut Vec<u8>, line: &'a mut Line) -> Answering<'a> {
         bytes.clear();
-        let part = line.part_max().min(PART_MAX);
-        Answering { bytes, line, gone: 0, part, parts: 1 }
+        let packet = line.part_max();
+        Answering { bytes, line, gone: 0, packet, least: AHEAD_LEAST }
     }
 
     /// Bytes of the answer so far.
@@ -39,17 +38,18 @@ impl<'a> Answering<'a> {
         self.gone > 0
     }
 
-    /// Sends what fills packets, once that is enough to be worth it. The rest of the answer follows in any case: a
+    /// Sends what fills packets, or one that could be longer, once that is enough to be worth it. The rest of the answer follows in any case: a
     /// connection that takes nothing more now, or is over, is seen when the answer ends.
     pub fn send_ahead(&mut self) {
-        if self.bytes.len() < self.parts * self.part {
+        if self.bytes.len() < self.least {
             return;
         }
-        let ready = self.bytes.len() / self.part * self.part;
+        let packets = self.bytes.len() / self.packet;
+        let ready = if packets == 0 { self.bytes.len() } else { packets * self.packet };
         self.line.send_ahead(&self.bytes[..ready]);
         self.bytes.drain(..ready);
         self.gone += ready;
-        self.parts = (2 * self.parts).min(PACKETS_AHEAD_MAX);
+        self.least = (2 * self.least).min(AHEAD_MOST);
     }
 }
 
