@@ -478,6 +478,11 @@ impl Figures {
         }
     }
 
+    /// Processor time of the thread at the end of the call, when it was told last.
+    pub fn cpu_ns(&self) -> u64 {
+        self.meter.cpu_ns
+    }
+
     /// Forgets statements: there are too many of them. All has been told.
     fn start_anew(&mut self) {
         self.list.clear();

@@ -610,7 +610,8 @@ impl Session {
         self.core.shared.txns.cache().end_call(p);
         p.end_call_of_heap();
         p.end_timed_call();
-        let used = os::clock::thread_cpu_ns().saturating_sub(self.cpu.began_ns) / 1000;
+        // As it was read when the statements of the call were told of it, a moment ago.
+        let used = self.state.figures.cpu_ns().saturating_sub(self.cpu.began_ns) / 1000;
         self.core.p.count(Stat::CpuUsedByThisSession, used.saturating_sub(self.cpu.counted));
         self.cpu.counted = self.cpu.counted.max(used);
         os::stack::give_back();

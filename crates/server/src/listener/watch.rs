@@ -1,9 +1,9 @@
 //! Watches for a client that breaks a call.
 //!
 //! A client breaks its call by a packet on the same connection, which the server process does not read while it
-//! computes. So a thread of its own looks at the connection, but only once a call has lasted a while: short calls cost
-//! setting a timer, and a session that waits for its client costs nothing. The thread takes nothing from the
-//! connection; it asks the session to stop, as any process could.
+//! computes. So a thread of its own looks at the connection, but only once a call has lasted a while: a timer goes off
+//! some times a second while there are calls, however many, and a session that waits for its client costs nothing. The
+//! thread takes nothing from the connection; it asks the session to stop, as any process could.
 
 use super::tls::Breaks;
 use net::oracle::tns::{kind, marker};
@@ -14,7 +14,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a call lasts before its connection is looked at.
+/// How long a call lasts before its connection is looked at: once to twice that.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// How often it is looked whether the call has ended.
@@ -46,6 +46,16 @@ struct Calls {
     is_running: bool,
     /// The client broke it.
     is_broken: bool,
+    /// The call for which the timer has been set; none while it is not set.
+    timed: Option<u64>,
+}
+
+impl Calls {
+    /// Sets the timer for the call that runs.
+    fn set(&mut self, timer: &Timer) {
+        self.timed = Some(self.number);
+        timer.set(PATIENCE);
+    }
 }
 
 struct Shared {
@@ -80,6 +90,11 @@ impl Watch {
         let body = move || loop {
             own.timer.wait();
             watch_call(&own, instance, (&stream, breaks), watched);
+            let mut calls = own.calls();
+            calls.timed = None;
+            if calls.is_running && !calls.is_broken {
+                calls.set(&own.timer);
+            }
         };
         let thread = std::thread::Builder::new().name("lw_watch".into()).stack_size(STACK_BYTES);
         thread.spawn(body).map_err(|e| e.to_string())?;
@@ -92,7 +107,10 @@ impl Watch {
         calls.number += 1;
         calls.is_running = true;
         calls.is_broken = false;
-        self.shared.timer.set(PATIENCE);
+        // A later call is seen when the timer of an earlier one goes off.
+        if calls.timed.is_none() {
+            calls.set(&self.shared.timer);
+        }
     }
 
     /// It has ended; whether the client broke it.
@@ -107,7 +125,7 @@ impl Watch {
 fn watch_call(shared: &Shared, instance: &'static Instance, (stream, breaks): (&TcpStream, Breaks), watched: Watched) {
     let number = {
         let calls = shared.calls();
-        if !calls.is_running {
+        if !calls.is_running || calls.timed != Some(calls.number) {
             return;
         }
         calls.number
