@@ -14,6 +14,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -75,12 +76,14 @@ class Postgres:
     def __init__(self, bin_folder, folder):
         self.bin, self.data = pathlib.Path(bin_folder), folder / "postgres"
         self.as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
         self.data.mkdir()
         if self.as_user:
             shutil.chown(self.data, "postgres", "postgres")
         self.run("initdb", "-D", self.data, "-U", "u", "-A", "scram-sha-256", "--pwfile", self.password(folder), "-E", "UTF8")
         with open(self.data / "postgresql.conf", "a") as conf:
-            conf.write(f"port = 54329\nlisten_addresses = '127.0.0.1'\nshared_buffers = 512MB\nunix_socket_directories = '{self.data}'\n")
+            conf.write(f"port = {self.port}\nlisten_addresses = '127.0.0.1'\nshared_buffers = 512MB\nunix_socket_directories = '{self.data}'\n")
         self.run("pg_ctl", "-D", self.data, "-w", "-l", self.data / "log", "start")
 
     def password(self, folder):
@@ -92,7 +95,7 @@ class Postgres:
         subprocess.run([*self.as_user, self.bin / program, *words], check=True, stdout=subprocess.DEVNULL)
 
     def connect(self):
-        return psycopg.connect(host="127.0.0.1", port=54329, user="u", password="Tiger1", dbname="postgres")
+        return psycopg.connect(host="127.0.0.1", port=self.port, user="u", password="Tiger1", dbname="postgres")
 
     def fill(self, c):
         c.execute("create table big (id int primary key, name varchar(20))")
