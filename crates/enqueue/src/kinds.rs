@@ -70,6 +70,7 @@ types! {
     Tm | "TM" | "DML" | EnqTmContention;
     Rc | "RC" | "Result Cache: Enqueue" | EnqRcResultCacheContention;
     Dd | "DD" | "DDL" | EnqDdContention;
+    Dx | "DX" | "Distributed Transaction" | EnqDxContention;
     Ul | "UL" | "User-defined" | EnqUlContention;
     Jq | "JQ" | "Job Queue" | EnqJqContention;
     Sq | "SQ" | "Sequence Cache" | EnqSqContention;

@@ -12,6 +12,7 @@
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
 mod deadlock;
+mod holders;
 mod kinds;
 mod queue;
 mod slots;
@@ -29,6 +30,7 @@ use types::Ora;
 use wait::{Event, Stat};
 
 pub use deadlock::DeadlockWait;
+pub use holders::OwnedLock;
 pub use kinds::{EnqueueType, LockMode};
 use slots::{FreeLists, Graph, Lock, Resource, TypeCount};
 pub use views::{LockView, TypeFigures, Usage};
@@ -90,14 +92,19 @@ pub struct EnqueueConfig {
     pub locks: u32,
     /// `_enqueue_hash_chain_latches`.
     pub chains: u32,
+    /// Owners that are no process: see [`Enqueues::holder`].
+    pub holders: u32,
 }
+
+/// Owners that are no process, as a rule.
+pub const HOLDERS: u32 = 512;
 
 impl EnqueueConfig {
     /// What suits this number of processes.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
         let locks = 1000 + processes * 40;
-        Self { processes, resources: locks, locks, chains: 64 }
+        Self { processes, resources: locks, locks, chains: 64, holders: HOLDERS }
     }
 }
 
@@ -109,6 +116,7 @@ pub struct EnqueueLayout {
     chains: SgaSlice<AtomicU32>,
     latches: SgaSlice<Latch>,
     owners: SgaSlice<AtomicU32>,
+    holders: u32,
     free: SgaSlice<FreeLists>,
     counts: SgaSlice<TypeCount>,
     graphs: SgaSlice<Graph>,
@@ -124,7 +132,8 @@ impl EnqueueLayout {
             locks: b.reserve("enqueue", config.locks.max(16) as usize),
             chains: b.reserve("enqueue hash", chains),
             latches: b.reserve("enqueue hash", chains),
-            owners: b.reserve("enqueue", config.processes.max(2) as usize),
+            owners: b.reserve("enqueue", (config.processes.max(2) + config.holders) as usize),
+            holders: config.holders,
             free: b.reserve("enqueue", 1),
             counts: b.reserve("enqueue", chains * EnqueueType::all().len()),
             graphs: b.reserve("enqueue", GRAPHS),
@@ -141,8 +150,10 @@ pub struct Enqueues {
     /// By chain: its first resource + 1.
     chains: &'static [AtomicU32],
     latches: &'static [Latch],
-    /// By process: its first lock + 1.
+    /// By process: its first lock + 1; behind the processes, by holder.
     owners: &'static [AtomicU32],
+    /// The owners from here on are holders.
+    first_holder: u32,
     free: &'static FreeLists,
     /// By chain and type.
     counts: &'static [TypeCount],
@@ -195,6 +206,7 @@ impl Enqueues {
             chains: sga.slice(layout.chains),
             latches: sga.slice(layout.latches),
             owners: sga.slice(layout.owners),
+            first_holder: sga.slice(layout.owners).len() as u32 - layout.holders,
             free: &sga.slice(layout.free)[0],
             counts: sga.slice(layout.counts),
             graphs: sga.slice(layout.graphs),
@@ -345,7 +357,8 @@ impl Enqueues {
         let resource = self.resource(slot.resource.load(Ordering::Relaxed));
         let requested = slot.requested();
         p.count(Stat::EnqueueWaits, 1);
-        p.session().blocking_session.store(u64::from(self.blocker_of(lock)), Ordering::Relaxed);
+        let blocker = Some(self.blocker_of(lock)).filter(|owner| !self.is_holder(*owner)).unwrap_or(0);
+        p.session().blocking_session.store(u64::from(blocker), Ordering::Relaxed);
         let p1 = u64::from(resource.kind().code()) << 16 | requested as u64;
         let guard = p.wait(event, p1, resource.id1(), resource.id2());
         let outcome = self.wait_in(p, lock, timeout);

@@ -286,7 +286,7 @@ impl Enqueues {
         section.set32(if next == 0 { &list.last } else { &self.lock(next).previous }, previous);
     }
 
-    fn link_own(&self, section: &Section<'_>, lock: u32, process: u32) {
+    pub(crate) fn link_own(&self, section: &Section<'_>, lock: u32, process: u32) {
         let head = &self.owners[process as usize - 1];
         let first = head.load(Ordering::Relaxed);
         let slot = self.lock(lock);
@@ -298,7 +298,7 @@ impl Enqueues {
         section.set32(head, lock);
     }
 
-    fn unlink_own(&self, section: &Section<'_>, lock: u32) {
+    pub(crate) fn unlink_own(&self, section: &Section<'_>, lock: u32) {
         let slot = self.lock(lock);
         let (previous, next) = (slot.own_previous.load(Ordering::Relaxed), slot.own_next.load(Ordering::Relaxed));
         let head = &self.owners[slot.process.load(Ordering::Relaxed) as usize - 1];

@@ -9,7 +9,7 @@ use process::{Cancel, Process, Processes};
 use super::*;
 
 fn setup(processes: u32, locks: u32) -> (&'static Processes, Enqueues) {
-    let config = EnqueueConfig { processes, resources: locks, locks, chains: 4 };
+    let config = EnqueueConfig { processes, resources: locks, locks, chains: 4, holders: 2 };
     let (all, layout) = instance(processes, |b| EnqueueLayout::reserve(b, &config));
     (all, Enqueues::create(all, &layout))
 }

@@ -9,7 +9,7 @@ use crate::{EnqueueType, Enqueues, LockMode};
 pub struct LockView {
     /// ADDR.
     pub address: u64,
-    /// SID.
+    /// SID; 0 for a lock that no process has, but a transaction without a session.
     pub sid: u32,
     /// TYPE.
     pub kind: EnqueueType,
@@ -48,7 +48,7 @@ impl Enqueues {
         let in_queue = |list| self.walk(list).any(|w| !self.lock(w).requested().goes_with(held));
         let seen = LockView {
             address: std::ptr::from_ref(lock) as u64,
-            sid,
+            sid: if self.is_holder(sid) { 0 } else { sid },
             kind: resource.kind(),
             id1: resource.id1(),
             id2: resource.id2(),

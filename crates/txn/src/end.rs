@@ -3,7 +3,7 @@
 use crate::deferred::{Pass, is_away};
 use crate::read::has_rows;
 use crate::session::Chain;
-use crate::table::{Entry, Fate, State};
+use crate::table::{Entry, Fate, NO_SESSION, State};
 use crate::undo::{UndoRecord, copy_record, decode_record, is_undone, op, put_itl};
 use crate::{Savepoint, Transactions, Txn};
 use block::{BlockView, Data, itl_flags};
@@ -27,6 +27,8 @@ pub trait CommitHook {
 enum Owner {
     /// The process that rolls back.
     Alive,
+    /// The process that rolls back, for another one that was attached to the branch before.
+    Other,
     /// A process that has died.
     Dead,
 }
@@ -149,7 +151,8 @@ impl Transactions {
         };
         p.count(Stat::UserRollbacks, 1);
         p.count(Stat::TransactionRollbacks, u64::from(!t.chain.newest.is_none()));
-        match p.unbroken(|| self.undo_all(p, xid, &mut t.chain, Owner::Alive))? {
+        let owner = if t.foreign { Owner::Other } else { Owner::Alive };
+        match p.unbroken(|| self.undo_all(p, xid, &mut t.chain, owner))? {
             true => self.end_rolled_back(p, xid, &t.chain)?,
             false => self.own_entry(xid).disown(State::Active),
         }
@@ -238,7 +241,7 @@ impl Transactions {
 
     fn undo_or_pass(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner, pass: &mut Pass) -> Result<()> {
         let is_temporary = self.cache().files().is_temporary(rec.rdba.file());
-        let is_lost = is_temporary && owner == Owner::Dead;
+        let is_lost = is_temporary && owner != Owner::Alive;
         if !is_lost && pass.is_listed(self.cache().files(), rec) && pass.passes_over(rec) {
             return Ok(());
         }
@@ -258,7 +261,7 @@ impl Transactions {
     }
 
     /// Reads an undo record of the transaction, and whether it was undone out of turn.
-    fn read_own<'b>(&self, p: &Process, xid: Xid, uba: Uba, bytes: &'b mut Vec<u8>) -> Result<(UndoRecord<'b>, bool)> {
+    pub(crate) fn read_own<'b>(&self, p: &Process, xid: Xid, uba: Uba, bytes: &'b mut Vec<u8>) -> Result<(UndoRecord<'b>, bool)> {
         let found = self
             .cache()
             .read(p, uba.rdba, GetKind::Examination, &mut |v: &BlockView<'_>| copy_record(v, uba, bytes))?;
@@ -287,7 +290,7 @@ impl Transactions {
     fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner, pass: &Pass) -> Result<()> {
         let layer = self.undo_layer(rec.layer);
         // Temporary rows are gone with the process whose they were, or with the instance.
-        let temporary = owner == Owner::Dead && self.cache().files().is_temporary(rec.rdba.file());
+        let temporary = owner != Owner::Alive && self.cache().files().is_temporary(rec.rdba.file());
         let gone = temporary || pass.is_gone(self, p, rec)?;
         if let Some(layer) = layer.filter(|_| !gone) {
             layer.prepare(self, p, rec)?;
@@ -383,6 +386,13 @@ impl Transactions {
     /// As [`Self::recover`], which tries again what could not be ended.
     pub fn rollback_dead(&self, p: &Process, dead_slot: u32) -> Result<u32> {
         self.table().clear_snapshots(dead_slot);
+        let branches = self.branches_of_dead(dead_slot);
+        let ended = self.end_all_of_dead(p, dead_slot);
+        self.settle_branches(p, dead_slot, &branches);
+        ended
+    }
+
+    fn end_all_of_dead(&self, p: &Process, dead_slot: u32) -> Result<u32> {
         let owned = self.table().busy().filter(|(_, owner, ..)| *owner == dead_slot);
         // Before anything can fail: the slot of the process may get another owner.
         let orphans: Vec<_> = owned.inspect(|(.., state, entry)| entry.disown(*state)).collect();
@@ -397,6 +407,7 @@ impl Transactions {
     /// That of the first transaction that cannot be rolled back, for want of a block: it stays DEAD, with what it
     /// locked, and is tried again next time. All others have been rolled back.
     pub fn recover(&self, p: &Process) -> Result<u32> {
+        self.adopt_prepared(p);
         let orphans = self.table().busy().filter(|(_, owner, ..)| *owner == 0);
         self.end_orphans(p, orphans.filter(|(xid, ..)| !self.waits_for_files(*xid)))
     }
@@ -433,6 +444,10 @@ impl Transactions {
                 self.end_in_header(p, xid, chain, entry.commit_scn())?;
             }
             entry.free();
+            return Ok(());
+        }
+        if chain.is_some() && self.is_prepared_in_header(p, xid)? {
+            entry.own(NO_SESSION);
             return Ok(());
         }
         entry.disown(State::Active);

@@ -20,6 +20,7 @@
 //! undo kept by object instead of by transaction, since a rollback would have to search.
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
+mod branches;
 mod change;
 mod deferred;
 mod end;
@@ -38,6 +39,7 @@ mod undo_intervals;
 mod undo_tablespace;
 mod versions;
 
+pub use branches::{Branch, BranchRow, BranchState, BranchTerms, GlobalId, Vote};
 pub use change::{Change, ItlGet};
 pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
 pub use enqueue::LockMode;

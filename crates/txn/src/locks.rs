@@ -190,6 +190,7 @@ impl Transactions {
             // Another transaction of this very process: it would wait for itself.
             return Err(Ora::new(60));
         }
+        self.refuse_in_doubt(holder)?;
         let mut naps = 0;
         while self.table().is_active(holder) {
             let lock = self.enqueues().get_as(p, EnqueueType::Tx, id1, id2, mode, timeout(wait), event)?;

@@ -11,8 +11,8 @@ use crate::scn_time::UndoEvent;
 use crate::session::Chain;
 use crate::table::Fate;
 use crate::undo::{
-    RECORD_ENTRY, RECORDS_MAX, SLOT_ACTIVE, SLOT_BEFORE, SLOT_ENDED, SegmentState, SlotBefore, encode_format,
-    encode_header, op,
+    RECORD_ENTRY, RECORDS_MAX, SLOT_ACTIVE, SLOT_BEFORE, SLOT_ENDED, SLOT_PREPARED, SegmentState, SlotBefore,
+    encode_format, encode_header, op,
 };
 use crate::{Transactions, Txn};
 use block::undo::{TxSlot, UndoHeaderView, UndoView, record_bytes_max};
@@ -313,6 +313,57 @@ impl Transactions {
         Ok(slot.is_some_and(|s| s.state == SLOT_ENDED && s.sqn == xid.sqn))
     }
 
+    /// Whether the undo header says that the transaction is prepared.
+    pub(crate) fn is_prepared_in_header(&self, p: &Process, xid: Xid) -> Result<bool> {
+        let header = self.table().header(xid.usn);
+        let slot = self
+            .cache()
+            .read(p, header, GetKind::Examination, &mut |v: &BlockView<'_>| UndoHeaderView::new(*v).tx(xid.slot))?;
+        Ok(slot.is_some_and(|s| s.state == SLOT_PREPARED && s.sqn == xid.sqn))
+    }
+
+    /// Enters in the undo header that the transaction is prepared, with a record in its newest undo block that no
+    /// rollback knows, as one group. Returns where its redo ends, and the chain with that block as it is now. The
+    /// caller has made room.
+    pub(crate) fn prepare_in_header(&self, p: &Process, xid: Xid, chain: &Chain, record: &[u8]) -> Result<(Chain, Rba)> {
+        self.cache().in_logged_group(p, &|| self.current_scn(), &mut |g| {
+            let header = g.current(self.table().get_header(xid.usn))?;
+            let b = g.current(chain.last)?;
+            let newest = undo_view(g, b).aux32();
+            apply(g, b, op::APPEND, record)?;
+            apply(g, b, op::RETIRE_RECORD, &newest.to_le_bytes())?;
+            self.set_slot_state(g, header, xid, SLOT_PREPARED)?;
+            let v = undo_view(g, b);
+            Ok(Chain { block_records: u16::from(v.records()), free_bytes: v.free_bytes(), ..*chain })
+        })
+    }
+
+    /// Enters in the undo header that the transaction is not prepared any more: it is going to be rolled back.
+    pub(crate) fn unprepare_in_header(&self, p: &Process, xid: Xid) -> Result<()> {
+        self.cache().in_group(p, &|| self.current_scn(), &mut |g| {
+            let header = g.current(self.table().get_header(xid.usn))?;
+            self.set_slot_state(g, header, xid, SLOT_ACTIVE)
+        })
+    }
+
+    fn set_slot_state(&self, g: &mut ChangeGroup<'_>, header: BlockRef, xid: Xid, to: u8) -> Result<()> {
+        let slot = UndoHeaderView::new(g.block(header)).tx(xid.slot).filter(|s| s.sqn == xid.sqn);
+        let slot = slot.ok_or_else(|| Ora::internal("no transaction slot"))?;
+        let state = state_of(g, header);
+        apply(g, header, op::HEADER, &encode_header(xid.slot, &TxSlot { state: to, ..slot }, &state))
+    }
+
+    /// The record that a prepared transaction has left: the last one of its newest undo block.
+    pub(crate) fn prepared_record(&self, p: &Process, chain: &Chain, out: &mut Vec<u8>) -> Result<()> {
+        self.cache().read(p, chain.last, GetKind::Examination, &mut |v: &BlockView<'_>| {
+            out.clear();
+            let u = UndoView::new(*v);
+            if let Some((at, len)) = u.records().checked_sub(1).and_then(|rec| u.record(rec)) {
+                v.append_to(at, len, out);
+            }
+        })
+    }
+
     /// True when blocks of the transaction have come into the queue.
     fn end_slot(&self, g: &mut ChangeGroup<'_>, xid: Xid, chain: &Chain, scn: Scn) -> Result<bool> {
         let header = g.current(self.table().get_header(xid.usn))?;
@@ -348,7 +399,8 @@ impl Transactions {
             self.cache().read(p, self.table().header(xid.usn), GetKind::Examination, &mut |v: &BlockView<'_>| {
                 UndoHeaderView::new(*v).tx(xid.slot)
             })?;
-        let Some(slot) = slot.filter(|s| s.state == SLOT_ACTIVE && s.sqn == xid.sqn) else { return Ok(None) };
+        let is_open = |state| state == SLOT_ACTIVE || state == SLOT_PREPARED;
+        let Some(slot) = slot.filter(|s| is_open(s.state) && s.sqn == xid.sqn) else { return Ok(None) };
         let mut chain = Chain { last: slot.last, blocks: slot.blocks, slot_before: slot.before, ..Chain::default() };
         let mut at = chain.last;
         for n in 0.. {

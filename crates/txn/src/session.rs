@@ -112,9 +112,11 @@ pub struct Txn {
     pub(crate) more_changed: bool,
     /// The level of the transaction that is open or begins next, and that of the session's transactions to come.
     pub(crate) isolation: Isolation,
-    usual: Isolation,
+    pub(crate) usual: Isolation,
     /// SET TRANSACTION has begun it.
-    set: bool,
+    pub(crate) set: bool,
+    /// It was begun by another process, perhaps, whose temporary rows are nothing to this one.
+    pub(crate) foreign: bool,
     /// LOCK TABLE has.
     pub(crate) locked: bool,
     /// The SCN that all its statements see, once the first of them has begun. It counts among the process's open
@@ -252,7 +254,7 @@ impl Txn {
         self.changed.clear();
         self.more_changed = false;
         self.isolation = self.usual;
-        (self.set, self.locked) = (false, false);
+        (self.set, self.locked, self.foreign) = (false, false, false);
         self.ended += 1;
         self.undone.clear();
     }

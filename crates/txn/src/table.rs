@@ -42,6 +42,9 @@ fn word(sqn: u32, process: u32, state: State) -> u64 {
     u64::from(sqn) << 32 | u64::from(process) << 8 | state as u64
 }
 
+/// The owner of a transaction that lives without a session: see `branches`.
+pub(crate) const NO_SESSION: u32 = 0xFF_FFFF;
+
 fn sqn_of(word: u64) -> u32 {
     (word >> 32) as u32
 }
@@ -171,6 +174,16 @@ impl TableLayout {
             groups: sga.reserve("undo tablespaces", UNDO_TABLESPACES_MAX),
         }
     }
+}
+
+/// What an undo header says of a transaction when it is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loaded {
+    Ended,
+    /// It is to be rolled back.
+    Active,
+    /// It has promised to commit when it is told to.
+    Prepared,
 }
 
 /// What is known of a group of undo segments.
@@ -510,11 +523,15 @@ impl Table {
     /// Sets an entry as it was found in an undo header, when the instance starts, or when a new tablespace gets the
     /// numbers of one that was dropped. In that order a reader meanwhile finds the transaction that it asks for, or an
     /// upper bound.
-    pub fn load(&self, xid: Xid, active: bool, scn: Scn) {
+    pub fn load(&self, xid: Xid, is: Loaded, scn: Scn) {
         if let Some(entry) = self.entry(xid) {
-            let state = if active { State::Dead } else { State::Free };
+            let (owner, state) = match is {
+                Loaded::Ended => (0, State::Free),
+                Loaded::Active => (0, State::Dead),
+                Loaded::Prepared => (NO_SESSION, State::Active),
+            };
             entry.prior_scn.fetch_max(scn.0, Ordering::SeqCst);
-            entry.word.store(word(xid.sqn, 0, state), Ordering::SeqCst);
+            entry.word.store(word(xid.sqn, owner, state), Ordering::SeqCst);
             entry.commit_scn.fetch_max(scn.0, Ordering::SeqCst);
         }
     }
@@ -604,6 +621,12 @@ impl Entry {
         let now = self.word.load(Ordering::Relaxed);
         let state = if state == State::Active { State::Dead } else { state };
         self.word.store(word(sqn_of(now), 0, state), Ordering::SeqCst);
+    }
+
+    /// An open transaction gets another owner.
+    pub fn own(&self, process: u32) {
+        let now = self.word.load(Ordering::Relaxed);
+        self.word.store(word(sqn_of(now), process, State::Active), Ordering::SeqCst);
     }
 
     pub fn free(&self) {
@@ -749,7 +772,7 @@ mod tests {
         // Another tablespace gets the numbers: of what was before, an upper bound is known.
         let (first, now) = (t.highest_sqn(0) + 1, t.next_scn());
         for slot in 0..2 {
-            t.load(Xid { usn: 1, slot, sqn: first }, false, now);
+            t.load(Xid { usn: 1, slot, sqn: first }, Loaded::Ended, now);
         }
         t.load_group(0, &Group { tablespace: 8, first_sqn: first, ..GROUP });
         assert_eq!(t.fate(old), Fate::Before(now));

@@ -1,5 +1,6 @@
 //! The transaction system of an instance: making it, beginning transactions, locks, views.
 
+use crate::branches::{Branches, BranchesLayout};
 use crate::change::Change;
 use crate::read::Scratch;
 use crate::scn_time::{ScnTimeLayout, ScnTimes};
@@ -45,6 +46,7 @@ impl TxnConfig {
 #[derive(Debug, Clone)]
 pub struct TxnLayout {
     table: TableLayout,
+    branches: BranchesLayout,
     times: ScnTimeLayout,
     undo_intervals: UndoIntervalsLayout,
 }
@@ -53,7 +55,8 @@ impl TxnLayout {
     /// Reserves the transaction table and the snapshot lines.
     pub fn reserve(sga: &mut SgaBuilder, config: &TxnConfig) -> TxnLayout {
         let table = TableLayout::reserve(sga, config.undo_segments, config.slots_per_segment, config.processes);
-        TxnLayout { table, times: ScnTimeLayout::reserve(sga), undo_intervals: UndoIntervalsLayout::reserve(sga) }
+        let branches = BranchesLayout::reserve(sga);
+        TxnLayout { table, branches, times: ScnTimeLayout::reserve(sga), undo_intervals: UndoIntervalsLayout::reserve(sga) }
     }
 }
 
@@ -90,6 +93,7 @@ pub struct TransactionRow {
 
 struct Inner {
     table: Table,
+    branches: Branches,
     times: ScnTimes,
     undo_intervals: UndoIntervals,
     cache: Arc<BufferCache>,
@@ -127,6 +131,7 @@ impl Transactions {
     ) -> Transactions {
         let inner = Inner {
             table: Table::new(sga, &layout.table),
+            branches: Branches::new(sga, &layout.branches),
             times: ScnTimes::new(sga, &layout.times),
             undo_intervals: UndoIntervals::new(sga, &layout.undo_intervals),
             cache: Arc::clone(cache),
@@ -167,6 +172,10 @@ impl Transactions {
 
     pub(crate) fn table(&self) -> &Table {
         &self.inner.table
+    }
+
+    pub(crate) fn branches(&self) -> &Branches {
+        &self.inner.branches
     }
 
     /// What befell undo, by ten minutes.

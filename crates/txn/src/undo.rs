@@ -32,6 +32,9 @@ pub const RECORD_ENTRY: usize = 2;
 /// States of a slot in an undo header.
 pub const SLOT_ACTIVE: u8 = 10;
 pub const SLOT_ENDED: u8 = 9;
+/// Open, and not to be rolled back by itself: the last record of its newest undo block says which global transaction it
+/// is a branch of.
+pub const SLOT_PREPARED: u8 = 11;
 /// Most records in an undo block: [`Uba`] has a byte for the number.
 pub const RECORDS_MAX: u16 = 255;
 

@@ -18,8 +18,8 @@
 //! with the lowest number, and which number that is; from there each segment names the next.
 
 use crate::segment::UNDO_OBJECT;
-use crate::table::{Group, UNDO_TABLESPACES_MAX};
-use crate::undo::{SLOT_ACTIVE, SegmentState, copy_record, encode_address, op};
+use crate::table::{Group, Loaded, UNDO_TABLESPACES_MAX};
+use crate::undo::{SLOT_ACTIVE, SLOT_PREPARED, SegmentState, copy_record, encode_address, op};
 use crate::{Transactions, segment_name};
 use block::segment::SegmentView;
 use block::undo::{UndoHeaderView, UndoView};
@@ -223,7 +223,12 @@ impl Transactions {
             return Err(Ora::internal(format_args!("undo segment {usn} has {} slots", all.len())));
         }
         for (slot, tx) in all {
-            self.table().load(Xid { usn, slot, sqn: tx.sqn }, tx.state == SLOT_ACTIVE, tx.scn);
+            let is = match tx.state {
+                SLOT_ACTIVE => Loaded::Active,
+                SLOT_PREPARED => Loaded::Prepared,
+                _ => Loaded::Ended,
+            };
+            self.table().load(Xid { usn, slot, sqn: tx.sqn }, is, tx.scn);
             self.advance_scn(tx.scn);
         }
         // All that is in its queue was retired by its own transactions, which have ended at or below that.

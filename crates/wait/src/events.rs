@@ -183,6 +183,7 @@ events! {
     EnqCfContention | "enq: CF - contention" | Other | "name|mode" | "0" | "operation";
     EnqRoFastObjectReuse | "enq: RO - fast object reuse" | Application | "name|mode" | "2" | "0";
     EnqKoFastObjectCheckpoint | "enq: KO - fast object checkpoint" | Application | "name|mode" | "2" | "0";
+    EnqDxContention | "enq: DX - contention" | Other | "name|mode" | "transaction entry #" | "0";
     EnqDdContention | "enq: DD - contention" | Other | "name|mode" | "disk group" | "type";
     EnqOdContention | "enq: OD - Serializing DDLs" | Other | "name|mode" | "object #" | "0";
     EnqPrContention | "enq: PR - contention" | Other | "name|mode" | "0" | "0";

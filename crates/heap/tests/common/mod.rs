@@ -23,6 +23,7 @@ pub struct Db {
     pub all: &'static Processes,
     pub cache: Arc<BufferCache>,
     pub txns: Transactions,
+    pub enqueues: Enqueues,
     pub heap: Heap,
     pub directory: PathBuf,
 }
@@ -96,7 +97,7 @@ pub fn over(directory: PathBuf, files: DataFiles, shape: &Shape) -> Db {
     let txns = Transactions::create(all.sga(), &txn_layout, &shape.txn, &cache, &enqueues);
     txns.register_with(all);
     let heap = Heap::new(&txns);
-    Db { all, cache, txns, heap, directory }
+    Db { all, cache, txns, enqueues, heap, directory }
 }
 
 impl Db {

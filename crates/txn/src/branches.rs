@@ -1,0 +1,878 @@
+//! Branches of global transactions: transactions that live without a session.
+//!
+//! A branch is known by its global identifier. While a session works in it, its transaction is that session's as any
+//! other. Between sessions, what a session keeps of its transaction lies in the branch's entry in the SGA, its TX and
+//! TM locks belong to the branch's holder (crate `enqueue`), and its entry in the transaction table has the owner
+//! [`NO_SESSION`], whose death nobody ever sees.
+//!
+//! | state | owner | what it is | leaves it by |
+//! |---|---|---|---|
+//! | FREE | | no branch | `start_branch` |
+//! | ATTACHED | the session | its transaction is the session's | `detach_branch`; the session's end or death rolls back |
+//! | IDLE | | waits for a session | `resume_branch`; `prepare_branch`, `commit_branch`, `rollback_branch`; its time limit |
+//! | ENDING | who ends it | is being prepared or ended | the same; death: PMON rolls back, or finds it ended or prepared |
+//! | PREPARED | | waits for its outcome; survives the instance | `commit_branch`, `rollback_branch` |
+//! | FORCED COMMIT, FORCED ROLLBACK | | ended by COMMIT FORCE or ROLLBACK FORCE | `forget_branch` |
+//! | TIMED OUT | | was rolled back when its time had passed | the next who asks for it, or needs an entry |
+//!
+//! Who does anything with a branch holds the DX enqueue of its identifier in X, a session for as long as it is
+//! attached. So an identifier has one entry, and one process at a time changes it; its death is seen by the owner in
+//! the entry's word, which is set before anything else changes.
+//!
+//! What is prepared is so by one group: the slot in the undo header says it, and a record in the newest undo block
+//! keeps the identifier. Its redo is on disk before anybody is told. A start finds the slot, makes the branch anew and
+//! takes its locks. Before a prepared transaction is rolled back, its slot is made active again, so a rollback that was
+//! cut off is taken up as any other.
+
+use crate::session::{Chain, TableHold};
+use crate::table::{NO_SESSION, State};
+use crate::transactions::tx_name;
+use crate::{CommitHook, Isolation, Transactions, Txn};
+use enqueue::{EnqueueError, EnqueueType, LockId, LockMode, Timeout};
+use process::Process;
+use redo::{Layer, Rba};
+use sga::{Sga, SgaBuilder, SgaSlice};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
+
+/// Branches that an instance can have at a time.
+const BRANCHES: usize = enqueue::HOLDERS as usize;
+/// Bytes of the identifier of a global transaction, and of that of a branch in it.
+const PART_MAX: usize = 64;
+
+/// The identifier of a branch of a global transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GlobalId {
+    pub format: u32,
+    gtrid: u8,
+    bqual: u8,
+    bytes: [u8; 2 * PART_MAX],
+}
+
+impl GlobalId {
+    /// `None` when a part is longer than 64 bytes.
+    pub fn new(format: u32, gtrid: &[u8], bqual: &[u8]) -> Option<GlobalId> {
+        if gtrid.len() > PART_MAX || bqual.len() > PART_MAX {
+            return None;
+        }
+        let mut bytes = [0; 2 * PART_MAX];
+        bytes[..gtrid.len()].copy_from_slice(gtrid);
+        bytes[gtrid.len()..gtrid.len() + bqual.len()].copy_from_slice(bqual);
+        Some(GlobalId { format, gtrid: gtrid.len() as u8, bqual: bqual.len() as u8, bytes })
+    }
+
+    /// The identifier of the global transaction.
+    pub fn gtrid(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.gtrid)]
+    }
+
+    /// The branch qualifier.
+    pub fn bqual(&self) -> &[u8] {
+        &self.bytes[usize::from(self.gtrid)..usize::from(self.gtrid) + usize::from(self.bqual)]
+    }
+
+    fn head(&self) -> u64 {
+        u64::from(self.format) | u64::from(self.gtrid) << 32 | u64::from(self.bqual) << 40
+    }
+
+    /// The number of its DX enqueue.
+    fn number(&self) -> u64 {
+        let mix = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3);
+        self.bytes.iter().fold(0xcbf2_9ce4_8422_2325 ^ self.head(), mix)
+    }
+}
+
+/// What a branch is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BranchState {
+    Free = 0,
+    Attached = 1,
+    Idle = 2,
+    Ending = 3,
+    Prepared = 4,
+    ForcedCommit = 5,
+    ForcedRollback = 6,
+    TimedOut = 7,
+}
+
+use BranchState::{Attached, Ending, ForcedCommit, ForcedRollback, Free, Idle, Prepared, TimedOut};
+
+impl BranchState {
+    fn of(word: u64) -> BranchState {
+        [Free, Attached, Idle, Ending, Prepared, ForcedCommit, ForcedRollback, TimedOut][(word & 7) as usize]
+    }
+}
+
+fn owner_of(word: u64) -> u32 {
+    (word >> 8) as u32
+}
+
+sga::sga_struct! {
+    /// A branch.
+    pub struct BranchEntry {
+        /// State, and the owner above it.
+        word: AtomicU64,
+        /// Format, and the lengths of the two parts.
+        head: AtomicU64,
+        id: [AtomicU64; 16],
+        /// The local transaction; 0 before it has changed anything.
+        xid: AtomicU64,
+        /// Seconds for which it may wait for a session, and until when: nanoseconds of the monotonic clock.
+        timeout_s: AtomicU64,
+        deadline_ns: AtomicU64,
+        user: AtomicU64,
+        /// Wall-clock nanoseconds since 1970 when it began, and when its state became what it is.
+        began_ns: AtomicU64,
+        changed_ns: AtomicU64,
+        /// 1: it was found prepared at a start.
+        in_doubt: AtomicU64,
+        /// Isolation, and the flags of the session's transaction.
+        terms: AtomicU64,
+        /// The SCN as of which all its statements read, plus one.
+        held: AtomicU64,
+        chain: [AtomicU64; 9],
+    }
+}
+
+/// Where the entries lie.
+#[derive(Debug, Clone)]
+pub(crate) struct BranchesLayout(SgaSlice<BranchEntry>);
+
+impl BranchesLayout {
+    pub fn reserve(sga: &mut SgaBuilder) -> BranchesLayout {
+        BranchesLayout(sga.reserve("global transactions", BRANCHES))
+    }
+}
+
+/// The entries, as every process sees them.
+pub(crate) struct Branches(&'static [BranchEntry]);
+
+impl Branches {
+    pub fn new(sga: &'static Sga, layout: &BranchesLayout) -> Branches {
+        Branches(sga.slice(layout.0))
+    }
+
+    fn all(&self) -> impl Iterator<Item = (usize, &'static BranchEntry)> + use<> {
+        self.0.iter().enumerate().filter(|(_, e)| e.state() != Free)
+    }
+
+    fn find(&self, id: &GlobalId) -> Option<(usize, &'static BranchEntry)> {
+        self.all().find(|(_, e)| e.id() == *id)
+    }
+
+    /// An entry that nobody uses, or one that says only that its branch has timed out.
+    fn claim(&self, p: &Process) -> Option<(usize, &'static BranchEntry)> {
+        let take = |state: BranchState| {
+            self.0.iter().enumerate().find(|(_, e)| {
+                let now = e.word.load(Ordering::Acquire);
+                let (claimed, order) = (word(p.number(), Ending), Ordering::SeqCst);
+                BranchState::of(now) == state && e.word.compare_exchange(now, claimed, order, Ordering::Relaxed).is_ok()
+            })
+        };
+        let (n, e) = take(Free).or_else(|| take(TimedOut))?;
+        e.xid.store(0, Ordering::Relaxed);
+        Some((n, e))
+    }
+}
+
+fn word(owner: u32, state: BranchState) -> u64 {
+    u64::from(owner) << 8 | state as u64
+}
+
+impl BranchEntry {
+    fn state(&self) -> BranchState {
+        BranchState::of(self.word.load(Ordering::Acquire))
+    }
+
+    fn set(&self, owner: u32, state: BranchState) {
+        self.changed_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
+        self.word.store(word(owner, state), Ordering::SeqCst);
+    }
+
+    fn free(&self) {
+        self.xid.store(0, Ordering::Relaxed);
+        self.set(0, Free);
+    }
+
+    fn id(&self) -> GlobalId {
+        let head = self.head.load(Ordering::Relaxed);
+        let mut id = GlobalId {
+            format: head as u32,
+            gtrid: ((head >> 32) as u8).min(PART_MAX as u8),
+            bqual: ((head >> 40) as u8).min(PART_MAX as u8),
+            bytes: [0; 2 * PART_MAX],
+        };
+        for (to, from) in id.bytes.chunks_exact_mut(8).zip(&self.id) {
+            to.copy_from_slice(&from.load(Ordering::Relaxed).to_le_bytes());
+        }
+        id
+    }
+
+    fn set_id(&self, id: &GlobalId, terms: &BranchTerms) {
+        self.head.store(id.head(), Ordering::Relaxed);
+        for (to, from) in self.id.iter().zip(id.bytes.chunks_exact(8)) {
+            to.store(u64::from_le_bytes(from.try_into().unwrap_or_default()), Ordering::Relaxed);
+        }
+        self.timeout_s.store(terms.timeout_s.into(), Ordering::Relaxed);
+        self.user.store(terms.user.into(), Ordering::Relaxed);
+        self.began_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
+        self.in_doubt.store(0, Ordering::Relaxed);
+        self.terms.store(0, Ordering::Relaxed);
+        self.held.store(0, Ordering::Relaxed);
+        self.put_chain(&Chain::default());
+    }
+
+    fn xid(&self) -> Option<Xid> {
+        let bits = self.xid.load(Ordering::Acquire);
+        (bits != 0).then(|| Xid::from_bits(bits))
+    }
+
+    fn put_chain(&self, c: &Chain) {
+        let two = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
+        let words = [
+            two(c.first.0, c.last.0),
+            two(c.before_last.0, c.seq),
+            two(c.block_records.into(), c.free_bytes as u32),
+            two(c.newest.rdba.0, c.newest.seq),
+            two(c.slot_before.rdba.0, c.slot_before.seq),
+            two(c.newest.rec.into(), c.slot_before.rec.into()),
+            c.records,
+            c.bytes,
+            c.blocks.into(),
+        ];
+        self.chain.iter().zip(words).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
+    }
+
+    fn chain(&self) -> Chain {
+        let w: [u64; 9] = std::array::from_fn(|n| self.chain[n].load(Ordering::Relaxed));
+        let (high, low) = (|n: usize| (w[n] >> 32) as u32, |n: usize| w[n] as u32);
+        Chain {
+            first: Rdba(high(0)),
+            last: Rdba(low(0)),
+            before_last: Rdba(high(1)),
+            seq: low(1),
+            block_records: high(2) as u16,
+            free_bytes: low(2) as usize,
+            newest: Uba { rdba: Rdba(high(3)), seq: low(3), rec: high(5) as u8 },
+            slot_before: Uba { rdba: Rdba(high(4)), seq: low(4), rec: low(5) as u8 },
+            records: w[6],
+            bytes: w[7],
+            blocks: w[8] as u32,
+        }
+    }
+}
+
+/// What a branch begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BranchTerms {
+    /// Seconds for which it may wait for a session.
+    pub timeout_s: u32,
+    /// Number of the user who began it.
+    pub user: u32,
+}
+
+/// A branch that a session is attached to.
+#[derive(Debug)]
+pub struct Branch {
+    n: usize,
+    id: GlobalId,
+    lock: LockId,
+}
+
+impl Branch {
+    pub fn id(&self) -> &GlobalId {
+        &self.id
+    }
+}
+
+/// What a branch answers when it is asked to prepare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vote {
+    /// It has changed nothing, and is no more.
+    ReadOnly,
+    /// It commits when it is told to.
+    Prepared,
+}
+
+/// A row of the views of global transactions.
+#[derive(Clone, Copy, Debug)]
+pub struct BranchRow {
+    pub id: GlobalId,
+    pub state: BranchState,
+    /// The process that is attached or ends it; 0 for none.
+    pub process: u32,
+    pub xid: Option<Xid>,
+    pub user: u32,
+    /// Found prepared at a start.
+    pub in_doubt: bool,
+    pub timeout_s: u32,
+    /// Wall-clock nanoseconds since 1970 when it began, and when its state became what it is.
+    pub began_ns: u64,
+    pub changed_ns: u64,
+}
+
+/// A branch that a process has taken to end it.
+struct Taken {
+    n: usize,
+    entry: &'static BranchEntry,
+    lock: LockId,
+    was: BranchState,
+}
+
+impl Transactions {
+    /// Begins a branch, with the session's transaction if that is open already. It waits without a session for no
+    /// longer than its time limit.
+    ///
+    /// # Errors
+    /// ORA-24757 when there is one with that identifier; ORA-02042 when there are too many.
+    pub fn start_branch(&self, p: &Process, id: &GlobalId, terms: &BranchTerms) -> Result<Branch> {
+        let lock = match self.lock_id(p, id, Timeout::NoWait) {
+            Err(EnqueueError::Busy) => return Err(Ora::new(24757)),
+            lock => lock?,
+        };
+        let free = match self.branches().find(id) {
+            Some((_, e)) if e.state() != TimedOut => Err(Ora::new(24757)),
+            Some((_, e)) => {
+                e.free();
+                self.branches().claim(p).ok_or_else(|| Ora::new(2042))
+            }
+            None => self.branches().claim(p).ok_or_else(|| Ora::new(2042)),
+        };
+        match free {
+            Ok((n, entry)) => {
+                entry.set_id(id, terms);
+                entry.set(p.number(), Attached);
+                Ok(Branch { n, id: *id, lock })
+            }
+            Err(e) => {
+                self.enqueues().release(p, lock);
+                Err(e)
+            }
+        }
+    }
+
+    /// Attaches the session, which has no transaction, to a branch that waits for one. Waits for another session that
+    /// is attached to it.
+    ///
+    /// # Errors
+    /// ORA-24756: there is none; ORA-24774: it is prepared; ORA-24761, ORA-24764, ORA-24765: it has ended; ORA-02049:
+    /// another session stayed attached.
+    pub fn resume_branch(&self, p: &Process, t: &mut Txn, id: &GlobalId, wait: Duration) -> Result<Branch> {
+        let Taken { n, entry, lock, .. } = self.take(p, id, wait, &[Idle], 24774)?;
+        entry.set(p.number(), Attached);
+        if let Some(xid) = entry.xid() {
+            if let Some(e) = self.table().entry(xid) {
+                e.own(p.number());
+            }
+            os::crash::point("branch-resuming");
+            let holder = self.holder(n)?;
+            for kind in [EnqueueType::Tx, EnqueueType::Tm] {
+                self.enqueues().hand_over(p, holder, p.number(), kind);
+            }
+            (t.xid, t.chain, t.foreign) = (Some(xid), entry.chain(), true);
+        } else {
+            self.enqueues().hand_over(p, self.holder(n)?, p.number(), EnqueueType::Tm);
+        }
+        let (id1, id2) = t.xid.map_or((0, 0), tx_name);
+        let own = self.enqueues().locks_of(p.number(), EnqueueType::Tx);
+        t.lock = t.xid.and(own.iter().find(|l| (l.id1, l.id2) == (id1, id2)).map(|l| l.lock));
+        for l in self.enqueues().locks_of(p.number(), EnqueueType::Tm) {
+            let object = ObjectId(l.id1 as u32);
+            t.tables.push(TableHold { object, mode: l.mode, lasting: l.mode, lock: l.lock });
+            if l.mode >= LockMode::SubExclusive {
+                t.touched.push(object);
+            }
+        }
+        let terms = entry.terms.load(Ordering::Relaxed);
+        if terms & TERMS != 0 {
+            t.isolation = isolation_of(terms);
+        }
+        (t.set, t.locked) = (terms & SET != 0, terms & LOCKED != 0);
+        if let Some(scn) = entry.held.load(Ordering::Relaxed).checked_sub(1) {
+            self.table().open_snapshot(p.number());
+            t.held.set(Some(Scn(scn)));
+        }
+        self.show_transaction(p, t);
+        Ok(Branch { n, id: *id, lock })
+    }
+
+    /// Leaves the branch: its transaction goes on without a session.
+    pub fn detach_branch(&self, p: &Process, t: &mut Txn, branch: Branch) {
+        let entry = &self.branches().0[branch.n];
+        let holder = self.enqueues().holder(branch.n).unwrap_or(0);
+        let flag = |on: bool, bit: u64| if on { bit } else { 0 };
+        let terms = TERMS | isolation_number(t.isolation) | flag(t.set, SET) | flag(t.locked, LOCKED);
+        entry.terms.store(terms, Ordering::Relaxed);
+        entry.held.store(t.held.get().map_or(0, |scn| scn.0 + 1), Ordering::Relaxed);
+        entry.put_chain(&t.chain);
+        // From here on a death leads PMON to the transaction by the branch, too.
+        entry.xid.store(t.xid.map_or(0, |xid| xid.to_bits()), Ordering::SeqCst);
+        for kind in [EnqueueType::Tx, EnqueueType::Tm] {
+            self.enqueues().hand_over(p, p.number(), holder, kind);
+            os::crash::point("branch-detaching");
+        }
+        if let Some(e) = t.xid.and_then(|xid| self.table().entry(xid)) {
+            e.own(NO_SESSION);
+        }
+        os::crash::point("branch-detached");
+        let timeout = Duration::from_secs(entry.timeout_s.load(Ordering::Relaxed));
+        let deadline = os::clock::now_ns().saturating_add(timeout.as_nanos() as u64);
+        entry.deadline_ns.store(deadline, Ordering::Relaxed);
+        entry.set(0, Idle);
+        self.enqueues().release(p, branch.lock);
+        (t.lock, t.xid) = (None, None);
+        t.tables.clear();
+        self.release_locks(p, t);
+        t.reset();
+    }
+
+    /// The session has ended the transaction of the branch that it is attached to, or gives it up without one.
+    pub fn drop_branch(&self, p: &Process, branch: Branch) {
+        self.branches().0[branch.n].free();
+        self.enqueues().release(p, branch.lock);
+    }
+
+    /// Prepares a branch that no session is attached to: it survives the end of the instance from now on, and what it
+    /// has locked stays locked until its outcome is known. That its redo is on disk is waited for by
+    /// [`Transactions::sync_commits`].
+    ///
+    /// # Errors
+    /// ORA-24756, ORA-24761; ORA-24768 when it is prepared already; those of changing undo: it is as it was.
+    pub fn prepare_branch(&self, p: &Process, id: &GlobalId, wait: Duration) -> Result<Vote> {
+        let taken = self.take(p, id, wait, &[Idle], 24768)?;
+        let mut t = self.take_over(p, &taken)?;
+        if t.chain.newest.is_none() {
+            self.end_taken(p, &taken, &mut t, &mut |p, t| self.rollback(p, t))?;
+            self.leave(p, &taken, 0, Free);
+            return Ok(Vote::ReadOnly);
+        }
+        let done = self.write_prepared(p, &taken, &mut t, id);
+        if let Some(e) = t.xid.and_then(|xid| self.table().entry(xid)) {
+            e.own(NO_SESSION);
+        }
+        match done {
+            Ok(end) => {
+                taken.entry.put_chain(&t.chain);
+                os::crash::point("branch-prepared");
+                self.leave(p, &taken, 0, Prepared);
+                if end > Rba(0) {
+                    self.cache().redo().note_commit(p, end);
+                }
+                Ok(Vote::Prepared)
+            }
+            Err(e) => {
+                taken.entry.put_chain(&t.chain);
+                self.leave(p, &taken, 0, Idle);
+                Err(e)
+            }
+        }
+    }
+
+    fn write_prepared(&self, p: &Process, taken: &Taken, t: &mut Txn, id: &GlobalId) -> Result<Rba> {
+        let xid = t.xid.ok_or_else(|| Ora::internal("a branch without a transaction"))?;
+        let record = encode_prepared(id, taken.entry);
+        self.make_undo_room(p, t, 1, record.len())?;
+        os::crash::point("branch-preparing");
+        let (chain, end) = self.prepare_in_header(p, xid, &t.chain, &record)?;
+        t.chain = chain;
+        os::crash::point("branch-prepare-logged");
+        Ok(end)
+    }
+
+    /// Commits a branch that no session is attached to: a prepared one, or with `one_phase` one that is not.
+    ///
+    /// # Errors
+    /// ORA-24756, ORA-24761, ORA-24764, ORA-24765; ORA-24768 when it is not prepared and must be; ORA-02053 behind the
+    /// commit when it was prepared and must not be; those of committing: it is as it was.
+    pub fn commit_branch(
+        &self,
+        p: &Process,
+        id: &GlobalId,
+        one_phase: bool,
+        wait: Duration,
+        hook: &dyn CommitHook,
+    ) -> Result<()> {
+        let expected: &[BranchState] = if one_phase { &[Idle, Prepared] } else { &[Prepared] };
+        let taken = self.take(p, id, wait, expected, 24768)?;
+        let mut t = self.take_over(p, &taken)?;
+        let name = taken.entry.xid().map(local_name).unwrap_or_default();
+        self.end_taken(p, &taken, &mut t, &mut |p, t| self.commit(p, t, hook).map(drop))?;
+        self.leave(p, &taken, 0, Free);
+        if one_phase && taken.was == Prepared { Err(Ora::with(2053, &[&name])) } else { Ok(()) }
+    }
+
+    /// Rolls back a branch that no session is attached to.
+    ///
+    /// # Errors
+    /// ORA-24756, ORA-24764, ORA-24765; those of rolling back: PMON goes on with it.
+    pub fn rollback_branch(&self, p: &Process, id: &GlobalId, wait: Duration) -> Result<()> {
+        let taken = match self.take(p, id, wait, &[Idle, Prepared], 24768) {
+            Err(e) if e.is(24761) => return Ok(()),
+            taken => taken?,
+        };
+        self.roll_back_taken(p, &taken)?;
+        self.leave(p, &taken, 0, Free);
+        Ok(())
+    }
+
+    fn roll_back_taken(&self, p: &Process, taken: &Taken) -> Result<()> {
+        let mut t = self.take_over(p, taken)?;
+        if taken.was == Prepared
+            && let Some(xid) = t.xid
+        {
+            self.unprepare_in_header(p, xid).inspect_err(|_| self.give_back(p, taken))?;
+            os::crash::point("branch-not-prepared");
+        }
+        if let Err(e) = self.rollback(p, &mut t) {
+            // It belongs to nobody, and PMON tries again.
+            if let Some(entry) = t.xid.and_then(|xid| self.table().entry(xid)) {
+                entry.disown(State::Active);
+            }
+            self.enqueues().release_all(p, self.holder(taken.n)?);
+            self.leave(p, taken, 0, Free);
+            return Err(e);
+        }
+        self.enqueues().release_all(p, self.holder(taken.n)?);
+        Ok(())
+    }
+
+    /// Forgets a branch that was ended by force.
+    ///
+    /// # Errors
+    /// ORA-24756; ORA-24769 and ORA-24770 when it has not ended.
+    pub fn forget_branch(&self, p: &Process, id: &GlobalId, wait: Duration) -> Result<()> {
+        let lock = self.lock_id(p, id, Timeout::After(wait)).map_err(waited)?;
+        let done = match self.branches().find(id) {
+            None => Err(Ora::new(24756)),
+            Some((_, e)) => match e.state() {
+                ForcedCommit | ForcedRollback | TimedOut => {
+                    e.free();
+                    Ok(())
+                }
+                Prepared => Err(Ora::new(24770)),
+                _ => Err(Ora::new(24769)),
+            },
+        };
+        self.enqueues().release(p, lock);
+        done
+    }
+
+    /// COMMIT FORCE and ROLLBACK FORCE of a prepared transaction, by its local number. Its identifier is kept until it
+    /// is forgotten.
+    ///
+    /// # Errors
+    /// ORA-02058 when there is none.
+    pub fn force_branch(&self, p: &Process, xid: Xid, commits: bool, hook: &dyn CommitHook) -> Result<()> {
+        let none = || Ora::with(2058, &[&local_name(xid)]);
+        let found = self.branches().all().find(|(_, e)| e.xid() == Some(xid) && e.state() == Prepared);
+        let id = found.ok_or_else(none)?.1.id();
+        let taken = self.take(p, &id, Duration::from_secs(1), &[Prepared], 2058).map_err(|_| none())?;
+        if commits {
+            let mut t = self.take_over(p, &taken)?;
+            self.end_taken(p, &taken, &mut t, &mut |p, t| self.commit(p, t, hook).map(drop))?;
+            self.leave(p, &taken, 0, ForcedCommit);
+        } else {
+            self.roll_back_taken(p, &taken)?;
+            self.leave(p, &taken, 0, ForcedRollback);
+        }
+        Ok(())
+    }
+
+    /// All branches.
+    pub fn branch_rows(&self) -> Vec<BranchRow> {
+        let row = |(_, e): (usize, &'static BranchEntry)| {
+            let word = e.word.load(Ordering::Acquire);
+            let row = BranchRow {
+                id: e.id(),
+                state: BranchState::of(word),
+                process: owner_of(word),
+                xid: e.xid(),
+                user: e.user.load(Ordering::Relaxed) as u32,
+                in_doubt: e.in_doubt.load(Ordering::Relaxed) != 0,
+                timeout_s: e.timeout_s.load(Ordering::Relaxed) as u32,
+                began_ns: e.began_ns.load(Ordering::Relaxed),
+                changed_ns: e.changed_ns.load(Ordering::Relaxed),
+            };
+            (e.word.load(Ordering::Acquire) == word && row.state != Free).then_some(row)
+        };
+        self.branches().all().filter_map(row).collect()
+    }
+
+    /// The branch of that identifier.
+    pub fn branch_row(&self, id: &GlobalId) -> Option<BranchRow> {
+        self.branch_rows().into_iter().find(|row| row.id == *id)
+    }
+
+    /// Rolls back the branches whose time without a session has passed, by PMON; with `all`, when the instance is to
+    /// end, every one that is not prepared.
+    pub fn end_idle_branches(&self, p: &Process, all: bool) {
+        let now = os::clock::now_ns();
+        let is_due = |e: &BranchEntry| e.state() == Idle && (all || e.deadline_ns.load(Ordering::Relaxed) <= now);
+        for (_, e) in self.branches().all().filter(|(_, e)| is_due(e)) {
+            let id = e.id();
+            // Whoever holds it now does something with it.
+            let Ok(taken) = self.take(p, &id, Duration::ZERO, &[Idle], 24756) else { continue };
+            if !is_due_now(taken.entry, all) {
+                self.leave(p, &taken, 0, Idle);
+            } else if self.roll_back_taken(p, &taken).is_ok() {
+                self.leave(p, &taken, 0, TimedOut);
+            }
+        }
+    }
+
+    /// ORA-01591 for who would wait for a transaction that was found prepared at a start.
+    pub(crate) fn refuse_in_doubt(&self, holder: Xid) -> Result<()> {
+        if self.table().owner(holder) != Some(NO_SESSION) {
+            return Ok(());
+        }
+        let of_it = self.branches().all().find(|(_, e)| e.xid() == Some(holder));
+        match of_it {
+            Some((_, e)) if e.in_doubt.load(Ordering::Relaxed) != 0 => {
+                Err(Ora::with(1591, &[&local_name(holder)]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The branches in which a dead process was at work. Their transactions are its own now.
+    pub(crate) fn branches_of_dead(&self, dead: u32) -> Vec<usize> {
+        let is_its = |e: &BranchEntry| owner_of(e.word.load(Ordering::Acquire)) == dead;
+        let found: Vec<_> = self.branches().all().filter(|(_, e)| is_its(e)).collect();
+        for (_, e) in &found {
+            if let Some(xid) = e.xid().filter(|xid| self.table().owner(*xid) == Some(NO_SESSION))
+                && let Some(entry) = self.table().entry(xid)
+            {
+                entry.own(dead);
+            }
+        }
+        found.into_iter().map(|(n, _)| n).collect()
+    }
+
+    /// What becomes of those branches, now that their transactions have ended or were found prepared.
+    pub(crate) fn settle_branches(&self, p: &Process, dead: u32, all: &[usize]) {
+        for n in all {
+            let entry = &self.branches().0[*n];
+            let Some(holder) = self.enqueues().holder(*n) else { continue };
+            let prepared = entry.xid().filter(|xid| self.table().owner(*xid) == Some(NO_SESSION));
+            if prepared.is_some() {
+                for kind in [EnqueueType::Tx, EnqueueType::Tm] {
+                    self.enqueues().hand_over(p, dead, holder, kind);
+                }
+                entry.set(0, Prepared);
+            } else {
+                self.enqueues().release_all(p, holder);
+                entry.free();
+            }
+        }
+    }
+
+    /// Makes the branches of transactions that were found prepared at a start, with their locks. What cannot be read is
+    /// tried again later: nobody ends it before.
+    pub(crate) fn adopt_prepared(&self, p: &Process) {
+        let known = |xid: Xid| self.branches().all().any(|(_, e)| e.xid() == Some(xid));
+        let found = self.table().busy().filter(|(xid, owner, ..)| *owner == NO_SESSION && !known(*xid));
+        for (xid, ..) in found.collect::<Vec<_>>() {
+            let _ = self.adopt(p, xid);
+        }
+    }
+
+    fn adopt(&self, p: &Process, xid: Xid) -> Result<()> {
+        let missing = || Ora::internal(format_args!("prepared transaction {xid} has no record"));
+        let chain = self.chain_on_disk(p, xid)?.ok_or_else(missing)?;
+        let mut bytes = Vec::new();
+        self.prepared_record(p, &chain, &mut bytes)?;
+        let (id, terms, prepared_ns) = decode_prepared(&bytes).ok_or_else(missing)?;
+        let objects = self.objects_of(p, xid, &chain)?;
+        let (n, entry) = self.branches().claim(p).ok_or_else(|| Ora::new(2042))?;
+        entry.set_id(&id, &terms);
+        entry.in_doubt.store(1, Ordering::Relaxed);
+        entry.put_chain(&chain);
+        let (id1, id2) = tx_name(xid);
+        let tables = objects.into_iter().map(|o| (EnqueueType::Tm, o.0.into(), 0, LockMode::SubExclusive));
+        let locks = std::iter::once((EnqueueType::Tx, id1, id2, LockMode::Exclusive)).chain(tables);
+        for (kind, id1, id2, mode) in locks {
+            if self.enqueues().get(p, kind, id1, id2, mode, Timeout::NoWait).is_ok() {
+                self.enqueues().hand_over(p, p.number(), self.holder(n)?, kind);
+            }
+        }
+        entry.xid.store(xid.to_bits(), Ordering::SeqCst);
+        entry.set(0, Prepared);
+        entry.began_ns.store(prepared_ns, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The tables that a transaction has changed, by its undo.
+    fn objects_of(&self, p: &Process, xid: Xid, chain: &Chain) -> Result<Vec<ObjectId>> {
+        let (mut objects, mut bytes, mut at) = (Vec::new(), Vec::new(), chain.newest);
+        while !at.is_none() {
+            let (rec, _) = self.read_own(p, xid, at, &mut bytes)?;
+            let is_table = matches!(rec.layer, Layer::Heap | Layer::Cluster);
+            if is_table && !self.cache().files().is_temporary(rec.rdba.file()) && !objects.contains(&rec.object) {
+                objects.push(rec.object);
+            }
+            at = rec.prev;
+        }
+        Ok(objects)
+    }
+
+    fn holder(&self, n: usize) -> Result<u32> {
+        self.enqueues().holder(n).ok_or_else(|| Ora::new(2042))
+    }
+
+    fn lock_id(&self, p: &Process, id: &GlobalId, wait: Timeout) -> std::result::Result<LockId, EnqueueError> {
+        self.enqueues().get(p, EnqueueType::Dx, id.number(), 0, LockMode::Exclusive, wait)
+    }
+
+    /// Takes a branch in one of the states for this process, or says why not; `else_error` when it is in another one.
+    fn take(
+        &self,
+        p: &Process,
+        id: &GlobalId,
+        wait: Duration,
+        states: &[BranchState],
+        else_error: u32,
+    ) -> Result<Taken> {
+        let lock = self.lock_id(p, id, Timeout::After(wait)).map_err(waited)?;
+        let found = self.branches().find(id);
+        let refused = match found.map(|(_, e)| e.state()) {
+            None => 24756,
+            Some(state) if states.contains(&state) => 0,
+            Some(TimedOut) => 24761,
+            Some(ForcedCommit) => 24764,
+            Some(ForcedRollback) => 24765,
+            Some(_) => else_error,
+        };
+        match found.filter(|_| refused == 0) {
+            Some((n, entry)) => {
+                let was = entry.state();
+                entry.set(p.number(), Ending);
+                Ok(Taken { n, entry, lock, was })
+            }
+            None => {
+                if refused == 24761
+                    && let Some((_, e)) = found
+                {
+                    e.free();
+                }
+                self.enqueues().release(p, lock);
+                Err(Ora::new(refused))
+            }
+        }
+    }
+
+    /// Leaves a taken branch in a state.
+    fn leave(&self, p: &Process, taken: &Taken, owner: u32, state: BranchState) {
+        match state {
+            Free => taken.entry.free(),
+            state => taken.entry.set(owner, state),
+        }
+        self.enqueues().release(p, taken.lock);
+    }
+
+    /// The transaction of a taken branch, for this process to end: its locks stay with the holder.
+    fn take_over(&self, p: &Process, taken: &Taken) -> Result<Txn> {
+        let mut t = Txn::new();
+        t.foreign = true;
+        let Some(xid) = taken.entry.xid() else { return Ok(t) };
+        let holder = self.holder(taken.n)?;
+        (t.xid, t.chain) = (Some(xid), taken.entry.chain());
+        t.touched = self.enqueues().locks_of(holder, EnqueueType::Tm).iter().map(|l| ObjectId(l.id1 as u32)).collect();
+        if let Some(e) = self.table().entry(xid) {
+            e.own(p.number());
+        }
+        os::crash::point("branch-taken");
+        Ok(t)
+    }
+
+    /// A taken branch is what it was before.
+    fn give_back(&self, p: &Process, taken: &Taken) {
+        if let Some(e) = taken.entry.xid().and_then(|xid| self.table().entry(xid)) {
+            e.own(NO_SESSION);
+        }
+        self.leave(p, taken, 0, taken.was);
+    }
+
+    fn end_taken(
+        &self,
+        p: &Process,
+        taken: &Taken,
+        t: &mut Txn,
+        f: &mut dyn FnMut(&Process, &mut Txn) -> Result<()>,
+    ) -> Result<()> {
+        f(p, t).inspect_err(|_| self.give_back(p, taken))?;
+        os::crash::point("branch-ended");
+        self.enqueues().release_all(p, self.holder(taken.n)?);
+        Ok(())
+    }
+}
+
+fn is_due_now(e: &BranchEntry, all: bool) -> bool {
+    all || e.deadline_ns.load(Ordering::Relaxed) <= os::clock::now_ns()
+}
+
+/// Somebody else is attached to the branch, or at work in it.
+fn waited(e: EnqueueError) -> Ora {
+    match e {
+        EnqueueError::TimedOut | EnqueueError::Busy => Ora::new(2049),
+        other => other.into(),
+    }
+}
+
+/// The local number of a transaction: LOCAL_TRAN_ID.
+fn local_name(xid: Xid) -> String {
+    format!("{}.{}.{}", xid.usn, xid.slot, xid.sqn)
+}
+
+/// In the terms of an entry.
+const TERMS: u64 = 1 << 8;
+const SET: u64 = 1 << 9;
+const LOCKED: u64 = 1 << 10;
+
+fn isolation_number(isolation: Isolation) -> u64 {
+    match isolation {
+        Isolation::ReadCommitted => 0,
+        Isolation::Serializable => 1,
+        Isolation::ReadOnly => 2,
+    }
+}
+
+fn isolation_of(terms: u64) -> Isolation {
+    match terms & 0xFF {
+        1 => Isolation::Serializable,
+        2 => Isolation::ReadOnly,
+        _ => Isolation::ReadCommitted,
+    }
+}
+
+/// What the record of a prepared transaction begins with.
+const PREPARED_MARK: [u8; 4] = *b"2PC1";
+
+/// The record of a prepared transaction: the mark, the format u32, lengths of the parts u8 each, user u32, time limit
+/// u32, wall-clock nanoseconds u64, the parts.
+fn encode_prepared(id: &GlobalId, entry: &BranchEntry) -> Vec<u8> {
+    let mut out = PREPARED_MARK.to_vec();
+    out.extend_from_slice(&id.format.to_le_bytes());
+    out.extend_from_slice(&[id.gtrid, id.bqual]);
+    out.extend_from_slice(&(entry.user.load(Ordering::Relaxed) as u32).to_le_bytes());
+    out.extend_from_slice(&(entry.timeout_s.load(Ordering::Relaxed) as u32).to_le_bytes());
+    out.extend_from_slice(&os::clock::wall_ns().to_le_bytes());
+    out.extend_from_slice(id.gtrid());
+    out.extend_from_slice(id.bqual());
+    out
+}
+
+fn decode_prepared(bytes: &[u8]) -> Option<(GlobalId, BranchTerms, u64)> {
+    let rest = bytes.strip_prefix(&PREPARED_MARK)?;
+    let (format, rest) = rest.split_first_chunk::<4>()?;
+    let ([gtrid, bqual], rest) = rest.split_first_chunk::<2>()?;
+    let (user, rest) = rest.split_first_chunk::<4>()?;
+    let (timeout_s, rest) = rest.split_first_chunk::<4>()?;
+    let (at, rest) = rest.split_first_chunk::<8>()?;
+    let (gtrid, rest) = rest.split_at_checked(usize::from(*gtrid))?;
+    let bqual = rest.get(..usize::from(*bqual))?;
+    let id = GlobalId::new(u32::from_le_bytes(*format), gtrid, bqual)?;
+    let terms = BranchTerms { timeout_s: u32::from_le_bytes(*timeout_s), user: u32::from_le_bytes(*user) };
+    Some((id, terms, u64::from_le_bytes(*at)))
+}
