@@ -331,17 +331,17 @@ const AUDIT_SESSION: &str = "select a.os_username os_username, a.dbusername user
     a.event_timestamp extended_timestamp from aud$ a, aud$ e where a.action# = 100 and e.action# (+) = 101 \
     and e.sessionid (+) = a.sessionid and e.startup (+) = a.startup";
 
-/// Transactions that are prepared: there are none, for none can be.
-const TWO_PHASE_PENDING: &str = "select cast(null as varchar2(22)) local_tran_id, cast(null as varchar2(169)) global_tran_id, \
-    cast(null as varchar2(16)) state, cast(null as varchar2(3)) mixed, cast(null as varchar2(1)) advice, \
-    cast(null as varchar2(2000)) tran_comment, cast(null as date) fail_time, cast(null as date) force_time, \
-    cast(null as date) retry_time, cast(null as varchar2(255)) os_user, cast(null as varchar2(255)) os_terminal, \
-    cast(null as varchar2(128)) host, cast(null as varchar2(128)) db_user, cast(null as varchar2(16)) commit# \
-    from sys.dual where 1 = 0";
+/// Transactions that are prepared, and those that were ended by force and not forgotten.
+const TWO_PHASE_PENDING: &str = "select g.k2gteloc local_tran_id, \
+    cast(g.k2gtifmt || '.' || g.k2gtitid_ext || '.' || g.k2gtibid as varchar2(300)) global_tran_id, g.k2gtesta state, \
+    cast('no' as varchar2(3)) mixed, cast(null as varchar2(1)) advice, cast(null as varchar2(2000)) tran_comment, \
+    g.k2gtefai fail_time, g.k2gtefor force_time, cast(null as date) retry_time, cast(null as varchar2(255)) os_user, \
+    cast(null as varchar2(255)) os_terminal, cast(null as varchar2(128)) host, u.name db_user, \
+    cast(null as varchar2(16)) commit# from x$k2gte g, user$ u where u.user# (+) = g.k2gteusr";
 
-/// The same, as transaction managers ask for what they are to recover.
-const PENDING_TRANSACTIONS: &str = "select cast(null as number) formatid, cast(null as raw(64)) globalid, \
-    cast(null as raw(64)) branchid from sys.dual where 1 = 0";
+/// The prepared ones, as transaction managers ask for what they are to recover.
+const PENDING_TRANSACTIONS: &str = "select g.k2gtifmt formatid, g.k2gtitid_ext globalid, g.k2gtibid branchid \
+    from x$k2gte g where g.k2gtesta = 'prepared'";
 
 /// The editions; which of them a session may use is not told.
 const EDITIONS: &str = "select o.name edition_name, p.name parent_edition_name, 'YES' usable from edition$ e, obj$ o, obj$ p \

@@ -117,6 +117,8 @@ pub struct Core {
     pub(crate) is_untold: Cell<bool>,
     /// The transaction has a name, in the session's slot.
     pub is_named: Cell<bool>,
+    /// The branch of a global transaction that the session works in.
+    pub(crate) branch: crate::global::OwnBranch,
     /// Tables that flashback queries have found unchanged since an SCN, and the dictionary's epoch then. A nested loop
     /// asks for each of its rows.
     unchanged: Cell<[Option<(types::ObjectId, types::Scn, u64)>; UNCHANGED_MAX]>,
@@ -175,6 +177,7 @@ impl Core {
             proxied: RefCell::default(),
             is_untold: Cell::default(),
             is_named: Cell::default(),
+            branch: RefCell::default(),
             audit: RefCell::default(),
             audit_rows: Cell::default(),
             unchanged: Cell::default(),
@@ -438,6 +441,7 @@ impl Core {
     /// # Errors
     /// As [`Core::commit`].
     pub fn commit_as(&self, cx: &mut ExecCtx<'_>, immediate: Option<bool>, wait: Option<bool>) -> Result<()> {
+        crate::global::refuse_commit(self, cx.session)?;
         crate::constraints::check_before_commit(self, cx)?;
         let txn = &mut cx.session.txn;
         // What changed something is counted by the transaction system.
@@ -477,7 +481,7 @@ impl Core {
         Ok(())
     }
 
-    fn transaction_ended(&self, session: &mut SessionState) {
+    pub(crate) fn transaction_ended(&self, session: &mut SessionState) {
         session.constraints.end_transaction(self.shared.txns.cache());
         if self.is_named.replace(false) {
             self.p.session().transaction_name.set("");

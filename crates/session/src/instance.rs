@@ -447,6 +447,7 @@ impl Instance {
     /// # Errors
     /// That of the first that still cannot be rolled back; it is tried again later.
     pub fn retry_rollbacks(&self, p: &Process) -> Result<()> {
+        self.storage.txns.end_idle_branches(p, false);
         self.storage.txns.recover(p).map(drop)
     }
 

@@ -50,7 +50,10 @@ fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Resu
         Statement::Commit(c) => core.commit_as(cx, c.write_immediate, c.write_wait),
         Statement::Rollback(r) => match &r.to {
             Some(name) => core.rollback_to(&mut cx.session.txn, &name.name),
-            None => core.rollback(cx.session),
+            None => {
+                crate::global::refuse_rollback(core, cx.session)?;
+                core.rollback(cx.session)
+            }
         },
         Statement::Savepoint(name) => {
             core.savepoint(&cx.session.txn, &name.name);

@@ -10,6 +10,7 @@ use crate::alter;
 use crate::array::NextRow;
 use crate::call::{Calls, RowSink};
 use crate::core::Core;
+use crate::global::{GlobalAnswer, GlobalCall};
 use crate::instance::Instance;
 use crate::jobs;
 use crate::logon::{Admitted, Refused, SessionLimits};
@@ -411,7 +412,7 @@ impl Session {
 
     /// Whether a transaction is open.
     pub fn is_in_transaction(&self) -> bool {
-        self.state.txn.is_active()
+        self.state.txn.is_active() || crate::global::is_in_branch(&self.core, &self.state)
     }
 
     /// A parameter as the session has it.
@@ -488,6 +489,7 @@ impl Session {
         if cx.session.txn.is_active() {
             let _ = core.rollback(cx.session);
         }
+        crate::global::drop_branch(core);
         cx.session.end_temporaries(&core.p, &core.shared);
         for (_, (lock, _)) in core.user_locks.take() {
             core.shared.enqueues.release(&core.p, lock);
@@ -509,6 +511,22 @@ impl Session {
     /// As [`Session::call`] for an array whose rows `rows` gives; it is asked in the call.
     pub fn call_array(&mut self, array: &Array, rows: &mut NextRow<'_>, out: &mut Vec<u8>) -> Flow {
         self.call_with(out, |core, cx, calls, out| calls.execute_array(core, cx, array, rows, out))
+    }
+
+    /// Does what the coordinator of a global transaction asks. Only an error has packets.
+    pub fn call_global(&mut self, call: &GlobalCall, out: &mut Vec<u8>) -> (Flow, Option<GlobalAnswer>) {
+        let mut answer = None;
+        let flow = self.call_with(out, |core, cx, _, out| {
+            match crate::global::run(core, cx, call) {
+                Ok(done) => answer = Some(done),
+                Err(e) => {
+                    let failure = crate::call::failure_of(&e, net::StatementKind::UNKNOWN);
+                    write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
+                }
+            }
+            Flow::Continue
+        });
+        (flow, answer.filter(|_| out.is_empty()))
     }
 
     /// Gives rows of an open query from there on, which have been given before or not. A query is fetched so from its
@@ -819,6 +837,8 @@ fn answer(core: &Core, cx: &mut ExecCtx<'_>, calls: &mut Calls, request: &Reques
             // Where there is no transaction nothing is committed, and nothing counts.
             let ended = match cx.session.txn.is_active() {
                 false => Ok(()),
+                // A branch is its coordinator's to commit.
+                true if crate::global::is_in_branch(core, cx.session) => core.rollback(cx.session),
                 true if *commit => core.commit(cx),
                 true => core.rollback(cx.session),
             };

@@ -363,6 +363,7 @@ impl Storage {
     /// # Errors
     /// A write that failed.
     pub fn shut_down(&self, p: &Process) -> Result<()> {
+        self.txns.end_idle_branches(p, true);
         // What cannot be rolled back is left in its undo header, where the next start finds it.
         let _ = self.txns.recover(p);
         self.redo.force(p, self.redo.head())?;

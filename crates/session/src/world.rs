@@ -551,6 +551,7 @@ impl plsql::World for World<'_> {
 
     fn rollback(&mut self) -> Result<()> {
         self.cx.session.may_control_transaction()?;
+        crate::global::refuse_rollback(self.core, self.cx.session)?;
         self.core.rollback(self.cx.session)
     }
 

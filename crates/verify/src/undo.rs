@@ -1,4 +1,4 @@
-//! Undo segments: no transaction is open, and every block is in one queue only.
+//! Undo segments: no transaction is open but those that are prepared, and every block is in one queue only.
 
 use crate::files::Space;
 use crate::report::Report;

@@ -11,7 +11,7 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    accounts, advice, backup, buffers, database, dependencies, history, latches, limits, locks, memory, metrics, redo,
+    accounts, advice, backup, branches, buffers, database, dependencies, history, latches, limits, locks, memory, metrics, redo,
     results, rowcache, segments, sessions, space, sql, statistics, transactions, units, updatable, waits, work_areas,
     zones,
 };
@@ -127,6 +127,8 @@ views! {
     "V$RESOURCE_LIMIT" | limits::RESOURCE_LIMIT => limits::resource_limit;
     "V$LOCK" | locks::LOCK => locks::lock;
     "V$TRANSACTION" | transactions::TRANSACTION => transactions::transaction;
+    "V$GLOBAL_TRANSACTION" | branches::GLOBAL_TRANSACTION => branches::global_transaction;
+    "X$K2GTE" | branches::K2GTE => branches::k2gte;
     "V$LOCKED_OBJECT" | transactions::LOCKED_OBJECT => transactions::locked_object;
     "V$LOCK_TYPE" | transactions::LOCK_TYPE => transactions::lock_type;
     "V$ENQUEUE_STAT" | transactions::ENQUEUE_STAT => transactions::enqueue_stat;

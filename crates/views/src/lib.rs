@@ -7,6 +7,7 @@
 mod accounts;
 mod advice;
 mod backup;
+mod branches;
 mod buffers;
 mod catalog;
 mod column;

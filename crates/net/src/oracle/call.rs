@@ -2,6 +2,7 @@
 
 use super::auth::Logon;
 use super::field::{Reader, Writer};
+use super::global::{End, Switch};
 use super::handshake::Client;
 use super::value::{self, BindRules, Shape};
 use super::{function, message};
@@ -249,6 +250,10 @@ pub enum Request {
     DescribeObject {
         name: String,
     },
+    /// Comes into a branch of a global transaction, or leaves it.
+    GlobalSwitch(Box<Switch>),
+    /// Prepares a branch, or ends it.
+    GlobalEnd(Box<End>),
     /// The first message of a logon.
     LogonOne(Box<Logon>),
     /// The second, or a change of the password.
@@ -372,6 +377,8 @@ fn read_call(r: &mut Reader<'_>, which: u8, sequence: u8, client: Client) -> Wir
         }
         function::AUTH_PHASE_ONE => Request::LogonOne(Box::new(Logon::read(r, sequence, client)?)),
         function::AUTH_PHASE_TWO => Request::LogonTwo(Box::new(Logon::read(r, sequence, client)?)),
+        function::GLOBAL_SWITCH => Request::GlobalSwitch(Box::new(Switch::read(r)?)),
+        function::GLOBAL_END => Request::GlobalEnd(Box::new(End::read(r)?)),
         other => Request::Other(other),
     })
 }

@@ -23,6 +23,7 @@ pub mod call;
 pub mod descriptor;
 pub mod diffie_hellman;
 pub mod field;
+pub mod global;
 pub mod handshake;
 pub mod native;
 pub mod o5logon;
@@ -59,6 +60,8 @@ pub mod function {
     pub const REEXECUTE_AND_FETCH: u8 = 78;
     pub const EXECUTE: u8 = 94;
     pub const DESCRIBE: u8 = 98;
+    pub const GLOBAL_SWITCH: u8 = 103;
+    pub const GLOBAL_END: u8 = 104;
     pub const CLOSE_CURSORS: u8 = 105;
     pub const AUTH_PHASE_TWO: u8 = 115;
     pub const AUTH_PHASE_ONE: u8 = 118;

@@ -190,6 +190,8 @@ impl Calls {
                 reply::write_status(out, self.status(), sequence);
                 Ok(())
             }
+            Request::GlobalSwitch(s) => self.switch(&s, sequence, out),
+            Request::GlobalEnd(e) => self.end_global(&e, sequence, out),
             Request::LogonOne(_) | Request::Other(_) => Err(Ora::unsupported().into()),
         }
     }

@@ -28,6 +28,7 @@ mod cursors;
 mod describe;
 mod direct;
 mod gate;
+mod global;
 mod line;
 mod logon;
 mod references;

@@ -1,0 +1,90 @@
+//! Calls of the coordinators of global transactions.
+
+use super::calls::{Calls, Tried, Trouble};
+use net::local::Done;
+use net::oracle::global::{self, End, GlobalXid, Switch, end, start_flag, state, switch};
+use session::{GlobalAnswer, GlobalCall, GlobalId, GlobalStart, Isolation};
+use types::Ora;
+
+impl Calls {
+    /// Comes into a branch or leaves it.
+    pub(super) fn switch(&mut self, s: &Switch, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+        if s.flags & start_flag::SESSIONLESS != 0 {
+            return Err(Ora::unsupported().into());
+        }
+        let id = s.id.as_ref().map(id_of).transpose()?;
+        let call = match s.operation {
+            switch::START => GlobalCall::Start {
+                id: id.ok_or_else(|| Ora::new(24756))?,
+                how: start_of(s.flags)?,
+                isolation: isolation_of(s.flags),
+                timeout_s: s.timeout,
+            },
+            switch::DETACH => GlobalCall::Detach(id),
+            _ => return Err(Ora::unsupported().into()),
+        };
+        self.ask_global(&call)?;
+        let attached = s.id.as_ref().filter(|_| s.operation == switch::START);
+        global::write_switched(out, s.application, attached);
+        self.succeeded(&Done::default(), 0, sequence).write(out);
+        Ok(())
+    }
+
+    /// Prepares a branch or ends it.
+    pub(super) fn end_global(&mut self, e: &End, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
+        let id = e.id.as_ref().map(id_of).transpose()?;
+        // Who has asked for no vote says that it needs none.
+        let one_phase = e.state == state::READ_ONLY;
+        let call = match e.operation {
+            end::COMMIT => GlobalCall::Commit { id, one_phase },
+            end::ABORT => GlobalCall::Rollback(id),
+            end::PREPARE => GlobalCall::Prepare(id),
+            end::FORGET => GlobalCall::Forget(id),
+            _ => return Err(Ora::unsupported().into()),
+        };
+        let answer = self.ask_global(&call)?;
+        let is_in = match (e.operation, answer) {
+            (end::PREPARE, GlobalAnswer::ReadOnly) => state::READ_ONLY,
+            (end::PREPARE, _) => state::REQUIRES_COMMIT,
+            (end::COMMIT, _) if one_phase => state::COMMITTED,
+            (end::ABORT, _) => state::ABORTED,
+            _ => state::FORGOTTEN,
+        };
+        global::write_ended(out, is_in);
+        self.succeeded(&Done::default(), 0, sequence).write(out);
+        Ok(())
+    }
+
+    fn ask_global(&mut self, call: &GlobalCall) -> Tried<GlobalAnswer> {
+        let mut bytes = Vec::new();
+        let (flow, answer) = self.session.call_global(call, &mut bytes);
+        let said = self.hear(flow, &bytes)?;
+        match (said.failure, answer) {
+            (Some(failure), _) => Err(Trouble::Session(failure)),
+            (None, Some(answer)) => Ok(answer),
+            (None, None) => Err(Ora::new(3115).into()),
+        }
+    }
+}
+
+fn id_of(id: &GlobalXid) -> types::Result<GlobalId> {
+    GlobalId::new(id.format, &id.global, &id.branch).ok_or_else(|| Ora::new(3115))
+}
+
+fn start_of(flags: u32) -> types::Result<GlobalStart> {
+    match flags & start_flag::HOW {
+        0 | start_flag::NEW => Ok(GlobalStart::New),
+        start_flag::JOIN | start_flag::RESUME => Ok(GlobalStart::Resume),
+        start_flag::PROMOTE => Ok(GlobalStart::Promote),
+        _ => Err(Ora::new(24759)),
+    }
+}
+
+fn isolation_of(flags: u32) -> Option<Isolation> {
+    match () {
+        () if flags & start_flag::SERIALIZABLE != 0 => Some(Isolation::Serializable),
+        () if flags & start_flag::READ_ONLY != 0 => Some(Isolation::ReadOnly),
+        () if flags & start_flag::READ_WRITE != 0 => Some(Isolation::ReadCommitted),
+        () => None,
+    }
+}

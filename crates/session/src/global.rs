@@ -1,0 +1,212 @@
+//! Branches of global transactions: what a session does with them.
+//!
+//! The crate `txn` keeps the branches. Here is which one the session works in, and what may not happen meanwhile: a
+//! branch is ended by who coordinates it, not by COMMIT, ROLLBACK or DDL.
+
+use crate::core::Core;
+use dictionary::SystemPrivilege;
+use exec::{ExecCtx, SessionState};
+use std::time::Duration;
+use txn::{Branch, BranchTerms, GlobalId, Isolation, Vote};
+use types::{Ora, Result};
+
+/// How a session comes into a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// A new one.
+    New,
+    /// A new one, of the transaction that the session has open.
+    Promote,
+    /// One that is there.
+    Resume,
+}
+
+/// What a coordinator asks of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GlobalCall {
+    Start { id: GlobalId, how: Start, isolation: Option<Isolation>, timeout_s: u32 },
+    /// Leaves the branch; without an identifier the one that the session is in.
+    Detach(Option<GlobalId>),
+    Prepare(Option<GlobalId>),
+    Commit { id: Option<GlobalId>, one_phase: bool },
+    Rollback(Option<GlobalId>),
+    Forget(Option<GlobalId>),
+}
+
+/// What has become of the branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GlobalAnswer {
+    Done,
+    ReadOnly,
+    Prepared,
+}
+
+/// How long a call waits for a session that is at work in its branch.
+const WAIT: Duration = Duration::from_secs(60);
+
+/// Seconds for which a branch waits for a session when nothing is said of it.
+const TIMEOUT_S: u32 = 60;
+
+/// Does what a coordinator asks.
+///
+/// # Errors
+/// Oracle's of branches: ORA-24756 and those beside it.
+pub(crate) fn run(core: &Core, cx: &mut ExecCtx<'_>, call: &GlobalCall) -> Result<GlobalAnswer> {
+    if cx.session.suspended > 0 {
+        // The transaction that the coordinator means is not the one in force.
+        return Err(Ora::new(24789));
+    }
+    match *call {
+        GlobalCall::Start { id, how, isolation, timeout_s } => {
+            start(core, cx, &id, how, timeout_s)?;
+            if let Some(isolation) = isolation {
+                cx.session.txn.set(Some(isolation));
+            }
+            Ok(GlobalAnswer::Done)
+        }
+        GlobalCall::Detach(id) => {
+            detach(core, cx, id.as_ref())?;
+            Ok(GlobalAnswer::Done)
+        }
+        GlobalCall::Prepare(id) => {
+            let id = left(core, cx, id)?;
+            match core.shared.txns.prepare_branch(&core.p, &id, WAIT)? {
+                Vote::ReadOnly => Ok(GlobalAnswer::ReadOnly),
+                Vote::Prepared => Ok(GlobalAnswer::Prepared),
+            }
+        }
+        GlobalCall::Commit { id, one_phase } => {
+            let id = left(core, cx, id)?;
+            let hook = core.instance.on_commit();
+            let done = core.shared.txns.commit_branch(&core.p, &id, one_phase, WAIT, &hook);
+            core.shared.txns.show_transaction(&core.p, &cx.session.txn);
+            done.map(|()| GlobalAnswer::Done)
+        }
+        GlobalCall::Rollback(id) => {
+            let id = left(core, cx, id)?;
+            let done = core.shared.txns.rollback_branch(&core.p, &id, WAIT);
+            core.shared.txns.show_transaction(&core.p, &cx.session.txn);
+            done.map(|()| GlobalAnswer::Done)
+        }
+        GlobalCall::Forget(id) => {
+            let id = id.ok_or_else(|| Ora::new(24771))?;
+            may_touch(core, &id)?;
+            core.shared.txns.forget_branch(&core.p, &id, WAIT)?;
+            Ok(GlobalAnswer::Done)
+        }
+    }
+}
+
+fn start(core: &Core, cx: &mut ExecCtx<'_>, id: &GlobalId, how: Start, timeout_s: u32) -> Result<()> {
+    let attached = core.branch.borrow().as_ref().map(|b| *b.id());
+    match attached {
+        Some(_) if how == Start::Promote => return Err(Ora::new(24797)),
+        Some(own) if own == *id => return Err(Ora::new(if how == Start::New { 24757 } else { 24774 })),
+        Some(_) => {}
+        None if how != Start::Promote && cx.session.txn.is_active() && !cx.session.txn.has_only_read() => {
+            return Err(Ora::new(24776));
+        }
+        None => {}
+    }
+    if how == Start::Resume {
+        may_touch(core, id)?;
+    }
+    let former = attached.map(|own| leave(core, cx).map(|()| own)).transpose()?;
+    if attached.is_none() && how != Start::Promote && cx.session.txn.is_active() {
+        core.rollback(cx.session)?;
+    }
+    let txns = core.shared.txns;
+    let waits_s = if timeout_s == 0 { TIMEOUT_S } else { timeout_s };
+    let terms = BranchTerms { timeout_s: waits_s, user: core.identity().user.0 };
+    let came = match how {
+        Start::New | Start::Promote => txns.start_branch(&core.p, id, &terms),
+        Start::Resume => {
+            let wait = Duration::from_secs(timeout_s.into());
+            txns.resume_branch(&core.p, &mut cx.session.txn, id, wait)
+        }
+    };
+    match came {
+        Ok(branch) => {
+            *core.branch.borrow_mut() = Some(branch);
+            Ok(())
+        }
+        Err(e) => {
+            // The session goes on where it was.
+            if let Some(own) = former
+                && let Ok(branch) = txns.resume_branch(&core.p, &mut cx.session.txn, &own, WAIT)
+            {
+                *core.branch.borrow_mut() = Some(branch);
+            }
+            Err(e)
+        }
+    }
+}
+
+fn detach(core: &Core, cx: &mut ExecCtx<'_>, id: Option<&GlobalId>) -> Result<()> {
+    match core.branch.borrow().as_ref() {
+        None => return Err(Ora::new(25352)),
+        Some(own) if id.is_some_and(|id| id != own.id()) => return Err(Ora::new(24758)),
+        Some(_) => {}
+    }
+    leave(core, cx)
+}
+
+/// Leaves the branch that the session is in. Deferred constraints are looked at now, since what they have noted is the
+/// session's; a violation rolls the branch back.
+fn leave(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
+    if let Err(e) = crate::constraints::check_before_commit(core, cx) {
+        if !cx.session.txn.is_active() {
+            drop_branch(core);
+        }
+        return Err(e);
+    }
+    let Some(branch) = core.branch.take() else { return Ok(()) };
+    core.shared.txns.detach_branch(&core.p, &mut cx.session.txn, branch);
+    core.transaction_ended(cx.session);
+    Ok(())
+}
+
+/// The branch that is meant, which the session is not in any more.
+fn left(core: &Core, cx: &mut ExecCtx<'_>, id: Option<GlobalId>) -> Result<GlobalId> {
+    let own = core.branch.borrow().as_ref().map(|b| *b.id());
+    let id = id.or(own).ok_or_else(|| Ora::new(24771))?;
+    if own == Some(id) {
+        leave(core, cx)?;
+    } else {
+        may_touch(core, &id)?;
+    }
+    Ok(id)
+}
+
+/// ORA-01031 for a branch of another user, without FORCE ANY TRANSACTION.
+fn may_touch(core: &Core, id: &GlobalId) -> Result<()> {
+    match core.shared.txns.branch_row(id) {
+        Some(row) if row.user != core.identity().user.0 => core.require(SystemPrivilege::ForceAnyTransaction),
+        _ => Ok(()),
+    }
+}
+
+/// The branch's transaction has ended with the session's, or by a violated constraint.
+pub(crate) fn drop_branch(core: &Core) {
+    if let Some(branch) = core.branch.take() {
+        core.shared.txns.drop_branch(&core.p, branch);
+    }
+}
+
+/// Whether the transaction in force is a branch's.
+pub(crate) fn is_in_branch(core: &Core, session: &SessionState) -> bool {
+    session.suspended == 0 && core.branch.borrow().is_some()
+}
+
+/// ORA-02089 for COMMIT and DDL in a branch.
+pub(crate) fn refuse_commit(core: &Core, session: &SessionState) -> Result<()> {
+    if is_in_branch(core, session) { Err(Ora::new(2089)) } else { Ok(()) }
+}
+
+/// ORA-02074 for ROLLBACK in a branch.
+pub(crate) fn refuse_rollback(core: &Core, session: &SessionState) -> Result<()> {
+    if is_in_branch(core, session) { Err(Ora::with(2074, &[&"ROLLBACK"])) } else { Ok(()) }
+}
+
+/// The branch that a session is in, for [`Core`].
+pub(crate) type OwnBranch = std::cell::RefCell<Option<Branch>>;
