@@ -42,13 +42,7 @@ impl Enqueues {
             let resource = self.resource(lock.resource.load(Ordering::Relaxed));
             let bytes = std::ptr::from_ref(lock) as usize - self.locks.as_ptr() as usize;
             let id = LockId((bytes / size_of_val(lock)) as u32 + 1);
-            OwnedLock {
-                lock: id,
-                kind: resource.kind(),
-                id1: resource.id1(),
-                id2: resource.id2(),
-                mode: lock.held(),
-            }
+            OwnedLock { lock: id, kind: resource.kind(), id1: resource.id1(), id2: resource.id2(), mode: lock.held() }
         });
         all.filter(|owned| owned.kind == kind).collect()
     }

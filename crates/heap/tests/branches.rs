@@ -173,7 +173,9 @@ fn a_prepared_branch_survives_its_instance_with_its_locks_and_ends_in_a_later_on
         let branch = db.txns.start_branch(&p, &id(1), &TERMS).unwrap();
         let seen = db.now(&p, &t);
         db.heap.delete(&p, &mut t, &table, old, &seen, LockWait::NoWait).unwrap();
-        (0..200).for_each(|n| drop(insert(&db, &p, &mut t, &table, n)));
+        for n in 0..200 {
+            insert(&db, &p, &mut t, &table, n);
+        }
         db.txns.detach_branch(&p, &mut t, branch);
         detached(&db, &p, &table, 2, 300..310);
         assert_eq!(db.txns.prepare_branch(&p, &id(1), NOW).unwrap(), Vote::Prepared);
@@ -231,7 +233,9 @@ fn a_process_killed_at_any_step_leaves_a_branch_whole() {
             insert(&db, p, &mut t, &table, 9);
             db.txns.detach_branch(p, &mut t, branch);
         }),
-        ("prepare", false, &|p| drop(db.txns.prepare_branch(p, &id(1), NOW).unwrap())),
+        ("prepare", false, &|p| {
+            db.txns.prepare_branch(p, &id(1), NOW).unwrap();
+        }),
         ("commit of one phase", false, &|p| db.txns.commit_branch(p, &id(1), true, NOW, &NoHook).unwrap()),
         ("commit", true, &|p| db.txns.commit_branch(p, &id(1), false, NOW, &NoHook).unwrap()),
         ("rollback", true, &|p| db.txns.rollback_branch(p, &id(1), NOW).unwrap()),

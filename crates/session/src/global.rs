@@ -24,11 +24,19 @@ pub enum Start {
 /// What a coordinator asks of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobalCall {
-    Start { id: GlobalId, how: Start, isolation: Option<Isolation>, timeout_s: u32 },
+    Start {
+        id: GlobalId,
+        how: Start,
+        isolation: Option<Isolation>,
+        timeout_s: u32,
+    },
     /// Leaves the branch; without an identifier the one that the session is in.
     Detach(Option<GlobalId>),
     Prepare(Option<GlobalId>),
-    Commit { id: Option<GlobalId>, one_phase: bool },
+    Commit {
+        id: Option<GlobalId>,
+        one_phase: bool,
+    },
     Rollback(Option<GlobalId>),
     Forget(Option<GlobalId>),
 }

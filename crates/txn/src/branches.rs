@@ -629,9 +629,7 @@ impl Transactions {
         }
         let of_it = self.branches().all().find(|(_, e)| e.xid() == Some(holder));
         match of_it {
-            Some((_, e)) if e.in_doubt.load(Ordering::Relaxed) != 0 => {
-                Err(Ora::with(1591, &[&local_name(holder)]))
-            }
+            Some((_, e)) if e.in_doubt.load(Ordering::Relaxed) != 0 => Err(Ora::with(1591, &[&local_name(holder)])),
             _ => Ok(()),
         }
     }

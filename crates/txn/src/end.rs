@@ -261,7 +261,13 @@ impl Transactions {
     }
 
     /// Reads an undo record of the transaction, and whether it was undone out of turn.
-    pub(crate) fn read_own<'b>(&self, p: &Process, xid: Xid, uba: Uba, bytes: &'b mut Vec<u8>) -> Result<(UndoRecord<'b>, bool)> {
+    pub(crate) fn read_own<'b>(
+        &self,
+        p: &Process,
+        xid: Xid,
+        uba: Uba,
+        bytes: &'b mut Vec<u8>,
+    ) -> Result<(UndoRecord<'b>, bool)> {
         let found = self
             .cache()
             .read(p, uba.rdba, GetKind::Examination, &mut |v: &BlockView<'_>| copy_record(v, uba, bytes))?;

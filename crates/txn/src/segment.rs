@@ -325,7 +325,13 @@ impl Transactions {
     /// Enters in the undo header that the transaction is prepared, with a record in its newest undo block that no
     /// rollback knows, as one group. Returns where its redo ends, and the chain with that block as it is now. The
     /// caller has made room.
-    pub(crate) fn prepare_in_header(&self, p: &Process, xid: Xid, chain: &Chain, record: &[u8]) -> Result<(Chain, Rba)> {
+    pub(crate) fn prepare_in_header(
+        &self,
+        p: &Process,
+        xid: Xid,
+        chain: &Chain,
+        record: &[u8],
+    ) -> Result<(Chain, Rba)> {
         self.cache().in_logged_group(p, &|| self.current_scn(), &mut |g| {
             let header = g.current(self.table().get_header(xid.usn))?;
             let b = g.current(chain.last)?;

@@ -56,7 +56,12 @@ impl TxnLayout {
     pub fn reserve(sga: &mut SgaBuilder, config: &TxnConfig) -> TxnLayout {
         let table = TableLayout::reserve(sga, config.undo_segments, config.slots_per_segment, config.processes);
         let branches = BranchesLayout::reserve(sga);
-        TxnLayout { table, branches, times: ScnTimeLayout::reserve(sga), undo_intervals: UndoIntervalsLayout::reserve(sga) }
+        TxnLayout {
+            table,
+            branches,
+            times: ScnTimeLayout::reserve(sga),
+            undo_intervals: UndoIntervalsLayout::reserve(sga),
+        }
     }
 }
 

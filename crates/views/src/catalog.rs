@@ -11,9 +11,9 @@ use crate::column::{Row, Type};
 use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
-    accounts, advice, backup, branches, buffers, database, dependencies, history, latches, limits, locks, memory, metrics, redo,
-    results, rowcache, segments, sessions, space, sql, statistics, transactions, units, updatable, waits, work_areas,
-    zones,
+    accounts, advice, backup, branches, buffers, database, dependencies, history, latches, limits, locks, memory,
+    metrics, redo, results, rowcache, segments, sessions, space, sql, statistics, transactions, units, updatable,
+    waits, work_areas, zones,
 };
 
 /// One view.
