@@ -25,6 +25,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_TRANSACTION", &[UserId::PUBLIC]),
     ("DBMS_UTILITY", &[UserId::PUBLIC]),
     ("DBMS_WORKLOAD_REPOSITORY", &[ROLE_DBA]),
+    ("DBMS_XA", &[UserId::PUBLIC]),
     ("DBMS_XPLAN", &[UserId::PUBLIC]),
     ("PRIVATE_JDBC", &[UserId::PUBLIC]),
     ("STANDARD", &[UserId::PUBLIC]),

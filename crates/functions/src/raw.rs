@@ -21,6 +21,30 @@ pub(crate) fn rawtohex(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
     Ok(())
 }
 
+/// DBMS_XA_XID(number), (gtrid, bqual) and (format, gtrid, bqual): the identifier of a branch of a global transaction as
+/// DBMS_XA takes it: format and lengths of the parts, then these.
+pub(crate) fn global_identifier(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let part = |arg: &Value| -> Result<Vec<u8>> {
+        let bytes = arg.to_raw()?.map(|bytes| bytes.to_vec()).unwrap_or_default();
+        if bytes.len() > 64 { Err(Ora::with(6502, &[&": raw variable length too long"])) } else { Ok(bytes) }
+    };
+    let (format, gtrid, bqual) = match args {
+        [number] => {
+            let n = count(ctx, number)?.ok_or_else(|| Ora::with(6502, &[&""]))?;
+            (0, (n as i32).to_be_bytes().to_vec(), 1i32.to_be_bytes().to_vec())
+        }
+        [gtrid, bqual] => (0, part(gtrid)?, part(bqual)?),
+        [format, gtrid, bqual] => (count(ctx, format)?.unwrap_or(0), part(gtrid)?, part(bqual)?),
+        _ => return null(out),
+    };
+    let mut bytes = (format as u32).to_be_bytes().to_vec();
+    bytes.extend_from_slice(&[gtrid.len() as u8, bqual.len() as u8]);
+    bytes.extend_from_slice(&gtrid);
+    bytes.extend_from_slice(&bqual);
+    *out = Value::raw(bytes);
+    Ok(())
+}
+
 fn stored(arg: &Value, _: &FnCtx<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     codec::encode(arg, &mut bytes);

@@ -218,6 +218,7 @@ static FUNCTIONS: &[FnDef] = &[
     pure("COSH", (1, 1), to_numeric, numeric::cosh),
     bare("CURRENT_DATE", to_date, date::current_date),
     bare("CURRENT_TIMESTAMP", to_zoned, date::current_timestamp),
+    pure("DBMS_XA_XID", (1, 3), to_raw, raw::global_identifier),
     bare("DBTIMEZONE", to_varchar, date::dbtimezone),
     pure("DECODE", (3, MANY), decode, general::decode),
     pure("DUMP", (1, 4), to_varchar, raw::dump),

@@ -398,6 +398,14 @@ pub trait World {
     fn display_cursor(&mut self, _sql_id: Option<&str>, _child: i64, _format: &str) -> Result<Value> {
         Err(Ora::unsupported())
     }
+    /// DBMS_XA: the code of XA that comes back.
+    fn xa(&mut self, _xid: &[u8], _request: &XaRequest) -> Result<i64> {
+        Err(Ora::unsupported())
+    }
+    /// DBMS_XA.XA_RECOVER: the branches that are prepared.
+    fn xa_recover(&mut self) -> Result<Vec<Vec<u8>>> {
+        Err(Ora::unsupported())
+    }
     /// DBMS_LOCK.REQUEST on a user lock: 0 success, 1 timeout, 2 deadlock, 4 already owned.
     fn user_lock_request(&mut self, _id: u32, _mode: u8, _timeout_s: Option<u32>, _until_commit: bool) -> Result<i64> {
         Err(Ora::unsupported())
@@ -445,6 +453,27 @@ pub trait World {
     fn transaction_id(&mut self, _begin: bool) -> Result<Value> {
         Ok(Value::Null)
     }
+}
+
+/// A call of DBMS_XA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XaRequest {
+    Start {
+        flags: i64,
+    },
+    End {
+        flags: i64,
+    },
+    Prepare,
+    Commit {
+        one_phase: bool,
+    },
+    Rollback,
+    Forget,
+    /// Seconds.
+    SetTimeout(i64),
+    /// The number of the last error.
+    LastError,
 }
 
 /// A call of DBMS_WORKLOAD_REPOSITORY.

@@ -119,6 +119,9 @@ pub struct Core {
     pub is_named: Cell<bool>,
     /// The branch of a global transaction that the session works in.
     pub(crate) branch: crate::global::OwnBranch,
+    /// DBMS_XA: seconds for which branches may wait for a session, and the number of the last error.
+    pub(crate) xa_timeout: Cell<u32>,
+    pub(crate) xa_error: Cell<u32>,
     /// Tables that flashback queries have found unchanged since an SCN, and the dictionary's epoch then. A nested loop
     /// asks for each of its rows.
     unchanged: Cell<[Option<(types::ObjectId, types::Scn, u64)>; UNCHANGED_MAX]>,
@@ -178,6 +181,8 @@ impl Core {
             is_untold: Cell::default(),
             is_named: Cell::default(),
             branch: RefCell::default(),
+            xa_timeout: Cell::new(crate::global::TIMEOUT_S),
+            xa_error: Cell::default(),
             audit: RefCell::default(),
             audit_rows: Cell::default(),
             unchanged: Cell::default(),

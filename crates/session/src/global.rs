@@ -6,8 +6,9 @@
 use crate::core::Core;
 use dictionary::SystemPrivilege;
 use exec::{ExecCtx, SessionState};
+use plsql::XaRequest;
 use std::time::Duration;
-use txn::{Branch, BranchTerms, GlobalId, Isolation, Vote};
+use txn::{Branch, BranchRow, BranchState, BranchTerms, GlobalId, Isolation, Vote};
 use types::{Ora, Result};
 
 /// How a session comes into a branch.
@@ -53,7 +54,7 @@ pub enum GlobalAnswer {
 const WAIT: Duration = Duration::from_secs(60);
 
 /// Seconds for which a branch waits for a session when nothing is said of it.
-const TIMEOUT_S: u32 = 60;
+pub(crate) const TIMEOUT_S: u32 = 60;
 
 /// Does what a coordinator asks.
 ///
@@ -103,6 +104,130 @@ pub(crate) fn run(core: &Core, cx: &mut ExecCtx<'_>, call: &GlobalCall) -> Resul
             Ok(GlobalAnswer::Done)
         }
     }
+}
+
+/// DBMS_XA: what XA calls the outcome.
+pub(crate) fn xa(core: &Core, cx: &mut ExecCtx<'_>, xid: &[u8], request: &XaRequest) -> Result<i64> {
+    match request {
+        XaRequest::SetTimeout(seconds) => {
+            let seconds = u32::try_from(*seconds).ok().filter(|s| *s > 0);
+            core.xa_timeout.set(seconds.unwrap_or(TIMEOUT_S));
+            return Ok(0);
+        }
+        XaRequest::LastError => return Ok(core.xa_error.get().into()),
+        _ => {}
+    }
+    let done = match id_of(xid) {
+        Some(id) => xa_call(core, id, request).and_then(|call| run(core, cx, &call)),
+        None => Err(Ora::new(24759)),
+    };
+    core.xa_error.set(done.as_ref().err().map_or(0, Ora::code));
+    match done {
+        Ok(GlobalAnswer::ReadOnly) => Ok(3),
+        Ok(GlobalAnswer::Done | GlobalAnswer::Prepared) => Ok(0),
+        Err(e) => xa_code(&e).ok_or(e),
+    }
+}
+
+fn xa_call(core: &Core, id: GlobalId, request: &XaRequest) -> Result<GlobalCall> {
+    const JOIN: i64 = 0x20_0000;
+    const RESUME: i64 = 0x800_0000;
+    const SUSPEND: i64 = 0x200_0000;
+    const SUCCESS: i64 = 0x400_0000;
+    Ok(match *request {
+        XaRequest::Start { flags } => {
+            let how = match flags {
+                0 => Start::New,
+                JOIN | RESUME => Start::Resume,
+                _ => return Err(Ora::new(24759)),
+            };
+            GlobalCall::Start { id, how, isolation: None, timeout_s: core.xa_timeout.get() }
+        }
+        XaRequest::End { flags: SUCCESS | SUSPEND } => GlobalCall::Detach(Some(id)),
+        XaRequest::End { .. } => return Err(Ora::new(24759)),
+        XaRequest::Prepare => GlobalCall::Prepare(Some(id)),
+        XaRequest::Commit { one_phase } => GlobalCall::Commit { id: Some(id), one_phase },
+        XaRequest::Rollback => GlobalCall::Rollback(Some(id)),
+        XaRequest::Forget => GlobalCall::Forget(Some(id)),
+        XaRequest::SetTimeout(_) | XaRequest::LastError => return Err(Ora::new(24759)),
+    })
+}
+
+/// What XA calls an error; `None` for one that it has no word for, such as a call that was broken.
+fn xa_code(e: &Ora) -> Option<i64> {
+    Some(match e.code() {
+        24756 => -4,
+        24757 => -8,
+        24759 => -5,
+        24776 => -9,
+        24758 | 24768 | 24769 | 24770 | 24771 | 24774 | 24797 | 25352 | 2053 => -6,
+        24761 => 106,
+        24764 => 7,
+        24765 => 6,
+        2049 => 4,
+        2091 => 103,
+        60 => 102,
+        1031 | 2042 => -3,
+        _ => return None,
+    })
+}
+
+/// DBMS_XA.XA_RECOVER.
+pub(crate) fn xa_recover(core: &Core) -> Vec<Vec<u8>> {
+    let any = core.require(SystemPrivilege::ForceAnyTransaction).is_ok();
+    let own = core.identity().user.0;
+    let rows = core.shared.txns.branch_rows().into_iter();
+    let seen = rows.filter(|b| b.state == BranchState::Prepared && (any || b.user == own));
+    seen.map(|b| {
+        let mut bytes = b.id.format.to_be_bytes().to_vec();
+        bytes.extend_from_slice(&[b.id.gtrid().len() as u8, b.id.bqual().len() as u8]);
+        bytes.extend_from_slice(b.id.gtrid());
+        bytes.extend_from_slice(b.id.bqual());
+        bytes
+    })
+    .collect()
+}
+
+/// An identifier as the function DBMS_XA_XID makes it.
+fn id_of(bytes: &[u8]) -> Option<GlobalId> {
+    let (format, rest) = bytes.split_first_chunk::<4>()?;
+    let ([gtrid, bqual], rest) = rest.split_first_chunk::<2>()?;
+    let (gtrid, rest) = rest.split_at_checked(usize::from(*gtrid))?;
+    let bqual = Some(rest).filter(|rest| rest.len() == usize::from(*bqual))?;
+    GlobalId::new(u32::from_be_bytes(*format), gtrid, bqual)
+}
+
+/// COMMIT FORCE and ROLLBACK FORCE: ends a prepared transaction by its number or its global identifier, as
+/// `dba_2pc_pending` has them.
+///
+/// # Errors
+/// ORA-02058 when there is none, ORA-01031.
+pub(crate) fn force(core: &Core, cx: &mut ExecCtx<'_>, name: &str, commits: bool) -> Result<()> {
+    let none = || Ora::with(2058, &[&name]);
+    let hex = |bytes: &[u8]| {
+        let mut text = String::new();
+        types::write_hex(bytes, &mut text);
+        text
+    };
+    let is_meant = |b: &BranchRow| {
+        let local = b.xid.map(|x| format!("{}.{}.{}", x.usn, x.slot, x.sqn));
+        let global = format!("{}.{}.{}", b.id.format, hex(b.id.gtrid()), hex(b.id.bqual()));
+        b.state == BranchState::Prepared && (local.as_deref() == Some(name) || global.eq_ignore_ascii_case(name))
+    };
+    let own = core.identity().user.0;
+    let branch = core.shared.txns.branch_rows().into_iter().find(is_meant);
+    // Who may force nothing is not told what there is.
+    let any = core.require(SystemPrivilege::ForceAnyTransaction);
+    match &branch {
+        Some(b) if b.user == own && any.is_err() => core.require(SystemPrivilege::ForceTransaction)?,
+        Some(_) => any?,
+        None if any.is_err() => core.require(SystemPrivilege::ForceTransaction)?,
+        None => {}
+    }
+    let xid = branch.and_then(|b| b.xid).ok_or_else(none)?;
+    let done = core.shared.txns.force_branch(&core.p, xid, commits, &core.instance.on_commit());
+    core.shared.txns.show_transaction(&core.p, &cx.session.txn);
+    done
 }
 
 fn start(core: &Core, cx: &mut ExecCtx<'_>, id: &GlobalId, how: Start, timeout_s: u32) -> Result<()> {

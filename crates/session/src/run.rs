@@ -9,7 +9,7 @@ use exec::{ExecCtx, SessionState};
 use functions::{Clock, FnCache, FnCtx, FnDef, SessionInfo};
 use net::local::Failure;
 use plsql::ResultCacheRequest;
-use sql::ast::{self, Statement};
+use sql::ast::{self, Commit, Rollback, Statement};
 use std::sync::atomic::Ordering::Relaxed;
 use txn::{Isolation, LockWait};
 use types::{Ora, Result, Timestamp, Value};
@@ -47,10 +47,14 @@ fn run_unaudited(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Re
 
 fn run_control(core: &Core, cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<()> {
     match statement {
-        Statement::Commit(c) => core.commit_as(cx, c.write_immediate, c.write_wait),
-        Statement::Rollback(r) => match &r.to {
-            Some(name) => core.rollback_to(&mut cx.session.txn, &name.name),
-            None => {
+        Statement::Commit(Commit { comment: _, write_immediate, write_wait, force, pos: _ }) => match force {
+            Some(name) => crate::global::force(core, cx, name, true),
+            None => core.commit_as(cx, *write_immediate, *write_wait),
+        },
+        Statement::Rollback(Rollback { to, force, pos: _ }) => match (to, force) {
+            (_, Some(name)) => crate::global::force(core, cx, name, false),
+            (Some(name), None) => core.rollback_to(&mut cx.session.txn, &name.name),
+            (None, None) => {
                 crate::global::refuse_rollback(core, cx.session)?;
                 core.rollback(cx.session)
             }

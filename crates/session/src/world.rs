@@ -645,6 +645,15 @@ impl plsql::World for World<'_> {
         crate::explain::display(self.core, &mut self.cx, table, statement_id, format)
     }
 
+    fn xa(&mut self, xid: &[u8], request: &plsql::XaRequest) -> Result<i64> {
+        self.cx.session.may_control_transaction()?;
+        crate::global::xa(self.core, &mut self.cx, xid, request)
+    }
+
+    fn xa_recover(&mut self) -> Result<Vec<Vec<u8>>> {
+        Ok(crate::global::xa_recover(self.core))
+    }
+
     fn user_lock_request(&mut self, id: u32, mode: u8, timeout_s: Option<u32>, until_commit: bool) -> Result<i64> {
         let mode = LockMode::ALL.get(mode as usize).copied().unwrap_or(LockMode::Exclusive);
         if self.core.user_locks.borrow().contains_key(&id) {

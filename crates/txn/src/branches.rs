@@ -372,6 +372,7 @@ impl Transactions {
                 self.enqueues().hand_over(p, holder, p.number(), kind);
             }
             (t.xid, t.chain, t.foreign) = (Some(xid), entry.chain(), true);
+            t.base = t.chain.newest;
         } else {
             self.enqueues().hand_over(p, self.holder(n)?, p.number(), EnqueueType::Tm);
         }

@@ -197,12 +197,13 @@ impl Transactions {
     }
 
     /// Takes back what a failed call has done: rolls back to `start`, where the call began. When the call has ended
-    /// that transaction itself and begun another one, all of the new one goes.
+    /// that transaction itself and begun another one, all of the new one goes; of a branch that it has come into, what
+    /// it did there.
     ///
     /// # Errors
     /// Those of reading undo.
     pub fn rollback_call(&self, p: &Process, t: &mut Txn, start: &Savepoint) -> Result<()> {
-        let stop = if start.xid == t.xid { start.at } else { Uba::NONE };
+        let stop = if start.xid == t.xid { start.at } else { t.base };
         self.rollback_to(p, t, &Savepoint { xid: t.xid, at: stop, tables: t.tables.len(), point: start.point })
     }
 

@@ -117,6 +117,8 @@ pub struct Txn {
     pub(crate) set: bool,
     /// It was begun by another process, perhaps, whose temporary rows are nothing to this one.
     pub(crate) foreign: bool,
+    /// The newest undo record when the session came into the branch.
+    pub(crate) base: Uba,
     /// LOCK TABLE has.
     pub(crate) locked: bool,
     /// The SCN that all its statements see, once the first of them has begun. It counts among the process's open
@@ -248,6 +250,7 @@ impl Txn {
 
     pub(crate) fn reset(&mut self) {
         self.xid = None;
+        self.base = Uba::NONE;
         self.chain = Chain::default();
         self.touched.clear();
         self.tables.clear();

@@ -6,4 +6,5 @@ mod crash;
 mod datafile;
 mod files;
 mod media;
+mod prepared;
 mod undo_tablespaces;

@@ -23,6 +23,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Types that built-in packages declare and that are not written in PL/SQL.
 pub(crate) fn package_type(path: &[&str]) -> Option<Ty> {
     match path {
+        // An object type of Oracle; here its value is what the function of that name makes.
+        ["DBMS_XA_XID"] | ["SYS", "DBMS_XA_XID"] => Some(Ty::of(types::DataType::Raw { len: 140 })),
         ["SYS" | "STANDARD", name] | ["SYS", "STANDARD", name] => match *name {
             "NUMBER" => Some(Ty::NUMBER),
             "VARCHAR2" => Some(Ty::TEXT),

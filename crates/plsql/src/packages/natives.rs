@@ -7,7 +7,7 @@ use crate::machine::{Machine, Run, error_stack, scalar};
 use crate::session::Plsql;
 use crate::world::{
     AuditRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest, ResultCacheRequest, SharedPoolRequest,
-    World,
+    World, XaRequest,
 };
 use std::rc::Rc;
 use types::{Number, Ora, Value};
@@ -129,6 +129,15 @@ natives! {
     "DBMS_WORKLOAD_REPOSITORY" "AWR_DIFF_REPORT_HTML" 1 AwrDiffReportHtml,
     "DBMS_WORKLOAD_REPOSITORY" "ASH_REPORT_TEXT" 1 AshReportText,
     "DBMS_WORKLOAD_REPOSITORY" "ASH_REPORT_HTML" 1 AshReportHtml,
+    "DBMS_XA" "XA_START" 1 XaStart,
+    "DBMS_XA" "XA_END" 1 XaEnd,
+    "DBMS_XA" "XA_PREPARE" 1 XaPrepare,
+    "DBMS_XA" "XA_COMMIT" 1 XaCommit,
+    "DBMS_XA" "XA_ROLLBACK" 1 XaRollback,
+    "DBMS_XA" "XA_FORGET" 1 XaForget,
+    "DBMS_XA" "XA_RECOVER" 1 XaRecover,
+    "DBMS_XA" "XA_SETTIMEOUT" 1 XaSetTimeout,
+    "DBMS_XA" "XA_GETLASTOER" 1 XaLastError,
     "DBMS_XPLAN" "DISPLAY" 1 DisplayPlan,
     "DBMS_XPLAN" "DISPLAY_CURSOR" 1 DisplayCursor,
     "STANDARD" "RAISE_APPLICATION_ERROR" 1 RaiseApplicationError,
@@ -638,6 +647,15 @@ pub(crate) fn run<W: World>(
             let id = lock_handle(a.text(0))?;
             lock_convert(w, &a, id)?
         }
+        Native::XaStart => number(w.xa(a.raw(0), &XaRequest::Start { flags: a.integer(1).unwrap_or(0) })?),
+        Native::XaEnd => number(w.xa(a.raw(0), &XaRequest::End { flags: a.integer(1).unwrap_or(0) })?),
+        Native::XaPrepare => number(w.xa(a.raw(0), &XaRequest::Prepare)?),
+        Native::XaCommit => number(w.xa(a.raw(0), &XaRequest::Commit { one_phase: a.flag(1) })?),
+        Native::XaRollback => number(w.xa(a.raw(0), &XaRequest::Rollback)?),
+        Native::XaForget => number(w.xa(a.raw(0), &XaRequest::Forget)?),
+        Native::XaRecover => return Ok(by_integer(w.xa_recover()?.into_iter().map(Value::Raw))),
+        Native::XaSetTimeout => number(w.xa(&[], &XaRequest::SetTimeout(a.integer(0).unwrap_or(0)))?),
+        Native::XaLastError => number(w.xa(&[], &XaRequest::LastError)?),
         Native::LockRequest => {
             let id = lock_id(a.integer(0))?;
             lock_request(w, &a, id)?

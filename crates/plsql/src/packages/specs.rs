@@ -243,6 +243,37 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_XA",
+        "package dbms_xa is
+           type dbms_xa_xid_array is table of raw(140) index by binary_integer;
+           tmnoflags constant pls_integer := 0; tmsuccess constant pls_integer := 67108864;
+           tmjoin constant pls_integer := 2097152; tmsuspend constant pls_integer := 33554432;
+           tmresume constant pls_integer := 134217728;
+           xa_rbbase constant pls_integer := 100; xa_rbrollback constant pls_integer := 100;
+           xa_rbcommfail constant pls_integer := 101; xa_rbdeadlock constant pls_integer := 102;
+           xa_rbintegrity constant pls_integer := 103; xa_rbother constant pls_integer := 104;
+           xa_rbproto constant pls_integer := 105; xa_rbtimeout constant pls_integer := 106;
+           xa_rbtransient constant pls_integer := 107; xa_rbend constant pls_integer := 107;
+           xa_nomigrate constant pls_integer := 9; xa_heurhaz constant pls_integer := 8;
+           xa_heurcom constant pls_integer := 7; xa_heurrb constant pls_integer := 6;
+           xa_heurmix constant pls_integer := 5; xa_retry constant pls_integer := 4;
+           xa_rdonly constant pls_integer := 3; xa_ok constant pls_integer := 0;
+           xaer_async constant pls_integer := -2; xaer_rmerr constant pls_integer := -3;
+           xaer_nota constant pls_integer := -4; xaer_inval constant pls_integer := -5;
+           xaer_proto constant pls_integer := -6; xaer_rmfail constant pls_integer := -7;
+           xaer_dupid constant pls_integer := -8; xaer_outside constant pls_integer := -9;
+           function xa_start(xid raw, flag pls_integer) return pls_integer;
+           function xa_end(xid raw, flag pls_integer) return pls_integer;
+           function xa_prepare(xid raw) return pls_integer;
+           function xa_commit(xid raw, onephase boolean) return pls_integer;
+           function xa_rollback(xid raw) return pls_integer;
+           function xa_forget(xid raw) return pls_integer;
+           function xa_recover return dbms_xa_xid_array;
+           function xa_settimeout(seconds pls_integer) return pls_integer;
+           function xa_getlastoer return pls_integer;
+         end;",
+    ),
+    (
         "DBMS_XPLAN",
         "package dbms_xplan is
            function display(table_name varchar2 default 'PLAN_TABLE', statement_id varchar2 default null,

@@ -155,12 +155,16 @@ pub struct Commit {
     pub write_immediate: Option<bool>,
     /// `WRITE WAIT` is `Some(true)`, `WRITE NOWAIT` is `Some(false)`.
     pub write_wait: Option<bool>,
+    /// `COMMIT FORCE`: the prepared transaction that is meant.
+    pub force: Option<String>,
     pub pos: Pos,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rollback {
     pub to: Option<Ident>,
+    /// `ROLLBACK FORCE`: the prepared transaction that is meant.
+    pub force: Option<String>,
     pub pos: Pos,
 }
 

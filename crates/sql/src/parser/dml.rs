@@ -301,6 +301,10 @@ impl Parser<'_> {
     fn commit(&mut self, pos: Pos) -> Result<Statement> {
         let mut commit = Commit { pos, ..Commit::default() };
         self.eat_word("WORK");
+        if self.eat_word("FORCE") {
+            commit.force = Some(self.string(1780)?);
+            return Ok(Statement::Commit(commit));
+        }
         if self.eat_word("COMMENT") {
             commit.comment = Some(self.string(1780)?);
         }
@@ -317,12 +321,14 @@ impl Parser<'_> {
 
     fn rollback(&mut self, pos: Pos) -> Result<Statement> {
         self.eat_word("WORK");
-        let mut to = None;
+        let (mut to, mut force) = (None, None);
         if self.eat_word("TO") {
             self.eat_word("SAVEPOINT");
             to = Some(self.ident(931)?);
+        } else if self.eat_word("FORCE") {
+            force = Some(self.string(1780)?);
         }
-        Ok(Statement::Rollback(Rollback { to, pos }))
+        Ok(Statement::Rollback(Rollback { to, force, pos }))
     }
 
     fn lock_table(&mut self, pos: Pos) -> Result<Statement> {

@@ -1,0 +1,157 @@
+//! Two-phase commit across deaths of the instance: what is prepared waits for its outcome, what is not is rolled back.
+
+use crate::common::{Database, error, eventually, number, rows, run};
+use client::Client;
+
+/// Calls DBMS_XA, and expects that code.
+fn xa(c: &mut Client, call: &str, code: i64) {
+    if let Err(e) = try_xa(c, call, code) {
+        panic!("{call}: {e}");
+    }
+}
+
+fn try_xa(c: &mut Client, call: &str, code: i64) -> client::ClientResult<()> {
+    let block = format!(
+        "declare n pls_integer; begin n := dbms_xa.{call}; if n <> {code} then \
+         raise_application_error(-20000, n || ', ORA-' || dbms_xa.xa_getlastoer); end if; end;"
+    );
+    c.execute(&block, &[]).map(drop)
+}
+
+/// A branch that has inserted `rows` rows with that number, and changed the row 0.
+fn ended(c: &mut Client, n: u32, rows: u32) {
+    xa(c, &format!("xa_start(dbms_xa_xid({n}), dbms_xa.tmnoflags)"), 0);
+    run(c, &[&format!("insert into t select {n}, level, rpad('x', 200, 'x') from dual connect by level <= {rows}")]);
+    run(c, &[&format!("update t set b = b + 1 where n = 0 and b = -{n}")]);
+    xa(c, &format!("xa_end(dbms_xa_xid({n}), dbms_xa.tmsuccess)"), 0);
+}
+
+const TABLE: &[&str] = &[
+    "create table t (n number, b number, c varchar2(200))",
+    "create index i on t (n, b)",
+    "insert into t select 0, -level, 'before' from dual connect by level <= 9",
+    "commit",
+];
+const PENDING: &str = "select count(*) from dba_2pc_pending where state = 'prepared'";
+const KEPT: &str = "select count(*) from t where n = 0 and b < 0 and c = 'before'";
+
+#[test]
+fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
+    let db = Database::new("prepared");
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, TABLE);
+    // More undo than a block holds, and more than the logs between two checkpoints.
+    for n in 1..=4 {
+        ended(&mut c, n, 2000);
+    }
+    for n in 1..=3 {
+        xa(&mut c, &format!("xa_prepare(dbms_xa_xid({n}))"), 0);
+    }
+    // One is not prepared, and one a session works in.
+    xa(&mut c, "xa_start(dbms_xa_xid(5), dbms_xa.tmnoflags)", 0);
+    run(&mut c, &["insert into t values (5, 5, null)"]);
+    assert!(error(&mut c, "commit").contains("ORA-02089"));
+    assert!(error(&mut c, "rollback").contains("ORA-02074"));
+    db.kill();
+    db.start();
+    let mut c = db.connect();
+    assert_eq!(number(&mut c, PENDING), 3);
+    assert_eq!(number(&mut c, "select count(*) from v$global_transaction where state = 'PREPARED'"), 3);
+    assert_eq!(number(&mut c, "select count(*) from t"), 9, "readers see what was before");
+    assert_eq!(number(&mut c, KEPT), 9);
+    let refused = error(&mut c, "update t set c = 'x' where n = 0 and b = -1");
+    assert!(refused.contains("ORA-01591"), "{refused}");
+    run(
+        &mut c,
+        &["update t set c = 'x' where n = 0 and b = -5", "rollback", "insert into t values (9, 9, null)", "rollback"],
+    );
+    let refused = error(&mut c, "drop table t");
+    assert!(refused.contains("ORA-00054"), "{refused}");
+    xa(&mut c, "xa_commit(dbms_xa_xid(4), true)", -4);
+    xa(&mut c, "xa_rollback(dbms_xa_xid(5))", -4);
+    // The coordinator comes back for the first; the others are ended by hand, one of them in the instance after that.
+    xa(&mut c, "xa_commit(dbms_xa_xid(1), false)", 0);
+    let local = |c: &mut Client, n: u32| {
+        let global = format!("select local_tran_id from dba_2pc_pending where global_tran_id like '0.{n:08X}.%'");
+        rows(c, &global).remove(0)
+    };
+    let second = local(&mut c, 2);
+    run(&mut c, &[&format!("rollback force '{second}'")]);
+    assert!(error(&mut c, &format!("commit force '{second}'")).contains("ORA-02058"));
+    let forced = "select state || ' ' || mixed || ' ' || nvl2(force_time, 'forced', 'not') || ' ' || db_user \
+                  from dba_2pc_pending order by 1";
+    assert_eq!(rows(&mut c, forced), ["forced rollback no forced SYS", "prepared no not SYS"]);
+    assert_eq!(
+        rows(&mut c, "select formatid, globalid, branchid from dba_pending_transactions"),
+        ["0|00000003|00000001"]
+    );
+    xa(&mut c, "xa_commit(dbms_xa_xid(2), false)", 6);
+    xa(&mut c, "xa_forget(dbms_xa_xid(2))", 0);
+    db.stop();
+    db.start();
+    let mut c = db.connect();
+    assert_eq!(number(&mut c, PENDING), 1, "a clean stop is no outcome");
+    let third = local(&mut c, 3);
+    run(&mut c, &[&format!("commit force '{third}'")]);
+    let left = rows(&mut c, "select n, count(*), min(b), max(b) from t where n > 0 group by n order by n");
+    assert_eq!(left, ["1|2000|1|2000", "3|2000|1|2000"]);
+    assert_eq!(rows(&mut c, "select b from t where n = 0 order by b desc").join(" "), "0 -2 -2 -4 -5 -6 -7 -8 -9");
+    assert_eq!(number(&mut c, "select /*+ index(t i) */ count(*) from t where n > 0"), 4000);
+    db.kill();
+    db.start();
+    assert_eq!(number(&mut db.connect(), "select count(*) from t where n > 0"), 4000);
+    assert_eq!(number(&mut db.connect(), PENDING), 0);
+    db.verify();
+}
+
+/// Where the instance dies: in the call that prepares, in that which commits, in that which rolls back. And what the
+/// branch may be afterwards: gone without a trace, prepared, committed.
+const DEATHS: &[(&str, &str, &str)] = &[
+    ("branch-preparing:1", "prepare", "gone"),
+    ("branch-prepare-logged:1", "prepare", "gone prepared"),
+    ("branch-prepared:1", "prepare", "gone prepared"),
+    ("branch-taken:2", "commit", "prepared"),
+    ("branch-ended:1", "commit", "prepared committed"),
+    ("branch-taken:2", "rollback", "prepared"),
+    ("branch-not-prepared:1", "rollback", "prepared gone"),
+];
+
+#[test]
+fn the_instance_may_die_at_any_step_of_both_phases() {
+    let db = Database::new("prepared-steps");
+    db.start();
+    run(&mut db.connect(), TABLE);
+    db.stop();
+    for (at, (point, call, may_be)) in DEATHS.iter().enumerate() {
+        let plan = format!("_crash_point={point}");
+        let (code, text) = db.program(&["start", "--param", "_disk_sync=false", "--param", &plan]);
+        assert_eq!(code, 0, "{text}");
+        let (mut c, n) = (db.connect(), at as u32 + 10);
+        ended(&mut c, n, 500);
+        let prepares = *call == "prepare";
+        if !prepares {
+            xa(&mut c, &format!("xa_prepare(dbms_xa_xid({n}))"), 0);
+        }
+        let arguments = if *call == "commit" { ", false" } else { "" };
+        assert!(try_xa(&mut c, &format!("xa_{call}(dbms_xa_xid({n}){arguments})"), 0).is_err(), "{point}");
+        eventually("the instance is gone", || db.program(&["status"]).0 == 3);
+        db.start();
+        let mut c = db.connect();
+        let is = match (number(&mut c, PENDING), number(&mut c, &format!("select count(*) from t where n = {n}"))) {
+            (0, 0) => "gone",
+            (1, 0) => "prepared",
+            (0, 500) => "committed",
+            other => panic!("{point} {call}: {other:?}"),
+        };
+        assert!(may_be.split(' ').any(|one| one == is), "{point} {call}: {is}");
+        if is == "prepared" {
+            xa(&mut c, &format!("xa_rollback(dbms_xa_xid({n}))"), 0);
+            assert_eq!(number(&mut c, &format!("select count(*) from t where n = {n}")), 0);
+        }
+        xa(&mut c, &format!("xa_prepare(dbms_xa_xid({n}))"), -4);
+        assert_eq!(number(&mut c, KEPT), 9);
+        drop(c);
+        db.verify();
+    }
+}
