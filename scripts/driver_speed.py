@@ -5,7 +5,8 @@ Usage: scripts/driver_speed.py [--latchwork PROGRAM] [--postgres BIN] [--rounds 
 
 Both databases are made for the run in a folder below TMPDIR, on one machine with the client, over TCP on loopback.
 Needs the packages oracledb and psycopg, and PostgreSQL's programs. Prints the median of the rounds for each, by second,
-and Latchwork's rate over PostgreSQL's: above 1 Latchwork is faster.
+and Latchwork's rate over PostgreSQL's: above 1 Latchwork is faster. Behind that the processor time of the process that
+serves the connection, in microseconds for each, where one connection does the work.
 """
 
 import argparse
@@ -40,7 +41,8 @@ class Latchwork:
                 break
             time.sleep(0.1)
         self.dsn = f"127.0.0.1:{port[1]}/latchwrk"
-        setup = "create user u identified by Tiger1;\ngrant create session, create table, unlimited tablespace to u;\nexit\n"
+        setup = "create user u identified by Tiger1;\ngrant create session, create table, unlimited tablespace to u;\n"
+        setup += "grant select on v_$process to u;\ngrant select on v_$session to u;\nexit\n"
         subprocess.run([program, "sql", "-s", "--dir", self.folder, "/", "as", "sysdba"], input=setup, text=True, check=True,
                        stdout=subprocess.DEVNULL)  # fmt: skip
 
@@ -54,6 +56,12 @@ class Latchwork:
         k.execute("create table small (id number(9) primary key, name varchar2(40))")
         c.commit()
 
+    def server(self, c):
+        """The process that serves a connection."""
+        k = c.cursor()
+        k.execute("select p.spid from v$process p join v$session s on s.paddr = p.addr where s.sid = sys_context('userenv', 'sid')")
+        return int(k.fetchone()[0])
+
     one = "select name from big where id = :1"
     insert = "insert into small values (:1, :2)"
     update = "update small set name = :1 where id = :2"
@@ -61,9 +69,9 @@ class Latchwork:
     dual = "select 1 from dual"
 
     @staticmethod
-    def cursor(c):
+    def cursor(c, size):
         k = c.cursor()
-        k.arraysize = k.prefetchrows = 1000
+        k.arraysize = k.prefetchrows = size
         return k
 
     def stop(self):
@@ -106,6 +114,9 @@ class Postgres:
         c.execute("vacuum analyze big")
         c.autocommit = False
 
+    def server(self, c):
+        return c.info.backend_pid
+
     one = "select name from big where id = %s"
     insert = "insert into small values (%s, %s)"
     update = "update small set name = %s where id = %s"
@@ -113,7 +124,8 @@ class Postgres:
     dual = "select 1"
 
     @staticmethod
-    def cursor(c):
+    def cursor(c, size):
+        """PostgreSQL sends all rows, however many the client has asked for."""
         return c.cursor()
 
     def stop(self):
@@ -159,11 +171,14 @@ def sixteen(db, c):
     return 16_000, took
 
 
-def a_million(db, c):
-    k = db.cursor(c)
-    k.execute("select id, name from big")
-    assert len(k.fetchall()) == ROWS
-    return ROWS
+def a_million(size):
+    def task(db, c):
+        k = db.cursor(c, size)
+        k.execute("select id, name from big")
+        assert len(k.fetchall()) == ROWS
+        return ROWS
+
+    return task
 
 
 def array(db, c, sql, rows):
@@ -198,12 +213,19 @@ def connects(db, c):
 TASKS = {
     "single-row select, one connection": one_connection,
     "single-row select, sixteen": sixteen,
-    "a million rows fetched, rows": a_million,
+    "a million rows by 100, the default": a_million(100),
+    "a million rows by 1,000": a_million(1000),
+    "a million rows by 5,000": a_million(5000),
     "array insert, rows": inserts,
     "array update, rows": updates,
     "array delete, rows": deletes,
     "connect, select, close": connects,
 }
+
+
+def processor_time(pid):
+    with open(f"/proc/{pid}/schedstat") as f:
+        return int(f.read().split()[0]) / 1e9
 
 
 def main():
@@ -221,22 +243,27 @@ def main():
         connections = [db.connect() for db in both]
         for db, c in zip(both, connections):
             db.fill(c)
-        print(f"{'a second':38}{both[0].name:>14}{both[1].name:>14}{'ratio':>8}  (rounds)")
+        servers = [db.server(c) for db, c in zip(both, connections)]
+        print(f"{'a second':38}{both[0].name:>14}{both[1].name:>14}{'ratio':>8}  (rounds)      server us: both")
         for task, do in TASKS.items():
             if given.only not in task:
                 continue
-            rates = [[], []]
+            rates, costs = [[], []], [[], []]
             for turn in range(given.rounds + 1):
                 order = [0, 1] if turn % 2 else [1, 0]
                 for which in order:
-                    begin = time.perf_counter()
+                    used, begin = processor_time(servers[which]), time.perf_counter()
                     did = do(both[which], connections[which])
                     n, took = did if isinstance(did, tuple) else (did, time.perf_counter() - begin)
                     if turn > 0:
                         rates[which].append(n / took)
+                        costs[which].append((processor_time(servers[which]) - used) / n * 1e6)
             ratios = sorted(a / b for a, b in zip(*rates))
             ours, theirs = (statistics.median(r) for r in rates)
-            print(f"{task:38}{ours:14,.0f}{theirs:14,.0f}{statistics.median(ratios):8.2f}  {ratios[0]:.2f} to {ratios[-1]:.2f}", flush=True)
+            line = f"{task:38}{ours:14,.0f}{theirs:14,.0f}{statistics.median(ratios):8.2f}  {ratios[0]:.2f} to {ratios[-1]:.2f}"
+            if do not in (sixteen, connects):
+                line += "".join(f"{statistics.median(c):10.3f}" for c in costs)
+            print(line, flush=True)
     finally:
         for db in both:
             db.stop()
