@@ -319,6 +319,12 @@ fn may_touch(core: &Core, id: &GlobalId) -> Result<()> {
     }
 }
 
+/// What a branch is in, unless it is another user's.
+pub(crate) fn state_of(core: &Core, id: &GlobalId) -> Option<BranchState> {
+    may_touch(core, id).ok()?;
+    core.shared.txns.branch_row(id).map(|row| row.state)
+}
+
 /// The branch's transaction has ended with the session's, or by a violated constraint.
 pub(crate) fn drop_branch(core: &Core) {
     if let Some(branch) = core.branch.take() {

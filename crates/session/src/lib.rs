@@ -77,4 +77,4 @@ pub use sizes::{BACKGROUND_PROCESSES, Sizes, statements_of};
 pub use startup::{DATABASE_NAMES, Told, was_closed};
 pub use state::{Assigned, Assignment, ConnectTimes, ListenerWish, Phase, SLAVES_MAX, State, StateLayout};
 pub use storage::{Storage, apply_table};
-pub use txn::{GlobalId, Isolation};
+pub use txn::{BranchState, GlobalId, Isolation};

@@ -513,6 +513,11 @@ impl Session {
         self.call_with(out, |core, cx, calls, out| calls.execute_array(core, cx, array, rows, out))
     }
 
+    /// What a branch is in, of one that the session may do something with.
+    pub fn global_state(&self, id: &txn::GlobalId) -> Option<txn::BranchState> {
+        crate::global::state_of(&self.core, id)
+    }
+
     /// Does what the coordinator of a global transaction asks. Only an error has packets.
     pub fn call_global(&mut self, call: &GlobalCall, out: &mut Vec<u8>) -> (Flow, Option<GlobalAnswer>) {
         let mut answer = None;

@@ -235,6 +235,8 @@ pub const ACTIONS: &[Action] = &[
     system("alter session set events '10046 trace name context off'", &[&["alter session"]]),
     system("alter session set sql_trace = false", &[&["alter session"]]),
     system("alter system kill session '9999,1'", &[&["alter system"]]),
+    system("commit force '9999.9.9'", &[&["force transaction", "force any transaction"]]),
+    system("rollback force '9999.9.9'", &[&["force transaction", "force any transaction"]]),
     system("alter database default tablespace users", &[&["alter database"]]),
     system("alter tablespace users online", &[&["alter tablespace"]]),
     system("create tablespace users datafile size 1m", &[&["create tablespace"]]),

@@ -58,6 +58,8 @@ const SYSTEM: &[&str] = &[
     "update any table",
     "delete any table",
     "lock any table",
+    "force transaction",
+    "force any transaction",
     "alter any table",
     "drop any table",
     "comment any table",

@@ -2,7 +2,7 @@
 
 use super::auth::Logon;
 use super::field::{Reader, Writer};
-use super::global::{End, Switch};
+use super::global::{End, Switch, read_recovered};
 use super::handshake::Client;
 use super::value::{self, BindRules, Shape};
 use super::{function, message};
@@ -254,6 +254,8 @@ pub enum Request {
     GlobalSwitch(Box<Switch>),
     /// Prepares a branch, or ends it.
     GlobalEnd(Box<End>),
+    /// Has learned the fate of a branch.
+    GlobalRecovered,
     /// The first message of a logon.
     LogonOne(Box<Logon>),
     /// The second, or a change of the password.
@@ -378,6 +380,10 @@ fn read_call(r: &mut Reader<'_>, which: u8, sequence: u8, client: Client) -> Wir
         function::AUTH_PHASE_ONE => Request::LogonOne(Box::new(Logon::read(r, sequence, client)?)),
         function::AUTH_PHASE_TWO => Request::LogonTwo(Box::new(Logon::read(r, sequence, client)?)),
         function::GLOBAL_SWITCH => Request::GlobalSwitch(Box::new(Switch::read(r)?)),
+        function::GLOBAL_RECOVERED => {
+            read_recovered(r, client)?;
+            Request::GlobalRecovered
+        }
         function::GLOBAL_END => Request::GlobalEnd(Box::new(End::read(r)?)),
         other => Request::Other(other),
     })

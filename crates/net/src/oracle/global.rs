@@ -1,6 +1,7 @@
 //! What the coordinator of a global transaction asks: to come into a branch or to leave it, and to end it.
 
 use super::field::{Reader, Writer};
+use super::handshake::Client;
 use super::message;
 use crate::local::{WireError, WireResult};
 
@@ -16,6 +17,8 @@ pub mod end {
     pub const ABORT: u32 = 2;
     pub const PREPARE: u32 = 3;
     pub const FORGET: u32 = 4;
+    /// Asks what has become of it.
+    pub const RECOVER: u32 = 5;
 }
 
 /// Bits of a start.
@@ -38,6 +41,15 @@ pub mod state {
     pub const ABORTED: u32 = 3;
     pub const READ_ONLY: u32 = 4;
     pub const FORGOTTEN: u32 = 5;
+}
+
+/// What has become of a branch, for who asks.
+pub mod fate {
+    pub const UNKNOWN: u32 = 0;
+    pub const ACTIVE: u32 = 1;
+    pub const PREPARED: u32 = 2;
+    pub const FORCED_ROLLBACK: u32 = 4;
+    pub const FORCED_COMMIT: u32 = 5;
 }
 
 /// Bytes of an identifier: both its parts together, filled up.
@@ -168,6 +180,44 @@ impl End {
         let flags = r.ub4()?;
         let id = lengths.read_id(r)?;
         Ok(End { operation, id, state, flags })
+    }
+}
+
+/// Reads past what a client says when it has asked for the fate of a branch.
+///
+/// # Errors
+/// [`WireError`] for what is none.
+pub fn read_recovered(r: &mut Reader<'_>, client: Client) -> WireResult<()> {
+    let has_more = client.field_version >= 8;
+    r.ub4()?;
+    r.ub4()?;
+    for _ in 0..4 {
+        r.skip(1)?;
+        r.ub4()?;
+    }
+    r.skip(2)?;
+    r.ub4()?;
+    r.skip(2)?;
+    r.ub4()?;
+    r.skip(1)?;
+    if has_more {
+        for _ in 0..2 {
+            r.skip(1)?;
+            r.ub4()?;
+        }
+        r.skip(1)?;
+    }
+    let numbers = if has_more { 5 } else { 3 };
+    (0..numbers).try_for_each(|_| r.ub4().map(drop))
+}
+
+/// Appends the answer to that; the outcome of the call follows.
+pub fn write_recovered(out: &mut Vec<u8>, client: Client) {
+    let mut w = Writer::new(out);
+    w.u8(message::PARAMETERS);
+    w.number(0u32);
+    if client.field_version >= 8 {
+        w.number(0u32);
     }
 }
 

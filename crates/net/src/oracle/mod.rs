@@ -57,6 +57,7 @@ pub mod function {
     pub const COMMIT: u8 = 14;
     pub const ROLLBACK: u8 = 15;
     pub const VERSION: u8 = 59;
+    pub const GLOBAL_RECOVERED: u8 = 67;
     pub const REEXECUTE_AND_FETCH: u8 = 78;
     pub const EXECUTE: u8 = 94;
     pub const DESCRIBE: u8 = 98;

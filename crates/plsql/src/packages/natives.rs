@@ -138,6 +138,7 @@ natives! {
     "DBMS_XA" "XA_RECOVER" 1 XaRecover,
     "DBMS_XA" "XA_SETTIMEOUT" 1 XaSetTimeout,
     "DBMS_XA" "XA_GETLASTOER" 1 XaLastError,
+    "DBMS_XA" "DIST_TXN_SYNC" 1 XaSync,
     "DBMS_XPLAN" "DISPLAY" 1 DisplayPlan,
     "DBMS_XPLAN" "DISPLAY_CURSOR" 1 DisplayCursor,
     "STANDARD" "RAISE_APPLICATION_ERROR" 1 RaiseApplicationError,
@@ -654,6 +655,8 @@ pub(crate) fn run<W: World>(
         Native::XaRollback => number(w.xa(a.raw(0), &XaRequest::Rollback)?),
         Native::XaForget => number(w.xa(a.raw(0), &XaRequest::Forget)?),
         Native::XaRecover => return Ok(by_integer(w.xa_recover()?.into_iter().map(Value::Raw))),
+        // The instance is one, so there is nothing to bring in line.
+        Native::XaSync => Value::Null,
         Native::XaSetTimeout => number(w.xa(&[], &XaRequest::SetTimeout(a.integer(0).unwrap_or(0)))?),
         Native::XaLastError => number(w.xa(&[], &XaRequest::LastError)?),
         Native::LockRequest => {

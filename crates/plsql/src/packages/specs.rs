@@ -271,6 +271,7 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            function xa_recover return dbms_xa_xid_array;
            function xa_settimeout(seconds pls_integer) return pls_integer;
            function xa_getlastoer return pls_integer;
+           procedure dist_txn_sync;
          end;",
     ),
     (

@@ -10,6 +10,7 @@ use super::logon::VERSION_NUMBER;
 use net::local::{self, Bind, Direction, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask, TableBind};
 use net::oracle::auth::{Logon, mode};
 use net::oracle::call::{EndToEnd, Execute, Piggyback, Reexecute, Request, execute_flag, option};
+use net::oracle::global;
 use net::oracle::handshake::Client;
 use net::oracle::o5logon::SessionKey;
 use net::oracle::reply::{self, NO_DATA_FOUND, Outcome, direction, status};
@@ -191,6 +192,11 @@ impl Calls {
                 Ok(())
             }
             Request::GlobalSwitch(s) => self.switch(&s, sequence, out),
+            Request::GlobalRecovered => {
+                global::write_recovered(out, self.client);
+                self.succeeded(&Done::default(), 0, sequence).write(out);
+                Ok(())
+            }
             Request::GlobalEnd(e) => self.end_global(&e, sequence, out),
             Request::LogonOne(_) | Request::Other(_) => Err(Ora::unsupported().into()),
         }

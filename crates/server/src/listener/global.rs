@@ -2,8 +2,8 @@
 
 use super::calls::{Calls, Tried, Trouble};
 use net::local::Done;
-use net::oracle::global::{self, End, GlobalXid, Switch, end, start_flag, state, switch};
-use session::{GlobalAnswer, GlobalCall, GlobalId, GlobalStart, Isolation};
+use net::oracle::global::{self, End, GlobalXid, Switch, end, fate, start_flag, state, switch};
+use session::{BranchState, GlobalAnswer, GlobalCall, GlobalId, GlobalStart, Isolation};
 use types::Ora;
 
 impl Calls {
@@ -33,6 +33,18 @@ impl Calls {
     /// Prepares a branch or ends it.
     pub(super) fn end_global(&mut self, e: &End, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
         let id = e.id.as_ref().map(id_of).transpose()?;
+        if e.operation == end::RECOVER {
+            let fate = id.and_then(|id| self.session.global_state(&id)).map_or(fate::UNKNOWN, |state| match state {
+                BranchState::Prepared => fate::PREPARED,
+                BranchState::ForcedCommit => fate::FORCED_COMMIT,
+                BranchState::ForcedRollback => fate::FORCED_ROLLBACK,
+                BranchState::TimedOut | BranchState::Free => fate::UNKNOWN,
+                BranchState::Attached | BranchState::Idle | BranchState::Ending => fate::ACTIVE,
+            });
+            global::write_ended(out, fate);
+            self.succeeded(&Done::default(), 0, sequence).write(out);
+            return Ok(());
+        }
         // Who has asked for no vote says that it needs none.
         let one_phase = e.state == state::READ_ONLY;
         let call = match e.operation {
