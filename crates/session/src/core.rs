@@ -119,6 +119,8 @@ pub struct Core {
     pub is_named: Cell<bool>,
     /// The branch of a global transaction that the session works in.
     pub(crate) branch: crate::global::OwnBranch,
+    /// Transactions that had ended when the session came into it.
+    pub(crate) branch_began: Cell<u64>,
     /// DBMS_XA: seconds for which branches may wait for a session, and the number of the last error.
     pub(crate) xa_timeout: Cell<u32>,
     pub(crate) xa_error: Cell<u32>,
@@ -181,6 +183,7 @@ impl Core {
             is_untold: Cell::default(),
             is_named: Cell::default(),
             branch: RefCell::default(),
+            branch_began: Cell::default(),
             xa_timeout: Cell::new(crate::global::TIMEOUT_S),
             xa_error: Cell::default(),
             audit: RefCell::default(),
@@ -481,6 +484,10 @@ impl Core {
         self.p.count(wait::Stat::UserRollbacks, u64::from(txn.xid().is_none()));
         if txn.is_active() {
             self.shared.txns.rollback(&self.p, txn)?;
+        }
+        if crate::global::is_in_branch(self, session) {
+            // It has no transaction any more, and must not be taken for one that has changed nothing.
+            crate::global::drop_branch(self);
         }
         self.transaction_ended(session);
         Ok(())

@@ -260,6 +260,7 @@ fn start(core: &Core, cx: &mut ExecCtx<'_>, id: &GlobalId, how: Start, timeout_s
     };
     match came {
         Ok(branch) => {
+            core.branch_began.set(cx.session.txn.ends());
             *core.branch.borrow_mut() = Some(branch);
             Ok(())
         }
@@ -268,6 +269,7 @@ fn start(core: &Core, cx: &mut ExecCtx<'_>, id: &GlobalId, how: Start, timeout_s
             if let Some(own) = former
                 && let Ok(branch) = txns.resume_branch(&core.p, &mut cx.session.txn, &own, WAIT)
             {
+                core.branch_began.set(cx.session.txn.ends());
                 *core.branch.borrow_mut() = Some(branch);
             }
             Err(e)
@@ -287,11 +289,11 @@ fn detach(core: &Core, cx: &mut ExecCtx<'_>, id: Option<&GlobalId>) -> Result<()
 /// Leaves the branch that the session is in. Deferred constraints are looked at now, since what they have noted is the
 /// session's; a violation rolls the branch back.
 fn leave(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
-    if let Err(e) = crate::constraints::check_before_commit(core, cx) {
-        if !cx.session.txn.is_active() {
-            drop_branch(core);
-        }
-        return Err(e);
+    crate::constraints::check_before_commit(core, cx)?;
+    if cx.session.txn.ends() != core.branch_began.get() {
+        // A statement could not be taken back alone, and took the transaction with it.
+        drop_branch(core);
+        return Err(Ora::new(24761));
     }
     let Some(branch) = core.branch.take() else { return Ok(()) };
     core.shared.txns.detach_branch(&core.p, &mut cx.session.txn, branch);

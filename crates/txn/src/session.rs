@@ -156,6 +156,11 @@ impl Txn {
         TxnPoint { ended: self.ended, number: self.moments.get() }
     }
 
+    /// How many transactions have ended before the open one, or the one to come.
+    pub fn ends(&self) -> u64 {
+        self.ended
+    }
+
     /// Says that what was done since a savepoint was rolled back by ROLLBACK TO.
     pub fn note_undone(&mut self, to: &Savepoint) {
         let now = self.point().number;
