@@ -246,7 +246,9 @@ impl Supervisor {
             ListenerWish::Start if self.net.is_some() => Ok(()),
             ListenerWish::Start => {
                 let dir = self.instance.dir().to_path_buf();
-                self.listen(&dir).and_then(|()| self.fork_listener())
+                // A process that still ends has its successor when it has ended: there is one at a time.
+                let ends = self.children.values().any(|child| child.role == Role::Lsnr);
+                self.listen(&dir).and_then(|()| if ends { Ok(()) } else { self.fork_listener() })
             }
             ListenerWish::Stop => {
                 self.net = None;

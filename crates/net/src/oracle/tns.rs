@@ -209,12 +209,16 @@ impl PacketBuffer {
         let Some(packet) = self.bytes.get_mut(from..from + length) else { return Ok(None) };
         self.start += length;
         let mut end = length;
-        // A packet without a message, which ends the connection, is not sealed.
         if packet[4] == kind::DATA
-            && length > HEADER_LEN + 3
+            && length > HEADER_LEN + 2
             && let Some(seal) = &mut self.seal
         {
-            end = HEADER_LEN + 2 + seal.open(&mut packet[HEADER_LEN + 2..])?;
+            let flags = u16::from_be_bytes([packet[HEADER_LEN], packet[HEADER_LEN + 1]]);
+            end = HEADER_LEN + 2;
+            // The packet that ends the connection is not sealed: its bytes, if it has any, are no message.
+            if flags & END_OF_FILE == 0 {
+                end += seal.open(&mut packet[HEADER_LEN + 2..])?;
+            }
         }
         Ok(Some(Packet { kind: packet[4], flags: packet[5], body: &packet[HEADER_LEN..end], length }))
     }
@@ -474,6 +478,26 @@ mod tests {
             write_data(&mut out, &vec![7; len], sdu);
             assert_eq!(data_len(len, sdu), out.len(), "{len} {sdu}");
         }
+    }
+
+    #[test]
+    fn a_message_that_is_not_sealed_is_none_where_that_was_agreed() {
+        let packet = |flags: u16, message: &[u8]| {
+            let mut out = Vec::new();
+            write_part(&mut out, message, flags);
+            let mut buffer = PacketBuffer::new();
+            buffer.accept(8192);
+            buffer.seal(Seal::new(17, 4, &[7; 256], &[9; 32], true));
+            buffer.extend(&out);
+            buffer.next_packet().map(|packet| packet.map(|p| p.data().map(|(_, bytes)| bytes.len())))
+        };
+        for len in 1..=130 {
+            for flags in [0, MORE_DATA, END_OF_REQUEST] {
+                assert_eq!(packet(flags, &vec![0; len]), Err(WireError::BadValue), "{len} {flags:#x}");
+            }
+            assert_eq!(packet(END_OF_FILE, &vec![3; len]), Ok(Some(Ok(0))), "the last packet has no message");
+        }
+        assert_eq!(packet(0, &[]), Ok(Some(Ok(0))));
     }
 
     #[test]
