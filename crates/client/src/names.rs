@@ -50,6 +50,8 @@ pub struct Description {
     pub retries: u32,
     pub retry_pause: Duration,
     pub sdu: Option<u32>,
+    /// Only an encrypted connection will do, and one with checksums: TLS, for this client has no native encryption.
+    pub requires_protection: bool,
 }
 
 impl Route {
@@ -79,6 +81,7 @@ impl Description {
             retries: 0,
             retry_pause: Duration::from_secs(1),
             sdu: None,
+            requires_protection: false,
         }
     }
 
@@ -254,6 +257,12 @@ impl Names {
         };
         let mut found = Vec::new();
         entry.all("ADDRESS", &mut found);
+        if entry.text_of("SSL_SERVER_CERT_DN").is_some() {
+            return Err(tns(
+                12533,
+                "SSL_SERVER_CERT_DN is not supported: the host's name is looked for in the certificate",
+            ));
+        }
         let wallet = entry.text_of("MY_WALLET_DIRECTORY").or(entry.text_of("WALLET_LOCATION"));
         let trust = self.trust(wallet, entry.text_of("SSL_SERVER_DN_MATCH"));
         let service = entry.text_of("SERVICE_NAME").unwrap_or_default();
@@ -284,9 +293,12 @@ impl Names {
 
     fn with_limits(&self, description: Description) -> Description {
         Description {
-            transport_limit: self.seconds("TCP.CONNECT_TIMEOUT").unwrap_or(description.transport_limit),
-            connect_limit: self.seconds("SQLNET.OUTBOUND_CONNECT_TIMEOUT"),
-            receive_limit: self.seconds("SQLNET.RECV_TIMEOUT"),
+            transport_limit: self.seconds("TCP.CONNECT_TIMEOUT").map_or(description.transport_limit, transport_limit),
+            connect_limit: self.seconds("SQLNET.OUTBOUND_CONNECT_TIMEOUT").filter(is_a_limit),
+            receive_limit: self.seconds("SQLNET.RECV_TIMEOUT").filter(is_a_limit),
+            requires_protection: ["SQLNET.ENCRYPTION_CLIENT", "SQLNET.CRYPTO_CHECKSUM_CLIENT"]
+                .iter()
+                .any(|key| self.setting(key).is_some_and(|level| level.trim().eq_ignore_ascii_case("required"))),
             sdu: self.setting("DEFAULT_SDU_SIZE").and_then(|size| size.parse().ok()),
             ..description
         }
@@ -385,14 +397,23 @@ fn ezconnect_hosts(text: &str) -> Option<Vec<(String, u16)>> {
 /// Sets a limit of a description; `None` for one that is not known, or no number.
 fn set(description: &mut Description, key: &str, value: &str) -> Option<()> {
     match key.to_ascii_uppercase().as_str() {
-        "CONNECT_TIMEOUT" => description.connect_limit = Some(duration(value)?),
-        "TRANSPORT_CONNECT_TIMEOUT" => description.transport_limit = duration(value)?,
+        "CONNECT_TIMEOUT" => description.connect_limit = Some(duration(value)?).filter(is_a_limit),
+        "TRANSPORT_CONNECT_TIMEOUT" => description.transport_limit = transport_limit(duration(value)?),
         "RETRY_COUNT" => description.retries = value.trim().parse().ok()?,
         "RETRY_DELAY" => description.retry_pause = duration(value)?,
         "SDU" => description.sdu = Some(value.trim().parse().ok()?),
         _ => return None,
     }
     Some(())
+}
+
+/// A limit of 0 is none.
+fn is_a_limit(limit: &Duration) -> bool {
+    !limit.is_zero()
+}
+
+fn transport_limit(limit: Duration) -> Duration {
+    if limit.is_zero() { Duration::from_secs(u32::MAX.into()) } else { limit }
 }
 
 /// Seconds, or what a unit says: `500 ms`, `2 min`.
@@ -437,7 +458,11 @@ fn assignments(text: &str) -> Vec<(String, String)> {
     while let Some(at) = rest.find('=') {
         // Lines before the first name belong to nothing.
         let key = rest[..at].trim().lines().last().unwrap_or_default().trim().to_string();
-        rest = rest[at + 1..].trim_start();
+        rest = rest[at + 1..].trim_start_matches([' ', '\t', '\r']);
+        // A value goes on in a line that begins with a blank or a parenthesis.
+        if let Some(line) = rest.strip_prefix('\n').filter(|line| line.starts_with([' ', '\t', '('])) {
+            rest = line.trim_start();
+        }
         let end = if rest.starts_with('(') { closed_at(rest) } else { rest.find('\n').unwrap_or(rest.len()) };
         let value = rest[..end].trim().to_string();
         rest = &rest[end..];
@@ -542,7 +567,11 @@ mod tests {
         assert_eq!(hosts(&names.resolve("both").unwrap()), ["c:1521/", "d:1521/"]);
         let more = names.resolve("more").unwrap().descriptions[0].addresses[0].tls.clone().unwrap();
         assert_eq!(more, Trust { wallet: Some("/w".into()), any_name: true });
-        for (name, error) in [("broken", 12154), ("other", 12154), ("nowhere", 12533), ("(x", 12154), ("", 12154)] {
+        let dn =
+            "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=m))(CONNECT_DATA=(SID=x))(SECURITY=(SSL_SERVER_CERT_DN=cn=m)))";
+        for (name, error) in
+            [(dn, 12533), ("broken", 12154), ("other", 12154), ("nowhere", 12533), ("(x", 12154), ("", 12154)]
+        {
             assert_eq!(code(names.resolve(name)), error, "{name}");
         }
         std::fs::remove_dir_all(dir).unwrap();
@@ -559,7 +588,7 @@ mod tests {
                 ),
                 (
                     "sqlnet.ora",
-                    "NAMES.DIRECTORY_PATH = (TNSNAMES)\nnames.default_domain=example.com\nSQLNET.OUTBOUND_CONNECT_TIMEOUT = 3 # soon\n\
+                    "SQLNET.AUTHENTICATION_SERVICES=\nNAMES.DIRECTORY_PATH =\n (TNSNAMES)\nsqlnet.encryption_client=REQUIRED\nnames.default_domain=example.com\nSQLNET.OUTBOUND_CONNECT_TIMEOUT = 3 # soon\n\
                      tcp.connect_timeout=2\nsqlnet.recv_timeout=9\nWALLET_LOCATION=(SOURCE=(METHOD=FILE)\n (METHOD_DATA=(DIRECTORY=/wallet)))\n",
                 ),
             ],
@@ -570,6 +599,7 @@ mod tests {
         let d = &route.descriptions[0];
         let seconds = |n| Some(Duration::from_secs(n));
         assert_eq!((d.connect_limit, Some(d.transport_limit), d.receive_limit), (seconds(3), seconds(2), seconds(9)));
+        assert!(d.requires_protection && !Names::default().resolve("a/b").unwrap().descriptions[0].requires_protection);
         assert_eq!(code(names.resolve("host:1521/s")), 12154, "EZConnect is left out");
         let wallet = names.resolve("(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=h))(CONNECT_DATA=(SID=x)))").unwrap();
         assert_eq!(wallet.descriptions[0].addresses[0].tls.as_ref().unwrap().wallet, Some("/wallet".into()));
@@ -592,6 +622,8 @@ mod tests {
             ["(SERVICE_NAME=s)", "(SERVER=pooled)", "(INSTANCE_NAME=inst)", "(POOL_CONNECTION_CLASS=web)"]
         );
         assert_eq!((d.connect_limit, d.retries, d.sdu), (Some(Duration::from_secs(2)), 3, Some(16384)));
+        let d = &route("db/s?connect_timeout=0&transport_connect_timeout=0").descriptions[0];
+        assert!(d.connect_limit.is_none() && d.transport_limit > Duration::from_secs(1 << 30), "0 is no limit");
         let tls = route("tcps://db:2484/s?wallet_location=\"/w x\"&ssl_server_dn_match=off");
         let trust = tls.descriptions[0].addresses[0].tls.clone();
         assert_eq!(trust, Some(Trust { wallet: Some("/w x".into()), any_name: true }));

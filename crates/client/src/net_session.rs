@@ -613,6 +613,9 @@ fn accepted(at: &NetAddress) -> ClientResult<Wire> {
 
 /// As [`accepted`], with what a description says of the way there and of the session.
 fn accepted_by(at: &NetAddress, wanted: &Description, options: &ConnectOptions) -> ClientResult<Wire> {
+    if wanted.requires_protection && at.tls.is_none() {
+        return Err(refused(12660));
+    }
     let deadline = wanted.connect_limit.map(|limit| Instant::now() + limit);
     let sdu = wanted.sdu.unwrap_or(SDU).clamp(tns::SDU_MIN, tns::SDU_MAX);
     let text = |key: &str, value: &str| Entry { key: key.into(), value: Content::Text(value.into()) };
@@ -643,7 +646,11 @@ fn accepted_by(at: &NetAddress, wanted: &Description, options: &ConnectOptions) 
                 let (address, other) = text.split_once('\0').unwrap_or((&text, &data));
                 let entry = Entry::parse(address).and_then(|entry| NetAddress::of_entry(&entry, &at.service));
                 place = entry.ok_or_else(|| refused(12533))?;
-                place.tls = place.tls.and(at.tls.clone());
+                // A listener of TLS that sends its client on without it would take the protection away.
+                if at.tls.is_some() && place.tls.is_none() {
+                    return Err(refused(12533));
+                }
+                place.tls = place.tls.map(|own| at.tls.clone().unwrap_or(own));
                 data = other.trim_end_matches('\0').to_string();
                 wire = Wire::within(&place, wanted.transport_limit, deadline)?;
                 wire.ask_for(&data, sdu)?;

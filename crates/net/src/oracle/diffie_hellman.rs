@@ -31,6 +31,33 @@ pub fn prime() -> [u8; LEN] {
     bytes_of(Prime::PARAMS.modulus().as_ref())
 }
 
+/// A private number and its public one. It may serve several connections, each of which has a vector of its own.
+pub struct Pair {
+    private: Zeroizing<[u8; PRIVATE_LEN]>,
+    public: [u8; LEN],
+}
+
+impl Pair {
+    /// A pair by a private number, which is fresh from the kernel.
+    pub fn new(private: [u8; PRIVATE_LEN]) -> Pair {
+        let private = Zeroizing::new(private);
+        let public = public(&private);
+        Pair { private, public }
+    }
+
+    pub fn public(&self) -> &[u8; LEN] {
+        &self.public
+    }
+
+    /// As [`secret`].
+    ///
+    /// # Errors
+    /// As [`secret`].
+    pub fn secret(&self, public: &[u8]) -> WireResult<Zeroizing<[u8; LEN]>> {
+        secret(&self.private, public)
+    }
+}
+
 /// The public number of a private one.
 pub fn public(private: &[u8; PRIVATE_LEN]) -> [u8; LEN] {
     power(&U2048::from(GENERATOR), private)

@@ -13,6 +13,7 @@
 //! become a part of the secret, from this packet of the client on.
 
 use super::diffie_hellman as dh;
+pub use super::diffie_hellman::Pair;
 use super::field::Reader;
 use super::o5logon::SessionKey;
 use crate::local::{WireError, WireResult};
@@ -20,6 +21,7 @@ use aes::cipher::generic_array::GenericArray;
 use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
 use sha2::{Digest, Sha256, Sha384, Sha512};
+use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
 /// How a negotiation begins.
@@ -30,7 +32,7 @@ const MESSAGE_MAX: usize = 4096;
 /// 19.0.0.0.0.
 const VERSION: u32 = 19 << 24;
 const BLOCK: usize = 16;
-const VECTOR_LEN: usize = 32;
+pub const VECTOR_LEN: usize = 32;
 /// Bytes that a sealed packet has more than its message, at most.
 pub const OVERHEAD: usize = 64 + BLOCK + 2;
 
@@ -240,13 +242,13 @@ pub fn join(answer: &[u8], private: &[u8; dh::PRIVATE_LEN]) -> WireResult<Option
 pub struct Agreement {
     encryption: u8,
     checksum: u8,
-    private: Zeroizing<[u8; dh::PRIVATE_LEN]>,
+    pair: Arc<Pair>,
     vector: [u8; VECTOR_LEN],
 }
 
 impl Agreement {
-    /// Answers an offer: appends the message; gives what was agreed where packets are to be sealed. `random` is fresh
-    /// from the kernel.
+    /// Answers an offer: appends the message; gives what was agreed where packets are to be sealed. `vector` is
+    /// fresh from the kernel.
     ///
     /// # Errors
     /// The number of the error that the message tells: ORA-12650 without an algorithm that both take, ORA-12660 where
@@ -255,15 +257,12 @@ impl Agreement {
         offer: &Offer,
         encryption: &Wants,
         checksum: &Wants,
-        random: &[u8; dh::PRIVATE_LEN + VECTOR_LEN],
+        pair: &Arc<Pair>,
+        vector: [u8; VECTOR_LEN],
         out: &mut Vec<u8>,
     ) -> Result<Option<Agreement>, u32> {
         let chosen = (encryption.choose(&offer.encryptions), checksum.choose(&offer.checksums));
         let (ciphers, sums) = (chosen.0.unwrap_or(NONE), chosen.1.unwrap_or(NONE));
-        let mut private = Zeroizing::new([0; dh::PRIVATE_LEN]);
-        private.copy_from_slice(&random[..dh::PRIVATE_LEN]);
-        let mut vector = [0; VECTOR_LEN];
-        vector.copy_from_slice(&random[dh::PRIVATE_LEN..]);
         let failed = chosen.0.err().or(chosen.1.err());
         let seals = failed.is_none() && (ciphers != NONE || sums != NONE);
         let mut services = Vec::new();
@@ -297,19 +296,20 @@ impl Agreement {
         let prime = dh::prime();
         let mut generator = [0; dh::LEN];
         generator[dh::LEN - 1] = dh::GENERATOR;
-        let public = if seals { dh::public(&private) } else { [0; dh::LEN] };
         let sums = [sums];
         let mut fields: Vec<(u16, &[u8])> = vec![(field::VERSION, &version), (field::U8, &sums)];
         if seals {
             fields.extend([(field::U16, &bits[..]), (field::U16, &bits), (field::BYTES, &generator)]);
-            fields.extend([(field::BYTES, &prime[..]), (field::BYTES, &public), (field::BYTES, &vector)]);
+            fields.extend([(field::BYTES, &prime[..]), (field::BYTES, pair.public()), (field::BYTES, &vector)]);
         }
         write_service(&mut services, service::CHECKSUM, chosen.1.err().unwrap_or(0), &fields);
         write_header(out, 4, services.len());
         out.extend_from_slice(&services);
         match failed {
             Some(code) => Err(code),
-            None => Ok(seals.then_some(Agreement { encryption: ciphers, checksum: sums[0], private, vector })),
+            None => {
+                Ok(seals.then(|| Agreement { encryption: ciphers, checksum: sums[0], pair: Arc::clone(pair), vector }))
+            }
         }
     }
 
@@ -320,7 +320,7 @@ impl Agreement {
     pub fn seal(&self, message: &[u8]) -> WireResult<Seal> {
         let services = read_services(message)?;
         let public = bytes_of(&services, service::CHECKSUM).ok_or(WireError::BadValue)?;
-        let secret = dh::secret(&self.private, public)?;
+        let secret = self.pair.secret(public)?;
         Ok(Seal::new(self.encryption, self.checksum, &secret, &self.vector, true))
     }
 
@@ -542,6 +542,12 @@ impl Seal {
         Ok(())
     }
 
+    /// Bytes that so many bytes of a message become.
+    pub fn sealed_len(&self, len: usize) -> usize {
+        let checked = len + self.checks.as_ref().map_or(0, |checks| len_of(checks.algorithm));
+        if self.cipher.is_some() { checked.next_multiple_of(BLOCK) + 2 } else { checked + 1 }
+    }
+
     /// Appends the bytes of a packet, sealed.
     pub fn close(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let from = out.len();
@@ -653,10 +659,12 @@ mod tests {
             bad[bits / 8] ^= 1 << (bits % 8);
             let _ = Offer::read(&bad);
         }
-        let random = std::array::from_fn(|at| at as u8 ^ 0x35);
+        let pair = Arc::new(Pair::new(std::array::from_fn(|at| at as u8 ^ 0x35)));
         let (ciphers, sums) = (wants("accepted", ""), Wants::parse("requested", "(SHA512)", CHECKSUMS).unwrap());
         let mut out = Vec::new();
-        let agreed = Agreement::answer(&read, &ciphers, &sums, &random, &mut out).unwrap().expect("it is sealed");
+        let agreed = Agreement::answer(&read, &ciphers, &sums, &pair, [0x53; VECTOR_LEN], &mut out)
+            .unwrap()
+            .expect("it is sealed");
         let services = read_services(&out).unwrap();
         let (_, fields) = &services[3];
         assert_eq!((fields.len(), fields[1].1, services[2].1[1].1), (8, &[4][..], &[17][..]));
@@ -691,7 +699,8 @@ mod tests {
         }
         out.clear();
         let required = wants("required", "");
-        let nothing = Agreement::answer(&Offer::default(), &required, &sums, &random, &mut out).map(drop);
+        let nothing =
+            Agreement::answer(&Offer::default(), &required, &sums, &pair, [0x53; VECTOR_LEN], &mut out).map(drop);
         assert_eq!(nothing, Err(12660));
         assert!(out.windows(4).any(|w| w == 12660u32.to_be_bytes()), "the client is told");
     }

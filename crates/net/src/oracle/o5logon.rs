@@ -27,8 +27,10 @@ pub const VERIFIER_TYPE: u32 = 0x4815;
 const BLOCK: usize = 16;
 /// Bytes of each half of the session key.
 const HALF_LEN: usize = 32;
+/// Bytes of a password that can be set, at most.
+const PASSWORD_MAX: usize = 1024;
 /// The longest password that is looked at, a block more than any that can be set, with what stands before and after it.
-const CIPHERTEXT_MAX: usize = BLOCK + 1024 + 2 * BLOCK;
+const CIPHERTEXT_MAX: usize = BLOCK + PASSWORD_MAX + 2 * BLOCK;
 const PURPOSE: &[u8] = b"AUTH_PBKDF2_SPEEDY_KEY";
 const SERVER_TO_CLIENT: &[u8] = b"SERVER_TO_CLIENT";
 
@@ -197,6 +199,17 @@ impl SessionKey {
     pub fn password(&self, sent: &str) -> Option<Zeroizing<String>> {
         let bytes = password_of(&self.0, sent)?;
         std::str::from_utf8(&bytes).ok().map(|text| Zeroizing::new(text.to_owned()))
+    }
+
+    /// A password that is to be set.
+    ///
+    /// # Errors
+    /// ORA-28218 for one that is longer than any may be, ORA-00988 for none and for what is not text.
+    pub fn new_password(&self, sent: &str) -> types::Result<Zeroizing<String>> {
+        if sent.len() > 2 * CIPHERTEXT_MAX {
+            return Err(types::Ora::with(28218, &[&PASSWORD_MAX]));
+        }
+        self.password(sent).filter(|new| !new.is_empty()).ok_or_else(|| types::Ora::new(988))
     }
 
     /// The value of AUTH_NEWPASSWORD for a password.

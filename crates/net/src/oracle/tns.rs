@@ -154,6 +154,15 @@ impl PacketBuffer {
         }
     }
 
+    /// Bytes of a message on the wire, as [`PacketBuffer::write_data`] writes it.
+    pub fn data_len(&self, message: usize, sdu: u32) -> usize {
+        let Some(seal) = &self.seal else { return data_len(message, sdu) };
+        let room = sdu as usize - HEADER_LEN - 2 - native::OVERHEAD;
+        let packet = |len| HEADER_LEN + 2 + seal.sealed_len(len);
+        let rest = message % room;
+        message / room * packet(room) + if rest > 0 { packet(rest) } else { 0 }
+    }
+
     /// Takes what the socket gave.
     pub fn extend(&mut self, bytes: &[u8]) {
         if self.start == self.bytes.len() {
@@ -477,6 +486,13 @@ mod tests {
             let mut out = Vec::new();
             write_data(&mut out, &vec![7; len], sdu);
             assert_eq!(data_len(len, sdu), out.len(), "{len} {sdu}");
+            for (encryption, checksum) in [(17, 4), (15, 0), (0, 6)] {
+                let mut buffer = PacketBuffer::new();
+                buffer.seal(Seal::new(encryption, checksum, &[7; 256], &[9; 32], true));
+                out.clear();
+                buffer.write_data(&mut out, &vec![7; len], sdu);
+                assert_eq!(buffer.data_len(len, sdu), out.len(), "{len} {sdu} {encryption} {checksum}");
+            }
         }
     }
 

@@ -212,7 +212,7 @@ impl Calls {
             return Err(Ora::new(28).into());
         }
         let old = self.key.password(old).ok_or_else(|| Ora::new(1017))?;
-        let new = self.key.password(new).filter(|new| !new.is_empty()).ok_or_else(|| Ora::new(988))?;
+        let new = self.key.new_password(new)?;
         Ok(self.session.change_own_password(&old, &new)?)
     }
 

@@ -805,10 +805,10 @@ impl Pending {
             return Step::Drop;
         }
         self.native_services = NativeServices::Off;
-        let Ok(random) = os::random::bytes() else { return Step::Drop };
+        let (Ok(pair), Ok(vector)) = (self.native.pair(), os::random::bytes()) else { return Step::Drop };
         let mut out = Vec::new();
-        let Native { encryption, checksum } = &*self.native;
-        match Agreement::answer(offer, encryption, checksum, &random, &mut out) {
+        let Native { encryption, checksum, .. } = &*self.native;
+        match Agreement::answer(offer, encryption, checksum, &pair, vector, &mut out) {
             Ok(Some(agreement)) => self.send_then(&out, Phase::NativeKey(Box::new(agreement))),
             Ok(None) => self.send_then(&out, Phase::Protocol),
             Err(_) if self.send_message(&out) => Step::Close,

@@ -305,7 +305,7 @@ impl Line {
 
     /// Bytes of a message as it is sent, with what of it was sent ahead.
     pub fn sent_bytes(&mut self, message: usize) -> u64 {
-        std::mem::take(&mut self.ahead_counted) + tns::data_len(message, self.sdu) as u64
+        std::mem::take(&mut self.ahead_counted) + self.packets.data_len(message, self.sdu) as u64
     }
 
     /// Sends a message in as many packets as it takes.

@@ -82,8 +82,7 @@ impl Proved {
         let Some(new) = self.second.pairs.get("AUTH_NEWPASSWORD") else { return Ok(self.who.clone()) };
         let old = self.second.pairs.get("AUTH_PASSWORD").unwrap_or_default();
         let old = self.key.password(old).ok_or_else(|| Ora::new(1017))?;
-        // No password at all is none that could be wanted, and neither is one that is too long to be looked at.
-        let new = self.key.password(new).filter(|new| !new.is_empty()).ok_or_else(|| Ora::new(988))?;
+        let new = self.key.new_password(new)?;
         Ok(local::Logon { password: old.to_string(), new_password: new.to_string(), ..self.who.clone() })
     }
 

@@ -42,7 +42,7 @@ pub use gate::run as run_gate;
 pub use serve::{Conversation, serve};
 
 use net::oracle::descriptor::Entry;
-use net::oracle::native::{self, Algorithms, Level, Wants};
+use net::oracle::native::{self, Algorithms, Level, Pair, Wants};
 use net::oracle::tns::NativeServices;
 use os::signal::SignalFd;
 use os::socket::{self, Poll};
@@ -51,7 +51,8 @@ use std::io::{PipeWriter, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tls::Wallet;
 use types::Ora;
 
@@ -77,9 +78,28 @@ struct Place {
 struct Native {
     encryption: Wants,
     checksum: Wants,
+    /// The numbers of its side of exchanges, and since when.
+    pair: Mutex<Option<(Instant, Arc<Pair>)>>,
 }
 
+/// How long one pair of numbers serves. Half of the time that an exchange takes goes into its making, and whoever
+/// connects may ask for one.
+const PAIR_LIFE: Duration = Duration::from_secs(10);
+
 impl Native {
+    /// The pair of numbers for an exchange.
+    fn pair(&self) -> Result<Arc<Pair>, os::OsError> {
+        let mut kept = self.pair.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*kept {
+            Some((since, pair)) if since.elapsed() < PAIR_LIFE => Ok(Arc::clone(pair)),
+            _ => {
+                let pair = Arc::new(Pair::new(os::random::bytes()?));
+                *kept = Some((Instant::now(), Arc::clone(&pair)));
+                Ok(pair)
+            }
+        }
+    }
+
     fn of(params: &SystemParams) -> Result<Native, String> {
         let wants = |level: Param, list: Param, known: Algorithms| {
             let (level_text, list_text) = (params.get(level), params.get(list));
@@ -97,6 +117,7 @@ impl Native {
         Ok(Native {
             encryption: wants(Param::EncryptionServer, Param::EncryptionTypesServer, native::ENCRYPTIONS)?,
             checksum: wants(Param::CryptoChecksumServer, Param::CryptoChecksumTypesServer, native::CHECKSUMS)?,
+            pair: Mutex::new(None),
         })
     }
 
