@@ -6,7 +6,7 @@ use net::oracle::native;
 use net::oracle::reply::Outcome;
 use net::oracle::tns::{self, PacketBuffer, kind, marker};
 use os::signal::SignalFd;
-use os::socket::{Attention, Poll};
+use os::socket::Poll;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -56,7 +56,6 @@ pub struct Line {
     signals: SignalFd,
     packets: PacketBuffer,
     scratch: Vec<u8>,
-    attention: Attention,
     unwatched: u32,
     /// The longest packet.
     sdu: u32,
@@ -88,7 +87,6 @@ impl Line {
             signals,
             packets,
             scratch: vec![0; 16 << 10],
-            attention: Attention::default(),
             unwatched: 0,
             sdu,
             message: Vec::new(),
@@ -226,7 +224,7 @@ impl Line {
     /// Reads what comes next.
     fn read(&mut self, deadline: Option<Instant>) -> Option<Heard> {
         if self.unwatched < UNWATCHED_MAX
-            && let Some(came) = self.stream.receive(&mut self.attention, &mut self.scratch)
+            && let Some(came) = self.stream.receive(!self.message.is_empty(), &mut self.scratch)
         {
             self.unwatched += 1;
             return self.took(came);

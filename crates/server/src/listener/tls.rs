@@ -5,7 +5,6 @@
 //! comes. No session is resumed, so nothing of one connection serves another.
 
 use crate::alert::AlertLog;
-use os::socket::Attention;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -154,14 +153,21 @@ impl Transport {
         &self.socket
     }
 
-    /// Reads what comes within a moment; `None` when it is time to sleep.
-    pub fn receive(&mut self, attention: &mut Attention, buffer: &mut [u8]) -> Option<std::io::Result<usize>> {
-        match self.tls {
-            None => attention.receive(&self.socket, buffer),
-            Some(_) => match self.read(buffer) {
-                Err(e) if e.kind() == ErrorKind::WouldBlock => None,
-                came => Some(came),
-            },
+    /// Reads what is there; `None` when it is time to sleep. Between messages, when `goes_on` is false, nothing of a
+    /// plain connection is there: its client has only just been answered.
+    ///
+    /// Nobody looks for an answer of the network before it comes, as over the local socket: while a server process
+    /// looks, the system takes the client to another processor, and there each waking of either costs more than the
+    /// looking saves.
+    pub fn receive(&mut self, goes_on: bool, buffer: &mut [u8]) -> Option<std::io::Result<usize>> {
+        let came = match self.tls {
+            None if goes_on => os::socket::receive_now(&self.socket, buffer),
+            None => return None,
+            Some(_) => self.read(buffer),
+        };
+        match came {
+            Err(e) if e.kind() == ErrorKind::WouldBlock => None,
+            came => Some(came),
         }
     }
 
