@@ -1,7 +1,7 @@
 //! Two-phase commit across deaths of the instance: what is prepared waits for its outcome, what is not is rolled back.
 
 use crate::common::{Database, error, eventually, number, rows, run};
-use client::Client;
+use client::{Client, Credentials};
 
 /// Calls DBMS_XA, and expects that code.
 fn xa(c: &mut Client, call: &str, code: i64) {
@@ -76,7 +76,7 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
         let global = format!("select local_tran_id from dba_2pc_pending where global_tran_id like '0.{n:08X}.%'");
         rows(c, &global).remove(0)
     };
-    let second = local(&mut c, 2);
+    let (second, third) = (local(&mut c, 2), local(&mut c, 3));
     run(&mut c, &[&format!("rollback force '{second}'")]);
     assert!(error(&mut c, &format!("commit force '{second}'")).contains("ORA-02058"));
     let forced = "select state || ' ' || mixed || ' ' || nvl2(force_time, 'forced', 'not') || ' ' || db_user \
@@ -88,11 +88,11 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     );
     xa(&mut c, "xa_commit(dbms_xa_xid(2), false)", 6);
     xa(&mut c, "xa_forget(dbms_xa_xid(2))", 0);
+    others_may_end_it_with_a_privilege_only(&db, &mut c, &third);
     db.stop();
     db.start();
     let mut c = db.connect();
     assert_eq!(number(&mut c, PENDING), 1, "a clean stop is no outcome");
-    let third = local(&mut c, 3);
     run(&mut c, &[&format!("commit force '{third}'")]);
     let left = rows(&mut c, "select n, count(*), min(b), max(b) from t where n > 0 group by n order by n");
     assert_eq!(left, ["1|2000|1|2000", "3|2000|1|2000"]);
@@ -103,6 +103,30 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     assert_eq!(number(&mut db.connect(), "select count(*) from t where n > 0"), 4000);
     assert_eq!(number(&mut db.connect(), PENDING), 0);
     db.verify();
+}
+
+/// The branch 3 is prepared, and SYS's; its local number.
+fn others_may_end_it_with_a_privilege_only(db: &Database, c: &mut Client, third: &str) {
+    run(c, &["create user other identified by \"Tiger1\"", "grant create session to other"]);
+    let other = || {
+        let user = Credentials::password("other", "Tiger1");
+        Client::connect(db.path(), &user).unwrap_or_else(|e| panic!("a session opens: {e}"))
+    };
+    let mut o = other();
+    for call in ["xa_commit(dbms_xa_xid(3), false)", "xa_rollback(dbms_xa_xid(3))", "xa_prepare(dbms_xa_xid(3))"] {
+        xa(&mut o, call, -3);
+    }
+    xa(&mut o, "xa_recover().count", 0);
+    for granted in ["", "grant force transaction to other"] {
+        run(c, &[granted].iter().copied().filter(|sql| !sql.is_empty()).collect::<Vec<_>>());
+        for what in ["commit", "rollback"] {
+            let refused = error(&mut other(), &format!("{what} force '{third}'"));
+            assert!(refused.contains("ORA-01031"), "{refused}");
+        }
+    }
+    run(c, &["grant force any transaction to other"]);
+    xa(&mut other(), "xa_recover().count", 1);
+    assert_eq!(number(c, PENDING), 1);
 }
 
 /// Where the instance dies: in the call that prepares, in that which commits, in that which rolls back. And what the
