@@ -448,8 +448,13 @@ impl Session {
 
     /// Counts an answer to a client.
     pub fn note_answer(&self, bytes: u64) {
-        self.core.p.count(Stat::BytesSentToClient, bytes);
+        self.note_sent(bytes);
         self.core.p.count(Stat::RoundtripsToClient, 1);
+    }
+
+    /// Counts bytes that were sent to the client, which says its next call without waiting for them.
+    pub fn note_sent(&self, bytes: u64) {
+        self.core.p.count(Stat::BytesSentToClient, bytes);
     }
 
     /// The number to hand to [`Session::idle`].

@@ -1454,6 +1454,8 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 40478, "output value too large (maximum: %s)"),
     (Ora, 42299, "Invalid \"%s\" parameter value in procedure \"%s\"."),
     (Ora, 42399, "cannot perform a DML operation on a read-only view"),
+    (Ora, 43610, "Pipeline, Aborted due to abort on error settings in pipeline mode"),
+    (Ora, 43616, "Pipelining is not supported."),
     (Ora, 43853, "SECUREFILE LOBs cannot be used in non-ASSM tablespace \"%s\""),
     (Ora, 43929, "Collation cannot be specified if parameter MAX_STRING_SIZE=STANDARD is set."),
     (Ora, 44001, "invalid schema"),

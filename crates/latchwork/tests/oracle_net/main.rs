@@ -6,6 +6,7 @@ mod guesses;
 mod identity;
 mod logons;
 mod native;
+mod pipeline;
 mod rude;
 mod shell;
 mod unproved;

@@ -260,6 +260,8 @@ pub enum Request {
     LogonOne(Box<Logon>),
     /// The second, or a change of the password.
     LogonTwo(Box<Logon>),
+    /// All calls of a pipeline have been said.
+    EndPipeline,
     /// One that is not served; how its message goes on is not known.
     Other(u8),
 }
@@ -302,6 +304,11 @@ pub enum Piggyback {
     SetSchema(String),
     EndToEnd(Box<EndToEnd>),
     Context(Box<Context>),
+    /// Calls follow one another without waiting for answers, until the pipeline is ended.
+    BeginPipeline {
+        /// A call that fails has those behind it refused.
+        aborts: bool,
+    },
     /// Says nothing that is kept.
     Ignored,
 }
@@ -377,6 +384,10 @@ fn read_call(r: &mut Reader<'_>, which: u8, sequence: u8, client: Client) -> Wir
             r.ub4()?;
             Request::DescribeObject { name: if has_name { client.read_text(r, len)? } else { String::new() } }
         }
+        function::END_PIPELINE => {
+            r.ub4()?;
+            Request::EndPipeline
+        }
         function::AUTH_PHASE_ONE => Request::LogonOne(Box::new(Logon::read(r, sequence, client)?)),
         function::AUTH_PHASE_TWO => Request::LogonTwo(Box::new(Logon::read(r, sequence, client)?)),
         function::GLOBAL_SWITCH => Request::GlobalSwitch(Box::new(Switch::read(r)?)),
@@ -405,6 +416,19 @@ fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<O
         }
         function::END_TO_END => Piggyback::EndToEnd(Box::new(read_end_to_end(r, client)?)),
         function::KEY_VALUES => read_context(r, client)?,
+        function::BEGIN_PIPELINE => {
+            /// What happens behind a call that fails.
+            const CONTINUES: u8 = 1;
+            const ABORTS: u8 = 2;
+            // Errors may be gathered, which no driver asks for.
+            r.ub2()?;
+            r.skip(1)?;
+            match r.u8()? {
+                CONTINUES => Piggyback::BeginPipeline { aborts: false },
+                ABORTS => Piggyback::BeginPipeline { aborts: true },
+                _ => return Err(WireError::BadValue),
+            }
+        }
         function::SESSION_STATE => {
             r.ub8()?;
             Piggyback::Ignored

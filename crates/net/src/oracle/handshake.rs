@@ -36,6 +36,9 @@ const RUNTIME_CAPS: [u8; 7] = [2, 1, 0, 1, 0x18, 0, 4];
 /// The same for our own client, which asks for no time zone.
 const CLIENT_RUNTIME_CAPS: [u8; 7] = [2, 0, 0, 1, 0x18, 0, 4];
 
+/// A capability of a client: it looks for the ends of responses.
+const READS_ENDS: u8 = 0x20;
+
 /// The longest text before the bind values that are sent behind the others.
 pub const STRING_MAX: u32 = 32767;
 
@@ -61,6 +64,8 @@ pub struct Client {
     pub takes_zone: bool,
     /// And the version of the rules of time zones.
     pub takes_zone_version: bool,
+    /// It looks for the ends of responses.
+    pub reads_ends: bool,
 }
 
 impl Client {
@@ -71,6 +76,7 @@ impl Client {
         field_version: FIELD_VERSION,
         takes_zone: false,
         takes_zone_version: false,
+        reads_ends: false,
     };
 
     /// Reads a text of `len` bytes as this client writes it.
@@ -183,7 +189,9 @@ pub fn read_data_types(r: &mut Reader<'_>) -> WireResult<Client> {
         return Err(WireError::BadValue);
     }
     let sized_text = flag & 2 != 0;
-    let mut client = Client { sized_text, byte_scale: false, field_version, takes_zone, takes_zone_version };
+    let reads_ends = compile.get(40).is_some_and(|caps| caps & READS_ENDS != 0);
+    let mut client =
+        Client { sized_text, byte_scale: false, field_version, takes_zone, takes_zone_version, reads_ends };
     // Some say their national character set here; the list itself begins with type 1.
     if r.clone().u16()? != 1 {
         r.skip(2)?;
@@ -281,6 +289,7 @@ mod tests {
             field_version: FIELD_VERSION,
             takes_zone: true,
             takes_zone_version: true,
+            reads_ends: false,
         };
         assert_eq!(read_data_types(&mut r), Ok(want));
         r.finish().unwrap();

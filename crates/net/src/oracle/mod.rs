@@ -47,6 +47,7 @@ pub mod message {
     pub const DESCRIBE: u8 = 16;
     pub const PIGGYBACK: u8 = 17;
     pub const IMPLICIT_RESULTS: u8 = 27;
+    pub const END_OF_RESPONSE: u8 = 29;
 }
 
 /// The functions, by the second byte of a function message or piggyback.
@@ -73,4 +74,6 @@ pub mod function {
     pub const SET_SCHEMA: u8 = 152;
     pub const KEY_VALUES: u8 = 154;
     pub const SESSION_STATE: u8 = 176;
+    pub const BEGIN_PIPELINE: u8 = 199;
+    pub const END_PIPELINE: u8 = 200;
 }

@@ -8,6 +8,7 @@
 //! long for a packet goes on in the next.
 
 use super::field::{Reader, Writer};
+use super::message;
 use super::native::{self, Seal};
 use super::o5logon::SessionKey;
 use crate::local::{WireError, WireResult};
@@ -20,6 +21,9 @@ pub const VERSION_MIN: u16 = 315;
 
 /// The version that is offered.
 pub const VERSION: u16 = 318;
+
+/// The version that is offered to clients that look for the ends of responses.
+pub const VERSION_OF_ENDS: u16 = 319;
 
 /// The longest packet that is offered.
 pub const SDU_MAX: u32 = 65_535;
@@ -57,6 +61,10 @@ pub const END_OF_FILE: u16 = 0x40;
 pub const END_OF_REQUEST: u16 = 0x800;
 /// The flag of a DATA packet that another one follows, of clients that have one.
 pub const MORE_DATA: u16 = 0x20;
+/// The flag of a DATA packet of the first message of a pipeline.
+pub const BEGIN_PIPELINE: u16 = 0x1000;
+/// The flag of a server's DATA packet that ends its response, for clients that look for it.
+pub const END_OF_RESPONSE: u16 = 0x2000;
 
 /// One packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +96,9 @@ impl<'a> Packet<'a> {
     }
 }
 
+/// Bytes of memory that a buffer keeps when it is empty, and of what was read from it.
+const KEPT: usize = 64 << 10;
+
 /// Collects bytes as they arrive and gives whole packets back.
 #[derive(Debug)]
 pub struct PacketBuffer {
@@ -96,13 +107,16 @@ pub struct PacketBuffer {
     is_accepted: bool,
     limit: usize,
     seal: Option<Box<Seal>>,
+    ends_responses: bool,
+    /// Packets before this byte are no markers that break.
+    scanned: usize,
 }
 
 impl PacketBuffer {
     /// A buffer for the packets of a connection that is not accepted yet.
     pub fn new() -> Self {
         let limit = HEADER_LEN + 128 + CONNECT_DATA_LIMIT;
-        Self { bytes: Vec::new(), start: 0, is_accepted: false, limit, seal: None }
+        Self { bytes: Vec::new(), start: 0, is_accepted: false, limit, seal: None, ends_responses: false, scanned: 0 }
     }
 
     /// From here on lengths have four bytes, and packets at most `sdu`.
@@ -140,22 +154,71 @@ impl PacketBuffer {
         sdu as usize - HEADER_LEN - 2 - if self.seal.is_some() { native::OVERHEAD } else { 0 }
     }
 
+    /// From here on messages that are written end as responses do.
+    pub fn end_responses(&mut self) {
+        self.ends_responses = true;
+    }
+
+    /// Whether they do.
+    pub fn ends_responses(&self) -> bool {
+        self.ends_responses
+    }
+
     /// Appends a message as the DATA packets it takes, each of at most `sdu` bytes, sealed where that was agreed.
+    ///
+    /// A client that looks for the end of a response finds it twice: as the last byte, and as a flag of its packet.
     pub fn write_data(&mut self, out: &mut Vec<u8>, message: &[u8], sdu: u32) {
-        let part_max = self.part_max(sdu);
-        let Some(seal) = &mut self.seal else { return write_data(out, message, sdu) };
-        for part in message.chunks(part_max) {
-            let at = out.len();
-            header(out, kind::DATA, 0);
-            out.extend_from_slice(&[0, 0]);
-            seal.close(part, out);
-            let length = (out.len() - at) as u32;
-            out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        let room = self.part_max(sdu);
+        if !self.ends_responses {
+            return self.write_ahead(out, message, sdu);
         }
+        // The last packet has room for the byte behind its part of the message.
+        let at = message.len() / room * room;
+        self.write_ahead(out, &message[..at], sdu);
+        let last = [&message[at..], &[message::END_OF_RESPONSE]].concat();
+        self.write_part(out, &last, END_OF_RESPONSE);
+    }
+
+    /// As [`PacketBuffer::write_data`], of a part of a message that more follows.
+    pub fn write_ahead(&mut self, out: &mut Vec<u8>, part: &[u8], sdu: u32) {
+        part.chunks(self.part_max(sdu)).for_each(|part| self.write_part(out, part, 0));
+    }
+
+    fn write_part(&mut self, out: &mut Vec<u8>, part: &[u8], flags: u16) {
+        let Some(seal) = &mut self.seal else { return write_part(out, part, flags) };
+        let at = out.len();
+        header(out, kind::DATA, 0);
+        out.extend_from_slice(&flags.to_be_bytes());
+        seal.close(part, out);
+        let length = (out.len() - at) as u32;
+        out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// Takes a marker that breaks out of the packets that have come whole, wherever it stands among them.
+    pub fn take_break(&mut self) -> bool {
+        let mut at = self.scanned.max(self.start);
+        while let Ok(Some(length)) = self.length_at(at) {
+            let Some(packet) = self.bytes.get(at..at + length) else { break };
+            let says = packet.get(HEADER_LEN + 2).copied();
+            if packet[4] == kind::MARKER && matches!(says, Some(marker::BREAK | marker::INTERRUPT)) {
+                self.bytes.drain(at..at + length);
+                self.scanned = at;
+                return true;
+            }
+            at += length;
+        }
+        self.scanned = at;
+        false
+    }
+
+    /// Bytes that were taken from the socket and not given back.
+    pub fn left(&self) -> usize {
+        self.bytes.len() - self.start
     }
 
     /// Bytes of a message on the wire, as [`PacketBuffer::write_data`] writes it.
     pub fn data_len(&self, message: usize, sdu: u32) -> usize {
+        let message = message + usize::from(self.ends_responses);
         let Some(seal) = &self.seal else { return data_len(message, sdu) };
         let room = sdu as usize - HEADER_LEN - 2 - native::OVERHEAD;
         let packet = |len| HEADER_LEN + 2 + seal.sealed_len(len);
@@ -167,19 +230,24 @@ impl PacketBuffer {
     pub fn extend(&mut self, bytes: &[u8]) {
         if self.start == self.bytes.len() {
             self.bytes.clear();
-            self.start = 0;
-        } else if self.start > 64 << 10 {
-            self.bytes.drain(..self.start);
-            self.start = 0;
+            self.bytes.shrink_to(KEPT);
+            (self.start, self.scanned) = (0, 0);
+        } else if self.start > KEPT.max(self.left()) {
+            self.drop_read();
         }
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Gives memory back that holds nothing.
     pub fn shrink(&mut self) {
-        self.bytes.drain(..self.start);
-        self.start = 0;
+        self.drop_read();
         self.bytes.shrink_to_fit();
+    }
+
+    fn drop_read(&mut self) {
+        self.bytes.drain(..self.start);
+        self.scanned = self.scanned.saturating_sub(self.start);
+        self.start = 0;
     }
 
     /// Bytes of memory held.
@@ -193,7 +261,11 @@ impl PacketBuffer {
     }
 
     fn length(&self) -> WireResult<Option<usize>> {
-        let Some(header) = self.bytes[self.start..].first_chunk::<HEADER_LEN>() else { return Ok(None) };
+        self.length_at(self.start)
+    }
+
+    fn length_at(&self, at: usize) -> WireResult<Option<usize>> {
+        let Some(header) = self.bytes[at..].first_chunk::<HEADER_LEN>() else { return Ok(None) };
         let length = match self.is_accepted {
             true => u32::from_be_bytes([header[0], header[1], header[2], header[3]]) as usize,
             // No client sends a checksum. Another protocol, as TLS, is known by what stands there, before its length is
@@ -296,7 +368,12 @@ pub struct Connect {
     pub data_len: usize,
     /// It takes no part in native encryption and checksums.
     pub refuses_native: bool,
+    /// It looks for the ends of responses once it is told that they are marked.
+    pub reads_ends: bool,
 }
+
+/// The flags of a client that can renew TLS and takes no part in native services.
+const RENEWS_TLS: u8 = 0x80;
 
 impl Connect {
     /// Reads a CONNECT packet's body.
@@ -311,6 +388,10 @@ impl Connect {
         r.skip(8)?;
         let (data_len, offset) = (r.u16()?.into(), usize::from(r.u16()?));
         let refuses_native = body.get(24..26).is_none_or(|flags| flags.iter().any(|f| f & NO_NATIVE_SERVICES != 0));
+        // Of the drivers that speak this version, those with other flags do not look for ends with fields of version
+        // 12: one would send pipelines all the same, and take a packet for a response.
+        let flags = RENEWS_TLS | NO_NATIVE_SERVICES;
+        let reads_ends = version >= VERSION_OF_ENDS && body.get(24..26) == Some(&[flags, flags]);
         // The offset counts from the packet's first byte; what lies before it are the fields this client knows.
         let at = offset.checked_sub(HEADER_LEN).filter(|at| *at >= 26).ok_or(WireError::LengthOutOfBounds)?;
         let mut sdu = small;
@@ -326,7 +407,7 @@ impl Connect {
             Some(_) => Some(body.get(at..at + data_len).ok_or(WireError::Truncated)?.to_vec()),
             None => return Err(WireError::Truncated),
         };
-        Ok(Connect { version, version_min, sdu, data, data_len, refuses_native })
+        Ok(Connect { version, version_min, sdu, data, data_len, refuses_native, reads_ends })
     }
 
     /// Appends the packet or packets of a client that asks for `data`.
@@ -355,6 +436,11 @@ impl Connect {
         }
     }
 
+    /// The version that is spoken with this client.
+    pub fn agreed_version(&self) -> u16 {
+        if self.reads_ends { VERSION_OF_ENDS } else { self.version.min(VERSION) }
+    }
+
     /// The SDU for this client.
     pub fn agreed_sdu(&self) -> u32 {
         self.sdu.clamp(SDU_MIN, SDU_MAX)
@@ -364,9 +450,13 @@ impl Connect {
 /// What a server accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept {
+    /// With [`VERSION_OF_ENDS`] the ends of responses are marked.
     pub version: u16,
     pub sdu: u32,
 }
+
+/// The ends of responses are marked.
+const MARKS_ENDS: u32 = 0x0200_0000;
 
 /// Native encryption and checksums are not to be asked for.
 const NO_NATIVE_SERVICES: u8 = 4;
@@ -408,7 +498,12 @@ impl Accept {
 
     /// As [`Accept::encode`], with what is said of native services.
     pub fn encode_with(&self, native: NativeServices, out: &mut Vec<u8>) {
-        let length = if self.version >= 318 { 45 } else { 41 };
+        let marks_ends = self.version >= VERSION_OF_ENDS;
+        let length = match self.version {
+            ..318 => 41,
+            318 => 45,
+            VERSION_OF_ENDS.. => 61,
+        };
         early_packet(out, kind::ACCEPT, |w| {
             for n in [self.version, 1, 0, 0, 0x0100, 0, length] {
                 w.u16(n);
@@ -419,7 +514,11 @@ impl Accept {
             w.u32(self.sdu);
             w.u8(0);
             if self.version >= 318 {
-                w.u32(0);
+                w.u32(if marks_ends { MARKS_ENDS } else { 0 });
+            }
+            if marks_ends {
+                // The number of the connection, which no client of these asks for.
+                w.zeros(16);
             }
         });
     }
@@ -514,6 +613,71 @@ mod tests {
             assert_eq!(packet(END_OF_FILE, &vec![3; len]), Ok(Some(Ok(0))), "the last packet has no message");
         }
         assert_eq!(packet(0, &[]), Ok(Some(Ok(0))));
+    }
+
+    #[test]
+    fn the_end_of_a_response_is_its_last_byte_and_a_flag_of_its_last_packet() {
+        for (len, packets) in [(1, 1), (501, 1), (502, 2), (503, 2), (1003, 2), (1004, 3), (5000, 10)] {
+            let (mut out, mut buffer) = (Vec::new(), PacketBuffer::new());
+            buffer.accept(512);
+            buffer.end_responses();
+            buffer.write_data(&mut out, &vec![7; len], 512);
+            assert_eq!(buffer.data_len(len, 512), out.len(), "{len}");
+            buffer.extend(&out);
+            let (mut bytes, mut flags) = (Vec::new(), Vec::new());
+            while let Some(packet) = buffer.next_packet().unwrap() {
+                flags.push(packet.data().unwrap().0);
+                bytes.extend_from_slice(packet.data().unwrap().1);
+            }
+            assert_eq!((bytes.len(), bytes.pop()), (len + 1, Some(message::END_OF_RESPONSE)));
+            assert_eq!((flags.len(), flags.pop()), (packets, Some(END_OF_RESPONSE)), "{len}");
+            assert!(flags.iter().all(|f| *f == 0));
+        }
+    }
+
+    #[test]
+    fn a_break_is_found_among_packets_that_wait() {
+        let mut buffer = PacketBuffer::new();
+        buffer.accept(512);
+        let mut out = Vec::new();
+        write_part(&mut out, &[1; 300], 0);
+        write_marker(&mut out, marker::RESET);
+        write_part(&mut out, &[2; 300], 0);
+        write_marker(&mut out, marker::INTERRUPT);
+        write_part(&mut out, &[3; 300], 0);
+        let mut found = 0;
+        for byte in &out {
+            buffer.extend(&[*byte]);
+            found += usize::from(buffer.take_break());
+        }
+        assert_eq!((found, buffer.left()), (1, out.len() - HEADER_LEN - 3));
+        let mut kinds = Vec::new();
+        while let Some(packet) = buffer.next_packet().unwrap() {
+            kinds.push((packet.kind, packet.body[2]));
+        }
+        assert_eq!(kinds, [(kind::DATA, 1), (kind::MARKER, marker::RESET), (kind::DATA, 2), (kind::DATA, 3)]);
+        assert!(!buffer.take_break());
+    }
+
+    #[test]
+    fn ends_are_marked_for_the_drivers_that_look_for_them() {
+        let connect = |version: u16, flags: [u8; 2]| {
+            let mut out = Vec::new();
+            Connect::encode(b"(X=)", 8192, &mut out);
+            let mut body = out[HEADER_LEN..].to_vec();
+            body[..2].copy_from_slice(&version.to_be_bytes());
+            body[24..26].copy_from_slice(&flags);
+            Connect::decode(&body).unwrap().agreed_version()
+        };
+        assert_eq!(connect(319, [0x84, 0x84]), 319);
+        assert_eq!(connect(320, [0x84, 0x84]), 319);
+        for (version, flags, agreed) in [(318, 0x84, 318), (317, 0x84, 317), (319, 0x08, 318), (319, 0x81, 318)] {
+            assert_eq!(connect(version, [flags, flags]), agreed);
+        }
+        let mut out = Vec::new();
+        Accept { version: 319, sdu: 8192 }.encode(&mut out);
+        assert_eq!((out.len(), out[1], &out[41..45]), (61, 61, &[2, 0, 0, 0][..]));
+        assert_eq!(Accept::decode(&out[8..]), Ok(Accept { version: 319, sdu: 8192 }));
     }
 
     #[test]

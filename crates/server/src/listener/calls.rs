@@ -76,6 +76,7 @@ pub struct Answer {
     pub flow: Flow,
     /// The call was broken, by its error.
     pub is_broken: bool,
+    pub has_failed: bool,
 }
 
 /// A session and the statements its client has given numbers.
@@ -133,6 +134,7 @@ impl Calls {
         let mut cursor = 0;
         let tried = self.try_answer(before, request, values, sequence, &mut cursor, out);
         let mut is_broken = false;
+        let has_failed = tried.is_err();
         if let Err(trouble) = tried {
             // Rows that are on their way stand before the error.
             if !out.has_begun() {
@@ -142,7 +144,7 @@ impl Calls {
             is_broken = outcome.error == BROKEN;
             outcome.write(out);
         }
-        Answer { flow: if self.is_over { Flow::End } else { Flow::Continue }, is_broken }
+        Answer { flow: if self.is_over { Flow::End } else { Flow::Continue }, is_broken, has_failed }
     }
 
     fn try_answer(
@@ -198,6 +200,10 @@ impl Calls {
                 Ok(())
             }
             Request::GlobalEnd(e) => self.end_global(&e, sequence, out),
+            Request::EndPipeline => {
+                reply::write_status(out, self.status(), sequence);
+                Ok(())
+            }
             Request::LogonOne(_) | Request::Other(_) => Err(Ora::unsupported().into()),
         }
     }
@@ -251,7 +257,7 @@ impl Calls {
             Piggyback::Context(context) => {
                 self.session.set_context(&context.namespace, context.clears, &context.values)?;
             }
-            Piggyback::Ignored => {}
+            Piggyback::BeginPipeline { .. } | Piggyback::Ignored => {}
         }
         Ok(())
     }

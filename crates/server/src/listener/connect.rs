@@ -126,7 +126,7 @@ pub fn answer(connect: &Connect, data: &[u8], instance: &Instance, native: Nativ
                 } else {
                     native
                 };
-                Accept { version: connect.version.min(tns::VERSION), sdu }.encode_with(native, &mut out);
+                Accept { version: connect.agreed_version(), sdu }.encode_with(native, &mut out);
                 return Answer::Accept(out, sdu, service);
             }
         },

@@ -96,6 +96,8 @@ struct Pending {
     native: Arc<Native>,
     /// What the client was told of native services, until they are agreed on.
     native_services: NativeServices,
+    /// It was told that the ends of responses are marked.
+    reads_ends: bool,
 }
 
 /// The message that is awaited.
@@ -424,6 +426,7 @@ impl Gate<'_> {
             failures: 0,
             native,
             native_services,
+            reads_ends: false,
         };
         self.pending.insert(token, pending);
     }
@@ -713,6 +716,7 @@ impl Pending {
                 self.sdu = sdu;
                 self.service = service;
                 self.packets.accept(sdu);
+                self.reads_ends = connect.reads_ends;
                 self.phase = Phase::Protocol;
                 if self.send(&out) { Step::Wait } else { Step::Drop }
             }
@@ -770,10 +774,15 @@ impl Pending {
                 Err(e) => Err((e, phase)),
             },
             Phase::DataTypes => match whole(message, logon::read_data_types) {
-                Ok(client) => {
+                Ok(mut client) => {
+                    client.reads_ends &= self.reads_ends;
                     let mut out = Vec::new();
                     handshake::write_data_types_reply(&mut out, client, 0);
-                    Ok(self.send_then(&out, Phase::LogonOne(client)))
+                    let step = self.send_then(&out, Phase::LogonOne(client));
+                    if client.reads_ends {
+                        self.packets.end_responses();
+                    }
+                    Ok(step)
                 }
                 Err(e) => Err((e, phase)),
             },

@@ -30,6 +30,9 @@ const REST_LIMIT: Duration = Duration::from_millis(20);
 /// A client that never pauses cannot keep a signal from being seen: after so many reads both are looked at.
 const UNWATCHED_MAX: u32 = 32;
 
+/// Bytes of further calls of a pipeline that are taken from the socket ahead of their turn.
+const AHEAD_MAX: usize = 16 << 20;
+
 /// How long a client may take to answer a break.
 const RESET_LIMIT: Duration = Duration::from_secs(60);
 
@@ -66,8 +69,12 @@ pub struct Line {
     may_go_on: bool,
     /// Another one does follow.
     goes_on: bool,
+    /// The last packet was marked as the last of its message.
+    is_marked: bool,
     /// The client marks the last packet of each message.
     marks_ends: bool,
+    /// Calls come one behind the other, each with a mark on its last packet.
+    in_pipeline: bool,
     /// Bytes of the message when it was found not to be whole.
     tried: usize,
     /// Bytes read that have not been counted.
@@ -93,7 +100,9 @@ impl Line {
             message_max: EARLY_MESSAGE_MAX,
             may_go_on: false,
             goes_on: false,
+            is_marked: false,
             marks_ends: false,
+            in_pipeline: false,
             tried: 0,
             received: 0,
             ahead: Vec::new(),
@@ -123,8 +132,37 @@ impl Line {
     }
 
     /// The bytes of a message that have come; `None` while a further packet of it, or another packet, is there already.
+    /// Behind a call of a pipeline the next one may be there.
     pub fn message(&self) -> Option<&[u8]> {
-        (!self.packets.has_packet()).then_some(&self.message)
+        let is_whole = self.in_pipeline && self.is_marked;
+        (is_whole || !self.packets.has_packet()).then_some(&self.message)
+    }
+
+    /// The pipeline has ended.
+    pub fn end_pipeline(&mut self) {
+        self.in_pipeline = false;
+    }
+
+    /// Takes what the client has said of a pipeline from the socket, so that a break that it sends next stands first
+    /// there. Whether it has broken the pipeline already.
+    pub fn take_break(&mut self) -> bool {
+        self.read_ahead();
+        self.packets.take_break()
+    }
+
+    /// Reads what has come, up to a bound. False when there is no room for more, or nothing more comes.
+    fn read_ahead(&mut self) -> bool {
+        while self.packets.left() < AHEAD_MAX {
+            match self.stream.read(&mut self.scratch) {
+                Ok(0) => return false,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return e.kind() == ErrorKind::WouldBlock,
+                Ok(n) => {
+                    self.took(Ok(n));
+                }
+            }
+        }
+        false
     }
 
     /// Whether something of the client's can be heard without waiting, its end included.
@@ -151,7 +189,10 @@ impl Line {
     /// a packet with more room than that ends its message.
     fn note_end(&mut self, flags: u16, len: usize) {
         let is_marked = flags & tns::END_OF_REQUEST != 0;
-        self.marks_ends |= is_marked;
+        self.is_marked = is_marked;
+        self.in_pipeline |= flags & tns::BEGIN_PIPELINE != 0 && self.packets.ends_responses();
+        // Some clients mark the calls of a pipeline, and no others.
+        self.marks_ends |= is_marked && !self.in_pipeline;
         self.goes_on = !is_marked && (self.marks_ends || flags & tns::MORE_DATA != 0);
         self.may_go_on = self.goes_on || !is_marked && len + ROOM_LEFT >= self.sdu as usize;
     }
@@ -263,16 +304,52 @@ impl Line {
 
     /// Sends bytes; false when that cannot be: the client has gone, or `gives_up` says so after a signal.
     pub fn send(&mut self, out: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
-        if !self.ahead.is_empty() {
-            let sent = send_all(&mut self.stream, &self.signals, &self.ahead[self.ahead_sent..], gives_up);
+        let (ahead, from) = (std::mem::take(&mut self.ahead), std::mem::take(&mut self.ahead_sent));
+        if !ahead.is_empty() {
+            let sent = self.send_part(&ahead[from..], gives_up);
+            self.ahead = ahead;
             self.ahead.clear();
             self.ahead.shrink_to(MESSAGE_KEPT);
-            self.ahead_sent = 0;
             if !sent {
                 return false;
             }
         }
+        self.send_part(out, gives_up)
+    }
+
+    fn send_part(&mut self, out: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
+        if self.in_pipeline {
+            return self.send_and_read(out, gives_up);
+        }
         send_all(&mut self.stream, &self.signals, out, gives_up)
+    }
+
+    /// As [`send_all`], and reads meanwhile: a client of a pipeline may read no answer before it has said all calls.
+    fn send_and_read(&mut self, mut out: &[u8], gives_up: &mut dyn FnMut() -> bool) -> bool {
+        let mut reads = true;
+        loop {
+            let sent = if out.is_empty() { self.stream.flush().map(|()| 0) } else { self.stream.write(out) };
+            match sent {
+                Ok(_) if out.is_empty() => return true,
+                Ok(n) => out = &out[n..],
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    let mut set = [Poll::write(&self.stream), Poll::read(&self.signals), Poll::read(&self.stream)];
+                    let watched = if reads { 3 } else { 2 };
+                    if os::socket::poll(&mut set[..watched], None).is_err() {
+                        return false;
+                    }
+                    let has_more = reads && set[2].ready();
+                    if set[1].ready() && self.signals.next().is_some() && gives_up() {
+                        return false;
+                    }
+                    if has_more {
+                        reads = self.read_ahead();
+                    }
+                }
+                Err(_) => return false,
+            }
+        }
     }
 
     /// Bytes of a message that a packet takes.
@@ -284,7 +361,7 @@ impl Line {
     /// sent next.
     pub fn send_ahead(&mut self, part: &[u8]) {
         let from = self.ahead.len();
-        self.packets.write_data(&mut self.ahead, part, self.sdu);
+        self.packets.write_ahead(&mut self.ahead, part, self.sdu);
         self.ahead_counted += (self.ahead.len() - from) as u64;
         while self.ahead_sent < self.ahead.len() {
             match self.stream.write(&self.ahead[self.ahead_sent..]) {

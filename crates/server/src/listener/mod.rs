@@ -16,6 +16,7 @@
 //! | [`control`] | the words of lsnrctl |
 //! | [`calls`] | calls to the session and its answers, in the words of the wire |
 //! | [`array`] | a statement executed with many rows of bind values |
+//! | [`pipeline`] | calls that do not wait for answers |
 //! | [`cursors`] | the statements that a client has given numbers |
 //! | [`watch`] | a client that breaks a call |
 
@@ -31,6 +32,7 @@ mod gate;
 mod global;
 mod line;
 mod logon;
+mod pipeline;
 mod references;
 mod scroll;
 mod serve;

@@ -6,6 +6,7 @@ use super::calls::{Answer, Calls, Values};
 use super::cursors::Statement;
 use super::line::{Heard, Line};
 use super::logon::{self, Proved};
+use super::pipeline::Pipeline;
 use super::tls::Transport;
 use super::watch::Watch;
 use crate::alert::AlertLog;
@@ -52,7 +53,8 @@ pub fn serve(
     let watch =
         watch.inspect_err(|e| alert.write(&format!("Calls of session {} cannot be broken: {e}", opened.watched.sid)));
     let calls = Calls::new(instance, opened.session, client, key);
-    let mut server = Server { instance, line, client, calls, watch: watch.ok(), sequence: 0, answer: Vec::new() };
+    let (watch, pipeline) = (watch.ok(), Pipeline::default());
+    let mut server = Server { instance, line, client, calls, watch, pipeline, sequence: 0, answer: Vec::new() };
     server.talk();
     server.calls.end();
     Ok(())
@@ -67,6 +69,7 @@ struct Server {
     client: Client,
     calls: Calls,
     watch: Option<Watch>,
+    pipeline: Pipeline,
     /// The number of the last call.
     sequence: u8,
     /// Memory for the next answer.
@@ -98,12 +101,15 @@ impl Conversation {
         let stream = Transport::new(socket, None).map_err(Ora::internal)?;
         let mut packets = PacketBuffer::new();
         packets.accept(sdu);
+        if client.reads_ends {
+            packets.end_responses();
+        }
         let mut line = Line::accepted(stream, signals, packets, sdu);
         line.trust();
         let calls = Calls::new(instance, session, client, key);
-        Ok(Conversation {
-            server: Server { instance, line, client, calls, watch: None, sequence: 0, answer: Vec::new() },
-        })
+        let pipeline = Pipeline::default();
+        let server = Server { instance, line, client, calls, watch: None, pipeline, sequence: 0, answer: Vec::new() };
+        Ok(Conversation { server })
     }
 
     /// Answers what the client has said, until nothing more of it is there. False when the session has ended.
@@ -173,6 +179,10 @@ impl Server {
         self.calls.session().note_received(self.line.take_received());
         match heard {
             Heard::Data => self.data(),
+            Heard::Marker(marker::BREAK | marker::INTERRUPT) if self.pipeline.heard_break() => {
+                // The call before the break may be whole.
+                self.line.begun() == 0 || self.data()
+            }
             Heard::Marker(marker::BREAK | marker::INTERRUPT) => self.broken(),
             Heard::Marker(_) => true,
             Heard::Signal if self.instance.is_closing() => false,
@@ -207,6 +217,9 @@ impl Server {
             return true;
         }
         self.sequence = whole.sequence;
+        if self.client.reads_ends {
+            self.pipeline.begin(&whole.before);
+        }
         let rows = match &whole.many {
             Some(many) if many.binds.is_empty() => Some(BindRows::empty(many.rows)),
             Some(many) => Some(BindRows::new(self.line.take_message(), many.at, &many.binds, &many.rules, many.rows)),
@@ -216,28 +229,68 @@ impl Server {
         if let Some(e) = whole.refused {
             // The message ends with its last packet; where that is not known what follows cannot be read.
             let goes_on = self.line.may_go_on();
-            let e = self.calls.before_refusal(whole.before).err().unwrap_or(e);
-            return self.say_error(&e, whole.sequence) && !goes_on;
+            return self.refuse(whole.before, e, whole.sequence) && !goes_on;
         }
         self.call(whole, rows)
     }
 
     fn call(&mut self, whole: Whole, rows: Option<BindRows>) -> bool {
         let values = rows.map_or(Values::One(whole.values, whole.tables), Values::Many);
+        let ends_pipeline = matches!(whole.request, Request::EndPipeline);
+        if self.pipeline.is_under_way() && self.line.take_break() {
+            self.pipeline.heard_break();
+        }
+        if ends_pipeline {
+            self.pipeline.end();
+            self.line.end_pipeline();
+        } else if self.pipeline.is_under_way() {
+            if let Some(e) = self.pipeline.refusal() {
+                return self.refuse(whole.before, e, whole.sequence);
+            }
+        } else if whole.before.iter().any(|p| matches!(p, Piggyback::BeginPipeline { .. })) {
+            return self.refuse(whole.before, Ora::new(43616), whole.sequence);
+        }
         let mut message = std::mem::take(&mut self.answer);
         let mut out = Answering::new(&mut message, &mut self.line);
         if let Some(watch) = &self.watch {
             watch.begin();
         }
-        let Answer { flow, is_broken } =
+        let Answer { flow, is_broken, has_failed } =
             self.calls.answer(whole.before, whole.request, values, whole.sequence, &mut out);
         let was_broken = self.watch.as_ref().is_some_and(Watch::end);
+        if self.pipeline.is_under_way() {
+            if was_broken {
+                self.pipeline.was_broken();
+            }
+            if has_failed {
+                self.pipeline.failed();
+            }
+            let is_said = self.send(&message);
+            self.keep(message);
+            return is_said && flow == Flow::Continue;
+        }
         // Who broke the call is told so when the break itself is answered.
         let is_said = was_broken && is_broken || self.send(&message);
+        self.keep(message);
+        let goes_on = is_said && flow == Flow::Continue;
+        if goes_on && !ends_pipeline && self.pipeline.owes_answer() {
+            return self.broken();
+        }
+        goes_on
+    }
+
+    /// Keeps the memory of an answer.
+    fn keep(&mut self, mut message: Vec<u8>) {
         message.clear();
         message.shrink_to(ANSWER_KEPT);
         self.answer = message;
-        is_said && flow == Flow::Continue
+    }
+
+    /// Answers a call that is not run. What comes before it is done all the same.
+    fn refuse(&mut self, before: Vec<Piggyback>, e: Ora, sequence: u8) -> bool {
+        self.pipeline.failed();
+        let e = self.calls.before_refusal(before).err().unwrap_or(e);
+        self.say_error(&e, sequence)
     }
 
     /// The client has broken a call, or would have.
@@ -261,8 +314,13 @@ impl Server {
     }
 
     fn send(&mut self, message: &[u8]) -> bool {
-        let Server { instance, line, calls, .. } = self;
-        calls.session().note_answer(line.sent_bytes(message.len()));
+        let Server { instance, line, calls, pipeline, .. } = self;
+        let bytes = line.sent_bytes(message.len());
+        match pipeline.is_under_way() {
+            // The calls of a pipeline are one round trip, which its end counts.
+            true => calls.session().note_sent(bytes),
+            false => calls.session().note_answer(bytes),
+        }
         line.send_message(message, &mut || gives_up(instance, calls))
     }
 }
