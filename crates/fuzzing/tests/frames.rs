@@ -2,7 +2,7 @@
 //! is missing.
 
 use fuzzing::language::instance;
-use net::local::{self, FrameBuffer, Reply, Request as Ask};
+use net::local::{self, FrameBuffer, Logon, PROTOCOL_VERSION, Reply, Request as Ask};
 use net::oracle::call::{self, Execute, option};
 use net::oracle::field::Reader;
 use net::oracle::handshake::Client;
@@ -60,6 +60,10 @@ impl Talk {
         for sql in setup {
             session.run(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
         }
+        Talk::of(client, session)
+    }
+
+    fn of(client: Client, session: Session) -> Talk {
         let (socket, other) = UnixStream::pair().expect("a pair of sockets");
         socket.set_nonblocking(true).expect("a socket");
         let other = TcpStream::from(OwnedFd::from(other));
@@ -321,6 +325,45 @@ fn queries_and_tables_are_described_without_an_execution() {
     talk.fails(&object("rec_none"), "ORA-04043", true);
     talk.fails(&object("rec_d where 1 = 1"), "ORA-04043", true);
     talk.end();
+}
+
+#[test]
+fn a_table_is_described_to_who_may_read_it() {
+    let mut owner = Talk::begin(JDBC, &[]);
+    for sql in [
+        "create user rec_owner identified by x",
+        "create user rec_reader identified by x",
+        "grant create session to rec_reader",
+        "create table rec_owner.rec_seen (rec_column number)",
+        "create view rec_owner.rec_view as select rec_column from rec_owner.rec_seen",
+        "create public synonym rec_synonym for rec_owner.rec_seen",
+    ] {
+        owner.rows(sql);
+    }
+    let object = |name: &str| bytes(&format!("03 77 05 01 01{:02x} 00 00 00 010e {}", name.len(), hex(name)));
+    let names = ["rec_owner.rec_seen", "rec_owner.rec_view", "rec_synonym"];
+    let logon = Logon {
+        version: PROTOCOL_VERSION,
+        user: "rec_reader".into(),
+        password: "x".into(),
+        program: "test".into(),
+        ..Logon::default()
+    };
+    let mut reader = Talk::of(JDBC, Session::logon(instance(), &logon, 0).expect("a session"));
+    for name in names {
+        reader.fails(&object(name), "ORA-04043", true);
+    }
+    // Not what the table has, and not that it is there.
+    reader.fails(&object("sys.user$"), "ORA-04043", true);
+    for grant in ["select on rec_owner.rec_seen", "read on rec_owner.rec_view"] {
+        owner.rows(&format!("grant {grant} to rec_reader"));
+    }
+    for name in names {
+        assert!(String::from_utf8_lossy(&reader.works(&object(name))).contains("REC_COLUMN"));
+    }
+    reader.end();
+    owner.rows("drop public synonym rec_synonym");
+    owner.end();
 }
 
 #[test]

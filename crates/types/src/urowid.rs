@@ -1,21 +1,28 @@
 //! Logical rowids: where a row of an index-organised table is, as text.
 //!
 //! Such a row has no place of its own; its primary key says where it is. As Oracle prints them, a logical rowid is a
-//! `*` and letters of base 64. Here the letters are `BA` and then the bytes of the key.
+//! `*` and the letters in base 64 of its bytes, without padding. The bytes are those that travel over the network:
+//!
+//! ```text
+//! | 04 | a guess of the block, 4 bytes, here 0 | length of the key u16 | key | zeros up to 12 bytes |
+//! ```
+//! Drivers refuse a logical rowid of less than 12 bytes.
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const BEGIN: &str = "*BA";
+const BEGIN: [u8; 5] = [4, 0, 0, 0, 0];
+const HEAD_LEN: usize = BEGIN.len() + 2;
+const LEN_MIN: usize = 12;
 
 /// True for the text of a logical rowid.
 pub fn is_logical(text: &str) -> bool {
     text.starts_with('*')
 }
 
-/// Writes the logical rowid of a key into `out`, which is cleared first.
-pub fn write(key: &[u8], out: &mut String) {
+/// Writes the text of bytes that traveled into `out`, which is cleared first.
+pub fn text(bytes: &[u8], out: &mut String) {
     out.clear();
-    out.push_str(BEGIN);
-    for chunk in key.chunks(3) {
+    out.push('*');
+    for chunk in bytes.chunks(3) {
         let word = chunk.iter().enumerate().fold(0u32, |word, (i, b)| word | u32::from(*b) << (16 - 8 * i));
         for i in 0..=chunk.len() {
             out.push(char::from(LETTERS[(word >> (18 - 6 * i)) as usize & 63]));
@@ -23,20 +30,41 @@ pub fn write(key: &[u8], out: &mut String) {
     }
 }
 
-/// The key of a logical rowid; `None` when the text is none.
-pub fn read(text: &str, key: &mut Vec<u8>) -> Option<()> {
-    let letters = text.strip_prefix(BEGIN)?.as_bytes();
-    key.clear();
+/// Appends the bytes of a text; `None` when the text is none.
+pub fn bytes(text: &str, out: &mut Vec<u8>) -> Option<()> {
+    let letters = text.strip_prefix('*')?.as_bytes();
     for chunk in letters.chunks(4) {
         let mut word = 0u32;
         for (i, letter) in chunk.iter().enumerate() {
             word |= (LETTERS.iter().position(|l| l == letter)? as u32) << (18 - 6 * i);
         }
         let bytes = word.to_be_bytes();
-        key.extend_from_slice(bytes.get(1..chunk.len())?);
+        out.extend_from_slice(bytes.get(1..chunk.len())?);
     }
     // A single letter holds no byte.
     (letters.len() % 4 != 1).then_some(())
+}
+
+/// Writes the logical rowid of a key into `out`, which is cleared first.
+pub fn write(key: &[u8], out: &mut String) {
+    let len = u16::try_from(key.len()).expect("a key is shorter than a block");
+    let mut bytes = Vec::with_capacity(LEN_MIN.max(HEAD_LEN + key.len()));
+    bytes.extend_from_slice(&BEGIN);
+    bytes.extend_from_slice(&len.to_be_bytes());
+    bytes.extend_from_slice(key);
+    bytes.resize(bytes.len().max(LEN_MIN), 0);
+    text(&bytes, out);
+}
+
+/// The key of a logical rowid; `None` when the text is none.
+pub fn read(text: &str, key: &mut Vec<u8>) -> Option<()> {
+    key.clear();
+    bytes(text, key)?;
+    let len = key.strip_prefix(&BEGIN)?.first_chunk().map(|len| usize::from(u16::from_be_bytes(*len)))?;
+    let is_whole = key.len() == LEN_MIN.max(HEAD_LEN + len) && key[HEAD_LEN + len..].iter().all(|b| *b == 0);
+    key.truncate(HEAD_LEN + len);
+    key.drain(..HEAD_LEN);
+    is_whole.then_some(())
 }
 
 #[cfg(test)]
@@ -49,11 +77,16 @@ mod tests {
             let (mut text, mut back) = (String::new(), Vec::new());
             super::write(&key, &mut text);
             prop_assert_eq!(super::read(&text, &mut back), Some(()));
-            prop_assert_eq!(back, key);
+            prop_assert_eq!(&back, &key);
+            let (mut bytes, mut again) = (Vec::new(), String::new());
+            prop_assert_eq!(super::bytes(&text, &mut bytes), Some(()));
+            super::text(&bytes, &mut again);
+            prop_assert_eq!(again, text);
+            prop_assert!(bytes.len() >= super::LEN_MIN);
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "\\*BA[A-Za-z!]{0,9}") {
+        fn any_text_is_read_or_refused(text in "\\*BAAAAA[A-Za-z!]{0,19}") {
             let _ = super::read(&text, &mut Vec::new());
         }
     }

@@ -391,6 +391,60 @@ def blocks(c):
         assert k.execute("begin :o := length(:i); end;", o=n, i="y" * length) is None and n.getvalue() == length
 
 
+def rowids(c):
+    cur = c.cursor()
+    keys = [(1, "x"), (2, "ABC" * 75), (3, "A" * 250)]
+    cur.executemany("insert into io values (:1, :2)", keys)
+    for rowid, shown, a in cur.execute("select rowid, rowidtochar(rowid), a from io").fetchall():
+        assert rowid == shown and rowid.startswith("*"), (rowid, shown)
+        assert cur.execute("select a from io where rowid = :1", [rowid]).fetchall() == [(a,)]
+    cur.execute("insert into rids select a, null, rowid from io")
+    named = cur.execute("select count(*) from rids, io where io.rowid = rids.u").fetchone()
+    assert named == (3,), named
+    cur.execute("insert into rids select n, rowid, rowid from w where rownum = 1")
+    cur.execute("insert into rids values (9, null, null)")
+    found = cur.execute("select n, r, u from rids order by n").fetchall()
+    assert found[-1] == (9, None, None) and any(r is not None and r == u for _, r, u in found), found
+    out = cur.var(oracledb.DB_TYPE_UROWID)
+    cur.execute("begin select rowid into :1 from io where a = 3; end;", [out])
+    assert cur.execute("select length(b) from io where rowid = :1", [out.getvalue()]).fetchone() == (250,)
+    cur.setinputsizes(r=oracledb.DB_TYPE_UROWID)
+    cur.execute("insert into rids values (10, null, :r)", r=out)
+    fails("ORA-01410", lambda: cur.execute("select a from io where rowid = :1", ["*BAAAAA"]).fetchall())
+    c.rollback()
+
+
+def ends(c):
+    """What a bind is too small for, names that no bind can have, and the end of the rows."""
+    cur = c.cursor()
+    number, text = cur.var(int), cur.var(str, 2)
+    insert = "insert into w values (77, 'much too long') returning n, t into :1, :2"
+    fails("DPY-4002", lambda: cur.execute(insert, [number, text]))
+    wide = cur.var(str, 20)
+    cur.execute("update w set t = 'fits' where n = 77 returning t into :1", [wide])
+    assert wide.getvalue() == ["fits"]
+    fails("ORA-01745", lambda: cur.parse("select :ROWID from dual"))
+    fails("ORA-01745", lambda: cur.parse("update w set n = 1 returning n into :date"))
+    assert cur.execute('select :"DATE" from dual', ["quoted"]).fetchone() == ("quoted",)
+    trips = (
+        "select value from v$sesstat join v$statname using (statistic#) "
+        "where sid = :1 and name = 'SQL*Net roundtrips to/from client'"
+    )
+    with connect(user="sys", password="Secret1", mode=oracledb.AUTH_MODE_SYSDBA) as other:
+
+        def count(rows, size):
+            before = other.cursor().execute(trips, [c.session_id]).fetchone()[0]
+            with c.cursor() as cursor:
+                cursor.prefetchrows = cursor.arraysize = size
+                assert len(cursor.execute(f"select id from v where rownum <= {rows}").fetchall()) == rows
+            return other.cursor().execute(trips, [c.session_id]).fetchone()[0] - before
+
+        # Behind as many rows as were asked for, nobody knows whether there are more.
+        asked = [(1, 2), (1, 1), (5, 1), (300, 300), (590, 300)]
+        assert [count(rows, size) for rows, size in asked] == [1, 2, 6, 2, 2]
+    c.rollback()
+
+
 def breaks(c):
     k = c.cursor()
     for sql in ["begin loop null; end loop; end;", "select count(*) from v a, v b, v c, v d"]:
@@ -506,6 +560,8 @@ with connect() as connection:
     blocks(connection)
     cursors(connection)
     tables(connection)
+    rowids(connection)
+    ends(connection)
     breaks(connection)
     sessions(connection)
 time_zones()

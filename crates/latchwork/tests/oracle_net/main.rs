@@ -84,6 +84,8 @@ fn a_real_driver_connects_and_works() {
         "create user keyless no authentication",
         "create table u.v as select level id from dual connect by level <= 1000",
         "create table u.wide (n number, t varchar2(4000))",
+        "create table u.io (a number, b varchar2(300), primary key (a, b)) organization index",
+        "create table u.rids (n number, r rowid, u urowid)",
         "create procedure u.p (a in number, b in out varchar2) is begin b := b || a; end;",
         "create procedure u.p2 (a in number, b out number) is begin b := a * 2; end;",
         "create function u.f (a number) return number is begin return a * 3; end;",

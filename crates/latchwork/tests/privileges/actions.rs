@@ -124,6 +124,12 @@ pub const ACTIONS: &[Action] = &[
     rows("merge into {t} using dual on (1 = 0) when matched then update set b = 1", &[UPDATE_B]),
     rows("merge into {t} using dual on (1 = 0) when not matched then insert (a) values (9)", &[INSERT_A]),
     rows("merge into {t} m using dual on (m.a = 1) when matched then update set b = 1", &[UPDATE_B, READ]),
+    // In a cursor that a row, or the result of a block, hands out.
+    rows("select cursor(select a from {t}) c from dual", &[READ]),
+    rows(
+        "begin declare c sys_refcursor; begin open c for select a from {t}; dbms_sql.return_result(c); end; end;",
+        &[READ],
+    ),
     // In FROM of a statement on something else.
     rows("select /*+ result_cache */ max(a) from {t}", &[READ]),
     ddl("create table {n}_c as select a from {t}", On::Table, &[READ]),

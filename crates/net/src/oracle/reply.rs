@@ -405,7 +405,13 @@ pub fn write_returned<'a>(
     Ok(())
 }
 
+/// Appends a value that RETURNING gave. Of one that is too long for its bind the beginning is sent, and how long it is.
 fn write_out_value(w: &mut Writer<'_>, v: &Value, shape: &value::Shape) -> WireResult<()> {
+    if let Some((part, len)) = value::too_long(v, shape) {
+        value::write(w, &part, shape)?;
+        w.signed(len);
+        return Ok(());
+    }
     value::write(w, v, shape)?;
     write_behind_out_value(w, v, shape);
     Ok(())

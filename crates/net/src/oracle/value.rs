@@ -19,6 +19,7 @@ use crate::local::{WireError, WireResult};
 use std::borrow::Cow;
 use types::{
     DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Place, Rdba, Rowid, TimeZone, Timestamp, Value, Zone,
+    urowid,
 };
 
 /// The numbers of data types.
@@ -42,6 +43,7 @@ pub mod number {
     pub const TIMESTAMP_TZ: u8 = 181;
     pub const INTERVAL_YM: u8 = 182;
     pub const INTERVAL_DS: u8 = 183;
+    pub const UROWID: u8 = 208;
     pub const TIMESTAMP_LTZ: u8 = 231;
     pub const BOOLEAN: u8 = 252;
 }
@@ -133,7 +135,8 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
         DataType::Timestamp { digits, zone: Zone::WithLocalTimeZone } => {
             Shape { scale: digits as i8, ..sized(n::TIMESTAMP_LTZ, 11) }
         }
-        DataType::Urowid | DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile => return None,
+        DataType::Urowid => sized(n::UROWID, UNKNOWN_SIZE),
+        DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile => return None,
         DataType::Cursor => sized(n::CURSOR, 1),
     })
 }
@@ -224,6 +227,7 @@ impl Shape {
             n::DOUBLE => DataType::BinaryDouble,
             n::BOOLEAN => DataType::Boolean,
             n::ROWID => DataType::Rowid,
+            n::UROWID => DataType::Urowid,
             n::CHAR => DataType::Char { len: self.size, unit: LenUnit::Byte },
             n::CURSOR => DataType::Cursor,
             _ => DataType::Varchar2 { len: self.size, unit: LenUnit::Byte },
@@ -401,6 +405,19 @@ pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()>
             w.u8(13);
             write_rowid(w, id);
         }
+        (Value::Rowid(id), n::UROWID) => {
+            let mut bytes = vec![PHYSICAL];
+            bytes.extend_from_slice(&id.obj.0.to_be_bytes());
+            bytes.extend_from_slice(&(id.rdba.file() as u16).to_be_bytes());
+            bytes.extend_from_slice(&id.rdba.block().to_be_bytes());
+            bytes.extend_from_slice(&id.slot.to_be_bytes());
+            w.long_bytes(&bytes);
+        }
+        (Value::Text(text), n::UROWID) => {
+            let mut bytes = vec![LOGICAL];
+            urowid::bytes(text, &mut bytes).ok_or(WireError::BadValue)?;
+            w.long_bytes(&bytes);
+        }
         _ => return Err(WireError::BadValue),
     }
     Ok(())
@@ -439,6 +456,54 @@ pub fn is_sound(bytes: &[u8], data_type: &DataType) -> bool {
     }
 }
 
+/// The first byte of a universal rowid: whether it says the place of a row, or its key.
+const PHYSICAL: u8 = 1;
+const LOGICAL: u8 = 2;
+
+fn read_urowid(r: &mut Reader<'_>) -> WireResult<Value> {
+    let Some(bytes) = r.long_bytes()? else { return Ok(Value::Null) };
+    let (kind, rest) = bytes.split_first().ok_or(WireError::BadValue)?;
+    match (*kind, rest) {
+        (PHYSICAL, [o1, o2, o3, o4, f1, f2, b1, b2, b3, b4, s1, s2]) => {
+            let (file, block) = (u16::from_be_bytes([*f1, *f2]), u32::from_be_bytes([*b1, *b2, *b3, *b4]));
+            rowid_of(u32::from_be_bytes([*o1, *o2, *o3, *o4]), file, block, u16::from_be_bytes([*s1, *s2]))
+                .map(Value::Rowid)
+        }
+        (LOGICAL, key) => {
+            let mut text = String::new();
+            urowid::text(key, &mut text);
+            Ok(Value::text(text))
+        }
+        _ => Err(WireError::BadValue),
+    }
+}
+
+/// The beginning of a text or of bytes that are too long for their bind, and how long they are on the wire.
+pub(super) fn too_long(value: &Value, shape: &Shape) -> Option<(Value, i64)> {
+    let room = shape.size as usize;
+    match value {
+        Value::Text(text) if shape.is_text() && room > 0 => {
+            let wide = shape.form == FORM_NCHAR;
+            let size = |c: char| if wide { c.len_utf16() * 2 } else { c.len_utf8() };
+            let len: usize = if wide { text.chars().map(size).sum() } else { text.len() };
+            if len <= room {
+                return None;
+            }
+            let mut left = room;
+            let fits = |c: &char| {
+                let has_room = left >= size(*c);
+                left = left.saturating_sub(if has_room { size(*c) } else { left });
+                has_room
+            };
+            Some((Value::text(text.chars().take_while(fits).collect::<String>()), len as i64))
+        }
+        Value::Raw(bytes) if bytes.len() > room && room > 0 => {
+            Some((Value::raw(bytes[..room].to_vec()), bytes.len() as i64))
+        }
+        _ => None,
+    }
+}
+
 /// Appends the parts of a rowid.
 pub(super) fn write_rowid(w: &mut Writer<'_>, id: &Rowid) {
     w.number(id.obj.0);
@@ -474,6 +539,7 @@ fn interval_bytes(i: &IntervalDs) -> [u8; 11] {
 pub fn read(r: &mut Reader<'_>, shape: &Shape) -> WireResult<Value> {
     match shape.number {
         n::ROWID => return read_rowid(r),
+        n::UROWID => return read_urowid(r),
         n::CURSOR => return read_cursor(r),
         n::BOOLEAN if r.left().first() == Some(&ESCAPE) => return r.skip(2).map(|()| Value::Null),
         _ => {}
@@ -508,6 +574,7 @@ pub fn read_into(r: &mut Reader<'_>, shape: &Shape, value: &mut Value) -> WireRe
 fn skip(r: &mut Reader<'_>, shape: &Shape) -> WireResult<()> {
     match shape.number {
         n::ROWID => read_rowid(r).map(drop),
+        n::UROWID => read_urowid(r).map(drop),
         n::CURSOR => read_cursor(r).map(drop),
         n::BOOLEAN if r.left().first() == Some(&ESCAPE) => r.skip(2),
         _ => r.skip_bytes(),
@@ -602,6 +669,10 @@ pub(super) fn read_rowid_parts(r: &mut Reader<'_>) -> WireResult<Rowid> {
     let (obj, file) = (r.ub4()?, r.ub2()?);
     r.u8()?;
     let (block, slot) = (r.ub4()?, r.ub2()?);
+    rowid_of(obj, file, block, slot)
+}
+
+fn rowid_of(obj: u32, file: u16, block: u32, slot: u16) -> WireResult<Rowid> {
     if file >= 1 << 10 || block >= 1 << 22 {
         return Err(WireError::BadValue);
     }

@@ -509,8 +509,9 @@ impl Calls {
             self.rows(number, rows, wanted, true, out)?;
         }
         reply::write_parameters(out, self.scn(), number, None);
-        // Who asks for no rows gets none.
-        self.rows_end(number, waits || more, sequence).write(out);
+        // Who asks for no rows gets none; behind as many rows as were asked for nobody has looked for more.
+        let is_full = self.cursors.get(number.into())?.rows == u64::from(wanted);
+        self.rows_end(number, waits || more || is_full, sequence).write(out);
         Ok(())
     }
 
@@ -539,6 +540,7 @@ impl Calls {
         }
         let statement = self.cursors.get(number)?;
         let more = statement.open.is_some() && !statement.has_ended || !statement.ahead.is_empty();
+        let more = more || rows.len() == wanted as usize;
         // Drivers may fetch once more behind the end.
         if more || !rows.is_empty() {
             self.rows(number as u16, rows, wanted, is_first, out)?;

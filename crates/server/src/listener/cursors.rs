@@ -265,7 +265,7 @@ pub fn convert(value: Value, shape: &Shape, nls: &Nls) -> Result<Value> {
         DataType::Raw { .. } => value.to_raw()?.map_or(Value::Null, Value::raw),
         DataType::BinaryDouble => value.to_double(nls)?.map_or(Value::Null, Value::Double),
         DataType::BinaryFloat => value.to_double(nls)?.map_or(Value::Null, |x| Value::Float(x as f32)),
-        DataType::Rowid => value.to_rowid()?.map_or(Value::Null, Value::Rowid),
+        DataType::Rowid | DataType::Urowid => value.to_rowid()?.map_or(Value::Null, Value::Rowid),
         _ => return Err(value.mismatch(&to)),
     })
 }
@@ -285,10 +285,11 @@ fn is_one(value: &Value, to: &DataType) -> bool {
         | (Value::Double(_), DataType::BinaryDouble)
         | (Value::Float(_), DataType::BinaryFloat)
         | (Value::Boolean(_), DataType::Boolean)
-        | (Value::Rowid(_), DataType::Rowid)
+        | (Value::Rowid(_), DataType::Rowid | DataType::Urowid)
         | (Value::Number(_), DataType::Cursor)
         | (Value::IntervalYm(_), DataType::IntervalYm { .. })
         | (Value::IntervalDs(_), DataType::IntervalDs { .. }) => true,
+        (Value::Text(text), DataType::Urowid) => types::urowid::is_logical(text),
         (Value::Timestamp(t), DataType::Timestamp { zone, .. }) => match zone {
             Zone::None => t.place() == Place::Nowhere,
             Zone::WithTimeZone => t.zone().is_some(),

@@ -171,7 +171,9 @@ impl Calls {
         if written == 0 && !goes_on && out.written() == behind_header {
             out.truncate(from);
         }
-        self.rows_end(number as u16, goes_on, sequence).write(out);
+        // Behind as many rows as were asked for nobody has looked for more.
+        let more = goes_on || written == u64::from(wanted);
+        self.rows_end(number as u16, more, sequence).write(out);
         Ok(())
     }
 

@@ -269,7 +269,12 @@ impl Parser<'_> {
     /// A bind variable, with `INDICATOR :i` or `:i` after it.
     pub(crate) fn bind(&mut self) -> Result<Bind> {
         let token = self.expect(TokenKind::Bind, 936)?;
-        let mut name = bind_name(self.source(token));
+        let source = self.source(token);
+        let mut name = bind_name(source);
+        if !source.ends_with('"') && crate::keywords::is_reserved(&name) {
+            let behind_colon = source.len() - source[1..].trim_start().len();
+            return Err(self.error_at(1745, Pos(token.start + behind_colon as u32)));
+        }
         if self.binds_by_place {
             name = super::place_name(self.text, &self.tokens, token.start, name);
         }
