@@ -4,6 +4,8 @@
 //! What the local packets carry and Oracle Net does not is asked for with calls of their own: the lines of
 //! `dbms_output`, and after an ALTER SESSION the schema and the format of dates.
 
+mod array;
+
 use crate::error::{ClientError, ClientResult};
 use crate::names::{Route, tns};
 use crate::net_session::{NetSession, Who, failed};
@@ -180,10 +182,11 @@ impl Remote {
                 let _ = self.session.wire.send(&out);
                 Ok(self.outcome(Done::default()))
             }
-            Request::ExecuteMany { .. } => Err(tns(3001, "rows of binds travel over the local socket only")),
-            Request::Logon(_) | Request::Cancel { .. } | Request::Diagnose | Request::Listener(_) => {
-                Err(tns(3001, "over the network"))
-            }
+            Request::ExecuteMany { .. }
+            | Request::Logon(_)
+            | Request::Cancel { .. }
+            | Request::Diagnose
+            | Request::Listener(_) => Err(tns(3001, "over the network")),
         }
     }
 

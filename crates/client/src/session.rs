@@ -364,7 +364,12 @@ impl Client {
     fn exchange(&mut self, request: &Request, part: &mut Part) -> ClientResult<Outcome> {
         let connection = match &mut self.line {
             Line::Local(connection) => connection,
-            Line::Net(remote) => return remote.call(request, &mut self.output),
+            Line::Net(remote) => {
+                return match request {
+                    Request::ExecuteMany { array, rows } => remote.call_many(array, rows, &mut self.output, part),
+                    request => remote.call(request, &mut self.output),
+                };
+            }
         };
         if let Err(e) = connection.send(request) {
             // A server that ended the session has said why before it closed the connection.

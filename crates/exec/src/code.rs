@@ -771,7 +771,7 @@ pub fn convert(v: &Value, ty: &DataType, nls: &types::Nls, out: &mut Value) -> R
         }
         DataType::Rowid | DataType::Urowid => match v {
             Value::Rowid(r) => Value::Rowid(*r),
-            Value::Text(s) if types::urowid::is_logical(s) => Value::Text(s.clone()),
+            Value::Text(s) if types::urowid::is_key(s) => Value::Text(s.clone()),
             Value::Text(s) => Value::Rowid(s.parse().map_err(|_| Ora::new(1410))?),
             _ => return Err(Ora::new(1410)),
         },

@@ -331,7 +331,7 @@ fn queries_and_tables_are_described_without_an_execution() {
 fn a_table_is_described_to_who_may_read_it() {
     let mut owner = Talk::begin(JDBC, &[]);
     for sql in [
-        "create user rec_owner identified by x",
+        "create user rec_owner identified by x quota unlimited on users",
         "create user rec_reader identified by x",
         "grant create session to rec_reader",
         "create table rec_owner.rec_seen (rec_column number)",

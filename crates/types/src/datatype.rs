@@ -398,7 +398,7 @@ impl DataType {
                 }
                 value.to_raw()?.map(Value::Raw)
             }
-            DataType::Urowid if matches!(value, Value::Text(s) if crate::urowid::is_logical(s)) => return Ok(()),
+            DataType::Urowid if matches!(value, Value::Text(s) if crate::urowid::is_key(s)) => return Ok(()),
             DataType::Rowid | DataType::Urowid => value.to_rowid()?.map(Value::Rowid),
             DataType::IntervalYm { years } => {
                 let interval = value.to_interval_ym()?;

@@ -18,6 +18,11 @@ pub fn is_logical(text: &str) -> bool {
     text.starts_with('*')
 }
 
+/// Whether the text is that of a key.
+pub fn is_key(text: &str) -> bool {
+    is_logical(text) && read(text, &mut Vec::new()).is_some()
+}
+
 /// Writes the text of bytes that traveled into `out`, which is cleared first.
 pub fn text(bytes: &[u8], out: &mut String) {
     out.clear();

@@ -268,3 +268,95 @@ fn a_call_over_the_network_is_broken_and_the_session_goes_on() {
     breaks_of(&plain);
     breaks_of(&encrypted);
 }
+
+/// Arrays travel to the listener as to the local socket, and say the same of their rows.
+#[test]
+fn arrays_over_the_network_are_those_of_the_local_socket() {
+    use client::{ArrayError, ArrayOptions, ArrayOutcome};
+    use net::local::{Bind, Direction};
+    use types::{DataType, Number, Value};
+    let (instance, at) = start(&[]);
+    let mut local = sysdba(&instance);
+    for sql in ["create table u.a (id number primary key, t varchar2(10))", "grant select on u.a to public"] {
+        local.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+    let user = Credentials::Password { user: "u".into(), password: "Tiger1".into() };
+    let route = Route::to(&at);
+    let mut net = Client::connect_net(&route, &user, &ConnectOptions::default()).expect("a session over the network");
+    let mut local = instance.connect(&user).expect("a local session");
+    let n = |n: i64| Value::Number(Number::from_i64(n));
+    let pair = [
+        Bind { data_type: DataType::NUMBER, ..Bind::named("ID", DataType::NUMBER, Value::Null) },
+        Bind::named("T", DataType::TEXT, Value::Null),
+    ];
+    let out = |name: &str| Bind { direction: Direction::Out, ..Bind::named(name, DataType::TEXT, Value::Null) };
+    let rows = |ids: &[i64], wide: usize| -> Vec<Vec<Value>> {
+        ids.iter().map(|id| vec![n(*id), Value::text(format!("{id}{}", "x".repeat(wide)))]).collect()
+    };
+    let returning = [pair.to_vec(), vec![out("R")]].concat();
+    let with_null = |rows: Vec<Vec<Value>>| -> Vec<Vec<Value>> {
+        rows.into_iter().map(|row| [row, vec![Value::Null]].concat()).collect()
+    };
+    let (batch, counts) = (
+        ArrayOptions { batch_errors: true, row_counts: false },
+        ArrayOptions { batch_errors: false, row_counts: true },
+    );
+    let both = ArrayOptions { batch_errors: true, row_counts: true };
+    let insert = "insert into a values (:id, :t)";
+    let block = "begin insert into a values (:id, :t) returning t || '!' into :r; end;";
+    let many: Vec<i64> = (1000..9000).collect();
+    let cases: Vec<(&str, &[Bind], Vec<Vec<Value>>, ArrayOptions)> = vec![
+        (insert, &pair, rows(&[1, 2, 3], 0), ArrayOptions::default()),
+        (insert, &pair, rows(&[4], 0), counts),
+        (insert, &pair, rows(&[5, 1, 6], 0), counts),
+        (insert, &pair, rows(&[7, 1, 8, 2, 9], 0), batch),
+        (insert, &pair, rows(&[10, 11], 20), both),
+        ("update a set t = :t where id >= :id", &pair, rows(&[9, 1, 99], 0), counts),
+        (
+            "merge into a using dual on (id = :id) when matched then update set t = :t",
+            &pair,
+            rows(&[1, 77, 2], 0),
+            both,
+        ),
+        ("delete from a where id = :id and t is not null and :t is not null", &pair, rows(&[1, 1, 3], 0), counts),
+        (
+            "insert into a values (:id, :t) returning t || id into :r",
+            &returning,
+            with_null(rows(&[20, 21, 2, 22], 0)),
+            batch,
+        ),
+        (
+            "update a set t = :t where id > :id returning to_char(id) into :r",
+            &returning,
+            with_null(rows(&[20, 500], 0)),
+            counts,
+        ),
+        (block, &returning, with_null(rows(&[30, 31], 0)), ArrayOptions::default()),
+        (block, &returning, with_null(rows(&[32, 30, 33], 0)), ArrayOptions::default()),
+        (insert, &pair, rows(&many, 3), counts),
+        ("insert into none values (:id, :t)", &pair, rows(&[1, 2], 0), counts),
+    ];
+    let shown = |outcome: Result<ArrayOutcome, ArrayError>| {
+        let (outcome, error) = match outcome {
+            Ok(o) => (o, 0),
+            // What executions before one that fails gave does not travel with its error.
+            Err(e) => (ArrayOutcome { returned: Vec::new(), ..*e.done }, e.error.code()),
+        };
+        let errors: Vec<_> = outcome.errors.iter().map(|(n, e)| (*n, e.code, e.text.clone())).collect();
+        (error, outcome.executions, outcome.rows, outcome.counts, errors, outcome.returned)
+    };
+    for (sql, binds, rows, options) in &cases {
+        let found = shown(local.execute_many(sql, binds, rows, *options));
+        local.execute("rollback", &[]).expect("a rollback");
+        let before = rows.len();
+        // The rows that stay are those of the cases before.
+        let again = shown(net.execute_many(sql, binds, rows, *options));
+        assert_eq!(again, found, "{sql}, {before} rows");
+        net.execute("commit", &[]).expect("a commit");
+    }
+    assert_eq!(
+        number(&local.query("select count(*) from a where id >= 1000", &[]).and_then(|q| q.all()).unwrap()),
+        8000
+    );
+    net.logoff(true).expect("the session ends");
+}

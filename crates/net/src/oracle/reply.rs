@@ -777,6 +777,64 @@ pub fn read_answer_to(
     }
 }
 
+/// What a client gets for an array of executions for which row counts were asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ArrayAnswer {
+    /// The execution, the bind, and a value that it got.
+    pub got: Vec<(u32, usize, Value)>,
+    /// Rows of each execution; of an array that failed, those before it.
+    pub counts: Vec<u64>,
+    pub outcome: Outcome,
+}
+
+/// Executions of an array, at most.
+const EXECUTIONS_MAX: u32 = 1 << 20;
+
+/// Reads the answer to an array of executions with row counts to its end.
+///
+/// # Errors
+/// As [`read_answer`].
+pub fn read_array_answer(
+    r: &mut Reader<'_>,
+    binds: &[value::Shape],
+    is_returning: bool,
+    client: Client,
+) -> WireResult<ArrayAnswer> {
+    let mut answer = ArrayAnswer::default();
+    let (mut ways, mut execution) = (Vec::new(), 0);
+    loop {
+        match r.u8()? {
+            message::IO_VECTOR => ways = read_directions(r)?,
+            message::ROW_DATA => {
+                let out = binds.iter().enumerate().zip(&ways).filter(|(_, way)| **way != direction::IN);
+                for ((at, shape), _) in out {
+                    for _ in 0..if is_returning { r.ub4()? } else { 1 } {
+                        answer.got.push((execution, at, value::read(r, shape)?));
+                        r.sb4()?;
+                    }
+                }
+                execution += 1;
+            }
+            message::PARAMETERS => {
+                read_parameters(r)?;
+                let executions = r.count(EXECUTIONS_MAX)?;
+                answer.counts = (0..executions).map(|_| r.ub8()).collect::<WireResult<_>>()?;
+            }
+            message::WARNING => drop(read_warning(r)?),
+            message::ERROR => {
+                answer.outcome = Outcome::read(r)?;
+                return Ok(answer);
+            }
+            message::IMPLICIT_RESULTS => {
+                for _ in 0..r.count(COLUMNS_MAX)? {
+                    CursorCell::read(r, client)?;
+                }
+            }
+            other => return Err(WireError::UnknownTag(other)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
