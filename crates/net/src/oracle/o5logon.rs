@@ -204,12 +204,11 @@ impl SessionKey {
     /// A password that is to be set.
     ///
     /// # Errors
-    /// ORA-28218 for one that is longer than any may be, ORA-00988 for none and for what is not text.
+    /// ORA-00988 for none, for what is not text, and for what is too long to be looked at.
     pub fn new_password(&self, sent: &str) -> types::Result<Zeroizing<String>> {
-        if sent.len() > 2 * CIPHERTEXT_MAX {
-            return Err(types::Ora::with(28218, &[&PASSWORD_MAX]));
-        }
-        self.password(sent).filter(|new| !new.is_empty()).ok_or_else(|| types::Ora::new(988))
+        let is_looked_at = sent.len() <= 2 * CIPHERTEXT_MAX;
+        let found = self.password(sent).filter(|new| is_looked_at && !new.is_empty());
+        found.ok_or_else(|| types::Ora::new(988))
     }
 
     /// The value of AUTH_NEWPASSWORD for a password.
