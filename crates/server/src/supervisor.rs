@@ -241,7 +241,7 @@ impl Supervisor {
     }
 
     /// Does with the listener what is asked, and says whether it could.
-    fn obey(&mut self, wish: ListenerWish) {
+    fn obey(&mut self, wish: ListenerWish) -> bool {
         let done = match wish {
             ListenerWish::Start if self.net.is_some() => Ok(()),
             ListenerWish::Start => {
@@ -267,7 +267,7 @@ impl Supervisor {
             self.net = None;
             self.alert.write(text);
         }
-        self.instance.state().answer_listener_wish(done.is_ok());
+        done.is_ok()
     }
 
     fn end_listener(&self) {
@@ -340,8 +340,9 @@ impl Supervisor {
             }
             if set[2].ready() {
                 self.fork_slaves();
-                if let Some(wish) = self.instance.state().take_listener_wish() {
-                    self.obey(wish);
+                while let Some((wish, number)) = self.instance.state().take_listener_wish() {
+                    let is_done = self.obey(wish);
+                    self.instance.state().answer_listener_wish(number, is_done);
                 }
             }
             if net < lines && set[net].ready() {

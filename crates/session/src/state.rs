@@ -67,8 +67,8 @@ sga::sga_struct! {
         /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error
         /// in the high one.
         lost_audit: AtomicU64,
-        /// What is asked of the listener: a [`ListenerWish`] + 1, 0 for nothing; and what came of it: 0 nothing yet,
-        /// 1 it was done, 2 it could not be.
+        /// What is asked of the listener: in the lowest byte a [`ListenerWish`] + 1, 0 for nothing, and above it the
+        /// wish's number; and what came of the wish of such a number: 0 nothing yet, 1 it was done, 2 it could not be.
         listener_wish: AtomicU32,
         listener_answer: AtomicU32,
         listener_began_wall_ns: AtomicU64,
@@ -214,30 +214,39 @@ impl State {
         self.fixed.started_wall_ns.load(Ordering::Relaxed)
     }
 
-    /// Asks something of the supervisor, which is to be woken behind this.
-    pub fn ask_of_listener(&self, wish: ListenerWish) {
-        self.fixed.listener_answer.store(0, Ordering::Release);
-        self.fixed.listener_wish.store(wish as u32 + 1, Ordering::Release);
+    /// Asks something of the supervisor, which is to be woken behind this. Gives the wish's number; `None` while
+    /// another one waits.
+    pub fn ask_of_listener(&self, wish: ListenerWish) -> Option<u32> {
+        let last = self.fixed.listener_wish.load(Ordering::Acquire);
+        let number = (last >> 8).wrapping_add(1) & (u32::MAX >> 8);
+        let next = number << 8 | (wish as u32 + 1);
+        let is_free = last & 0xff == 0;
+        let asks = || self.fixed.listener_wish.compare_exchange(last, next, Ordering::AcqRel, Ordering::Relaxed);
+        (is_free && asks().is_ok()).then_some(number)
     }
 
-    /// What is asked of the supervisor.
-    pub fn take_listener_wish(&self) -> Option<ListenerWish> {
-        match self.fixed.listener_wish.swap(0, Ordering::AcqRel) {
-            1 => Some(ListenerWish::Start),
-            2 => Some(ListenerWish::Stop),
-            3 => Some(ListenerWish::Reload),
-            _ => None,
-        }
+    /// What is asked of the supervisor, and the wish's number.
+    pub fn take_listener_wish(&self) -> Option<(ListenerWish, u32)> {
+        let asked = self.fixed.listener_wish.fetch_and(!0xff, Ordering::AcqRel);
+        let wish = match asked & 0xff {
+            1 => ListenerWish::Start,
+            2 => ListenerWish::Stop,
+            3 => ListenerWish::Reload,
+            _ => return None,
+        };
+        Some((wish, asked >> 8))
     }
 
-    /// Answers the wish.
-    pub fn answer_listener_wish(&self, is_done: bool) {
-        self.fixed.listener_answer.store(if is_done { 1 } else { 2 }, Ordering::Release);
+    /// Answers the wish of a number.
+    pub fn answer_listener_wish(&self, number: u32, is_done: bool) {
+        self.fixed.listener_answer.store(number << 8 | if is_done { 1 } else { 2 }, Ordering::Release);
     }
 
-    /// Whether the wish was fulfilled; `None` until it is answered.
-    pub fn listener_answer(&self) -> Option<bool> {
-        Some(self.fixed.listener_answer.load(Ordering::Acquire)).filter(|answer| *answer != 0).map(|answer| answer == 1)
+    /// Whether the wish of a number, or one behind it, was fulfilled; `None` until it is answered.
+    pub fn listener_answer(&self, number: u32) -> Option<bool> {
+        let answer = self.fixed.listener_answer.load(Ordering::Acquire);
+        let is_behind = (answer >> 8).wrapping_sub(number) & (u32::MAX >> 8) < 1 << 16;
+        (answer != 0 && is_behind).then_some(answer & 0xff == 1)
     }
 
     /// The listener begins now.

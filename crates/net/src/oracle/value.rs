@@ -4,7 +4,8 @@
 //! |---|---|
 //! | NUMBER | as they are stored: exponent and digits to the base of 100 |
 //! | VARCHAR2, CHAR, LONG | UTF-8; in the national character set UTF-16, most significant byte first |
-//! | DATE, TIMESTAMP | seven bytes as they are stored, nanoseconds in four; with time zone the fields of UTC, then hours + 20, minutes + 60, or 0x80 and the number of a region |
+//! | DATE, TIMESTAMP | seven bytes as they are stored, nanoseconds in four |
+//! | TIMESTAMP WITH TIME ZONE | the fields of UTC, then hours + 20, minutes + 60, or 0x80 and a region's number |
 //! | INTERVAL | fields with 2³¹ or 60 added |
 //! | BINARY_FLOAT, BINARY_DOUBLE | IEEE, so turned that the bytes order like the numbers |
 //! | RAW | as it is |

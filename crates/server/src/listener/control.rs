@@ -22,11 +22,15 @@ pub fn obey(
 ) -> Result<Vec<String>, Ora> {
     let tns = |code: u32| Ora::make(Facility::Tns, code, &[&"LISTENER"]);
     let wish = |wish: ListenerWish| {
-        instance.state().ask_of_listener(wish);
-        wake_supervisor();
         let began = Instant::now();
+        let mut number = None;
         loop {
-            match instance.state().listener_answer() {
+            // Others may ask for something at the same moment: one wish waits for the other.
+            if number.is_none() {
+                number = instance.state().ask_of_listener(wish);
+                wake_supervisor();
+            }
+            match number.and_then(|number| instance.state().listener_answer(number)) {
                 Some(true) => return Ok(()),
                 None if began.elapsed() < DONE_LIMIT => os::clock::sleep(Duration::from_millis(2)),
                 _ => return Err(tns(12560)),

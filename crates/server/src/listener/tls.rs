@@ -157,8 +157,8 @@ impl Transport {
     /// plain connection is there: its client has only just been answered.
     ///
     /// Nobody looks for an answer of the network before it comes, as over the local socket: while a server process
-    /// looks, the system takes the client to another processor, and there each waking of either costs more than the
-    /// looking saves.
+    /// looked, a call took 26 to 67 µs on a machine of two processors with other work, and 24 to 26 without
+    /// (docs/PERFORMANCE.md); probably the client is taken to the other processor, where each waking costs more.
     pub fn receive(&mut self, goes_on: bool, buffer: &mut [u8]) -> Option<std::io::Result<usize>> {
         let came = match self.tls {
             None if goes_on => os::socket::receive_now(&self.socket, buffer),
