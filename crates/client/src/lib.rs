@@ -30,6 +30,7 @@ pub use ephemeral::{Ephemeral, EphemeralOptions, find_executable};
 pub use error::{ClientError, ClientResult};
 pub use names::{Description, Names, Route};
 pub use net::StatementKind;
+pub use net::oracle::o5logon::Stretched;
 pub use net::command::{self, Feedback};
 pub use net::local::{Bind, Column, Direction, Done, Failure, ListenerWord, Welcome};
 pub use net_session::{NetAddress, NetSession, Stage, Stranger, ping, ping_route};

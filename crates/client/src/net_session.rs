@@ -16,9 +16,10 @@ use net::oracle::descriptor::{Content, Entry};
 use net::oracle::field::Reader;
 use net::oracle::handshake::{self, Client as Dialect};
 use net::oracle::reply::{self, Answer, NO_DATA_FOUND, Outcome};
+use net::oracle::o5logon::{self, Stretched};
 use net::oracle::tns::{self, Accept, Connect, Packet, PacketBuffer, kind, marker};
 use net::oracle::value::Column;
-use net::oracle::{function, message, o5logon};
+use net::oracle::{function, message};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -318,9 +319,25 @@ impl NetSession {
         NetSession::open(at, user, password, mode::LOGON | mode::SYSDBA, None)
     }
 
+    /// As [`NetSession::connect`], with what an earlier logon of the same user has left in `known`: the password is not
+    /// stretched again.
+    ///
+    /// # Errors
+    /// As [`NetSession::connect`].
+    pub fn connect_again(
+        at: &NetAddress,
+        user: &str,
+        password: &str,
+        known: &mut Option<Stretched>,
+    ) -> ClientResult<NetSession> {
+        let options = ConnectOptions::default();
+        let who = Who { user, password, mode: mode::LOGON, new: None, options: &options };
+        NetSession::log_on(accepted(at)?, &who, known)
+    }
+
     fn open(at: &NetAddress, user: &str, password: &str, mode: u32, new: Option<&str>) -> ClientResult<NetSession> {
         let options = ConnectOptions::default();
-        NetSession::log_on(accepted(at)?, &Who { user, password, mode, new, options: &options })
+        NetSession::log_on(accepted(at)?, &Who { user, password, mode, new, options: &options }, &mut None)
     }
 
     /// Logs on over the first address of the route whose listener takes the connection.
@@ -335,7 +352,7 @@ impl NetSession {
                     match accepted_by(at, description, who.options) {
                         Ok(mut wire) => {
                             wire.wait_at_most(description.receive_limit.or(description.connect_limit))?;
-                            let mut session = NetSession::log_on(wire, who)?;
+                            let mut session = NetSession::log_on(wire, who, &mut None)?;
                             session.wire.wait_at_most(description.receive_limit)?;
                             return Ok(session);
                         }
@@ -347,9 +364,9 @@ impl NetSession {
         Err(as_a_program_says(last))
     }
 
-    fn log_on(mut wire: Wire, who: &Who<'_>) -> ClientResult<NetSession> {
+    fn log_on(mut wire: Wire, who: &Who<'_>, known: &mut Option<Stretched>) -> ClientResult<NetSession> {
         agree(&mut wire)?;
-        let (welcome, warning) = log_on(&mut wire, who)?;
+        let (welcome, warning) = log_on(&mut wire, who, known)?;
         Ok(NetSession { wire, sequence: 2, welcome, warning, before: Vec::new(), last_cursor: 0 })
     }
 
@@ -697,13 +714,17 @@ fn first_message(user: &str, options: &ConnectOptions) -> Logon {
 }
 
 /// Both messages of a logon; gives what the server says of the session, and what the user is to be told.
-fn log_on(wire: &mut Wire, who: &Who<'_>) -> ClientResult<(Pairs, Option<String>)> {
+fn log_on(
+    wire: &mut Wire,
+    who: &Who<'_>,
+    known: &mut Option<Stretched>,
+) -> ClientResult<(Pairs, Option<String>)> {
     let Who { user, password, mode, new, options } = *who;
     let (challenge, _) = phase(wire, &Logon { mode, ..first_message(user, options) }, function::AUTH_PHASE_ONE)?;
     let text = |key: &str| challenge.get(key).unwrap_or_default();
     let texts = [text("AUTH_SESSKEY"), text("AUTH_VFR_DATA"), text("AUTH_PBKDF2_CSK_SALT")];
     let random = os::random::bytes().map_err(|e| lost(&e.to_string()))?;
-    let answer = o5logon::answer(password.as_bytes(), texts, &random);
+    let answer = o5logon::answer(password.as_bytes(), known, texts, &random);
     let answer = answer.ok_or(ClientError::Protocol(WireError::BadValue))?;
     let mut pairs = Pairs::default();
     pairs.push("AUTH_SESSKEY", answer.session_key, 1);

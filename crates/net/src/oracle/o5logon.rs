@@ -154,13 +154,28 @@ pub struct Answer {
     pub key: SessionKey,
 }
 
+/// `K` of a password and the salt it belongs to. A client that keeps them does not repeat the 4,096 rounds of PBKDF2 at
+/// its next logon.
+pub struct Stretched {
+    salt: [u8; SALT_LEN],
+    key: Zeroizing<[u8; KEY_LEN]>,
+}
+
 /// Answers a challenge; the three texts are those of the server's AUTH_SESSKEY, AUTH_VFR_DATA and AUTH_PBKDF2_CSK_SALT.
-/// `None` when they are none.
-pub fn answer(password: &[u8], challenge: [&str; 3], random: &[u8; 64]) -> Option<Answer> {
+/// `None` when they are none. `known` is used if it belongs to the salt, and replaced otherwise.
+pub fn answer(
+    password: &[u8],
+    known: &mut Option<Stretched>,
+    challenge: [&str; 3],
+    random: &[u8; 64],
+) -> Option<Answer> {
     let [session_key, salt, combine] = challenge;
     let salt: [u8; SALT_LEN] = from_hex(salt, SALT_LEN)?.as_slice().try_into().ok()?;
-    let speedy = speedy_key(password, &salt);
-    let verifier = Zeroizing::new(verifier(&speedy, &salt));
+    if known.as_ref().is_none_or(|known| known.salt != salt) {
+        *known = Some(Stretched { salt, key: speedy_key(password, &salt) });
+    }
+    let speedy = &known.as_ref()?.key;
+    let verifier = Zeroizing::new(verifier(speedy, &salt));
     let mut theirs: [u8; HALF_LEN] = from_hex(session_key, HALF_LEN)?.as_slice().try_into().ok()?;
     decrypt(&first_half(&verifier), &mut theirs);
     let mut own = [0; HALF_LEN];
@@ -333,7 +348,7 @@ mod tests {
         let c = challenge();
         let (salt, combine, theirs) = (c.salt(), c.combine_salt(), c.session_key());
         for (password, is_right) in [(&b"tiger"[..], true), (b"TIGER", false), (b"", false), (b"tiger ", false)] {
-            let a = answer(password, [&theirs, &salt, &combine], &counted(100)).unwrap();
+            let a = answer(password, &mut None, [&theirs, &salt, &combine], &counted(100)).unwrap();
             let fast = Proof { session_key: &a.session_key, speedy_key: Some(&a.speedy_key), password: &a.password };
             for proof in [fast, Proof { speedy_key: None, ..fast }] {
                 let key = c.check(&proof);
