@@ -15,8 +15,8 @@ use net::oracle::call::{self, Execute, option};
 use net::oracle::descriptor::{Content, Entry};
 use net::oracle::field::Reader;
 use net::oracle::handshake::{self, Client as Dialect};
-use net::oracle::reply::{self, Answer, NO_DATA_FOUND, Outcome};
 use net::oracle::o5logon::{self, Stretched};
+use net::oracle::reply::{self, Answer, NO_DATA_FOUND, Outcome};
 use net::oracle::tns::{self, Accept, Connect, Packet, PacketBuffer, kind, marker};
 use net::oracle::value::Column;
 use net::oracle::{function, message};
@@ -380,6 +380,11 @@ impl NetSession {
         self.welcome.get("AUTH_SESSION_ID").and_then(|id| id.parse().ok()).unwrap_or(0)
     }
 
+    /// The number of its server process.
+    pub fn server_process(&self) -> Option<i32> {
+        self.welcome.get("AUTH_SERVER_PID")?.parse().ok().filter(|pid| *pid > 0)
+    }
+
     pub(crate) fn next(&mut self) -> u8 {
         self.sequence = self.sequence.checked_add(1).unwrap_or(1);
         self.sequence
@@ -714,11 +719,7 @@ fn first_message(user: &str, options: &ConnectOptions) -> Logon {
 }
 
 /// Both messages of a logon; gives what the server says of the session, and what the user is to be told.
-fn log_on(
-    wire: &mut Wire,
-    who: &Who<'_>,
-    known: &mut Option<Stretched>,
-) -> ClientResult<(Pairs, Option<String>)> {
+fn log_on(wire: &mut Wire, who: &Who<'_>, known: &mut Option<Stretched>) -> ClientResult<(Pairs, Option<String>)> {
     let Who { user, password, mode, new, options } = *who;
     let (challenge, _) = phase(wire, &Logon { mode, ..first_message(user, options) }, function::AUTH_PHASE_ONE)?;
     let text = |key: &str| challenge.get(key).unwrap_or_default();

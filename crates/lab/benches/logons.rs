@@ -28,10 +28,8 @@ fn wanted(part: &str) -> bool {
 fn main() {
     let _ = os::process::raise_descriptor_limit();
     let sessions = number("--sessions", 2000);
-    let mut params = vec![
-        ("local_listener".to_string(), "0".to_string()),
-        ("processes".to_string(), (sessions + 50).to_string()),
-    ];
+    let mut params =
+        vec![("local_listener".to_string(), "0".to_string()), ("processes".to_string(), (sessions + 50).to_string())];
     let given = argument("--params").unwrap_or_default();
     params.extend(given.split(',').filter_map(|p| p.split_once('=')).map(|(n, v)| (n.to_string(), v.to_string())));
     let executable = std::env::var_os("LATCHWORK_EXE").map(Into::into);

@@ -27,7 +27,11 @@ impl Epoll {
     }
 
     fn control(&self, what: i32, fd: RawFd, token: u64) -> OsResult<()> {
-        let mut event = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLRDHUP) as u32, u64: token };
+        self.control_for(what, fd, token, libc::EPOLLIN | libc::EPOLLRDHUP)
+    }
+
+    fn control_for(&self, what: i32, fd: RawFd, token: u64, events: i32) -> OsResult<()> {
+        let mut event = libc::epoll_event { events: events as u32, u64: token };
         // SAFETY: two descriptors, of which the kernel checks both, and a valid event that it copies.
         match unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), what, fd, &raw mut event) } {
             0 => Ok(()),
@@ -41,6 +45,14 @@ impl Epoll {
     /// No memory, or the descriptor cannot be watched.
     pub fn add(&self, fd: &impl AsRawFd, token: u64) -> OsResult<()> {
         self.control(libc::EPOLL_CTL_ADD, fd.as_raw_fd(), token)
+    }
+
+    /// Watches only for the other end of `fd` to go away.
+    ///
+    /// # Errors
+    /// As [`Epoll::add`].
+    pub fn add_hangup(&self, fd: &impl AsRawFd, token: u64) -> OsResult<()> {
+        self.control_for(libc::EPOLL_CTL_ADD, fd.as_raw_fd(), token, libc::EPOLLRDHUP)
     }
 
     /// Watches it no more. A descriptor that another process has too must be taken out before it is closed here.
@@ -72,6 +84,13 @@ impl Epoll {
     }
 }
 
+impl AsRawFd for Epoll {
+    /// Readable while something has happened that [`Epoll::wait`] would tell.
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +114,16 @@ mod tests {
         drop(c);
         set.wait(&mut found, None).unwrap();
         assert_eq!(found, [8]);
+        set.remove(&d).unwrap();
+        set.add_hangup(&b, 9).unwrap();
+        set.wait(&mut found, Some(Duration::ZERO)).unwrap();
+        assert_eq!(found, [], "bytes to read are no end");
+        drop(a);
+        let mut polled = [crate::socket::Poll::read(&set)];
+        assert_eq!(crate::socket::poll(&mut polled, None).unwrap(), 1);
+        set.wait(&mut found, None).unwrap();
+        assert_eq!(found, [9]);
+        set.remove(&b).unwrap();
         assert!(set.remove(&b).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::alert::{AlertLog, timestamp};
 use crate::listener::{self, Listener};
-use crate::serve;
+use crate::spare::{self, Desk};
 use net::local::{Failure, Reply, write_frame};
 use os::signal;
 use os::socket::EventFd;
@@ -84,20 +84,10 @@ impl Role {
 /// The input of a child process.
 pub enum Given {
     Nothing,
-    /// A local connection that the supervisor has accepted.
-    Local(serve::Arrival),
+    /// The socket on which the first client of a server process comes.
+    Spare(OwnedFd),
     /// The socket to listen on.
     Net(Listener),
-}
-
-impl Given {
-    /// Another descriptor of its connection.
-    pub fn line(&self) -> Option<OwnedFd> {
-        match self {
-            Given::Local(a) => a.stream.try_clone().ok().map(OwnedFd::from),
-            Given::Net(_) | Given::Nothing => None,
-        }
-    }
 }
 
 /// Runs a child to its end.
@@ -106,10 +96,9 @@ pub fn run(
     role: Role,
     given: Given,
     alert: &AlertLog,
-    wanted: &EventFd,
+    (wanted, desk): (&EventFd, &Desk),
     supervisor: i32,
 ) -> ! {
-    let forked_ns = os::clock::now_ns();
     if !os::process::die_with_parent(supervisor, signal::SIGKILL) {
         os::process::exit_now(1);
     }
@@ -120,8 +109,11 @@ pub fn run(
     be_known_as(instance, role, alert);
     let role_now = std::cell::Cell::new(role);
     let ended = match (role, given) {
-        (Role::Server, Given::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert, &|| wanted.signal()),
-        (Role::Lsnr, Given::Net(mut listener)) => match listener::run_gate(instance, &mut listener, alert) {
+        (Role::Server, Given::Spare(gets)) => {
+            os::process::set_name(SPARE_NAME);
+            spare::run(instance, gets, desk, alert, &|| wanted.signal())
+        }
+        (Role::Lsnr, Given::Net(mut listener)) => match listener::run_gate(instance, &mut listener, desk, alert) {
             Err(e) => Err(e),
             Ok(None) => Ok(()),
             // In a copy of the listener process.
@@ -132,7 +124,7 @@ pub fn run(
                 }
                 role_now.set(Role::Server);
                 be_known_as(instance, Role::Server, alert);
-                listener::serve(instance, proved, listener, forked_ns, alert)
+                listener::serve_in_copy(instance, proved, listener, forked_ns, alert)
             }
         },
         (Role::Server | Role::Lsnr, _) => Ok(()),
@@ -156,6 +148,10 @@ pub fn run(
     };
     os::process::exit_now(status)
 }
+
+/// The names in the process list of a server process that has a client, and of one that waits for one.
+pub const SERVER_NAME: &str = "lw_server";
+pub const SPARE_NAME: &str = "lw_spare";
 
 /// Takes a role's name in the process list and in what is told of a panic, and its place among those that tests spare.
 fn be_known_as(instance: &'static Instance, role: Role, alert: &AlertLog) {

@@ -7,6 +7,7 @@ mod listener;
 mod place;
 mod sending;
 mod serve;
+mod spare;
 mod supervisor;
 
 pub use alert::ALERT_LOG_NAME;

@@ -52,20 +52,20 @@ struct Line {
     unwatched: u32,
 }
 
-/// Serves one connection to its end.
+/// Serves one connection to its end. Gives whether nothing speaks against serving another one in this process.
 pub fn serve(
     instance: &'static Instance,
     arrival: Arrival,
     forked_ns: u64,
     alert: &AlertLog,
     wake_supervisor: &dyn Fn(),
-) -> Result<()> {
+) -> Result<bool> {
     let Arrival { stream, accepted_ns, listens } = arrival;
     let os_error = |e: os::OsError| Ora::internal(e);
     let (uid, _) = os::socket::peer(&stream).map_err(os_error)?;
     // Reads and writes wait together with the signals that end a session.
     if stream.set_nonblocking(true).is_err() {
-        return Ok(());
+        return Ok(true);
     }
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(os_error)?;
     let incoming = FrameBuffer::new(MAX_REQUEST_LEN);
@@ -77,12 +77,15 @@ pub fn serve(
         ..ConnectTimes::default()
     };
     let asked = |word| listener::obey(instance, &listens, word, wake_supervisor);
-    let Some(mut session) = line.logon(instance, uid, times, alert, &asked) else { return Ok(()) };
+    let mut is_fit = true;
+    let Some(mut session) = line.logon(instance, uid, times, alert, &asked, &mut is_fit) else { return Ok(is_fit) };
     if let Err(e) = line.talk(instance, &mut session) {
         alert.write(&format!("Session {} ended: {e}", session.sid()));
+        is_fit = false;
     }
+    is_fit &= !session.is_killed();
     session.end();
-    Ok(())
+    Ok(is_fit)
 }
 
 impl Line {
@@ -94,6 +97,7 @@ impl Line {
         times: ConnectTimes,
         alert: &AlertLog,
         ask_listener: &dyn Fn(ListenerWord) -> Result<Vec<String>>,
+        is_fit: &mut bool,
     ) -> Option<Session> {
         let logon = match self.hear(Some(LOGON_LIMIT)) {
             Heard::Packet(Request::Logon(l)) => l,
@@ -102,6 +106,8 @@ impl Line {
                 return None;
             }
             Heard::Packet(Request::Diagnose) => {
+                // It cannot write to the SGA any more.
+                *is_fit = false;
                 self.diagnose(instance, uid);
                 return None;
             }

@@ -1,5 +1,6 @@
 //! The supervisor: one thread that forks the processes of the instance and watches them. The listener process alone
-//! makes server processes as well; those are the supervisor's children too, and wait until it knows them.
+//! makes server processes as well, for connections that are encrypted; those are the supervisor's children too, and wait
+//! until it knows them.
 //!
 //! It was made a single loop over `poll` so that forking is safe (no other thread can hold a lock at that moment) and
 //! every child inherits the SGA at the same address. It runs no SQL and takes no latch while the instance is open: a
@@ -7,7 +8,10 @@
 //!
 //! | event | what happens |
 //! |---|---|
-//! | a local connection | fork a server process; the error ORA-00020 when there are too many |
+//! | a local connection | hand it to a spare server process; the error ORA-00020 when there are too many |
+//! | a client has proved its password to the listener | the same |
+//! | a server process waits for a client | it is a spare one, unless there are enough |
+//! | there are too few spare server processes | fork one |
 //! | a server process of the listener announces itself | it may go on, unless there are too many |
 //! | a child of the job queue is asked for | fork a job slave |
 //! | a server process or job slave ended | its slots are marked dead, PMON is posted |
@@ -20,19 +24,21 @@ use crate::alert::AlertLog;
 use crate::children::{self, Given, Role};
 use crate::listener::Listener;
 use crate::place::Place;
-use crate::serve;
+use crate::spare::{self, Desk, News, Pool};
 use crate::{StartOptions, StopMode};
+use os::epoll::Epoll;
 use os::process::{Ended, Fork};
 use os::signal::{self, SignalFd};
 use os::socket::{EventFd, Poll};
 use params::Param;
 use session::{Instance, ListenerWish, Phase, Told};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use zeroize::Zeroize;
 
 /// The socket's file name in the database directory.
 pub const SOCKET_NAME: &str = "latchwork.sock";
@@ -52,6 +58,9 @@ const FINISH_LIMIT: Duration = Duration::from_secs(60);
 /// MMON and MMNL are started again unless they have just been.
 const RESTART_LIMIT: Duration = Duration::from_secs(10);
 
+/// How long no spare process is forked after that could not be.
+const FORK_PAUSE: Duration = Duration::from_secs(1);
+
 /// How long clients wait for a listener process that died soon after its start.
 const LISTENER_PAUSE: Duration = Duration::from_secs(1);
 
@@ -69,9 +78,22 @@ pub struct Supervisor {
     /// Written to by CJQ0 when it wants a job slave.
     wanted: EventFd,
     children: BTreeMap<i32, Child>,
+    /// The server processes that wait for a client, the coldest first.
+    spares: VecDeque<Spare>,
+    pool: Pool,
+    /// At which processes say that they wait, and the listener process who has proved a password.
+    desk: Desk,
+    /// Watches the connections of server processes for their ends, by process number.
+    lines: Epoll,
+    /// Descriptors that are under way to another process. A child that is forked meanwhile keeps none of them.
+    under_way: Vec<OwnedFd>,
+    /// The last message at the desk.
+    message: Vec<u8>,
     /// Those that have ended while the database is open and are to be started again, and when each last was.
     ended: Vec<Role>,
     started_again: Vec<(Role, Instant)>,
+    /// When a spare process is forked again, after that could not be.
+    fork_at: Option<Instant>,
     /// When the listener process is to be started again, if it is not there.
     listen_at: Option<Instant>,
     owner_on_stdin: bool,
@@ -84,6 +106,12 @@ struct Child {
     /// A server process's connection: its process looks at it between calls only, so the supervisor sees that a client
     /// has gone in the middle of one. `None` once it has.
     line: Option<OwnedFd>,
+}
+
+/// A server process that waits for a client, and the socket by which it is handed one.
+struct Spare {
+    pid: i32,
+    gives: OwnedFd,
 }
 
 /// Why the loop ended.
@@ -150,7 +178,9 @@ impl Supervisor {
     fn open(options: &StartOptions, place: &Place, alert: AlertLog) -> Result<Self, (AlertLog, String)> {
         alert.write("Starting Latchwork instance (normal)");
         match Self::open_instance(options, place, &alert) {
-            Ok((instance, signals, wanted)) => {
+            Ok((instance, signals, wanted, desk, lines)) => {
+                let count = |param| instance.params().number(param).max(0) as usize;
+                let pool = Pool::new(count(Param::ProcessPoolMinCount), count(Param::ProcessPoolMaxCount));
                 let mut s = Supervisor {
                     instance,
                     alert,
@@ -159,8 +189,15 @@ impl Supervisor {
                     net: None,
                     wanted,
                     children: BTreeMap::new(),
+                    spares: VecDeque::new(),
+                    pool,
+                    desk,
+                    lines,
+                    under_way: Vec::new(),
+                    message: Vec::new(),
                     ended: Vec::new(),
                     started_again: Vec::new(),
+                    fork_at: None,
                     listen_at: None,
                     owner_on_stdin: options.owner_on_stdin,
                     own_id: os::process::own_id(),
@@ -181,7 +218,7 @@ impl Supervisor {
         options: &StartOptions,
         place: &Place,
         alert: &AlertLog,
-    ) -> Result<(&'static Instance, SignalFd, EventFd), String> {
+    ) -> Result<(&'static Instance, SignalFd, EventFd, Desk, Epoll), String> {
         let lines = options.params.given_lines();
         if !lines.is_empty() {
             alert.write(&format!("System parameters with non-default values:\n  {}", lines.join("\n  ")));
@@ -198,6 +235,10 @@ impl Supervisor {
         let stop = [signal::SIGCHLD, signal::SIGTERM, signal::SIGINT, signal::SIGQUIT, signal::SIGUSR1];
         let signals = SignalFd::new(&stop).map_err(text)?;
         let wanted = EventFd::new().map_err(text)?;
+        let desk = Desk::new().map_err(text)?;
+        let lines = Epoll::new().map_err(text)?;
+        // One descriptor for each session, and one for each process that waits.
+        let _ = os::process::raise_descriptor_limit();
         arm_faults(options, place).map_err(text)?;
         let mut tell = |told: Told<'_>| match told {
             Told::Alert(text) => alert.write(text),
@@ -208,7 +249,7 @@ impl Supervisor {
         let instance = instance.map_err(|e| e.to_string())?;
         instance.set_fixed_tables(views::make);
         alert.write(&instance.memory_report());
-        Ok((instance, signals, wanted))
+        Ok((instance, signals, wanted, desk, lines))
     }
 
     fn start_processes(&mut self, place: &Place) -> Result<(), String> {
@@ -280,29 +321,27 @@ impl Supervisor {
 
     /// Forks one child. In the child this does not return.
     fn fork(&mut self, role: Role, given: Given) -> Result<i32, String> {
-        // Without a second descriptor the client's end is noticed at the end of the call only.
-        let line = given.line();
         match os::process::fork().map_err(|e| format!("ORA-27300: OS system dependent operation:fork failed\n{e}"))? {
             Fork::Parent(pid) => {
-                self.children.insert(pid, Child { role, line });
+                self.children.insert(pid, Child { role, line: None });
                 Ok(pid)
             }
             Fork::Child => {
                 // Other sessions' connections end with their own processes.
-                drop(line);
                 self.children.clear();
+                self.spares.clear();
+                self.under_way.clear();
+                self.desk.leave();
                 // What listens stays with the supervisor and the listener process, so that the sockets die with them.
                 drop(self.listener.take());
                 let given = match (role, self.net.take(), given) {
                     (Role::Lsnr, Some(net), _) => Given::Net(net.of_gate()),
-                    (_, Some(net), Given::Local(arrival)) => {
-                        Given::Local(serve::Arrival { listens: net.addresses().collect(), ..arrival })
-                    }
                     (_, _, given) => given,
                 };
                 // Statements nest deeper than the stack of a process that the system has made.
                 os::stack::run(os::stack::SIZE, || -> Result<i32, String> {
-                    children::run(self.instance, role, given, &self.alert, &self.wanted, self.own_id)
+                    let posts = (&self.wanted, &self.desk);
+                    children::run(self.instance, role, given, &self.alert, posts, self.own_id)
                 })
             }
         }
@@ -321,19 +360,31 @@ impl Supervisor {
                 set.push(Poll::read(listener));
             }
             let lines = set.len();
-            let (pids, polls) = self.lines();
-            set.extend(polls);
-            let until_listening = self.listen_at.map(|at| at.saturating_duration_since(Instant::now()));
-            if os::socket::poll(&mut set, until_listening).is_err() {
-                return End::Stop(StopMode::Abort);
+            set.extend([Poll::read(&self.lines), Poll::read(&self.desk)]);
+            let until = self.listen_at.into_iter().chain(self.pool.look_at(self.spares.len())).min();
+            // One more is forked when nothing else is to be done.
+            let is_short = self.is_short_of_spares() && self.fork_at.is_none_or(|at| at <= Instant::now());
+            let until = until.into_iter().chain(self.fork_at.filter(|_| !is_short)).min();
+            let until = until.map(|at| at.saturating_duration_since(Instant::now()));
+            match os::socket::poll(&mut set, if is_short { Some(Duration::ZERO) } else { until }) {
+                Ok(0) if is_short => {
+                    self.fork_ahead();
+                    continue;
+                }
+                Ok(_) => {}
+                Err(_) => return End::Stop(StopMode::Abort),
             }
-            for (pid, _) in pids.iter().zip(&set[lines..]).filter(|(_, line)| line.ready()) {
-                self.client_gone(*pid);
+            if set[lines].ready() {
+                self.see_ends();
             }
             if set[0].ready()
                 && let Some(end) = self.take_signals()
             {
                 return end;
+            }
+            // Those that wait are there for those that come.
+            if set[lines + 1].ready() {
+                self.hear_desk();
             }
             if set[1].ready() {
                 self.accept();
@@ -348,6 +399,7 @@ impl Supervisor {
             if net < lines && set[net].ready() {
                 self.let_on();
             }
+            self.let_spares_go();
             if self.listen_at.is_some_and(|at| at <= Instant::now()) {
                 self.listen_at = None;
                 if let Err(text) = self.fork_listener() {
@@ -361,18 +413,126 @@ impl Supervisor {
         }
     }
 
-    /// The connections to watch, by server process.
-    fn lines(&self) -> (Vec<i32>, Vec<Poll>) {
-        let open = |(pid, child): (&i32, &Child)| Some((*pid, Poll::hangup(child.line.as_ref()?)));
-        self.children.iter().filter_map(open).unzip()
+    /// Sees whose clients have closed their connections: what a session still runs ends, and the session with it.
+    fn see_ends(&mut self) {
+        let mut pids = Vec::new();
+        if self.lines.wait(&mut pids, Some(Duration::ZERO)).is_ok() {
+            for pid in pids.into_iter().map(|pid| pid as i32) {
+                self.set_line(pid, None);
+                self.instance.client_gone(pid);
+            }
+        }
     }
 
-    /// A client has closed its connection: what its session still runs ends, and the session with it.
-    fn client_gone(&mut self, pid: i32) {
-        if let Some(child) = self.children.get_mut(&pid) {
-            child.line = None;
-            self.instance.client_gone(pid);
+    /// Notes the connection of a server process, instead of the one before. Without room to watch it the client's end is
+    /// noticed at the end of the call only.
+    fn set_line(&mut self, pid: i32, line: Option<OwnedFd>) {
+        let Some(child) = self.children.get_mut(&pid) else { return };
+        if let Some(before) = &child.line {
+            // The server process has the descriptor too, so closing it is not enough.
+            let _ = self.lines.remove(before);
         }
+        child.line = line.filter(|line| self.lines.add_hangup(line, pid as u64).is_ok());
+    }
+
+    /// Server processes with a client, and all other children.
+    fn busy(&self) -> usize {
+        self.children.len().saturating_sub(self.spares.len())
+    }
+
+    /// Hands a client's connection, with the message about it, to a server process that waits.
+    fn hand_over(&mut self, message: &[u8], line: OwnedFd) {
+        self.under_way.push(line);
+        let mut taker = None;
+        while taker.is_none() {
+            let (spare, is_new) = match self.spares.pop_back() {
+                Some(spare) => (spare, false),
+                None => match self.fork_spare() {
+                    Ok(spare) => (spare, true),
+                    // The client sees its connection end.
+                    Err(text) => {
+                        self.alert.write(&text);
+                        break;
+                    }
+                },
+            };
+            let fd = self.under_way.last().map_or(-1, AsRawFd::as_raw_fd);
+            match os::socket::send_with(&spare.gives, message, &[fd]) {
+                Ok(()) => taker = Some(spare.pid),
+                // It has just died; one that dies at once would be followed by others.
+                Err(_) if is_new => break,
+                Err(_) => {}
+            }
+        }
+        let line = self.under_way.pop();
+        if let Some(pid) = taker {
+            self.set_line(pid, line);
+        }
+        self.note_spares();
+    }
+
+    /// Forks a server process that waits for a client.
+    fn fork_spare(&mut self) -> Result<Spare, String> {
+        let (gives, gets) = os::socket::message_pair().map_err(|e| e.to_string())?;
+        self.under_way.push(gives);
+        let forked = self.fork(Role::Server, Given::Spare(gets));
+        let gives = self.under_way.pop();
+        Ok(Spare { pid: forked?, gives: gives.ok_or_else(|| "no socket".to_string())? })
+    }
+
+    fn is_short_of_spares(&self) -> bool {
+        self.spares.len() < self.pool.min && self.busy() < self.instance.max_processes()
+    }
+
+    fn fork_ahead(&mut self) {
+        self.fork_at = None;
+        match self.fork_spare() {
+            Ok(spare) => self.spares.push_front(spare),
+            Err(text) => {
+                self.alert.write(&text);
+                self.fork_at = Some(Instant::now() + FORK_PAUSE);
+            }
+        }
+        self.note_spares();
+    }
+
+    fn note_spares(&mut self) {
+        let waiting = self.spares.len();
+        self.pool.note(waiting);
+        self.instance.state().set_spares(waiting, self.pool.min.saturating_sub(waiting));
+    }
+
+    /// Ends spare processes that were not needed.
+    fn let_spares_go(&mut self) {
+        let surplus = self.pool.surplus(self.spares.len(), Instant::now());
+        if surplus > 0 {
+            // They end when they see that their sockets have.
+            self.spares.drain(..surplus);
+            self.note_spares();
+        }
+    }
+
+    /// Hears who waits for a client, and who has proved a password.
+    fn hear_desk(&mut self) {
+        let mut message = std::mem::take(&mut self.message);
+        while let Some(news) = self.desk.hear(&mut message) {
+            match news {
+                News::Waits(pid, gives) => {
+                    self.set_line(pid, None);
+                    if self.children.contains_key(&pid) && self.spares.len() < self.pool.max {
+                        self.spares.push_back(Spare { pid, gives });
+                        self.note_spares();
+                    }
+                }
+                News::Proved(line) => {
+                    let has_room = self.busy() < self.instance.max_processes() + SPARE_CHILDREN / 2;
+                    spare::proof_for_spare(&mut message, has_room);
+                    self.hand_over(&message, line);
+                    message.zeroize();
+                }
+            }
+        }
+        self.message = message;
     }
 
     fn take_signals(&mut self) -> Option<End> {
@@ -433,7 +593,9 @@ impl Supervisor {
                 self.instance.processes().note_ended(pid, ns);
             }
             let Some(how) = os::process::wait(pid) else { continue };
+            self.set_line(pid, None);
             let Some(Child { role, .. }) = self.children.remove(&pid) else { continue };
+            self.spares.retain(|spare| spare.pid != pid);
             if !role.is_background() {
                 self.instance.process_ended(pid);
                 match role {
@@ -455,27 +617,25 @@ impl Supervisor {
 
     fn accept(&mut self) {
         let Some(Ok((stream, _))) = self.listener.as_ref().map(UnixListener::accept) else { return };
-        if self.children.len() >= self.instance.max_processes() + SPARE_CHILDREN {
+        if self.busy() >= self.instance.max_processes() + SPARE_CHILDREN {
             children::refuse(stream, self.instance.max_processes());
             return;
         }
-        let arrival = serve::Arrival { stream, accepted_ns: os::clock::now_ns(), listens: Vec::new() };
-        if let Err(text) = self.fork(Role::Server, Given::Local(arrival)) {
-            // The client sees its connection end.
-            self.alert.write(&text);
-        }
+        let listens: Vec<String> = self.net.iter().flat_map(Listener::addresses).collect();
+        let message = spare::local_for_spare(os::clock::now_ns(), &listens);
+        self.hand_over(&message, stream.into());
     }
 
     /// Server processes of the network leave half of the spare processes to local ones.
     fn let_on(&mut self) {
         while let Some(announced) = self.net.as_ref().and_then(Listener::hear) {
-            let has_room = self.children.len() < self.instance.max_processes() + SPARE_CHILDREN / 2;
-            let child = Child { role: Role::Server, line: announced.line.try_clone().ok() };
-            let pid = announced.pid;
+            let has_room = self.busy() < self.instance.max_processes() + SPARE_CHILDREN / 2;
+            let (pid, line) = (announced.pid, announced.line.try_clone().ok());
             // One that has ended already was or is reaped without a name. One that takes the answer has not been
             // reaped.
             if has_room && announced.let_on() {
-                self.children.insert(pid, child);
+                self.children.insert(pid, Child { role: Role::Server, line: None });
+                self.set_line(pid, line);
             }
         }
     }
@@ -494,6 +654,7 @@ impl Supervisor {
         // Nobody connects any more, and who looks at the directory sees no socket.
         self.listener = None;
         self.net = None;
+        self.spares.clear();
         let _ = std::fs::remove_file(place.dir().join(SOCKET_NAME));
         match end {
             End::Failed(role, how) => {
@@ -573,6 +734,8 @@ impl Supervisor {
                 return Err(format!("{} {} during shutdown", role.name(), describe(how)));
             }
             let Some(role) = self.children.values().map(|c| c.role).find(|r| which(*r)) else { return Ok(()) };
+            // Who still says that it waits for a client sees its socket end.
+            while self.desk.hear(&mut self.message).is_some() {}
             if limit.is_some_and(|l| start.elapsed() > l) {
                 return Err(format!("{} did not end in time", role.name()));
             }

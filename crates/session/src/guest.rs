@@ -188,6 +188,11 @@ impl Proof {
     pub fn of(verifier: Verifier) -> Proof {
         Proof { verifier }
     }
+
+    /// The verifier.
+    pub fn verifier(&self) -> &Verifier {
+        &self.verifier
+    }
 }
 
 impl Session {

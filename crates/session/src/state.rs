@@ -75,6 +75,9 @@ sga::sga_struct! {
         /// Connections over the network that were given a server process, and those that were refused one.
         established: AtomicU64,
         refused: AtomicU64,
+        /// Server processes that wait for a client, and those that are still to be made.
+        spares: AtomicU32,
+        spares_missing: AtomicU32,
     }
 
     /// How long a connection took, in nanoseconds; see [`ConnectTimes`].
@@ -268,6 +271,17 @@ impl State {
     /// How many connections were given a server process, and how many were refused one.
     pub fn connections(&self) -> (u64, u64) {
         (self.fixed.established.load(Ordering::Relaxed), self.fixed.refused.load(Ordering::Relaxed))
+    }
+
+    /// Notes how many server processes wait for a client, and how many more are to. Only the supervisor does.
+    pub fn set_spares(&self, waiting: usize, missing: usize) {
+        self.fixed.spares.store(waiting as u32, Ordering::Relaxed);
+        self.fixed.spares_missing.store(missing as u32, Ordering::Relaxed);
+    }
+
+    /// How many server processes wait for a client, and how many more are to.
+    pub fn spares(&self) -> (u32, u32) {
+        (self.fixed.spares.load(Ordering::Relaxed), self.fixed.spares_missing.load(Ordering::Relaxed))
     }
 
     /// The supervisor's process id.

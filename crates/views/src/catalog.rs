@@ -87,6 +87,7 @@ views! {
     "X$KSUSE" | sessions::KSUSE => sessions::ksuse;
     "V$PROCESS" | sessions::PROCESS => sessions::process;
     "V$BGPROCESS" | sessions::BGPROCESS => sessions::bgprocess;
+    "V$PROCESS_POOL" | sessions::PROCESS_POOL => sessions::process_pool;
     "V$SESSION_CONNECT_INFO" | sessions::CONNECT_INFO => sessions::connect_info;
     "V$SERVICES" | sessions::SERVICES => sessions::services;
     "V$ACTIVE_SERVICES" | sessions::SERVICES => sessions::services;

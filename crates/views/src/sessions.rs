@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use library_cache::SessionCursor;
+use params::Param;
 use process::{SessionSlot, SessionStatus};
 use types::{Rdba, Value};
 
@@ -155,6 +156,17 @@ pub const PROCESS: &[(&str, Type)] = &[
 
 pub const BGPROCESS: &[(&str, Type)] =
     &[("PADDR", R(8)), ("PSERIAL#", N), ("NAME", V(5)), ("DESCRIPTION", V(64)), ("ERROR", N)];
+
+pub const PROCESS_POOL: &[(&str, Type)] = &[
+    ("POOL_NAME", V(512)),
+    ("ENABLED", V(5)),
+    ("MIN_COUNT", N),
+    ("BATCH_COUNT", N),
+    ("INIT_COUNT", N),
+    ("CUR_COUNT", N),
+    ("MAX_COUNT", N),
+    ("CON_ID", N),
+];
 
 pub const RUNNING_JOBS: &[(&str, Type)] = &[("SID", N), ("JOB", N), ("SLAVE", N), ("THIS_DATE", D)];
 
@@ -570,6 +582,16 @@ pub fn bgprocess(s: &Source<'_>) -> Vec<Row> {
         rows.push(vec![address(s.process_address(number)), n(slot.serial()), t(&name), t(what), n(0u64)]);
     }
     rows
+}
+
+/// V$PROCESS_POOL: the server processes that wait for a client. They are no rows of V$PROCESS, for they have no slot.
+pub fn process_pool(s: &Source<'_>) -> Vec<Row> {
+    let (waiting, missing) = s.instance.state().spares();
+    let count = |param| s.instance.params().number(param).max(0) as u64;
+    let (min, max) = (count(Param::ProcessPoolMinCount), count(Param::ProcessPoolMaxCount));
+    let enabled = if max > 0 { "TRUE" } else { "FALSE" };
+    let counts = [min.min(max), 1, 0, u64::from(waiting), u64::from(missing), 0];
+    vec![[t("SYS_DEFAULT_FOREGROUND_POOL"), t(enabled)].into_iter().chain(counts.map(n)).collect()]
 }
 
 pub fn running_jobs(s: &Source<'_>) -> Vec<Row> {

@@ -5,6 +5,7 @@ mod encrypted;
 mod guesses;
 mod identity;
 mod logons;
+mod many;
 mod native;
 mod pipeline;
 mod rude;

@@ -20,7 +20,7 @@ pub fn until(what: &str, mut is: impl FnMut() -> bool) {
 }
 
 /// The processes of an instance, by the name that the system shows.
-fn processes(instance: &Ephemeral) -> Vec<(i32, String)> {
+pub fn processes(instance: &Ephemeral) -> Vec<(i32, String)> {
     let supervisor = std::fs::read_to_string(instance.dir().join("latchwork.pid")).unwrap();
     let children = |pid: &str| {
         let path = format!("/proc/{pid}/task/{pid}/children");

@@ -206,7 +206,7 @@ impl From<[u8; HALF_LEN]> for SessionKey {
 
 impl SessionKey {
     /// Its bytes.
-    pub(super) fn bytes(&self) -> &[u8; HALF_LEN] {
+    pub fn bytes(&self) -> &[u8; HALF_LEN] {
         &self.0
     }
 

@@ -238,6 +238,11 @@ impl PacketBuffer {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// What has come and was not read, if it can be read without what was agreed on the way: nothing is sealed.
+    pub fn unsealed(&self) -> Option<&[u8]> {
+        self.seal.is_none().then(|| &self.bytes[self.start..])
+    }
+
     /// Gives memory back that holds nothing.
     pub fn shrink(&mut self) {
         self.drop_read();

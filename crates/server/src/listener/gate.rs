@@ -5,15 +5,16 @@
 //! time. Where a bound is met the oldest connection goes, for a client that means to log on does so within
 //! milliseconds. No process and no process slot is taken.
 //!
-//! When a client has proved its password the process makes a copy of itself, which is a child of the supervisor, keeps
-//! that connection alone and becomes its server process. Nothing that was agreed with the client has to be passed on,
-//! the keys of TLS included.
+//! When a client has proved its password the process passes it on to the supervisor, which hands it to a server process
+//! that waits. Where the connection is encrypted it makes a copy of itself instead, which is a child of the supervisor,
+//! keeps that connection alone and becomes its server process: the keys of TLS do not have to be passed on.
 
 use super::connect::{self, Answer};
 use super::logon::{self, Proved};
 use super::tls::Transport;
 use super::{Listener, Native, Place};
 use crate::alert::AlertLog;
+use crate::spare::Desk;
 use net::local::{WireError, WireResult};
 use net::oracle::auth::Logon;
 use net::oracle::call::{self, Request};
@@ -229,6 +230,7 @@ struct Gate<'a> {
     instance: &'static Instance,
     listener: &'a mut Listener,
     alert: &'a AlertLog,
+    desk: &'a Desk,
     keeper: Doorkeeper,
     epoll: Epoll,
     /// By number, the oldest first.
@@ -260,7 +262,12 @@ struct Gate<'a> {
 ///
 /// # Errors
 /// ORA-00020 without a free slot; no descriptors to be had.
-pub fn run(instance: &'static Instance, listener: &mut Listener, alert: &AlertLog) -> Result<Option<Box<Proved>>> {
+pub fn run(
+    instance: &'static Instance,
+    listener: &mut Listener,
+    desk: &Desk,
+    alert: &AlertLog,
+) -> Result<Option<Box<Proved>>> {
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
     let epoll = Epoll::new().map_err(Ora::internal)?;
     for (token, place) in (0u64..).zip(&listener.places) {
@@ -276,6 +283,7 @@ pub fn run(instance: &'static Instance, listener: &mut Listener, alert: &AlertLo
         instance,
         listener,
         alert,
+        desk,
         keeper: Doorkeeper::open(instance, "LSNR")?,
         epoll,
         pending: BTreeMap::new(),
@@ -612,9 +620,14 @@ impl Gate<'_> {
         }
     }
 
-    /// Makes a server process for a client that has proved its password. Returns the connection in that process.
+    /// Passes a client that has proved its password on, or makes a server process for it. Returns the connection in that
+    /// process.
     fn hand_over(&mut self, mut proved: Box<Proved>) -> Option<Box<Proved>> {
         proved.fork_began_ns = os::clock::now_ns();
+        if self.desk.pass_on(&proved) {
+            self.instance.state().count_connection(true);
+            return None;
+        }
         match os::process::fork_sibling() {
             // The client sees its connection end.
             Err(e) => {

@@ -28,15 +28,15 @@ pub struct Opened {
 /// A client that has proved its password, and waits to hear that it is in.
 pub struct Proved {
     pub client: Client,
-    who: local::Logon,
-    second: Logon,
-    key: SessionKey,
-    proof: Proof,
-    caller: Caller,
-    proof_ns: u64,
-    /// When its server process was begun to be made.
+    pub(super) who: local::Logon,
+    pub(super) second: Logon,
+    pub(super) key: SessionKey,
+    pub(super) proof: Proof,
+    pub(super) caller: Caller,
+    pub(super) proof_ns: u64,
+    /// When a server process was begun to be made or looked for.
     pub fork_began_ns: u64,
-    line: Option<(Transport, PacketBuffer, u32)>,
+    pub(super) line: Option<(Transport, PacketBuffer, u32)>,
 }
 
 impl Proved {
@@ -84,6 +84,11 @@ impl Proved {
         let old = self.key.password(old).ok_or_else(|| Ora::new(1017))?;
         let new = self.key.new_password(new)?;
         Ok(local::Logon { password: old.to_string(), new_password: new.to_string(), ..self.who.clone() })
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> Option<&std::net::TcpStream> {
+        self.line.as_ref().map(|(stream, ..)| stream.socket())
     }
 
     /// Gives its connection.

@@ -18,6 +18,7 @@
 //! | [`array`] | a statement executed with many rows of bind values |
 //! | [`pipeline`] | calls that do not wait for answers |
 //! | [`cursors`] | the statements that a client has given numbers |
+//! | [`handed`] | a client that another process goes on with |
 //! | [`watch`] | a client that breaks a call |
 
 mod answering;
@@ -30,6 +31,7 @@ mod describe;
 mod direct;
 mod gate;
 mod global;
+mod handed;
 mod line;
 mod logon;
 mod pipeline;
@@ -41,7 +43,9 @@ mod watch;
 
 pub use control::obey;
 pub use gate::run as run_gate;
-pub use serve::{Conversation, serve};
+pub use logon::Proved;
+pub use serve::{Conversation, serve, serve_in_copy};
+pub use watch::Watch;
 
 use net::oracle::descriptor::Entry;
 use net::oracle::native::{self, Algorithms, Level, Pair, Wants};

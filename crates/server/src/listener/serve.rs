@@ -24,40 +24,64 @@ use session::{Flow, Instance, Session};
 use std::net::TcpStream;
 use types::{Ora, Result, Value};
 
-/// Serves a client that has proved its password, to the end of its session.
+/// Serves a client in the copy that the listener process has made of itself for it. The supervisor is told first.
+///
+/// # Errors
+/// No descriptor to be had.
+pub fn serve_in_copy(
+    instance: &'static Instance,
+    proved: Box<Proved>,
+    listener: Listener,
+    forked_ns: u64,
+    alert: &AlertLog,
+) -> Result<()> {
+    let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
+    let has_room = proved.socket().is_some_and(|socket| listener.announce(socket, &signals));
+    drop(listener);
+    serve(instance, proved, has_room, &mut None, forked_ns, alert).map(drop)
+}
+
+/// Serves a client that has proved its password, to the end of its session, or tells it that there is no room. `watch`
+/// is the one of this process, made here when there is none. Gives whether nothing speaks against serving another
+/// client in this process.
 ///
 /// # Errors
 /// No descriptor to be had.
 pub fn serve(
     instance: &'static Instance,
     mut proved: Box<Proved>,
-    listener: Listener,
+    has_room: bool,
+    watch: &mut Option<Watch>,
     forked_ns: u64,
     alert: &AlertLog,
-) -> Result<()> {
-    let Some((stream, packets, sdu)) = proved.give_line() else { return Ok(()) };
+) -> Result<bool> {
+    let Some((stream, packets, sdu)) = proved.give_line() else { return Ok(true) };
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
-    let is_known = listener.announce(stream.socket(), &signals);
-    drop(listener);
     let mut line = Line::accepted(stream, signals, packets, sdu);
-    if !is_known {
+    if !has_room {
         let e = if instance.is_closing() { Ora::new(1089) } else { Ora::with(20, &[&instance.max_processes()]) };
         logon::turn_away(&mut line, &e, proved.sequence());
-        return Ok(());
+        return Ok(true);
     }
-    let Some(opened) = logon::log_on(&mut line, instance, &proved, forked_ns, alert) else { return Ok(()) };
+    let Some(opened) = logon::log_on(&mut line, instance, &proved, forked_ns, alert) else { return Ok(true) };
     let (client, key) = (proved.client, proved.key());
     drop(proved);
-    let watch = line.stream().map_err(|e| e.to_string());
-    let watch = watch.and_then(|stream| Watch::start(instance, stream, opened.watched));
-    let watch =
-        watch.inspect_err(|e| alert.write(&format!("Calls of session {} cannot be broken: {e}", opened.watched.sid)));
+    let own = watch.take().map_or_else(|| Watch::new(instance), Ok);
+    let begun = own.and_then(|own| {
+        own.begin_session(line.stream().map_err(|e| e.to_string())?, opened.watched);
+        Ok(own)
+    });
+    let begun =
+        begun.inspect_err(|e| alert.write(&format!("Calls of session {} cannot be broken: {e}", opened.watched.sid)));
     let calls = Calls::new(instance, opened.session, client, key);
-    let (watch, pipeline) = (watch.ok(), Pipeline::default());
+    let (watch, pipeline) = (begun.ok(), Pipeline::default());
     let mut server = Server { instance, line, client, calls, watch, pipeline, sequence: 0, answer: Vec::new() };
     server.talk();
-    server.calls.end();
-    Ok(())
+    let Server { mut calls, watch: own, .. } = server;
+    let was_killed = calls.session().is_killed();
+    calls.end();
+    *watch = own.inspect(Watch::end_session);
+    Ok(!was_killed)
 }
 
 /// Bytes of memory that a session keeps for its answers.

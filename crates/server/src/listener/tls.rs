@@ -153,6 +153,11 @@ impl Transport {
         &self.socket
     }
 
+    /// Whether the socket is all there is of it.
+    pub fn is_plain(&self) -> bool {
+        self.tls.is_none()
+    }
+
     /// Reads what is there; `None` when it is time to sleep. Between messages, when `goes_on` is false, nothing of a
     /// plain connection is there: its client has only just been answered.
     ///

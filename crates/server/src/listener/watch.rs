@@ -3,7 +3,8 @@
 //! A client breaks its call by a packet on the same connection, which the server process does not read while it
 //! computes. So a thread of its own looks at the connection, but only once a call has lasted a while: a timer goes off
 //! some times a second while there are calls, however many, and a session that waits for its client costs nothing. The
-//! thread takes nothing from the connection; it asks the session to stop, as any process could.
+//! thread takes nothing from the connection; it asks the session to stop, as any process could. It stays when a session ends,
+//! for the next one of its process.
 
 use super::tls::Breaks;
 use net::oracle::tns::{kind, marker};
@@ -48,6 +49,15 @@ struct Calls {
     is_broken: bool,
     /// The call for which the timer has been set; none while it is not set.
     timed: Option<u64>,
+    /// The session, between its begin and its end.
+    line: Option<Arc<Watching>>,
+}
+
+/// A connection and its session.
+struct Watching {
+    stream: TcpStream,
+    breaks: Breaks,
+    watched: Watched,
 }
 
 impl Calls {
@@ -75,21 +85,17 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch. The thread ends with the process.
+    /// Makes the thread, which ends with the process.
     ///
     /// # Errors
     /// No thread or descriptor to be had.
-    pub fn start(
-        instance: &'static Instance,
-        (stream, breaks): (TcpStream, Breaks),
-        watched: Watched,
-    ) -> Result<Watch, String> {
+    pub fn new(instance: &'static Instance) -> Result<Watch, String> {
         let timer = Timer::new().map_err(|e| e.to_string())?;
         let shared = Arc::new(Shared { calls: Mutex::default(), timer });
         let own = shared.clone();
         let body = move || loop {
             own.timer.wait();
-            watch_call(&own, instance, (&stream, breaks), watched);
+            watch_call(&own, instance);
             let mut calls = own.calls();
             calls.timed = None;
             if calls.is_running && !calls.is_broken {
@@ -99,6 +105,20 @@ impl Watch {
         let thread = std::thread::Builder::new().name("lw_watch".into()).stack_size(STACK_BYTES);
         thread.spawn(body).map_err(|e| e.to_string())?;
         Ok(Watch { shared })
+    }
+
+    /// A session begins.
+    pub fn begin_session(&self, (stream, breaks): (TcpStream, Breaks), watched: Watched) {
+        self.shared.calls().line = Some(Arc::new(Watching { stream, breaks, watched }));
+    }
+
+    /// The session has ended. The connection may stay open for a moment, if its last call was long.
+    pub fn end_session(&self) {
+        let mut calls = self.shared.calls();
+        calls.is_running = false;
+        calls.line = None;
+        calls.timed = None;
+        self.shared.timer.set(Duration::ZERO);
     }
 
     /// A call begins.
@@ -122,20 +142,21 @@ impl Watch {
 }
 
 /// Watches the call that runs until it has ended or was broken.
-fn watch_call(shared: &Shared, instance: &'static Instance, (stream, breaks): (&TcpStream, Breaks), watched: Watched) {
-    let number = {
+fn watch_call(shared: &Shared, instance: &'static Instance) {
+    let (number, line) = {
         let calls = shared.calls();
-        if !calls.is_running || calls.timed != Some(calls.number) {
-            return;
+        match &calls.line {
+            Some(line) if calls.is_running && calls.timed == Some(calls.number) => (calls.number, Arc::clone(line)),
+            _ => return,
         }
-        calls.number
     };
+    let Watching { stream, breaks, watched } = &*line;
     loop {
         let mut set = [Poll::read(stream)];
         if os::socket::poll(&mut set, Some(STEP)).is_err() {
             return;
         }
-        let came = set[0].readable && is_break(stream, breaks);
+        let came = set[0].readable && is_break(stream, *breaks);
         let mut calls = shared.calls();
         if !calls.is_running || calls.number != number {
             return;
