@@ -306,6 +306,17 @@ impl Dictionary {
         Dictionary { look, ..self }
     }
 
+    /// Begins with a picture that was read before.
+    #[must_use]
+    pub fn beginning_with(self, image: Option<Rc<Image>>) -> Dictionary {
+        Dictionary { image, ..self }
+    }
+
+    /// Gives away the picture that it has read.
+    pub fn take_image(&mut self) -> Option<Rc<Image>> {
+        self.image.take()
+    }
+
     pub fn shared(&self) -> &DictionaryShared {
         &self.shared
     }

@@ -248,6 +248,7 @@ impl Supervisor {
         let instance = Instance::open_telling(place.dir(), &options.params, place.is_ephemeral(), &mut tell);
         let instance = instance.map_err(|e| e.to_string())?;
         instance.set_fixed_tables(views::make);
+        views::prepare();
         alert.write(&instance.memory_report());
         Ok((instance, signals, wanted, desk, lines))
     }

@@ -161,6 +161,7 @@ impl Core {
         };
         let p = Rc::new(p);
         let dict = Dictionary::new(storage.dictionary.clone(), catalog).looking_up_as(&p);
+        let dict = dict.beginning_with(crate::last_image::take(instance));
         Core {
             instance,
             p,

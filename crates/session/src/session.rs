@@ -809,6 +809,7 @@ impl Drop for Session {
         self.core.shared.enqueues.release_all(&self.core.p, self.core.p.number());
         self.core.instance.state().set_cancel_key(self.slot(), 0);
         self.core.instance.state().set_idle_limit(self.slot(), 0);
+        crate::last_image::leave(self.core.instance, self.core.dict.get_mut().take_image());
     }
 }
 

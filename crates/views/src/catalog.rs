@@ -1,6 +1,7 @@
 //! The list of views, and the faces that the dictionary and the executor see of it.
 
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 use dictionary::{ColumnDef, FixedCatalog, FixedId};
 use exec::{ExecCtx, FixedScan, FixedTable};
@@ -240,15 +241,36 @@ pub struct Views {
 }
 
 /// Names and columns, as the dictionary sees them.
-struct Names {
-    definitions: Vec<Vec<ColumnDef>>,
+struct Names;
+
+/// The columns of all views, the GV$ ones behind the others: the same for all sessions. Made by the supervisor before
+/// it forks the first process, they are memory that all processes share.
+fn columns() -> &'static [Vec<ColumnDef>] {
+    static COLUMNS: OnceLock<Vec<Vec<ColumnDef>>> = OnceLock::new();
+    COLUMNS.get_or_init(|| {
+        let definition = |(view, global): (&'static View, bool)| {
+            let instance = global.then_some(("INST_ID", Type::N));
+            let columns = instance.into_iter().chain((view.columns)());
+            columns.map(|(name, kind)| ColumnDef::new(name, kind.data_type())).collect()
+        };
+        forms().map(definition).collect()
+    })
+}
+
+/// The views, and behind them the same as GV$ views.
+fn forms() -> impl Iterator<Item = (&'static View, bool)> {
+    [false, true].into_iter().flat_map(|global| LIST.iter().map(move |view| (view, global)))
+}
+
+/// Makes what is the same for all sessions.
+pub fn prepare() {
+    columns();
 }
 
 /// Makes the views of a session.
 pub fn make(face: SessionFace) -> Rc<dyn FixedTables> {
     let facts = InstanceFacts::of(face.instance);
     let roots = Rc::new(Roots { face, facts, properties: Remembered::default() });
-    let forms = || [false, true].into_iter().flat_map(|global| LIST.iter().map(move |view| (view, global)));
     let table = |(view, global): (&'static View, bool)| Table {
         roots: Rc::clone(&roots),
         view,
@@ -256,12 +278,7 @@ pub fn make(face: SessionFace) -> Rc<dyn FixedTables> {
         global,
     };
     let tables = forms().map(table).collect();
-    let definitions = forms().map(|(view, global)| {
-        let instance = global.then_some(("INST_ID", Type::N));
-        let columns = instance.into_iter().chain((view.columns)());
-        columns.map(|(name, kind)| ColumnDef::new(name, kind.data_type())).collect()
-    });
-    Rc::new(Views { tables, catalog: Rc::new(Names { definitions: definitions.collect() }) })
+    Rc::new(Views { tables, catalog: Rc::new(Names) })
 }
 
 impl FixedTables for Views {
@@ -294,7 +311,7 @@ fn place(name: &str) -> Option<usize> {
 impl FixedCatalog for Names {
     fn find(&self, name: &str) -> Option<(FixedId, &[ColumnDef])> {
         let at = place(name)?;
-        Some((FixedId(at as u32), &self.definitions[at]))
+        Some((FixedId(at as u32), columns().get(at)?))
     }
 
     fn names(&self) -> Vec<String> {

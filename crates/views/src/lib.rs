@@ -35,5 +35,5 @@ mod waits;
 mod work_areas;
 mod zones;
 
-pub use catalog::{Views, make};
+pub use catalog::{Views, make, prepare};
 pub use source::{InstanceFacts, Source};

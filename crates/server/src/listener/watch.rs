@@ -3,8 +3,8 @@
 //! A client breaks its call by a packet on the same connection, which the server process does not read while it
 //! computes. So a thread of its own looks at the connection, but only once a call has lasted a while: a timer goes off
 //! some times a second while there are calls, however many, and a session that waits for its client costs nothing. The
-//! thread takes nothing from the connection; it asks the session to stop, as any process could. It stays when a session ends,
-//! for the next one of its process.
+//! thread takes nothing from the connection; it asks the session to stop, as any process could. It stays when a session
+//! ends, for the next one of its process.
 
 use super::tls::Breaks;
 use net::oracle::tns::{kind, marker};
