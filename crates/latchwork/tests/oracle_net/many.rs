@@ -100,13 +100,15 @@ fn a_server_process_serves_the_next_client_and_keeps_nothing_of_the_last() {
     assert_eq!(count(&mut local, "select count(*) from u.w"), 0);
     let user = "select count(*) from v$session s, v$process p where s.paddr = p.addr and s.username = 'U'";
     assert_eq!(count(&mut owner, &format!("{user} and p.spid = '{process}'")), 1);
-    // A process whose session was killed ends.
+    // A session that is killed leaves its process.
     let killed = "select sid || ',' || serial# from v$session where username = 'U'";
     let types::Value::Text(who) = &owner.query(killed, &[]).unwrap().all().unwrap()[0][0] else { panic!("a text") };
     owner.execute(&format!("alter system kill session '{who}'"), &[]).unwrap();
     assert!(local.query("select 1 from dual", &[]).and_then(client::Query::all).is_err());
     drop(local);
-    until("it ends", || processes(&instance).iter().all(|(pid, _)| *pid != process));
+    let is_busy = || processes(&instance).contains(&(process, "lw_server".to_string()));
+    until("it ends, or waits for another client", || !is_busy());
+    assert_eq!(count(&mut owner, "select count(*) from v$session where username = 'U'"), 0);
 }
 
 #[test]
