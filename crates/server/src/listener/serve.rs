@@ -74,8 +74,8 @@ pub fn serve(
     let begun =
         begun.inspect_err(|e| alert.write(&format!("Calls of session {} cannot be broken: {e}", opened.watched.sid)));
     let calls = Calls::new(instance, opened.session, client, key);
-    let (watch, pipeline) = (begun.ok(), Pipeline::default());
-    let mut server = Server { instance, line, client, calls, watch, pipeline, sequence: 0, answer: Vec::new() };
+    let (own, pipeline) = (begun.ok(), Pipeline::default());
+    let mut server = Server { instance, line, client, calls, watch: own, pipeline, sequence: 0, answer: Vec::new() };
     server.talk();
     let Server { mut calls, watch: own, .. } = server;
     let was_killed = calls.session().is_killed();
