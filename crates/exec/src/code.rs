@@ -363,7 +363,7 @@ impl Code {
                     Value::Double(d) => Value::Double(-d),
                     Value::Float(d) => Value::Float(-d),
                     Value::IntervalYm(i) => Value::IntervalYm(types::IntervalYm { months: -i.months }),
-                    Value::IntervalDs(i) => Value::IntervalDs(crate::datetime::negate(i)),
+                    Value::IntervalDs(i) => Value::IntervalDs(crate::datetime::negate(i)?),
                     _ => Value::Null,
                 };
                 m.put(*dst, v)

@@ -3,18 +3,8 @@
 use plan::ArithOp;
 use types::{IntervalDs, IntervalYm, Number, Ora, Result, Value};
 
-const NANOS: i64 = 1_000_000_000;
-
-pub fn negate(i: &IntervalDs) -> IntervalDs {
-    from_nanos(-nanos(i))
-}
-
-fn nanos(i: &IntervalDs) -> i128 {
-    i.seconds as i128 * NANOS as i128 + i.nanos as i128
-}
-
-fn from_nanos(n: i128) -> IntervalDs {
-    IntervalDs { seconds: n.div_euclid(NANOS as i128) as i64, nanos: n.rem_euclid(NANOS as i128) as u32 }
+pub fn negate(i: &IntervalDs) -> Result<IntervalDs> {
+    types::IntervalDs::from_nanos(-i.to_nanos())
 }
 
 /// `a op b` where one side is not a NUMBER. The planner has arranged a date or timestamp to stand on the left.
@@ -29,7 +19,7 @@ pub fn arith(op: ArithOp, a: &Value, b: &Value) -> Result<Value> {
         (Date(x), Date(y)) => Number(x.days_since(y)),
         (Timestamp(x), Timestamp(y)) => IntervalDs(x.since(y)),
         (Date(d), IntervalDs(i)) => {
-            let i = if subtract { negate(i) } else { *i };
+            let i = if subtract { negate(i)? } else { *i };
             Date(d.add_seconds(i.seconds)?)
         }
         (Date(d), IntervalYm(i)) => {
@@ -37,7 +27,7 @@ pub fn arith(op: ArithOp, a: &Value, b: &Value) -> Result<Value> {
             Date(types::Timestamp::new(*d, 0).add_ym(&types::IntervalYm { months })?.clock())
         }
         (Timestamp(t), IntervalDs(i)) => {
-            let i = if subtract { negate(i) } else { *i };
+            let i = if subtract { negate(i)? } else { *i };
             Timestamp(t.add_ds(&i)?)
         }
         (Timestamp(t), IntervalYm(i)) => {
@@ -45,12 +35,12 @@ pub fn arith(op: ArithOp, a: &Value, b: &Value) -> Result<Value> {
             Timestamp(t.add_ym(&types::IntervalYm { months })?)
         }
         (IntervalDs(x), IntervalDs(y)) => {
-            let y = if subtract { -nanos(y) } else { nanos(y) };
-            IntervalDs(from_nanos(nanos(x) + y))
+            let y = if subtract { -y.to_nanos() } else { y.to_nanos() };
+            IntervalDs(types::IntervalDs::from_nanos(x.to_nanos() + y)?)
         }
         (IntervalYm(x), IntervalYm(y)) => {
-            let months = if subtract { x.months - y.months } else { x.months + y.months };
-            IntervalYm(types::IntervalYm { months })
+            let y = if subtract { -i64::from(y.months) } else { y.months.into() };
+            IntervalYm(types::IntervalYm::new(i64::from(x.months) + y)?)
         }
         (IntervalDs(i), Number(n)) => IntervalDs(scale_ds(i, n, op)?),
         (IntervalYm(i), Number(n)) => IntervalYm(scale_ym(i, n, op)?),
@@ -70,15 +60,14 @@ fn float(op: ArithOp, x: f64, y: f64) -> f64 {
 }
 
 fn scale_ds(i: &IntervalDs, n: &Number, op: ArithOp) -> Result<IntervalDs> {
-    let total = Number::from_i128(nanos(i));
+    let total = Number::from_i128(i.to_nanos());
     let scaled = if op == ArithOp::Div { total.div(n)? } else { total.mul(n)? };
     let text = scaled.round(0).to_string();
-    text.parse::<i128>().map(from_nanos).map_err(|_| Ora::new(1873))
+    IntervalDs::from_nanos(text.parse().map_err(|_| Ora::new(1873))?)
 }
 
 fn scale_ym(i: &IntervalYm, n: &Number, op: ArithOp) -> Result<IntervalYm> {
     let months = Number::from(i64::from(i.months));
     let scaled = if op == ArithOp::Div { months.div(n)? } else { months.mul(n)? };
-    let months = scaled.trunc(0).to_i64()?;
-    Ok(IntervalYm { months: i32::try_from(months).map_err(|_| Ora::new(1873))? })
+    IntervalYm::new(scaled.trunc(0).to_i64().map_err(|_| Ora::new(1873))?)
 }

@@ -336,9 +336,13 @@ fn interval_literal(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<
     let value = match (q.from, to) {
         (Year, Month) => Value::IntervalYm(types::format::interval_ym_from_text(text).map_err(|e| e.at(pos))?),
         (Year, Year) => {
-            Value::IntervalYm(types::IntervalYm { months: text.trim().parse::<i32>().map_err(|_| bad())? * 12 })
+            let years = text.trim().parse::<i32>().map_err(|_| bad())?;
+            Value::IntervalYm(types::IntervalYm::new(i64::from(years) * 12).map_err(|e| e.at(pos))?)
         }
-        (Month, Month) => Value::IntervalYm(types::IntervalYm { months: text.trim().parse().map_err(|_| bad())? }),
+        (Month, Month) => {
+            let months = text.trim().parse::<i32>().map_err(|_| bad())?;
+            Value::IntervalYm(types::IntervalYm::new(months.into()).map_err(|e| e.at(pos))?)
+        }
         (Day, Second) => Value::IntervalDs(types::format::interval_ds_from_text(text).map_err(|e| e.at(pos))?),
         _ => {
             let full = day_to_second(text.trim(), q.from, to).ok_or_else(bad)?;

@@ -189,6 +189,10 @@ def arrays(c):
     assert k.getarraydmlrowcounts() == [1, 0, 8] and k.rowcount == 9
     k.executemany("delete from w where n = :n or n = :n + 1", [{"n": n} for n in (0, 5, 0)], arraydmlrowcounts=True)
     assert k.getarraydmlrowcounts() == [2, 2, 0]
+    # The driver sends the wish with the statement's first execution alone.
+    for _ in range(3):
+        k.executemany("update w set t = 'r' where n = :1", [(7,), (-1,)], arraydmlrowcounts=True)
+        assert k.getarraydmlrowcounts() == [1, 0]
     k.executemany("update w set t = :1 where t = :1", [("a", "a"), ("b", "c")])
     c.rollback()
     # What RETURNING gives, by row.

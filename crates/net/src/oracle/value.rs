@@ -586,7 +586,7 @@ fn of_bytes(bytes: Cow<'_, [u8]>, shape: &Shape) -> WireResult<Value> {
     let b = &bytes[..];
     let bad = WireError::BadValue;
     Ok(match shape.number {
-        n::NUMBER | n::INTEGER => Value::Number(Number::decode(b).ok_or(bad)?),
+        n::NUMBER | n::INTEGER => Value::Number(Number::decode_sent(b).ok_or(bad)?),
         _ if shape.is_text() && shape.form == FORM_NCHAR => {
             if !b.len().is_multiple_of(2) {
                 return Err(bad);

@@ -402,6 +402,7 @@ impl Calls {
             statement.binds = e.binds.clone();
         }
         statement.scrolls = scrolls;
+        statement.row_counts = e.wants_row_counts;
         let is_query = statement.outline.is_query;
         let commits = e.asks(option::COMMIT);
         match values {
@@ -440,7 +441,8 @@ impl Calls {
         cursor: &mut u16,
         out: &mut Answering<'_>,
     ) -> Tried<()> {
-        let is_query = self.cursors.get(e.cursor)?.outline.is_query;
+        let statement = self.cursors.get(e.cursor)?;
+        let (is_query, row_counts) = (statement.outline.is_query, statement.row_counts);
         *cursor = e.cursor as u16;
         match values {
             Values::One(values, _) if is_query => {
@@ -448,10 +450,10 @@ impl Calls {
                 self.query(e.cursor as u16, values, wanted, false, sequence, out)
             }
             Values::One(values, tables) => {
-                self.change(e.cursor as u16, (values, tables), false, sequence, e.commits, out)
+                self.change(e.cursor as u16, (values, tables), row_counts, sequence, e.commits, out)
             }
             Values::Many(rows) => {
-                let how = Array { commits: e.commits, ..Array::default() };
+                let how = Array { row_counts, commits: e.commits, ..Array::default() };
                 self.array(e.cursor as u16, rows, &how, sequence, out)
             }
         }

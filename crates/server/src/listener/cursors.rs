@@ -17,6 +17,8 @@ pub struct Statement {
     pub rules: BindRules,
     /// How binds are described, as the client said last.
     pub binds: Vec<Shape>,
+    /// The client counts the rows of each execution, until it sends the statement's options anew.
+    pub row_counts: bool,
     /// Which way the values of a block's binds went when it ran last, as [`net::oracle::reply::direction`].
     pub ways: Vec<u8>,
     /// As the client was told.

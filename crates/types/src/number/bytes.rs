@@ -82,6 +82,25 @@ impl Number {
             decode_digits(true, 62 - i32::from(head), digits, |b| 101u8.wrapping_sub(b))
         }
     }
+
+    /// Reads a number as programs send it: with a byte more of digits than is kept, by which it is rounded; `None` when
+    /// the bytes are no number.
+    pub fn decode_sent(bytes: &[u8]) -> Option<Number> {
+        let found = Number::decode(bytes);
+        if found.is_some() || bytes.len() < DIGITS + 2 {
+            return found;
+        }
+        let (&head, rest) = bytes.split_first()?;
+        let (negative, exponent) =
+            if head > ZERO { (false, i32::from(head) - 193) } else { (true, 62 - i32::from(head)) };
+        let rest = rest.strip_suffix(&[TERMINATOR]).filter(|_| negative).unwrap_or(rest);
+        let digit = |b: &u8| if negative { 101u8.wrapping_sub(*b) } else { b.wrapping_sub(1) };
+        let digits: Vec<u8> = rest.iter().map(digit).collect();
+        if digits.len() != DIGITS + 1 || digits[0] == 0 || digits.iter().any(|d| *d > 99) {
+            return None;
+        }
+        Decimal::from_digits(negative, exponent, &digits).ok().map(Number::of)
+    }
 }
 
 /// The stored form of 1 to 99,999,999.

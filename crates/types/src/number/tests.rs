@@ -13,6 +13,19 @@ fn shows(x: Result<Number>, text: &str) {
 }
 
 #[test]
+fn numbers_of_programs_have_a_byte_more() {
+    let long: Vec<u8> = std::iter::once(213).chain((0..20).map(|n| n + 2)).chain([51]).collect();
+    let sent = Number::decode_sent(&long).unwrap();
+    assert_eq!((sent, Number::decode(&long)), (n("10203040506070809101112131415161718192100"), None));
+    let negative: Vec<u8> = std::iter::once(42).chain((0..20).map(|n| 100 - n)).chain([51]).collect();
+    assert_eq!(Number::decode_sent(&negative), Some(n("-10203040506070809101112131415161718192100")));
+    for bad in [&long[..20], &[long.clone(), vec![2]].concat(), &[213; 22], &[0; 22]] {
+        let _ = Number::decode_sent(bad);
+    }
+    assert_eq!(Number::decode_sent(&[long.clone(), vec![2]].concat()), None);
+}
+
+#[test]
 fn parses_and_prints() {
     for (input, output) in [
         ("0", "0"),
