@@ -175,7 +175,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         (None, None) => return Err(Ora::new(2263).at(pos)),
     };
     if let Some(expr) = &spec.generated {
-        expression::check_computed(work, table.owner_id, &table.columns, expr, 54002)?;
+        expression::check_computed(work, table.owner_id, &table.columns, expr, Some(&data_type), 54002)?;
     }
     if let Some(default) = &spec.default {
         expression::check_default(work, table.owner_id, &table.columns, &default.expr, &data_type)?;

@@ -356,7 +356,12 @@ fn add_check(
     source: &str,
 ) -> Result<()> {
     let used = expression::used(Place::Check, &on.table.columns, condition)?.columns;
-    crate::virtual_column::check_condition(work, on.table.owner_id, &on.table.columns, condition)?;
+    let (owner, columns) = (on.table.owner_id, &on.table.columns);
+    crate::virtual_column::check_condition(work, owner, columns, condition)?;
+    let whole = ("case when ", condition, " then 1 end");
+    if crate::virtual_column::depends_on_settings(work, owner, columns, whole)? {
+        return Err(Ora::new(2436).at(condition.pos.0));
+    }
     let id = work.host.parts().dict.shared().next_constraint();
     let (name, generated) = name_of(work, on, Some(spec), id)?;
     let kind = ConstraintKindDef::Check { text: source.to_owned() };

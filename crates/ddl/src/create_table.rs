@@ -183,7 +183,8 @@ fn plain_columns(work: &mut Work<'_>, create: &CreateTable, owner: UserId) -> Re
         if !matches!(create.organization, TableOrganization::Heap) {
             return Err(Ora::unsupported().at(expr.pos.0));
         }
-        expression::check_computed(work, owner, &columns, expr, 54002)?;
+        let given = spec.ty.as_ref().map(|_| columns[i].data_type);
+        expression::check_computed(work, owner, &columns, expr, given.as_ref(), 54002)?;
         if spec.ty.is_none() {
             columns[i].data_type = crate::virtual_column::type_of(work, owner, &columns, expr)?;
         }

@@ -5,6 +5,7 @@
 //! check call no functions of users. What others may add to a table (ALTER, INDEX) would run with its owner's
 //! privileges.
 
+use crate::virtual_column;
 use crate::work::Work;
 use dictionary::{ColumnDef, UserId};
 use plan::Called;
@@ -163,16 +164,18 @@ pub fn check_default(
     Ok(())
 }
 
-/// Looks at the expression of a virtual column, or of an index's key, of a table of `owner`.
+/// Looks at the expression of a virtual column, or of an index's key, of a table of `owner`; `ty` is the type that a
+/// virtual column is given.
 ///
 /// # Errors
 /// ORA-00904 for an unknown name, `impure` for what is not made of the row alone, ORA-02251 for a subquery, ORA-54012
-/// for another virtual column, ORA-30553 for a function that is not DETERMINISTIC.
+/// for another virtual column, ORA-30553 for a function that is not DETERMINISTIC; those of compiling it.
 pub fn check_computed(
     work: &mut Work<'_>,
     owner: UserId,
     columns: &[ColumnDef],
     expr: &Expr,
+    ty: Option<&DataType>,
     impure: u32,
 ) -> Result<()> {
     for call in used(Place::Computed(impure), columns, expr)?.functions {
@@ -182,7 +185,12 @@ pub fn check_computed(
             None => return Err(invalid(&call.name)),
         }
     }
-    Ok(())
+    let mut depends = virtual_column::depends_on_settings(work, owner, columns, ("", expr, ""))?;
+    if let Some(ty) = ty.filter(|ty| ty.is_datetime() || ty.is_text()) {
+        let from = virtual_column::type_of(work, owner, columns, expr)?;
+        depends |= plan::conversion_depends_on_settings(&from, ty);
+    }
+    if depends { Err(Ora::new(impure).at(expr.pos.0)) } else { Ok(()) }
 }
 
 /// Looks at a check that stands beside a column's name.

@@ -25,6 +25,27 @@ fn one_row(columns: &[ColumnDef], expr: &Expr) -> String {
     if row.is_empty() { "dual".to_owned() } else { format!("(select {} from dual)", row.join(", ")) }
 }
 
+/// Whether an expression over a row of these columns, of a table of `owner`, depends on the session's time zone or on
+/// its formats of dates.
+///
+/// # Errors
+/// Those of compiling it.
+pub fn depends_on_settings(
+    work: &mut Work<'_>,
+    owner: UserId,
+    columns: &[ColumnDef],
+    (before, expr, after): (&str, &Expr, &str),
+) -> Result<bool> {
+    let row = one_row(columns, expr);
+    // Of two rows nothing is known but their types.
+    let row = match row.strip_suffix(')') {
+        Some(row) => format!("{row} union all {})", row.trim_start_matches('(')),
+        None => row,
+    };
+    let query = sql::parse_query(&format!("select {before}{expr}{after} x from {row}"))?;
+    work.host.depends_on_settings(&query, owner).map_err(|e| e.at(expr.pos.0))
+}
+
 /// Compiles a condition over a row of these columns, of a table of `owner`.
 ///
 /// # Errors
@@ -54,7 +75,7 @@ pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result
     if let Some(at) = table.columns.iter().position(|c| c.virtual_text.as_deref() == Some(&text)) {
         return Ok(at);
     }
-    crate::expression::check_computed(work, table.owner_id, &table.columns, expr, 1743)?;
+    crate::expression::check_computed(work, table.owner_id, &table.columns, expr, None, 1743)?;
     let data_type = type_of(work, table.owner_id, &table.columns, expr)?;
     if table.columns.len() >= columns::COLUMNS_MAX {
         return Err(Ora::new(1792).at(expr.pos.0));

@@ -76,6 +76,12 @@ pub trait Host {
         let _ = (owner, path, args);
         Ok(None)
     }
+    /// Whether what a query gives depends on the session's time zone or on its formats of dates, with the names and
+    /// privileges of `owner`.
+    fn depends_on_settings(&mut self, query: &Query, owner: UserId) -> Result<bool> {
+        let _ = (query, owner);
+        Ok(false)
+    }
     /// The objects of others that a view's query uses, with the names and privileges of the view's owner.
     fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>>;
     /// Runs a query and hands on its rows; `each` is given the parts of that moment. The query runs in the session's

@@ -293,6 +293,14 @@ impl Cursor {
         Ok(Described { kind, columns, binds, dependencies, units })
     }
 
+    /// Whether what a query gives depends on the session's time zone or on its formats of dates.
+    ///
+    /// # Errors
+    /// Those of compiling the statement.
+    pub fn depends_on_settings(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<bool> {
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.depends_on_settings())
+    }
+
     /// The plan as text.
     pub fn explain(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<String> {
         Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.to_string())

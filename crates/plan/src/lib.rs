@@ -24,6 +24,7 @@ mod query;
 mod refs;
 pub mod rows;
 mod scope;
+mod settings;
 mod typing;
 mod updatable;
 mod virtuals;
@@ -32,6 +33,7 @@ pub use call::{Called, called};
 pub use function::Func;
 pub use ir::*;
 pub use query::produced;
+pub use settings::conversion_depends_on_settings;
 pub use typing::{Class, class, is_alike, is_padded};
 pub use updatable::{UpdatableColumn, updatable_columns};
 

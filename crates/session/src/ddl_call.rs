@@ -183,6 +183,11 @@ impl Host for Session<'_> {
         })
     }
 
+    fn depends_on_settings(&mut self, query: &Query, owner: UserId) -> Result<bool> {
+        let statement = Statement::Query(Box::new(query.clone()));
+        self.as_owner(owner, |session| Cursor::depends_on_settings(&mut session.cx, &statement))
+    }
+
     fn used_objects(&mut self, query: &Query, owner: UserId) -> Result<Vec<ObjectId>> {
         self.as_owner(owner, |session| {
             let names = session.core.names()?;

@@ -139,6 +139,23 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
+/// Whether a model has one of these elements.
+fn has(model: &str, one_of: &[Code]) -> bool {
+    Elements::new(model).any(|e| matches!(e, Ok(Element::Code { code, .. }) if one_of.contains(&code)))
+}
+
+/// Whether a text of this model is the same date on every day: it says the year with all its digits, and the month.
+pub fn names_its_date(model: &str) -> bool {
+    let has_year = has(model, &[Code::Yyyy, Code::Syyyy, Code::YyyyComma]);
+    let has_month = has(model, &[Code::Mm, Code::Mon, Code::Month, Code::Rm, Code::Ddd]);
+    has(model, &[Code::J]) || has_year && has_month
+}
+
+/// Whether a text of this model has its time zone.
+pub fn names_its_zone(model: &str) -> bool {
+    has(model, &[Code::Tzh, Code::Tzr])
+}
+
 /// Appends TO_CHAR(date, model).
 ///
 /// # Errors

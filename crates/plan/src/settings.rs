@@ -1,0 +1,157 @@
+//! Whether a value depends on settings of the session: its time zone, its formats of dates.
+//!
+//! The key of an index, a virtual column and a check are the same for all sessions. What depends on the session cannot
+//! stand in them: a session with other settings would look for the entries of a row where they are not.
+//!
+//! NLS_NUMERIC_CHARACTERS is let through, as in Oracle: a number and its text are converted by it.
+
+use crate::ir::*;
+use types::{DataType, Value, Zone, format};
+
+impl Plan {
+    /// Whether an output column of a query depends on the session's time zone or on its formats of dates. Subqueries
+    /// are not looked at.
+    pub fn depends_on_settings(&self) -> bool {
+        let PlanBody::Query(query) = &self.body else { return false };
+        let mut depends = false;
+        query.out.iter().for_each(|e| e.walk(&mut |e| depends |= node_depends(e)));
+        depends
+    }
+}
+
+/// What a type is to the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// NULL and binds.
+    Untyped,
+    Text,
+    /// DATE and TIMESTAMP.
+    Plain,
+    Zoned,
+    Local,
+    Other,
+}
+
+impl Kind {
+    fn of(ty: &DataType) -> Kind {
+        match ty {
+            DataType::Null => Kind::Untyped,
+            DataType::Date => Kind::Plain,
+            DataType::Timestamp { zone, .. } => match zone {
+                Zone::None => Kind::Plain,
+                Zone::WithTimeZone => Kind::Zoned,
+                Zone::WithLocalTimeZone => Kind::Local,
+            },
+            ty if ty.is_text() || matches!(ty, DataType::Clob | DataType::Long) => Kind::Text,
+            _ => Kind::Other,
+        }
+    }
+
+    fn is_datetime(self) -> bool {
+        matches!(self, Kind::Plain | Kind::Zoned | Kind::Local)
+    }
+
+    fn has_place(self) -> bool {
+        matches!(self, Kind::Zoned | Kind::Local)
+    }
+}
+
+/// Whether a conversion from one type to another depends on the session's time zone or on its formats of dates.
+pub fn conversion_depends_on_settings(from: &DataType, to: &DataType) -> bool {
+    let (from, to) = (Kind::of(from), Kind::of(to));
+    match (from, to) {
+        (from, to) if from == to => false,
+        (from, Kind::Text) => from.is_datetime(),
+        (Kind::Text, to) => to.is_datetime(),
+        // A value with a time zone has a clock, and an instant; one of the session's zone has an instant only.
+        (Kind::Zoned, Kind::Plain | Kind::Local) => false,
+        (from, to) => from.is_datetime() && to.is_datetime(),
+    }
+}
+
+fn node_depends(e: &Expr) -> bool {
+    let kind = |e: &Expr| Kind::of(&e.ty);
+    let is_shown = |e: &Expr| kind(e).is_datetime();
+    match &e.node {
+        Node::Convert(of) | Node::Cast(of) => conversion_depends_on_settings(&of.ty, &e.ty),
+        Node::Concat(a, b) => is_shown(a) || is_shown(b),
+        Node::Like { value, pattern, .. } => is_shown(value) || is_shown(pattern),
+        Node::Cmp(_, _, a, b) => differ(&[kind(a), kind(b)]),
+        Node::InList { value, list, .. } => list.iter().any(|item| differ(&[kind(value), kind(item)])),
+        Node::Arith(op, a, b) => arithmetic_depends(*op, a, b),
+        Node::Func(f, args) => function_depends(f.0.name, args),
+        _ => false,
+    }
+}
+
+/// Whether values that are compared, or of which one is taken, have to be converted by the settings.
+fn differ(kinds: &[Kind]) -> bool {
+    let is_any = |is: fn(Kind) -> bool| kinds.iter().any(|kind| is(*kind));
+    let datetimes = is_any(Kind::is_datetime);
+    datetimes && (is_any(|kind| kind == Kind::Text) || is_any(Kind::has_place) && is_any(|kind| kind == Kind::Plain))
+}
+
+fn arithmetic_depends(op: ArithOp, a: &Expr, b: &Expr) -> bool {
+    let (x, y) = (Kind::of(&a.ty), Kind::of(&b.ty));
+    if op == ArithOp::Sub && x.is_datetime() && y.is_datetime() {
+        return differ(&[x, y]);
+    }
+    // The difference of days and months is one of the clock; that of seconds is one of instants.
+    let by_instant = |e: &Expr| matches!(e.ty, DataType::IntervalDs { .. });
+    x == Kind::Local && !by_instant(b) || y == Kind::Local && !by_instant(a)
+}
+
+fn function_depends(name: &str, args: &[Expr]) -> bool {
+    let kinds: Vec<Kind> = args.iter().map(|a| Kind::of(&a.ty)).collect();
+    let kind = |at: usize| kinds.get(at).copied().unwrap_or(Kind::Other);
+    // What a function that takes a DATE makes of an argument.
+    let as_date = |at: usize| matches!(kind(at), Kind::Text | Kind::Local);
+    match name {
+        "TO_CHAR" | "TO_NCHAR" => shown_depends(kind(0), args.get(1)),
+        functions::TO_CHAR_OF_DIGITS => shown_depends(kind(0), args.get(3)),
+        "TO_DATE" | "TO_TIMESTAMP" if args.len() == 1 && kind(0).is_datetime() => kind(0) == Kind::Local,
+        "TO_TIMESTAMP_TZ" if args.len() == 1 && kind(0).is_datetime() => kind(0) != Kind::Zoned,
+        "TO_DATE" | "TO_TIMESTAMP" => kind(0).is_datetime() || !is_complete(args.get(1), false),
+        "TO_TIMESTAMP_TZ" => kind(0).is_datetime() || !is_complete(args.get(1), true),
+        "EXTRACT" => kind(1) == Kind::Local,
+        "SYS_EXTRACT_UTC" => matches!(kind(0), Kind::Plain | Kind::Text),
+        "FROM_TZ" => as_date(0) || is_sessions_zone(args.get(1)),
+        functions::AT_TIME_ZONE => {
+            args.len() == 1 || matches!(kind(0), Kind::Plain | Kind::Text) || is_sessions_zone(args.get(1))
+        }
+        "ADD_MONTHS" | "LAST_DAY" | "NEXT_DAY" | "NEW_TIME" => as_date(0),
+        "MONTHS_BETWEEN" => as_date(0) || as_date(1),
+        // Of a text the number is taken.
+        "TRUNC" | "ROUND" => kind(0) == Kind::Local,
+        "NVL" | "COALESCE" | "NULLIF" | "GREATEST" | "LEAST" => differ(&kinds),
+        "NVL2" => differ(kinds.get(1..).unwrap_or_default()),
+        "DECODE" => differ(&kinds),
+        // Of the bytes as they are stored.
+        "DUMP" | "ORA_HASH" | "STANDARD_HASH" | "VSIZE" | "LNNVL" => false,
+        // Others take texts and numbers.
+        _ => kinds.iter().any(|kind| kind.is_datetime()),
+    }
+}
+
+/// Whether the text of a value depends on the settings, with that format.
+fn shown_depends(kind: Kind, format: Option<&Expr>) -> bool {
+    kind == Kind::Local || kind.is_datetime() && format.is_none()
+}
+
+/// Whether a format of a text says year and month of a date, and with `zone` the time zone: fields that are left out
+/// are those of the current date and of the session.
+fn is_complete(format: Option<&Expr>, zone: bool) -> bool {
+    match format.map(|format| &format.node) {
+        Some(Node::Const(Value::Text(model))) => {
+            format::names_its_date(model) && (!zone || format::names_its_zone(model))
+        }
+        _ => false,
+    }
+}
+
+fn is_sessions_zone(zone: Option<&Expr>) -> bool {
+    match zone.map(|zone| &zone.node) {
+        Some(Node::Const(Value::Text(name))) => name.trim().eq_ignore_ascii_case("SESSIONTIMEZONE"),
+        _ => false,
+    }
+}
