@@ -62,6 +62,14 @@ pub(crate) struct Open {
     pub(crate) identity: Identity,
     /// All rows that have been fetched, of a query whose client goes back to them.
     pub(crate) scroll: Option<Box<exec::Scroll>>,
+    /// A cursor in a row that PL/SQL does not hold: it is closed at its end.
+    pub(crate) of_row: bool,
+}
+
+impl Open {
+    pub(crate) fn new(source: Source, identity: Identity) -> Open {
+        Open { source, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None, of_row: false }
+    }
 }
 
 /// The cursors of a session.
@@ -271,7 +279,7 @@ impl Calls {
             },
         };
         let source = Source::Own(Box::new(cursor));
-        self.open.insert(number, Open { source, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None });
+        self.open.insert(number, Open::new(source, identity));
         let result = self.fetch_rows(core, cx, (number, e.prefetch), sink, out);
         core.last_cursor.set(shared);
         result
@@ -383,7 +391,9 @@ impl Calls {
         let mut answer = done(cx, Outcome { rows, ..Outcome::of(StatementKind::SELECT) });
         answer.more = !ended;
         // What PL/SQL may hold stays open.
-        if ended
+        if ended && self.open.get(&number).is_some_and(|open| open.of_row) {
+            self.end_nested(core, cx, number);
+        } else if ended
             && looks_ahead
             && let Some(open) = self.open.remove(&number)
             && let Source::Own(mut cursor) = open.source

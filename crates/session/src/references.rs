@@ -112,7 +112,7 @@ impl Calls {
         for (number, cursor) in core.nested.take() {
             let made = core.plsql.adopt_cursor(&mut World { cx: cx.reborrow(), core }, cursor, 0, None);
             let (source, identity) = (Source::Shared(made), core.identity());
-            self.open.insert(number, Open { source, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None });
+            self.open.insert(number, Open { of_row: true, ..Open::new(source, identity) });
             self.shared += 1;
             self.nested.push((parent, number));
         }
@@ -128,6 +128,17 @@ impl Calls {
             }
             self.nested.swap_remove(at);
             self.close(core, cx, number);
+        }
+    }
+
+    /// Gives back the query of a cursor in a row that has come to its end: clients close it only with the query that it
+    /// was a row of. The cursors in its own rows go on, as rows of that query.
+    pub(crate) fn end_nested(&mut self, core: &Core, cx: &mut ExecCtx<'_>, number: u32) {
+        let parent = self.nested.iter().find(|(_, other)| *other == number).map_or(0, |(parent, _)| *parent);
+        self.nested.retain(|(_, other)| *other != number);
+        self.nested.iter_mut().filter(|(of, _)| *of == number).for_each(|(of, _)| *of = parent);
+        if let Some(open) = self.open.remove(&number) {
+            self.close_source(core, cx, open.source);
         }
     }
 
@@ -169,8 +180,7 @@ impl Calls {
         let number = known.unwrap_or_else(|| {
             let number = self.next_number();
             let source = Source::Shared(cursor.clone());
-            let open = Open { source, row: Vec::new(), rows: 0, ahead: false, identity: core.identity(), scroll: None };
-            self.open.insert(number, open);
+            self.open.insert(number, Open::new(source, core.identity()));
             self.shared += 1;
             number
         });
@@ -189,6 +199,7 @@ impl Calls {
         let open = n.as_i64().and_then(|n| self.open.get_mut(&u32::try_from(n).ok()?));
         let open = open.ok_or_else(|| Ora::new(1001))?;
         if let Source::Shared(cursor) = &open.source {
+            open.of_row = false;
             return Ok(cursor.clone());
         }
         let Source::Own(cursor) = std::mem::replace(&mut open.source, Source::Shared(Datum::default())) else {

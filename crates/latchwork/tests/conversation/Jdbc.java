@@ -226,6 +226,24 @@ public class Jdbc {
         }
     }
 
+    private String nestedsum(String sql) throws SQLException {
+        long count = 0;
+        long sum = 0;
+        try (Statement s = c.createStatement()) {
+            s.setFetchSize(20);
+            try (ResultSet r = s.executeQuery(sql)) {
+                for (; r.next(); count++) {
+                    try (ResultSet inner = (ResultSet) r.getObject(2)) {
+                        while (inner.next()) {
+                            sum += inner.getLong(1);
+                        }
+                    }
+                }
+            }
+        }
+        return count + " rows, " + sum;
+    }
+
     private String nested(String sql) throws SQLException {
         try (Statement s = c.createStatement(); ResultSet r = s.executeQuery(sql)) {
             r.next();
@@ -413,6 +431,8 @@ public class Jdbc {
                 return refcursor(text);
             case "nested":
                 return nested(text);
+            case "nestedsum":
+                return nestedsum(text);
             case "implicit":
                 return implicit(text);
             case "fetch":

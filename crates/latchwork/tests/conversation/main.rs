@@ -153,12 +153,12 @@ const STEPS: &str = include_str!("steps.txt");
 
 #[test]
 fn every_driver_hears_what_oracle_says() {
-    let drivers: [Driver; 4] = [("python", python, 0), ("node", node, 1), ("go", go, 9), ("jdbc", jdbc, 1)];
+    let drivers: [Driver; 4] = [("python", python, 0), ("node", node, 1), ("go", go, 10), ("jdbc", jdbc, 1)];
     compare("conversation", STEPS, &drivers, &[]);
 }
 
 #[test]
 fn drivers_with_native_encryption_hear_the_same_under_it() {
-    let drivers: [Driver; 2] = [("go", go, 9), ("jdbc", jdbc, 1)];
+    let drivers: [Driver; 2] = [("go", go, 10), ("jdbc", jdbc, 1)];
     compare("conversation-encrypted", &format!("{STEPS}{PROTECTION}"), &drivers, &ENCRYPTED);
 }

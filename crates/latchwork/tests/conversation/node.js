@@ -163,6 +163,18 @@ class Conversation {
     return `${shown(a)} : ${rows(Array.isArray(b) ? b : await b.getRows())}`;
   }
 
+  async do_nestedsum(sql) {
+    const all = (await this.c.execute(sql, [], { resultSet: true, fetchArraySize: 20, prefetchRows: 20 })).resultSet;
+    let [count, sum] = [0, 0];
+    for (let row = await all.getRow(); row; row = await all.getRow()) {
+      const inner = Array.isArray(row[1]) ? row[1] : await row[1].getRows();
+      count += 1;
+      for (const [n] of inner) sum += n;
+    }
+    await all.close();
+    return `${count} rows, ${sum}`;
+  }
+
   async do_implicit(sql) {
     const said = (await this.c.execute(sql)).implicitResults;
     return said.map(rows).join(' / ');

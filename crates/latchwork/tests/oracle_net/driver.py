@@ -283,6 +283,16 @@ def cursors(c):
         k.arraysize = 50
         k.execute("select cursor(select 1 from dual) from v where id <= 200").fetchone()
     fails("ORA-01000", lambda: c.cursor().execute("select cursor(select 1 from dual) from v").fetchall())
+    # One that has been read to its end is given back: of its being closed the server hears nothing.
+    def read_out(cursor):
+        with cursor:
+            return [tuple(read_out(v) if isinstance(v, oracledb.Cursor) else v for v in row) for row in cursor]
+    many = "select n, cursor(select v.n, cursor(select v.n + 1 from dual) from dual) from (select level n from dual connect by level <= 1000) v"
+    for size in (1, 100):
+        cursor = c.cursor()
+        cursor.arraysize = cursor.prefetchrows = size
+        read = read_out(cursor.execute(many))
+        assert read == [(n, [(n, [(n + 1,)])]) for n in range(1, 1001)], read[:3]
     # They are counted, and closed with their session's numbers.
     sid = k.execute("select sys_context('userenv', 'sid') from dual").fetchone()[0]
     def opened():

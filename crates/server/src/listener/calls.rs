@@ -532,6 +532,7 @@ impl Calls {
             if statement.nested.is_empty() {
                 return self.fetch_direct(number, local, wanted, sequence, out);
             }
+            self.cursors.forget_ended(number as u16);
             let said = self.ask(&Ask::Fetch { cursor: local, rows: wanted });
             // The session has closed it when it failed, and at its end unless PL/SQL may hold it.
             let goes_on = said.as_ref().is_ok_and(|said| said.done.more);

@@ -9,6 +9,9 @@ use types::{DataType, Nls, Ora, Place, Result, Value, Zone};
 /// Statements that a client may have whatever `open_cursors` says: drivers keep some for later.
 const KEPT_MIN: usize = 50;
 
+/// Numbers of cursors in rows that have ended are kept for clients that ask once more, up to so many.
+const NUMBERS_MOST: usize = 32_000;
+
 /// A statement with a number.
 #[derive(Debug, Default)]
 pub struct Statement {
@@ -65,6 +68,11 @@ impl Statement {
             rules.returning[at] = true;
         }
         rules
+    }
+
+    /// Whether it is a cursor in a row that has come to its end: the client only has its number.
+    fn is_over(&self) -> bool {
+        self.parent.is_some() && self.has_ended && self.open.is_none() && self.ahead.is_empty()
     }
 
     /// Whether a bind takes what RETURNING gives.
@@ -168,13 +176,15 @@ pub struct Cursors {
     all: BTreeMap<u16, Statement>,
     last: u16,
     most: usize,
+    /// How many numbers are given out before those in use are counted again.
+    room: usize,
 }
 
 impl Cursors {
     /// None yet, and `open_cursors` of them at most.
     pub fn new(open_cursors: i64) -> Cursors {
         let most = usize::try_from(open_cursors).unwrap_or(0).clamp(KEPT_MIN, usize::from(u16::MAX) - 1);
-        Cursors { all: BTreeMap::new(), last: 0, most }
+        Cursors { all: BTreeMap::new(), last: 0, most, room: 0 }
     }
 
     /// The statement of that number.
@@ -191,14 +201,19 @@ impl Cursors {
         self.all.get(&u16::try_from(number).ok()?)
     }
 
-    /// A number for a new statement.
+    /// A number for a new statement. Cursors in rows that have come to their end count no more.
     ///
     /// # Errors
     /// ORA-01000.
     pub fn open(&mut self, statement: Statement) -> Result<u16> {
-        if self.all.len() >= self.most {
-            return Err(Ora::new(1000));
+        if self.all.len() >= NUMBERS_MOST {
+            self.all.retain(|_, s| !s.is_over());
         }
+        if self.room == 0 {
+            let in_use = self.all.values().filter(|s| !s.is_over()).count();
+            self.room = self.most.saturating_sub(in_use);
+        }
+        self.room = self.room.checked_sub(1).ok_or_else(|| Ora::new(1000))?;
         while self.last == 0 || self.all.contains_key(&self.last) {
             self.last = self.last.wrapping_add(1);
         }
@@ -222,6 +237,25 @@ impl Cursors {
     /// The numbers of the cursors in rows of a statement.
     pub fn children(&self, parent: u16) -> Vec<u16> {
         self.all.iter().filter(|(_, s)| s.parent == Some(parent)).map(|(number, _)| *number).collect()
+    }
+
+    /// Forgets the cursors in rows of a statement that have come to their end: its client goes on with other rows.
+    pub fn forget_ended(&mut self, parent: u16) {
+        let mut open_in: Vec<u16> = Vec::new();
+        for s in self.all.values().filter(|s| !s.is_over()) {
+            open_in.extend(s.parent);
+        }
+        let mut parents = vec![parent];
+        while let Some(parent) = parents.pop() {
+            self.all.retain(|number, s| {
+                // One in whose own rows a cursor is open stays, so that it is found.
+                let stays = s.parent != Some(parent) || !s.is_over() || open_in.contains(number);
+                if !stays && !s.nested.is_empty() {
+                    parents.push(*number);
+                }
+                stays
+            });
+        }
     }
 
     /// Forgets a number; one that is not there is no error.
@@ -352,6 +386,22 @@ mod tests {
         assert_eq!(cursors.get(numbers[3].into()).unwrap_err().code(), 1001);
         assert!(cursors.open(statement("x")).is_ok());
         assert_eq!(cursors.get(1 << 20).unwrap_err().code(), 1001);
+    }
+
+    #[test]
+    fn cursors_in_rows_count_until_their_end_and_are_forgotten_with_the_next_rows() {
+        let mut cursors = Cursors::new(0);
+        let parent = cursors.open(statement("x")).unwrap();
+        let of = |parent, has_ended| Statement { parent: Some(parent), has_ended, ..statement("y") };
+        let ended: Vec<u16> = (0..4 * KEPT_MIN).map(|_| cursors.open(of(parent, true)).unwrap()).collect();
+        let holds_open = cursors.open(of(parent, true)).unwrap();
+        let open = cursors.open(of(holds_open, false)).unwrap();
+        assert!(cursors.get(ended[0].into()).is_ok());
+        cursors.forget_ended(parent);
+        assert_eq!(cursors.get(ended[0].into()).unwrap_err().code(), 1001);
+        assert!([parent, holds_open, open].iter().all(|number| cursors.get((*number).into()).is_ok()));
+        let more = (0..2 * KEPT_MIN).filter(|_| cursors.open(of(parent, false)).is_ok()).count();
+        assert_eq!(more, KEPT_MIN - 2);
     }
 
     #[test]

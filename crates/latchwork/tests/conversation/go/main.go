@@ -341,7 +341,7 @@ func (k *conversation) do(op, text string, binds []bind, table [][]bind) (string
 			return "", err
 		}
 		return k.cursorRows(&cursor)
-	case "nested", "implicit", "scroll", "lastrowid":
+	case "nested", "nestedsum", "implicit", "scroll", "lastrowid":
 		if op == "lastrowid" {
 			_, err := k.exec(text)
 			return noSuchCall, err
