@@ -92,6 +92,9 @@ fn view_columns(create: &CreateView, described: &[crate::Described]) -> Result<V
     }
     let mut list = Vec::new();
     for (i, column) in described.iter().enumerate() {
+        if column.data_type == types::DataType::Cursor {
+            return Err(Ora::new(22902).at(create.query.pos.0));
+        }
         let name = match create.columns.get(i) {
             Some(name) => name.name.clone(),
             None => column.name.clone().ok_or_else(|| Ora::new(998).at(create.query.pos.0))?,

@@ -6,7 +6,7 @@
 use crate::expr::unsupported;
 use crate::ir::*;
 use crate::scope::Compiler;
-use sql::ast;
+use sql::ast::{self, ExprKind};
 use sql::lexer::{TokenKind, lex};
 use types::{DataType, Ora, Result};
 
@@ -16,6 +16,26 @@ pub fn columns_of(e: &Expr) -> Vec<Column> {
         Node::Call(f, _) if f.handle == NESTED_CURSOR => f.nested.clone(),
         _ => Vec::new(),
     }
+}
+
+/// CURSOR(subquery) is a whole item of a select list, or an argument of a function of PL/SQL.
+///
+/// # Errors
+/// ORA-22902 where it is anything else.
+pub fn check_places(item: &ast::Expr, distinct: bool) -> Result<()> {
+    let mut may_be: Vec<*const ast::Expr> = Vec::new();
+    if !distinct {
+        may_be.push(item);
+    }
+    let mut wrong = None;
+    sql::visit_expr(item, &mut |e| match &e.kind {
+        ExprKind::Call(call) if crate::called(call) == crate::Called::Unknown => {
+            may_be.extend(call.args.iter().map(|arg| std::ptr::from_ref(&arg.value)));
+        }
+        ExprKind::Cursor(..) if !may_be.contains(&std::ptr::from_ref(e)) => wrong = wrong.or(Some(e.pos.0)),
+        _ => {}
+    });
+    wrong.map_or(Ok(()), |pos| Err(Ora::new(22902).at(pos)))
 }
 
 impl Compiler<'_> {

@@ -440,6 +440,7 @@ impl Compiler<'_> {
                     }
                 }
                 SelectItemKind::Expr { expr, alias, text } => {
+                    crate::nested::check_places(expr, s.distinct)?;
                     let e = self.expr(expr)?;
                     if class(&e.ty) == Class::Boolean {
                         return Err(Ora::new(923).at(expr.pos.0));

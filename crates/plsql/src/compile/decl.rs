@@ -777,7 +777,22 @@ pub(super) fn same_signature(known: &SubSym, parameters: &[Param], function: boo
             .parameters
             .iter()
             .zip(parameters)
-            .all(|(a, b)| a.name == b.name && a.mode == b.mode && a.ty.class() == b.ty.class())
+            .all(|(a, b)| a.name == b.name && a.mode == b.mode && is_same_type(&a.ty, &b.ty))
+}
+
+/// Whether two parameters of one name are one: scalars by their family, composites by their type.
+fn is_same_type(a: &Ty, b: &Ty) -> bool {
+    match (a, b) {
+        (Ty::Coll(a), Ty::Coll(b)) => Rc::ptr_eq(&a.info, &b.info),
+        (Ty::Record(a), Ty::Record(b)) => {
+            let names = |record: &RecordTy| record.fields.iter().map(|f| f.name.clone()).collect::<Vec<_>>();
+            Rc::ptr_eq(a, b) || a.row && b.row && names(a) == names(b)
+        }
+        (Ty::Coll(_) | Ty::Record(_) | Ty::Cursor, Ty::Coll(_) | Ty::Record(_) | Ty::Cursor) => {
+            matches!((a, b), (Ty::Cursor, Ty::Cursor))
+        }
+        _ => a.class() == b.class(),
+    }
 }
 
 fn declaration_pos(d: &Declaration) -> Pos {
