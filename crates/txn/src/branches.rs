@@ -28,9 +28,9 @@ use crate::session::{Chain, TableHold};
 use crate::table::{NO_SESSION, State};
 use crate::transactions::tx_name;
 use crate::{CommitHook, Isolation, Transactions, Txn};
-use enqueue::{EnqueueError, EnqueueType, LockId, LockMode, Timeout};
+use enqueue::{EnqueueError, EnqueueType, LockId, LockMode, OwnedLock, Timeout};
 use process::Process;
-use redo::{Layer, Rba};
+use redo::Rba;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -382,7 +382,7 @@ impl Transactions {
         for l in self.enqueues().locks_of(p.number(), EnqueueType::Tm) {
             let object = ObjectId(l.id1 as u32);
             t.tables.push(TableHold { object, mode: l.mode, lasting: l.mode, lock: l.lock });
-            if l.mode >= LockMode::SubExclusive {
+            if l.mode.union(LockMode::SubExclusive) == l.mode {
                 t.touched.push(object);
             }
         }
@@ -473,7 +473,14 @@ impl Transactions {
 
     fn write_prepared(&self, p: &Process, taken: &Taken, t: &mut Txn, id: &GlobalId) -> Result<Rba> {
         let xid = t.xid.ok_or_else(|| Ora::internal("a branch without a transaction"))?;
-        let record = encode_prepared(id, taken.entry);
+        let locks = self.enqueues().locks_of(self.holder(taken.n)?, EnqueueType::Tm);
+        let lists: Vec<_> = locks.chunks(LOCKS_IN_RECORD).map(encode_locks).collect();
+        for list in &lists {
+            self.make_undo_room(p, t, 1, list.len())?;
+            t.chain = self.append_note(p, &t.chain, list)?;
+            os::crash::point("branch-locks-noted");
+        }
+        let record = encode_prepared(id, taken.entry, lists.len() as u32);
         self.make_undo_room(p, t, 1, record.len())?;
         os::crash::point("branch-preparing");
         let (chain, end) = self.prepare_in_header(p, xid, &t.chain, &record)?;
@@ -680,16 +687,19 @@ impl Transactions {
     fn adopt(&self, p: &Process, xid: Xid) -> Result<()> {
         let missing = || Ora::internal(format_args!("prepared transaction {xid} has no record"));
         let chain = self.chain_on_disk(p, xid)?.ok_or_else(missing)?;
-        let mut bytes = Vec::new();
-        self.prepared_record(p, &chain, &mut bytes)?;
-        let (id, terms, prepared_ns) = decode_prepared(&bytes).ok_or_else(missing)?;
-        let objects = self.objects_of(p, xid, &chain)?;
+        let last = self.last_records(p, &chain, 1)?;
+        let found = last.first().and_then(|record| decode_prepared(record)).ok_or_else(missing)?;
+        let Prepared2pc { id, terms, prepared_ns, lists } = found;
+        let mut tables = Vec::new();
+        for list in self.last_records(p, &chain, lists as usize + 1)?.iter().skip(1) {
+            tables.extend(decode_locks(list).ok_or_else(missing)?);
+        }
         let (n, entry) = self.branches().claim(p).ok_or_else(|| Ora::new(2042))?;
         entry.set_id(&id, &terms);
         entry.in_doubt.store(1, Ordering::Relaxed);
         entry.put_chain(&chain);
         let (id1, id2) = tx_name(xid);
-        let tables = objects.into_iter().map(|o| (EnqueueType::Tm, o.0.into(), 0, LockMode::SubExclusive));
+        let tables = tables.into_iter().map(|(object, mode)| (EnqueueType::Tm, object.0.into(), 0, mode));
         let locks = std::iter::once((EnqueueType::Tx, id1, id2, LockMode::Exclusive)).chain(tables);
         for (kind, id1, id2, mode) in locks {
             if self.enqueues().get(p, kind, id1, id2, mode, Timeout::NoWait).is_ok() {
@@ -700,20 +710,6 @@ impl Transactions {
         entry.set(0, Prepared);
         entry.began_ns.store(prepared_ns, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// The tables that a transaction has changed, by its undo.
-    fn objects_of(&self, p: &Process, xid: Xid, chain: &Chain) -> Result<Vec<ObjectId>> {
-        let (mut objects, mut bytes, mut at) = (Vec::new(), Vec::new(), chain.newest);
-        while !at.is_none() {
-            let (rec, _) = self.read_own(p, xid, at, &mut bytes)?;
-            let is_table = matches!(rec.layer, Layer::Heap | Layer::Cluster);
-            if is_table && !self.cache().files().is_temporary(rec.rdba.file()) && !objects.contains(&rec.object) {
-                objects.push(rec.object);
-            }
-            at = rec.prev;
-        }
-        Ok(objects)
     }
 
     fn holder(&self, n: usize) -> Result<u32> {
@@ -845,33 +841,66 @@ fn isolation_of(terms: u64) -> Isolation {
     }
 }
 
-/// What the record of a prepared transaction begins with.
-const PREPARED_MARK: [u8; 4] = *b"2PC1";
+/// What the record of a prepared transaction begins with, and one of the tables that it has locked.
+const PREPARED_MARK: [u8; 4] = *b"2PC2";
+const LOCKS_MARK: [u8; 4] = *b"2PCL";
+/// Tables in one record. It fits into the smallest block.
+const LOCKS_IN_RECORD: usize = 100;
+
+/// What the record of a prepared transaction says.
+struct Prepared2pc {
+    id: GlobalId,
+    terms: BranchTerms,
+    prepared_ns: u64,
+    /// Records before it that list what is locked.
+    lists: u32,
+}
 
 /// The record of a prepared transaction: the mark, the format u32, lengths of the parts u8 each, user u32, time limit
-/// u32, wall-clock nanoseconds u64, the parts.
-fn encode_prepared(id: &GlobalId, entry: &BranchEntry) -> Vec<u8> {
+/// u32, wall-clock nanoseconds u64, number of records of locks before it u32, the parts.
+fn encode_prepared(id: &GlobalId, entry: &BranchEntry, lists: u32) -> Vec<u8> {
     let mut out = PREPARED_MARK.to_vec();
     out.extend_from_slice(&id.format.to_le_bytes());
     out.extend_from_slice(&[id.gtrid, id.bqual]);
     out.extend_from_slice(&(entry.user.load(Ordering::Relaxed) as u32).to_le_bytes());
     out.extend_from_slice(&(entry.timeout_s.load(Ordering::Relaxed) as u32).to_le_bytes());
     out.extend_from_slice(&os::clock::wall_ns().to_le_bytes());
+    out.extend_from_slice(&lists.to_le_bytes());
     out.extend_from_slice(id.gtrid());
     out.extend_from_slice(id.bqual());
     out
 }
 
-fn decode_prepared(bytes: &[u8]) -> Option<(GlobalId, BranchTerms, u64)> {
+fn decode_prepared(bytes: &[u8]) -> Option<Prepared2pc> {
     let rest = bytes.strip_prefix(&PREPARED_MARK)?;
     let (format, rest) = rest.split_first_chunk::<4>()?;
     let ([gtrid, bqual], rest) = rest.split_first_chunk::<2>()?;
     let (user, rest) = rest.split_first_chunk::<4>()?;
     let (timeout_s, rest) = rest.split_first_chunk::<4>()?;
     let (at, rest) = rest.split_first_chunk::<8>()?;
+    let (lists, rest) = rest.split_first_chunk::<4>()?;
     let (gtrid, rest) = rest.split_at_checked(usize::from(*gtrid))?;
     let bqual = rest.get(..usize::from(*bqual))?;
     let id = GlobalId::new(u32::from_le_bytes(*format), gtrid, bqual)?;
     let terms = BranchTerms { timeout_s: u32::from_le_bytes(*timeout_s), user: u32::from_le_bytes(*user) };
-    Some((id, terms, u64::from_le_bytes(*at)))
+    Some(Prepared2pc { id, terms, prepared_ns: u64::from_le_bytes(*at), lists: u32::from_le_bytes(*lists) })
+}
+
+/// Table locks: the mark, and of each the object u32 and the mode's number u8.
+fn encode_locks(locks: &[OwnedLock]) -> Vec<u8> {
+    let mut out = LOCKS_MARK.to_vec();
+    for lock in locks {
+        out.extend_from_slice(&(lock.id1 as u32).to_le_bytes());
+        out.push(lock.mode as u8);
+    }
+    out
+}
+
+fn decode_locks(bytes: &[u8]) -> Option<Vec<(ObjectId, LockMode)>> {
+    let (locks, []) = bytes.strip_prefix(&LOCKS_MARK)?.as_chunks::<5>() else { return None };
+    let one = |[a, b, c, d, mode]: &[u8; 5]| {
+        let mode = LockMode::ALL.iter().find(|m| **m as u8 == *mode)?;
+        Some((ObjectId(u32::from_le_bytes([*a, *b, *c, *d])), *mode))
+    };
+    locks.iter().map(one).collect()
 }

@@ -334,13 +334,9 @@ impl Transactions {
     ) -> Result<(Chain, Rba)> {
         self.cache().in_logged_group(p, &|| self.current_scn(), &mut |g| {
             let header = g.current(self.table().get_header(xid.usn))?;
-            let b = g.current(chain.last)?;
-            let newest = undo_view(g, b).aux32();
-            apply(g, b, op::APPEND, record)?;
-            apply(g, b, op::RETIRE_RECORD, &newest.to_le_bytes())?;
+            let chain = note_in_block(g, chain, record)?;
             self.set_slot_state(g, header, xid, SLOT_PREPARED)?;
-            let v = undo_view(g, b);
-            Ok(Chain { block_records: u16::from(v.records()), free_bytes: v.free_bytes(), ..*chain })
+            Ok(chain)
         })
     }
 
@@ -359,15 +355,31 @@ impl Transactions {
         apply(g, header, op::HEADER, &encode_header(xid.slot, &TxSlot { state: to, ..slot }, &state))
     }
 
-    /// The record that a prepared transaction has left: the last one of its newest undo block.
-    pub(crate) fn prepared_record(&self, p: &Process, chain: &Chain, out: &mut Vec<u8>) -> Result<()> {
-        self.cache().read(p, chain.last, GetKind::Examination, &mut |v: &BlockView<'_>| {
-            out.clear();
-            let u = UndoView::new(*v);
-            if let Some((at, len)) = u.records().checked_sub(1).and_then(|rec| u.record(rec)) {
-                v.append_to(at, len, out);
-            }
-        })
+    /// Adds a record that no rollback knows to the newest undo block; the chain with that block as it is now. The
+    /// caller has made room.
+    pub(crate) fn append_note(&self, p: &Process, chain: &Chain, record: &[u8]) -> Result<Chain> {
+        self.cache().in_group(p, &|| self.current_scn(), &mut |g| note_in_block(g, chain, record))
+    }
+
+    /// The newest `n` records of a transaction, the newest first, whatever they are; fewer when it has no more.
+    pub(crate) fn last_records(&self, p: &Process, chain: &Chain, n: usize) -> Result<Vec<Vec<u8>>> {
+        let (mut found, mut at) = (Vec::new(), chain.last);
+        while found.len() < n && !at.is_none() {
+            let before = found.len();
+            at = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView<'_>| {
+                found.truncate(before);
+                let u = UndoView::new(*v);
+                for rec in (0..u.records()).rev().take(n - before) {
+                    let mut bytes = Vec::new();
+                    if let Some((at, len)) = u.record(rec) {
+                        v.append_to(at, len, &mut bytes);
+                    }
+                    found.push(bytes);
+                }
+                u.prev()
+            })?;
+        }
+        Ok(found)
     }
 
     /// True when blocks of the transaction have come into the queue.
@@ -436,6 +448,15 @@ impl Transactions {
             (u.seq(), u.xid(), u.prev(), u.aux32(), u16::from(u.records()), u.free_bytes())
         })
     }
+}
+
+fn note_in_block(g: &mut ChangeGroup<'_>, chain: &Chain, record: &[u8]) -> Result<Chain> {
+    let b = g.current(chain.last)?;
+    let newest = undo_view(g, b).aux32();
+    apply(g, b, op::APPEND, record)?;
+    apply(g, b, op::RETIRE_RECORD, &newest.to_le_bytes())?;
+    let v = undo_view(g, b);
+    Ok(Chain { block_records: u16::from(v.records()), free_bytes: v.free_bytes(), ..*chain })
 }
 
 /// `chain` with undo block `at` as its newest.

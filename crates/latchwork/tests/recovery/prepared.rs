@@ -132,6 +132,7 @@ fn others_may_end_it_with_a_privilege_only(db: &Database, c: &mut Client, third:
 /// Where the instance dies: in the call that prepares, in that which commits, in that which rolls back. And what the
 /// branch may be afterwards: gone without a trace, prepared, committed.
 const DEATHS: &[(&str, &str, &str)] = &[
+    ("branch-locks-noted:1", "prepare", "gone"),
     ("branch-preparing:1", "prepare", "gone"),
     ("branch-prepare-logged:1", "prepare", "gone prepared"),
     ("branch-prepared:1", "prepare", "gone prepared"),
@@ -178,4 +179,64 @@ fn the_instance_may_die_at_any_step_of_both_phases() {
         drop(c);
         db.verify();
     }
+}
+
+#[test]
+fn tables_that_a_prepared_transaction_has_locked_are_locked_after_a_start() {
+    let db = Database::new("prepared-locks");
+    db.start();
+    let mut c = db.connect();
+    let iot = |name: &str| format!("create table {name} (n number primary key, c varchar2(200)) organization index");
+    for name in ["one", "two", "three"] {
+        run(&mut c, &[&iot(name), &format!("insert into {name} select level, 'x' from dual connect by level <= 10")]);
+    }
+    // More locks than one record lists.
+    let each = |what: &str| format!("begin for i in 1 .. 250 loop execute immediate '{what}'; end loop; end;");
+    run(&mut c, &["commit", "create table shared (n number)", &each("create table l' || i || ' (n number)")]);
+    xa(&mut c, "xa_start(dbms_xa_xid(1), dbms_xa.tmnoflags)", 0);
+    for name in ["one", "two", "three"] {
+        run(&mut c, &[&format!("update {name} set c = 'p' where n = 1")]);
+        run(
+            &mut c,
+            &[&format!("insert into {name} select 100 + level, rpad('y', 150) from dual connect by level < 99")],
+        );
+    }
+    run(&mut c, &["lock table shared in share mode", &each("lock table l' || i || ' in row share mode")]);
+    xa(&mut c, "xa_end(dbms_xa_xid(1), dbms_xa.tmsuccess)", 0);
+    xa(&mut c, "xa_prepare(dbms_xa_xid(1))", 0);
+    let refused = [
+        "drop table one purge",
+        "truncate table two",
+        "alter table three move",
+        "lock table three in share mode nowait",
+        "lock table shared in row exclusive mode nowait",
+        "lock table l1 in exclusive mode nowait",
+        "lock table l130 in exclusive mode nowait",
+        "lock table l250 in exclusive mode nowait",
+    ];
+    let goes = ["lock table shared in share mode nowait", "lock table l250 in row exclusive mode nowait", "rollback"];
+    let locks = "select count(*) from v$lock where type = 'TM' and lmode in (2, 3, 4)";
+    for start in 0..3 {
+        for sql in refused {
+            let text = error(&mut c, sql);
+            assert!(text.contains("ORA-00054"), "{start} {sql}: {text}");
+        }
+        run(&mut c, &goes);
+        assert_eq!(number(&mut c, locks), 254);
+        if start == 0 {
+            db.kill();
+        } else {
+            db.stop();
+        }
+        db.start();
+        c = db.connect();
+    }
+    xa(&mut c, "xa_commit(dbms_xa_xid(1), false)", 0);
+    assert_eq!(number(&mut c, locks), 0);
+    for name in ["one", "two", "three"] {
+        assert_eq!(number(&mut c, &format!("select count(*) from {name} where n > 100 or c = 'p'")), 99);
+    }
+    run(&mut c, &["drop table one purge", "truncate table two", "alter table three move", "drop table l250"]);
+    drop(c);
+    db.verify();
 }
