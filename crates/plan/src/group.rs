@@ -93,7 +93,7 @@ impl Compiler<'_> {
         if subquery {
             return Err(Ora::new(22818).at(e.pos.0)); // Subquery expressions not allowed here
         }
-        let at = shape.keys.iter().position(|k| *k == expr).unwrap_or_else(|| {
+        let at = shape.keys.iter().position(|k| self.is_same(k, &expr)).unwrap_or_else(|| {
             shape.keys.push(expr);
             shape.keys.len() - 1
         });
@@ -125,7 +125,7 @@ impl Compiler<'_> {
         let nested = std::mem::take(&mut self.block().nested);
         for (value, at) in std::mem::take(&mut self.block().fixed) {
             let mut is_key = false;
-            keys.iter().for_each(|(key, _)| key.walk(&mut |part| is_key |= *part == value));
+            keys.iter().for_each(|(key, _)| key.walk(&mut |part| is_key |= self.is_same(part, &value)));
             if !is_key {
                 return Err(Ora::new(if has_group_by { 979 } else { 937 }).at(at));
             }
@@ -407,7 +407,7 @@ struct Regroup<'k> {
 
 impl Regroup<'_> {
     fn rewrite(&self, c: &mut Compiler<'_>, mut e: Expr, place: u32) -> Result<Expr> {
-        if let Some((_, reg)) = self.keys.iter().find(|(k, _)| *k == e) {
+        if let Some((_, reg)) = self.keys.iter().find(|(k, _)| c.is_same(k, &e)) {
             return Ok(Expr::new(Node::Reg(*reg), e.ty));
         }
         match &e.node {

@@ -506,6 +506,10 @@ impl Compiler<'_> {
                 Some(i) => out[i].clone(),
                 None => self.expr(&item.expr)?,
             };
+            let expr = match out.iter().find(|selected| distinct && self.is_same(selected, &expr)) {
+                Some(selected) => selected.clone(),
+                None => expr,
+            };
             // A name that stands for a constant of a view is not selected either.
             let named = !matches!(item.expr.kind, ExprKind::Literal(_) | ExprKind::Bind(_));
             if distinct && !out.contains(&expr) && (named || !expr.is_const()) {

@@ -483,6 +483,26 @@ impl Compiler<'_> {
         }
     }
 
+    /// Whether two expressions are the same for Oracle: by their texts, so a bind's name that stands again is the same
+    /// bind, though a client may give each place a value of its own.
+    pub fn is_same(&self, a: &Expr, b: &Expr) -> bool {
+        let is_again = self.binds.iter().any(|name| sql::is_place(name));
+        a == b || is_again && self.by_names(a.clone()) == self.by_names(b.clone())
+    }
+
+    fn by_names(&self, mut e: Expr) -> Expr {
+        if let Node::Bind(at) = &mut e.node {
+            let name = self.binds.get(*at).map(|place| sql::name_of_place(place));
+            let first = self.binds.iter().position(|place| Some(sql::name_of_place(place)) == name);
+            *at = first.unwrap_or(*at);
+        }
+        e.for_each_child_mut(&mut |child| {
+            let taken = std::mem::replace(child, Expr::new(Node::Const(types::Value::Null), DataType::NUMBER));
+            *child = self.by_names(taken);
+        });
+        e
+    }
+
     /// The number of a bind variable: its place in the text, where that is known.
     pub fn bind(&mut self, name: &str) -> Expr {
         let index = match self.binds.iter().position(|b| b == name) {

@@ -195,6 +195,14 @@ def arrays(c):
         assert k.getarraydmlrowcounts() == [1, 0]
     k.executemany("update w set t = :1 where t = :1", [("a", "a"), ("b", "c")])
     c.rollback()
+    # A name that stands again is the same expression, whether its values come by name or by place.
+    grouped = "select mod(n, :m) g, count(*) from (select level n from dual connect by level < 8) group by mod(n, :m)"
+    assert sorted(k.execute(grouped, m=2)) == [(0, 3), (1, 4)]
+    assert sorted(c.cursor().execute(grouped + " -- by place", [2, 2])) == [(0, 3), (1, 4)]
+    assert k.execute(grouped + " having mod(n, :m) = 1 order by mod(n, :m)", m=2).fetchall() == [(1, 4)]
+    distinct = "select distinct n + :a from (select level n from dual connect by level < 4) order by n + :a"
+    assert k.execute(distinct, a=1).fetchall() == [(2,), (3,), (4,)]
+    fails("ORA-00979", lambda: c.cursor().execute(grouped.replace("mod(n, :m) g", "mod(n, :x) g"), m=2, x=2))
     # What RETURNING gives, by row.
     out = k.var(int, arraysize=4)
     k.setinputsizes(None, out)

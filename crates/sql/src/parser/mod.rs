@@ -568,6 +568,11 @@ fn named_place(name: &str, start: u32) -> String {
     format!("{name}:{start}")
 }
 
+/// The name of a bind by the name of its place.
+pub fn name_of_place(place: &str) -> &str {
+    place.split_once(':').map_or(place, |(name, _)| name)
+}
+
 /// Whether a name is that of a place where a bind stands again, as [`bind_places`] has it.
 pub fn is_place(name: &str) -> bool {
     name.contains(':')
