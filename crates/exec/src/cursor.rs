@@ -556,6 +556,10 @@ impl Cursor {
         if self.state != State::Closed {
             self.close(cx);
         }
+        if !self.temporary.is_empty() {
+            let touched = |object| cx.session.txn.has_touched(object);
+            cx.session.temporaries.settle(cx.p, cx.shared, &touched, cx.session.suspended)?;
+        }
         let other_time = !self.internal && self.flashback != cx.session.flashback;
         if other_time || !self.is_as_compiled(cx) || self.lost_segments(cx) {
             self.renew(cx)?;

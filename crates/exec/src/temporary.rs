@@ -18,9 +18,9 @@ use buffer_cache::GetKind;
 use dictionary::{IndexDef, TableDef, TemporaryKind};
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use process::Process;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use types::{ObjectId, Ora, Rdba, Result};
+use types::{ObjectId, Ora, Rdba, Result, Xid};
 
 /// A session's own segments of temporary tables.
 #[derive(Default)]
@@ -35,6 +35,25 @@ struct Inner {
     made: u32,
     /// Counts how often segments went away that a cursor may have been compiled over.
     version: u64,
+    /// Branches of global transactions that the session has left with changed rows here.
+    left: Vec<Left>,
+}
+
+/// What a session has left in a branch: changed rows of tables that keep them.
+#[derive(Debug)]
+struct Left {
+    xid: Xid,
+    /// How many such transactions had been rolled back by others before.
+    since: u64,
+    tables: Vec<LeftRows>,
+}
+
+#[derive(Debug)]
+struct LeftRows {
+    table: ObjectId,
+    purged: u64,
+    /// The rows were not taken away between two times that the session was in the branch.
+    whole: bool,
 }
 
 /// What a session has of one table.
@@ -151,6 +170,79 @@ impl Temporaries {
             *kind == TemporaryKind::DeleteRows && bound.is_some_and(|b| b.lock.is_some() && b.depth < depth)
         };
         if tables.iter().any(outer) { Err(Ora::new(14450)) } else { Ok(()) }
+    }
+
+    /// The session is about to leave a branch, in which it has changed what `touched` picks. Whether rows are among it
+    /// that it keeps behind the transaction's end. Those that end with it go now.
+    pub fn leave(&self, xid: Xid, since: u64, touched: &dyn Fn(ObjectId) -> bool) -> bool {
+        let Inner { tables, left, .. } = &mut *self.inner.borrow_mut();
+        let is_changed =
+            |object: ObjectId, b: &Bound| b.kind == TemporaryKind::PreserveRows && b.lock.is_some() && touched(object);
+        let changed = tables.iter().filter(|(object, b)| is_changed(**object, b));
+        let changed: Vec<_> =
+            changed.map(|(table, b)| LeftRows { table: *table, purged: b.purged, whole: true }).collect();
+        if changed.is_empty() {
+            return false;
+        }
+        let at = left.iter().position(|l| l.xid == xid).unwrap_or_else(|| {
+            left.push(Left { xid, since, tables: Vec::new() });
+            left.len() - 1
+        });
+        for rows in changed {
+            match left[at].tables.iter_mut().find(|r| r.table == rows.table) {
+                Some(r) => (r.whole, r.purged) = (r.whole && r.purged == rows.purged, rows.purged),
+                None => left[at].tables.push(rows),
+            }
+        }
+        true
+    }
+
+    /// The objects whose rows and entries the session has left in a branch, and has where they were; none when some of
+    /// the rows can be put back and others in their table cannot.
+    pub fn left_in(&self, xid: Xid) -> Vec<ObjectId> {
+        let inner = self.inner.borrow();
+        let mut objects = Vec::new();
+        for rows in inner.left.iter().filter(|l| l.xid == xid).flat_map(|l| &l.tables) {
+            let Some(bound) = inner.tables.get(&rows.table).filter(|b| b.purged == rows.purged) else { continue };
+            if !rows.whole {
+                return Vec::new();
+            }
+            objects.extend([rows.table, bound.heap.data_object]);
+            objects.extend(bound.indexes.iter().flat_map(|(object, index)| [*object, index.data_object]));
+        }
+        objects
+    }
+
+    /// Before a statement that reads or changes temporary tables: takes the rows of those away that the session had
+    /// changed in a branch which somebody else has rolled back, since only the session could have put them back.
+    ///
+    /// # Errors
+    /// ORA-14450 when an open transaction has changes in one of them: `touched`, `depth` as elsewhere.
+    pub fn settle(&self, p: &Process, shared: &Shared, touched: &dyn Fn(ObjectId) -> bool, depth: usize) -> Result<()> {
+        let (mut lost, busy) = (Vec::new(), Cell::new(false));
+        {
+            let Inner { tables, left, .. } = &mut *self.inner.borrow_mut();
+            let is_there = |r: &&LeftRows| tables.get(&r.table).is_some_and(|b| b.purged == r.purged);
+            left.retain(|l| {
+                if shared.txns.is_active(l.xid) {
+                    return true;
+                }
+                if !shared.txns.has_lost(p, l.xid, l.since) {
+                    return false;
+                }
+                let here: Vec<_> = l.tables.iter().filter(is_there).map(|r| r.table).collect();
+                if here.iter().any(|table| depth > 0 || touched(*table)) {
+                    busy.set(true);
+                    return true;
+                }
+                lost.extend(here);
+                false
+            });
+        }
+        lost.sort_unstable();
+        lost.dedup();
+        lost.into_iter().for_each(|table| self.empty(p, shared, table));
+        if busy.get() { Err(Ora::new(14450)) } else { Ok(()) }
     }
 
     /// Before a statement that changes those of these tables that `changed` picks: their definitions stay as they are

@@ -114,12 +114,13 @@ impl Heap {
         }
     }
 
-    /// No transaction is open, so none owns an entry.
+    /// No transaction is open but those that are prepared, so no other one owns an entry.
     fn check_owners(&self, at: Rdba, view: &BlockView<'_>, visitor: &mut dyn Visitor) {
         let d = Data::new(*view);
         for n in 1..=d.itls() as u8 {
             let Some(itl) = d.itl(n) else { continue };
-            if !itl.is_unused() && !itl.is_committed() && self.txns.is_active(itl.xid) {
+            let is_open = |xid| self.txns.is_active(xid) && !self.txns.is_without_session(xid);
+            if !itl.is_unused() && !itl.is_committed() && is_open(itl.xid) {
                 visitor.fault(at, format!("entry {n} belongs to transaction {}, which has not ended", itl.xid));
             }
         }

@@ -93,7 +93,9 @@ pub(crate) fn run(core: &Core, cx: &mut ExecCtx<'_>, call: &GlobalCall) -> Resul
         }
         GlobalCall::Rollback(id) => {
             let id = left(core, cx, id)?;
-            let done = core.shared.txns.rollback_branch(&core.p, &id, WAIT);
+            let xid = core.shared.txns.branch_row(&id).and_then(|row| row.xid);
+            let own = xid.map(|xid| cx.session.temporaries.left_in(xid)).unwrap_or_default();
+            let done = core.shared.txns.rollback_branch_and(&core.p, &id, WAIT, &own);
             core.shared.txns.show_transaction(&core.p, &cx.session.txn);
             done.map(|()| GlobalAnswer::Done)
         }
@@ -296,7 +298,15 @@ fn leave(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
         return Err(Ora::new(24761));
     }
     let Some(branch) = core.branch.take() else { return Ok(()) };
-    core.shared.txns.detach_branch(&core.p, &mut cx.session.txn, branch);
+    let (txns, txn) = (core.shared.txns, &cx.session.txn);
+    let leaves_rows = |xid| {
+        let since = txns.lost_count(&core.p);
+        cx.session.temporaries.leave(xid, since, &|object| txn.has_touched(object))
+    };
+    if txn.xid().is_some_and(leaves_rows) {
+        txns.note_temporary(&core.p, txn, &branch);
+    }
+    txns.detach_branch(&core.p, &mut cx.session.txn, branch);
     core.transaction_ended(cx.session);
     Ok(())
 }

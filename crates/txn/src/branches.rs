@@ -41,6 +41,14 @@ const BRANCHES: usize = enqueue::HOLDERS as usize;
 /// Bytes of the identifier of a global transaction, and of that of a branch in it.
 const PART_MAX: usize = 64;
 
+/// Sessions that can leave one branch with changed rows of temporary tables. Any more have lost them at once.
+const TEMPORARY_OWNERS: usize = 2;
+
+/// A session, in an entry: its serial number, and its process below it.
+fn session_word(p: &Process) -> u64 {
+    p.serial() << 32 | u64::from(p.number())
+}
+
 /// The identifier of a branch of a global transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GlobalId {
@@ -133,6 +141,8 @@ sga::sga_struct! {
         /// The SCN as of which all its statements read, plus one.
         held: AtomicU64,
         chain: [AtomicU64; 9],
+        /// Sessions that have left it with changed rows of temporary tables.
+        temporary: [AtomicU64; TEMPORARY_OWNERS],
     }
 }
 
@@ -221,6 +231,7 @@ impl BranchEntry {
         self.in_doubt.store(0, Ordering::Relaxed);
         self.terms.store(0, Ordering::Relaxed);
         self.held.store(0, Ordering::Relaxed);
+        self.temporary.iter().for_each(|owner| owner.store(0, Ordering::Relaxed));
         self.put_chain(&Chain::default());
     }
 
@@ -399,6 +410,39 @@ impl Transactions {
         Ok(Branch { n, id: *id, lock })
     }
 
+    /// Notes, before the session leaves the branch, that it has changed rows of temporary tables there.
+    pub fn note_temporary(&self, p: &Process, t: &Txn, branch: &Branch) {
+        let (entry, own) = (&self.branches().0[branch.n], session_word(p));
+        let mut place = entry.temporary.iter().filter(|at| [0, own].contains(&at.load(Ordering::Relaxed)));
+        match (place.next(), t.xid) {
+            (Some(at), _) => at.store(own, Ordering::SeqCst),
+            (None, Some(xid)) => self.table().note_lost(p.number(), xid),
+            (None, None) => {}
+        }
+    }
+
+    /// A transaction is about to be rolled back without the temporary rows that sessions have left in it, but for those
+    /// of `own`.
+    pub(crate) fn lose_temporary(&self, xid: Xid, own: Option<&Process>) {
+        for (_, e) in self.branches().all().filter(|(_, e)| e.xid() == Some(xid)) {
+            let owners = e.temporary.iter().map(|owner| owner.load(Ordering::SeqCst));
+            for owner in owners.filter(|owner| *owner != 0 && own.is_none_or(|p| session_word(p) != *owner)) {
+                self.table().note_lost(owner as u32, xid);
+            }
+        }
+    }
+
+    /// How many transactions were rolled back without the process's temporary rows.
+    pub fn lost_count(&self, p: &Process) -> u64 {
+        self.table().lost_count(p.number())
+    }
+
+    /// Whether a branch's transaction, which has ended, was rolled back without the temporary rows that the process
+    /// had changed in it; `since`: the count when it left.
+    pub fn has_lost(&self, p: &Process, xid: Xid, since: u64) -> bool {
+        self.table().has_lost(p.number(), xid, since)
+    }
+
     /// Leaves the branch: its transaction goes on without a session.
     pub fn detach_branch(&self, p: &Process, t: &mut Txn, branch: Branch) {
         let entry = &self.branches().0[branch.n];
@@ -516,17 +560,32 @@ impl Transactions {
     /// # Errors
     /// ORA-24756, ORA-24764, ORA-24765; those of rolling back: PMON goes on with it.
     pub fn rollback_branch(&self, p: &Process, id: &GlobalId, wait: Duration) -> Result<()> {
+        self.rollback_branch_and(p, id, wait, &[])
+    }
+
+    /// As [`Transactions::rollback_branch`], by a session that has changed rows of temporary tables in it: `own` are
+    /// these tables and their indexes, with the numbers of their segments, in so far as these are what they were. The
+    /// rows are as they were before.
+    ///
+    /// # Errors
+    /// As [`Transactions::rollback_branch`].
+    pub fn rollback_branch_and(&self, p: &Process, id: &GlobalId, wait: Duration, own: &[ObjectId]) -> Result<()> {
         let taken = match self.take(p, id, wait, &[Idle, Prepared], 24768) {
             Err(e) if e.is(24761) => return Ok(()),
             taken => taken?,
         };
-        self.roll_back_taken(p, &taken)?;
+        self.roll_back_taken(p, &taken, own)?;
         self.leave(p, &taken, 0, Free);
         Ok(())
     }
 
-    fn roll_back_taken(&self, p: &Process, taken: &Taken) -> Result<()> {
+    fn roll_back_taken(&self, p: &Process, taken: &Taken, own: &[ObjectId]) -> Result<()> {
         let mut t = self.take_over(p, taken)?;
+        // A table's number says nothing of which session's rows they are.
+        let is_anothers = |owner: &AtomicU64| ![0, session_word(p)].contains(&owner.load(Ordering::SeqCst));
+        if !taken.entry.temporary.iter().any(is_anothers) {
+            t.temporary.extend_from_slice(own);
+        }
         if taken.was == Prepared
             && let Some(xid) = t.xid
         {
@@ -582,7 +641,7 @@ impl Transactions {
             self.end_taken(p, &taken, &mut t, &mut |p, t| self.commit(p, t, hook).map(drop))?;
             self.leave(p, &taken, 0, ForcedCommit);
         } else {
-            self.roll_back_taken(p, &taken)?;
+            self.roll_back_taken(p, &taken, &[])?;
             self.leave(p, &taken, 0, ForcedRollback);
         }
         Ok(())
@@ -624,7 +683,7 @@ impl Transactions {
             let Ok(taken) = self.take(p, &id, Duration::ZERO, &[Idle], 24756) else { continue };
             if !is_due_now(taken.entry, all) {
                 self.leave(p, &taken, 0, Idle);
-            } else if self.roll_back_taken(p, &taken).is_ok() {
+            } else if self.roll_back_taken(p, &taken, &[]).is_ok() {
                 self.leave(p, &taken, 0, TimedOut);
             }
         }

@@ -24,13 +24,25 @@ pub trait CommitHook {
 
 /// Whose transaction is rolled back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
+enum Owner<'a> {
     /// The process that rolls back.
     Alive,
-    /// The process that rolls back, for another one that was attached to the branch before.
-    Other,
+    /// The process that rolls back, for another one that was attached to the branch before; its own are the temporary
+    /// rows and entries of these objects.
+    Other(&'a [ObjectId]),
     /// A process that has died.
     Dead,
+}
+
+impl Owner<'_> {
+    /// Whether a temporary row or entry of that object can be put back.
+    fn has_temporary(self, object: ObjectId) -> bool {
+        match self {
+            Owner::Alive => true,
+            Owner::Other(own) => own.contains(&object),
+            Owner::Dead => false,
+        }
+    }
 }
 
 /// A commit that nobody wants to hear of.
@@ -151,7 +163,10 @@ impl Transactions {
         };
         p.count(Stat::UserRollbacks, 1);
         p.count(Stat::TransactionRollbacks, u64::from(!t.chain.newest.is_none()));
-        let owner = if t.foreign { Owner::Other } else { Owner::Alive };
+        if t.foreign {
+            self.lose_temporary(xid, (!t.temporary.is_empty()).then_some(p));
+        }
+        let owner = if t.foreign { Owner::Other(&t.temporary) } else { Owner::Alive };
         match p.unbroken(|| self.undo_all(p, xid, &mut t.chain, owner))? {
             true => self.end_rolled_back(p, xid, &t.chain)?,
             false => self.own_entry(xid).disown(State::Active),
@@ -222,7 +237,7 @@ impl Transactions {
 
     /// Reverses all of the transaction's records, newest first, but those that wait for a file; false when there are
     /// any. The chain then ends with the newest of them.
-    fn undo_all(&self, p: &Process, xid: Xid, chain: &mut Chain, owner: Owner) -> Result<bool> {
+    fn undo_all(&self, p: &Process, xid: Xid, chain: &mut Chain, owner: Owner<'_>) -> Result<bool> {
         self.forget_images();
         let (mut bytes, mut at) = (Vec::new(), chain.newest);
         let mut pass = Pass::new(self.cache().files(), owner == Owner::Dead);
@@ -240,9 +255,9 @@ impl Transactions {
         Ok(!pass.passed)
     }
 
-    fn undo_or_pass(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner, pass: &mut Pass) -> Result<()> {
+    fn undo_or_pass(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner<'_>, pass: &mut Pass) -> Result<()> {
         let is_temporary = self.cache().files().is_temporary(rec.rdba.file());
-        let is_lost = is_temporary && owner != Owner::Alive;
+        let is_lost = is_temporary && !owner.has_temporary(rec.object);
         if !is_lost && pass.is_listed(self.cache().files(), rec) && pass.passes_over(rec) {
             return Ok(());
         }
@@ -281,7 +296,7 @@ impl Transactions {
     }
 
     /// Reverses one record. A rollback is not to be broken off: it gives way to other groups as often as need be.
-    fn undo_patiently(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner, pass: &Pass) -> Result<()> {
+    fn undo_patiently(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner<'_>, pass: &Pass) -> Result<()> {
         let mut attempt = 0u64;
         while let Err(e) = self.undo_one(p, rec, owner, pass) {
             if !is_retry(&e) {
@@ -294,11 +309,11 @@ impl Transactions {
     }
 
     /// Reverses one record and retires it, or behind one that was passed over marks it, in one group.
-    fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner, pass: &Pass) -> Result<()> {
+    fn undo_one(&self, p: &Process, rec: &UndoRecord<'_>, owner: Owner<'_>, pass: &Pass) -> Result<()> {
         let layer = self.undo_layer(rec.layer);
         // Temporary rows are gone with the process whose they were, or with the instance.
-        let temporary = owner != Owner::Alive && self.cache().files().is_temporary(rec.rdba.file());
-        let gone = temporary || pass.is_gone(self, p, rec)?;
+        let temporary = self.cache().files().is_temporary(rec.rdba.file());
+        let gone = temporary && !owner.has_temporary(rec.object) || pass.is_gone(self, p, rec)?;
         if let Some(layer) = layer.filter(|_| !gone) {
             layer.prepare(self, p, rec)?;
         }
@@ -458,6 +473,7 @@ impl Transactions {
             return Ok(());
         }
         entry.disown(State::Active);
+        self.lose_temporary(xid, None);
         let mut chain = chain.unwrap_or_default();
         p.count(Stat::TransactionRollbacks, u64::from(!chain.newest.is_none()));
         match self.undo_all(p, xid, &mut chain, Owner::Dead)? {

@@ -117,6 +117,8 @@ pub struct Txn {
     pub(crate) set: bool,
     /// It was begun by another process, perhaps, whose temporary rows are nothing to this one.
     pub(crate) foreign: bool,
+    /// Objects of temporary tables that are this one's all the same, where it is.
+    pub(crate) temporary: Vec<ObjectId>,
     /// The newest undo record when the session came into the branch.
     pub(crate) base: Uba,
     /// LOCK TABLE has.
@@ -259,6 +261,7 @@ impl Txn {
         self.chain = Chain::default();
         self.touched.clear();
         self.tables.clear();
+        self.temporary.clear();
         self.changed.clear();
         self.more_changed = false;
         self.isolation = self.usual;

@@ -75,7 +75,11 @@ sga::sga_struct! {
         /// SCN of the oldest open snapshot; 0 when none is open.
         oldest: AtomicU64,
         open: AtomicU64,
-        pad: [AtomicU64; 6],
+        /// Transactions that others have rolled back without its temporary rows, and the newest of them. Written by who
+        /// rolls back.
+        lost: AtomicU64,
+        lost_xids: [AtomicU64; LOST_KEPT],
+        pad: [AtomicU64; 1],
     }
 
     /// The instance's SCN, on a line of its own, and the round robin over undo segments on another.
@@ -129,6 +133,8 @@ sga::sga_struct! {
     }
 }
 
+/// Transactions kept whose temporary rows a process has lost.
+const LOST_KEPT: usize = 4;
 /// Marks kept of a segment's queue.
 const MARKS: usize = 32;
 
@@ -443,6 +449,26 @@ impl Table {
                 State::Committed | State::Free => {}
             }
         }
+    }
+
+    /// How many transactions were rolled back without the temporary rows of a process.
+    pub fn lost_count(&self, process: u32) -> u64 {
+        self.snapshots.get(process as usize).map_or(0, |line| line.lost.load(Ordering::Acquire))
+    }
+
+    /// A transaction is rolled back without the temporary rows of a process. Said before it ends.
+    pub fn note_lost(&self, process: u32, xid: Xid) {
+        let Some(line) = self.snapshots.get(process as usize) else { return };
+        let n = line.lost.fetch_add(1, Ordering::SeqCst);
+        line.lost_xids[n as usize % LOST_KEPT].store(xid.to_bits(), Ordering::SeqCst);
+    }
+
+    /// Whether a transaction, which has ended, was rolled back without the temporary rows of a process, which had lost
+    /// `since` before it left it. Of more than are kept, it may have been.
+    pub fn has_lost(&self, process: u32, xid: Xid, since: u64) -> bool {
+        let Some(line) = self.snapshots.get(process as usize) else { return false };
+        line.lost.load(Ordering::SeqCst).wrapping_sub(since) > LOST_KEPT as u64
+            || line.lost_xids.iter().any(|lost| lost.load(Ordering::SeqCst) == xid.to_bits())
     }
 
     pub fn is_active(&self, xid: Xid) -> bool {

@@ -6,7 +6,7 @@ use crate::read::Scratch;
 use crate::scn_time::{ScnTimeLayout, ScnTimes};
 use crate::slots::Known;
 use crate::space::SpaceUndo;
-use crate::table::{Entry, Fate, State, Table, TableLayout};
+use crate::table::{Entry, Fate, NO_SESSION, State, Table, TableLayout};
 use crate::undo::{apply_itl, apply_undo};
 use crate::undo_intervals::{UndoIntervals, UndoIntervalsLayout};
 use crate::{Isolation, Snapshot, Txn, UndoLayer};
@@ -361,6 +361,11 @@ impl Transactions {
     /// Whether `xid` has neither committed nor been rolled back.
     pub fn is_active(&self, xid: Xid) -> bool {
         self.table().is_active(xid)
+    }
+
+    /// Whether `xid` is open without a session. Where no session was since the start, it is prepared.
+    pub fn is_without_session(&self, xid: Xid) -> bool {
+        self.table().owner(xid) == Some(NO_SESSION)
     }
 
     /// Lets another process finish what is between COMMITTING and COMMITTED: a few instructions as a rule, the wait for

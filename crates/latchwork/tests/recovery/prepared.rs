@@ -89,7 +89,9 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     xa(&mut c, "xa_commit(dbms_xa_xid(2), false)", 6);
     xa(&mut c, "xa_forget(dbms_xa_xid(2))", 0);
     others_may_end_it_with_a_privilege_only(&db, &mut c, &third);
-    db.stop();
+    drop(c);
+    // What waits for its outcome is no damage.
+    db.verify();
     db.start();
     let mut c = db.connect();
     assert_eq!(number(&mut c, PENDING), 1, "a clean stop is no outcome");
@@ -238,5 +240,85 @@ fn tables_that_a_prepared_transaction_has_locked_are_locked_after_a_start() {
     }
     run(&mut c, &["drop table one purge", "truncate table two", "alter table three move", "drop table l250"]);
     drop(c);
+    db.verify();
+}
+
+/// A branch in which the session has done that.
+fn left_with(c: &mut Client, n: u32, statements: &[&str]) {
+    xa(c, &format!("xa_start(dbms_xa_xid({n}), dbms_xa.tmnoflags)"), 0);
+    run(c, statements);
+    xa(c, &format!("xa_end(dbms_xa_xid({n}), dbms_xa.tmsuccess)"), 0);
+}
+
+#[test]
+fn rows_of_temporary_tables_share_the_fate_of_their_branch() {
+    let db = Database::new("prepared-temporary");
+    db.start();
+    let (mut c, mut other) = (db.connect(), db.connect());
+    run(
+        &mut c,
+        &[
+            "create table t (n number)",
+            "create global temporary table kept (n number primary key) on commit preserve rows",
+            "create global temporary table passing (n number) on commit delete rows",
+            "insert into kept values (9)",
+            "commit",
+        ],
+    );
+    let kept = |c: &mut Client| rows(c, "select n from kept order by n").join(" ");
+    let change = &["insert into kept select level from dual connect by level < 3", "delete from kept where n = 9"];
+    // The session ends it itself: one that is prepared, one that is not, one with rows that went when it left.
+    left_with(&mut c, 1, change);
+    xa(&mut c, "xa_rollback(dbms_xa_xid(1))", 0);
+    assert_eq!(kept(&mut c), "9");
+    left_with(&mut c, 2, &[change[0], change[1], "insert into passing values (1)", "insert into t values (1)"]);
+    xa(&mut c, "xa_prepare(dbms_xa_xid(2))", 0);
+    xa(&mut c, "xa_rollback(dbms_xa_xid(2))", 0);
+    assert_eq!(kept(&mut c), "9");
+    left_with(&mut c, 3, change);
+    xa(&mut c, "xa_start(dbms_xa_xid(3), dbms_xa.tmresume)", 0);
+    assert_eq!(kept(&mut c), "1 2");
+    xa(&mut c, "xa_end(dbms_xa_xid(3), dbms_xa.tmsuccess)", 0);
+    xa(&mut c, "xa_rollback(dbms_xa_xid(3))", 0);
+    assert_eq!(kept(&mut c), "9");
+    run(&mut c, &["insert into kept values (1)", "rollback"]);
+    // Somebody else ends it: what it has made is there, and what it has not is not.
+    left_with(&mut c, 4, change);
+    xa(&mut other, "xa_commit(dbms_xa_xid(4), true)", 0);
+    assert_eq!(kept(&mut c), "1 2");
+    left_with(&mut c, 5, &["insert into kept values (3)"]);
+    xa(&mut other, "xa_rollback(dbms_xa_xid(5))", 0);
+    assert_eq!(kept(&mut c), "", "nobody could put them back");
+    run(&mut c, &["insert into kept values (3)", "commit"]);
+    assert_eq!(kept(&mut c), "3");
+    // The session has begun to change them again.
+    left_with(&mut c, 6, &["insert into kept values (4)"]);
+    run(&mut c, &["insert into kept values (5)"]);
+    xa(&mut other, "xa_rollback(dbms_xa_xid(6))", 0);
+    let refused = error(&mut c, "select n from kept");
+    assert!(refused.contains("ORA-14450"), "{refused}");
+    run(&mut c, &["rollback"]);
+    assert_eq!(kept(&mut c), "");
+    // The rows were taken away in between, and new ones came into the branch.
+    left_with(&mut c, 8, &["insert into kept values (1)"]);
+    run(&mut c, &["truncate table kept", "insert into kept values (2)", "commit"]);
+    xa(&mut c, "xa_rollback(dbms_xa_xid(8))", 0);
+    assert_eq!(kept(&mut c), "2");
+    left_with(&mut c, 9, &["insert into kept values (1)"]);
+    run(&mut c, &["truncate table kept"]);
+    xa(&mut c, "xa_start(dbms_xa_xid(9), dbms_xa.tmresume)", 0);
+    run(&mut c, &["insert into kept values (3)"]);
+    xa(&mut c, "xa_end(dbms_xa_xid(9), dbms_xa.tmsuccess)", 0);
+    xa(&mut c, "xa_rollback(dbms_xa_xid(9))", 0);
+    assert_eq!(kept(&mut c), "");
+    // Another session leaves rows of its own in the branch.
+    run(&mut other, &["insert into kept values (7)", "commit"]);
+    left_with(&mut c, 7, &["insert into kept values (1)"]);
+    xa(&mut other, "xa_start(dbms_xa_xid(7), dbms_xa.tmresume)", 0);
+    run(&mut other, &["insert into kept values (2)"]);
+    xa(&mut other, "xa_end(dbms_xa_xid(7), dbms_xa.tmsuccess)", 0);
+    xa(&mut c, "xa_rollback(dbms_xa_xid(7))", 0);
+    assert_eq!((kept(&mut c), kept(&mut other)), (String::new(), String::new()));
+    drop((c, other));
     db.verify();
 }
