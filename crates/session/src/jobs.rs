@@ -23,6 +23,8 @@ pub struct Job {
     pub schema: String,
     pub what: String,
     pub interval: Option<String>,
+    /// The language settings of who submitted it; see [`crate::nls::environment`].
+    pub nls: String,
 }
 
 fn int(v: &Value) -> Result<i64> {
@@ -62,15 +64,20 @@ pub fn submit(w: &mut World<'_>, job: &JobRequest) -> Result<i64> {
         Value::Date(next),
         job.interval.as_deref().map_or(Value::Null, Value::text),
         Value::text(job.what.as_str()),
+        Value::text(environment(w.core)),
     ];
     recursive(
         w.core,
         &mut w.cx,
-        "insert into sys.job$ (job, lowner, powner, cowner, next_date, total, interval#, failures, flag, what) \
-         values (:1, :2, :3, :4, :5, 0, :6, 0, 0, :7)",
+        "insert into sys.job$ (job, lowner, powner, cowner, next_date, total, interval#, failures, flag, what, \
+         nlsenv) values (:1, :2, :3, :4, :5, 0, :6, 0, 0, :7, :8)",
         &values,
     )?;
     Ok(n)
+}
+
+fn environment(core: &Core) -> String {
+    crate::nls::environment(&core.params.borrow())
 }
 
 /// The job of that number, if the user may touch it.
@@ -85,7 +92,7 @@ fn own_job(w: &mut World<'_>, job: i64) -> Result<Job> {
 
 /// Reads a job's row.
 pub fn load(core: &Core, cx: &mut ExecCtx<'_>, job: i64) -> Result<Option<Job>> {
-    let sql = "select powner, cowner, what, interval# from sys.job$ where job = :1";
+    let sql = "select powner, cowner, what, interval#, nlsenv from sys.job$ where job = :1";
     let rows = recursive(core, cx, sql, &[number(job)])?;
     Ok(rows.first().map(|r| Job {
         number: job,
@@ -93,6 +100,7 @@ pub fn load(core: &Core, cx: &mut ExecCtx<'_>, job: i64) -> Result<Option<Job>> 
         schema: text(&r[1]).unwrap_or_default(),
         what: text(&r[2]).unwrap_or_default(),
         interval: text(&r[3]),
+        nls: text(&r[4]).unwrap_or_default(),
     }))
 }
 
@@ -112,9 +120,12 @@ pub fn change(w: &mut World<'_>, job: i64, change: &JobChange) -> Result<()> {
     if let Some(what) = &change.what {
         w.core.plsql.compile_block(w, &block_text(what))?;
     }
+    let environment = environment(w.core);
     let mut set = |sql: &'static str, value: Value| recursive(w.core, &mut w.cx, sql, &[value, number(job)]).map(drop);
     if let Some(what) = &change.what {
         set("update sys.job$ set what = :1 where job = :2", Value::text(what.as_str()))?;
+        // What is done from now on is done as it would be here.
+        set("update sys.job$ set nlsenv = :1 where job = :2", Value::text(environment))?;
     }
     if let Some(date) = change.next_date {
         set("update sys.job$ set next_date = :1 where job = :2", Value::Date(date))?;

@@ -26,6 +26,53 @@ pub fn effective(params: &SessionParams, param: Param) -> String {
     .to_string()
 }
 
+/// What a job keeps of the session that submits it.
+const OF_JOB: [Param; 14] = [
+    Param::NlsLanguage,
+    Param::NlsTerritory,
+    Param::NlsCurrency,
+    Param::NlsIsoCurrency,
+    Param::NlsNumericCharacters,
+    Param::NlsDateFormat,
+    Param::NlsDateLanguage,
+    Param::NlsSort,
+    Param::NlsComp,
+    Param::NlsDualCurrency,
+    Param::NlsTimestampFormat,
+    Param::NlsTimestampTzFormat,
+    Param::NlsTimeFormat,
+    Param::NlsTimeTzFormat,
+];
+
+/// The settings as NLS_ENV of a job has them: `NAME='value'` one after the other.
+pub fn environment(params: &SessionParams) -> String {
+    let one = |param: Param| {
+        let value = effective(params, param);
+        (!value.is_empty()).then(|| format!("{}='{}'", param.name().to_uppercase(), value.replace('\'', "''")))
+    };
+    OF_JOB.into_iter().filter_map(one).collect::<Vec<_>>().join(" ")
+}
+
+/// The names and quoted values of what [`environment`] gives.
+pub fn settings(environment: &str) -> Vec<(&str, &str)> {
+    let mut list = Vec::new();
+    let mut rest = environment.trim();
+    while let Some((name, value)) = rest.split_once('=') {
+        let mut quotes = value.match_indices('\'').map(|(at, _)| at).skip(1).peekable();
+        let mut end = value.len();
+        while let Some(at) = quotes.next() {
+            // Two quotes are one of the value.
+            if quotes.next_if_eq(&(at + 1)).is_none() {
+                end = at + 1;
+                break;
+            }
+        }
+        list.push((name.trim(), &value[..end]));
+        rest = value[end..].trim_start();
+    }
+    list
+}
+
 /// Puts the parameters into the settings; the time zone and the current date stay.
 pub fn apply(params: &SessionParams, nls: &mut Nls) {
     let get = |p| effective(params, p);
@@ -83,6 +130,21 @@ pub fn time_zone(text: &str, local: TimeZone) -> types::Result<TimeZone> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_are_read_as_they_are_written() {
+        let text =
+            "NLS_LANGUAGE='AMERICAN' NLS_DATE_FORMAT='YYYY \"o''clock = x\"' NLS_CURRENCY='''' NLS_SORT='BINARY'";
+        let expected = [
+            ("NLS_LANGUAGE", "'AMERICAN'"),
+            ("NLS_DATE_FORMAT", "'YYYY \"o''clock = x\"'"),
+            ("NLS_CURRENCY", "''''"),
+            ("NLS_SORT", "'BINARY'"),
+        ];
+        assert_eq!(settings(text), expected);
+        assert!(settings("").is_empty());
+        assert_eq!(settings("A='b"), [("A", "'b")]);
+    }
 
     #[test]
     fn time_zones_are_offsets_or_regions() {

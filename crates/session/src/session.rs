@@ -764,14 +764,20 @@ impl Session {
         command.store(net::StatementKind::PLSQL_EXECUTE.0.into(), Ordering::Relaxed);
         self.begin_call();
         self.core.plsql.set_takes_results(false);
+        let own_settings = self.core.params.borrow().clone();
         let result = {
             let Session { core, state, .. } = &mut *self;
+            let mut set = |(name, value): (&str, &str)| alter::set_nls(core, state, name, value);
+            let set = crate::nls::settings(&job.nls).into_iter().try_for_each(&mut set);
             let cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
             let mut world = World { cx, core };
-            let result = jobs::execute(&mut world, &job);
+            let result = set.and_then(|()| jobs::execute(&mut world, &job));
             world.cx.session.figures.flush(&core.p, core.shared.library);
             result
         };
+        // The next job of this session has its own settings, whatever this one has set.
+        self.core.params.replace(own_settings);
+        self.state.change_nls(|n| nls::apply(&self.core.params.borrow(), n));
         self.core.p.session().command.store(0, Ordering::Relaxed);
         // The session is done with the result cache before its job is seen to be gone.
         self.core.shared.results.end_session(&self.core.p);

@@ -30,6 +30,31 @@ fn the_interval_of_a_job_is_an_expression_of_its_owners() {
 }
 
 #[test]
+fn a_job_runs_with_the_language_settings_of_its_submission() {
+    let mut db = Db::new();
+    db.users(&["u"]);
+    db.play(
+        "sys> grant create procedure, create table, create job to u => ok
+         u> create table log (d date, s varchar2(30)) => ok
+         u> alter session set nls_date_format = 'YYYY/MM/DD \"o''clock\" HH24:MI' => ok
+         u> alter session set nls_numeric_characters = ',.' => ok
+         u> declare j number; begin dbms_job.submit(j, 'insert into log values (to_date(''2024/01/01 o''''clock 07:00''), 1/2); execute immediate ''alter session set nls_date_format = ''''RR''''''; ', sysdate - 1, 'to_date(''2999/01/01 o''''clock 00:00'')'); commit; end; => ok
+         u> select regexp_substr(nls_env, 'NLS_DATE_FORMAT=.*MI''') from user_jobs => NLS_DATE_FORMAT='YYYY/MM/DD \"o''clock\" HH24:MI'",
+    );
+    assert_eq!(db.run_job(1), "done");
+    db.play(
+        "u> select to_char(d, 'YYYY-MM-DD HH24:MI') || s from log => 2024-01-01 07:00,5
+         u> alter session set nls_date_format = 'DD.MM.YYYY' => ok
+         u> begin dbms_job.what(1, 'insert into log values (''02.01.2024'', to_char(sysdate)); '); dbms_job.next_date(1, sysdate - 1); dbms_job.interval(1, 'to_date(''01.01.2999'')'); commit; end; => ok",
+    );
+    assert_eq!(db.run_job(1), "done");
+    db.play(
+        "u> select count(*) from log where length(s) = 10 => 1
+         sys> select to_char(date '2024-01-02') from dual => 02-JAN-24",
+    );
+}
+
+#[test]
 fn a_job_submitted_by_a_definers_unit_is_its_owners() {
     let mut db = Db::new();
     db.users(&["u", "x"]);
