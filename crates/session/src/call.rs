@@ -199,6 +199,10 @@ impl Calls {
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
         match statement {
             _ if is_query_or_dml(&statement) => {
+                // A cursor is a value for blocks only.
+                if e.binds.iter().any(|bind| bind.data_type == DataType::Cursor) {
+                    return Err(Ora::with(932, &[&"-", &DataType::Cursor.name()]));
+                }
                 core.kept.borrow_mut().count_parse(&e.sql);
                 let cursor = compile(cx, &e.sql, statement, &e.binds);
                 core.p.end_parse(&clock, cursor.is_err());
@@ -510,7 +514,6 @@ impl Calls {
     ) -> Flow {
         let before = out.len();
         let result = self.scroll_some(cx, (cursor, to), rows, sink, out);
-        self.take_nested(core, cx, cursor);
         if result.is_err() {
             out.truncate(before);
             self.close(core, cx, cursor);
@@ -530,6 +533,10 @@ impl Calls {
         let Open { source, row, scroll, .. } = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
         // PL/SQL, which may hold a shared one, goes forwards only.
         let Source::Own(cursor) = source else { return Err(Ora::unsupported()) };
+        // A cursor in a row goes forwards only, too: given again with its row it would be where it was left.
+        if cursor.columns().iter().any(|column| column.ty == DataType::Cursor) {
+            return Err(Ora::unsupported());
+        }
         let scroll = scroll.get_or_insert_default();
         cursor.begin_clients_fetch();
         cursor.pause(false, cx);

@@ -193,7 +193,7 @@ impl Calls {
     /// Lets PL/SQL hold an open cursor of the client's.
     ///
     /// # Errors
-    /// ORA-01001 for a number that no cursor has.
+    /// ORA-01001 for a number that no cursor has, ORA-03001 for a query whose rows are fetched in any order.
     fn share_cursor(&mut self, core: &Core, cx: &mut ExecCtx<'_>, number: &Value) -> Result<Datum> {
         let Value::Number(n) = number else { return Ok(Datum::Cur(None)) };
         let open = n.as_i64().and_then(|n| self.open.get_mut(&u32::try_from(n).ok()?));
@@ -201,6 +201,10 @@ impl Calls {
         if let Source::Shared(cursor) = &open.source {
             open.of_row = false;
             return Ok(cursor.clone());
+        }
+        // Where a client that scrolls stands is not where the query has been read to.
+        if open.scroll.is_some() {
+            return Err(Ora::unsupported());
         }
         let Source::Own(cursor) = std::mem::replace(&mut open.source, Source::Shared(Datum::default())) else {
             return Err(Ora::new(1001));

@@ -287,6 +287,18 @@ def cursors(c):
         assert rows == [(i, [(i + j, "t") for j in range(1, i + 1)]) for i in range(1, n + 1)], rows
     deep = k.execute("select cursor(select id, cursor(select v.id * 10 from dual) from v where id < 3 order by id) from dual").fetchone()[0]
     assert [(i, inner.fetchall()) for i, inner in deep] == [(1, [(10,)]), (2, [(20,)])]
+    # A cursor is a value for blocks only; a query with cursors in its rows, and one that a block has, go forwards.
+    k.execute(opens, r=r, n=10)
+    for text in ["insert into w values (:1, 'x')", "select :1 + 1 from dual", "delete from w where n = :1"]:
+        fails("ORA-00932", lambda: k.execute(text, [r]))
+    assert r.fetchone() == (1, "x1")
+    with c.cursor(scrollable=True) as s:
+        fails("ORA-03001", lambda: s.execute(nest, t="t", n=3).fetchall())
+        s.prefetchrows = s.arraysize = 2
+        s.execute("select id from v where id <= 10 order by id")
+        fails("ORA-03001", lambda: k.callfunc("next_of", str, [s]))
+        s.scroll(mode="last")
+        assert s.fetchone() == (10,)
     for _ in range(30):
         k.arraysize = 50
         k.execute("select cursor(select 1 from dual) from v where id <= 200").fetchone()
