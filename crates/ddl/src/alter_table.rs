@@ -201,6 +201,9 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
     }
     // Keys of the column see its rows when the constraints are added below.
     column.nullable = !strict;
+    if table.visible_columns().any(|(_, other)| other.moved > 0) {
+        column.moved = table.last_place();
+    }
     let row = columns::row(table.object, position, &column);
     work.change().insert(Base::Col, &row)?;
     table.columns.push(column);
@@ -253,6 +256,9 @@ fn modify_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -
         table.columns[position].default_on_null = default.on_null;
     }
     if let Some(visible) = spec.visible {
+        if visible && table.columns[position].invisible {
+            table.columns[position].moved = table.last_place();
+        }
         table.columns[position].invisible = !visible;
         if table.visible_columns().count() == 0 {
             return Err(Ora::new(54039).at(pos));

@@ -97,7 +97,8 @@ fn bits(column: &ColumnDef) -> i64 {
         (identity(|i| i.always), property::COL_IDENTITY_ALWAYS),
         (identity(|i| i.on_null), property::COL_IDENTITY_ON_NULL),
     ];
-    all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
+    let bits: i64 = all.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum();
+    bits | i64::from(column.moved) << property::COL_MOVED_SHIFT
 }
 
 /// Enters the columns of an object.

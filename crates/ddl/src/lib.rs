@@ -34,6 +34,7 @@ mod replace_name;
 mod rows;
 mod sequence;
 mod shrink;
+mod star;
 mod stored;
 mod synonym;
 mod tablespace;

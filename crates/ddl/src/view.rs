@@ -17,8 +17,12 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
     }
     let replaced = existing(work, create, &target)?;
     let mut errors = Vec::new();
+    let mut written_out = None;
     let columns = match work.host.describe(&create.query, Some(target.owner)) {
-        Ok(described) => view_columns(create, &described)?,
+        Ok(described) => {
+            written_out = crate::star::written_out(work.host, create, &target, &described);
+            view_columns(create, &described)?
+        }
         // FORCE keeps the view though its query is wrong; it fails when it is used.
         Err(error) if create.force => {
             errors.push(ErrorLine { line: 0, column: 0, text: error.headline() });
@@ -52,8 +56,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
     let checked = if create.check_option { property::VIEW_CHECK_OPTION } else { 0 };
     let bequeaths = if create.bequeaths { property::VIEW_BEQUEATHS } else { 0 };
     row[view::PROPERTY] = int(read_only | checked | bequeaths);
-    row[view::TEXTLENGTH] = int(create.text.len() as i64);
-    row[view::TEXT] = text(create.text.as_str());
+    let query = written_out.as_ref().unwrap_or(&create.text);
+    row[view::TEXTLENGTH] = int(query.len() as i64);
+    row[view::TEXT] = text(query.as_str());
     work.change().insert(Base::View, &row)?;
     crate::stored::store_errors(work, object, &errors)?;
     Ok(Outcome { compiled_with_errors: !errors.is_empty() })

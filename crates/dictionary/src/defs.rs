@@ -59,9 +59,19 @@ impl TableDef {
     pub fn column(&self, name: &str) -> Option<(usize, &ColumnDef)> {
         self.columns.iter().enumerate().find(|(_, column)| column.name == name && !column.hidden)
     }
-    /// Columns that `SELECT *` shows, with their positions.
+    /// Columns that `SELECT *` shows, with their positions, in its order.
     pub fn visible_columns(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
-        self.columns.iter().enumerate().filter(|(_, column)| !column.hidden && !column.invisible)
+        let is_seen = |column: &ColumnDef| !column.hidden && !column.invisible;
+        let mut list: Vec<_> = self.columns.iter().enumerate().filter(|(_, column)| is_seen(column)).collect();
+        // Those that have moved stand behind all others.
+        list.sort_by_key(|(_, column)| column.moved);
+        list.into_iter()
+    }
+    /// What [`ColumnDef::moved`] is of a column that becomes the last, though it may be stored elsewhere.
+    pub fn last_place(&self) -> u16 {
+        let seen =
+            self.visible_columns().map(|(at, column)| if column.moved > 0 { column.moved } else { at as u16 + 1 });
+        seen.max().unwrap_or(0) + 1
     }
     /// The heap segment, if the table is an ordinary one.
     pub fn heap(&self) -> Option<&SegmentRef> {
@@ -153,6 +163,9 @@ pub struct ColumnDef {
     pub hidden: bool,
     /// `INVISIBLE`: named explicitly only.
     pub invisible: bool,
+    /// Where it stands for those who see it, from 1, if that is not where it is stored: a column that is made visible
+    /// again is the last, and so are those that come later. 0 for the stored place.
+    pub moved: u16,
     pub statistics: Option<ColumnStatistics>,
 }
 
@@ -169,6 +182,7 @@ impl ColumnDef {
             identity: None,
             hidden: false,
             invisible: false,
+            moved: 0,
             statistics: None,
         }
     }

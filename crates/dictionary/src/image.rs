@@ -33,6 +33,8 @@ pub mod property {
     pub const COL_DEFAULT_ON_NULL: i64 = 4;
     pub const COL_IDENTITY_ALWAYS: i64 = 8;
     pub const COL_IDENTITY_ON_NULL: i64 = 16;
+    /// From this bit on: where a column stands that has moved.
+    pub const COL_MOVED_SHIFT: u32 = 16;
     pub const IND_UNIQUE: i64 = 1;
     pub const IND_REVERSE: i64 = 4;
     pub const IND_FUNCTION_BASED: i64 = 16;
@@ -1014,6 +1016,7 @@ fn make_column(row: &Row) -> Result<ColumnDef> {
         }),
         hidden: on(property::COL_HIDDEN),
         invisible: on(property::COL_INVISIBLE),
+        moved: (bits >> property::COL_MOVED_SHIFT) as u16,
         statistics: as_i64(&row[col::DISTCNT]).map(|distinct| ColumnStatistics {
             distinct: distinct as u64,
             nulls: u64::from(as_u32(&row[col::NULLCNT])),

@@ -103,6 +103,7 @@ impl Compiler<'_> {
                         nullable: true,
                         value: None,
                         hidden: false,
+                        invisible: false,
                         dropped: false,
                         joined_by: None,
                         joined: None,
@@ -214,8 +215,8 @@ impl Compiler<'_> {
                 let items = self.block().items.clone();
                 let mut names = Vec::new();
                 for &left in &items[first..middle] {
-                    for c in self.items[left].columns.iter().filter(|c| c.is_named()) {
-                        let same = |d: &ItemColumn| d.is_named() && d.name == c.name;
+                    for c in self.items[left].columns.iter().filter(|c| c.is_starred()) {
+                        let same = |d: &ItemColumn| d.is_starred() && d.name == c.name;
                         let shared = items[middle..].iter().any(|&r| self.items[r].columns.iter().any(same));
                         if shared && !names.contains(&c.name) {
                             names.push(c.name.clone());
@@ -660,6 +661,7 @@ pub fn item_column(name: &str, ty: types::DataType, nullable: bool) -> ItemColum
         nullable,
         value: None,
         hidden: false,
+        invisible: false,
         dropped: false,
         joined_by: None,
         joined: None,
@@ -670,7 +672,11 @@ pub fn table_item(alias: String, schema: Option<String>, table: std::rc::Rc<dict
     let columns = table
         .columns
         .iter()
-        .map(|c| ItemColumn { hidden: c.invisible, dropped: c.hidden, ..item_column(&c.name, c.data_type, c.nullable) })
+        .map(|c| ItemColumn {
+            invisible: c.invisible,
+            dropped: c.hidden,
+            ..item_column(&c.name, c.data_type, c.nullable)
+        })
         .collect();
     Item { alias, schema, kind: ItemKind::Table(table), columns, rowid: None }
 }

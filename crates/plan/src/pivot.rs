@@ -40,8 +40,8 @@ impl Compiler<'_> {
         let result = self.from_item(source, &mut JoinSet::default(), false);
         let block = self.blocks.pop().expect("pushed above");
         result?;
-        let visible = block.items.iter().flat_map(|&id| &self.items[id].columns).filter(|c| !c.hidden && !c.dropped);
-        Ok(visible.map(|c| c.name.clone()).collect())
+        let items = block.items.iter().map(|&id| &self.items[id]);
+        Ok(items.flat_map(|item| item.starred().into_iter().map(|at| item.columns[at].name.clone())).collect())
     }
 }
 

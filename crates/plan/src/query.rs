@@ -474,9 +474,9 @@ impl Compiler<'_> {
 
     /// Adds the columns of an item; with `joined` only those that are, or are not, of a join by USING.
     fn star(&mut self, id: ItemId, joined: Option<bool>, out: &mut Vec<Expr>, columns: &mut Vec<Column>) {
-        for i in 0..self.items[id].columns.len() {
+        for i in self.items[id].starred() {
             let c = &self.items[id].columns[i];
-            if c.hidden || c.dropped || joined.is_some_and(|joined| joined != c.joined_by.is_some()) {
+            if joined.is_some_and(|joined| joined != c.joined_by.is_some()) {
                 continue;
             }
             let value = self.joined_value(id, i);

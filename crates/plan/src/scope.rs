@@ -29,6 +29,17 @@ pub struct Item {
     pub rowid: Option<Reg>,
 }
 
+impl Item {
+    /// The columns that `*` stands for, in its order.
+    pub fn starred(&self) -> Vec<usize> {
+        let mut list: Vec<usize> = (0..self.columns.len()).filter(|at| self.columns[*at].is_starred()).collect();
+        if let ItemKind::Table(table) = &self.kind {
+            list.sort_by_key(|at| table.columns[*at].moved);
+        }
+        list
+    }
+}
+
 pub enum ItemKind {
     Table(Rc<TableDef>),
     Fixed {
@@ -62,6 +73,8 @@ pub struct ItemColumn {
     pub value: Option<Expr>,
     /// The right side of a USING or NATURAL join: reached by a qualified name only.
     pub hidden: bool,
+    /// Named explicitly only: `*`, NATURAL and PIVOT pass it over.
+    pub invisible: bool,
     /// A column of the table that was dropped: it keeps its place and has no name.
     pub dropped: bool,
     /// Part of a join by USING or NATURAL: the error for naming it with a qualifier.
@@ -75,6 +88,11 @@ impl ItemColumn {
     /// Whether the column can be named without a qualifier.
     pub fn is_named(&self) -> bool {
         !self.hidden && !self.dropped
+    }
+
+    /// Whether `*` stands for the column, too.
+    pub fn is_starred(&self) -> bool {
+        self.is_named() && !self.invisible
     }
 }
 
