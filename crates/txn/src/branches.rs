@@ -589,7 +589,11 @@ impl Transactions {
         if taken.was == Prepared
             && let Some(xid) = t.xid
         {
-            self.unprepare_in_header(p, xid).inspect_err(|_| self.give_back(p, taken))?;
+            let end = self.unprepare_in_header(p, xid).inspect_err(|_| self.give_back(p, taken))?;
+            if end > Rba(0) {
+                // Who is told of the outcome does not come back with it.
+                self.cache().redo().note_commit(p, end);
+            }
             os::crash::point("branch-not-prepared");
         }
         if let Err(e) = self.rollback(p, &mut t) {

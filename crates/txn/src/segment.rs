@@ -340,12 +340,14 @@ impl Transactions {
         })
     }
 
-    /// Enters in the undo header that the transaction is not prepared any more: it is going to be rolled back.
-    pub(crate) fn unprepare_in_header(&self, p: &Process, xid: Xid) -> Result<()> {
-        self.cache().in_group(p, &|| self.current_scn(), &mut |g| {
+    /// Enters in the undo header that the transaction is not prepared any more: it is going to be rolled back. Returns
+    /// where its redo ends.
+    pub(crate) fn unprepare_in_header(&self, p: &Process, xid: Xid) -> Result<Rba> {
+        let ((), end) = self.cache().in_logged_group(p, &|| self.current_scn(), &mut |g| {
             let header = g.current(self.table().get_header(xid.usn))?;
             self.set_slot_state(g, header, xid, SLOT_ACTIVE)
-        })
+        })?;
+        Ok(end)
     }
 
     fn set_slot_state(&self, g: &mut ChangeGroup<'_>, header: BlockRef, xid: Xid, to: u8) -> Result<()> {

@@ -322,3 +322,27 @@ fn rows_of_temporary_tables_share_the_fate_of_their_branch() {
     drop((c, other));
     db.verify();
 }
+
+#[test]
+fn a_rollback_that_was_answered_stays_one() {
+    let db = Database::new("prepared-rolled-back");
+    db.start();
+    let mut c = db.connect();
+    run(&mut c, TABLE);
+    for n in 1..=2 {
+        ended(&mut c, n, 2);
+        xa(&mut c, &format!("xa_prepare(dbms_xa_xid({n}))"), 0);
+        let local = rows(&mut c, "select local_tran_id from dba_2pc_pending").remove(0);
+        match n {
+            1 => xa(&mut c, "xa_rollback(dbms_xa_xid(1))", 0),
+            _ => run(&mut c, &[&format!("rollback force '{local}'")]),
+        }
+        db.kill();
+        db.start();
+        c = db.connect();
+        assert_eq!(number(&mut c, PENDING), 0);
+        assert_eq!(number(&mut c, KEPT), 9);
+    }
+    drop(c);
+    db.verify();
+}
