@@ -305,7 +305,8 @@ fn arrays_over_the_network_are_those_of_the_local_socket() {
     let insert = "insert into a values (:id, :t)";
     let block = "begin insert into a values (:id, :t) returning t || '!' into :r; end;";
     let many: Vec<i64> = (1000..9000).collect();
-    let cases: Vec<(&str, &[Bind], Vec<Vec<Value>>, ArrayOptions)> = vec![
+    type Case<'c> = (&'c str, &'c [Bind], Vec<Vec<Value>>, ArrayOptions);
+    let cases: Vec<Case<'_>> = vec![
         (insert, &pair, rows(&[1, 2, 3], 0), ArrayOptions::default()),
         (insert, &pair, rows(&[4], 0), counts),
         (insert, &pair, rows(&[5, 1, 6], 0), counts),
