@@ -27,5 +27,5 @@ pub use session::{Block, CompileError, Function, Plsql};
 pub use ty::HostType;
 pub use world::{
     AuditRequest, ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner,
-    RepositoryRequest, ResultCacheRequest, SharedPoolRequest, StoredUnit, World, XaRequest,
+    RepositoryRequest, ResultCacheRequest, SessionlessRequest, SharedPoolRequest, StoredUnit, World, XaRequest,
 };

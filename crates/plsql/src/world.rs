@@ -402,6 +402,10 @@ pub trait World {
     fn xa(&mut self, _xid: &[u8], _request: &XaRequest) -> Result<i64> {
         Err(Ora::unsupported())
     }
+    /// DBMS_TRANSACTION: a transaction without a session is begun, resumed, left, or asked for.
+    fn sessionless(&mut self, _request: &SessionlessRequest<'_>) -> Result<Value> {
+        Err(Ora::unsupported())
+    }
     /// DBMS_XA.XA_RECOVER: the branches that are prepared.
     fn xa_recover(&mut self) -> Result<Vec<Vec<u8>>> {
         Err(Ora::unsupported())
@@ -453,6 +457,22 @@ pub trait World {
     fn transaction_id(&mut self, _begin: bool) -> Result<Value> {
         Ok(Value::Null)
     }
+}
+
+/// A call of DBMS_TRANSACTION for a transaction without a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionlessRequest<'a> {
+    /// Begins one, or resumes it; gives its identifier.
+    Start {
+        /// Empty where one is to be made.
+        id: &'a [u8],
+        kind: i64,
+        timeout_s: i64,
+        flag: i64,
+    },
+    Suspend,
+    /// The identifier of the one that the session is in.
+    Id,
 }
 
 /// A call of DBMS_XA.

@@ -122,6 +122,8 @@ pub struct Core {
     /// Transactions that had ended when the session came into it.
     pub(crate) branch_began: Cell<u64>,
     /// DBMS_XA: seconds for which branches may wait for a session, and the number of the last error.
+    /// The transaction without a session that this one is in was begun or resumed by a statement.
+    pub(crate) by_statement: Cell<bool>,
     pub(crate) xa_timeout: Cell<u32>,
     pub(crate) xa_error: Cell<u32>,
     /// Tables that flashback queries have found unchanged since an SCN, and the dictionary's epoch then. A nested loop
@@ -185,6 +187,7 @@ impl Core {
             is_named: Cell::default(),
             branch: RefCell::default(),
             branch_began: Cell::default(),
+            by_statement: Cell::default(),
             xa_timeout: Cell::new(crate::global::TIMEOUT_S),
             xa_error: Cell::default(),
             audit: RefCell::default(),
@@ -463,6 +466,9 @@ impl Core {
             if !how.waits(wait) {
                 redo.forget_commit(&self.p, earlier, immediate.unwrap_or(how.immediate));
             }
+        }
+        if crate::global::is_in_branch(self, cx.session) {
+            crate::global::drop_branch(self);
         }
         self.transaction_ended(cx.session);
         Ok(())

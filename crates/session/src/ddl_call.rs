@@ -19,6 +19,9 @@ use types::{Date, ObjectId, Ora, Result, Value};
 /// Those of the statement; ORA-00060 in a function that another DDL statement calls: each would wait for the other.
 pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
     crate::global::refuse_commit(core, cx.session)?;
+    if crate::sessionless::is_in_force(core, cx.session) {
+        core.commit(cx)?;
+    }
     if core.defining.replace(true) {
         return Err(Ora::new(60));
     }

@@ -4,6 +4,7 @@
 //! branch is ended by who coordinates it, not by COMMIT, ROLLBACK or DDL.
 
 use crate::core::Core;
+use crate::sessionless;
 use dictionary::SystemPrivilege;
 use exec::{ExecCtx, SessionState};
 use plsql::XaRequest;
@@ -40,6 +41,25 @@ pub enum GlobalCall {
     },
     Rollback(Option<GlobalId>),
     Forget(Option<GlobalId>),
+    /// Begins a transaction without a session, or resumes it.
+    StartSessionless {
+        id: GlobalId,
+        resumes: bool,
+        timeout_s: u32,
+    },
+    SuspendSessionless,
+}
+
+impl GlobalCall {
+    /// The branch that is named.
+    fn id(&self) -> Option<GlobalId> {
+        match self {
+            GlobalCall::Start { id, .. } | GlobalCall::StartSessionless { id, .. } => Some(*id),
+            GlobalCall::Detach(id) | GlobalCall::Prepare(id) | GlobalCall::Commit { id, .. } => *id,
+            GlobalCall::Rollback(id) | GlobalCall::Forget(id) => *id,
+            GlobalCall::SuspendSessionless => None,
+        }
+    }
 }
 
 /// What has become of the branch.
@@ -66,6 +86,22 @@ pub(crate) fn run(core: &Core, cx: &mut ExecCtx<'_>, call: &GlobalCall) -> Resul
         return Err(Ora::new(24789));
     }
     match *call {
+        GlobalCall::StartSessionless { id, resumes, timeout_s } => {
+            sessionless::start(core, cx, &id, resumes, timeout_s, false)?;
+            return Ok(GlobalAnswer::Done);
+        }
+        GlobalCall::SuspendSessionless => {
+            sessionless::suspend(core, cx, false)?;
+            return Ok(GlobalAnswer::Done);
+        }
+        // A transaction without a coordinator is none of a coordinator's.
+        _ if call.id().is_some_and(|id| sessionless::is_sessionless(&id)) => return Err(Ora::new(24756)),
+        GlobalCall::Start { .. } if sessionless::attached(core).is_some() => return Err(Ora::new(24776)),
+        _ if call.id().is_none() && sessionless::attached(core).is_some() => return Err(Ora::new(24771)),
+        _ => {}
+    }
+    match *call {
+        GlobalCall::StartSessionless { .. } | GlobalCall::SuspendSessionless => Ok(GlobalAnswer::Done),
         GlobalCall::Start { id, how, isolation, timeout_s } => {
             start(core, cx, &id, how, timeout_s)?;
             if let Some(isolation) = isolation {
@@ -290,7 +326,7 @@ fn detach(core: &Core, cx: &mut ExecCtx<'_>, id: Option<&GlobalId>) -> Result<()
 
 /// Leaves the branch that the session is in. Deferred constraints are looked at now, since what they have noted is the
 /// session's; a violation rolls the branch back.
-fn leave(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
+pub(crate) fn leave(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     crate::constraints::check_before_commit(core, cx)?;
     if cx.session.txn.ends() != core.branch_began.get() {
         // A statement could not be taken back alone, and took the transaction with it.
@@ -349,14 +385,19 @@ pub(crate) fn is_in_branch(core: &Core, session: &SessionState) -> bool {
     session.suspended == 0 && core.branch.borrow().is_some()
 }
 
+/// Whether it is one that only its coordinator ends.
+fn is_coordinated(core: &Core, session: &SessionState) -> bool {
+    is_in_branch(core, session) && !sessionless::is_in_force(core, session)
+}
+
 /// ORA-02089 for COMMIT and DDL in a branch.
 pub(crate) fn refuse_commit(core: &Core, session: &SessionState) -> Result<()> {
-    if is_in_branch(core, session) { Err(Ora::new(2089)) } else { Ok(()) }
+    if is_coordinated(core, session) { Err(Ora::new(2089)) } else { Ok(()) }
 }
 
 /// ORA-02074 for ROLLBACK in a branch.
 pub(crate) fn refuse_rollback(core: &Core, session: &SessionState) -> Result<()> {
-    if is_in_branch(core, session) { Err(Ora::with(2074, &[&"ROLLBACK"])) } else { Ok(()) }
+    if is_coordinated(core, session) { Err(Ora::with(2074, &[&"ROLLBACK"])) } else { Ok(()) }
 }
 
 /// The branch that a session is in, for [`Core`].

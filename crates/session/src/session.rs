@@ -518,6 +518,11 @@ impl Session {
         self.call_with(out, |core, cx, calls, out| calls.execute_array(core, cx, array, rows, out))
     }
 
+    /// The transaction without a session that this one is in, and whether a statement began or resumed it.
+    pub fn sessionless(&self) -> Option<(txn::GlobalId, bool)> {
+        crate::sessionless::attached(&self.core)
+    }
+
     /// What a branch is in, of one that the session may do something with.
     pub fn global_state(&self, id: &txn::GlobalId) -> Option<txn::BranchState> {
         crate::global::state_of(&self.core, id)

@@ -650,6 +650,13 @@ impl plsql::World for World<'_> {
         crate::global::xa(self.core, &mut self.cx, xid, request)
     }
 
+    fn sessionless(&mut self, request: &plsql::SessionlessRequest<'_>) -> Result<Value> {
+        if !matches!(request, plsql::SessionlessRequest::Id) {
+            self.cx.session.may_control_transaction()?;
+        }
+        crate::sessionless::call(self.core, &mut self.cx, request)
+    }
+
     fn xa_recover(&mut self) -> Result<Vec<Vec<u8>>> {
         Ok(crate::global::xa_recover(self.core))
     }

@@ -564,6 +564,60 @@ def time_zones():
     c.close()
 
 
+def sessionless():
+    one, two = connect(), connect()
+    a, b = one.cursor(), two.cursor()
+    insert, count = "insert into sessionless (n) values (:1)", "select count(*) from sessionless"
+    seen = lambda cursor: cursor.execute(count).fetchone()[0]
+
+    # The start goes before a call or by itself; what is suspended is nobody's until it is resumed.
+    one.begin_sessionless_transaction(b"first", timeout=60, defer_round_trip=True)
+    a.execute(insert, (1,))
+    assert seen(a) == 1 and one.transaction_in_progress
+    fails("ORA-26217", lambda: two.begin_sessionless_transaction(b"first"))
+    # Who could not come into one is told so, and goes on.
+    fails("ORA-25351", lambda: two.resume_sessionless_transaction(b"first", timeout=0))
+    one.suspend_sessionless_transaction()
+    assert seen(a) == 0 and not one.transaction_in_progress
+    fails("DPY-3036", one.suspend_sessionless_transaction)
+    two.resume_sessionless_transaction(b"first", defer_round_trip=True)
+    b.executemany(insert, [(2,), (3,)], suspend_on_success=True)
+    assert seen(b) == 0 and not two.transaction_in_progress
+    two.resume_sessionless_transaction(b"first")
+    assert seen(b) == 3
+    two.commit()
+    fails("DPY-3036", two.suspend_sessionless_transaction)
+    fails("ORA-26218", lambda: two.resume_sessionless_transaction(b"first"))
+    assert seen(a) == 3
+
+    # A statement that fails leaves nothing.
+    one.begin_sessionless_transaction(b"second", timeout=60)
+    fails("ORA-01722", lambda: a.execute("insert into sessionless (n) values ('x')", suspend_on_success=True))
+    a.execute(insert, (4,), suspend_on_success=True)
+    assert seen(a) == 3
+    # Another user's does not exist.
+    with connect("other") as other:
+        fails("ORA-26218", lambda: other.resume_sessionless_transaction(b"second"))
+    # What statements and what calls have begun are not mixed.
+    resume = "begin :id := dbms_transaction.start_transaction('7365636F6E64', 1, 5, 2); end;"
+    b.execute(resume, id=b.var(oracledb.DB_TYPE_RAW))
+    fails("DPY-3034", two.suspend_sessionless_transaction)
+    b.callproc("dbms_transaction.suspend_transaction")
+    fails("DPY-3036", two.suspend_sessionless_transaction)
+    # DDL ends it.
+    two.resume_sessionless_transaction(b"second")
+    b.execute("alter table sessionless add (m number)")
+    fails("DPY-3036", two.suspend_sessionless_transaction)
+    assert seen(a) == 4
+    # With the session that is in it it ends.
+    two.begin_sessionless_transaction(b"third")
+    b.execute(insert, (5,))
+    two.close()
+    fails("ORA-26218", lambda: one.resume_sessionless_transaction(b"third"))
+    assert seen(a) == 4
+    one.close()
+
+
 def many():
     opened, failed = [], []
 
@@ -599,5 +653,6 @@ with connect() as connection:
     breaks(connection)
     sessions(connection)
 time_zones()
+sessionless()
 many()
 print("all done")

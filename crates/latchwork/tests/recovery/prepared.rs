@@ -53,9 +53,21 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     run(&mut c, &["insert into t values (5, 5, null)"]);
     assert!(error(&mut c, "commit").contains("ORA-02089"));
     assert!(error(&mut c, "rollback").contains("ORA-02074"));
+    // Neither is one without a session, or its end would be nobody's.
+    let mut suspended = db.connect();
+    let start = |id: &str, how: u32| {
+        format!("declare r raw(64); begin r := dbms_transaction.start_transaction('{id}', 1, 600, {how}); end;")
+    };
+    let many = "insert into t select 6, level, rpad('x', 200, 'x') from dual connect by level <= 2000";
+    run(&mut suspended, &[&start("AB", 1), many, "begin dbms_transaction.suspend_transaction; end;"]);
+    let mut works = db.connect();
+    run(&mut works, &[&start("AC", 1), "insert into t values (6, 6, null)"]);
     db.kill();
     db.start();
     let mut c = db.connect();
+    for id in ["AB", "AC"] {
+        assert!(error(&mut c, &start(id, 2)).contains("ORA-26218"));
+    }
     assert_eq!(number(&mut c, PENDING), 3);
     assert_eq!(number(&mut c, "select count(*) from v$global_transaction where state = 'PREPARED'"), 3);
     assert_eq!(number(&mut c, "select count(*) from t"), 9, "readers see what was before");
@@ -127,6 +139,22 @@ fn others_may_end_it_with_a_privilege_only(db: &Database, c: &mut Client, third:
         }
     }
     run(c, &["grant force any transaction to other"]);
+    // A transaction without a session is its user's alone.
+    let start = |how: u32| {
+        format!("declare r raw(64); begin r := dbms_transaction.start_transaction('AD', 1, 600, {how}); end;")
+    };
+    run(c, &[&start(1), "begin dbms_transaction.suspend_transaction; end;"]);
+    for (how, code) in [(1, "ORA-26217"), (2, "ORA-26218")] {
+        let refused = error(&mut other(), &start(how));
+        assert!(refused.contains(code), "{refused}");
+    }
+    run(c, &[&start(2), "rollback"]);
+    // What nobody comes back to in time is rolled back.
+    let brief = "declare r raw(64); begin r := dbms_transaction.start_transaction('AE', 1, 1, 1); \
+                 insert into t values (7, 7, null); dbms_transaction.suspend_transaction; end;";
+    run(c, &[brief]);
+    eventually("it has ended", || number(c, "select count(*) from v$global_transaction where globalid = 'AE'") == 0);
+    assert!(error(c, &start(2).replace("AD", "AE")).contains("ORA-26218"));
     xa(&mut other(), "xa_recover().count", 1);
     assert_eq!(number(c, PENDING), 1);
 }

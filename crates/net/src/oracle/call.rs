@@ -309,6 +309,8 @@ pub enum Piggyback {
         /// A call that fails has those behind it refused.
         aborts: bool,
     },
+    /// Comes into a transaction without a session, and may leave it behind the call.
+    GlobalSwitch(Box<Switch>),
     /// Says nothing that is kept.
     Ignored,
 }
@@ -429,6 +431,7 @@ fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<O
                 _ => return Err(WireError::BadValue),
             }
         }
+        function::GLOBAL_SWITCH => Piggyback::GlobalSwitch(Box::new(Switch::read(r)?)),
         function::SESSION_STATE => {
             r.ub8()?;
             Piggyback::Ignored

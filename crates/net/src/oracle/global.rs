@@ -9,6 +9,8 @@ use crate::local::{WireError, WireResult};
 pub mod switch {
     pub const START: u32 = 1;
     pub const DETACH: u32 = 2;
+    /// Leaves it behind the call that the switch stands before, unless that fails.
+    pub const DETACH_BEHIND: u32 = 4;
 }
 
 /// Operations that end a branch.
@@ -27,6 +29,7 @@ pub mod start_flag {
     pub const JOIN: u32 = 0x2;
     pub const RESUME: u32 = 0x4;
     pub const PROMOTE: u32 = 0x8;
+    /// The transaction is none of a coordinator's.
     pub const SESSIONLESS: u32 = 0x10;
     pub const HOW: u32 = 0xFF;
     pub const READ_ONLY: u32 = 0x100;
@@ -231,6 +234,33 @@ pub fn write_switched(out: &mut Vec<u8>, application: u32, id: Option<&GlobalXid
     w.raw(&context);
 }
 
+/// Appends that the session has come into a transaction without a session or has left it. `entered`: its identifier, and
+/// whether it was begun by a statement.
+pub fn write_sessionless(out: &mut Vec<u8>, entered: Option<(&[u8], bool)>) {
+    const SYNC: u8 = 5;
+    const TRANSACTION_ID: u32 = 201;
+    const VERSION: u8 = 1;
+    let mut value = entered.map_or(&[][..], |(id, _)| id).to_vec();
+    value.push(match entered {
+        None => 0x80,
+        Some((_, true)) => 0x41,
+        Some((_, false)) => 0x42,
+    });
+    value.push(VERSION);
+    let mut w = Writer::new(out);
+    w.u8(message::SERVER_PIGGYBACK);
+    w.u8(SYNC);
+    // Of the types that could stand here none do; of pairs there is one.
+    w.number(0u32);
+    w.u8(0);
+    w.number(1u32);
+    w.u8(0);
+    w.number(0u32);
+    w.long_bytes(&value);
+    w.number(TRANSACTION_ID);
+    w.number(0u32);
+}
+
 /// Appends what a branch is in now; the outcome of the call follows.
 pub fn write_ended(out: &mut Vec<u8>, state: u32) {
     let mut w = Writer::new(out);
@@ -281,6 +311,16 @@ mod tests {
         let bytes = switch_of(switch::DETACH, None, &id.to_context());
         assert_eq!(Switch::read(&mut Reader::new(&bytes)).unwrap().id, Some(id));
         assert_eq!(Switch::read(&mut Reader::new(&switch_of(2, None, b"garbage"))).unwrap().id, None);
+    }
+
+    #[test]
+    fn a_client_is_told_which_transaction_without_a_session_it_is_in() {
+        let mut out = Vec::new();
+        write_sessionless(&mut out, Some((b"ab", true)));
+        assert_eq!(out, [23, 5, 0, 0, 1, 1, 0, 0, 1, 4, 4, b'a', b'b', 0x41, 1, 1, 201, 0]);
+        out.clear();
+        write_sessionless(&mut out, None);
+        assert_eq!(out, [23, 5, 0, 0, 1, 1, 0, 0, 1, 2, 2, 0x80, 1, 1, 201, 0]);
     }
 
     #[test]

@@ -38,6 +38,8 @@ const CLIENT_RUNTIME_CAPS: [u8; 7] = [2, 0, 0, 1, 0x18, 0, 4];
 
 /// A capability of a client: it looks for the ends of responses.
 const READS_ENDS: u8 = 0x20;
+/// A capability of clients that know transactions without a session.
+const KNOWS_SESSIONLESS: u8 = 0x20;
 
 /// The longest text before the bind values that are sent behind the others.
 pub const STRING_MAX: u32 = 32767;
@@ -66,6 +68,8 @@ pub struct Client {
     pub takes_zone_version: bool,
     /// It looks for the ends of responses.
     pub reads_ends: bool,
+    /// It knows transactions without a session, and follows what becomes of its own.
+    pub knows_sessionless: bool,
 }
 
 impl Client {
@@ -77,6 +81,7 @@ impl Client {
         takes_zone: false,
         takes_zone_version: false,
         reads_ends: false,
+        knows_sessionless: false,
     };
 
     /// Reads a text of `len` bytes as this client writes it.
@@ -190,8 +195,16 @@ pub fn read_data_types(r: &mut Reader<'_>) -> WireResult<Client> {
     }
     let sized_text = flag & 2 != 0;
     let reads_ends = compile.get(40).is_some_and(|caps| caps & READS_ENDS != 0);
-    let mut client =
-        Client { sized_text, byte_scale: false, field_version, takes_zone, takes_zone_version, reads_ends };
+    let knows_sessionless = compile.get(44).is_some_and(|caps| caps & KNOWS_SESSIONLESS != 0);
+    let mut client = Client {
+        sized_text,
+        byte_scale: false,
+        field_version,
+        takes_zone,
+        takes_zone_version,
+        reads_ends,
+        knows_sessionless,
+    };
     // Some say their national character set here; the list itself begins with type 1.
     if r.clone().u16()? != 1 {
         r.skip(2)?;
@@ -290,6 +303,7 @@ mod tests {
             takes_zone: true,
             takes_zone_version: true,
             reads_ends: false,
+            knows_sessionless: false,
         };
         assert_eq!(read_data_types(&mut r), Ok(want));
         r.finish().unwrap();

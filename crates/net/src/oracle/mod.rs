@@ -46,6 +46,7 @@ pub mod message {
     pub const WARNING: u8 = 15;
     pub const DESCRIBE: u8 = 16;
     pub const PIGGYBACK: u8 = 17;
+    pub const SERVER_PIGGYBACK: u8 = 23;
     pub const IMPLICIT_RESULTS: u8 = 27;
     pub const END_OF_RESPONSE: u8 = 29;
 }

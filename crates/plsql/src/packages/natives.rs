@@ -6,8 +6,8 @@ use crate::intmap::IntMap;
 use crate::machine::{Machine, Run, error_stack, scalar};
 use crate::session::Plsql;
 use crate::world::{
-    AuditRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest, ResultCacheRequest, SharedPoolRequest,
-    World, XaRequest,
+    AuditRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest, ResultCacheRequest, SessionlessRequest,
+    SharedPoolRequest, World, XaRequest,
 };
 use std::rc::Rc;
 use types::{Number, Ora, Value};
@@ -108,6 +108,9 @@ natives! {
     "DBMS_TRANSACTION" "READ_ONLY" 1 TransactionReadOnly,
     "DBMS_TRANSACTION" "READ_WRITE" 1 TransactionReadWrite,
     "DBMS_TRANSACTION" "LOCAL_TRANSACTION_ID" 1 TransactionId,
+    "DBMS_TRANSACTION" "START_TRANSACTION" 1 TransactionStart,
+    "DBMS_TRANSACTION" "SUSPEND_TRANSACTION" 1 TransactionSuspend,
+    "DBMS_TRANSACTION" "GET_TRANSACTION_ID" 1 TransactionGlobalId,
     "PRIVATE_JDBC" "GET_COMPATIBLE" 1 Compatible,
     "PRIVATE_JDBC" "GET_MAX_STRING_SIZE" 1 MaxStringSize,
     "DBMS_UTILITY" "DB_VERSION" 1 DbVersion,
@@ -436,6 +439,14 @@ pub(crate) fn run<W: World>(
             let create = matches!(a.0.first(), Some(Datum::Val(Value::Boolean(true))));
             w.transaction_id(create)?
         }
+        Native::TransactionStart => {
+            let [Some(kind), Some(timeout_s), Some(flag)] = [1, 2, 3].map(|i| a.integer(i)) else {
+                return Err(Ora::new(26213).into());
+            };
+            w.sessionless(&SessionlessRequest::Start { id: a.raw(0), kind, timeout_s, flag })?
+        }
+        Native::TransactionSuspend => w.sessionless(&SessionlessRequest::Suspend)?,
+        Native::TransactionGlobalId => w.sessionless(&SessionlessRequest::Id)?,
         Native::HashValue => {
             let hash = a
                 .text(0)

@@ -183,6 +183,8 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
     (
         "DBMS_TRANSACTION",
         "package dbms_transaction is
+           transaction_type_sessionless constant pls_integer := 1;
+           transaction_new constant pls_integer := 1; transaction_resume constant pls_integer := 2;
            procedure commit;
            procedure rollback;
            procedure savepoint(savept varchar2);
@@ -190,6 +192,10 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            procedure read_only;
            procedure read_write;
            function local_transaction_id(create_transaction boolean default false) return varchar2;
+           function start_transaction(xid raw default null, transaction_type pls_integer default 1,
+             timeout pls_integer default 60, flag pls_integer default 1) return raw;
+           procedure suspend_transaction;
+           function get_transaction_id return varchar2;
          end;",
     ),
     (

@@ -73,6 +73,11 @@ impl Calls {
         if how.commits && said.errors.is_empty() {
             self.commit_on_success()?;
         }
+        if said.errors.is_empty() {
+            self.leave_behind(out)?;
+        } else {
+            self.tell_sessionless(out);
+        }
         let counts = how.row_counts.then_some(&said.executed.counts[..]);
         reply::write_parameters(out, self.scn(), number, counts);
         let mut outcome = Outcome { rows: said.executed.rows, ..self.succeeded(&said.done, number, sequence) };

@@ -16,7 +16,7 @@ use net::oracle::o5logon::SessionKey;
 use net::oracle::reply::{self, NO_DATA_FOUND, Outcome, direction, status};
 use net::oracle::rows::BindRows;
 use net::oracle::value::{self, Shape, Tables};
-use session::{BANNER, Flow, Instance, Session};
+use session::{BANNER, Flow, GlobalId, Instance, Session};
 use std::collections::VecDeque;
 use std::mem::take;
 use types::{Ora, Value};
@@ -89,13 +89,29 @@ pub struct Calls {
     pub(super) cursors: Cursors,
     /// The session is over.
     is_over: bool,
+    /// The transaction without a session that the client takes itself to be in.
+    pub(super) told: Option<(GlobalId, bool)>,
+    /// It could not come into one, and takes itself to be in it.
+    pub(super) is_misled: bool,
+    /// The call that is being answered leaves it when it has gone well.
+    pub(super) leaves_behind: bool,
 }
 
 impl Calls {
     /// The calls of a session that has opened.
     pub fn new(instance: &'static Instance, session: Session, client: Client, key: SessionKey) -> Calls {
         let cursors = Cursors::new(session.parameter(params::Param::OpenCursors));
-        Calls { instance, session, client, key, cursors, is_over: false }
+        Calls {
+            instance,
+            session,
+            client,
+            key,
+            cursors,
+            is_over: false,
+            told: None,
+            is_misled: false,
+            leaves_behind: false,
+        }
     }
 
     /// The session.
@@ -131,6 +147,8 @@ impl Calls {
         out: &mut Answering<'_>,
     ) -> Answer {
         let from = out.len();
+        let told = self.told;
+        self.leaves_behind = false;
         let mut cursor = 0;
         let tried = self.try_answer(before, request, values, sequence, &mut cursor, out);
         let mut is_broken = false;
@@ -139,7 +157,9 @@ impl Calls {
             // Rows that are on their way stand before the error.
             if !out.has_begun() {
                 out.truncate(from);
+                self.told = told;
             }
+            self.tell_sessionless(out);
             let outcome = self.failed(trouble, sequence, cursor, out);
             is_broken = outcome.error == BROKEN;
             outcome.write(out);
@@ -157,6 +177,7 @@ impl Calls {
         out: &mut Answering<'_>,
     ) -> Tried<()> {
         before.into_iter().try_for_each(|p| self.before(p))?;
+        self.tell_sessionless(out);
         match request {
             Request::Execute(e) => self.execute(*e, values, sequence, cursor, out),
             Request::Reexecute(e) => self.reexecute(e, values, sequence, cursor, out),
@@ -257,6 +278,7 @@ impl Calls {
             Piggyback::Context(context) => {
                 self.session.set_context(&context.namespace, context.clears, &context.values)?;
             }
+            Piggyback::GlobalSwitch(s) => self.switch_before(&s)?,
             Piggyback::BeginPipeline { .. } | Piggyback::Ignored => {}
         }
         Ok(())
@@ -354,6 +376,7 @@ impl Calls {
 
     fn simple(&mut self, sql: &str, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
         self.run(sql)?;
+        self.tell_sessionless(out);
         reply::write_status(out, self.status(), sequence);
         Ok(())
     }
@@ -496,6 +519,7 @@ impl Calls {
         let prefetch = if scrolls { 0 } else { wanted };
         let e = local::Execute { sql, binds, prefetch, want_output: false, tables: Vec::new() };
         let (waits, more) = self.query_direct(number, &e, (wanted, is_new), out)?;
+        self.leave_behind(out)?;
         if scrolls {
             let outcome = match wanted {
                 0 => self.rows_end(number, true, sequence),
@@ -616,6 +640,7 @@ impl Calls {
         if commits {
             self.commit_on_success()?;
         }
+        self.leave_behind(out)?;
         let counts = wants_row_counts.then_some([said.done.rows]);
         let news = self.session.take_news();
         reply::write_parameters_with(out, self.scn(), number, &news, counts.as_ref().map(|n| &n[..]));

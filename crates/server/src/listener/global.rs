@@ -10,7 +10,11 @@ impl Calls {
     /// Comes into a branch or leaves it.
     pub(super) fn switch(&mut self, s: &Switch, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
         if s.flags & start_flag::SESSIONLESS != 0 {
-            return Err(Ora::unsupported().into());
+            self.switch_sessionless(s)?;
+            self.tell_sessionless(out);
+            global::write_switched(out, s.application, None);
+            self.succeeded(&Done::default(), 0, sequence).write(out);
+            return Ok(());
         }
         let id = s.id.as_ref().map(id_of).transpose()?;
         let call = match s.operation {
@@ -28,6 +32,66 @@ impl Calls {
         global::write_switched(out, s.application, attached);
         self.succeeded(&Done::default(), 0, sequence).write(out);
         Ok(())
+    }
+
+    /// A switch before another call.
+    pub(super) fn switch_before(&mut self, s: &Switch) -> Tried<()> {
+        if s.flags & start_flag::SESSIONLESS == 0 {
+            return Err(Ora::unsupported().into());
+        }
+        self.switch_sessionless(s)
+    }
+
+    fn switch_sessionless(&mut self, s: &Switch) -> Tried<()> {
+        // What else stands in the operation is not known.
+        if s.operation & !(switch::START | switch::DETACH | switch::DETACH_BEHIND) != 0 || s.operation == 0 {
+            return Err(Ora::unsupported().into());
+        }
+        if s.operation & switch::DETACH != 0 {
+            self.ask_global(&GlobalCall::SuspendSessionless)?;
+        }
+        if s.operation & switch::START != 0 {
+            let id = s.id.as_ref().ok_or_else(|| Ora::new(24756))?;
+            let resumes = match s.flags & start_flag::HOW & !start_flag::SESSIONLESS {
+                start_flag::NEW => false,
+                start_flag::RESUME => true,
+                _ => return Err(Ora::new(26213).into()),
+            };
+            let id = session::sessionless_id(&id.global)?;
+            let call = GlobalCall::StartSessionless { id, resumes, timeout_s: s.timeout };
+            if let Err(e) = self.ask_global(&call) {
+                self.is_misled = true;
+                return Err(e);
+            }
+        }
+        if s.operation & switch::DETACH_BEHIND != 0 {
+            if self.session.sessionless().is_none() {
+                return Err(Ora::new(26202).into());
+            }
+            self.leaves_behind = true;
+        }
+        Ok(())
+    }
+
+    /// Leaves the transaction without a session behind the call that has just been run, where the client wants it.
+    pub(super) fn leave_behind(&mut self, out: &mut Vec<u8>) -> Tried<()> {
+        // The call may have ended it.
+        if std::mem::take(&mut self.leaves_behind) && self.session.sessionless().is_some() {
+            self.session.goes_on();
+            self.ask_global(&GlobalCall::SuspendSessionless)?;
+        }
+        self.tell_sessionless(out);
+        Ok(())
+    }
+
+    /// Tells the client which transaction without a session it is in, where that has changed.
+    pub(super) fn tell_sessionless(&mut self, out: &mut Vec<u8>) {
+        let is_in = self.session.sessionless();
+        let is_news = std::mem::take(&mut self.is_misled) || self.told != is_in;
+        if self.client.knows_sessionless && is_news {
+            global::write_sessionless(out, is_in.as_ref().map(|(id, by_statement)| (id.gtrid(), *by_statement)));
+        }
+        self.told = is_in;
     }
 
     /// Prepares a branch or ends it.

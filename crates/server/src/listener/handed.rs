@@ -26,9 +26,17 @@ impl Proved {
         let (stream, packets, sdu) = self.line.as_ref().filter(|(stream, ..)| stream.is_plain())?;
         let unread = packets.unsealed()?;
         let mut out = Zeroizing::new(Vec::with_capacity(4 << 10));
-        let Client { sized_text, byte_scale, field_version, takes_zone, takes_zone_version, reads_ends } = self.client;
+        let Client {
+            sized_text,
+            byte_scale,
+            field_version,
+            takes_zone,
+            takes_zone_version,
+            reads_ends,
+            knows_sessionless,
+        } = self.client;
         let mut w = Writer::new(&mut out);
-        for flag in [sized_text, byte_scale, takes_zone, takes_zone_version, reads_ends] {
+        for flag in [sized_text, byte_scale, takes_zone, takes_zone_version, reads_ends, knows_sessionless] {
             w.u8(flag.into());
         }
         w.u8(field_version);
@@ -59,9 +67,17 @@ impl Proved {
         let mut r = Reader::new(message);
         let mut flag = || r.u8().map(|flag| flag != 0);
         let [sized_text, byte_scale, takes_zone] = [flag()?, flag()?, flag()?];
-        let [takes_zone_version, reads_ends] = [flag()?, flag()?];
+        let [takes_zone_version, reads_ends, knows_sessionless] = [flag()?, flag()?, flag()?];
         let field_version = r.u8()?;
-        let client = Client { sized_text, byte_scale, field_version, takes_zone, takes_zone_version, reads_ends };
+        let client = Client {
+            sized_text,
+            byte_scale,
+            field_version,
+            takes_zone,
+            takes_zone_version,
+            reads_ends,
+            knows_sessionless,
+        };
         let sdu = r.u32()?;
         let key = SessionKey::from(<[u8; 32]>::try_from(r.raw(32)?).map_err(|_| WireError::BadValue)?);
         let (proof_ns, fork_began_ns) = (r.ub8()?, r.ub8()?);
@@ -118,7 +134,7 @@ mod tests {
             is_encrypted: false,
             ..logon::caller(&second)
         };
-        let usual = Client { takes_zone: true, reads_ends: true, ..Client::USUAL };
+        let usual = Client { takes_zone: true, reads_ends: true, knows_sessionless: true, ..Client::USUAL };
         let verifier = Verifier::new("Tiger1", [3; 16]);
         let key = SessionKey::from([9; 32]);
         let mut proved = Proved::new(usual, who, second, key, Proof::of(verifier.clone()), u64::MAX).called(caller);

@@ -1,0 +1,138 @@
+//! Transactions without a session: begun by one session, suspended, and resumed by any other of the same user.
+//!
+//! They are branches (crate `txn`) of a format of their own, which no coordinator may use. COMMIT, ROLLBACK and DDL end
+//! them as they end any transaction, in the session that has them.
+
+use crate::core::Core;
+use crate::global::{TIMEOUT_S, is_in_branch, leave};
+use exec::{ExecCtx, Host, SessionState};
+use plsql::SessionlessRequest;
+use std::time::Duration;
+use txn::{BranchTerms, GlobalId};
+use types::{Ora, Result, Value};
+
+/// The format of their identifiers.
+const FORMAT: u32 = 0x004e_5c3e;
+
+/// The identifier of one.
+///
+/// # Errors
+/// ORA-24756 for one without bytes or with more than 64.
+pub fn sessionless_id(bytes: &[u8]) -> Result<GlobalId> {
+    let id = GlobalId::new(FORMAT, bytes, &[]).filter(|_| !bytes.is_empty());
+    id.ok_or_else(|| Ora::new(24756))
+}
+
+pub(crate) fn is_sessionless(id: &GlobalId) -> bool {
+    id.format == FORMAT
+}
+
+/// Whether the transaction in force is one.
+pub(crate) fn is_in_force(core: &Core, session: &SessionState) -> bool {
+    is_in_branch(core, session) && attached(core).is_some()
+}
+
+/// The one that the session is in, and whether a statement began or resumed it.
+pub(crate) fn attached(core: &Core) -> Option<(GlobalId, bool)> {
+    let id = core.branch.borrow().as_ref().map(|b| *b.id()).filter(is_sessionless)?;
+    Some((id, core.by_statement.get()))
+}
+
+fn hex(id: &GlobalId) -> String {
+    let mut text = String::new();
+    types::write_hex(id.gtrid(), &mut text);
+    text
+}
+
+/// Begins one, or resumes it. `timeout_s`: for how long it may be suspended; for how long another session is waited for.
+///
+/// # Errors
+/// ORA-24776 in a transaction; ORA-26217, ORA-26218; ORA-25351 when another session stayed in it.
+pub(crate) fn start(
+    core: &Core,
+    cx: &mut ExecCtx<'_>,
+    id: &GlobalId,
+    resumes: bool,
+    timeout_s: u32,
+    by_statement: bool,
+) -> Result<()> {
+    if cx.session.suspended > 0 {
+        return Err(Ora::new(24789));
+    }
+    let txn = &cx.session.txn;
+    if core.branch.borrow().is_some() || txn.is_active() && !txn.has_only_read() {
+        return Err(Ora::new(24776));
+    }
+    if txn.is_active() {
+        core.rollback(cx.session)?;
+    }
+    let txns = core.shared.txns;
+    let own = core.identity().user.0;
+    let is_anothers = || txns.branch_row(id).is_some_and(|row| row.user != own);
+    let said = |e: Ora| match e.code() {
+        24757 => Ora::with(26217, &[&hex(id)]),
+        24756 | 24761 => Ora::with(26218, &[&hex(id)]),
+        2049 => Ora::new(25351),
+        _ => e,
+    };
+    let branch = if resumes {
+        // Another user's is not waited for, and not told of.
+        if is_anothers() {
+            return Err(said(Ora::new(24756)));
+        }
+        let wait = Duration::from_secs(timeout_s.into());
+        let branch = txns.resume_branch(&core.p, &mut cx.session.txn, id, wait).map_err(said)?;
+        if is_anothers() {
+            // It was ended and begun anew since then.
+            txns.detach_branch(&core.p, &mut cx.session.txn, branch);
+            return Err(said(Ora::new(24756)));
+        }
+        branch
+    } else {
+        let timeout_s = if timeout_s == 0 { TIMEOUT_S } else { timeout_s };
+        txns.start_branch(&core.p, id, &BranchTerms { timeout_s, user: own }).map_err(said)?
+    };
+    core.branch_began.set(cx.session.txn.ends());
+    core.by_statement.set(by_statement);
+    *core.branch.borrow_mut() = Some(branch);
+    Ok(())
+}
+
+/// Leaves the one that the session is in.
+///
+/// # Errors
+/// ORA-26202 outside of one; ORA-26211 when it was begun by the other way; those of deferred constraints.
+pub(crate) fn suspend(core: &Core, cx: &mut ExecCtx<'_>, by_statement: bool) -> Result<()> {
+    if cx.session.suspended > 0 {
+        return Err(Ora::new(24789));
+    }
+    match attached(core) {
+        None => Err(Ora::new(26202)),
+        Some((_, began)) if began != by_statement => Err(Ora::new(26211)),
+        Some(_) => leave(core, cx),
+    }
+}
+
+/// DBMS_TRANSACTION.
+pub(crate) fn call(core: &Core, cx: &mut ExecCtx<'_>, request: &SessionlessRequest<'_>) -> Result<Value> {
+    const SESSIONLESS: i64 = 1;
+    match *request {
+        SessionlessRequest::Start { id, kind, timeout_s, flag } => {
+            let resumes = match (kind, flag) {
+                (SESSIONLESS, 1) => false,
+                (SESSIONLESS, 2) if !id.is_empty() => true,
+                _ => return Err(Ora::new(26213)),
+            };
+            let made = core.sys_guid();
+            let id = sessionless_id(if id.is_empty() { &made } else { id })?;
+            let timeout_s = u32::try_from(timeout_s).map_err(|_| Ora::new(26213))?;
+            start(core, cx, &id, resumes, timeout_s, true)?;
+            Ok(Value::Raw(id.gtrid().to_vec()))
+        }
+        SessionlessRequest::Suspend => suspend(core, cx, true).map(|()| Value::Null),
+        SessionlessRequest::Id => {
+            let own = core.branch.borrow().as_ref().map(|b| *b.id()).filter(|_| cx.session.suspended == 0);
+            Ok(own.map_or(Value::Null, |id| Value::text(hex(&id))))
+        }
+    }
+}
