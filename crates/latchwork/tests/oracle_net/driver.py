@@ -615,6 +615,10 @@ def sessionless():
     two.close()
     fails("ORA-26218", lambda: one.resume_sessionless_transaction(b"third"))
     assert seen(a) == 4
+    # An identifier that is too long is refused, and the connection goes on.
+    for xid in [one.xid(1, "g" * 65, "b"), one.xid(1, "g", "b" * 65)]:
+        fails("ORA-03115", lambda: one.tpc_begin(xid))
+    assert seen(a) == 4
     one.close()
 
 

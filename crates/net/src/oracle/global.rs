@@ -57,8 +57,6 @@ pub mod fate {
 
 /// Bytes of an identifier: both its parts together, filled up.
 const ID_MAX: u32 = 128;
-/// Bytes of a part.
-const PART_MAX: usize = 64;
 /// Bytes of a context and of a name, at most.
 const TEXT_MAX: u32 = 4096;
 
@@ -140,7 +138,8 @@ impl Lengths {
         if self.id == 0 {
             return Ok(GlobalXid::from_context(context));
         }
-        if self.global > PART_MAX || self.branch > PART_MAX || self.global + self.branch > self.id {
+        // A part of more than 64 bytes is refused where identifiers are made, and the connection goes on.
+        if self.global + self.branch > self.id {
             return Err(WireError::LengthOutOfBounds);
         }
         let (global, rest) = bytes.split_at(self.global);
