@@ -45,6 +45,16 @@ const HANG_LIMIT: Duration = Duration::from_secs(60);
 
 /// Named points at which the code can be told to die: all that there are. docs/TORTURE.md says where they are.
 pub const POINTS: &[&str] = &[
+    "branch-detached",
+    "branch-detaching",
+    "branch-ended",
+    "branch-locks-noted",
+    "branch-not-prepared",
+    "branch-prepare-logged",
+    "branch-prepared",
+    "branch-preparing",
+    "branch-resuming",
+    "branch-taken",
     "cache-copies-taken",
     "cache-some-blocks",
     "checkpoint-written",
@@ -95,6 +105,8 @@ pub const POINTS: &[&str] = &[
     "redo_switched",
     "redo_synced",
     "redo_written",
+    "server-handed-over",
+    "server-session-ended",
     "smon-dropping-index",
     "smon-round",
     "space-dropping-extents",
@@ -206,8 +218,9 @@ impl Ending {
 
 /// A point by name, at a pass that comes soon; or whichever point comes at its turn.
 fn any_point(r: &mut Random, passes: u64) -> String {
-    // Points of a start are for starts: otherwise nothing else would be reached.
-    let working: Vec<&str> = POINTS.iter().copied().filter(|name| !name.starts_with("recovery")).collect();
+    // Points of a start are for starts: otherwise nothing else would be reached. Nobody begins branches here.
+    let is_passed = |name: &&str| !name.starts_with("recovery") && !name.starts_with("branch");
+    let working: Vec<&str> = POINTS.iter().copied().filter(is_passed).collect();
     if r.chance(20) {
         return format!("group-*:{}", 1 + r.below(passes * 20));
     }
