@@ -298,7 +298,7 @@ fn texts_before_a_call_are_read_as_the_client_writes_them() {
     let key_values = format!("11 9a 05 01 0102 01 0101 0121 00 {} 0101 01 6b 0101 01 76 00 03 93 06", hex("NS"));
     talk.works(&bytes(&key_values));
     // One that is not known is refused with the call behind it, and the connection stays.
-    talk.fails(&bytes("11 67 07 01 02 03 04 03 93 08"), "ORA-03001", true);
+    talk.fails(&bytes("11 cd 07 01 02 03 04 03 93 08"), "ORA-03001", true);
     talk.works(&bytes("03 93 09"));
     talk.end();
 }
