@@ -330,6 +330,10 @@ mod tests {
             assert!(Switch::read(&mut Reader::new(&bytes[..n])).is_err(), "{n} bytes");
         }
         let long = GlobalXid { format: 1, global: vec![1; 65], branch: vec![2; 63] };
-        assert!(Switch::read(&mut Reader::new(&switch_of(switch::START, Some(&long), &[]))).is_err());
+        let read = Switch::read(&mut Reader::new(&switch_of(switch::START, Some(&long), &[]))).unwrap();
+        assert_eq!(read.id, Some(long), "a part of 65 bytes is read, so that it can be refused");
+        // Parts that are longer than what was sent are none.
+        let longer = GlobalXid { format: 1, global: vec![1; 65], branch: vec![2; 64] };
+        assert!(Switch::read(&mut Reader::new(&switch_of(switch::START, Some(&longer), &[]))).is_err());
     }
 }
