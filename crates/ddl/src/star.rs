@@ -93,7 +93,7 @@ impl Stars<'_> {
         }
     }
 
-    /// What `*` stands for. The columns of a join by USING or NATURAL come first and have no qualifier.
+    /// The columns that `*` stands for. Those of a join by USING or NATURAL come first and have no qualifier.
     fn all(&mut self, select: &Select) -> Option<String> {
         let names = self.names(select, SelectItemKind::Star)?;
         let mut tables = Some(Vec::new());

@@ -67,7 +67,7 @@ impl TableDef {
         list.sort_by_key(|(_, column)| column.moved);
         list.into_iter()
     }
-    /// What [`ColumnDef::moved`] is of a column that becomes the last, though it may be stored elsewhere.
+    /// The value of [`ColumnDef::moved`] of a column that becomes the last, though it may be stored elsewhere.
     pub fn last_place(&self) -> u16 {
         let seen =
             self.visible_columns().map(|(at, column)| if column.moved > 0 { column.moved } else { at as u16 + 1 });

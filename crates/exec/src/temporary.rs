@@ -39,7 +39,7 @@ struct Inner {
     left: Vec<Left>,
 }
 
-/// What a session has left in a branch: changed rows of tables that keep them.
+/// The changes that a session has left in a branch: rows of tables that keep them.
 #[derive(Debug)]
 struct Left {
     xid: Xid,

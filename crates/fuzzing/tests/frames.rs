@@ -162,7 +162,7 @@ fn answer_of(said: &[u8], columns: &[Column]) -> Answer {
 fn rows_are_on_their_way_before_the_last_one_is_found() {
     let mut talk = Talk::begin(Client::USUAL, &[]);
     let text = "select rpad('x', 200, 'x') || 1 / (400 - level) x from dual connect by level <= 1000";
-    // What fills no packet is not sent, and an error stands alone.
+    // Rows that fill no packet are not sent ahead: the error stands alone.
     let late = text.replace("400", "20");
     for (sql, is_ahead) in [(text, true), (&late, false)] {
         let (goes_on, said) = talk.say(&query(sql, 1000));

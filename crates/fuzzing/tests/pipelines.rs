@@ -162,7 +162,7 @@ fn behind_a_call_that_failed_the_others_go_on_or_are_refused() {
     assert!(!has(&all[0], "ORA-") && has(&all[1], "ORA-00942"), "{all:?}");
     assert!(all[2..5].iter().all(|text| has(text, "ORA-43610: Pipeline, Aborted")), "{all:?}");
     assert!(!has(&all[5], "ORA-"), "{all:?}");
-    // What the first call did is not committed, and not rolled back either.
+    // The changes of the first call are neither committed nor rolled back.
     assert!(has(&talk.value("select sum(n) from pipe_a"), "5"));
     let single = talk.statement("select 'alone' from dual");
     let mut packets = Vec::new();

@@ -1,4 +1,4 @@
-//! What drivers have said is said again: cut off behind and inside its packets, and out of order.
+//! Recorded messages of drivers are sent again: cut off behind and inside its packets, and out of order.
 //!
 //! `LATCHWORK_FUZZ_CHANGES` says how many cuts and orders each recording gets (0: a cut at every packet, and as many
 //! orders), `LATCHWORK_FUZZ_SEED` which.

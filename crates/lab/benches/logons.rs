@@ -1,4 +1,4 @@
-//! What it costs to connect: to the first row, logons a second, and many sessions at once.
+//! The cost of a logon: to the first row, logons a second, and many sessions at once.
 //!
 //!     cargo build --release && cargo bench -p lab --bench logons [-- --only first --times 500 --seconds 5 --sessions 2000]
 //!

@@ -19,7 +19,7 @@ impl Plan {
     }
 }
 
-/// What a type is to the settings.
+/// How a type depends on the settings of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// NULL and binds.
@@ -104,7 +104,7 @@ fn arithmetic_depends(op: ArithOp, a: &Expr, b: &Expr) -> bool {
 fn function_depends(name: &str, args: &[Expr]) -> bool {
     let kinds: Vec<Kind> = args.iter().map(|a| Kind::of(&a.ty)).collect();
     let kind = |at: usize| kinds.get(at).copied().unwrap_or(Kind::Other);
-    // What a function that takes a DATE makes of an argument.
+    // The conversion of an argument by a function that takes a DATE.
     let as_date = |at: usize| matches!(kind(at), Kind::Text | Kind::Local);
     match name {
         "TO_CHAR" | "TO_NCHAR" => shown_depends(kind(0), args.get(1)),

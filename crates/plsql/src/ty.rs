@@ -157,7 +157,7 @@ impl RecordTy {
     }
 }
 
-/// What a client says of a bind of a block.
+/// A client's description of a bind of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostType {
     pub data_type: DataType,

@@ -43,7 +43,7 @@ pub struct Desk {
     hears: Option<OwnedFd>,
 }
 
-/// What the supervisor hears.
+/// Messages to the supervisor.
 pub enum News {
     /// A client has proved its password: the message for the process that goes on with it, and its socket.
     Proved(OwnedFd),

@@ -735,7 +735,7 @@ impl Supervisor {
                 return Err(format!("{} {} during shutdown", role.name(), describe(how)));
             }
             let Some(role) = self.children.values().map(|c| c.role).find(|r| which(*r)) else { return Ok(()) };
-            // Who still says that it waits for a client sees its socket end.
+            // A process that still reports itself as waiting sees its socket end.
             while self.desk.hear(&mut self.message).is_some() {}
             if limit.is_some_and(|l| start.elapsed() > l) {
                 return Err(format!("{} did not end in time", role.name()));

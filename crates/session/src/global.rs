@@ -23,7 +23,7 @@ pub enum Start {
     Resume,
 }
 
-/// What a coordinator asks of a session.
+/// A coordinator's request to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobalCall {
     Start {
@@ -62,7 +62,7 @@ impl GlobalCall {
     }
 }
 
-/// What has become of the branch.
+/// The fate of the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobalAnswer {
     Done,
@@ -191,7 +191,7 @@ fn xa_call(core: &Core, id: GlobalId, request: &XaRequest) -> Result<GlobalCall>
     })
 }
 
-/// What XA calls an error; `None` for one that it has no word for, such as a call that was broken.
+/// XA's code of an error; `None` for one that it has no word for, such as a call that was broken.
 fn xa_code(e: &Ora) -> Option<i64> {
     Some(match e.code() {
         24756 => -4,
@@ -254,7 +254,7 @@ pub(crate) fn force(core: &Core, cx: &mut ExecCtx<'_>, name: &str, commits: bool
     };
     let own = core.identity().user.0;
     let branch = core.shared.txns.branch_rows().into_iter().find(is_meant);
-    // Who may force nothing is not told what there is.
+    // A user who may force nothing is not told which transactions exist.
     let any = core.require(SystemPrivilege::ForceAnyTransaction);
     match &branch {
         Some(b) if b.user == own && any.is_err() => core.require(SystemPrivilege::ForceTransaction)?,
@@ -367,7 +367,7 @@ fn may_touch(core: &Core, id: &GlobalId) -> Result<()> {
     }
 }
 
-/// What a branch is in, unless it is another user's.
+/// The state of a branch, unless it is another user's.
 pub(crate) fn state_of(core: &Core, id: &GlobalId) -> Option<BranchState> {
     may_touch(core, id).ok()?;
     core.shared.txns.branch_row(id).map(|row| row.state)

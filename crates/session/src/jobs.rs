@@ -124,7 +124,7 @@ pub fn change(w: &mut World<'_>, job: i64, change: &JobChange) -> Result<()> {
     let mut set = |sql: &'static str, value: Value| recursive(w.core, &mut w.cx, sql, &[value, number(job)]).map(drop);
     if let Some(what) = &change.what {
         set("update sys.job$ set what = :1 where job = :2", Value::text(what.as_str()))?;
-        // What is done from now on is done as it would be here.
+        // From now on statements run with these settings.
         set("update sys.job$ set nlsenv = :1 where job = :2", Value::text(environment))?;
     }
     if let Some(date) = change.next_date {

@@ -26,7 +26,7 @@ pub fn effective(params: &SessionParams, param: Param) -> String {
     .to_string()
 }
 
-/// What a job keeps of the session that submits it.
+/// The settings that a job keeps of the session that submits it.
 const OF_JOB: [Param; 14] = [
     Param::NlsLanguage,
     Param::NlsTerritory,

@@ -523,7 +523,7 @@ impl Session {
         crate::sessionless::attached(&self.core)
     }
 
-    /// What a branch is in, of one that the session may do something with.
+    /// The state of a branch that the session may act on.
     pub fn global_state(&self, id: &txn::GlobalId) -> Option<txn::BranchState> {
         crate::global::state_of(&self.core, id)
     }

@@ -67,7 +67,7 @@ sga::sga_struct! {
         /// Rows of logons and logoffs that could not be written to the audit trail, in the low half; the last error
         /// in the high one.
         lost_audit: AtomicU64,
-        /// What is asked of the listener: in the lowest byte a [`ListenerWish`] + 1, 0 for nothing, and above it the
+        /// The wish for the listener: in the lowest byte a [`ListenerWish`] + 1, 0 for nothing, and above it the
         /// wish's number; and what came of the wish of such a number: 0 nothing yet, 1 it was done, 2 it could not be.
         listener_wish: AtomicU32,
         listener_answer: AtomicU32,
@@ -228,7 +228,7 @@ impl State {
         (is_free && asks().is_ok()).then_some(number)
     }
 
-    /// What is asked of the supervisor, and the wish's number.
+    /// The wish that waits for the supervisor, and its number.
     pub fn take_listener_wish(&self) -> Option<(ListenerWish, u32)> {
         let asked = self.fixed.listener_wish.fetch_and(!0xff, Ordering::AcqRel);
         let wish = match asked & 0xff {

@@ -15,11 +15,11 @@
 //! | FORCED COMMIT, FORCED ROLLBACK | | ended by COMMIT FORCE or ROLLBACK FORCE | `forget_branch` |
 //! | TIMED OUT | | was rolled back when its time had passed | the next who asks for it, or needs an entry |
 //!
-//! Who does anything with a branch holds the DX enqueue of its identifier in X, a session for as long as it is
+//! A process that works on a branch holds the DX enqueue of its identifier in X, a session for as long as it is
 //! attached. So an identifier has one entry, and one process at a time changes it; its death is seen by the owner in
 //! the entry's word, which is set before anything else changes.
 //!
-//! What is prepared is so by one group: the slot in the undo header says it, and a record in the newest undo block
+//! One group prepares a transaction: the slot in the undo header says it, and a record in the newest undo block
 //! keeps the identifier. Its redo is on disk before anybody is told. A start finds the slot, makes the branch anew and
 //! takes its locks. Before a prepared transaction is rolled back, its slot is made active again, so a rollback that was
 //! cut off is taken up as any other.
@@ -91,7 +91,7 @@ impl GlobalId {
     }
 }
 
-/// What a branch is in.
+/// The states of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BranchState {
@@ -275,7 +275,7 @@ impl BranchEntry {
     }
 }
 
-/// What a branch begins with.
+/// The terms with which a branch begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BranchTerms {
     /// Seconds for which it may wait for a session.
@@ -298,7 +298,7 @@ impl Branch {
     }
 }
 
-/// What a branch answers when it is asked to prepare.
+/// The answer of a branch to a prepare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vote {
     /// It has changed nothing, and is no more.
@@ -591,7 +591,7 @@ impl Transactions {
         {
             let end = self.unprepare_in_header(p, xid).inspect_err(|_| self.give_back(p, taken))?;
             if end > Rba(0) {
-                // Who is told of the outcome does not come back with it.
+                // A coordinator that knows the outcome does not ask again.
                 self.cache().redo().note_commit(p, end);
             }
             os::crash::point("branch-not-prepared");
@@ -683,7 +683,7 @@ impl Transactions {
         let is_due = |e: &BranchEntry| e.state() == Idle && (all || e.deadline_ns.load(Ordering::Relaxed) <= now);
         for (_, e) in self.branches().all().filter(|(_, e)| is_due(e)) {
             let id = e.id();
-            // Whoever holds it now does something with it.
+            // The process that holds it now works on it.
             let Ok(taken) = self.take(p, &id, Duration::ZERO, &[Idle], 24756) else { continue };
             if !is_due_now(taken.entry, all) {
                 self.leave(p, &taken, 0, Idle);
@@ -719,7 +719,7 @@ impl Transactions {
         found.into_iter().map(|(n, _)| n).collect()
     }
 
-    /// What becomes of those branches, now that their transactions have ended or were found prepared.
+    /// Settles those branches, now that their transactions have ended or were found prepared.
     pub(crate) fn settle_branches(&self, p: &Process, dead: u32, all: &[usize]) {
         for n in all {
             let entry = &self.branches().0[*n];
@@ -904,13 +904,13 @@ fn isolation_of(terms: u64) -> Isolation {
     }
 }
 
-/// What the record of a prepared transaction begins with, and one of the tables that it has locked.
+/// The first bytes of the record of a prepared transaction, and of a record of the tables that it has locked.
 const PREPARED_MARK: [u8; 4] = *b"2PC2";
 const LOCKS_MARK: [u8; 4] = *b"2PCL";
 /// Tables in one record. It fits into the smallest block.
 const LOCKS_IN_RECORD: usize = 100;
 
-/// What the record of a prepared transaction says.
+/// The contents of the record of a prepared transaction.
 struct Prepared2pc {
     id: GlobalId,
     terms: BranchTerms,

@@ -182,7 +182,7 @@ impl TableLayout {
     }
 }
 
-/// What an undo header says of a transaction when it is loaded.
+/// The state of a transaction in an undo header when that is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Loaded {
     Ended,

@@ -38,7 +38,7 @@ fn connect(at: &NetAddress, known: &mut Option<Stretched>) -> NetSession {
     NetSession::connect_again(at, "u", "Tiger1", known).unwrap_or_else(|e| panic!("a session opens: {e}"))
 }
 
-/// What tells one session of a process from a fresh one.
+/// The traces that tell a later session of a process from a fresh one.
 const TRACES: [&str; 8] = [
     "select to_char(date '2026-01-02') from dual",
     "select sys_context('userenv', 'current_schema') || sys_context('userenv', 'module') from dual",
@@ -168,7 +168,7 @@ fn without_a_pool_every_session_has_a_process_of_its_own() {
     assert_eq!(count(&mut owner, "select cur_count from v$process_pool where enabled = 'FALSE'"), 0);
 }
 
-/// What must be the same behind any number of connections.
+/// The figures that must be the same behind any number of connections.
 #[derive(Debug, PartialEq, Eq)]
 struct Level {
     processes: Vec<String>,

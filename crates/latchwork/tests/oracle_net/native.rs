@@ -16,7 +16,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// What the server says of native services, with the connection.
+    /// The connection, and the server's word on native services.
     fn open(at: &NetAddress) -> (Wire, u8) {
         let mut out = Vec::new();
         tns::Connect::encode(b"(CONNECT_DATA=(SERVICE_NAME=latchwrk))", 8192, &mut out);
@@ -97,7 +97,7 @@ fn a_client_gets_the_encryption_that_it_asks_for() {
     }
     let (answer, ..) = negotiate(&at, &[16], &[0]);
     assert!(says(&answer, 12650), "no algorithm that both take");
-    // Who takes no part is served as ever.
+    // A client that takes no part is served as ever.
     logon(&at).logoff().unwrap();
 }
 

@@ -340,7 +340,7 @@ fn arrays_over_the_network_are_those_of_the_local_socket() {
     let shown = |outcome: Result<ArrayOutcome, ArrayError>| {
         let (outcome, error) = match outcome {
             Ok(o) => (o, 0),
-            // What executions before one that fails gave does not travel with its error.
+            // Values returned by executions before one that fails do not travel with its error.
             Err(e) => (ArrayOutcome { returned: Vec::new(), ..*e.done }, e.error.code()),
         };
         let errors: Vec<_> = outcome.errors.iter().map(|(n, e)| (*n, e.code, e.text.clone())).collect();

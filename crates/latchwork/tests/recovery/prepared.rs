@@ -102,7 +102,7 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     xa(&mut c, "xa_forget(dbms_xa_xid(2))", 0);
     others_may_end_it_with_a_privilege_only(&db, &mut c, &third);
     drop(c);
-    // What waits for its outcome is no damage.
+    // A prepared transaction is no damage.
     db.verify();
     db.start();
     let mut c = db.connect();
@@ -149,7 +149,7 @@ fn others_may_end_it_with_a_privilege_only(db: &Database, c: &mut Client, third:
         assert!(refused.contains(code), "{refused}");
     }
     run(c, &[&start(2), "rollback"]);
-    // What nobody comes back to in time is rolled back.
+    // A branch that no session resumes in time is rolled back.
     let brief = "declare r raw(64); begin r := dbms_transaction.start_transaction('AE', 1, 1, 1); \
                  insert into t values (7, 7, null); dbms_transaction.suspend_transaction; end;";
     run(c, &[brief]);

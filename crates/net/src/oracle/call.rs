@@ -419,7 +419,7 @@ fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<O
         function::END_TO_END => Piggyback::EndToEnd(Box::new(read_end_to_end(r, client)?)),
         function::KEY_VALUES => read_context(r, client)?,
         function::BEGIN_PIPELINE => {
-            /// What happens behind a call that fails.
+            /// The fate of the calls behind one that fails.
             const CONTINUES: u8 = 1;
             const ABORTS: u8 = 2;
             // Errors may be gathered, which no driver asks for.

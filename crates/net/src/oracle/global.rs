@@ -1,4 +1,4 @@
-//! What the coordinator of a global transaction asks: to come into a branch or to leave it, and to end it.
+//! Requests of the coordinator of a global transaction: to enter a branch or leave it, and to end it.
 
 use super::field::{Reader, Writer};
 use super::handshake::Client;
@@ -37,7 +37,7 @@ pub mod start_flag {
     pub const SERIALIZABLE: u32 = 0x400;
 }
 
-/// What a branch is in, as drivers know it.
+/// States of a branch, in the numbers of drivers.
 pub mod state {
     pub const REQUIRES_COMMIT: u32 = 1;
     pub const COMMITTED: u32 = 2;
@@ -46,7 +46,7 @@ pub mod state {
     pub const FORGOTTEN: u32 = 5;
 }
 
-/// What has become of a branch, for who asks.
+/// The fate of a branch, for a client that asks.
 pub mod fate {
     pub const UNKNOWN: u32 = 0;
     pub const ACTIVE: u32 = 1;
@@ -107,7 +107,7 @@ pub struct Switch {
 pub struct End {
     pub operation: u32,
     pub id: Option<GlobalXid>,
-    /// What the client takes the branch to be in.
+    /// The state in which the client takes the branch to be.
     pub state: u32,
     pub flags: u32,
 }

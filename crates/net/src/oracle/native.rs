@@ -80,7 +80,7 @@ pub const ENCRYPTIONS: Algorithms = &[("AES256", 17), ("AES192", 16), ("AES128",
 /// Algorithms of checksums.
 pub const CHECKSUMS: Algorithms = &[("SHA512", 4), ("SHA384", 6), ("SHA256", 5)];
 
-/// What a server wants of one service.
+/// A server's setting for one service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wants {
     pub level: Level,
@@ -133,7 +133,7 @@ impl Wants {
     }
 }
 
-/// What a client offers.
+/// A client's offer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offer {
     encryptions: Vec<u8>,
@@ -195,7 +195,7 @@ impl Offer {
     }
 }
 
-/// What a client offers that takes these algorithms.
+/// The message of a client that takes these algorithms.
 pub fn offer(encryptions: &[u8], checksums: &[u8]) -> Vec<u8> {
     let version = (field::VERSION, &VERSION.to_be_bytes()[..]);
     let mut list = MAGIC.to_vec();
@@ -239,7 +239,7 @@ pub fn join(answer: &[u8], private: &[u8; dh::PRIVATE_LEN]) -> WireResult<Option
     Ok(Some((seal, out)))
 }
 
-/// What was agreed, before the client's part of the exchange has come.
+/// The agreement, before the client's part of the exchange has come.
 pub struct Agreement {
     encryption: u8,
     checksum: u8,
@@ -314,7 +314,7 @@ impl Agreement {
         }
     }
 
-    /// What seals packets from here on, by the client's part of the exchange.
+    /// The seal of the packets from here on, by the client's part of the exchange.
     ///
     /// # Errors
     /// [`WireError::Truncated`] while the message's end has not come; others for what is none.
@@ -413,7 +413,7 @@ impl Drop for Chain {
     }
 }
 
-/// What goes into the checksums of one direction behind the bytes of a packet: new for each.
+/// The bytes that follow a packet's in its checksum, for one direction: new for each packet.
 struct Stamp {
     chain: Chain,
     pad: Vec<u8>,
@@ -487,7 +487,7 @@ pub struct Seal {
     is_folded: bool,
 }
 
-/// What a seal is made of.
+/// The parts of a seal.
 struct Origin {
     algorithms: (u8, u8),
     secret: Zeroizing<[u8; dh::LEN]>,

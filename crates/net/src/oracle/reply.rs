@@ -777,7 +777,7 @@ pub fn read_answer_to(
     }
 }
 
-/// What a client gets for an array of executions for which row counts were asked.
+/// The answer to an array of executions for which row counts were asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArrayAnswer {
     /// The execution, the bind, and a value that it got.

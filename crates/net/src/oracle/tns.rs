@@ -238,7 +238,7 @@ impl PacketBuffer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// What has come and was not read, if it can be read without what was agreed on the way: nothing is sealed.
+    /// The bytes received and not read; `None` where packets are sealed.
     pub fn unsealed(&self) -> Option<&[u8]> {
         self.seal.is_none().then(|| &self.bytes[self.start..])
     }
@@ -466,14 +466,14 @@ const MARKS_ENDS: u32 = 0x0200_0000;
 /// Native encryption and checksums are not to be asked for.
 const NO_NATIVE_SERVICES: u8 = 4;
 
-/// What a server says of native encryption and checksums when it accepts a connection.
+/// The server's word on native encryption and checksums when it accepts a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NativeServices {
     /// They are not to be asked for.
     Off,
     /// They are agreed on next.
     Offered,
-    /// Who does not agree on them is sent away.
+    /// A client that does not agree on them is refused.
     Required,
 }
 
@@ -487,7 +487,7 @@ impl NativeServices {
     }
 }
 
-/// Who takes no part in native encryption cannot go on.
+/// A client that takes no part in native encryption cannot go on.
 const NATIVE_REQUIRED: u8 = 0x10;
 
 impl Accept {

@@ -929,7 +929,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(read_back(&bytes, &shape).zone(), Some(TimeZone::Region(berlin)));
-        // What no client knows is sent by its offset at that time.
+        // A region that no client knows is sent as its offset at that time.
         let mut bytes = Vec::new();
         write(&mut Writer::new(&mut bytes), &Value::Timestamp(at(unknown)), &shape).unwrap();
         assert_eq!(

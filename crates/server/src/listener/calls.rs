@@ -535,7 +535,7 @@ impl Calls {
             self.rows(number, rows, wanted, true, out)?;
         }
         reply::write_parameters(out, self.scn(), number, None);
-        // Who asks for no rows gets none; behind as many rows as were asked for nobody has looked for more.
+        // A fetch of no rows gets none; behind as many rows as were asked for, the end is not known yet.
         let is_full = self.cursors.get(number.into())?.rows == u64::from(wanted);
         self.rows_end(number, waits || more || is_full, sequence).write(out);
         Ok(())

@@ -120,7 +120,7 @@ pub fn answer(connect: &Connect, data: &[u8], instance: &Instance, native: Nativ
             None if connect.version < tns::VERSION_MIN || connect.version_min > tns::VERSION => return Answer::Nothing,
             None => {
                 let sdu = connect.agreed_sdu();
-                // Who takes no part in it is asked for nothing, and goes unless it need not.
+                // A client that takes no part is not asked to.
                 let native = if connect.refuses_native && native == NativeServices::Offered {
                     NativeServices::Off
                 } else {

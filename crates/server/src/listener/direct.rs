@@ -26,7 +26,7 @@ pub(super) struct Rows<'s, 'a> {
     pub(super) news: Option<News>,
 }
 
-/// What an execution tells of its columns.
+/// The description of an execution's columns.
 pub(super) struct News {
     pub(super) client: Client,
     /// The client knows no columns of the statement.
@@ -122,7 +122,7 @@ impl Calls {
         let Some(news) = news else { return Err(Ora::internal("no columns").into()) };
         let failure = said.as_mut().map_or(None, |said| said.failure.take());
         statement.columns = columns;
-        // What the client was told in vain is told again.
+        // A description whose answer failed is sent again.
         let has_failed = said.is_err() || failure.is_some();
         statement.described = if has_failed && news.has_told { Vec::new() } else { news.described };
         let said = said?;

@@ -95,7 +95,7 @@ struct Pending {
     /// Wrong passwords.
     failures: u64,
     native: Arc<Native>,
-    /// What the client was told of native services, until they are agreed on.
+    /// The word sent to the client on native services, until they are agreed on.
     native_services: NativeServices,
     /// It was told that the ends of responses are marked.
     reads_ends: bool,
@@ -689,7 +689,7 @@ impl Pending {
                     {
                         self.message.extend_from_slice(bytes);
                         self.parts += 1;
-                        // What follows the client's part of a key is sealed with it.
+                        // Packets behind the client's part of a key are sealed with it.
                         let waits = self.packets.has_packet() && !matches!(self.phase, Phase::NativeKey(_));
                         if waits { Step::Wait } else { self.message(keeper) }
                     }
@@ -776,7 +776,7 @@ impl Pending {
                 }
                 Err(e) => Err((e, Phase::NativeKey(agreement))),
             },
-            // What is required was not agreed on.
+            // A required service was not agreed on.
             Phase::Protocol if self.native_services == NativeServices::Required => Ok(Step::Drop),
             Phase::Protocol => match whole(message, logon::read_protocol) {
                 Ok(_) => {

@@ -43,7 +43,7 @@ impl Calls {
     }
 
     fn switch_sessionless(&mut self, s: &Switch) -> Tried<()> {
-        // What else stands in the operation is not known.
+        // Other bits of the operation are not known.
         if s.operation & !(switch::START | switch::DETACH | switch::DETACH_BEHIND) != 0 || s.operation == 0 {
             return Err(Ora::unsupported().into());
         }
@@ -109,7 +109,7 @@ impl Calls {
             self.succeeded(&Done::default(), 0, sequence).write(out);
             return Ok(());
         }
-        // Who has asked for no vote says that it needs none.
+        // A client that asks for no vote needs none.
         let one_phase = e.state == state::READ_ONLY;
         let call = match e.operation {
             end::COMMIT => GlobalCall::Commit { id, one_phase },

@@ -80,7 +80,7 @@ struct Place {
     rate: u32,
 }
 
-/// What is wanted of native encryption and checksums.
+/// The settings of native encryption and checksums.
 struct Native {
     encryption: Wants,
     checksum: Wants,
@@ -127,7 +127,7 @@ impl Native {
         })
     }
 
-    /// What clients are told of it. A connection over TLS needs none.
+    /// The word for clients on it. A connection over TLS needs none.
     fn services(&self, is_tls: bool) -> NativeServices {
         match self.encryption.level.max(self.checksum.level) {
             _ if is_tls => NativeServices::Off,

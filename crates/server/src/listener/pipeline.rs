@@ -8,7 +8,7 @@
 use net::oracle::call::Piggyback;
 use types::Ora;
 
-/// What is known of the pipeline under way, and of breaks in it.
+/// The state of the pipeline under way, and of breaks in it.
 #[derive(Debug, Default)]
 pub struct Pipeline {
     /// Whether calls behind one that fails are refused; `None` outside of a pipeline.
