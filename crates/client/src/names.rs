@@ -553,7 +553,8 @@ mod tests {
                 ),
                 (
                     "more.ora",
-                    "more=(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=m))(CONNECT_DATA=(SERVICE_NAME=t))(SECURITY=(SSL_SERVER_DN_MATCH=no)(MY_WALLET_DIRECTORY=/w)))\nifile=tnsnames.ora",
+                    "more=(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=m))(CONNECT_DATA=(SERVICE_NAME=t))\
+                     (SECURITY=(SSL_SERVER_DN_MATCH=no)(MY_WALLET_DIRECTORY=/w)))\nifile=tnsnames.ora",
                 ),
             ],
         );
@@ -588,7 +589,8 @@ mod tests {
                 ),
                 (
                     "sqlnet.ora",
-                    "SQLNET.AUTHENTICATION_SERVICES=\nNAMES.DIRECTORY_PATH =\n (TNSNAMES)\nsqlnet.encryption_client=REQUIRED\nnames.default_domain=example.com\nSQLNET.OUTBOUND_CONNECT_TIMEOUT = 3 # soon\n\
+                    "SQLNET.AUTHENTICATION_SERVICES=\nNAMES.DIRECTORY_PATH =\n (TNSNAMES)\nsqlnet.encryption_client=REQUIRED\n\
+                     names.default_domain=example.com\nSQLNET.OUTBOUND_CONNECT_TIMEOUT = 3 # soon\n\
                      tcp.connect_timeout=2\nsqlnet.recv_timeout=9\nWALLET_LOCATION=(SOURCE=(METHOD=FILE)\n (METHOD_DATA=(DIRECTORY=/wallet)))\n",
                 ),
             ],

@@ -6,7 +6,7 @@
 use crate::Described;
 use crate::work::{Host, Target};
 use sql::ast::{CreateView, Expr, ExprKind, ItemText, JoinConstraint, TableRef, TableRefKind};
-use sql::ast::{Cte, Hints, Ident, Name, Pos, Query, QueryBody, Select, SelectItem, SelectItemKind};
+use sql::ast::{Cte, Ident, Name, Pos, Query, QueryBody, Select, SelectItem, SelectItemKind};
 
 /// The text of a view's query with its columns named; `None` where the query has no `*`, or one that has no other way
 /// to be said. `described`: what the query has been described as.
@@ -134,20 +134,8 @@ impl Stars<'_> {
     /// The names of the columns that an item of a select list gives.
     fn names(&mut self, select: &Select, kind: SelectItemKind) -> Option<Vec<String>> {
         let items = vec![SelectItem { kind, pos: select.pos }];
-        let (from, pos, from_pos) = (select.from.clone(), select.pos, select.from_pos);
-        let select = Select {
-            hints: Hints::default(),
-            distinct: false,
-            items,
-            into: None,
-            from,
-            filter: None,
-            connect_by: None,
-            group_by: None,
-            having: None,
-            pos,
-            from_pos,
-        };
+        let pos = select.pos;
+        let select = Select::new(items, select.from.clone(), pos, select.from_pos);
         let body = QueryBody::Select(Box::new(select));
         let query = Query { with: self.with.clone(), body, order_by: None, limit: None, for_update: None, pos };
         let described = self.host.describe(&query, Some(self.target.owner)).ok()?;

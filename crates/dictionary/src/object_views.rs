@@ -143,7 +143,8 @@ pub(crate) const TAB_COLS: &str = "select {owner}o.name table_name, c.name colum
     count(*) n from col$ x, col$ h where h.obj# = x.obj# and h.col# < x.col# and (bitand(h.property, 3) <> 0 or \
     h.property >= 65536) and x.property < 65536 group by x.obj#, x.col# union all select x.obj#, x.col#, x.col# - \
     count(*) n from col$ x, col$ h where x.property >= 65536 and h.obj# = x.obj# and bitand(h.property, 3) = 0 and \
-    trunc(h.property / 65536) <= trunc(x.property / 65536) group by x.obj#, x.col#) gone where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# and gone.obj# (+) = \
+    trunc(h.property / 65536) <= trunc(x.property / 65536) group by x.obj#, x.col#) gone \
+    where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# and gone.obj# (+) = \
     c.obj# and gone.col# (+) = c.col#{filter}";
 
 pub(crate) const TAB_COLUMNS: &str = "select {owner}o.name table_name, c.name column_name, {data_type} data_type, \
@@ -166,7 +167,8 @@ pub(crate) const TAB_COLUMNS: &str = "select {owner}o.name table_name, c.name co
     count(*) n from col$ x, col$ h where h.obj# = x.obj# and h.col# < x.col# and (bitand(h.property, 3) <> 0 or \
     h.property >= 65536) and x.property < 65536 group by x.obj#, x.col# union all select x.obj#, x.col#, x.col# - \
     count(*) n from col$ x, col$ h where x.property >= 65536 and h.obj# = x.obj# and bitand(h.property, 3) = 0 and \
-    trunc(h.property / 65536) <= trunc(x.property / 65536) group by x.obj#, x.col#) gone where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# and gone.obj# (+) = \
+    trunc(h.property / 65536) <= trunc(x.property / 65536) group by x.obj#, x.col#) gone \
+    where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# and gone.obj# (+) = \
     c.obj# and gone.col# (+) = c.col# and bitand(c.property, 1) = 0{filter}";
 
 pub(crate) const TAB_IDENTITY_COLS: &str = "select {owner}o.name table_name, c.name column_name, \

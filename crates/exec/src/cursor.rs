@@ -986,7 +986,8 @@ impl Cursor {
         }
     }
 
-    /// The columns of stored rows, and their types, that the next values are, if [`Cursor::fetch_stored`] can give them.
+    /// The columns of stored rows, and their types, that the next values are, if [`Cursor::fetch_stored`] can give
+    /// them.
     pub fn stored_columns(&self) -> Option<&[(u16, DataType)]> {
         // Rows that go into the result cache are made of values.
         let is_kept = self.cached.as_ref().is_some_and(|c| c.build.is_some());

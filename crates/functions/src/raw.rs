@@ -21,8 +21,8 @@ pub(crate) fn rawtohex(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
     Ok(())
 }
 
-/// DBMS_XA_XID(number), (gtrid, bqual) and (format, gtrid, bqual): the identifier of a branch of a global transaction as
-/// DBMS_XA takes it: format and lengths of the parts, then these.
+/// DBMS_XA_XID(number), (gtrid, bqual) and (format, gtrid, bqual): the identifier of a branch of a global transaction
+/// as DBMS_XA takes it: format and lengths of the parts, then these.
 pub(crate) fn global_identifier(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let part = |arg: &Value| -> Result<Vec<u8>> {
         let bytes = arg.to_raw()?.map(|bytes| bytes.to_vec()).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The cost of a logon: to the first row, logons a second, and many sessions at once.
 //!
-//!     cargo build --release && cargo bench -p lab --bench logons [-- --only first --times 500 --seconds 5 --sessions 2000]
+//!     cargo build --release
+//!     cargo bench -p lab --bench logons [-- --only first --times 500 --seconds 5 --sessions 2000]
 //!
 //! The client keeps what it has stretched its password to, so what is measured is the server, the wire and the client's
 //! part of the protocol without PBKDF2. `LATCHWORK_EXE` names another program than the release build.

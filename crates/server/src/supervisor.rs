@@ -1,6 +1,6 @@
 //! The supervisor: one thread that forks the processes of the instance and watches them. The listener process alone
-//! makes server processes as well, for connections that are encrypted; those are the supervisor's children too, and wait
-//! until it knows them.
+//! makes server processes as well, for connections that are encrypted; those are the supervisor's children too, and
+//! wait until it knows them.
 //!
 //! It was made a single loop over `poll` so that forking is safe (no other thread can hold a lock at that moment) and
 //! every child inherits the SGA at the same address. It runs no SQL and takes no latch while the instance is open: a
@@ -425,8 +425,8 @@ impl Supervisor {
         }
     }
 
-    /// Notes the connection of a server process, instead of the one before. Without room to watch it the client's end is
-    /// noticed at the end of the call only.
+    /// Notes the connection of a server process, instead of the one before. Without room to watch it the client's end
+    /// is noticed at the end of the call only.
     fn set_line(&mut self, pid: i32, line: Option<OwnedFd>) {
         let Some(child) = self.children.get_mut(&pid) else { return };
         if let Some(before) = &child.line {

@@ -44,7 +44,8 @@ fn hex(id: &GlobalId) -> String {
     text
 }
 
-/// Begins one, or resumes it. `timeout_s`: for how long it may be suspended; for how long another session is waited for.
+/// Begins one, or resumes it. `timeout_s`: for how long it may be suspended; for how long another session is waited
+/// for.
 ///
 /// # Errors
 /// ORA-24776 in a transaction; ORA-26217, ORA-26218; ORA-25351 when another session stayed in it.

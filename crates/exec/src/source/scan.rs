@@ -330,8 +330,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Calls `f` with the bytes of the rows that [`Scan::next`] would find, until it wants no more. False at the end. To
-    /// be used where [`Scan::gives_bytes`] says so.
+    /// Calls `f` with the bytes of the rows that [`Scan::next`] would find, until it wants no more. False at the end.
+    /// To be used where [`Scan::gives_bytes`] says so.
     pub fn each_found(
         &mut self,
         m: &mut Machine,

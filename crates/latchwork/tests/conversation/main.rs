@@ -1,6 +1,6 @@
 //! A conversation of 70 steps, held by real drivers in their own languages, each with an instance of its own: what they
-//! hear is the same, and what Oracle's documentation says (`steps.txt`). The drivers that have native encryption hold it
-//! a second time under that.
+//! hear is the same, and what Oracle's documentation says (`steps.txt`). The drivers that have native encryption hold
+//! it a second time under that.
 //!
 //! A driver that is not there is left out, with a word. `./check` brings them where it can.
 

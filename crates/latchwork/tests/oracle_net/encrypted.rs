@@ -296,7 +296,7 @@ fn a_real_driver_works_over_tls_and_breaks_its_calls() {
     let wallets = Wallets::new("driver");
     let (_instance, _, at) = wallets.start();
     let mut command = Command::new("timeout");
-    command.arg("120").arg(python).args(["-c", DRIVER, &at.port.to_string()]).arg(&wallets.0);
+    command.arg("600").arg(python).args(["-c", DRIVER, &at.port.to_string()]).arg(&wallets.0);
     let out = command.output().expect("the script runs");
     let text = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success() && text.contains("all done"), "{text}\n{}", String::from_utf8_lossy(&out.stderr));

@@ -15,7 +15,7 @@ mod unproved;
 use client::{Client, ClientError, Credentials, Ephemeral, EphemeralOptions, NetAddress, NetSession, ping};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use types::Value;
@@ -71,6 +71,17 @@ fn python() -> Option<PathBuf> {
     candidates.into_iter().find(has_driver)
 }
 
+/// Runs a script of this directory: port, service, program and directory of the instance are its arguments. It says
+/// "all done" at its end. The limit of time is for one that waits for ever.
+fn run_script(python: &Path, script: &str, instance: &Ephemeral, at: &NetAddress) {
+    let mut command = Command::new("timeout");
+    command.arg("600").arg(python).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle_net").join(script));
+    command.arg(at.port.to_string()).arg(&at.service).arg(env!("CARGO_BIN_EXE_latchwork")).arg(instance.dir());
+    let out = command.output().expect("the script runs");
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success() && text.contains("all done"), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
+}
+
 #[test]
 fn a_real_driver_connects_and_works() {
     let Some(python) = python() else {
@@ -100,13 +111,7 @@ fn a_real_driver_connects_and_works() {
     ] {
         c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle_net/driver.py");
-    let mut command = Command::new("timeout");
-    command.arg("120").arg(python).arg(script).arg(at.port.to_string()).arg(&at.service);
-    command.arg(env!("CARGO_BIN_EXE_latchwork")).arg(instance.dir());
-    let out = command.output().expect("the script runs");
-    let text = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success() && text.contains("all done"), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
+    run_script(&python, "driver.py", &instance, &at);
 }
 
 #[test]

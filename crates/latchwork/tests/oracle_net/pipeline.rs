@@ -18,10 +18,5 @@ fn a_driver_says_calls_without_waiting_for_answers() {
     ] {
         c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle_net/pipeline.py");
-    let mut command = Command::new("timeout");
-    command.arg("240").arg(python).arg(script).arg(at.port.to_string()).arg(&at.service);
-    let out = command.output().expect("the script runs");
-    let text = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success() && text.contains("all done"), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
+    run_script(&python, "pipeline.py", &instance, &at);
 }

@@ -50,7 +50,8 @@ public class Xa {
         try {
             outcome = step.run();
         } catch (XAException e) {
-            outcome = "XA " + e.errorCode + (e instanceof OracleXAException o && o.getOracleError() != 0 ? ", ORA " + o.getOracleError() : "");
+            boolean named = e instanceof OracleXAException o && o.getOracleError() != 0;
+            outcome = "XA " + e.errorCode + (named ? ", ORA " + ((OracleXAException) e).getOracleError() : "");
         } catch (SQLException e) {
             outcome = "ORA " + e.getErrorCode();
         }

@@ -233,8 +233,8 @@ pub fn write_switched(out: &mut Vec<u8>, application: u32, id: Option<&GlobalXid
     w.raw(&context);
 }
 
-/// Appends that the session has come into a transaction without a session or has left it. `entered`: its identifier, and
-/// whether it was begun by a statement.
+/// Appends that the session has come into a transaction without a session or has left it. `entered`: its identifier,
+/// and whether it was begun by a statement.
 pub fn write_sessionless(out: &mut Vec<u8>, entered: Option<(&[u8], bool)>) {
     const SYNC: u8 = 5;
     const TRANSACTION_ID: u32 = 201;

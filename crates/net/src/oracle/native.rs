@@ -9,9 +9,9 @@
 //! A client lists the algorithms that it takes, among them 0 where it can do without: in front where it accepts what
 //! the server wants, behind where it asks for one itself. The server names one each for encryption and checksums, and
 //! where there is any sends its part of a Diffie-Hellman exchange, which the client answers with its own. A sealed
-//! packet is the message, its checksum, zeros up to whole blocks of AES in CBC, how many they were plus one, and a zero.
-//! A one instead of the zero says that the key of the logon has become a part of the secret, from this packet of the
-//! client on.
+//! packet is the message, its checksum, zeros up to whole blocks of AES in CBC, how many they were plus one, and a
+//! zero. A one instead of the zero says that the key of the logon has become a part of the secret, from this packet of
+//! the client on.
 
 use super::diffie_hellman as dh;
 pub use super::diffie_hellman::Pair;

@@ -440,8 +440,8 @@ pub fn is_sent_as_stored(data_type: &DataType, shape: &Shape) -> bool {
     }
 }
 
-/// Whether bytes can be a value of a type of [`is_sent_as_stored`], as far as is to be seen without working it out: what
-/// a block with damage in it has is not sent.
+/// Whether bytes can be a value of a type of [`is_sent_as_stored`], as far as is to be seen without working it out:
+/// what a block with damage in it has is not sent.
 #[inline]
 pub fn is_sound(bytes: &[u8], data_type: &DataType) -> bool {
     match data_type {

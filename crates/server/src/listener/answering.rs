@@ -38,8 +38,8 @@ impl<'a> Answering<'a> {
         self.gone > 0
     }
 
-    /// Sends what fills packets, or one that could be longer, once that is enough to be worth it. The rest of the answer follows in any case: a
-    /// connection that takes nothing more now, or is over, is seen when the answer ends.
+    /// Sends what fills packets, or one that could be longer, once that is enough to be worth it. The rest of the
+    /// answer follows in any case: a connection that takes nothing more now, or is over, is seen when the answer ends.
     pub fn send_ahead(&mut self) {
         if self.bytes.len() < self.least {
             return;

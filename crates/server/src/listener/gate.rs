@@ -620,8 +620,8 @@ impl Gate<'_> {
         }
     }
 
-    /// Passes a client that has proved its password on, or makes a server process for it. Returns the connection in that
-    /// process.
+    /// Passes a client that has proved its password on, or makes a server process for it. Returns the connection in
+    /// that process.
     fn hand_over(&mut self, mut proved: Box<Proved>) -> Option<Box<Proved>> {
         proved.fork_began_ns = os::clock::now_ns();
         if self.desk.pass_on(&proved) {

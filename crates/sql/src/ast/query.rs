@@ -57,6 +57,25 @@ pub struct Select {
     pub from_pos: Pos,
 }
 
+impl Select {
+    /// A query block with no clause but SELECT and FROM.
+    pub fn new(items: Vec<SelectItem>, from: Vec<TableRef>, pos: Pos, from_pos: Pos) -> Select {
+        Select {
+            hints: Hints::default(),
+            distinct: false,
+            items,
+            into: None,
+            from,
+            filter: None,
+            connect_by: None,
+            group_by: None,
+            having: None,
+            pos,
+            from_pos,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct SelectItem {
     pub kind: SelectItemKind,

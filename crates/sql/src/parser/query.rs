@@ -107,19 +107,7 @@ impl Parser<'_> {
         let from_pos = self.pos();
         self.expect_word("FROM", 923)?;
         let from = self.comma_list(Self::table_ref)?;
-        let mut select = Select {
-            hints,
-            distinct,
-            items,
-            into,
-            from,
-            filter: None,
-            connect_by: None,
-            group_by: None,
-            having: None,
-            pos,
-            from_pos,
-        };
+        let mut select = Select { hints, distinct, into, ..Select::new(items, from, pos, from_pos) };
         self.select_clauses(&mut select)?;
         Ok(select)
     }
