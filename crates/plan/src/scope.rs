@@ -222,7 +222,7 @@ pub struct Compiler<'c> {
     /// How deep set operations lie below one another in what has been planned of the query, those of its views
     /// included.
     pub set_depth: usize,
-    pub binds: Vec<String>,
+    pub binds: sql::Names,
     pub bind_types: &'c [Option<DataType>],
     pub sequences: Vec<Rc<SequenceRef>>,
     pub dependencies: Vec<types::ObjectId>,
@@ -504,14 +504,16 @@ impl Compiler<'_> {
     /// Whether two expressions are the same for Oracle: by their texts, so a bind's name that stands again is the same
     /// bind, though a client may give each place a value of its own.
     pub fn is_same(&self, a: &Expr, b: &Expr) -> bool {
-        let is_again = self.binds.iter().any(|name| sql::is_place(name));
-        a == b || is_again && self.by_names(a.clone()) == self.by_names(b.clone())
+        let is_again = || self.binds.all().iter().any(|name| sql::is_place(name));
+        a == b || is_again() && self.by_names(a.clone()) == self.by_names(b.clone())
     }
 
     fn by_names(&self, mut e: Expr) -> Expr {
         if let Node::Bind(at) = &mut e.node {
-            let name = self.binds.get(*at).map(|place| sql::name_of_place(place));
-            let first = self.binds.iter().position(|place| Some(sql::name_of_place(place)) == name);
+            let name = self.binds.all().get(*at).map_or("", |place| sql::name_of_place(place));
+            // Mostly the place where it stands first has its name; an indicator may have taken it.
+            let is_it = |place: &String| sql::name_of_place(place) == name;
+            let first = self.binds.find(name).or_else(|| self.binds.all().iter().position(is_it));
             *at = first.unwrap_or(*at);
         }
         e.for_each_child_mut(&mut |child| {
@@ -523,13 +525,7 @@ impl Compiler<'_> {
 
     /// The number of a bind variable: its place in the text, where that is known.
     pub fn bind(&mut self, name: &str) -> Expr {
-        let index = match self.binds.iter().position(|b| b == name) {
-            Some(index) => index,
-            None => {
-                self.binds.push(name.to_owned());
-                self.binds.len() - 1
-            }
-        };
+        let index = self.binds.number(name);
         let ty = self.bind_types.get(index).copied().flatten().unwrap_or_else(|| text(4000));
         Expr::new(Node::Bind(index), ty)
     }

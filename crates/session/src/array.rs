@@ -10,9 +10,8 @@
 //! the table. As many errors are noted as a request of the local protocol can have rows; one more ends the array.
 
 use crate::blocks;
-use crate::call::{
-    Calls, Outcome, bind_of, compile, done, failure_of, finish, is_by_place, parse, returned, targets_of,
-};
+use crate::by_name::ByName;
+use crate::call::{Calls, Outcome, compile, done, failure_of, finish, is_by_place, parse, returned, targets_of};
 use crate::core::Core;
 use crate::kept::Asker;
 use crate::kind::kind_of;
@@ -254,7 +253,8 @@ fn fill(block: &mut Vec<Vec<Value>>, rows: &mut NextRow<'_>) -> (usize, Result<(
 /// For each bind of the cursor the place of its value in a row.
 fn places(cursor: &Cursor, binds: &[Bind]) -> Result<Vec<usize>> {
     let names = cursor.binds();
-    let of = |(place, name): (usize, &String)| bind_of(binds, place, name).ok_or_else(|| Ora::new(1008));
+    let by_name = ByName::new(binds);
+    let of = |(place, name): (usize, &String)| by_name.of(place, name).ok_or_else(|| Ora::new(1008));
     let places = names.iter().enumerate().map(of).collect::<Result<_>>()?;
     if binds.iter().filter(|b| b.name.is_none()).count() > names.len() {
         return Err(Ora::new(1036));

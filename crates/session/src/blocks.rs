@@ -5,6 +5,7 @@
 //! `session_cached_cursors` allows, in turn with the closed cursors of statements ([`crate::kept`]); it is used again
 //! while the dictionary and the shared cursor are what they were, by an equal identity.
 
+use crate::by_name::ByName;
 use crate::core::Core;
 use crate::identity::Identity;
 use crate::world::World;
@@ -66,11 +67,12 @@ impl Blocks {
 
     /// The types of a kept block that are those of a call's binds.
     fn types_kept(&self, identity: Identity, text: &str, binds: &[Bind], tables: &[TableBind]) -> Option<HostTypes> {
+        let by_name = ByName::new(binds);
         let is_it = |open: &OpenBlock| {
             let mut types = open.types.iter().enumerate();
             let all = open.types.len() == open.block.binds().len();
             let same = |place: usize, name: &str, ty: &HostType| {
-                crate::call::bind_of(binds, place, name).is_some_and(|at| type_of(at, binds, tables) == *ty)
+                by_name.of(place, name).is_some_and(|at| type_of(at, binds, tables) == *ty)
             };
             open.cursor.text() == text
                 && open.identity == identity
@@ -257,8 +259,9 @@ pub fn types_of(text: &str, kind: StatementKind, binds: &[Bind], tables: &[Table
     }
     let own = if kind == StatementKind::CALL { call_block(text) } else { text.to_string() };
     let names = sql::outline(&own).placeholders;
+    let by_name = ByName::new(binds);
     let of = |(place, name): (usize, &sql::Placeholder)| {
-        let at = crate::call::bind_of(binds, place, &name.name)?;
+        let at = by_name.of(place, &name.name)?;
         Some((name.name.clone(), type_of(at, binds, tables)))
     };
     names.iter().enumerate().filter_map(of).collect()

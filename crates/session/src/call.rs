@@ -1,6 +1,7 @@
 //! The calls of a session: parse, execute, fetch, describe; open cursors and the cache of closed ones.
 
 use crate::blocks;
+use crate::by_name::ByName;
 use crate::core::Core;
 use crate::identity::Identity;
 use crate::kept::Asker;
@@ -429,8 +430,9 @@ impl Calls {
     fn note_directions(&mut self, block: &plsql::Block, binds: &[Bind]) {
         self.directions.clear();
         self.directions.resize(binds.len(), Direction::In);
+        let by_name = ByName::new(binds);
         for (place, (name, way)) in block.binds().iter().zip(block.bind_uses()).enumerate() {
-            if let Some(at) = bind_of(binds, place, name).filter(|_| way.is_written) {
+            if let Some(at) = by_name.of(place, name).filter(|_| way.is_written) {
                 self.directions[at] = if way.is_read { Direction::InOut } else { Direction::Out };
             }
         }
@@ -465,8 +467,9 @@ impl Calls {
         let opened_well = result.is_ok();
         open.close(opened_well, core, cx);
         if opened_well {
+            let by_name = ByName::new(binds);
             for (place, name) in block.binds().iter().enumerate() {
-                let Some(at) = bind_of(binds, place, name) else { continue };
+                let Some(at) = by_name.of(place, name) else { continue };
                 if binds[at].direction == Direction::In || self.directions[at] == Direction::In {
                     continue;
                 }
@@ -758,12 +761,6 @@ fn some_text(line: String) -> Option<String> {
     if line.is_empty() { None } else { Some(line) }
 }
 
-/// Which of the call's binds belongs to the placeholder `name`, the `place`-th of its statement.
-pub(crate) fn bind_of(binds: &[Bind], place: usize, name: &str) -> Option<usize> {
-    let named = binds.iter().position(|b| b.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)));
-    named.or_else(|| binds.get(place).filter(|b| b.name.is_none()).map(|_| place))
-}
-
 /// Whether each place of a bind variable has a value of its own: binds are named as [`sql::bind_places`] has them.
 pub(crate) fn is_by_place(binds: &[Bind]) -> bool {
     binds.iter().any(|bind| bind.name.as_deref().is_some_and(sql::is_place))
@@ -782,7 +779,8 @@ pub(crate) fn compile(cx: &mut ExecCtx<'_>, text: &str, statement: Statement, bi
         (false, true) => sql::bind_places(text),
         (false, false) => sql::bind_names(text),
     };
-    let of = |(place, name): (usize, &String)| bind_type(&binds[bind_of(binds, place, name)?]);
+    let by_name = ByName::new(binds);
+    let of = |(place, name): (usize, &String)| bind_type(&binds[by_name.of(place, name)?]);
     let types: Vec<BindType> = names.iter().enumerate().map(of).collect();
     match by_place {
         true => Cursor::compile_parsed_by_place(cx, text, Rc::new(statement), &types),
@@ -815,8 +813,9 @@ fn bind_type(bind: &Bind) -> BindType {
 
 /// Whether a cursor was compiled for binds like these.
 fn takes_binds(cursor: &Cursor, binds: &[Bind]) -> bool {
+    let by_name = ByName::new(binds);
     let is_alike = |(place, (name, ty)): (usize, (&String, &BindType))| {
-        let declared = bind_of(binds, place, name).and_then(|at| bind_type(&binds[at]));
+        let declared = by_name.of(place, name).and_then(|at| bind_type(&binds[at]));
         let (Some(declared), is) = (declared, ty.unwrap_or(DataType::TEXT)) else { return true };
         exec::is_alike(&declared, &is)
     };
@@ -826,8 +825,9 @@ fn takes_binds(cursor: &Cursor, binds: &[Bind]) -> bool {
 
 fn bind_values(cursor: &mut Cursor, binds: &[Bind]) -> Result<()> {
     let names: Vec<String> = cursor.binds().to_vec();
+    let by_name = ByName::new(binds);
     for (place, name) in names.iter().enumerate() {
-        let at = bind_of(binds, place, name).ok_or_else(|| Ora::new(1008))?;
+        let at = by_name.of(place, name).ok_or_else(|| Ora::new(1008))?;
         cursor.bind_one(place, &binds[at].value)?;
     }
     if binds.iter().filter(|b| b.name.is_none()).count() > names.len() {
@@ -838,8 +838,9 @@ fn bind_values(cursor: &mut Cursor, binds: &[Bind]) -> Result<()> {
 
 /// ORA-06502 when a block gave a bind a longer text than it takes.
 fn fits_binds(names: &[String], binds: &[Bind], data: &[Datum]) -> Result<()> {
+    let by_name = ByName::new(binds);
     for (place, name) in names.iter().enumerate() {
-        let Some(bind) = bind_of(binds, place, name).map(|at| &binds[at]) else { continue };
+        let Some(bind) = by_name.of(place, name).map(|at| &binds[at]) else { continue };
         let (DataType::Varchar2 { len, .. } | DataType::Char { len, .. }) = bind.data_type else { continue };
         let is_long = |d: &Datum| matches!(d, Datum::Val(Value::Text(text)) if text.len() > len as usize);
         let has_long = match &data[place] {

@@ -14,6 +14,7 @@ mod awr;
 mod awr_segments;
 mod backup;
 mod blocks;
+mod by_name;
 mod caches;
 mod call;
 mod caller;

@@ -4,7 +4,8 @@
 //! leaves in a bind, or returns as a result, gets a number. From then on both may hold it: it stays open at its end, is
 //! closed for both by whoever closes it first, and counts with the cursors of PL/SQL.
 
-use crate::call::{Calls, Open, bind_of, wire_column};
+use crate::by_name::ByName;
+use crate::call::{Calls, Open, wire_column};
 use crate::core::Core;
 use crate::world::{SqlCursor, World};
 use exec::{Cursor, ExecCtx};
@@ -229,8 +230,12 @@ impl Calls {
         data: &[Datum],
     ) -> Result<Vec<(u16, Vec<Value>)>> {
         let mut all = Vec::new();
+        if tables.is_empty() {
+            return Ok(all);
+        }
+        let by_name = ByName::new(binds);
         for (place, name) in names.iter().enumerate() {
-            let Some(at) = bind_of(binds, place, name) else { continue };
+            let Some(at) = by_name.of(place, name) else { continue };
             let Some(table) = tables.iter().find(|table| usize::from(table.bind) == at) else { continue };
             let Datum::Coll(Some(elements)) = &data[place] else { continue };
             if binds[at].direction == Direction::In || self.directions()[at] == Direction::In {
@@ -264,8 +269,9 @@ impl Calls {
         (binds, tables): (&[Bind], &[TableBind]),
     ) -> Result<Vec<Datum>> {
         let mut data = Vec::with_capacity(names.len());
+        let by_name = ByName::new(binds);
         for (place, name) in names.iter().enumerate() {
-            let at = bind_of(binds, place, name).ok_or_else(|| Ora::new(1008))?;
+            let at = by_name.of(place, name).ok_or_else(|| Ora::new(1008))?;
             let bind = &binds[at];
             if let Some(table) = tables.iter().find(|table| usize::from(table.bind) == at) {
                 let given = if bind.direction == Direction::Out { &[][..] } else { &table.elements };

@@ -18,8 +18,8 @@ mod visit;
 pub use keywords::{is_pseudo_column, is_reserved};
 pub use mask::mask_passwords;
 pub use parser::{
-    CHAIN_MAX, IN_LIST_MAX, NESTING_MAX, bind_names, bind_places, is_place, name_of_place, parse_condition,
-    parse_data_type, parse_expression, parse_query, parse_statement, parse_statement_by_place,
+    BINDS_MAX, CHAIN_MAX, IN_LIST_MAX, NESTING_MAX, Names, bind_names, bind_places, is_place, name_of_place,
+    parse_condition, parse_data_type, parse_expression, parse_query, parse_statement, parse_statement_by_place,
 };
 pub use parser::{Outline, Placeholder, outline};
 pub use sql_id::{StaticSql, normalise_static, sql_id};

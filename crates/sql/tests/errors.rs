@@ -163,6 +163,31 @@ fn limits_are_errors_and_not_crashes() {
 }
 
 #[test]
+fn more_binds_than_a_statement_may_have_are_refused() {
+    let of = |binds: usize| {
+        let lists: Vec<String> = (0..binds.div_ceil(1000))
+            .map(|list| {
+                let names = (list * 1000..binds.min((list + 1) * 1000)).map(|n| format!(":b{n}"));
+                format!("1 in ({})", names.collect::<Vec<_>>().join(","))
+            })
+            .collect();
+        format!("select 1 from dual where {}", lists.join(" or "))
+    };
+    let (most, more) = (of(sql::BINDS_MAX), of(sql::BINDS_MAX + 1));
+    for parse in [parse_statement, sql::parse_statement_by_place] {
+        assert!(parse(&most).is_ok());
+        let e = parse(&more).unwrap_err();
+        assert_eq!((e.code(), e.position()), (1745, more.find(&format!(":b{}", sql::BINDS_MAX)).map(|at| at as u32)));
+    }
+    assert_eq!(sql::bind_names(&more).len(), sql::BINDS_MAX + 1);
+    // A name again and again is one for each place.
+    let again = most.replacen(":b7,", ":b6,", 1);
+    let places = sql::bind_places(&again);
+    assert_eq!((places.len(), sql::bind_names(&again).len()), (sql::BINDS_MAX, sql::BINDS_MAX - 1));
+    assert!(sql::is_place(&places[7]) && sql::name_of_place(&places[7]) == "B6" && !sql::is_place(&places[6]));
+}
+
+#[test]
 fn only_the_grant_option_gives_away_what_is_on_an_object() {
     use sql::ast::{Ddl, Statement};
     let gives = |text: &str| match parse_statement(text) {

@@ -425,6 +425,28 @@ def blocks(c):
         assert k.execute("begin :o := length(:i); end;", o=n, i="y" * length) is None and n.getvalue() == length
 
 
+def many_binds(c):
+    """So many that what grows with their square takes minutes, and more than a statement may have."""
+    k = c.cursor()
+    many, most = 20_000, 65_535
+    for _ in range(2):
+        total = k.var(int)
+        adds = "".join(f"n := n + :b{n}; " for n in range(many))
+        k.execute(f"declare n number := 0; begin {adds} :t := n; end;", [*range(many), total])
+        assert total.getvalue() == sum(range(many))
+
+    def query(binds):
+        lists = (",".join(f":{n}" for n in range(first, min(first + 1000, binds))) for first in range(0, binds, 1000))
+        text = "select count(*) from dual where 1 in (" + ") or 1 in (".join(lists) + ")"
+        return k.execute(text, list(range(binds))).fetchone()
+
+    assert query(many) == (1,)
+    fails("ORA-01745", lambda: query(most + 1))
+    block = "begin " + "".join(f"n := :b{n}; " for n in range(most + 1)) + "end;"
+    fails("ORA-01745", lambda: k.execute(block, list(range(most + 1))))
+    assert k.execute("select 1 from dual").fetchone() == (1,)
+
+
 def rowids(c):
     cur = c.cursor()
     keys = [(1, "x"), (2, "ABC" * 75), (3, "A" * 250)]
@@ -650,6 +672,7 @@ with connect() as connection:
     changes(connection)
     arrays(connection)
     blocks(connection)
+    many_binds(connection)
     cursors(connection)
     tables(connection)
     rowids(connection)

@@ -52,8 +52,10 @@ mod place {
     pub const LEN: usize = 13;
 }
 
-/// Columns and binds, at most.
-const SHAPES_MAX: u32 = 65_535;
+/// Columns, at most.
+const DEFINES_MAX: u32 = 65_535;
+/// Binds, at most. A statement may have fewer, and is refused as a statement.
+const BINDS_MAX: u32 = 1 << 20;
 /// Executions of one call, at most.
 pub const EXECUTIONS_MAX: u32 = 1 << 20;
 /// Values of a context in one message, at most.
@@ -111,10 +113,10 @@ impl Execute {
         let prefetch = r.ub4()?;
         r.ub4()?;
         r.u8()?;
-        let binds = r.count(SHAPES_MAX)?;
+        let binds = r.count(BINDS_MAX)?;
         r.skip(5)?;
         r.u8()?;
-        let defines = r.count(SHAPES_MAX)?;
+        let defines = r.count(DEFINES_MAX)?;
         r.ub4()?;
         r.skip(3)?;
         r.ub4()?;

@@ -143,7 +143,7 @@ pub struct Compiler<'a, W: World> {
     lines: Vec<u32>,
     problems: Vec<Problem>,
     /// Host binds of an anonymous block.
-    binds: Vec<String>,
+    binds: sql::Names,
     /// Their types, as far as they are known.
     bind_types: HashMap<String, Ty>,
     package_slots: u32,
@@ -181,7 +181,7 @@ impl<'a, W: World> Compiler<'a, W> {
             line: 1,
             lines,
             problems: Vec::new(),
-            binds: Vec::new(),
+            binds: sql::Names::default(),
             bind_types: HashMap::new(),
             package_slots: 0,
             exception_count: 0,
@@ -309,16 +309,12 @@ impl<'a, W: World> Compiler<'a, W> {
     }
 
     fn bind_index(&mut self, name: &str) -> u32 {
-        if let Some(i) = self.binds.iter().position(|b| b == name) {
-            return i as u32;
-        }
-        self.binds.push(name.to_string());
-        self.binds.len() as u32 - 1
+        self.binds.number(name) as u32
     }
 
     /// The type of a host bind.
     fn bind_ty(&self, bind: u32) -> Ty {
-        self.bind_types.get(&self.binds[bind as usize]).cloned().unwrap_or(Ty::of(types::DataType::Null))
+        self.bind_types.get(&self.binds.all()[bind as usize]).cloned().unwrap_or(Ty::of(types::DataType::Null))
     }
 
     /// The operand of a slot of the current or an enclosing subprogram.

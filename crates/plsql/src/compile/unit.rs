@@ -539,12 +539,16 @@ fn block_failed(text: &str, errors: &[CompileError]) -> Ora {
 
 /// Compiles an anonymous block.
 pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str, types: &HostTypes) -> Result<Compiled> {
+    let names: Vec<String> = sql::outline(text).placeholders.into_iter().map(|p| p.name).collect();
+    if names.len() > sql::BINDS_MAX {
+        return Err(Ora::new(1745));
+    }
     let block = sql::plsql::parse_block(text).map_err(|e| block_failed(text, &[parse_error(text, &e)]))?;
     let schema = w.schema();
     let mut c = Compiler::new(w, units, &schema, "", text);
     c.bind_types = types.iter().map(|(name, ty)| (name.clone(), ty.ty())).collect();
     // In the order of the text, whatever order their places are compiled in.
-    c.binds = sql::outline(text).placeholders.into_iter().map(|p| p.name).collect();
+    c.binds = names.into();
     c.procs.push(None);
     c.f = FnState::new("", 1);
     c.scopes[0].labels = block.labels.iter().map(|l| l.name.clone()).collect();
@@ -819,14 +823,14 @@ impl<W: World> Compiler<'_, W> {
             owner: self.owner,
             rights,
             name: self.unit,
-            bind_uses: uses_of(self.binds.len(), &procs),
+            bind_uses: uses_of(self.binds.all().len(), &procs),
             procs,
             pool: self.pool,
             main,
             exports,
             package_slots: self.package_slots,
             told_as,
-            binds: self.binds,
+            binds: self.binds.into_all(),
             depends: self.depends,
             calls: self.calls,
             links,

@@ -122,6 +122,9 @@ impl Statement {
         if values != placeholders.len() {
             return Err(Ora::new(if values < placeholders.len() { 1008 } else { 1036 }));
         }
+        let is_again = self.binds.iter().any(Shape::is_again);
+        let names: Vec<String> = placeholders.iter().filter(|_| is_again).map(|p| p.name.clone()).collect();
+        let names = sql::Names::from(names);
         let mut binds: Vec<Bind> = Vec::with_capacity(values);
         let mut places = Places(Vec::with_capacity(values));
         for (at, (place, shape)) in placeholders.iter().zip(&self.binds).enumerate() {
@@ -131,7 +134,7 @@ impl Statement {
                 (false, false) => Direction::In,
             };
             // A name that stands again has a value of its own, unless the client says that it has none.
-            let earlier = placeholders[..at].iter().position(|p| shape.is_again() && p.name == place.name);
+            let earlier = if shape.is_again() { names.find(&place.name).filter(|first| *first < at) } else { None };
             places.0.push(earlier);
             let (name, data_type) = (Some(place.place.clone()), shape.data_type());
             binds.push(Bind { name, direction, data_type, value: Value::Null });
@@ -145,6 +148,10 @@ impl Statement {
         let mut places = self.outline.placeholders.iter().enumerate();
         let targets_only = bind.direction == Direction::Out;
         let of = |p: &sql::Placeholder| Some(&p.place) == bind.name.as_ref() && p.is_target == targets_only;
+        // Mostly it is its own.
+        if !targets_only && self.outline.placeholders.get(at).is_some_and(of) {
+            return Some(at);
+        }
         if !targets_only {
             return places.find(|(_, p)| of(p)).map(|(place, _)| place);
         }

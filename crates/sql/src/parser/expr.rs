@@ -275,8 +275,11 @@ impl Parser<'_> {
             let behind_colon = source.len() - source[1..].trim_start().len();
             return Err(self.error_at(1745, Pos(token.start + behind_colon as u32)));
         }
-        if self.binds_by_place {
-            name = super::place_name(self.text, &self.tokens, token.start, name);
+        if self.too_many.is_some_and(|first| first <= token.start) {
+            return Err(self.error_at(1745, Pos(token.start)));
+        }
+        if let Some(places) = &self.places {
+            name = places.name(token.start, name);
         }
         let mut indicator = None;
         if self.at_word("INDICATOR") && self.kind_ahead(1, TokenKind::Bind) {

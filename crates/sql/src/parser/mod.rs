@@ -12,6 +12,7 @@ mod ddl;
 mod dml;
 mod expr;
 mod hints;
+mod names;
 mod placeholders;
 mod predicate;
 mod query;
@@ -19,6 +20,7 @@ mod table_ref;
 mod tablespace;
 mod types;
 
+pub use names::Names;
 pub use placeholders::{Outline, Placeholder, outline};
 
 use crate::ast::{DataTypeName, Expr, Hints, Ident, Name, Pos, Query, Statement};
@@ -39,6 +41,9 @@ const SET_LINKS: u32 = 8;
 /// How many expressions an IN list may have.
 pub const IN_LIST_MAX: usize = 1000;
 
+/// How many binds a statement may have.
+pub const BINDS_MAX: usize = 65_535;
+
 /// A parser at some token of a text.
 pub struct Parser<'a> {
     text: &'a str,
@@ -52,7 +57,9 @@ pub struct Parser<'a> {
     /// A row of opening parentheses that has been looked through: its first token and the token behind it.
     parens_seen: std::cell::Cell<(usize, usize)>,
     /// A bind variable is a place of the text and not a name.
-    binds_by_place: bool,
+    places: Option<Places>,
+    /// Where the first bind stands that is one too many.
+    too_many: Option<u32>,
 }
 
 /// Whether a tree as deep as a chain of so many links is beyond what the stack allows. SQL and PL/SQL ask.
@@ -89,7 +96,11 @@ impl<'a> Parser<'a> {
     /// A parser at the first token of `text`.
     pub fn new(text: &'a str) -> Parser<'a> {
         let Lexed { tokens, hints } = lex(text);
-        Parser { text, tokens, hints, at: 0, depth: 0, deep: 0, parens_seen: Default::default(), binds_by_place: false }
+        let is_bind = |t: &&Token| t.kind == TokenKind::Bind;
+        let is_long = tokens.len() > BINDS_MAX;
+        let too_many = if is_long { tokens.iter().filter(is_bind).nth(BINDS_MAX) } else { None }.map(|t| t.start);
+        let parens_seen = Default::default();
+        Parser { text, tokens, hints, at: 0, depth: 0, deep: 0, parens_seen, places: None, too_many }
     }
 
     // Looking.
@@ -528,7 +539,7 @@ pub fn parse_statement_by_place(text: &str) -> Result<Statement> {
 
 fn statement_of(text: &str, binds_by_place: bool) -> Result<Statement> {
     parse_all(text, 933, |p| {
-        p.binds_by_place = binds_by_place;
+        p.places = binds_by_place.then(|| Places::of(text, &p.tokens));
         let statement = p.statement()?;
         if matches!(statement, Statement::Block { .. } | Statement::Ddl(_)) {
             p.skip_source(&statement);
@@ -540,27 +551,35 @@ fn statement_of(text: &str, binds_by_place: bool) -> Result<Statement> {
 /// The names of a statement's bind variables in the order of their first occurrence in its text: what takes values,
 /// that is, not the targets of INTO nor indicators.
 pub fn bind_names(text: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+    let mut names = Names::default();
     for (_, name) in giving_binds(text) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
+        names.number(&name);
     }
-    names
+    names.into_all()
 }
 
 /// A name for each place that takes a value, in the order of the text: that of the bind where it stands first, and one
 /// that no bind can have where it stands again.
 pub fn bind_places(text: &str) -> Vec<String> {
-    let tokens = lex(text).tokens;
-    giving_binds(text).into_iter().map(|(start, name)| place_name(text, &tokens, start, name)).collect()
+    let places = Places::of(text, &lex(text).tokens);
+    giving_binds(text).into_iter().map(|(start, name)| places.name(start, name)).collect()
 }
 
-/// The name of the bind that begins at `start` where binds are places.
-fn place_name(text: &str, tokens: &[Token], start: u32, name: String) -> String {
-    let before = tokens.iter().take_while(|t| t.start < start).filter(|t| t.kind == TokenKind::Bind);
-    let is_again = before.into_iter().any(|t| expr::bind_name(&text[t.start as usize..t.end as usize]) == name);
-    if is_again { named_place(&name, start) } else { name }
+/// Where the names of binds stand that stood before.
+struct Places(Vec<u32>);
+
+impl Places {
+    fn of(text: &str, tokens: &[Token]) -> Places {
+        let mut names = Names::default();
+        let binds = tokens.iter().filter(|t| t.kind == TokenKind::Bind);
+        let is_again = |t: &&Token| !names.add(&expr::bind_name(&text[t.start as usize..t.end as usize]));
+        Places(binds.filter(is_again).map(|t| t.start).collect())
+    }
+
+    /// The name of the bind that begins at `start` where binds are places.
+    fn name(&self, start: u32, name: String) -> String {
+        if self.0.binary_search(&start).is_ok() { named_place(&name, start) } else { name }
+    }
 }
 
 /// The name of a place where a bind stands again: no bind has it, for there is a colon in it.

@@ -39,18 +39,14 @@ pub fn outline(text: &str) -> Outline {
         placeholders: Vec::new(),
     };
     let (mut into, mut behind_bind) = (false, false);
-    let mut seen: Vec<String> = Vec::new();
+    let (mut seen, mut given) = (super::Names::default(), super::Names::default());
     for token in &tokens {
         let is_word = |word: &str| token.kind == TokenKind::Word && source(token).eq_ignore_ascii_case(word);
         if token.kind == TokenKind::Bind {
             let name = bind_name(source(token));
-            let stands_before = seen.contains(&name);
-            if !stands_before {
-                seen.push(name.clone());
-            }
+            let stands_before = !seen.add(&name);
             let is_target = into && !outline.is_block;
-            let is_again = outline.is_block && outline.placeholders.iter().any(|p| p.name == name);
-            if !behind_bind && !is_again {
+            if !behind_bind && (!outline.is_block || given.add(&name)) {
                 let place = if stands_before { super::named_place(&name, token.start) } else { name.clone() };
                 outline.placeholders.push(Placeholder { name, place, is_target });
             }
