@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""What an application pays for the ordinary things, beside PostgreSQL: python-oracledb and psycopg, in interleaved rounds.
+"""What an application pays for the ordinary things, beside PostgreSQL, in interleaved rounds.
 
-Usage: scripts/driver_speed.py [--latchwork PROGRAM] [--postgres BIN] [--rounds N] [--only WORD]
+The drivers are python-oracledb and psycopg, go-ora and pgx, or ojdbc and pgjdbc.
+
+Usage: scripts/driver_speed.py [--language python|go|java] [--classpath JARS] [--latchwork PROGRAM] [--postgres BIN]
+                               [--rounds N] [--only WORD]
 
 Both databases are made for the run in a folder below TMPDIR, on one machine with the client, over TCP on loopback.
-Needs the packages oracledb and psycopg, and PostgreSQL's programs. Prints the median of the rounds for each, by second,
-and Latchwork's rate over PostgreSQL's: above 1 Latchwork is faster. Behind that the processor time of the process that
-serves the connection, in microseconds for each, where one connection does the work.
+Needs the packages oracledb and psycopg, and PostgreSQL's programs; for Go its toolchain, which fetches the drivers; for
+Java both drivers' jars. Prints the median of the rounds for each, by second, and Latchwork's rate over PostgreSQL's:
+above 1 Latchwork is faster. Behind that the processor time of the process that serves the connection, in microseconds
+for each, where one connection does the work.
 """
 
 import argparse
@@ -74,6 +78,8 @@ class Latchwork:
         k.arraysize = k.prefetchrows = size
         return k
 
+    array_cursor = cursor
+
     def stop(self):
         subprocess.run([self.program, "stop", "--dir", self.folder], stdout=subprocess.DEVNULL)
 
@@ -128,8 +134,30 @@ class Postgres:
         """PostgreSQL sends all rows, however many the client has asked for."""
         return c.cursor()
 
+    @staticmethod
+    def array_cursor(c, size):
+        return ArrayCursor(c, size)
+
     def stop(self):
         self.run("pg_ctl", "-D", self.data, "-m", "fast", "stop")
+
+
+class ArrayCursor:
+    """A cursor that PostgreSQL keeps, whose rows are fetched by arrays."""
+
+    def __init__(self, c, size):
+        self.c, self.size = c, size
+
+    def execute(self, sql):
+        self.k = self.c.cursor(name="arrays")
+        self.k.execute(sql)
+
+    def fetchall(self):
+        rows = []
+        while more := self.k.fetchmany(self.size):
+            rows += more
+        self.k.close()
+        return rows
 
 
 def single(db, c, times):
@@ -171,9 +199,11 @@ def sixteen(db, c):
     return 16_000, took
 
 
-def a_million(size):
+def a_million(size, both=False):
+    """Rows by arrays of that size; PostgreSQL's all at once, or by a cursor that it keeps, where both fetch arrays."""
+
     def task(db, c):
-        k = db.cursor(c, size)
+        k = db.array_cursor(c, size) if both else db.cursor(c, size)
         k.execute("select id, name from big")
         assert len(k.fetchall()) == ROWS
         return ROWS
@@ -216,11 +246,73 @@ TASKS = {
     "a million rows by 100, the default": a_million(100),
     "a million rows by 1,000": a_million(1000),
     "a million rows by 5,000": a_million(5000),
+    "both by arrays of 100": a_million(100, both=True),
+    "both by arrays of 1,000": a_million(1000, both=True),
+    "both by arrays of 5,000": a_million(5000, both=True),
     "array insert, rows": inserts,
     "array update, rows": updates,
     "array delete, rows": deletes,
     "connect, select, close": connects,
 }
+
+
+# In the words of the programs in the other languages.
+GO_TASKS = {
+    "single-row select, prepared": "prepared",
+    "single-row select, as a text": "one",
+    "single-row select, sixteen": "sixteen",
+    "a million rows by 25, the default": "million 25",
+    "a million rows by 1,000": "million 1000",
+    "a million rows by 5,000": "million 5000",
+    "array insert, rows": "array insert",
+    "array update, rows": "array update",
+    "array delete, rows": "array delete",
+    "connect, select, close": "connects",
+}
+JAVA_TASKS = {
+    "single-row select, one connection": "prepared",
+    "single-row select, sixteen": "sixteen",
+    "a million rows, the drivers' defaults": "million 0",
+    "a million rows, both by 100": "million 100",
+    "a million rows, both by 1,000": "million 1000",
+    "a million rows, both by 5,000": "million 5000",
+    "array insert, rows": "array insert",
+    "array update, rows": "array update",
+    "array delete, rows": "array delete",
+    "connect, select, close": "connects",
+}
+
+
+class Client:
+    """A program in another language that does the tasks."""
+
+    def __init__(self, language, classpath, folder, both):
+        here = pathlib.Path(__file__).resolve().parent / "driver_speed"
+        latchwork, postgres = both
+        if language == "go":
+            subprocess.run(["go", "build", "-o", folder / "client", "."], cwd=here / "go", check=True)
+            words = [folder / "client", f"oracle://u:Tiger1@{latchwork.dsn}?PREFETCH_ROWS=%d",
+                     f"postgres://u:Tiger1@127.0.0.1:{postgres.port}/postgres"]  # fmt: skip
+        else:
+            words = ["java", "-cp", classpath, here / "Speed.java", f"jdbc:oracle:thin:@//{latchwork.dsn}",
+                     f"jdbc:postgresql://127.0.0.1:{postgres.port}/postgres"]  # fmt: skip
+        self.program = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def do(self, db, task):
+        self.program.stdin.write(f"{db.name} {task}\n")
+        self.program.stdin.flush()
+        done, took = self.program.stdout.readline().split()
+        return int(done), float(took)
+
+    def server(self, db):
+        return self.do(db, "server")[0]
+
+    def task(self, words):
+        return lambda db, c: self.do(db, words)
+
+    def stop(self):
+        self.program.stdin.close()
+        self.program.wait()
 
 
 def processor_time(pid):
@@ -234,18 +326,27 @@ def main():
     words.add_argument("--postgres", default="/usr/lib/postgresql/15/bin")
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--only", default="")
+    words.add_argument("--language", choices=["python", "go", "java"], default="python")
+    words.add_argument("--classpath", default="")
     given = words.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="driver-speed."))
     folder.chmod(0o755)
-    both = []
+    both, client = [], None
     try:
         both = [Latchwork(os.path.abspath(given.latchwork), folder), Postgres(given.postgres, folder)]
         connections = [db.connect() for db in both]
         for db, c in zip(both, connections):
             db.fill(c)
-        servers = [db.server(c) for db, c in zip(both, connections)]
+        tasks = TASKS
+        if given.language == "python":
+            servers = [db.server(c) for db, c in zip(both, connections)]
+        else:
+            client = Client(given.language, given.classpath, folder, both)
+            tasks = GO_TASKS if given.language == "go" else JAVA_TASKS
+            tasks = {name: client.task(words) for name, words in tasks.items()}
+            servers = [client.server(db) for db in both]
         print(f"{'a second':38}{both[0].name:>14}{both[1].name:>14}{'ratio':>8}  (rounds)      server us: both")
-        for task, do in TASKS.items():
+        for task, do in tasks.items():
             if given.only not in task:
                 continue
             rates, costs = [[], []], [[], []]
@@ -261,10 +362,12 @@ def main():
             ratios = sorted(a / b for a, b in zip(*rates))
             ours, theirs = (statistics.median(r) for r in rates)
             line = f"{task:38}{ours:14,.0f}{theirs:14,.0f}{statistics.median(ratios):8.2f}  {ratios[0]:.2f} to {ratios[-1]:.2f}"
-            if do not in (sixteen, connects):
+            if "sixteen" not in task and "connect," not in task:
                 line += "".join(f"{statistics.median(c):10.3f}" for c in costs)
             print(line, flush=True)
     finally:
+        if client:
+            client.stop()
         for db in both:
             db.stop()
         shutil.rmtree(folder, ignore_errors=True)
