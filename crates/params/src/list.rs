@@ -148,6 +148,7 @@ params! {
     Processes "processes" int(12, 10000), "150", Static, true, "user processes";
     ProcessPoolMinCount "_process_pool_min_count" int(0, 1000), "2", Static, false, "server processes that wait for a client, at least";
     ProcessPoolMaxCount "_process_pool_max_count" int(0, 1000), "32", Static, false, "server processes that wait for a client, at most";
+    ProcessPoolMaxSessions "_process_pool_max_sessions" int(1, 1000000), "1000", Static, false, "sessions that one server process serves, at most";
     Sessions "sessions" int(1, 65535), "0", Static, true, "user and system sessions";
     DbWriterProcesses "db_writer_processes" int(1, 1), "1", Static, false, "number of background database writer processes to start";
     JobQueueProcesses "job_queue_processes" int(0, 1000), "16", System, false, "maximum number of job queue slave processes";

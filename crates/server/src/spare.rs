@@ -30,9 +30,6 @@ use zeroize::Zeroize;
 /// The longest message.
 pub const MESSAGE_MAX: usize = 96 << 10;
 
-/// Sessions that one process serves, at most: what it may have lost of its memory goes with it.
-const SESSIONS_MAX: u32 = 1000;
-
 /// Bytes of its own memory with which a process waits for another client, at most.
 const MEMORY_MAX: u64 = 8 << 20;
 
@@ -147,7 +144,8 @@ fn read(message: &[u8], socket: OwnedFd) -> Option<Client> {
     }
 }
 
-/// Serves one client after the other. `gets` is where the first one comes.
+/// Serves one client after the other, `_process_pool_max_sessions` at most: what the process may have lost of its
+/// memory goes with it. `gets` is where the first one comes.
 ///
 /// # Errors
 /// No descriptor to be had.
@@ -162,7 +160,8 @@ pub fn run(
     let mut watch = if has_listener { Watch::new(instance).ok() } else { None };
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
     let mut message = vec![0; MESSAGE_MAX];
-    for _ in 0..SESSIONS_MAX {
+    let most = instance.params().number(params::Param::ProcessPoolMaxSessions).max(1);
+    for session in 1..=most {
         let Some((len, socket)) = hear(&gets, &signals, instance, &mut message) else { return Ok(()) };
         os::crash::point("server-handed-over");
         let forked_ns = os::clock::now_ns();
@@ -182,7 +181,8 @@ pub fn run(
         let is_clean =
             in_order && !instance.is_closing() && instance.processes().by_os_pid(os::process::own_id()).is_none();
         let memory = os::proc::private_bytes_of(os::process::own_id());
-        if !is_clean || memory.is_none_or(|bytes| bytes > MEMORY_MAX) {
+        // Who has said that it waits is given a client.
+        if session == most || !is_clean || memory.is_none_or(|bytes| bytes > MEMORY_MAX) {
             return Ok(());
         }
         os::process::set_name(children::SPARE_NAME);

@@ -1,6 +1,6 @@
 //! Encrypted connections. The certificates in `tls` are for `localhost` and 127.0.0.1, and good for a hundred years.
 
-use crate::unproved::{Kept, listener, private_kb, until};
+use crate::unproved::{Kept, listener, own_kb, until};
 use crate::{PATIENCE, code, number, python, start, sysdba};
 use client::{Ephemeral, EphemeralOptions, NetAddress, NetSession, Stage, Stranger, Trust, ping};
 use std::io::{Read, Write};
@@ -208,13 +208,13 @@ fn encrypted_strangers_are_bounded_too() {
     let wallets = Wallets::new("strangers");
     let (instance, plain, at) = wallets.start();
     let gate = listener(&instance);
-    let before = private_kb(gate);
+    let before = own_kb(gate);
     let stages = [Stage::Silent, Stage::Accepted, Stage::Agreed, Stage::Named];
     let all: Vec<Stranger> = (0..200).map(|n| Stranger::open(&at, "u", stages[n % 4]).unwrap()).collect();
     let mut silent: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(("127.0.0.1", at.port)).unwrap()).collect();
     // A handshake that ends after its first bytes.
     silent.iter_mut().for_each(|s| s.write_all(&[22, 3, 1, 2, 0, 1]).unwrap());
-    let grown = private_kb(gate).saturating_sub(before);
+    let grown = own_kb(gate).saturating_sub(before);
     println!("300 encrypted connections: {grown} KB of the listener process");
     assert!(grown < 300 * 24, "no more than they are counted with: {grown} KB");
     logon(&at).logoff().unwrap();
@@ -235,7 +235,7 @@ fn encrypted_strangers_who_have_proved_half_hold_little() {
     let (instance, plain, at) =
         wallets.start_with(&[("_listener_pending_max", &most), ("_listener_pending_per_address", &most)]);
     let gate = listener(&instance);
-    let before = private_kb(gate);
+    let before = own_kb(gate);
     let stages = [Stage::Silent, Stage::Accepted, Stage::Agreed, Stage::Named, Stage::Named];
     let open = |i: usize| {
         let mut stranger = Stranger::open(&at, "nobody", stages[i % 5]).unwrap_or_else(|e| panic!("stranger {i}: {e}"));
@@ -245,7 +245,7 @@ fn encrypted_strangers_who_have_proved_half_hold_little() {
         stranger
     };
     let all: Vec<Stranger> = (0..n).map(open).collect();
-    let grown = private_kb(gate).saturating_sub(before);
+    let grown = own_kb(gate).saturating_sub(before);
     let gone = all.iter().filter(|s| s.is_gone()).count();
     println!("{n} encrypted connections, {gone} of them gone: {grown} KB of the listener process");
     // As much as may be held, and once more for what the allocator keeps.

@@ -1,6 +1,6 @@
 //! Wrong passwords over the network: what they cost, what they leave, and what they tell of the names.
 
-use crate::unproved::{listener, private_kb};
+use crate::unproved::{listener, own_kb};
 use crate::{code, logon, number, start, sysdba};
 use client::{Client, ClientError, NetAddress, NetSession, Stage, Stranger};
 use std::sync::Mutex;
@@ -126,7 +126,7 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
     let alert = || std::fs::read_to_string(instance.dir().join("alert.log")).expect("the alert log");
     let trail = "select count(*) from sys.aud$";
     let (gate, redo, rows, log) = (listener(&instance), redo_bytes(&mut c), value(&mut c, trail), alert().len());
-    let memory = private_kb(gate);
+    let memory = own_kb(gate);
     let many = wrong_passwords();
     let (threads, batch) = if many > 100_000 { (16, 480) } else { (4, 60) };
     let times: Mutex<[Vec<Times>; 4]> = Mutex::default();
@@ -180,7 +180,7 @@ fn a_storm_of_wrong_passwords_is_counted_and_leaves_little() {
     assert!((1..=minutes * 21).contains(&lines), "{lines} lines in {minutes} minutes");
     let trail_rows = value(&mut c, trail).parse::<usize>().unwrap() - rows.parse::<usize>().unwrap();
     let redo = redo_bytes(&mut c) - redo;
-    let grown = private_kb(gate).saturating_sub(memory);
+    let grown = own_kb(gate).saturating_sub(memory);
     println!(
         "{many} wrong passwords in {seconds:.0} s, {:.0} a second; {lines} lines ({} bytes) of the log, {trail_rows} rows of the trail, \
          {redo} bytes of redo, {grown} KB of the listener process",

@@ -26,7 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn start(params: &[(&str, &str)]) -> (Ephemeral, NetAddress) {
     let mut all = vec![("local_listener".to_string(), "0".to_string())];
     all.extend(params.iter().map(|(n, v)| (n.to_string(), v.to_string())));
-    let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_latchwork")));
+    let given = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from);
+    let executable = Some(given.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_latchwork"))));
     let instance = Ephemeral::start_with(&EphemeralOptions { params: all, executable }).expect("the instance starts");
     let at = NetAddress::of_instance(instance.dir(), "latchwrk").expect("it says where it listens");
     let mut c = sysdba(&instance);

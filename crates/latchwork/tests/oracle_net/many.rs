@@ -1,11 +1,12 @@
 //! Very many connections, and the server processes that wait for them.
 
-use crate::unproved::{listener, private_kb, processes, until};
+use crate::unproved::{listener, own_kb, processes, until};
 use crate::{code, number, start, sysdba};
 use client::{Client, Credentials, Ephemeral, NetAddress, NetSession, Stage, Stranger, Stretched};
 use os::signal::SIGKILL;
 
-/// Connections of the short form; `LATCHWORK_CONNECTIONS=100000` is the long one.
+/// Connections of the short form; `LATCHWORK_CONNECTIONS=100000` is the long one. `LATCHWORK_EXE` names another program
+/// than the one that is tested, a release build for that.
 fn connections() -> usize {
     std::env::var("LATCHWORK_CONNECTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(1500)
 }
@@ -197,6 +198,28 @@ fn level(instance: &Ephemeral, owner: &mut Client) -> Level {
     }
 }
 
+#[test]
+fn a_process_that_has_served_its_last_session_is_given_no_client() {
+    let (_instance, at) = start(&[("_process_pool_max_sessions", "2"), ("_process_pool_max_count", "8")]);
+    let pids: std::collections::BTreeSet<i32> = std::thread::scope(|scope| {
+        let one_behind_the_other = || {
+            let mut known = None;
+            let one = |_| {
+                let mut s = connect(&at, &mut known);
+                assert_eq!(text(&mut s, "select 7 from dual"), "7");
+                let pid = s.server_process().expect("its number");
+                s.logoff().expect("a logoff");
+                pid
+            };
+            (0..150).map(one).collect::<Vec<_>>()
+        };
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(one_behind_the_other)).collect();
+        all.into_iter().flat_map(|t| t.join().expect("each session opens")).collect()
+    });
+    // The number of a process that has ended may come again.
+    assert!(pids.len() > 200, "{} processes served 600 sessions", pids.len());
+}
+
 /// One client after the other, each as chance wants it.
 fn clients(instance: &Ephemeral, at: &NetAddress, seed: u64, n: usize) {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -277,12 +300,12 @@ fn all_is_level_behind_very_many_connections() {
     clients_of(1, 200);
     let before = settled(&mut owner, None);
     let gate = listener(&instance);
-    let memory_before = [private_kb(instance.supervisor() as i32), private_kb(gate)];
+    let memory_before = [own_kb(instance.supervisor() as i32), own_kb(gate)];
     let n = connections();
     clients_of(100, n);
     settled(&mut owner, Some(&before));
     assert_eq!(listener(&instance), gate, "the listener process is the same");
-    let memory = [private_kb(instance.supervisor() as i32), private_kb(gate)];
+    let memory = [own_kb(instance.supervisor() as i32), own_kb(gate)];
     println!("{n} connections: supervisor and listener process {memory_before:?} KB before, {memory:?} KB after");
     for (now, before) in memory.iter().zip(memory_before) {
         assert!(*now < before + 2048, "{memory:?} KB, and {memory_before:?} KB before");

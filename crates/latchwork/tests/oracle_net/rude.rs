@@ -1,7 +1,7 @@
 //! Clients that stop, break, or say nonsense while they log on: each is a record of the listener process that goes,
 //! and nobody waits.
 
-use crate::unproved::{listener, private_kb, until};
+use crate::unproved::{listener, own_kb, until};
 use crate::{PATIENCE, code, logon, start, sysdba};
 use client::{NetAddress, NetSession, Stage, Stranger};
 use net::oracle::auth::{Logon, Pairs, mode};
@@ -141,7 +141,7 @@ fn a_client_that_takes_its_time_keeps_nobody_waiting() {
 fn lengths_that_cannot_be_and_other_languages_are_cut_off() {
     let (instance, at) = start(&[]);
     let gate = listener(&instance);
-    let before = private_kb(gate);
+    let before = own_kb(gate);
     // Ahead of anything: lengths of a packet, of connect data, and of what is no packet.
     let mut data_len = hello(&at);
     data_len[24..26].copy_from_slice(&[0xff, 0xff]);
@@ -183,7 +183,7 @@ fn lengths_that_cannot_be_and_other_languages_are_cut_off() {
     raw.say(&packet(&[message::FUNCTION, function::PING, 1]));
     assert!(raw.is_cut(), "there is no session");
     assert_eq!(listener(&instance), gate, "nothing of it ends the process");
-    assert!(private_kb(gate).saturating_sub(before) < 4 << 10);
+    assert!(own_kb(gate).saturating_sub(before) < 4 << 10);
     logon(&at).logoff().unwrap();
     let log = std::fs::read_to_string(instance.dir().join("alert.log")).unwrap();
     assert!(!log.contains("ORA-00600") && !log.contains("panicked"), "{log}");

@@ -37,11 +37,12 @@ pub fn listener(instance: &Ephemeral) -> i32 {
     all.iter().find(|(_, name)| name == "lw_lsnr").unwrap_or_else(|| panic!("a listener process: {all:?}")).0
 }
 
-/// Kilobytes of memory that a process has of its own.
-pub fn private_kb(pid: i32) -> u64 {
+/// Kilobytes of a process's memory that are no file's and not the instance's. What is private to it is more: pages of
+/// the instance that nobody else has looked at, and those that its parent has written to since.
+pub fn own_kb(pid: i32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("its memory");
-    let of = |line: &str| line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap();
-    text.lines().filter(|line| line.starts_with("Private_")).map(of).sum()
+    let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).expect("a line");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
 /// Kilobytes that the kernel keeps for connections over TCP, of the whole machine.
@@ -67,7 +68,7 @@ fn strangers_take_no_process_no_slot_and_little_memory() {
     until("the first session ends", || servers() == 1);
     let gate = listener(&instance);
     let slots_before = number(&owner.query(slots, &[]).unwrap().all().unwrap());
-    let (memory_before, kernel_before) = (private_kb(gate), kernel_kb());
+    let (memory_before, kernel_before) = (own_kb(gate), kernel_kb());
     let stages = [Stage::Silent, Stage::Accepted, Stage::Agreed, Stage::Named];
     let open = |i: usize| {
         let user = if i.is_multiple_of(3) { "u" } else { "nobody" };
@@ -76,7 +77,7 @@ fn strangers_take_no_process_no_slot_and_little_memory() {
     let all: Vec<Stranger> = (0..n).map(open).collect();
     assert_eq!(number(&owner.query(slots, &[]).unwrap().all().unwrap()), slots_before, "no slot is taken");
     assert_eq!(servers(), 1, "no process is made");
-    let grown = private_kb(gate).saturating_sub(memory_before);
+    let grown = own_kb(gate).saturating_sub(memory_before);
     let kernel = kernel_kb().saturating_sub(kernel_before);
     println!("{n} connections: {grown} KB of the listener process, {kernel} KB of the kernel for both ends");
     assert!(grown < 10 * n as u64, "{grown} KB for {n} connections");
@@ -105,7 +106,7 @@ fn what_a_stranger_may_say_is_bounded() {
     use std::io::{ErrorKind, Read, Write};
     let (instance, at) = start(&[]);
     let gate = listener(&instance);
-    let before = private_kb(gate);
+    let before = own_kb(gate);
     let mut hello = Vec::new();
     let data = format!("(CONNECT_DATA=(SERVICE_NAME={}))", at.service);
     net::oracle::tns::Connect::encode(data.as_bytes(), 8192, &mut hello);
@@ -130,7 +131,7 @@ fn what_a_stranger_may_say_is_bounded() {
         let is_cut = matches!(end, Ok(0) | Err(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe));
         assert!(is_cut, "it is cut off: {end:?}");
     }
-    assert!(private_kb(gate).saturating_sub(before) < 4 << 10);
+    assert!(own_kb(gate).saturating_sub(before) < 4 << 10);
     logon(&at).logoff().unwrap();
 }
 
