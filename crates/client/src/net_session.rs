@@ -283,6 +283,7 @@ pub struct NetSession {
     /// What is sent ahead of the next statement.
     pub(crate) before: Vec<u8>,
     last_cursor: u16,
+    pooled: Option<(u32, u32)>,
 }
 
 /// The user that logs on, and the privilege that it asks for.
@@ -309,6 +310,45 @@ impl NetSession {
     /// As [`NetSession::connect`], and those of ALTER USER.
     pub fn connect_changing(at: &NetAddress, user: &str, password: &str, new: &str) -> ClientResult<NetSession> {
         NetSession::open(at, user, password, 0, Some(new))
+    }
+
+    /// Connects to the connection pool, with a connection class and NEW or SELF as purity.
+    ///
+    /// # Errors
+    /// As [`NetSession::connect`].
+    pub fn connect_pooled(
+        at: &NetAddress,
+        user: &str,
+        password: &str,
+        class: &str,
+        purity: &str,
+    ) -> ClientResult<NetSession> {
+        let mut route = Route::to(at);
+        let description = &mut route.descriptions[0];
+        for (key, value) in [("SERVER", "pooled"), ("POOL_CONNECTION_CLASS", class), ("POOL_PURITY", purity)] {
+            let value = Content::Text(value.into());
+            description.connect_data.push(Entry { key: key.into(), value });
+        }
+        let options = ConnectOptions::default();
+        let wire = accepted_by(at, description, &options)?;
+        NetSession::log_on(wire, &Who { user, password, mode: mode::LOGON, new: None, options: &options }, &mut None)
+    }
+
+    /// Gives the session back to the connection pool; with the next call there is one again. `ends`: none is needed.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub fn release(&mut self, ends: bool) -> ClientResult<()> {
+        // The next session knows nothing of this one's cursors.
+        let mut message = std::mem::take(&mut self.before);
+        message.clear();
+        call::write_release(ends, self.next(), &mut message);
+        self.wire.send_message(&message)
+    }
+
+    /// The session that the last call had, if the connection pool gave one to it.
+    pub fn pooled_session(&self) -> Option<(u32, u32)> {
+        self.pooled
     }
 
     /// Connects AS SYSDBA.
@@ -367,7 +407,7 @@ impl NetSession {
     fn log_on(mut wire: Wire, who: &Who<'_>, known: &mut Option<Stretched>) -> ClientResult<NetSession> {
         agree(&mut wire)?;
         let (welcome, warning) = log_on(&mut wire, who, known)?;
-        Ok(NetSession { wire, sequence: 2, welcome, warning, before: Vec::new(), last_cursor: 0 })
+        Ok(NetSession { wire, sequence: 2, welcome, warning, before: Vec::new(), last_cursor: 0, pooled: None })
     }
 
     /// What the server said of the logon: ORA-28002.
@@ -393,6 +433,7 @@ impl NetSession {
     pub(crate) fn ask(&mut self, message: &[u8], columns: &[Column]) -> ClientResult<Answer> {
         self.wire.send_message(message)?;
         let answer = self.wire.message(|r| reply::read_answer(r, columns, Dialect::USUAL))?;
+        self.pooled = answer.session;
         failed(&answer.outcome).map_or(Ok(answer), Err)
     }
 

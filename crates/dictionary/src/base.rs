@@ -196,6 +196,13 @@ base_tables! {
     ProxyRole "PROXY_ROLE_INFO$" 222 proxy_role { CLIENT "CLIENT#" N, PROXY "PROXY#" N, ROLE "ROLE#" N }
     /// Editions, and the edition that each is a child of; the first is nobody's.
     Edition "EDITION$" 223 edition { OBJ "OBJ#" N, PARENT "P_OBJ#" N }
+    /// Pools of server processes, and whether each is to be there: STATUS 1 when it was started.
+    Cpool "CPOOL$" 224 cpool {
+        POOL "CONNECTION_POOL" V(128), STATUS N, MINSIZE N, MAXSIZE N, INCRSIZE N, CACHED "SESSION_CACHED_CURSORS" N,
+        INACTIVITY "INACTIVITY_TIMEOUT" N, THINK "MAX_THINK_TIME" N, USES "MAX_USE_SESSION" N,
+        LIFETIME "MAX_LIFETIME_SESSION" N, BROKERS "NUM_CBROK" N, CONNECTIONS "MAXCONN_CBROK" N,
+        TXN_THINK "MAX_TXN_THINK_TIME" N,
+    }
     /// Roles that ALTER USER ... DEFAULT ROLE lists.
     Defrole "DEFROLE$" 100 defrole { USER "USER#" N, ROLE "ROLE#" N }
     /// INHERIT PRIVILEGES granted on users.

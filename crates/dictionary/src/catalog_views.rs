@@ -593,6 +593,14 @@ const SINGLE: &[(&str, &str)] = &[
         "select upper(p.name) parameter, p.value value from v$parameter p where p.name like 'nls%'",
     ),
     (
+        "DBA_CPOOL_INFO",
+        "select c.connection_pool connection_pool, cast(decode(c.status, 1, 'ACTIVE', 'INACTIVE') as varchar2(16)) status, \
+            c.minsize minsize, c.maxsize maxsize, c.incrsize incrsize, c.session_cached_cursors session_cached_cursors, \
+            c.inactivity_timeout inactivity_timeout, c.max_think_time max_think_time, c.max_use_session max_use_session, \
+            c.max_lifetime_session max_lifetime_session, c.num_cbrok num_cbrok, c.maxconn_cbrok maxconn_cbrok, \
+            c.max_txn_think_time max_txn_think_time from cpool$ c",
+    ),
+    (
         "DBA_PROXIES",
         "select p.name proxy, c.name client, decode(i.credential_type#, 0, 'NO', 'YES') authentication, \
             decode(i.flags, 1, 'PROXY MAY ACTIVATE ALL CLIENT ROLES', 2, 'NO CLIENT ROLES MAY BE ACTIVATED', \

@@ -192,6 +192,9 @@ fn fill(change: &mut Change<'_>, new: &NewDictionary, plant: &mut Plant<'_>) -> 
     fill_audit(change, new)?;
     fill_privileges(change)?;
     fill_properties(change, new)?;
+    let settings = connection_pool::SETTINGS.iter().map(|setting| int(setting.default));
+    let pool: Row = [text(connection_pool::DEFAULT_POOL), int(0)].into_iter().chain(settings).collect();
+    change.insert(Base::Cpool, &pool)?;
     for kind in ObjectKind::ALL {
         change.insert(Base::ObjectTypeMap, &[int(kind as u8), text(kind.name())])?;
     }

@@ -7,6 +7,7 @@ mod cached;
 mod catalog;
 mod catalog_views;
 mod change;
+pub mod connection_pool;
 mod create;
 mod defs;
 mod dropped;

@@ -11,6 +11,7 @@ pub const PACKAGE_FIRST_OBJECT: u32 = 1_000;
 const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_APPLICATION_INFO", &[UserId::PUBLIC]),
     ("DBMS_AUDIT_MGMT", &[ROLE_AUDIT_ADMIN]),
+    ("DBMS_CONNECTION_POOL", &[ROLE_DBA]),
     ("DBMS_DEBUG_JDWP", &[UserId::PUBLIC]),
     ("DBMS_FLASHBACK", &[ROLE_DBA]),
     ("DBMS_JOB", &[UserId::PUBLIC]),

@@ -27,7 +27,7 @@ const NEXT_OBJECT: usize = 1;
 const NEXT_USER: usize = 2;
 const NEXT_CONSTRAINT: usize = 3;
 const HEADERS: usize = 4;
-const HEADERS_MAX: usize = 90;
+const HEADERS_MAX: usize = 128;
 const SEQUENCES: usize = HEADERS + HEADERS_MAX;
 /// The part of the epoch word that names the process whose DDL is being committed.
 const CHANGING: u64 = 0xFFFF;

@@ -211,6 +211,17 @@ pub fn keep_alive(stream: &impl AsRawFd) -> OsResult<()> {
     Ok(())
 }
 
+/// Looks at what comes next on a socket, which stays there, without waiting. 0 bytes are its end.
+///
+/// # Errors
+/// As of reading; [`std::io::ErrorKind::WouldBlock`] while nothing has come.
+pub fn peek(socket: &impl AsRawFd, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    // SAFETY: the buffer is valid to write to for its length.
+    let n = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) };
+    usize::try_from(n).map_err(|_| std::io::Error::last_os_error())
+}
+
 /// A connected pair of local sockets that keep messages apart.
 /// # Errors
 /// No descriptors to be had.

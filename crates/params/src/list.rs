@@ -147,6 +147,7 @@ params! {
     // processes
     Processes "processes" int(12, 10000), "150", Static, true, "user processes";
     ProcessPoolMinCount "_process_pool_min_count" int(0, 1000), "2", Static, false, "server processes that wait for a client, at least";
+    ConnectionPoolWaitTime "_connection_pool_wait_time" int(1, 2147483647), "120", Static, false, "seconds for which a client of the connection pool waits for a server";
     ProcessPoolMaxCount "_process_pool_max_count" int(0, 1000), "32", Static, false, "server processes that wait for a client, at most";
     ProcessPoolMaxSessions "_process_pool_max_sessions" int(1, 1000000), "1000", Static, false, "sessions that one server process serves, at most";
     Sessions "sessions" int(1, 65535), "0", Static, true, "user and system sessions";

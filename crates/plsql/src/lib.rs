@@ -26,6 +26,6 @@ pub use instance::{ExecWorld, Services, SqlCursor};
 pub use session::{Block, CompileError, Function, Plsql};
 pub use ty::HostType;
 pub use world::{
-    AuditRequest, ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner,
-    RepositoryRequest, ResultCacheRequest, SessionlessRequest, SharedPoolRequest, StoredUnit, World, XaRequest,
+    AuditRequest, ColumnInfo, ConnectionPoolRequest, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest,
+    Owner, RepositoryRequest, ResultCacheRequest, SessionlessRequest, SharedPoolRequest, StoredUnit, World, XaRequest,
 };

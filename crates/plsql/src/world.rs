@@ -430,6 +430,10 @@ pub trait World {
     fn repository(&mut self, _request: &RepositoryRequest) -> Result<Value> {
         Err(Ora::unsupported())
     }
+    /// DBMS_CONNECTION_POOL, of the pool of that name.
+    fn connection_pool(&mut self, _pool: &str, _request: ConnectionPoolRequest<'_>) -> Result<()> {
+        Err(Ora::unsupported())
+    }
     /// DBMS_FLASHBACK.
     fn flashback(&mut self, _request: &FlashbackRequest) -> Result<Value> {
         Err(Ora::unsupported())
@@ -546,6 +550,22 @@ pub enum RepositoryRequest {
         second: (i64, i64),
         html: bool,
     },
+}
+
+/// A call of DBMS_CONNECTION_POOL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionPoolRequest<'a> {
+    Start,
+    Stop,
+    /// CONFIGURE_POOL: MINSIZE, MAXSIZE, INCRSIZE, SESSION_CACHED_CURSORS, INACTIVITY_TIMEOUT, MAX_THINK_TIME,
+    /// MAX_USE_SESSION, MAX_LIFETIME_SESSION and MAX_TXN_THINK_TIME.
+    Configure([Option<i64>; 9]),
+    /// ALTER_PARAM.
+    Alter {
+        name: &'a str,
+        value: &'a str,
+    },
+    RestoreDefaults,
 }
 
 /// A call of DBMS_FLASHBACK.

@@ -145,6 +145,8 @@ sga_struct! {
         /// the bytes of the checksums of native encryption. [`SessionSlot::speaks_tls`] and
         /// [`SessionSlot::native_encryption`] read it.
         pub encrypted: AtomicU64,
+        /// SERVER: 1 where the session is one of the connection pool's.
+        pub pooled: AtomicU32,
         /// ECID.
         pub execution_context: SgaText<8>,
         /// The name of the database operation that the client says it runs; empty for none.
@@ -157,6 +159,12 @@ impl SessionSlot {
     #[must_use]
     pub fn serial(&self) -> u64 {
         self.serial.load(Ordering::Relaxed)
+    }
+
+    /// Whether the session is one of the connection pool's.
+    #[must_use]
+    pub fn is_pooled(&self) -> bool {
+        self.pooled.load(Ordering::Relaxed) != 0
     }
 
     /// Whether the client speaks TLS.
@@ -333,7 +341,7 @@ impl SessionSlot {
         ] {
             word.store(0, Ordering::Relaxed);
         }
-        for word in [&self.client_charset, &self.edition, &self.proxy] {
+        for word in [&self.client_charset, &self.edition, &self.proxy, &self.pooled] {
             word.store(0, Ordering::Relaxed);
         }
         self.port.store(0, Ordering::Relaxed);

@@ -11,13 +11,20 @@
 //! | `L`, when it was accepted, where the instance listens | the supervisor, a spare process | the client's socket |
 //! | `N` or `F` (there is no room), a proof | the supervisor, a spare process | the client's socket |
 //! | `W`, its number | a server process, the supervisor | the socket for its next client |
+//! | `Q`, a head, a proof | the listener process, the supervisor | the socket of a client of the connection pool |
+//! | `D`, the number of a class, a proof | the supervisor, a spare process or a server of the pool | the client's socket |
+//! | `T`, the same | the supervisor, a spare process | the socket of a client that has waited for too long |
+//! | `R`, its number, what it has | a server of the pool, the supervisor | the socket for its next client, the last one's |
+//!
+//! A process that has served a client of the connection pool is a server of the pool from then on, and may keep the
+//! session for the next client.
 //!
 //! A spare process that dies takes what was handed to it along, so the client sees the end of its connection. A spare
 //! process ends when the supervisor closes its socket.
 
 use crate::alert::AlertLog;
 use crate::children;
-use crate::listener::{self, Proved, Watch};
+use crate::listener::{self, Head, Kept, Proved, Served, Watch};
 use crate::serve::{self, Arrival};
 use os::signal::{self, SignalFd};
 use os::socket::{self, Poll};
@@ -25,7 +32,7 @@ use session::Instance;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use types::{Ora, Result};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// The longest message.
 pub const MESSAGE_MAX: usize = 96 << 10;
@@ -46,7 +53,36 @@ pub enum News {
     Proved(OwnedFd),
     /// That process waits for a client, who is to be handed over by this socket.
     Waits(i32, OwnedFd),
+    /// A client of the connection pool has proved its password.
+    Pooled(PoolClient),
+    /// A server of the pool is free.
+    Free(FreeServer),
 }
+
+/// A client of the connection pool without a server.
+pub struct PoolClient {
+    pub line: OwnedFd,
+    pub head: Head,
+    /// A proof for the process that goes on with it; empty for a client that only closes its connection yet.
+    pub letter: Zeroizing<Vec<u8>>,
+    /// It has said something already.
+    pub has_said: bool,
+}
+
+/// A server of the connection pool that waits for a client.
+pub struct FreeServer {
+    pub pid: i32,
+    /// By which it is handed the next client; `None` where it serves no other.
+    pub gives: Option<OwnedFd>,
+    /// The key of the session that it keeps.
+    pub keeps: Option<Vec<u8>>,
+    /// The client that it had, if that stays.
+    pub parked: Option<PoolClient>,
+}
+
+/// Whether a client has said something, in a message.
+const HAS_SAID: u8 = 1;
+const IS_SILENT: u8 = 0;
 
 impl Desk {
     /// A desk at which nobody has been yet.
@@ -66,7 +102,14 @@ impl Desk {
     /// Passes on a client that has proved its password; false when that cannot be.
     pub fn pass_on(&self, proved: &Proved) -> bool {
         let Some((mut message, socket)) = proved.to_message() else { return false };
-        message.insert(0, b'P');
+        match proved.head() {
+            None => message.insert(0, b'P'),
+            Some(head) => {
+                let mut pooled = vec![b'Q', HAS_SAID];
+                head.write(&mut pooled);
+                message.splice(0..0, pooled);
+            }
+        }
         message.len() <= MESSAGE_MAX && socket::send_with(&self.says, &message, &[socket]).is_ok()
     }
 
@@ -79,15 +122,50 @@ impl Desk {
         Ok(gets)
     }
 
+    /// Says that the calling process, a server of the connection pool, is free; gives the socket on which its next client
+    /// comes. One that does not `stay` serves no other. A client that cannot be told of ends.
+    fn free(&self, served: Served, stays: bool) -> os::OsResult<(OwnedFd, Option<Kept>)> {
+        let (gives, gets) = socket::message_pair()?;
+        let mut message = Zeroizing::new(vec![b'R']);
+        message.extend_from_slice(&os::process::own_id().to_ne_bytes());
+        message.push(stays.into());
+        let key = served.kept.as_ref().map_or(&[][..], Kept::key);
+        message.extend_from_slice(&(key.len() as u32).to_ne_bytes());
+        message.extend_from_slice(key);
+        let bare = message.len();
+        let mut passed = vec![gives.as_raw_fd()];
+        if let Some(parked) = &served.parked {
+            message.push(if parked.has_said { HAS_SAID } else { IS_SILENT });
+            parked.head.write(&mut message);
+            message.extend_from_slice(&parked.letter);
+            passed.push(parked.socket.as_raw_fd());
+        }
+        if message.len() > MESSAGE_MAX {
+            message.truncate(bare);
+            passed.truncate(1);
+        }
+        socket::send_with(&self.says, &message, &passed)?;
+        Ok((gets, served.kept))
+    }
+
     /// The next that has come; a proof stays in `message`.
     pub fn hear(&self, message: &mut Vec<u8>) -> Option<News> {
         loop {
             message.resize(MESSAGE_MAX, 0);
             let (n, passed) = socket::receive_with(self.hears.as_ref()?, message)?;
             message.truncate(n);
-            let Ok([passed]) = <[OwnedFd; 1]>::try_from(passed) else { continue };
+            let mut passed = passed.into_iter();
+            let (Some(passed), other) = (passed.next(), passed.next()) else { continue };
             match message.split_first() {
                 Some((b'P', _)) => return Some(News::Proved(passed)),
+                Some((b'Q', rest)) => match read_client(rest, passed) {
+                    Some(client) => return Some(News::Pooled(client)),
+                    None => continue,
+                },
+                Some((b'R', rest)) => match read_free(rest, passed, other) {
+                    Some(free) => return Some(News::Free(free)),
+                    None => continue,
+                },
                 Some((b'W', pid)) => {
                     if let Ok(pid) = pid.try_into() {
                         return Some(News::Waits(i32::from_ne_bytes(pid), passed));
@@ -104,6 +182,37 @@ impl AsRawFd for Desk {
     fn as_raw_fd(&self) -> RawFd {
         self.hears.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
+}
+
+/// A client of the connection pool, as a message has it.
+fn read_client(message: &[u8], line: OwnedFd) -> Option<PoolClient> {
+    let (said, rest) = message.split_first()?;
+    let (head, len) = Head::read(rest).ok()?;
+    let letter = Zeroizing::new(rest.get(len..)?.to_vec());
+    Some(PoolClient { line, head, letter, has_said: *said == HAS_SAID })
+}
+
+fn read_free(message: &[u8], gives: OwnedFd, line: Option<OwnedFd>) -> Option<FreeServer> {
+    let (pid, rest) = message.split_first_chunk::<4>()?;
+    let (stays, rest) = rest.split_first()?;
+    let gives = (*stays != 0).then_some(gives);
+    let (len, rest) = rest.split_first_chunk::<4>()?;
+    let (key, rest) = rest.split_at_checked(u32::from_ne_bytes(*len) as usize)?;
+    let parked = match line {
+        Some(line) => Some(read_client(rest, line)?),
+        None => None,
+    };
+    let keeps = (!key.is_empty()).then(|| key.to_vec());
+    Some(FreeServer { pid: i32::from_ne_bytes(*pid), gives, keeps, parked })
+}
+
+/// The message that hands a client of the connection pool over, or has it told that it has waited for too long.
+pub fn pooled_for_server(letter: &[u8], class: usize, is_too_late: bool) -> Zeroizing<Vec<u8>> {
+    let mut message = Zeroizing::new(Vec::with_capacity(letter.len() + 3));
+    message.push(if is_too_late { b'T' } else { b'D' });
+    message.extend_from_slice(&(class as u16).to_ne_bytes());
+    message.extend_from_slice(letter);
+    message
 }
 
 /// Makes what was heard of a proof the message to a spare process.
@@ -125,6 +234,8 @@ pub fn local_for_spare(accepted_ns: u64, listens: &[String]) -> Vec<u8> {
 enum Client {
     Local(Arrival),
     Network { proved: Box<Proved>, has_room: bool },
+    Pooled(Box<Proved>),
+    TooLate(Box<Proved>),
 }
 
 fn read(message: &[u8], socket: OwnedFd) -> Option<Client> {
@@ -139,6 +250,11 @@ fn read(message: &[u8], socket: OwnedFd) -> Option<Client> {
         b'N' | b'F' => {
             let proved = Box::new(Proved::from_message(rest, socket).ok()?);
             Some(Client::Network { proved, has_room: *kind == b'N' })
+        }
+        b'D' | b'T' => {
+            let (class, letter) = rest.split_first_chunk::<2>()?;
+            let proved = Box::new(Proved::from_message(letter, socket).ok()?.of_class(u16::from_ne_bytes(*class)));
+            Some(if *kind == b'D' { Client::Pooled(proved) } else { Client::TooLate(proved) })
         }
         _ => None,
     }
@@ -160,9 +276,12 @@ pub fn run(
     let mut watch = if has_listener { Watch::new(instance).ok() } else { None };
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
     let mut message = vec![0; MESSAGE_MAX];
+    let mut kept: Option<Kept> = None;
     let most = instance.params().number(params::Param::ProcessPoolMaxSessions).max(1);
-    for session in 1..=most {
-        let Some((len, socket)) = hear(&gets, &signals, instance, &mut message) else { return Ok(()) };
+    let mut session = 0;
+    loop {
+        session += 1;
+        let Some((len, socket)) = hear(&gets, &signals, instance, &mut message, &mut kept) else { return Ok(()) };
         os::crash::point("server-handed-over");
         let forked_ns = os::clock::now_ns();
         let client = read(&message[..len], socket);
@@ -172,6 +291,26 @@ pub fn run(
         let in_order = match client {
             None => return Ok(()),
             Some(Client::Local(arrival)) => serve::serve(instance, arrival, forked_ns, alert, wake_supervisor)?,
+            Some(Client::Pooled(proved)) => {
+                let served = listener::serve_pooled(instance, proved, kept.take(), &mut watch, forked_ns, alert)?;
+                let is_clean = served.kept.is_some()
+                    || session < most
+                        && instance.processes().by_os_pid(os::process::own_id()).is_none()
+                        && has_little_memory();
+                if !served.is_in_order || instance.is_closing() {
+                    return Ok(());
+                }
+                let Ok((next, own)) = desk.free(served, is_clean) else { return Ok(()) };
+                if !is_clean {
+                    return Ok(());
+                }
+                (gets, kept) = (next, own);
+                continue;
+            }
+            Some(Client::TooLate(proved)) => {
+                listener::time_out(proved)?;
+                true
+            }
             Some(Client::Network { proved, has_room }) => {
                 listener::serve(instance, proved, has_room, &mut watch, forked_ns, alert)?
             }
@@ -180,26 +319,42 @@ pub fn run(
         // A slot that is still this process's is PMON's to clean up.
         let is_clean =
             in_order && !instance.is_closing() && instance.processes().by_os_pid(os::process::own_id()).is_none();
-        let memory = os::proc::private_bytes_of(os::process::own_id());
         // Who has said that it waits is given a client.
-        if session == most || !is_clean || memory.is_none_or(|bytes| bytes > MEMORY_MAX) {
+        if session >= most || !is_clean || !has_little_memory() {
             return Ok(());
         }
         os::process::set_name(children::SPARE_NAME);
         let Ok(next) = desk.wait() else { return Ok(()) };
         gets = next;
     }
-    Ok(())
 }
 
-/// Waits for a client; `None` when the process is to end.
-fn hear(gets: &OwnedFd, signals: &SignalFd, instance: &Instance, message: &mut [u8]) -> Option<(usize, OwnedFd)> {
+fn has_little_memory() -> bool {
+    os::proc::private_bytes_of(os::process::own_id()).is_some_and(|bytes| bytes <= MEMORY_MAX)
+}
+
+/// Waits for a client; `None` when the process is to end. A session that is kept ends when it is killed meanwhile.
+fn hear(
+    gets: &OwnedFd,
+    signals: &SignalFd,
+    instance: &Instance,
+    message: &mut [u8],
+    kept: &mut Option<Kept>,
+) -> Option<(usize, OwnedFd)> {
     loop {
         let mut set = [Poll::read(gets), Poll::read(signals)];
-        socket::poll(&mut set, None).ok()?;
+        {
+            let _wait = kept.as_ref().map(Kept::wait);
+            socket::poll(&mut set, None).ok()?;
+        }
         // A signal may have been meant for the session before.
-        if set[1].ready() && signals.next().is_some() && instance.is_closing() {
-            return None;
+        if set[1].ready() && signals.next().is_some() {
+            if instance.is_closing() {
+                return None;
+            }
+            if kept.as_mut().is_some_and(|kept| !kept.is_alive()) {
+                *kept = None;
+            }
         }
         if set[0].readable
             && let Some((len, passed)) = socket::receive_with(gets, message)

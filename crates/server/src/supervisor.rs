@@ -20,6 +20,8 @@
 //! | SIGTERM, SIGINT · SIGUSR1 · SIGQUIT · end of the owner's pipe | stop: immediate · normal · abort · abort |
 //! | the supervisor dies | the kernel kills every child (PDEATHSIG) |
 
+mod pooled;
+
 use crate::alert::AlertLog;
 use crate::children::{self, Given, Role};
 use crate::listener::Listener;
@@ -31,6 +33,7 @@ use os::process::{Ended, Fork};
 use os::signal::{self, SignalFd};
 use os::socket::{EventFd, Poll};
 use params::Param;
+use pooled::Broker;
 use session::{Instance, ListenerWish, Phase, Told};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
@@ -81,6 +84,8 @@ pub struct Supervisor {
     /// The server processes that wait for a client, the coldest first.
     spares: VecDeque<Spare>,
     pool: Pool,
+    /// The connection pool.
+    broker: Broker,
     /// At which processes say that they wait, and the listener process who has proved a password.
     desk: Desk,
     /// Watches the connections of server processes for their ends, by process number.
@@ -180,6 +185,10 @@ impl Supervisor {
         match Self::open_instance(options, place, &alert) {
             Ok((instance, signals, wanted, desk, lines)) => {
                 let count = |param| instance.params().number(param).max(0) as usize;
+                let broker = match Broker::new() {
+                    Ok(broker) => broker,
+                    Err(e) => return Err((alert, e.to_string())),
+                };
                 let pool = Pool::new(count(Param::ProcessPoolMinCount), count(Param::ProcessPoolMaxCount));
                 let mut s = Supervisor {
                     instance,
@@ -191,6 +200,7 @@ impl Supervisor {
                     children: BTreeMap::new(),
                     spares: VecDeque::new(),
                     pool,
+                    broker,
                     desk,
                     lines,
                     under_way: Vec::new(),
@@ -331,6 +341,7 @@ impl Supervisor {
                 // Other sessions' connections end with their own processes.
                 self.children.clear();
                 self.spares.clear();
+                self.broker.forget_all();
                 self.under_way.clear();
                 self.desk.leave();
                 // What listens stays with the supervisor and the listener process, so that the sockets die with them.
@@ -361,8 +372,9 @@ impl Supervisor {
                 set.push(Poll::read(listener));
             }
             let lines = set.len();
-            set.extend([Poll::read(&self.lines), Poll::read(&self.desk)]);
-            let until = self.listen_at.into_iter().chain(self.pool.look_at(self.spares.len())).min();
+            set.extend([Poll::read(&self.lines), Poll::read(&self.desk), Poll::read(&self.broker)]);
+            let until = self.listen_at.into_iter().chain(self.pool.look_at(self.spares.len()));
+            let until = until.chain(self.broker.look_at()).min();
             // One more is forked when nothing else is to be done.
             let is_short = self.is_short_of_spares() && self.fork_at.is_none_or(|at| at <= Instant::now());
             let until = until.into_iter().chain(self.fork_at.filter(|_| !is_short)).min();
@@ -387,6 +399,10 @@ impl Supervisor {
             if set[lines + 1].ready() {
                 self.hear_desk();
             }
+            if set[lines + 2].ready() {
+                self.see_pool();
+            }
+            self.tend_pool();
             if set[1].ready() {
                 self.accept();
             }
@@ -525,6 +541,8 @@ impl Supervisor {
                         self.note_spares();
                     }
                 }
+                News::Pooled(client) => self.come_to_pool(client),
+                News::Free(free) => self.server_is_free(free),
                 News::Proved(line) => {
                     let has_room = self.busy() < self.instance.max_processes() + SPARE_CHILDREN / 2;
                     spare::proof_for_spare(&mut message, has_room);
@@ -597,6 +615,7 @@ impl Supervisor {
             self.set_line(pid, None);
             let Some(Child { role, .. }) = self.children.remove(&pid) else { continue };
             self.spares.retain(|spare| spare.pid != pid);
+            self.pool_server_ended(pid);
             if !role.is_background() {
                 self.instance.process_ended(pid);
                 match role {
@@ -656,6 +675,7 @@ impl Supervisor {
         self.listener = None;
         self.net = None;
         self.spares.clear();
+        self.broker.forget_all();
         let _ = std::fs::remove_file(place.dir().join(SOCKET_NAME));
         match end {
             End::Failed(role, how) => {

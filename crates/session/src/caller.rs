@@ -9,6 +9,8 @@ use types::Result;
 pub struct Caller {
     /// The service that it asked for, as the instance spells it; empty for a SID.
     pub service: String,
+    /// It wants a session of the connection pool.
+    pub is_pooled: bool,
     /// Its driver's name.
     pub driver: String,
     /// The version that it sends of itself.
@@ -34,6 +36,7 @@ impl Caller {
     pub(crate) fn note(&self, core: &Core) {
         let slot = core.p.session();
         slot.service.set(&self.service);
+        slot.pooled.store(self.is_pooled.into(), Relaxed);
         slot.client_driver.set(&self.driver);
         slot.client_version.store(self.version, Relaxed);
         slot.client_charset.store(self.charset, Relaxed);

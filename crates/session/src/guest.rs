@@ -55,7 +55,9 @@ impl Doorkeeper {
     /// # Errors
     /// ORA-00020 without a free slot; the system's for a secret that can be neither read nor made.
     pub fn open(instance: &'static Instance, name: &str) -> Result<Doorkeeper> {
-        let session = Session::background(instance, name)?;
+        let mut session = Session::background(instance, name)?;
+        // A database of before there were pools, whose CPOOL$ is not there, has none.
+        let _ = session.begin_connection_pool();
         let secret = secret_in(instance.dir())?;
         Ok(Doorkeeper { session, secret, entries: Vec::new(), told_minute: 0, held: BTreeMap::new() })
     }
@@ -189,6 +191,11 @@ impl Proof {
         Proof { verifier }
     }
 
+    /// Whether the password that was proved is the user's still.
+    pub(crate) fn is_of(&self, user: Option<&UserDef>) -> bool {
+        user.is_some_and(|user| user.verifier.as_ref() == Some(&self.verifier))
+    }
+
     /// The verifier.
     pub fn verifier(&self) -> &Verifier {
         &self.verifier
@@ -214,7 +221,7 @@ impl Session {
         caller.note(&session.core);
         let began = os::clock::now_ns();
         let user = session.user_named(&logon.user)?;
-        let has_proved = user.as_ref().is_some_and(|user| user.verifier.as_ref() == Some(&proof.verifier));
+        let has_proved = proof.is_of(user.as_deref());
         session.admit(logon, user, has_proved, caller.client.as_deref())?;
         caller.settle(&session.core)?;
         times.authenticate_ns += os::clock::now_ns() - began;

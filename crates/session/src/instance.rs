@@ -368,6 +368,12 @@ impl Instance {
         }
     }
 
+    /// Has the supervisor look at what it is to do: as the end of a child would, of which there may be none.
+    pub(crate) fn wake_supervisor(&self) {
+        // In a test that has no supervisor the process itself ignores this.
+        let _ = os::process::kill(self.state.supervisor() as i32, os::signal::SIGCHLD);
+    }
+
     /// Writes a parameter into the init file that the next start reads.
     ///
     /// # Errors

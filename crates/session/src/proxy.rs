@@ -20,6 +20,11 @@ pub fn split_name(typed: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// A user's name as the dictionary has it, of what was typed at a logon.
+pub fn user_name(typed: &str) -> String {
+    crate::session::dictionary_name(split_name(typed).0)
+}
+
 /// A session that a user has opened for another one.
 pub(crate) struct Proxied {
     /// Who has proved a password.

@@ -240,6 +240,18 @@ impl Session {
         self.change_password(&user, old, new)
     }
 
+    /// Whose session it is.
+    pub(crate) fn user_id(&self) -> UserId {
+        UserId(self.state.user_id)
+    }
+
+    /// Takes the limits of the user's profile anew.
+    pub(crate) fn limit_again(&mut self, admitted: &Admitted) -> Result<()> {
+        self.limits = crate::logon::limit_session(&self.core, &admitted.user)?;
+        self.warning.clone_from(&admitted.warning);
+        Ok(())
+    }
+
     /// What a client is to know of the session since this was asked last: its schema and its edition, under the numbers
     /// that Oracle Net has for them. Empty where neither was set.
     pub fn take_news(&self) -> Vec<(u16, String)> {
@@ -487,6 +499,11 @@ impl Session {
 
     /// Gives back what the session holds: cursors, transaction, locks.
     fn release(&mut self) {
+        self.give_back(false);
+    }
+
+    /// As [`Session::release`]; rows of temporary tables may stay.
+    pub(crate) fn give_back(&mut self, keeps_rows: bool) {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         calls.close_all(core, &mut cx);
@@ -495,7 +512,9 @@ impl Session {
             let _ = core.rollback(cx.session);
         }
         crate::global::drop_branch(core);
-        cx.session.end_temporaries(&core.p, &core.shared);
+        if !keeps_rows {
+            cx.session.end_temporaries(&core.p, &core.shared);
+        }
         for (_, (lock, _)) in core.user_locks.take() {
             core.shared.enqueues.release(&core.p, lock);
         }

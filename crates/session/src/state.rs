@@ -1,5 +1,6 @@
 //! The state of the instance as a whole, in the SGA: its phase, the job slaves, the keys that break calls.
 
+use crate::connection_pool::{ConnectionPool, PoolLayout};
 use process::Owner;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -127,6 +128,7 @@ pub struct StateLayout {
     dead: SgaSlice<AtomicU64>,
     connects: SgaSlice<Connect>,
     idle_limits: SgaSlice<AtomicU64>,
+    pool: PoolLayout,
 }
 
 /// The state of the instance.
@@ -142,6 +144,7 @@ pub struct State {
     /// By slot: IDLE_TIME in seconds, 0 for none, and whether it has passed. Set by the slot's process; SMON marks the
     /// passing.
     idle_limits: &'static [AtomicU64],
+    pool: ConnectionPool,
 }
 
 /// In `idle_limits`.
@@ -177,6 +180,7 @@ impl StateLayout {
             dead: builder.reserve("instance", processes),
             connects: builder.reserve("instance", processes),
             idle_limits: builder.reserve("instance", processes),
+            pool: PoolLayout::reserve(builder),
         }
     }
 }
@@ -192,10 +196,16 @@ impl State {
             dead: sga.slice(layout.dead),
             connects: sga.slice(layout.connects),
             idle_limits: sga.slice(layout.idle_limits),
+            pool: ConnectionPool::create(sga, &layout.pool),
         };
         state.fixed.started_wall_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
         state.fixed.supervisor.store(os::process::own_id() as u32, Ordering::Relaxed);
         state
+    }
+
+    /// The connection pool.
+    pub fn pool(&self) -> &ConnectionPool {
+        &self.pool
     }
 
     /// What the instance is doing.

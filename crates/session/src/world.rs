@@ -9,8 +9,8 @@ use dictionary::{Access, Catalog, ObjectKind, Resolved, UnitKind, UserId};
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use exec::{Cursor, ExecCtx};
 use plsql::{
-    ColumnInfo, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner, RepositoryRequest,
-    ResultCacheRequest, StoredUnit,
+    ColumnInfo, ConnectionPoolRequest, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner,
+    RepositoryRequest, ResultCacheRequest, StoredUnit,
 };
 use sql::ast::Statement;
 use sql::lexer::{TokenKind, lex};
@@ -697,6 +697,10 @@ impl plsql::World for World<'_> {
             Err(EnqueueError::Deadlock) => Ok(2),
             Err(e) => Err(e.into()),
         }
+    }
+
+    fn connection_pool(&mut self, pool: &str, request: ConnectionPoolRequest<'_>) -> Result<()> {
+        crate::connection_pool::request(self, pool, request)
     }
 
     fn flashback(&mut self, request: &FlashbackRequest) -> Result<Value> {

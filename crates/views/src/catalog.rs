@@ -13,8 +13,8 @@ use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
     accounts, advice, backup, branches, buffers, database, dependencies, history, latches, limits, locks, memory,
-    metrics, redo, results, rowcache, segments, sessions, space, sql, statistics, transactions, units, updatable,
-    waits, work_areas, zones,
+    metrics, pools, redo, results, rowcache, segments, sessions, space, sql, statistics, transactions, units,
+    updatable, waits, work_areas, zones,
 };
 
 /// One view.
@@ -89,6 +89,10 @@ views! {
     "V$PROCESS" | sessions::PROCESS => sessions::process;
     "V$BGPROCESS" | sessions::BGPROCESS => sessions::bgprocess;
     "V$PROCESS_POOL" | sessions::PROCESS_POOL => sessions::process_pool;
+    "V$CPOOL_STATS" | pools::STATS => pools::stats;
+    "V$CPOOL_CC_STATS" | pools::CLASS_STATS => pools::class_stats;
+    "V$CPOOL_CC_INFO" | pools::CLASSES => pools::classes;
+    "V$CPOOL_CONN_INFO" | pools::CONNECTIONS => pools::connections;
     "V$SESSION_CONNECT_INFO" | sessions::CONNECT_INFO => sessions::connect_info;
     "V$SERVICES" | sessions::SERVICES => sessions::services;
     "V$ACTIVE_SERVICES" | sessions::SERVICES => sessions::services;

@@ -19,6 +19,7 @@ mod limits;
 mod locks;
 mod memory;
 mod metrics;
+mod pools;
 mod redo;
 mod results;
 mod rowcache;

@@ -241,7 +241,7 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
             SessionStatus::Killed if s.instance.state().is_sniped(sid as usize - 1, slot.serial()) => "SNIPED",
             status => status.text(),
         }),
-        t("DEDICATED"),
+        t(if slot.is_pooled() { "POOLED" } else { "DEDICATED" }),
         n(slot.schema.load(Relaxed)),
         t(slot.schema_name.get()),
         t(slot.os_user.get()),

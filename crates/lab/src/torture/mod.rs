@@ -92,6 +92,8 @@ pub const POINTS: &[&str] = &[
     "index-split-half",
     "index-splitting",
     "log_archived",
+    "pool-session-given-back",
+    "pool-session-taken",
     "recovery-record",
     "recovery-redo-read",
     "recovery-rolled-forward",

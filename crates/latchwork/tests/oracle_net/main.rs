@@ -8,6 +8,7 @@ mod logons;
 mod many;
 mod native;
 mod pipeline;
+mod pooled;
 mod rude;
 mod shell;
 mod unproved;

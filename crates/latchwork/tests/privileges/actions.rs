@@ -302,6 +302,9 @@ pub const ACTIONS: &[Action] = &[
     Action { dba: false, ..catalog("delete from sys.obj$", On::Dictionary, &[]) },
     catalog("select count(*) from all_users", On::Catalog, &[]),
     catalog("select count(*) from v$version", On::Catalog, &[]),
+    catalog("select count(*) from dba_cpool_info", On::Catalog, CATALOG),
+    catalog("select count(*) from v$cpool_conn_info", On::Catalog, CATALOG),
+    catalog("begin dbms_connection_pool.restore_defaults; end;", On::Package, &[&["dbms_connection_pool"]]),
     catalog("begin dbms_result_cache.flush; end;", On::Package, &[&["dbms_result_cache"]]),
     catalog(
         "begin dbms_workload_repository.drop_snapshot_range(1, 1); end;",

@@ -48,7 +48,8 @@ const ON_TABLE: &[&str] = &[
 const ON_TABLE_TO_GIVE: &[&str] = &["select", "update", "update (b)"];
 const ON_SEQUENCE: &[&str] = &["select", "alter"];
 const ON_UNITS: &[&str] = &["execute", "debug"];
-const PACKAGES: &[&str] = &["dbms_lock", "dbms_result_cache", "dbms_shared_pool", "dbms_workload_repository"];
+const PACKAGES: &[&str] =
+    &["dbms_connection_pool", "dbms_lock", "dbms_result_cache", "dbms_shared_pool", "dbms_workload_repository"];
 const ROLES: &[&str] = &["select_catalog_role", "execute_catalog_role"];
 const SYSTEM_TO_GIVE: &[&str] = &["create table", "select any table"];
 const SYSTEM: &[&str] = &[

@@ -127,6 +127,6 @@ fn every_example_of_the_page_connects() {
         assert!(out.status.success() && said.trim() == "connected as APP", "{}: {said}\n{errors}", example.kind);
     }
     let _ = std::fs::remove_dir_all(&folder);
-    assert_eq!(programs, 6, "programs on the page");
+    assert_eq!(programs, 7, "programs on the page");
     println!("{} of {programs} programs ran; without their packages: {left_out:?}", programs - left_out.len());
 }

@@ -35,6 +35,12 @@ impl Pairs {
         self.0.iter().find(|(k, ..)| k == key).map(|(_, value, _)| value.as_str())
     }
 
+    /// Forgets the values of the keys for which `is` is true.
+    pub fn forget(&mut self, is: impl Fn(&str) -> bool) {
+        self.0.iter_mut().filter(|(key, ..)| is(key)).for_each(|(_, value, _)| value.zeroize());
+        self.0.retain(|(key, ..)| !is(key));
+    }
+
     /// Bytes of memory held.
     pub fn held(&self) -> usize {
         let texts: usize = self.0.iter().map(|(key, value, _)| key.capacity() + value.capacity()).sum();

@@ -264,6 +264,11 @@ pub enum Request {
     LogonTwo(Box<Logon>),
     /// All calls of a pipeline have been said.
     EndPipeline,
+    /// Gives the session back to the pool. Nothing answers it.
+    ReleaseSession {
+        /// The client says that it needs the user no more either.
+        ends: bool,
+    },
     /// One that is not served; how its message goes on is not known.
     Other(u8),
 }
@@ -339,9 +344,48 @@ pub fn read(r: &mut Reader<'_>, client: Client) -> WireResult<(Vec<Piggyback>, C
             message::FUNCTION => {
                 return Ok((before, Call { sequence, request: read_call(r, which, sequence, client)? }));
             }
+            message::ONE_WAY if which == function::SESSION_RELEASE => {
+                return Ok((before, Call { sequence, request: read_release(r)? }));
+            }
             kind => return Err(WireError::UnknownTag(kind)),
         }
     }
+}
+
+/// A bit of the mode of a release: the user is not needed any more.
+const DEAUTHENTICATE: u32 = 2;
+
+fn read_release(r: &mut Reader<'_>) -> WireResult<Request> {
+    // The tag of the session, of which nothing is kept.
+    let has_tag = r.u8()? != 0;
+    let tag = r.ub4()? as usize;
+    if has_tag && tag > 0 {
+        r.skip_bytes()?;
+    }
+    Ok(Request::ReleaseSession { ends: r.ub4()? & DEAUTHENTICATE != 0 })
+}
+
+/// The release with which a message ends, as drivers write it, and what comes before it; `None` for another message. It
+/// is told without reading the rest of a message that ends otherwise.
+pub fn release_at_end(bytes: &[u8], client: Client) -> Option<(Vec<Piggyback>, Call)> {
+    let is_release = |len: usize, mode: &[u8]| {
+        let Some(tail) = bytes.len().checked_sub(len).and_then(|at| bytes.get(at..)) else { return false };
+        tail.starts_with(&[message::ONE_WAY, function::SESSION_RELEASE]) && tail[3..] == [&[0, 0], mode].concat()
+    };
+    if !is_release(6, &[0]) && !is_release(7, &[1, DEAUTHENTICATE as u8]) {
+        return None;
+    }
+    let mut r = Reader::new(bytes);
+    let (before, call) = read(&mut r, client).ok()?;
+    let is_release = matches!(call.request, Request::ReleaseSession { .. });
+    (is_release && r.finish().is_ok()).then_some((before, call))
+}
+
+/// Appends what gives a session back to its pool.
+pub fn write_release(ends: bool, sequence: u8, out: &mut Vec<u8>) {
+    let mut w = Writer::new(out);
+    w.raw(&[message::ONE_WAY, function::SESSION_RELEASE, sequence, 0, 0]);
+    w.number(if ends { DEAUTHENTICATE } else { 0 });
 }
 
 fn read_call(r: &mut Reader<'_>, which: u8, sequence: u8, client: Client) -> WireResult<Request> {
@@ -516,6 +560,31 @@ pub fn write_fetch(cursor: u32, rows: u32, sequence: u8, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_release_is_told_from_the_end_of_another_message() {
+        let mut message = Vec::new();
+        write_close_cursor(7, &mut message);
+        let before = message.len();
+        write_release(false, 9, &mut message);
+        let release = |ends| Call { sequence: 9, request: Request::ReleaseSession { ends } };
+        let closes = vec![Piggyback::CloseCursors(vec![7])];
+        assert_eq!(message[before..], [0x1a, 0xa3, 9, 0, 0, 0]);
+        assert_eq!(release_at_end(&message, Client::USUAL), Some((closes.clone(), release(false))));
+        for cut in 0..message.len() {
+            assert_eq!(release_at_end(&message[..cut], Client::USUAL), None, "{cut} bytes");
+        }
+        message.truncate(before);
+        write_release(true, 9, &mut message);
+        assert_eq!(release_at_end(&message, Client::USUAL), Some((closes, release(true))));
+        // A text that ends with the same bytes is none.
+        let text = String::from_utf8(vec![b'x', 0x1a]).unwrap();
+        let execute = Execute { sql: Some(text), ..Execute::default() };
+        let mut message = Vec::new();
+        execute.write(1, &[], &mut message).unwrap();
+        message.extend_from_slice(&[0x1a, 0xa3, 9, 0, 0, 0]);
+        assert_eq!(release_at_end(&message, Client::USUAL), None);
+    }
 
     #[test]
     fn an_execution_is_byte_for_byte_what_drivers_send() {

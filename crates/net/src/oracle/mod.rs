@@ -47,6 +47,8 @@ pub mod message {
     pub const DESCRIBE: u8 = 16;
     pub const PIGGYBACK: u8 = 17;
     pub const SERVER_PIGGYBACK: u8 = 23;
+    /// A call that is not answered.
+    pub const ONE_WAY: u8 = 26;
     pub const IMPLICIT_RESULTS: u8 = 27;
     pub const END_OF_RESPONSE: u8 = 29;
 }
@@ -74,6 +76,7 @@ pub mod function {
     pub const PING: u8 = 147;
     pub const SET_SCHEMA: u8 = 152;
     pub const KEY_VALUES: u8 = 154;
+    pub const SESSION_RELEASE: u8 = 163;
     pub const SESSION_STATE: u8 = 176;
     pub const BEGIN_PIPELINE: u8 = 199;
     pub const END_PIPELINE: u8 = 200;

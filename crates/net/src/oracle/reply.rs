@@ -489,6 +489,41 @@ pub fn write_version(out: &mut Vec<u8>, banner: &str, version: u32, client: Clie
     w.number(version);
 }
 
+/// The number of the server's word on a session that was returned by a pool.
+const SESSION_RETURNED: u8 = 4;
+
+/// Reads what [`write_session`] appends, behind the first byte.
+fn read_session(r: &mut Reader<'_>) -> WireResult<(u32, u32)> {
+    match r.u8()? {
+        SESSION_RETURNED => {}
+        other => return Err(WireError::UnknownTag(other)),
+    }
+    r.ub2()?;
+    r.skip(1)?;
+    if r.ub2()? != 0 {
+        return Err(WireError::BadValue);
+    }
+    r.ub4()?;
+    Ok((r.ub4()?, r.ub4()?))
+}
+
+/// Appends the session that the client has from here on: a server of a pool has been given to it again. Cursors of the
+/// session before are none of this one's.
+pub fn write_session(out: &mut Vec<u8>, sid: u32, serial: u32) {
+    const CHANGED: u32 = 4;
+    let mut w = Writer::new(out);
+    w.u8(message::SERVER_PIGGYBACK);
+    w.u8(SESSION_RETURNED);
+    // No types, and no pairs.
+    w.number(0u32);
+    w.u8(0);
+    w.number(0u32);
+    w.number(CHANGED);
+    w.number(sid);
+    // A serial number has 16 bits for clients.
+    w.number(serial & 0xffff);
+}
+
 /// Appends what the user is to be told of a call that succeeds: an error's number and text.
 pub fn write_warning(out: &mut Vec<u8>, code: u32, text: &str) {
     let mut w = Writer::new(out);
@@ -704,6 +739,8 @@ pub struct Answer {
     pub cursors: Vec<(u16, Vec<Column>)>,
     /// An error's number and text, of a call that succeeded all the same.
     pub warning: Option<(u32, String)>,
+    /// The session that a pool has given the client, and its serial number.
+    pub session: Option<(u32, u32)>,
     pub outcome: Outcome,
 }
 
@@ -761,6 +798,7 @@ pub fn read_answer_to(
                     answer.cursors.push((number, columns));
                 }
             }
+            message::SERVER_PIGGYBACK => answer.session = Some(read_session(r)?),
             message::PARAMETERS => read_parameters(r)?,
             message::WARNING => answer.warning = Some(read_warning(r)?),
             message::STATUS => {

@@ -6,8 +6,8 @@ use crate::intmap::IntMap;
 use crate::machine::{Machine, Run, error_stack, scalar};
 use crate::session::Plsql;
 use crate::world::{
-    AuditRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest, ResultCacheRequest, SessionlessRequest,
-    SharedPoolRequest, World, XaRequest,
+    AuditRequest, ConnectionPoolRequest, FlashbackRequest, JobChange, JobRequest, RepositoryRequest,
+    ResultCacheRequest, SessionlessRequest, SharedPoolRequest, World, XaRequest,
 };
 use std::rc::Rc;
 use types::{Number, Ora, Value};
@@ -29,6 +29,11 @@ natives! {
     "DBMS_AUDIT_MGMT" "CLEAN_AUDIT_TRAIL" 1 AuditClean,
     "DBMS_AUDIT_MGMT" "SET_LAST_ARCHIVE_TIMESTAMP" 1 AuditSetLast,
     "DBMS_AUDIT_MGMT" "CLEAR_LAST_ARCHIVE_TIMESTAMP" 1 AuditClearLast,
+    "DBMS_CONNECTION_POOL" "START_POOL" 1 CpoolStart,
+    "DBMS_CONNECTION_POOL" "STOP_POOL" 1 CpoolStop,
+    "DBMS_CONNECTION_POOL" "CONFIGURE_POOL" 1 CpoolConfigure,
+    "DBMS_CONNECTION_POOL" "ALTER_PARAM" 1 CpoolAlter,
+    "DBMS_CONNECTION_POOL" "RESTORE_DEFAULTS" 1 CpoolRestore,
     "DBMS_DEBUG_JDWP" "CURRENT_SESSION_ID" 1 JdwpSession,
     "DBMS_DEBUG_JDWP" "CURRENT_SESSION_SERIAL" 1 JdwpSerial,
     "DBMS_FLASHBACK" "ENABLE_AT_TIME" 1 FlashbackTime,
@@ -170,6 +175,11 @@ fn pool<W: World>(w: &mut W, request: SharedPoolRequest) -> types::Result<Value>
 }
 
 /// The arguments of a call, in the order of the specification.
+/// DBMS_CONNECTION_POOL.
+fn connection_pool<W: World>(w: &mut W, pool: &str, request: ConnectionPoolRequest<'_>) -> types::Result<Value> {
+    w.connection_pool(pool, request).map(|()| Value::Null)
+}
+
 struct Args<'a>(&'a mut Vec<Datum>);
 
 impl Args<'_> {
@@ -600,6 +610,17 @@ pub(crate) fn run<W: World>(
             w.audit_trail(&AuditRequest::ClearLast { trail: a.integer(0).unwrap_or(0) })?;
             Value::Null
         }
+        Native::CpoolStart => connection_pool(w, a.text(0), ConnectionPoolRequest::Start)?,
+        Native::CpoolStop => connection_pool(w, a.text(0), ConnectionPoolRequest::Stop)?,
+        Native::CpoolConfigure => {
+            let settings = std::array::from_fn(|i| a.integer(i + 1));
+            connection_pool(w, a.text(0), ConnectionPoolRequest::Configure(settings))?
+        }
+        Native::CpoolAlter => {
+            let (name, value) = (a.text(1), a.text(2));
+            connection_pool(w, a.text(0), ConnectionPoolRequest::Alter { name, value })?
+        }
+        Native::CpoolRestore => connection_pool(w, a.text(0), ConnectionPoolRequest::RestoreDefaults)?,
         Native::FlashbackEnd => w.flashback(&FlashbackRequest::Disable)?,
         Native::FlashbackNow => w.flashback(&FlashbackRequest::CurrentScn)?,
         Native::CreateSnapshot | Native::CreateSnapshotFunction => {

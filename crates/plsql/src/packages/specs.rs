@@ -29,6 +29,21 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_CONNECTION_POOL",
+        "package dbms_connection_pool is
+           procedure start_pool(pool_name varchar2 default 'SYS_DEFAULT_CONNECTION_POOL');
+           procedure stop_pool(pool_name varchar2 default 'SYS_DEFAULT_CONNECTION_POOL');
+           procedure configure_pool(pool_name varchar2 default 'SYS_DEFAULT_CONNECTION_POOL',
+             minsize number default 4, maxsize number default 40, incrsize number default 2,
+             session_cached_cursors number default 20, inactivity_timeout number default 300,
+             max_think_time number default 120, max_use_session number default 500000,
+             max_lifetime_session number default 86400, max_txn_think_time number default 0);
+           procedure alter_param(pool_name varchar2 default 'SYS_DEFAULT_CONNECTION_POOL',
+             param_name varchar2, param_value varchar2);
+           procedure restore_defaults(pool_name varchar2 default 'SYS_DEFAULT_CONNECTION_POOL');
+         end;",
+    ),
+    (
         "DBMS_DEBUG_JDWP",
         "package dbms_debug_jdwp is
            function current_session_id return pls_integer;

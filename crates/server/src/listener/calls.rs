@@ -225,12 +225,16 @@ impl Calls {
                 reply::write_status(out, self.status(), sequence);
                 Ok(())
             }
-            Request::LogonOne(_) | Request::Other(_) => Err(Ora::unsupported().into()),
+            // Handled where the line is.
+            Request::LogonOne(_) | Request::ReleaseSession { .. } | Request::Other(_) => Err(Ora::unsupported().into()),
         }
     }
 
     /// Changes the user's own password, as drivers ask for it in a session: under the key that the logon agreed.
     fn change_password(&mut self, logon: &Logon) -> Tried<()> {
+        if self.session.process().session().is_pooled() {
+            return Err(Ora::new(56609).into());
+        }
         let passwords = logon.pairs.get("AUTH_PASSWORD").zip(logon.pairs.get("AUTH_NEWPASSWORD"));
         let (old, new) = passwords
             .filter(|_| logon.mode & (mode::CHANGE_PASSWORD | mode::OTHERS) == mode::CHANGE_PASSWORD)

@@ -24,7 +24,18 @@ mod refuse {
 enum Wish {
     /// Of the service of that name; empty for a SID.
     Session(String),
+    /// The same, of the connection pool.
+    Pooled(String, Wished),
     Ping,
+}
+
+/// What connect data say of a session of the connection pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wished {
+    /// POOL_CONNECTION_CLASS.
+    pub class: Option<String>,
+    /// POOL_PURITY.
+    pub purity: Option<String>,
 }
 
 /// The names by which the instance is known.
@@ -87,10 +98,13 @@ impl Names {
             (None, Some(_)) => return Err(refuse::UNKNOWN_SID),
             (None, None) => return Err(refuse::NO_SERVICE_NAME),
         };
-        // There is no dispatcher, and no pool that was started.
+        let text = |key: &str| connect.text_of(key).map(str::to_owned);
         match connect.text_of("SERVER") {
-            Some(kind) if ["shared", "pooled"].iter().any(|other| kind.eq_ignore_ascii_case(other)) => {
-                Err(refuse::NO_SUCH_SERVER)
+            // There is no dispatcher.
+            Some(kind) if kind.eq_ignore_ascii_case("shared") => Err(refuse::NO_SUCH_SERVER),
+            Some(kind) if kind.eq_ignore_ascii_case("pooled") => {
+                let wished = Wished { class: text("POOL_CONNECTION_CLASS"), purity: text("POOL_PURITY") };
+                Ok(Wish::Pooled(service, wished))
             }
             _ => Ok(Wish::Session(service)),
         }
@@ -99,8 +113,8 @@ impl Names {
 
 /// The answer to a client that connects.
 pub enum Answer {
-    /// It is accepted, with this SDU and for this service.
-    Accept(Vec<u8>, u32, String),
+    /// It is accepted, with this SDU and for this service, for the connection pool or not.
+    Accept(Vec<u8>, u32, String, Option<Wished>),
     /// The last words.
     Last(Vec<u8>),
     /// Nothing that it would understand.
@@ -110,29 +124,50 @@ pub enum Answer {
 /// Answers a CONNECT packet and its data.
 ///
 /// `native` says what is offered of native encryption.
-pub fn answer(connect: &Connect, data: &[u8], instance: &Instance, native: NativeServices) -> Answer {
+pub fn answer(
+    connect: &Connect,
+    data: &[u8],
+    instance: &Instance,
+    native: NativeServices,
+    is_encrypted: bool,
+) -> Answer {
     let Ok(data) = std::str::from_utf8(data) else { return Answer::Nothing };
     let mut out = Vec::new();
-    match Names::of(instance.params()).wish(data) {
-        Ok(Wish::Ping) => tns::write_pong(&mut out),
-        Ok(Wish::Session(service)) => match hindrance(instance) {
+    let (service, pooled) = match Names::of(instance.params()).wish(data) {
+        Ok(Wish::Ping) => {
+            tns::write_pong(&mut out);
+            return Answer::Last(out);
+        }
+        Ok(Wish::Session(service)) => (Ok(service), None),
+        // A connection that is encrypted is one process's, and cannot be handed from one to another.
+        Ok(Wish::Pooled(..)) if is_encrypted || native == NativeServices::Required || !has_pool(instance) => {
+            (Err(refuse::NO_SUCH_SERVER), None)
+        }
+        Ok(Wish::Pooled(service, wished)) => (Ok(service), Some(wished)),
+        Err(code) => (Err(code), None),
+    };
+    match service {
+        Ok(service) => match hindrance(instance) {
             Some(code) => refused(code, instance, &mut out),
             None if connect.version < tns::VERSION_MIN || connect.version_min > tns::VERSION => return Answer::Nothing,
             None => {
                 let sdu = connect.agreed_sdu();
                 // A client that takes no part is not asked to.
-                let native = if connect.refuses_native && native == NativeServices::Offered {
-                    NativeServices::Off
-                } else {
-                    native
-                };
+                let takes_none = connect.refuses_native || pooled.is_some();
+                let native = if takes_none && native == NativeServices::Offered { NativeServices::Off } else { native };
                 Accept { version: connect.agreed_version(), sdu }.encode_with(native, &mut out);
-                return Answer::Accept(out, sdu, service);
+                return Answer::Accept(out, sdu, service, pooled);
             }
         },
         Err(code) => refused(code, instance, &mut out),
     }
     Answer::Last(out)
+}
+
+/// Whether one more client may come to the connection pool.
+fn has_pool(instance: &Instance) -> bool {
+    let pool = instance.state().pool();
+    pool.is_active() && pool.figure(session::connection_pool::figure::CONNECTIONS) < pool.connections_max()
 }
 
 fn refused(code: u32, instance: &Instance, out: &mut Vec<u8>) {
@@ -183,7 +218,11 @@ mod tests {
         assert_eq!(wish("(SERVICE_NAME=sales)(INSTANCE_NAME=x)"), Err(12521));
         assert_eq!(wish("(SERVER=dedicated)"), Err(12504));
         assert_eq!(wish("(SERVICE_NAME=sales)(SERVER=SHARED)"), Err(12520));
-        assert_eq!(wish("(SID=latchwork)(SERVER=pooled)"), Err(12520));
+        let wished = Wished { class: Some("web".into()), purity: None };
+        assert_eq!(
+            wish("(SID=latchwork)(SERVER=pooled)(POOL_CONNECTION_CLASS=web)"),
+            Ok(Wish::Pooled(String::new(), wished))
+        );
         assert_eq!(names.wish("(CONNECT_DATA=(COMMAND=ping))"), Ok(Wish::Ping));
         assert_eq!(names.wish("nonsense"), Err(12504));
     }

@@ -9,8 +9,10 @@
 //! that waits. Where the connection is encrypted it makes a copy of itself instead, which is a child of the supervisor,
 //! keeps that connection alone and becomes its server process: the keys of TLS do not have to be passed on.
 
+use super::connect::Wished;
 use super::connect::{self, Answer};
 use super::logon::{self, Proved};
+use super::pooled::Pooled;
 use super::tls::Transport;
 use super::{Listener, Native, Place};
 use crate::alert::AlertLog;
@@ -82,6 +84,8 @@ struct Pending {
     is_encrypted: bool,
     /// The service that was asked for; empty for a SID.
     service: String,
+    /// A server of the connection pool was asked for, and so the connect data says of it.
+    pooled: Option<Wished>,
     accepted: Instant,
     phase: Phase,
     packets: PacketBuffer,
@@ -424,6 +428,7 @@ impl Gate<'_> {
             peer,
             is_encrypted,
             service: String::new(),
+            pooled: None,
             accepted: Instant::now(),
             phase: Phase::Connect,
             packets: PacketBuffer::new(),
@@ -724,10 +729,11 @@ impl Pending {
     }
 
     fn connect(&mut self, connect: &Connect, data: &[u8], instance: &Instance) -> Step {
-        match connect::answer(connect, data, instance, self.native_services) {
-            Answer::Accept(out, sdu, service) => {
+        match connect::answer(connect, data, instance, self.native_services, self.is_encrypted) {
+            Answer::Accept(out, sdu, service, pooled) => {
                 self.sdu = sdu;
                 self.service = service;
+                self.pooled = pooled;
                 self.packets.accept(sdu);
                 self.reads_ends = connect.reads_ends;
                 self.phase = Phase::Protocol;
@@ -871,6 +877,11 @@ impl Pending {
             Err(e) => return self.refuse(&e, second.sequence),
         };
         let who = logon::who(&first, &second);
+        let pooled = match self.pooled.take().map(|wished| Pooled::of(&wished, &second)).transpose() {
+            Ok(pooled) => pooled,
+            Err(e) if key.is_some() => return self.refuse(&e, second.sequence),
+            Err(_) => None,
+        };
         let Some(key) = key else {
             self.phase = Phase::Wrong(client);
             return Step::Wrong(Box::new(Wrong { who, sequence: second.sequence, is_right: false, refusal: None }));
@@ -882,9 +893,11 @@ impl Pending {
             port: self.peer.port(),
             is_encrypted: self.is_encrypted,
             native: self.packets.strength(),
+            is_pooled: pooled.is_some(),
             ..logon::caller(&second)
         };
-        let proved = Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns);
+        let mut proved = Proved::new(client, who, *second, key, session::Proof::of(verifier), proof_ns);
+        proved.pooled = pooled;
         Step::Proved(Box::new(proved.called(caller)))
     }
 

@@ -5,6 +5,7 @@
 //! the copy that the listener process makes of itself serves such a client.
 
 use super::logon::{self, Proved};
+use super::pooled::Pooled;
 use super::tls::Transport;
 use dictionary::Verifier;
 use net::local::{Request, WireError, WireResult};
@@ -55,6 +56,13 @@ impl Proved {
         let mut who = Vec::new();
         Request::Logon(Box::new(self.who.clone())).encode(&mut who);
         w.long_bytes(&who);
+        w.u8(self.pooled.is_some().into());
+        if let Some(Pooled { class, wants_new, is_back, class_number }) = &self.pooled {
+            w.long_bytes(class.as_bytes());
+            w.u8((*wants_new).into());
+            w.u8((*is_back).into());
+            w.number(*class_number);
+        }
         self.second.write(AUTH_PHASE_TWO, w.out());
         Some((out, stream.as_raw_fd()))
     }
@@ -93,14 +101,23 @@ impl Proved {
         let Request::Logon(who) = Request::decode(&r.long_bytes()?.unwrap_or_default())? else {
             return Err(WireError::BadValue);
         };
+        let pooled = match r.u8()? {
+            0 => None,
+            _ => {
+                let (class, wants_new, is_back) = (r.long_text()?, r.u8()? != 0, r.u8()? != 0);
+                Some(Pooled { class, wants_new, is_back, class_number: r.ub2()? })
+            }
+        };
         let second: Logon = match call::read(&mut r, Client::USUAL)?.1.request {
             call::Request::LogonTwo(second) => *second,
             _ => return Err(WireError::BadValue),
         };
         r.finish()?;
-        let caller = Caller { service, address, port, is_encrypted, ..logon::caller(&second) };
+        let is_pooled = pooled.is_some();
+        let caller = Caller { service, address, port, is_encrypted, is_pooled, ..logon::caller(&second) };
         let mut proved = Proved::new(client, *who, second, key, Proof::of(verifier), proof_ns).called(caller);
         proved.fork_began_ns = fork_began_ns;
+        proved.pooled = pooled;
         let stream = Transport::new(TcpStream::from(socket), None).map_err(|_| WireError::BadValue)?;
         proved.take_line(stream, packets, sdu);
         Ok(proved)
@@ -138,6 +155,9 @@ mod tests {
         let verifier = Verifier::new("Tiger1", [3; 16]);
         let key = SessionKey::from([9; 32]);
         let mut proved = Proved::new(usual, who, second, key, Proof::of(verifier.clone()), u64::MAX).called(caller);
+        let pooled = Pooled { class: "Ü.x".into(), wants_new: true, is_back: true, class_number: 300 };
+        proved.pooled = Some(pooled.clone());
+        proved.caller.is_pooled = true;
         assert!(proved.to_message().is_none(), "there is no connection");
         let mut packets = PacketBuffer::new();
         packets.accept(8192);
@@ -149,6 +169,7 @@ mod tests {
         assert_eq!(format!("{:?}", again.caller), format!("{:?}", proved.caller));
         assert_eq!((again.proof.verifier(), again.proof_ns), (&verifier, u64::MAX));
         assert_eq!(again.key.bytes(), &[9; 32]);
+        assert_eq!(again.pooled, Some(pooled));
         let (stream, packets, sdu) = again.line.as_ref().unwrap();
         assert!(packets.ends_responses());
         assert_eq!((packets.unsealed(), *sdu), (Some(&[1u8, 2, 3][..]), 8192));

@@ -111,6 +111,11 @@ impl Line {
         }
     }
 
+    /// The connection, with what has come of it and was not read; and the SDU.
+    pub fn into_parts(self) -> (Transport, PacketBuffer, u32) {
+        (self.stream, self.packets, self.sdu)
+    }
+
     /// Bytes that have come since this was asked last.
     pub fn take_received(&mut self) -> u64 {
         std::mem::take(&mut self.received)
@@ -136,6 +141,11 @@ impl Line {
     pub fn message(&self) -> Option<&[u8]> {
         let is_whole = self.in_pipeline && self.is_marked;
         (is_whole || !self.packets.has_packet()).then_some(&self.message)
+    }
+
+    /// The bytes of a message that have come.
+    pub fn so_far(&self) -> &[u8] {
+        &self.message
     }
 
     /// The pipeline has ended.

@@ -2,6 +2,7 @@
 //! session.
 
 use super::line::Line;
+use super::pooled::Pooled;
 use super::tls::Transport;
 use super::watch::Watched;
 use crate::alert::AlertLog;
@@ -37,6 +38,8 @@ pub struct Proved {
     /// When a server process was begun to be made or looked for.
     pub fork_began_ns: u64,
     pub(super) line: Option<(Transport, PacketBuffer, u32)>,
+    /// It wants a session of the connection pool.
+    pub(super) pooled: Option<Pooled>,
 }
 
 impl Proved {
@@ -49,7 +52,18 @@ impl Proved {
         proof: Proof,
         proof_ns: u64,
     ) -> Proved {
-        Proved { client, who, second, key, proof, caller: Caller::default(), proof_ns, fork_began_ns: 0, line: None }
+        Proved {
+            client,
+            who,
+            second,
+            key,
+            proof,
+            caller: Caller::default(),
+            proof_ns,
+            fork_began_ns: 0,
+            line: None,
+            pooled: None,
+        }
     }
 
     /// From where it comes, and what it says of itself besides.
@@ -125,28 +139,33 @@ pub fn log_on(
 }
 
 fn open(line: &mut Line, instance: &'static Instance, proved: &Proved, times: ConnectTimes) -> Result<Option<Opened>> {
-    let mut session = Session::logon_proved(instance, &proved.who_changes()?, &proved.proof, &proved.caller, times)?;
+    let session = begin(instance, proved, times)?;
     let watched = watched(&session);
-    let settled = settle(&mut session, &proved.second.pairs);
-    let pairs = match settled.and_then(|()| welcome_pairs(instance, &session, &proved.key)) {
-        Ok(pairs) => pairs,
-        Err(e) => {
-            session.end();
-            return Err(e);
-        }
-    };
+    if !greet(line, instance, &session, proved)? {
+        return Ok(None);
+    }
+    Ok(Some(Opened { session, watched }))
+}
+
+/// Opens a session for the client, and settles what it wants. Where that fails the session ends.
+pub(super) fn begin(instance: &'static Instance, proved: &Proved, times: ConnectTimes) -> Result<Session> {
+    let mut session = Session::logon_proved(instance, &proved.who_changes()?, &proved.proof, &proved.caller, times)?;
+    settle(&mut session, &proved.second.pairs)?;
+    Ok(session)
+}
+
+/// Tells the client of its session; false when it has gone.
+pub(super) fn greet(line: &mut Line, instance: &Instance, session: &Session, proved: &Proved) -> Result<bool> {
+    let pairs = welcome_pairs(instance, session, &proved.key)?;
     let mut out = Vec::new();
     auth::write_reply(&mut out, &pairs);
     if let Some(warning) = session.logon_warning() {
         reply::write_warning(&mut out, warning.code(), &warning.to_string());
     }
     succeeded(proved.second.sequence).write(&mut out);
-    if !line.send_message(&out, &mut || true) {
-        session.end();
-        return Ok(None);
-    }
+    let is_said = line.send_message(&out, &mut || true);
     line.trust();
-    Ok(Some(Opened { session, watched }))
+    Ok(is_said)
 }
 
 fn of_kind(wanted: u8, r: &mut Reader<'_>) -> WireResult<()> {
@@ -267,7 +286,7 @@ pub fn prove(challenge: &Challenge, logon: &Logon) -> Result<Option<SessionKey>>
 }
 
 /// Runs what the client wants its session to be set to.
-fn settle(session: &mut Session, pairs: &Pairs) -> Result<()> {
+pub(super) fn settle(session: &mut Session, pairs: &Pairs) -> Result<()> {
     for statement in auth::statements(pairs.get("AUTH_ALTER_SESSION").unwrap_or_default()) {
         let is_setting = statement.get(..13).is_some_and(|start| start.eq_ignore_ascii_case("alter session"));
         if !is_setting {
@@ -278,7 +297,7 @@ fn settle(session: &mut Session, pairs: &Pairs) -> Result<()> {
     Ok(())
 }
 
-fn watched(session: &Session) -> Watched {
+pub(super) fn watched(session: &Session) -> Watched {
     let welcome = session.welcome();
     Watched { sid: welcome.sid, serial: welcome.serial, key: welcome.cancel_key }
 }

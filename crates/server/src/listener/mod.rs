@@ -19,6 +19,7 @@
 //! | [`pipeline`] | calls that do not wait for answers |
 //! | [`cursors`] | the statements that a client has given numbers |
 //! | [`handed`] | a client that another process goes on with |
+//! | [`pooled`] | a client of the connection pool, and its session between clients |
 //! | [`watch`] | a client that breaks a call |
 
 mod answering;
@@ -35,6 +36,7 @@ mod handed;
 mod line;
 mod logon;
 mod pipeline;
+mod pooled;
 mod references;
 mod scroll;
 mod serve;
@@ -44,6 +46,7 @@ mod watch;
 pub use control::obey;
 pub use gate::run as run_gate;
 pub use logon::Proved;
+pub use pooled::{Head, Kept, Served, serve_pooled, time_out};
 pub use serve::{Conversation, serve, serve_in_copy};
 pub use watch::Watch;
 

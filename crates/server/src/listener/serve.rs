@@ -7,21 +7,24 @@ use super::cursors::Statement;
 use super::line::{Heard, Line};
 use super::logon::{self, Proved};
 use super::pipeline::Pipeline;
+use super::pooled::Turn;
 use super::tls::Transport;
 use super::watch::Watch;
 use crate::alert::AlertLog;
 use net::local::{WireError, WireResult};
 use net::oracle::call::{self, Call, Piggyback, Request, option};
 use net::oracle::field::Reader;
+use net::oracle::function;
 use net::oracle::handshake::Client;
 use net::oracle::o5logon::SessionKey;
-use net::oracle::reply::{Outcome, status};
+use net::oracle::reply::{self, Outcome, status};
 use net::oracle::rows::BindRows;
 use net::oracle::tns::{PacketBuffer, marker};
 use net::oracle::value::{self, BindRules, Shape, Tables};
 use os::signal::{self, SignalFd};
 use session::{Flow, Instance, Session};
 use std::net::TcpStream;
+use std::time::Instant;
 use types::{Ora, Result, Value};
 
 /// Serves a client in the copy that the listener process has made of itself for it. The supervisor is told first.
@@ -58,6 +61,11 @@ pub fn serve(
     let Some((stream, packets, sdu)) = proved.give_line() else { return Ok(true) };
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
     let mut line = Line::accepted(stream, signals, packets, sdu);
+    if proved.pooled.is_some() {
+        // It could not be passed on to a server of the pool.
+        logon::turn_away(&mut line, &Ora::new(56609), proved.sequence());
+        return Ok(true);
+    }
     if !has_room {
         let e = if instance.is_closing() { Ora::new(1089) } else { Ora::with(20, &[&instance.max_processes()]) };
         logon::turn_away(&mut line, &e, proved.sequence());
@@ -75,7 +83,8 @@ pub fn serve(
         begun.inspect_err(|e| alert.write(&format!("Calls of session {} cannot be broken: {e}", opened.watched.sid)));
     let calls = Calls::new(instance, opened.session, client, key);
     let (own, pipeline) = (begun.ok(), Pipeline::default());
-    let mut server = Server { instance, line, client, calls, watch: own, pipeline, sequence: 0, answer: Vec::new() };
+    let mut server =
+        Server { instance, line, client, calls, watch: own, pipeline, sequence: 0, answer: Vec::new(), pool: None };
     server.talk();
     let Server { mut calls, watch: own, .. } = server;
     let was_killed = calls.session().is_killed();
@@ -87,17 +96,19 @@ pub fn serve(
 /// Bytes of memory that a session keeps for its answers.
 const ANSWER_KEPT: usize = 64 << 10;
 
-struct Server {
-    instance: &'static Instance,
-    line: Line,
-    client: Client,
-    calls: Calls,
-    watch: Option<Watch>,
-    pipeline: Pipeline,
+pub(super) struct Server {
+    pub(super) instance: &'static Instance,
+    pub(super) line: Line,
+    pub(super) client: Client,
+    pub(super) calls: Calls,
+    pub(super) watch: Option<Watch>,
+    pub(super) pipeline: Pipeline,
     /// The number of the last call.
-    sequence: u8,
+    pub(super) sequence: u8,
     /// Memory for the next answer.
-    answer: Vec<u8>,
+    pub(super) answer: Vec<u8>,
+    /// For a session of the connection pool.
+    pub(super) pool: Option<Turn>,
 }
 
 /// The server's side of a connection whose client has proved its password, in the hands of a thread that plays the
@@ -132,7 +143,8 @@ impl Conversation {
         line.trust();
         let calls = Calls::new(instance, session, client, key);
         let pipeline = Pipeline::default();
-        let server = Server { instance, line, client, calls, watch: None, pipeline, sequence: 0, answer: Vec::new() };
+        let answer = Vec::new();
+        let server = Server { instance, line, client, calls, watch: None, pipeline, sequence: 0, answer, pool: None };
         Ok(Conversation { server })
     }
 
@@ -185,7 +197,7 @@ struct Many {
 
 impl Server {
     /// Answers calls until the session ends.
-    fn talk(&mut self) {
+    pub(super) fn talk(&mut self) {
         while self.turn() {}
     }
 
@@ -198,7 +210,9 @@ impl Server {
                 0 => session.wait_for_client(),
                 bytes => session.wait_for_rest(bytes),
             };
-            self.line.hear(None)
+            let patience = self.pool.is_some() && self.line.begun() == 0;
+            let patience = patience.then(|| self.instance.state().pool().think_time(session.is_in_transaction()));
+            self.line.hear(patience.flatten().map(|time| Instant::now() + time))
         };
         self.calls.session().note_received(self.line.take_received());
         match heard {
@@ -220,6 +234,14 @@ impl Server {
 
     /// A packet of a message has come; false ends the session.
     fn data(&mut self) -> bool {
+        // Nobody waits for an answer to a release, so the next call may be there already.
+        if self.pool.is_some()
+            && let Some((before, Call { request: Request::ReleaseSession { ends }, sequence })) =
+                call::release_at_end(self.line.so_far(), self.client)
+        {
+            self.line.forget_message();
+            return self.release(before, ends, sequence);
+        }
         if self.line.message().is_some() && self.line.expects_more() {
             return true;
         }
@@ -260,6 +282,9 @@ impl Server {
 
     fn call(&mut self, whole: Whole, rows: Option<BindRows>) -> bool {
         let values = rows.map_or(Values::One(whole.values, whole.tables), Values::Many);
+        if let Request::ReleaseSession { ends } = whole.request {
+            return self.release(whole.before, ends, whole.sequence);
+        }
         let ends_pipeline = matches!(whole.request, Request::EndPipeline);
         if self.pipeline.is_under_way() && self.line.take_break() {
             self.pipeline.heard_break();
@@ -275,6 +300,9 @@ impl Server {
             return self.refuse(whole.before, Ora::new(43616), whole.sequence);
         }
         let mut message = std::mem::take(&mut self.answer);
+        if let Some((sid, serial)) = self.pool.as_mut().and_then(Turn::take_news) {
+            reply::write_session(&mut message, sid, serial);
+        }
         let mut out = Answering::new(&mut message, &mut self.line);
         if let Some(watch) = &self.watch {
             watch.begin();
@@ -301,6 +329,21 @@ impl Server {
             return self.broken();
         }
         goes_on
+    }
+
+    /// Gives the session back to the pool, which ends the talk. Nothing answers that.
+    fn release(&mut self, before: Vec<Piggyback>, ends: bool, sequence: u8) -> bool {
+        match &mut self.pool {
+            Some(turn) => {
+                turn.released = Some(ends);
+                // Nobody would hear of an error.
+                let _ = self.calls.before_refusal(before);
+            }
+            None => {
+                self.refuse(before, Ora::with(56600, &[&function::SESSION_RELEASE]), sequence);
+            }
+        }
+        false
     }
 
     /// Keeps the memory of an answer.

@@ -1,0 +1,363 @@
+//! The broker of the connection pool: which client has which server.
+//!
+//! | event | what happens |
+//! |---|---|
+//! | a client has proved its password, or one without a server says something | it gets a server, or waits for one |
+//! | a server is free | the client that has waited longest gets it |
+//! | a client without a server closes its connection | it is forgotten |
+//! | a client has waited for too long | a spare process tells it so |
+//! | a server has been free for longer than INACTIVITY_TIMEOUT | it ends, down to MINSIZE |
+//! | a server process ends | it is forgotten; its client has seen the end of its connection |
+//! | the pool is stopped | clients without a server and free servers end at once, all others behind their next release |
+
+use super::{Spare, Supervisor};
+use crate::spare::{self, FreeServer, PoolClient};
+use os::epoll::Epoll;
+use params::Param;
+use session::connection_pool::{ConnectionStatus, class_figure};
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
+
+/// The servers and clients of the connection pool.
+pub(super) struct Broker {
+    servers: BTreeMap<i32, Server>,
+    /// Clients without a server.
+    clients: BTreeMap<u64, Waiting>,
+    /// Those of them that want one, the first to come first.
+    queue: VecDeque<u64>,
+    /// Watches the connections of clients without a server.
+    watch: Epoll,
+    last_number: u64,
+    /// Servers and clients as they were shown last.
+    shown: [usize; 4],
+}
+
+/// A server of the pool.
+#[derive(Default)]
+struct Server {
+    /// `None` while it has a client.
+    free: Option<Free>,
+    /// The place where its client is shown.
+    shown: Option<usize>,
+}
+
+struct Free {
+    gives: OwnedFd,
+    /// The key of the session that it keeps.
+    keeps: Option<Vec<u8>>,
+    since: Instant,
+}
+
+/// A client without a server.
+struct Waiting {
+    client: PoolClient,
+    /// The place where it is shown.
+    shown: Option<usize>,
+    class: usize,
+    /// Since when it wants a server.
+    since: Option<Instant>,
+}
+
+/// How a client says that it goes, in a packet of Oracle Net: the kind of the packet, and a bit of its flags.
+const DATA: u8 = 6;
+const END_OF_FILE: u8 = 0x40;
+
+impl Broker {
+    pub(super) fn new() -> os::OsResult<Broker> {
+        Ok(Broker {
+            servers: BTreeMap::new(),
+            clients: BTreeMap::new(),
+            queue: VecDeque::new(),
+            watch: Epoll::new()?,
+            last_number: 0,
+            shown: [0; 4],
+        })
+    }
+
+    /// Closes all connections, and lets all free servers end.
+    pub(super) fn forget_all(&mut self) {
+        self.clients.clear();
+        self.queue.clear();
+        self.servers.clear();
+    }
+
+    /// When [`Supervisor::tend_pool`] has something to do next, if nothing happens before.
+    pub(super) fn look_at(&self) -> Option<Instant> {
+        let has_timers = !self.queue.is_empty() || self.servers.values().any(|server| server.free.is_some());
+        has_timers.then(|| Instant::now() + Duration::from_secs(1))
+    }
+
+    fn free(&self) -> impl Iterator<Item = (i32, &Free)> {
+        self.servers.iter().filter_map(|(pid, server)| Some((*pid, server.free.as_ref()?)))
+    }
+
+    /// The free server that suits a client best: the one with its session for a client that takes that; otherwise one
+    /// without a session; otherwise, where there cannot be more servers, the one that has been free for longest.
+    fn choose(&self, client: &PoolClient, may_grow: bool) -> Option<i32> {
+        let key = &client.head.key;
+        let own = |free: &Free| free.keeps.as_ref() == Some(key);
+        let newest = |found: &dyn Fn(&Free) -> bool| {
+            self.free().filter(|(_, free)| found(free)).max_by_key(|(_, free)| free.since).map(|(pid, _)| pid)
+        };
+        let wants_own = !client.head.client.wants_new;
+        (if wants_own { newest(&own) } else { None }).or_else(|| newest(&|free| free.keeps.is_none())).or_else(|| {
+            if may_grow { None } else { self.free().min_by_key(|(_, free)| free.since).map(|(pid, _)| pid) }
+        })
+    }
+
+    fn forget_client(&mut self, number: u64) -> Option<Waiting> {
+        let waiting = self.clients.remove(&number)?;
+        // A child that has just been forked may have the descriptor for a moment yet.
+        let _ = self.watch.remove(&waiting.client.line);
+        self.queue.retain(|other| *other != number);
+        Some(waiting)
+    }
+}
+
+impl AsRawFd for Broker {
+    /// Of the clients that have said something.
+    fn as_raw_fd(&self) -> RawFd {
+        self.watch.as_raw_fd()
+    }
+}
+
+/// Whether the next thing on a connection is its end.
+fn is_over(line: &OwnedFd) -> bool {
+    let mut packet = [0; 10];
+    match os::socket::peek(line, &mut packet) {
+        Ok(0) => true,
+        Ok(n) => n == packet.len() && packet[4] == DATA && packet[9] & END_OF_FILE != 0,
+        Err(e) => e.kind() != std::io::ErrorKind::WouldBlock,
+    }
+}
+
+impl Supervisor {
+    /// A client of the pool has proved its password.
+    pub(super) fn come_to_pool(&mut self, client: PoolClient) {
+        let pool = self.instance.state().pool();
+        let status = ConnectionStatus::Waiting;
+        let (class, shown) = (pool.class(&client.head.client.class), pool.show(&client.head.client, status));
+        self.keep_client(Waiting { client, shown, class, since: None });
+    }
+
+    /// Keeps a client, and gives it a server if it has said something.
+    fn keep_client(&mut self, mut waiting: Waiting) {
+        let pool = self.instance.state().pool();
+        self.broker.last_number += 1;
+        let number = self.broker.last_number;
+        let wants = waiting.client.has_said;
+        // What one says that needs no session any more is nobody's.
+        let is_over = wants && waiting.client.letter.is_empty();
+        let watched = match wants {
+            true => self.broker.watch.add_hangup(&waiting.client.line, number),
+            false => self.broker.watch.add(&waiting.client.line, number),
+        };
+        if watched.is_err() || is_over || !pool.is_active() {
+            pool.show_status(waiting.shown, None, 0);
+            return;
+        }
+        waiting.since = wants.then(Instant::now);
+        let status = if wants { ConnectionStatus::Waiting } else { ConnectionStatus::Idle };
+        pool.show_status(waiting.shown, Some(status), 0);
+        let class = waiting.class;
+        self.broker.clients.insert(number, waiting);
+        if wants {
+            pool.count(class, class_figure::REQUESTS, 1);
+            if !self.give_server(number) {
+                pool.count(class, class_figure::WAITS, 1);
+                self.broker.queue.push_back(number);
+            }
+        }
+    }
+
+    /// A server of the pool is free, and what it says of its last client.
+    pub(super) fn server_is_free(&mut self, free: FreeServer) {
+        let FreeServer { pid, gives, keeps, parked } = free;
+        self.set_line(pid, None);
+        let pool = self.instance.state().pool();
+        let Some(server) = self.broker.servers.get_mut(&pid) else { return };
+        let shown = server.shown.take();
+        if !pool.is_active() {
+            // The process ends when it sees that its socket has.
+            self.broker.servers.remove(&pid);
+            pool.show_status(shown, None, 0);
+            return;
+        }
+        server.free = gives.map(|gives| Free { gives, keeps, since: Instant::now() });
+        if server.free.is_none() {
+            self.broker.servers.remove(&pid);
+        }
+        match parked {
+            Some(client) => {
+                let class = pool.class(&client.head.client.class);
+                self.keep_client(Waiting { client, shown, class, since: None });
+            }
+            None => pool.show_status(shown, None, 0),
+        }
+        self.serve_queue();
+    }
+
+    /// Gives servers to those that wait for one, as long as there are some.
+    fn serve_queue(&mut self) {
+        while let Some(&number) = self.broker.queue.front() {
+            if !self.broker.clients.contains_key(&number) {
+                self.broker.queue.pop_front();
+            } else if !self.give_server(number) {
+                return;
+            }
+        }
+    }
+
+    /// Gives a client a server; false when it is to wait.
+    fn give_server(&mut self, number: u64) -> bool {
+        loop {
+            let (_, most) = self.instance.state().pool().sizes();
+            let may_grow = self.broker.servers.len() < most;
+            let Some(waiting) = self.broker.clients.get(&number) else { return true };
+            let chosen = match self.broker.choose(&waiting.client, may_grow) {
+                Some(pid) => Some(pid),
+                None if may_grow => self.grow(),
+                None => None,
+            };
+            let Some(waiting) = self.broker.clients.get(&number) else { return true };
+            let Some(pid) = chosen else { return false };
+            let Some(server) = self.broker.servers.get_mut(&pid) else { return false };
+            let Some(free) = server.free.take() else { return false };
+            let message = spare::pooled_for_server(&waiting.client.letter, waiting.class, false);
+            if os::socket::send_with(&free.gives, &message, &[waiting.client.line.as_raw_fd()]).is_err() {
+                // It has just died.
+                self.broker.servers.remove(&pid);
+                continue;
+            }
+            let Some(Waiting { client, shown, class, since }) = self.broker.forget_client(number) else { return true };
+            let pool = self.instance.state().pool();
+            if let Some(since) = since {
+                pool.count(class, class_figure::WAIT_TIME, since.elapsed().as_millis() as u64 / 10);
+            }
+            pool.show_status(shown, Some(ConnectionStatus::Active), pid);
+            if let Some(server) = self.broker.servers.get_mut(&pid) {
+                server.shown = shown;
+            }
+            self.set_line(pid, Some(client.line));
+            return true;
+        }
+    }
+
+    /// Adds INCRSIZE servers to the pool, as far as there is room, and gives one of them.
+    fn grow(&mut self) -> Option<i32> {
+        let pool = self.instance.state().pool();
+        let room = pool.sizes().1.saturating_sub(self.broker.servers.len());
+        let mut one = None;
+        for _ in 0..pool.increment().min(room) {
+            one = self.add_server().or(one);
+        }
+        one
+    }
+
+    /// Makes a spare process a server of the pool.
+    fn add_server(&mut self) -> Option<i32> {
+        let spare = self.spares.pop_back().map_or_else(|| self.fork_spare(), Ok);
+        match spare {
+            Ok(Spare { pid, gives }) => {
+                let free = Some(Free { gives, keeps: None, since: Instant::now() });
+                self.broker.servers.insert(pid, Server { free, shown: None });
+                self.note_spares();
+                Some(pid)
+            }
+            Err(text) => {
+                self.alert.write(&text);
+                None
+            }
+        }
+    }
+
+    /// Sees which clients without a server have said something, or have gone.
+    pub(super) fn see_pool(&mut self) {
+        let mut numbers = Vec::new();
+        if self.broker.watch.wait(&mut numbers, Some(Duration::ZERO)).is_err() {
+            return;
+        }
+        for number in numbers {
+            let Some(waiting) = self.broker.clients.get(&number) else { continue };
+            // One that waits for a server is watched for its end only.
+            let has_gone = waiting.since.is_some() || waiting.client.letter.is_empty() || is_over(&waiting.client.line);
+            let Some(mut waiting) = self.broker.forget_client(number) else { continue };
+            if has_gone {
+                self.instance.state().pool().show_status(waiting.shown, None, 0);
+            } else {
+                waiting.client.has_said = true;
+                self.keep_client(waiting);
+            }
+        }
+    }
+
+    /// Does what is due: more servers or fewer, clients that have waited for too long, and the figures.
+    pub(super) fn tend_pool(&mut self) {
+        let pool = self.instance.state().pool();
+        if pool.is_active() {
+            let least = pool.sizes().0.min(self.instance.max_processes());
+            while self.broker.servers.len() < least && self.add_server().is_some() {}
+            self.end_idle();
+            self.end_late();
+        } else {
+            self.stop_pool();
+        }
+        let free = self.broker.free().count();
+        let authenticated = self.broker.free().filter(|(_, free)| free.keeps.is_some()).count();
+        let (open, clients) = (self.broker.servers.len(), self.broker.clients.len() + self.broker.servers.len() - free);
+        let now = [open, open - free, authenticated, clients];
+        if std::mem::replace(&mut self.broker.shown, now) != now {
+            pool.set_servers(open, open - free, authenticated);
+            pool.set_connections(clients);
+        }
+    }
+
+    fn end_idle(&mut self) {
+        let pool = self.instance.state().pool();
+        let (least, most) = pool.sizes();
+        let mut idle: Vec<(Instant, i32)> = self.broker.free().map(|(pid, free)| (free.since, pid)).collect();
+        idle.sort_unstable();
+        for (since, pid) in idle {
+            let count = self.broker.servers.len();
+            let is_idle = pool.inactivity().is_some_and(|limit| since.elapsed() >= limit);
+            if count > most || count > least && is_idle {
+                self.broker.servers.remove(&pid);
+            }
+        }
+    }
+
+    fn end_late(&mut self) {
+        let limit = Duration::from_secs(self.instance.params().number(Param::ConnectionPoolWaitTime).max(1) as u64);
+        while let Some(&number) = self.broker.queue.front() {
+            let since = self.broker.clients.get(&number).and_then(|waiting| waiting.since);
+            if since.is_some_and(|since| since.elapsed() < limit) {
+                return;
+            }
+            self.broker.queue.pop_front();
+            let Some(Waiting { client, shown, class, .. }) = self.broker.forget_client(number) else { continue };
+            let pool = self.instance.state().pool();
+            pool.count(class, class_figure::TIMEOUTS, 1);
+            pool.show_status(shown, None, 0);
+            let message = spare::pooled_for_server(&client.letter, class, true);
+            self.hand_over(&message, client.line);
+        }
+    }
+
+    /// Ends all clients without a server and all free servers.
+    fn stop_pool(&mut self) {
+        let numbers: Vec<u64> = self.broker.clients.keys().copied().collect();
+        for number in numbers {
+            let waiting = self.broker.forget_client(number);
+            self.instance.state().pool().show_status(waiting.and_then(|waiting| waiting.shown), None, 0);
+        }
+        self.broker.servers.retain(|_, server| server.free.is_none());
+    }
+
+    /// A process has ended, which may have been a server of the pool.
+    pub(super) fn pool_server_ended(&mut self, pid: i32) {
+        if let Some(server) = self.broker.servers.remove(&pid) {
+            self.instance.state().pool().show_status(server.shown, None, 0);
+        }
+    }
+}
