@@ -1,6 +1,6 @@
 //! The connection pool of the database (DRCP).
 
-use crate::unproved::until;
+use crate::unproved::{Kept, until};
 use crate::{code, number, python, run_script, start, sysdba};
 use client::{Client, ClientError, Ephemeral, NetAddress, NetSession, Query};
 use os::signal::SIGKILL;
@@ -175,10 +175,12 @@ fn a_session_that_is_given_back_is_kept_for_its_user_and_class_alone() {
         assert_ne!(ask(other, SID), sid);
         assert_eq!(ask(other, TRACES[0].0), TRACES[0].1);
     }
-    assert_eq!(s.pooled_session(), None);
     // Its own client has it again, and hears which it is.
-    assert_eq!(ask(&mut s, "select 1 from dual"), "1");
+    assert_eq!(told(&mut s, "select * from nosuch"), 942);
+    let heard = s.pooled_session().map(|(sid, _)| sid.to_string());
+    assert_eq!(heard.as_ref(), Some(&sid), "also where the first call fails");
     let mut kept = traces(&mut s);
+    assert_eq!(s.pooled_session(), None, "once");
     assert_eq!(ask(&mut s, SID), sid);
     assert_eq!(kept[..4], ["42", "2026", "1", "SYS"]);
     assert_eq!(kept.split_off(4), fresh[4..], "nothing of a call, and no name, is kept");
@@ -427,4 +429,51 @@ fn a_real_driver_uses_the_pool() {
     };
     let (instance, at, _owner) = pool(&[], "minsize => 1, maxsize => 3");
     run_script(&python, "pooled.py", &instance, &at);
+}
+
+#[test]
+fn node_oracledb_uses_the_pool() {
+    let mut has_driver = std::process::Command::new("node");
+    has_driver.args(["-e", "require('oracledb')"]).stderr(std::process::Stdio::null());
+    if !has_driver.status().is_ok_and(|status| status.success()) {
+        println!("node-oracledb is not there: left out");
+        return;
+    }
+    let (instance, at, _owner) = pool(&[], "minsize => 1, maxsize => 3");
+    run_script(std::path::Path::new("node"), "pooled.js", &instance, &at);
+}
+
+#[test]
+fn a_pool_stays_as_it_is_over_a_restart() {
+    let dir = std::env::temp_dir().join(format!("lw-pool-{}", std::process::id()));
+    let owner = || Client::connect(&dir, &client::Credentials::Sysdba).expect("the owner connects");
+    let (first, at) = Kept::start(&dir, "0");
+    let mut c = owner();
+    for sql in [
+        "create user u identified by Tiger1",
+        "grant create session to u",
+        "begin dbms_connection_pool.configure_pool(minsize => 1, maxsize => 3); end;",
+        "begin dbms_connection_pool.start_pool; end;",
+    ] {
+        run(&mut c, sql);
+    }
+    drop(c);
+    let mut s = connect(&at, "a", "self");
+    ask(&mut s, "select 1 from dual");
+    s.release(false).unwrap();
+    first.stop(&dir);
+    assert!(s.query("select 1 from dual").is_err());
+    let (second, at) = Kept::start(&dir, "0");
+    assert_eq!(ask(&mut connect(&at, "a", "self"), "select user from dual"), "U");
+    let mut c = owner();
+    assert_eq!(row(&mut c, "select status, minsize, maxsize from dba_cpool_info"), "ACTIVE 1 3");
+    assert_eq!(row(&mut c, "select num_authentications from v$cpool_stats"), "1");
+    run(&mut c, "begin dbms_connection_pool.stop_pool; end;");
+    drop(c);
+    second.stop(&dir);
+    let (third, at) = Kept::start(&dir, "0");
+    let refused = NetSession::connect_pooled(&at, "u", "Tiger1", "a", "self").map(drop).map_err(|e| code(&e));
+    third.stop(&dir);
+    let _ = std::fs::remove_dir_all(&dir);
+    assert_eq!(refused, Err(12520));
 }

@@ -300,10 +300,10 @@ impl Server {
             return self.refuse(whole.before, Ora::new(43616), whole.sequence);
         }
         let mut message = std::mem::take(&mut self.answer);
-        if let Some((sid, serial)) = self.pool.as_mut().and_then(Turn::take_news) {
-            reply::write_session(&mut message, sid, serial);
-        }
         let mut out = Answering::new(&mut message, &mut self.line);
+        if let Some((sid, serial)) = self.pool.as_mut().and_then(Turn::take_news) {
+            reply::write_session(&mut out, sid, serial);
+        }
         if let Some(watch) = &self.watch {
             watch.begin();
         }
