@@ -477,3 +477,43 @@ fn a_pool_stays_as_it_is_over_a_restart() {
     let _ = std::fs::remove_dir_all(&dir);
     assert_eq!(refused, Err(12520));
 }
+
+#[test]
+fn jdbc_uses_the_pool() {
+    let driver = std::env::var_os("LATCHWORK_OJDBC").filter(|jar| std::path::Path::new(jar).is_file());
+    let Some(driver) = driver else {
+        println!("ojdbc11 is not there: left out");
+        return;
+    };
+    let (_instance, at, _owner) = pool(&[], "minsize => 1, maxsize => 3");
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle_net/Pooled.java");
+    let mut command = std::process::Command::new("timeout");
+    command.args(["600", "java", "-cp"]).arg(driver).arg(program).arg(at.port.to_string()).arg(&at.service);
+    let out = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("all done"), "{said}\n{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn a_connection_that_is_to_be_encrypted_is_none_of_the_pools() {
+    let (_instance, at, mut owner) = pool(&[("encryption_server", "required")], "minsize => 1, maxsize => 3");
+    let refused = NetSession::connect_pooled(&at, "u", "Tiger1", "a", "self").map(drop).map_err(|e| code(&e));
+    assert_eq!(refused, Err(12520));
+    assert_eq!(row(&mut owner, "select num_authentications from v$cpool_stats"), "0");
+}
+
+#[test]
+fn so_many_clients_and_no_more() {
+    let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 3");
+    run(&mut owner, "begin dbms_connection_pool.alter_param(param_name => 'MAXCONN_CBROK', param_value => '1'); end;");
+    let mut s = connect(&at, "a", "self");
+    ask(&mut s, "select 1 from dual");
+    s.release(false).unwrap();
+    let more = || NetSession::connect_pooled(&at, "u", "Tiger1", "a", "self").map(drop).map_err(|e| code(&e));
+    until("it counts", || row(&mut owner, "select count(*) from v$cpool_conn_info") == "1");
+    assert_eq!(more(), Err(12520));
+    assert_eq!(ask(&mut s, "select 1 from dual"), "1");
+    assert_eq!(more(), Err(12520));
+    drop(s);
+    until("there is room again", || more().is_ok());
+}
