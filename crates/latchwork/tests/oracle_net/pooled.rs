@@ -277,6 +277,36 @@ fn who_may_not_log_on_any_more_gets_no_session_again() {
 }
 
 #[test]
+fn a_session_of_a_proxy_is_nobodys_but_its_own() {
+    let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 3");
+    run(&mut owner, "alter user u grant connect through v");
+    let mut own = connect(&at, "a", "self");
+    own.execute("begin u.kept.put(7); end;").unwrap();
+    own.release(false).unwrap();
+    until("the server is free", || row(&mut owner, "select num_auth_servers from v$cpool_stats") == "1");
+    let mut s = NetSession::connect_pooled(&at, "v[u]", "Tiger2", "a", "self").unwrap();
+    let who = "select user || ' ' || sys_context('userenv', 'proxy_user') from dual";
+    assert_eq!((ask(&mut s, who), ask(&mut s, TRACES[0].0)), ("U V".to_string(), "1".to_string()));
+    s.execute("begin u.kept.put(42); end;").unwrap();
+    s.release(false).unwrap();
+    assert_eq!((ask(&mut s, who), ask(&mut s, TRACES[0].0)), ("U V".to_string(), "1".to_string()));
+    assert_eq!((ask(&mut own, who), ask(&mut own, TRACES[0].0)), ("U ".to_string(), "7".to_string()));
+    s.release(false).unwrap();
+    run(&mut owner, "alter user u revoke connect through v");
+    assert_eq!(told(&mut s, who), 28150);
+    // A user whose name is another one's with the beginning of a class has no key in common with that one.
+    run(&mut owner, "create user \"U.x\" identified by Tiger3");
+    run(&mut owner, "grant create session to \"U.x\"");
+    run(&mut owner, "grant execute on u.kept to \"U.x\"");
+    let mut s = connect(&at, "x.a", "self");
+    s.execute("begin u.kept.put(42); end;").unwrap();
+    s.release(false).unwrap();
+    let mut other = NetSession::connect_pooled(&at, "\"U.x\"", "Tiger3", "a", "self").unwrap();
+    assert_eq!((ask(&mut other, "select user from dual"), ask(&mut other, TRACES[0].0)), ("U.x".into(), "1".into()));
+    assert_eq!(ask(&mut s, TRACES[0].0), "42", "it was not taken");
+}
+
+#[test]
 fn many_clients_share_few_servers() {
     const CLIENTS: u32 = 50;
     let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 4");

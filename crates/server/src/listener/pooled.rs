@@ -121,7 +121,8 @@ impl Proved {
         let mut key = Vec::new();
         let mut w = Writer::new(&mut key);
         let client = self.caller.client.as_deref().unwrap_or_default();
-        for text in [&*class, client, self.caller.edition.as_deref().unwrap_or_default(), &self.caller.service] {
+        for text in [&*user, &*class, client, self.caller.edition.as_deref().unwrap_or_default(), &self.caller.service]
+        {
             w.long_bytes(text.as_bytes());
         }
         w.u8(self.who.as_sysdba.into());
