@@ -56,7 +56,7 @@ impl Doorkeeper {
     /// ORA-00020 without a free slot; the system's for a secret that can be neither read nor made.
     pub fn open(instance: &'static Instance, name: &str) -> Result<Doorkeeper> {
         let mut session = Session::background(instance, name)?;
-        // A database of before there were pools, whose CPOOL$ is not there, has none.
+        // Where its settings cannot be read there is no pool, and everything else goes on.
         let _ = session.begin_connection_pool();
         let secret = secret_in(instance.dir())?;
         Ok(Doorkeeper { session, secret, entries: Vec::new(), told_minute: 0, held: BTreeMap::new() })
