@@ -96,15 +96,18 @@ pub struct EnqueueConfig {
     pub holders: u32,
 }
 
-/// Owners that are no process, as a rule.
-pub const HOLDERS: u32 = 512;
+/// Owners that are no process, as a rule: for each process one, and for what has no session.
+#[must_use]
+pub const fn holders_for(processes: u32) -> u32 {
+    512 + processes
+}
 
 impl EnqueueConfig {
     /// What suits this number of processes.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
         let locks = 1000 + processes * 40;
-        Self { processes, resources: locks, locks, chains: 64, holders: HOLDERS }
+        Self { processes, resources: locks, locks, chains: 64, holders: holders_for(processes) }
     }
 }
 

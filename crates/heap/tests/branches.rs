@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::{Db, Shape, database, over, row};
+use common::{Db, Random, Shape, database, over, row};
 use enqueue::EnqueueType;
 use heap::{HeapTable, RowOutcome};
 use process::{Process, testing};
 use std::time::Duration;
-use txn::{BranchState, BranchTerms, GlobalId, LockWait, NoHook, Txn, Vote};
+use txn::{Asked, BranchState, BranchTerms, GlobalId, LockWait, NoHook, Txn, Vote};
 use types::{Result, Rowid};
 
 const NOW: Duration = Duration::ZERO;
@@ -160,6 +160,89 @@ fn a_branch_that_no_session_came_back_to_is_rolled_back_when_its_time_is_over() 
     assert_eq!(ids(&db, &p, &table), []);
 }
 
+/// Begins a branch of a user and leaves it; ORA-02042 at the user's bound.
+fn begun(db: &Db, p: &Process, n: u32, user: u32, timeout_s: u32) -> Result<()> {
+    let branch = db.txns.start_branch(p, &id(n), &BranchTerms { timeout_s, user })?;
+    db.txns.detach_branch(p, &mut Txn::new(), branch);
+    Ok(())
+}
+
+#[test]
+fn a_user_who_takes_all_branches_that_can_be_had_leaves_others_theirs() {
+    let db = database(&Shape::default());
+    let p = db.attach();
+    // Without a session in them: half of the transactions that undo has room for, 3 times 12 here.
+    for n in 0..18 {
+        begun(&db, &p, n, 5, u32::MAX).unwrap();
+    }
+    assert!(begun(&db, &p, 18, 5, 60).unwrap_err().is(2042));
+    assert!(db.txns.branch_rows().iter().all(|b| b.timeout_s == 86_400), "for ever is a day");
+    for user in 6..9 {
+        begun(&db, &p, user * 100, user, 60).unwrap();
+    }
+    // What has timed out is no branch, and what has ended neither.
+    db.txns.rollback_branch(&p, &id(0), NOW).unwrap();
+    begun(&db, &p, 18, 5, 0).unwrap();
+    db.txns.end_idle_branches(&p, false);
+    begun(&db, &p, 19, 5, 60).unwrap();
+    assert!(begun(&db, &p, 20, 5, 60).unwrap_err().is(2042));
+    // Also sessions at work in theirs leave half of what is free to others.
+    let mut attached = Vec::new();
+    let more = loop {
+        match db.txns.start_branch(&p, &id(1000 + attached.len() as u32), &BranchTerms { timeout_s: 60, user: 50 }) {
+            Ok(branch) => attached.push(branch),
+            Err(e) => break e,
+        }
+    };
+    assert!(more.is(2042), "{more}");
+    assert!(attached.len() > 200, "{}", attached.len());
+    for n in 0..100 {
+        let terms = BranchTerms { timeout_s: 60, user: 51 };
+        attached.push(db.txns.start_branch(&p, &id(2000 + n), &terms).unwrap());
+    }
+    attached.into_iter().for_each(|branch| db.txns.drop_branch(&p, branch));
+    db.txns.end_idle_branches(&p, true);
+    assert_eq!(locks(&db), 0);
+}
+
+#[test]
+fn entries_of_timed_out_branches_are_used_when_no_other_is_left() {
+    let db = database(&Shape::default());
+    let p = db.attach();
+    let all = enqueue::holders_for(common::PROCESSES);
+    for n in 0..all {
+        begun(&db, &p, n, n, 0).unwrap();
+    }
+    db.txns.end_idle_branches(&p, false);
+    assert_eq!(db.txns.branch_rows().len(), all as usize);
+    // Who asks for one just then keeps its entry.
+    let asked = db.enqueues.locks().len();
+    assert_eq!(asked, 0);
+    for n in 0..10 {
+        begun(&db, &p, 1000 + n, 7, 60).unwrap();
+        assert_eq!(db.txns.branch_row(&id(1000 + n)).unwrap().state, BranchState::Idle);
+    }
+    assert_eq!(db.txns.branch_rows().len(), all as usize);
+    let told = |n| db.txns.prepare_branch(&p, &id(n), NOW).unwrap_err().code();
+    assert_eq!((told(0), told(20), told(20)), (24756, 24761, 24756));
+}
+
+#[test]
+fn a_branch_of_another_user_is_refused_whoever_had_the_identifier_before() {
+    let db = database(&Shape::default());
+    let p = db.attach();
+    let table = db.table(&p, 50);
+    detached(&db, &p, &table, 1, 0..5);
+    let (own, anothers) = (Asked { wait: NOW, of: Some(5) }, Asked { wait: NOW, of: Some(6) });
+    assert!(db.txns.resume_branch(&p, &mut Txn::new(), &id(1), anothers).unwrap_err().is(1031));
+    assert!(db.txns.prepare_branch(&p, &id(1), anothers).unwrap_err().is(1031));
+    assert!(db.txns.commit_branch(&p, &id(1), true, anothers, &NoHook).unwrap_err().is(1031));
+    assert!(db.txns.rollback_branch(&p, &id(1), anothers).unwrap_err().is(1031));
+    assert!(db.txns.forget_branch(&p, &id(1), anothers).unwrap_err().is(1031));
+    db.txns.rollback_branch(&p, &id(1), own).unwrap();
+    assert_eq!((locks(&db), db.txns.branch_rows().len()), (0, 0));
+}
+
 #[test]
 fn a_prepared_branch_survives_its_instance_with_its_locks_and_ends_in_a_later_one() {
     // Several undo blocks each; what is not prepared is gone.
@@ -229,6 +312,103 @@ fn empty(db: &Db, p: &Process, table: &HeapTable, rows: &[u32]) {
     db.txns.commit(p, &mut t, &NoHook).unwrap();
 }
 
+/// Words and identifiers of entries, which every step that makes, ends or uses one again leaves whole.
+#[test]
+fn a_process_killed_while_it_begins_or_forgets_a_branch_leaves_no_entry_behind() {
+    let db = database(&Shape::default());
+    let pmon = db.attach();
+    let table = db.table(&pmon, 50);
+    let forced = |commits| {
+        detached(&db, &pmon, &table, 1, 1..4);
+        db.txns.prepare_branch(&pmon, &id(1), NOW).unwrap();
+        if commits {
+            let xid = db.txns.branch_row(&id(1)).unwrap().xid.unwrap();
+            db.txns.force_branch(&pmon, xid, true, &NoHook).unwrap();
+        }
+    };
+    let force = |p: &Process, commits| {
+        let xid = db.txns.branch_row(&id(1)).unwrap().xid.unwrap();
+        db.txns.force_branch(p, xid, commits, &NoHook).unwrap();
+    };
+    type Body<'a> = (&'a str, &'a dyn Fn(), &'a dyn Fn(&Process));
+    let bodies: [Body<'_>; 5] = [
+        ("begin", &|| (), &|p| {
+            detached(&db, p, &table, 1, 1..4);
+        }),
+        ("drop", &|| (), &|p| {
+            let branch = db.txns.start_branch(p, &id(1), &TERMS).unwrap();
+            db.txns.drop_branch(p, branch);
+        }),
+        ("forget", &|| forced(true), &|p| db.txns.forget_branch(p, &id(1), NOW).unwrap()),
+        ("commit force", &|| forced(false), &|p| force(p, true)),
+        ("rollback force", &|| forced(false), &|p| force(p, false)),
+    ];
+    for (what, before, body) in bodies {
+        let check = || {
+            db.txns.recover(&pmon).unwrap();
+            let seen = ids(&db, &pmon, &table);
+            match db.txns.branch_row(&id(1)).map(|b| b.state) {
+                Some(BranchState::Idle) => db.txns.rollback_branch(&pmon, &id(1), NOW).unwrap(),
+                Some(BranchState::Prepared) => {
+                    assert_eq!(seen, [], "{what}");
+                    db.txns.rollback_branch(&pmon, &id(1), NOW).unwrap();
+                }
+                Some(BranchState::ForcedCommit) => {
+                    assert_eq!(seen, [1, 2, 3], "{what}");
+                    db.txns.forget_branch(&pmon, &id(1), NOW).unwrap();
+                }
+                Some(BranchState::ForcedRollback) => db.txns.forget_branch(&pmon, &id(1), NOW).unwrap(),
+                None => {}
+                state => panic!("{what}: {state:?}"),
+            }
+            if ids(&db, &pmon, &table) == [1, 2, 3] {
+                empty(&db, &pmon, &table, &[1, 2, 3]);
+            }
+            assert_eq!((locks(&db), db.txns.transactions().len(), db.txns.branch_rows().len()), (0, 0, 0), "{what}");
+            begun(&db, &pmon, 1, 5, 60).unwrap();
+            db.txns.rollback_branch(&pmon, &id(1), NOW).unwrap();
+            db.txns.assert_invariants();
+        };
+        let body = |p: &Process, arm: &dyn Fn()| {
+            arm();
+            body(p);
+        };
+        assert!(testing::kill_at_every_step(&pmon, "branch-*", before, body, check) > 0, "{what}");
+    }
+}
+
+#[test]
+fn a_process_killed_while_it_uses_the_entry_of_a_timed_out_branch_again_leaves_that_or_nothing() {
+    let db = database(&Shape::default());
+    let pmon = db.attach();
+    let all = enqueue::holders_for(common::PROCESSES) as usize;
+    let next = std::cell::Cell::new(10);
+    let before = || {
+        // One is free behind each that was killed.
+        while db.txns.branch_rows().len() < all {
+            begun(&db, &pmon, next.get(), next.get(), 0).unwrap();
+            next.set(next.get() + 1);
+        }
+        db.txns.end_idle_branches(&pmon, false);
+    };
+    let check = || {
+        let rows = db.txns.branch_rows();
+        assert!(rows.len() + 1 >= all, "{}", rows.len());
+        for row in rows {
+            match row.state {
+                BranchState::Idle => db.txns.rollback_branch(&pmon, &row.id, NOW).unwrap(),
+                state => assert_eq!(state, BranchState::TimedOut),
+            }
+        }
+        assert_eq!(locks(&db), 0);
+    };
+    let body = |p: &Process, arm: &dyn Fn()| {
+        arm();
+        begun(&db, p, 1, 5, 60).unwrap();
+    };
+    assert!(testing::kill_at_every_step(&pmon, "branch-*", before, body, check) > 3);
+}
+
 /// What a process does with a branch, killed at every step: the branch is gone with all its rows, or as it was, or as
 /// it was to become.
 #[test]
@@ -294,4 +474,89 @@ fn a_process_killed_at_any_step_leaves_a_branch_whole() {
             assert!(killed > 0 || places == "txn-*", "{what} passes no {places}");
         }
     }
+}
+
+/// What a session does next with one of a few branches, all of which others are after, too.
+fn anything(db: &Db, p: &Process, table: &HeapTable, random: &mut Random, count: &mut u32) -> Result<()> {
+    let which = id(random.below(5) as u32);
+    let soon = Duration::from_millis(random.below(30) as u64);
+    let mut t = Txn::new();
+    match random.below(10) {
+        0..3 => {
+            let branch =
+                db.txns.start_branch(p, &which, &BranchTerms { timeout_s: random.below(2) as u32, user: 5 })?;
+            pair(db, p, &mut t, table, count);
+            db.txns.detach_branch(p, &mut t, branch);
+        }
+        3 | 4 => {
+            let branch = db.txns.resume_branch(p, &mut t, &which, soon)?;
+            pair(db, p, &mut t, table, count);
+            if random.below(4) == 0 {
+                db.txns.rollback(p, &mut t).unwrap();
+                db.txns.drop_branch(p, branch);
+            } else {
+                db.txns.detach_branch(p, &mut t, branch);
+            }
+        }
+        5 => drop(db.txns.prepare_branch(p, &which, soon)?),
+        6 => db.txns.commit_branch(p, &which, random.below(2) == 0, soon, &NoHook)?,
+        7 => db.txns.rollback_branch(p, &which, soon)?,
+        8 => match db.txns.branch_row(&which).and_then(|row| row.xid) {
+            Some(xid) => db.txns.force_branch(p, xid, random.below(2) == 0, &NoHook)?,
+            None => db.txns.end_idle_branches(p, false),
+        },
+        _ => db.txns.forget_branch(p, &which, soon)?,
+    }
+    Ok(())
+}
+
+/// Two rows that are there together or not at all; their numbers are this process's alone.
+fn pair(db: &Db, p: &Process, t: &mut Txn, table: &HeapTable, count: &mut u32) {
+    let n = (p.serial() as u32 & 0x7FF) << 21 | p.number() << 16 | (*count & 0x7FFF) << 1;
+    *count += 1;
+    insert(db, p, t, table, n);
+    insert(db, p, t, table, n + 1);
+}
+
+#[test]
+fn branches_that_many_sessions_are_after_stay_whole_in_a_storm_of_kills() {
+    let db = database(&Shape { undo_blocks: 4000, ..Shape::default() });
+    let p = db.attach();
+    let table = db.table(&p, 50);
+    let storm = |p: &Process, seed: u64| {
+        let (mut random, mut count) = (Random(seed | 1), 0);
+        loop {
+            if let Err(e) = anything(&db, p, &table, &mut random, &mut count) {
+                let said = [2049, 2053, 2058, 24756, 24757, 24761, 24764, 24765, 24768, 24769, 24770, 24774];
+                assert!(said.contains(&e.code()), "{e}");
+            }
+        }
+    };
+    let mut killed = 0;
+    for round in 0.. {
+        killed += testing::kill_children(&p, 5, Duration::from_millis(1000), 0xB4A7C4 + 2 * round, storm).killed;
+        if killed > 120 {
+            break;
+        }
+    }
+    db.txns.recover(&p).unwrap();
+    for row in db.txns.branch_rows() {
+        match row.state {
+            BranchState::Idle | BranchState::Prepared => db.txns.rollback_branch(&p, &row.id, NOW).unwrap(),
+            BranchState::TimedOut => assert!(db.txns.prepare_branch(&p, &row.id, NOW).unwrap_err().is(24761)),
+            BranchState::ForcedCommit | BranchState::ForcedRollback => {
+                db.txns.forget_branch(&p, &row.id, NOW).unwrap();
+            }
+            state => panic!("{state:?} without a process"),
+        }
+    }
+    assert_eq!((locks(&db), db.txns.transactions().len(), db.txns.branch_rows().len()), (0, 0, 0));
+    db.txns.assert_invariants();
+    let seen = ids(&db, &p, &table);
+    let torn: Vec<_> = seen.iter().filter(|n| seen.binary_search(&(**n ^ 1)).is_err()).collect();
+    assert!(torn.is_empty(), "{torn:?}");
+    assert!(!seen.is_empty(), "nothing was committed");
+    db.cache.end_call(&p);
+    drop(p);
+    db.cache.assert_invariants().unwrap();
 }

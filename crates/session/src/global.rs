@@ -9,7 +9,7 @@ use dictionary::SystemPrivilege;
 use exec::{ExecCtx, SessionState};
 use plsql::XaRequest;
 use std::time::Duration;
-use txn::{Branch, BranchRow, BranchState, BranchTerms, GlobalId, Isolation, Vote};
+use txn::{Asked, Branch, BranchRow, BranchState, BranchTerms, GlobalId, Isolation, Vote};
 use types::{Ora, Result};
 
 /// How a session comes into a branch.
@@ -114,31 +114,31 @@ pub(crate) fn run(core: &Core, cx: &mut ExecCtx<'_>, call: &GlobalCall) -> Resul
             Ok(GlobalAnswer::Done)
         }
         GlobalCall::Prepare(id) => {
-            let id = left(core, cx, id)?;
-            match core.shared.txns.prepare_branch(&core.p, &id, WAIT)? {
+            let (id, asked) = left(core, cx, id)?;
+            match core.shared.txns.prepare_branch(&core.p, &id, asked)? {
                 Vote::ReadOnly => Ok(GlobalAnswer::ReadOnly),
                 Vote::Prepared => Ok(GlobalAnswer::Prepared),
             }
         }
         GlobalCall::Commit { id, one_phase } => {
-            let id = left(core, cx, id)?;
+            let (id, asked) = left(core, cx, id)?;
             let hook = core.instance.on_commit();
-            let done = core.shared.txns.commit_branch(&core.p, &id, one_phase, WAIT, &hook);
+            let done = core.shared.txns.commit_branch(&core.p, &id, one_phase, asked, &hook);
             core.shared.txns.show_transaction(&core.p, &cx.session.txn);
             done.map(|()| GlobalAnswer::Done)
         }
         GlobalCall::Rollback(id) => {
-            let id = left(core, cx, id)?;
+            let (id, asked) = left(core, cx, id)?;
             let xid = core.shared.txns.branch_row(&id).and_then(|row| row.xid);
             let own = xid.map(|xid| cx.session.temporaries.left_in(xid)).unwrap_or_default();
-            let done = core.shared.txns.rollback_branch_and(&core.p, &id, WAIT, &own);
+            let done = core.shared.txns.rollback_branch_and(&core.p, &id, asked, &own);
             core.shared.txns.show_transaction(&core.p, &cx.session.txn);
             done.map(|()| GlobalAnswer::Done)
         }
         GlobalCall::Forget(id) => {
             let id = id.ok_or_else(|| Ora::new(24771))?;
-            may_touch(core, &id)?;
-            core.shared.txns.forget_branch(&core.p, &id, WAIT)?;
+            let asked = may_touch(core, &id, WAIT)?;
+            core.shared.txns.forget_branch(&core.p, &id, asked)?;
             Ok(GlobalAnswer::Done)
         }
     }
@@ -269,19 +269,20 @@ pub(crate) fn force(core: &Core, cx: &mut ExecCtx<'_>, name: &str, commits: bool
 }
 
 fn start(core: &Core, cx: &mut ExecCtx<'_>, id: &GlobalId, how: Start, timeout_s: u32) -> Result<()> {
-    let attached = core.branch.borrow().as_ref().map(|b| *b.id());
+    let attached = core.branch.borrow().as_ref().map(|b| (*b.id(), b.user()));
     match attached {
         Some(_) if how == Start::Promote => return Err(Ora::new(24797)),
-        Some(own) if own == *id => return Err(Ora::new(if how == Start::New { 24757 } else { 24774 })),
+        Some((own, _)) if own == *id => return Err(Ora::new(if how == Start::New { 24757 } else { 24774 })),
         Some(_) => {}
         None if how != Start::Promote && cx.session.txn.is_active() && !cx.session.txn.has_only_read() => {
             return Err(Ora::new(24776));
         }
         None => {}
     }
-    if how == Start::Resume {
-        may_touch(core, id)?;
-    }
+    let asked = match how {
+        Start::Resume => Some(may_touch(core, id, Duration::from_secs(timeout_s.into()))?),
+        Start::New | Start::Promote => None,
+    };
     let former = attached.map(|own| leave(core, cx).map(|()| own)).transpose()?;
     if attached.is_none() && how != Start::Promote && cx.session.txn.is_active() {
         core.rollback(cx.session)?;
@@ -289,12 +290,9 @@ fn start(core: &Core, cx: &mut ExecCtx<'_>, id: &GlobalId, how: Start, timeout_s
     let txns = core.shared.txns;
     let waits_s = if timeout_s == 0 { TIMEOUT_S } else { timeout_s };
     let terms = BranchTerms { timeout_s: waits_s, user: core.identity().user.0 };
-    let came = match how {
-        Start::New | Start::Promote => txns.start_branch(&core.p, id, &terms),
-        Start::Resume => {
-            let wait = Duration::from_secs(timeout_s.into());
-            txns.resume_branch(&core.p, &mut cx.session.txn, id, wait)
-        }
+    let came = match asked {
+        None => txns.start_branch(&core.p, id, &terms),
+        Some(asked) => txns.resume_branch(&core.p, &mut cx.session.txn, id, asked),
     };
     match came {
         Ok(branch) => {
@@ -304,8 +302,9 @@ fn start(core: &Core, cx: &mut ExecCtx<'_>, id: &GlobalId, how: Start, timeout_s
         }
         Err(e) => {
             // The session goes on where it was.
-            if let Some(own) = former
-                && let Ok(branch) = txns.resume_branch(&core.p, &mut cx.session.txn, &own, WAIT)
+            if let Some((own, user)) = former
+                && let asked = (Asked { wait: WAIT, of: Some(user) })
+                && let Ok(branch) = txns.resume_branch(&core.p, &mut cx.session.txn, &own, asked)
             {
                 core.branch_began.set(cx.session.txn.ends());
                 *core.branch.borrow_mut() = Some(branch);
@@ -347,29 +346,35 @@ pub(crate) fn leave(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The branch that is meant, which the session is not in any more.
-fn left(core: &Core, cx: &mut ExecCtx<'_>, id: Option<GlobalId>) -> Result<GlobalId> {
-    let own = core.branch.borrow().as_ref().map(|b| *b.id());
-    let id = id.or(own).ok_or_else(|| Ora::new(24771))?;
-    if own == Some(id) {
-        leave(core, cx)?;
-    } else {
-        may_touch(core, &id)?;
+/// The branch that is meant, which the session is not in any more, and whose it is.
+fn left(core: &Core, cx: &mut ExecCtx<'_>, id: Option<GlobalId>) -> Result<(GlobalId, Asked)> {
+    let own = core.branch.borrow().as_ref().map(|b| (*b.id(), b.user()));
+    let id = id.or(own.map(|(id, _)| id)).ok_or_else(|| Ora::new(24771))?;
+    match own.filter(|(own, _)| *own == id) {
+        Some((_, user)) => {
+            leave(core, cx)?;
+            Ok((id, Asked { wait: WAIT, of: Some(user) }))
+        }
+        None => Ok((id, may_touch(core, &id, WAIT)?)),
     }
-    Ok(id)
 }
 
-/// ORA-01031 for a branch of another user, without FORCE ANY TRANSACTION.
-fn may_touch(core: &Core, id: &GlobalId) -> Result<()> {
+/// ORA-01031 for a branch of another user, without FORCE ANY TRANSACTION. Whose it is may change while it is waited
+/// for.
+fn may_touch(core: &Core, id: &GlobalId, wait: Duration) -> Result<Asked> {
+    let own = core.identity().user.0;
     match core.shared.txns.branch_row(id) {
-        Some(row) if row.user != core.identity().user.0 => core.require(SystemPrivilege::ForceAnyTransaction),
-        _ => Ok(()),
+        Some(row) if row.user != own => {
+            core.require(SystemPrivilege::ForceAnyTransaction)?;
+            Ok(Asked { wait, of: None })
+        }
+        _ => Ok(Asked { wait, of: Some(own) }),
     }
 }
 
 /// The state of a branch, unless it is another user's.
 pub(crate) fn state_of(core: &Core, id: &GlobalId) -> Option<BranchState> {
-    may_touch(core, id).ok()?;
+    may_touch(core, id, WAIT).ok()?;
     core.shared.txns.branch_row(id).map(|row| row.state)
 }
 

@@ -8,7 +8,7 @@ use crate::global::{TIMEOUT_S, is_in_branch, leave};
 use exec::{ExecCtx, Host, SessionState};
 use plsql::SessionlessRequest;
 use std::time::Duration;
-use txn::{BranchTerms, GlobalId};
+use txn::{Asked, BranchTerms, GlobalId};
 use types::{Ora, Result, Value};
 
 /// The format of their identifiers.
@@ -72,7 +72,7 @@ pub(crate) fn start(
     let is_anothers = || txns.branch_row(id).is_some_and(|row| row.user != own);
     let said = |e: Ora| match e.code() {
         24757 => Ora::with(26217, &[&hex(id)]),
-        24756 | 24761 => Ora::with(26218, &[&hex(id)]),
+        24756 | 24761 | 1031 => Ora::with(26218, &[&hex(id)]),
         2049 => Ora::new(25351),
         _ => e,
     };
@@ -81,14 +81,8 @@ pub(crate) fn start(
         if is_anothers() {
             return Err(said(Ora::new(24756)));
         }
-        let wait = Duration::from_secs(timeout_s.into());
-        let branch = txns.resume_branch(&core.p, &mut cx.session.txn, id, wait).map_err(said)?;
-        if is_anothers() {
-            // It was ended and begun anew since then.
-            txns.detach_branch(&core.p, &mut cx.session.txn, branch);
-            return Err(said(Ora::new(24756)));
-        }
-        branch
+        let asked = Asked { wait: Duration::from_secs(timeout_s.into()), of: Some(own) };
+        txns.resume_branch(&core.p, &mut cx.session.txn, id, asked).map_err(said)?
     } else {
         let timeout_s = if timeout_s == 0 { TIMEOUT_S } else { timeout_s };
         txns.start_branch(&core.p, id, &BranchTerms { timeout_s, user: own }).map_err(said)?

@@ -17,7 +17,12 @@
 //!
 //! A process that works on a branch holds the DX enqueue of its identifier in X, a session for as long as it is
 //! attached. So an identifier has one entry, and one process at a time changes it; its death is seen by the owner in
-//! the entry's word, which is set before anything else changes.
+//! the entry's word, which is set before anything else changes. An entry gets its identifier behind that, and loses it
+//! before it is FREE; who looks for one without the enqueue reads it as it was at one moment, or not at all. Also the
+//! entry of a branch that has timed out is freed under the enqueue of that branch only.
+//!
+//! A user may have as many branches as entries are free: whoever takes all that they may leaves half to the others, and
+//! these half of that. Without a session at work in them they may be half of the transactions that undo has room for.
 //!
 //! One group prepares a transaction: the slot in the undo header says it, and a record in the newest undo block
 //! keeps the identifier. Its redo is on disk before anybody is told. A start finds the slot, makes the branch anew and
@@ -36,8 +41,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use types::{ObjectId, Ora, Rdba, Result, Scn, Uba, Xid};
 
-/// Branches that an instance can have at a time.
-const BRANCHES: usize = enqueue::HOLDERS as usize;
+/// The longest that a branch waits for a session, whatever its time limit.
+const LONGEST_S: u32 = 86_400;
 /// Bytes of the identifier of a global transaction, and of that of a branch in it.
 const PART_MAX: usize = 64;
 
@@ -122,6 +127,8 @@ sga::sga_struct! {
     pub struct BranchEntry {
         /// State, and the owner above it.
         word: AtomicU64,
+        /// Odd while the entry has an identifier; each change is another one's, or none's.
+        serial: AtomicU64,
         /// Format, and the lengths of the two parts.
         head: AtomicU64,
         id: [AtomicU64; 16],
@@ -151,8 +158,9 @@ sga::sga_struct! {
 pub(crate) struct BranchesLayout(SgaSlice<BranchEntry>);
 
 impl BranchesLayout {
-    pub fn reserve(sga: &mut SgaBuilder) -> BranchesLayout {
-        BranchesLayout(sga.reserve("global transactions", BRANCHES))
+    /// One for each holder of enqueues.
+    pub fn reserve(sga: &mut SgaBuilder, processes: u32) -> BranchesLayout {
+        BranchesLayout(sga.reserve("global transactions", enqueue::holders_for(processes) as usize))
     }
 }
 
@@ -169,21 +177,35 @@ impl Branches {
     }
 
     fn find(&self, id: &GlobalId) -> Option<(usize, &'static BranchEntry)> {
-        self.all().find(|(_, e)| e.id() == *id)
+        let head = id.head();
+        self.all().find(|(_, e)| e.head.load(Ordering::Relaxed) == head && e.id() == Some(*id))
     }
 
-    /// An entry that nobody uses, or one that says only that its branch has timed out.
+    /// An entry that nobody uses.
     fn claim(&self, p: &Process) -> Option<(usize, &'static BranchEntry)> {
-        let take = |state: BranchState| {
-            self.0.iter().enumerate().find(|(_, e)| {
-                let now = e.word.load(Ordering::Acquire);
-                let (claimed, order) = (word(p.number(), Ending), Ordering::SeqCst);
-                BranchState::of(now) == state && e.word.compare_exchange(now, claimed, order, Ordering::Relaxed).is_ok()
-            })
-        };
-        let (n, e) = take(Free).or_else(|| take(TimedOut))?;
-        e.xid.store(0, Ordering::Relaxed);
-        Some((n, e))
+        let found = self.0.iter().enumerate().find(|(_, e)| {
+            let (free, claimed) = (word(0, Free), word(p.number(), Ending));
+            e.word.load(Ordering::Relaxed) == free
+                && e.word.compare_exchange(free, claimed, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        });
+        os::crash::point("branch-claimed");
+        found
+    }
+
+    /// Whether the user may have one more.
+    fn has_share(&self, user: u32, without_session: usize) -> bool {
+        let (mut used, mut own, mut idle) = (0, 0, 0);
+        for (_, e) in self.all() {
+            let state = e.state();
+            if matches!(state, Free | TimedOut) {
+                continue;
+            }
+            let is_own = e.id().is_some() && e.user.load(Ordering::Relaxed) == u64::from(user);
+            used += 1;
+            own += usize::from(is_own);
+            idle += usize::from(is_own && state != Attached);
+        }
+        own < self.0.len() - used && idle < without_session
     }
 }
 
@@ -201,12 +223,25 @@ impl BranchEntry {
         self.word.store(word(owner, state), Ordering::SeqCst);
     }
 
+    /// By the owner in its word.
     fn free(&self) {
+        if self.serial.load(Ordering::Relaxed) % 2 == 1 {
+            self.serial.fetch_add(1, Ordering::SeqCst);
+        }
+        os::crash::point("branch-unnamed");
         self.xid.store(0, Ordering::Relaxed);
         self.set(0, Free);
     }
 
-    fn id(&self) -> GlobalId {
+    /// As it was at one moment; `None` for an entry without one, or with another one since then.
+    fn id(&self) -> Option<GlobalId> {
+        let serial = self.serial.load(Ordering::Acquire);
+        let id = self.id_now();
+        std::sync::atomic::fence(Ordering::Acquire);
+        (serial % 2 == 1 && self.serial.load(Ordering::Relaxed) == serial).then_some(id)
+    }
+
+    fn id_now(&self) -> GlobalId {
         let head = self.head.load(Ordering::Relaxed);
         let mut id = GlobalId {
             format: head as u32,
@@ -221,11 +256,13 @@ impl BranchEntry {
     }
 
     fn set_id(&self, id: &GlobalId, terms: &BranchTerms) {
+        // Behind the serial number that took the former one away, for who reads it meanwhile.
+        std::sync::atomic::fence(Ordering::Release);
         self.head.store(id.head(), Ordering::Relaxed);
         for (to, from) in self.id.iter().zip(id.bytes.chunks_exact(8)) {
             to.store(u64::from_le_bytes(from.try_into().unwrap_or_default()), Ordering::Relaxed);
         }
-        self.timeout_s.store(terms.timeout_s.into(), Ordering::Relaxed);
+        self.timeout_s.store(terms.timeout_s.min(LONGEST_S).into(), Ordering::Relaxed);
         self.user.store(terms.user.into(), Ordering::Relaxed);
         self.began_ns.store(os::clock::wall_ns(), Ordering::Relaxed);
         self.in_doubt.store(0, Ordering::Relaxed);
@@ -233,6 +270,8 @@ impl BranchEntry {
         self.held.store(0, Ordering::Relaxed);
         self.temporary.iter().for_each(|owner| owner.store(0, Ordering::Relaxed));
         self.put_chain(&Chain::default());
+        self.serial.fetch_add(1, Ordering::SeqCst);
+        os::crash::point("branch-named");
     }
 
     fn xid(&self) -> Option<Xid> {
@@ -289,12 +328,32 @@ pub struct BranchTerms {
 pub struct Branch {
     n: usize,
     id: GlobalId,
+    user: u32,
     lock: LockId,
 }
 
 impl Branch {
     pub fn id(&self) -> &GlobalId {
         &self.id
+    }
+
+    /// Number of the user who began it.
+    pub fn user(&self) -> u32 {
+        self.user
+    }
+}
+
+/// Whose branch is asked for, and how long to wait for the process that is at work in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub wait: Duration,
+    /// The user whose it must be, or ORA-01031; `None`: whose ever it is.
+    pub of: Option<u32>,
+}
+
+impl From<Duration> for Asked {
+    fn from(wait: Duration) -> Asked {
+        Asked { wait, of: None }
     }
 }
 
@@ -337,7 +396,7 @@ impl Transactions {
     /// longer than its time limit.
     ///
     /// # Errors
-    /// ORA-24757 when there is one with that identifier; ORA-02042 when there are too many.
+    /// ORA-24757 when there is one with that identifier; ORA-02042 when there are too many, or too many of the user's.
     pub fn start_branch(&self, p: &Process, id: &GlobalId, terms: &BranchTerms) -> Result<Branch> {
         let lock = match self.lock_id(p, id, Timeout::NoWait) {
             Err(EnqueueError::Busy) => return Err(Ora::new(24757)),
@@ -346,16 +405,17 @@ impl Transactions {
         let free = match self.branches().find(id) {
             Some((_, e)) if e.state() != TimedOut => Err(Ora::new(24757)),
             Some((_, e)) => {
+                e.set(p.number(), Ending);
                 e.free();
-                self.branches().claim(p).ok_or_else(|| Ora::new(2042))
+                self.new_entry(p, id, terms.user)
             }
-            None => self.branches().claim(p).ok_or_else(|| Ora::new(2042)),
+            None => self.new_entry(p, id, terms.user),
         };
         match free {
             Ok((n, entry)) => {
                 entry.set_id(id, terms);
                 entry.set(p.number(), Attached);
-                Ok(Branch { n, id: *id, lock })
+                Ok(Branch { n, id: *id, user: terms.user, lock })
             }
             Err(e) => {
                 self.enqueues().release(p, lock);
@@ -364,14 +424,47 @@ impl Transactions {
         }
     }
 
+    /// An entry for a branch of that identifier, whose enqueue the process has.
+    fn new_entry(&self, p: &Process, id: &GlobalId, user: u32) -> Result<(usize, &'static BranchEntry)> {
+        let table = self.table();
+        let segments = table.group(table.current_group()).map_or(1, |g| g.segments);
+        let without_session = table.slots as usize * usize::from(segments) / 2;
+        loop {
+            if !self.branches().has_share(user, without_session.max(1)) {
+                return Err(Ora::new(2042));
+            }
+            match self.branches().claim(p) {
+                Some(found) => return Ok(found),
+                None if self.forget_timed_out(p, id) => {}
+                None => return Err(Ora::new(2042)),
+            }
+        }
+    }
+
+    /// Frees an entry that says only that its branch has timed out. Another one than that of `but`, whose enqueue the
+    /// process has.
+    fn forget_timed_out(&self, p: &Process, but: &GlobalId) -> bool {
+        self.branches().all().filter(|(_, e)| e.state() == TimedOut).any(|(_, e)| {
+            let Some(id) = e.id().filter(|id| id.number() != but.number()) else { return false };
+            let Ok(lock) = self.lock_id(p, &id, Timeout::NoWait) else { return false };
+            let is_it = e.id() == Some(id) && e.state() == TimedOut;
+            if is_it {
+                e.set(p.number(), Ending);
+                e.free();
+            }
+            self.enqueues().release(p, lock);
+            is_it
+        })
+    }
+
     /// Attaches the session, which has no transaction, to a branch that waits for one. Waits for another session that
     /// is attached to it.
     ///
     /// # Errors
     /// ORA-24756: there is none; ORA-24774: it is prepared; ORA-24761, ORA-24764, ORA-24765: it has ended; ORA-02049:
     /// another session stayed attached.
-    pub fn resume_branch(&self, p: &Process, t: &mut Txn, id: &GlobalId, wait: Duration) -> Result<Branch> {
-        let Taken { n, entry, lock, .. } = self.take(p, id, wait, &[Idle], 24774)?;
+    pub fn resume_branch(&self, p: &Process, t: &mut Txn, id: &GlobalId, asked: impl Into<Asked>) -> Result<Branch> {
+        let Taken { n, entry, lock, .. } = self.take(p, id, asked.into(), &[Idle], 24774)?;
         entry.set(p.number(), Attached);
         if let Some(xid) = entry.xid() {
             if let Some(e) = self.table().entry(xid) {
@@ -407,7 +500,7 @@ impl Transactions {
             t.held.set(Some(Scn(scn)));
         }
         self.show_transaction(p, t);
-        Ok(Branch { n, id: *id, lock })
+        Ok(Branch { n, id: *id, user: entry.user.load(Ordering::Relaxed) as u32, lock })
     }
 
     /// Notes, before the session leaves the branch, that it has changed rows of temporary tables there.
@@ -485,8 +578,8 @@ impl Transactions {
     ///
     /// # Errors
     /// ORA-24756, ORA-24761; ORA-24768 when it is prepared already; those of changing undo: it is as it was.
-    pub fn prepare_branch(&self, p: &Process, id: &GlobalId, wait: Duration) -> Result<Vote> {
-        let taken = self.take(p, id, wait, &[Idle], 24768)?;
+    pub fn prepare_branch(&self, p: &Process, id: &GlobalId, asked: impl Into<Asked>) -> Result<Vote> {
+        let taken = self.take(p, id, asked.into(), &[Idle], 24768)?;
         let mut t = self.take_over(p, &taken)?;
         if t.chain.newest.is_none() {
             self.end_taken(p, &taken, &mut t, &mut |p, t| self.rollback(p, t))?;
@@ -543,11 +636,11 @@ impl Transactions {
         p: &Process,
         id: &GlobalId,
         one_phase: bool,
-        wait: Duration,
+        asked: impl Into<Asked>,
         hook: &dyn CommitHook,
     ) -> Result<()> {
         let expected: &[BranchState] = if one_phase { &[Idle, Prepared] } else { &[Prepared] };
-        let taken = self.take(p, id, wait, expected, 24768)?;
+        let taken = self.take(p, id, asked.into(), expected, 24768)?;
         let mut t = self.take_over(p, &taken)?;
         let name = taken.entry.xid().map(local_name).unwrap_or_default();
         self.end_taken(p, &taken, &mut t, &mut |p, t| self.commit(p, t, hook).map(drop))?;
@@ -559,8 +652,8 @@ impl Transactions {
     ///
     /// # Errors
     /// ORA-24756, ORA-24764, ORA-24765; those of rolling back: PMON goes on with it.
-    pub fn rollback_branch(&self, p: &Process, id: &GlobalId, wait: Duration) -> Result<()> {
-        self.rollback_branch_and(p, id, wait, &[])
+    pub fn rollback_branch(&self, p: &Process, id: &GlobalId, asked: impl Into<Asked>) -> Result<()> {
+        self.rollback_branch_and(p, id, asked, &[])
     }
 
     /// As [`Transactions::rollback_branch`], by a session that has changed rows of temporary tables in it: `own` are
@@ -569,8 +662,14 @@ impl Transactions {
     ///
     /// # Errors
     /// As [`Transactions::rollback_branch`].
-    pub fn rollback_branch_and(&self, p: &Process, id: &GlobalId, wait: Duration, own: &[ObjectId]) -> Result<()> {
-        let taken = match self.take(p, id, wait, &[Idle, Prepared], 24768) {
+    pub fn rollback_branch_and(
+        &self,
+        p: &Process,
+        id: &GlobalId,
+        asked: impl Into<Asked>,
+        own: &[ObjectId],
+    ) -> Result<()> {
+        let taken = match self.take(p, id, asked.into(), &[Idle, Prepared], 24768) {
             Err(e) if e.is(24761) => return Ok(()),
             taken => taken?,
         };
@@ -613,21 +712,11 @@ impl Transactions {
     ///
     /// # Errors
     /// ORA-24756; ORA-24769 and ORA-24770 when it has not ended.
-    pub fn forget_branch(&self, p: &Process, id: &GlobalId, wait: Duration) -> Result<()> {
-        let lock = self.lock_id(p, id, Timeout::After(wait)).map_err(waited)?;
-        let done = match self.branches().find(id) {
-            None => Err(Ora::new(24756)),
-            Some((_, e)) => match e.state() {
-                ForcedCommit | ForcedRollback | TimedOut => {
-                    e.free();
-                    Ok(())
-                }
-                Prepared => Err(Ora::new(24770)),
-                _ => Err(Ora::new(24769)),
-            },
-        };
-        self.enqueues().release(p, lock);
-        done
+    pub fn forget_branch(&self, p: &Process, id: &GlobalId, asked: impl Into<Asked>) -> Result<()> {
+        let forgotten = [ForcedCommit, ForcedRollback, TimedOut];
+        let taken = self.take(p, id, asked.into(), &forgotten, 24769)?;
+        self.leave(p, &taken, 0, Free);
+        Ok(())
     }
 
     /// COMMIT FORCE and ROLLBACK FORCE of a prepared transaction, by its local number. Its identifier is kept until it
@@ -638,8 +727,13 @@ impl Transactions {
     pub fn force_branch(&self, p: &Process, xid: Xid, commits: bool, hook: &dyn CommitHook) -> Result<()> {
         let none = || Ora::with(2058, &[&local_name(xid)]);
         let found = self.branches().all().find(|(_, e)| e.xid() == Some(xid) && e.state() == Prepared);
-        let id = found.ok_or_else(none)?.1.id();
-        let taken = self.take(p, &id, Duration::from_secs(1), &[Prepared], 2058).map_err(|_| none())?;
+        let id = found.and_then(|(_, e)| e.id()).ok_or_else(none)?;
+        let taken = self.take(p, &id, Duration::from_secs(1).into(), &[Prepared], 2058).map_err(|_| none())?;
+        if taken.entry.xid() != Some(xid) {
+            // Another one of that identifier since then.
+            self.leave(p, &taken, 0, Prepared);
+            return Err(none());
+        }
         if commits {
             let mut t = self.take_over(p, &taken)?;
             self.end_taken(p, &taken, &mut t, &mut |p, t| self.commit(p, t, hook).map(drop))?;
@@ -655,8 +749,9 @@ impl Transactions {
     pub fn branch_rows(&self) -> Vec<BranchRow> {
         let row = |(_, e): (usize, &'static BranchEntry)| {
             let word = e.word.load(Ordering::Acquire);
+            let id = e.id()?;
             let row = BranchRow {
-                id: e.id(),
+                id,
                 state: BranchState::of(word),
                 process: owner_of(word),
                 xid: e.xid(),
@@ -666,7 +761,8 @@ impl Transactions {
                 began_ns: e.began_ns.load(Ordering::Relaxed),
                 changed_ns: e.changed_ns.load(Ordering::Relaxed),
             };
-            (e.word.load(Ordering::Acquire) == word && row.state != Free).then_some(row)
+            std::sync::atomic::fence(Ordering::Acquire);
+            (e.word.load(Ordering::Relaxed) == word && e.id() == Some(id)).then_some(row)
         };
         self.branches().all().filter_map(row).collect()
     }
@@ -682,9 +778,9 @@ impl Transactions {
         let now = os::clock::now_ns();
         let is_due = |e: &BranchEntry| e.state() == Idle && (all || e.deadline_ns.load(Ordering::Relaxed) <= now);
         for (_, e) in self.branches().all().filter(|(_, e)| is_due(e)) {
-            let id = e.id();
+            let Some(id) = e.id() else { continue };
             // The process that holds it now works on it.
-            let Ok(taken) = self.take(p, &id, Duration::ZERO, &[Idle], 24756) else { continue };
+            let Ok(taken) = self.take(p, &id, Duration::ZERO.into(), &[Idle], 24756) else { continue };
             if !is_due_now(taken.entry, all) {
                 self.leave(p, &taken, 0, Idle);
             } else if self.roll_back_taken(p, &taken, &[]).is_ok() {
@@ -784,34 +880,33 @@ impl Transactions {
     }
 
     /// Takes a branch in one of the states for this process, or says why not; `else_error` when it is in another one.
-    fn take(
-        &self,
-        p: &Process,
-        id: &GlobalId,
-        wait: Duration,
-        states: &[BranchState],
-        else_error: u32,
-    ) -> Result<Taken> {
-        let lock = self.lock_id(p, id, Timeout::After(wait)).map_err(waited)?;
+    fn take(&self, p: &Process, id: &GlobalId, asked: Asked, states: &[BranchState], else_error: u32) -> Result<Taken> {
+        let lock = self.lock_id(p, id, Timeout::After(asked.wait)).map_err(waited)?;
         let found = self.branches().find(id);
+        let is_anothers = |e: &BranchEntry| asked.of.is_some_and(|of| u64::from(of) != e.user.load(Ordering::Relaxed));
         let refused = match found.map(|(_, e)| e.state()) {
             None => 24756,
+            Some(_) if found.is_some_and(|(_, e)| is_anothers(e)) => 1031,
             Some(state) if states.contains(&state) => 0,
             Some(TimedOut) => 24761,
             Some(ForcedCommit) => 24764,
             Some(ForcedRollback) => 24765,
+            // To be forgotten: not before it is ended, in either way.
+            Some(Prepared) if else_error == 24769 => 24770,
             Some(_) => else_error,
         };
         match found.filter(|_| refused == 0) {
             Some((n, entry)) => {
                 let was = entry.state();
                 entry.set(p.number(), Ending);
+                os::crash::point("branch-ending");
                 Ok(Taken { n, entry, lock, was })
             }
             None => {
                 if refused == 24761
                     && let Some((_, e)) = found
                 {
+                    e.set(p.number(), Ending);
                     e.free();
                 }
                 self.enqueues().release(p, lock);

@@ -55,7 +55,7 @@ impl TxnLayout {
     /// Reserves the transaction table and the snapshot lines.
     pub fn reserve(sga: &mut SgaBuilder, config: &TxnConfig) -> TxnLayout {
         let table = TableLayout::reserve(sga, config.undo_segments, config.slots_per_segment, config.processes);
-        let branches = BranchesLayout::reserve(sga);
+        let branches = BranchesLayout::reserve(sga, config.processes);
         TxnLayout {
             table,
             branches,

@@ -45,16 +45,20 @@ const HANG_LIMIT: Duration = Duration::from_secs(60);
 
 /// Named points at which the code can be told to die: all that there are. docs/TORTURE.md says where they are.
 pub const POINTS: &[&str] = &[
+    "branch-claimed",
     "branch-detached",
     "branch-detaching",
     "branch-ended",
+    "branch-ending",
     "branch-locks-noted",
+    "branch-named",
     "branch-not-prepared",
     "branch-prepare-logged",
     "branch-prepared",
     "branch-preparing",
     "branch-resuming",
     "branch-taken",
+    "branch-unnamed",
     "cache-copies-taken",
     "cache-some-blocks",
     "checkpoint-written",
