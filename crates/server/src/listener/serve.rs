@@ -305,7 +305,7 @@ impl Server {
             reply::write_session(&mut out, sid, serial);
         }
         if let Some(watch) = &self.watch {
-            watch.begin();
+            watch.begin(self.pipeline.is_under_way());
         }
         let Answer { flow, is_broken, has_failed } =
             self.calls.answer(whole.before, whole.request, values, whole.sequence, &mut out);

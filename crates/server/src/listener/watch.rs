@@ -24,6 +24,9 @@ const STEP: Duration = Duration::from_millis(100);
 /// Bytes of a marker.
 const MARKER_LEN: usize = 11;
 
+/// Bytes of calls that stand before a break, at most.
+const BEFORE_MAX: usize = 8 << 20;
+
 /// Records of TLS: their header, and the kind that carries packets.
 const RECORD_HEADER: u16 = 5;
 const APPLICATION_DATA: u8 = 23;
@@ -45,6 +48,8 @@ struct Calls {
     /// Grows with each call.
     number: u64,
     is_running: bool,
+    /// Further calls may have come behind it, and a break behind those.
+    in_pipeline: bool,
     /// The client broke it.
     is_broken: bool,
     /// The call for which the timer has been set; none while it is not set.
@@ -122,10 +127,11 @@ impl Watch {
     }
 
     /// A call begins.
-    pub fn begin(&self) {
+    pub fn begin(&self, in_pipeline: bool) {
         let mut calls = self.shared.calls();
         calls.number += 1;
         calls.is_running = true;
+        calls.in_pipeline = in_pipeline;
         calls.is_broken = false;
         // A later call is seen when the timer of an earlier one goes off.
         if calls.timed.is_none() {
@@ -143,10 +149,12 @@ impl Watch {
 
 /// Watches the call that runs until it has ended or was broken.
 fn watch_call(shared: &Shared, instance: &'static Instance) {
-    let (number, line) = {
+    let (number, line, in_pipeline) = {
         let calls = shared.calls();
         match &calls.line {
-            Some(line) if calls.is_running && calls.timed == Some(calls.number) => (calls.number, Arc::clone(line)),
+            Some(line) if calls.is_running && calls.timed == Some(calls.number) => {
+                (calls.number, Arc::clone(line), calls.in_pipeline)
+            }
             _ => return,
         }
     };
@@ -156,7 +164,7 @@ fn watch_call(shared: &Shared, instance: &'static Instance) {
         if os::socket::poll(&mut set, Some(STEP)).is_err() {
             return;
         }
-        let came = set[0].readable && is_break(stream, *breaks);
+        let came = set[0].readable && (is_break(stream, *breaks) || in_pipeline && ends_with_break(stream, *breaks));
         let mut calls = shared.calls();
         if !calls.is_running || calls.number != number {
             return;
@@ -178,13 +186,92 @@ fn watch_call(shared: &Shared, instance: &'static Instance) {
 /// Whether the next thing on the connection is a marker that breaks. Behind TLS its length tells.
 fn is_break(stream: &TcpStream, breaks: Breaks) -> bool {
     let mut packet = [0; MARKER_LEN];
-    if !matches!(stream.peek(&mut packet), Ok(MARKER_LEN)) {
-        return false;
+    matches!(stream.peek(&mut packet), Ok(MARKER_LEN)) && looks_like_break(&packet, breaks)
+}
+
+/// Whether the last thing on the connection is. Calls of a pipeline that came while this one was begun stand before it,
+/// the first of them perhaps without its beginning.
+fn ends_with_break(stream: &TcpStream, breaks: Breaks) -> bool {
+    let len = match breaks {
+        Breaks::Plain => MARKER_LEN,
+        Breaks::Record(len) => usize::from(len),
+    };
+    let mut bytes = vec![0; 4 << 10];
+    loop {
+        let Ok(there) = stream.peek(&mut bytes) else { return false };
+        if there < bytes.len() {
+            let last = there.checked_sub(len).map(|at| &bytes[at..there]);
+            return last.is_some_and(|packet| looks_like_break(packet, breaks));
+        }
+        if there >= BEFORE_MAX {
+            return false;
+        }
+        bytes.resize(there * 4, 0);
     }
+}
+
+/// Whether these bytes, [`MARKER_LEN`] or more, begin a marker that breaks.
+fn looks_like_break(packet: &[u8], breaks: Breaks) -> bool {
     match breaks {
-        Breaks::Plain => packet[4] == kind::MARKER && matches!(packet[10], marker::BREAK | marker::INTERRUPT),
+        Breaks::Plain => {
+            let is_marker = packet[..4] == (MARKER_LEN as u32).to_be_bytes() && packet[4] == kind::MARKER;
+            is_marker && matches!(packet[10], marker::BREAK | marker::INTERRUPT)
+        }
         Breaks::Record(len) => {
             packet[0] == APPLICATION_DATA && u16::from_be_bytes([packet[3], packet[4]]) == len - RECORD_HEADER
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const BREAK: [u8; MARKER_LEN] = [0, 0, 0, 11, kind::MARKER, 0, 0, 0, 1, 0, marker::INTERRUPT];
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0)
+    }
+
+    /// Waits until so many bytes have come.
+    fn until(stream: &TcpStream, len: usize) {
+        let mut bytes = vec![0; len + 1];
+        for _ in 0..10_000 {
+            if stream.peek(&mut bytes).unwrap() >= len {
+                return;
+            }
+            os::clock::sleep(Duration::from_millis(1));
+        }
+        panic!("{len} bytes have not come");
+    }
+
+    #[test]
+    fn a_break_is_found_behind_calls_of_a_pipeline() {
+        for before in [0, 5, 4000, (4 << 10) - MARKER_LEN, 20_000] {
+            let (mut client, server) = pair();
+            client.write_all(&vec![6; before]).unwrap();
+            if before > 0 {
+                until(&server, before);
+                assert!(!is_break(&server, Breaks::Plain) && !ends_with_break(&server, Breaks::Plain), "{before}");
+            }
+            client.write_all(&BREAK).unwrap();
+            until(&server, before + MARKER_LEN);
+            assert!(ends_with_break(&server, Breaks::Plain), "{before}");
+            assert_eq!(is_break(&server, Breaks::Plain), before == 0);
+        }
+    }
+
+    #[test]
+    fn a_break_behind_tls_is_known_by_its_length() {
+        let mut record = vec![APPLICATION_DATA, 3, 3, 0, 28];
+        record.resize(33, 7);
+        let (mut client, server) = pair();
+        client.write_all(&[&[7; 1000][..], &record].concat()).unwrap();
+        until(&server, 1033);
+        assert!(ends_with_break(&server, Breaks::Record(33)) && !ends_with_break(&server, Breaks::Record(34)));
+        assert!(!is_break(&server, Breaks::Record(33)));
     }
 }
