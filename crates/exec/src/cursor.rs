@@ -1172,6 +1172,10 @@ fn may_restart(internal: bool, cx: &ExecCtx<'_>) -> Result<()> {
 
 /// Whether a value is of the class a bind was compiled for.
 fn fits(value: &Value, ty: &BindType) -> bool {
+    // A cursor goes by its number.
+    if matches!((value, ty), (Value::Number(_), Some(types::DataType::Cursor))) {
+        return true;
+    }
     let expected = ty.map_or(Class::Text, |t| class(&t));
     let is = match value {
         Value::Number(_) => Class::Number,

@@ -234,11 +234,25 @@ impl Compiler<'_> {
         Ok(Expr::new(Node::Func(func, args), ty))
     }
 
+    /// An argument of a stored function: a bind may be a cursor there.
+    fn argument(&mut self, value: &ast::Expr) -> Result<Expr> {
+        if let ast::ExprKind::Bind(b) = &value.kind {
+            let bind = self.bind(&b.name);
+            if bind.ty == DataType::Cursor {
+                // Its number says nothing of its rows.
+                self.volatile += 1;
+                self.unstable += 1;
+                return Ok(bind);
+            }
+        }
+        self.expr(value)
+    }
+
     /// A stored or packaged function.
     fn host_function(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
         let path: Vec<String> = call.name.parts.iter().map(|p| p.name.clone()).collect();
         let eyes = self.eyes.last().copied();
-        let given: Result<Vec<Expr>> = call.args.iter().map(|a| self.expr(&a.value)).collect();
+        let given: Result<Vec<Expr>> = call.args.iter().map(|a| self.argument(&a.value)).collect();
         // Arguments by name leave it to their number which of overloads is meant.
         let named = call.args.iter().any(|a| a.name.is_some());
         let types: Vec<DataType> = match &given {

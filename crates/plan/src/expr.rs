@@ -22,7 +22,11 @@ impl Compiler<'_> {
             ExprKind::Literal(l) => literal(l, pos),
             ExprKind::Name(name) => self.name(name),
             ExprKind::OuterJoined(inner) => self.expr(inner),
-            ExprKind::Bind(b) => Ok(self.bind(&b.name)),
+            ExprKind::Bind(b) => match self.bind(&b.name) {
+                // A cursor is an argument of a function of PL/SQL, and nothing else.
+                bind if bind.ty == DataType::Cursor => Err(inconsistent("-", bind.ty.name(), pos)),
+                bind => Ok(bind),
+            },
             ExprKind::Unary { op, expr } => self.unary(*op, expr, pos),
             ExprKind::Binary { op, .. } if is_operator(*op) => self.operators(e),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right, pos),

@@ -309,7 +309,7 @@ impl<C: 'static> Plsql<C> {
             given.push(match is_cursor {
                 true => match w.take_nested(value) {
                     Some(cursor) => self.adopt_cursor(w, cursor, 0, None),
-                    None => Datum::Cur(None),
+                    None => w.bound_cursor(value).unwrap_or(Datum::Cur(None)),
                 },
                 false => Datum::Val(value.clone()),
             });

@@ -311,6 +311,10 @@ pub trait World {
     fn take_nested(&mut self, _number: &Value) -> Option<Self::Cursor> {
         None
     }
+    /// The open cursor of the client's that a bind of SQL has by that number.
+    fn bound_cursor(&self, _number: &Value) -> Option<crate::Datum> {
+        None
+    }
     /// Columns of an open query.
     fn cursor_columns(&self, cursor: &Self::Cursor) -> Vec<ColumnInfo>;
     /// What a dynamic statement is, and how many placeholders it has by position.

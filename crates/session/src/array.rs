@@ -13,7 +13,6 @@ use crate::blocks;
 use crate::by_name::ByName;
 use crate::call::{Calls, Outcome, compile, done, failure_of, finish, is_by_place, parse, returned, targets_of};
 use crate::core::Core;
-use crate::kept::Asker;
 use crate::kind::kind_of;
 use crate::session::Flow;
 use crate::world::World;
@@ -22,7 +21,7 @@ use net::StatementKind;
 use net::local::{ARRAY_ROWS_MAX, Array, Bind, Done, Executed, Failure, Reply, write_frame};
 use sql::ast::Statement;
 use std::sync::atomic::Ordering::Relaxed;
-use types::{Ora, Result, Value};
+use types::{DataType, Ora, Result, Value};
 
 /// Gives the next row of values, in the order of the array's binds; false at the end. Its errors end the array.
 pub type NextRow<'a> = dyn FnMut(&mut Vec<Value>) -> Result<bool> + 'a;
@@ -94,6 +93,7 @@ impl Calls {
         self.last_row = None;
         let mut progress = Progress { array, kind, executed: Executed::default(), errors: Vec::new(), out };
         let result = self.try_array(core, cx, rows, &mut progress);
+        self.held.end_call();
         let kind = progress.kind;
         self.end_execute(core, array.want_output, progress.out);
         progress.tell();
@@ -115,6 +115,9 @@ impl Calls {
         let Some(mut cursor) = self.array_cursor(core, cx, array, &mut progress.kind)? else {
             return self.run_blocks(core, cx, rows, progress);
         };
+        let mut only = self.row_with_cursors(core, cx, array, rows)?;
+        let mut give_only = |row: &mut Vec<Value>| Ok(only.take().map(|only| *row = only).is_some());
+        let rows: &mut NextRow<'_> = if has_cursors(array) { &mut give_only } else { rows };
         // A function of the statement may enable other roles: it was compiled for these.
         let identity = core.identity();
         let changes_trail = crate::audit::changes_trail(progress.kind, cursor.dependencies());
@@ -133,8 +136,30 @@ impl Calls {
             crate::audit::or_undone(core, &mut cx.session.txn, &start, noted)?;
         }
         result?;
-        core.keep_cursor(cx, cursor, identity, Asker::Client);
+        self.put_back(core, cx, cursor, identity, self.held.statement());
         Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))
+    }
+
+    /// The only row of an array that has cursors among its binds: one cursor is not one for each execution.
+    ///
+    /// # Errors
+    /// ORA-03001 for more rows; ORA-01001 for a cursor that is not open.
+    fn row_with_cursors(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        array: &Array,
+        rows: &mut NextRow<'_>,
+    ) -> Result<Option<Vec<Value>>> {
+        let mut row = Vec::new();
+        if !has_cursors(array) || !rows(&mut row)? {
+            return Ok(None);
+        }
+        if rows(&mut Vec::new())? {
+            return Err(Ora::unsupported());
+        }
+        self.share_bound(core, cx, &array.binds, row.iter())?;
+        Ok(Some(row))
     }
 
     /// The statement's cursor; none for a block.
@@ -145,14 +170,14 @@ impl Calls {
         array: &Array,
         kind: &mut StatementKind,
     ) -> Result<Option<Cursor>> {
-        if let Some(mut cursor) = Calls::reopen(core, cx, &array.sql, &array.binds, kind) {
+        if let Some(mut cursor) = self.reopen(core, cx, &array.sql, &array.binds, kind) {
             if *kind == StatementKind::SELECT {
                 cursor.close(cx);
                 return Err(Ora::unsupported());
             }
             return Ok(Some(cursor));
         }
-        if let Some(known) = Calls::known_block(core, cx, &array.sql) {
+        if let Some(known) = self.known_block(core, cx, &array.sql) {
             *kind = known;
             core.p.session().command.store(kind.0.into(), Relaxed);
             return Ok(None);
@@ -188,12 +213,12 @@ impl Calls {
                 std::mem::swap(&mut bind.value, value);
             }
             // What is wrong with the block is no row's.
-            let open = blocks::open(
-                &mut World { cx: cx.reborrow(), core },
-                &progress.array.sql,
-                progress.kind,
-                types.clone(),
-            )?;
+            let mut world = World { cx: cx.reborrow(), core };
+            let held = self.held.take_block(&mut world, (&binds, &[]));
+            let open = match held {
+                Some(open) => open,
+                None => blocks::open(&mut world, &progress.array.sql, progress.kind, types.clone())?,
+            };
             match self.run_opened(core, cx, open, (&binds, &[]), progress.kind) {
                 Ok(done) => {
                     progress.returned(done.out);
@@ -204,6 +229,10 @@ impl Calls {
         }
         Ok(done(cx, Outcome { rows: progress.executed.rows, ..Outcome::of(progress.kind) }))
     }
+}
+
+fn has_cursors(array: &Array) -> bool {
+    array.binds.iter().any(|bind| bind.data_type == DataType::Cursor)
 }
 
 /// Executes the statement for each row.

@@ -69,15 +69,7 @@ impl Blocks {
     fn types_kept(&self, identity: Identity, text: &str, binds: &[Bind], tables: &[TableBind]) -> Option<HostTypes> {
         let by_name = ByName::new(binds);
         let is_it = |open: &OpenBlock| {
-            let mut types = open.types.iter().enumerate();
-            let all = open.types.len() == open.block.binds().len();
-            let same = |place: usize, name: &str, ty: &HostType| {
-                by_name.of(place, name).is_some_and(|at| type_of(at, binds, tables) == *ty)
-            };
-            open.cursor.text() == text
-                && open.identity == identity
-                && all
-                && types.all(|(place, (name, ty))| same(place, name, ty))
+            open.cursor.text() == text && open.identity == identity && open.is_for(&by_name, (binds, tables))
         };
         self.kept.iter().find(|(_, open)| is_it(open)).map(|(_, open)| open.types.clone())
     }
@@ -181,17 +173,37 @@ fn take_kept(w: &mut World<'_>, text: &str, types: &HostTypes) -> Option<OpenBlo
 }
 
 impl OpenBlock {
+    /// Whether it was compiled for the types of a call's binds.
+    fn is_for(&self, by_name: &ByName<'_>, (binds, tables): (&[Bind], &[TableBind])) -> bool {
+        let mut types = self.types.iter().enumerate();
+        let same = |place: usize, name: &str, ty: &HostType| {
+            by_name.of(place, name).is_some_and(|at| type_of(at, binds, tables) == *ty)
+        };
+        self.types.len() == self.block.binds().len() && types.all(|(place, (name, ty))| same(place, name, ty))
+    }
+
+    /// Whether it can run again as it is compiled, with the binds of a call.
+    pub fn runs_again(&self, w: &mut World<'_>, (binds, tables): (&[Bind], &[TableBind])) -> bool {
+        let is_same = self.identity == w.core.identity() && self.is_for(&ByName::new(binds), (binds, tables));
+        is_same && w.core.plsql.is_current(w, &self.block) && self.cursor.is_valid(&w.cx)
+    }
+
     /// Begins an execution.
     pub fn begin(&mut self, cx: &mut ExecCtx<'_>) {
         self.cursor.begin(cx);
         self.has_begun = true;
     }
 
-    /// Ends it, if it has begun, and closes the block, which is kept if that is allowed.
-    pub fn close(mut self, done: bool, core: &Core, cx: &mut ExecCtx<'_>) {
+    /// Ends it, if it has begun.
+    pub fn end(&mut self, done: bool, cx: &mut ExecCtx<'_>) {
         if std::mem::take(&mut self.has_begun) {
             self.cursor.end(done, cx);
         }
+    }
+
+    /// Ends it, if it has begun, and closes the block, which is kept if that is allowed.
+    pub fn close(mut self, done: bool, core: &Core, cx: &mut ExecCtx<'_>) {
+        self.end(done, cx);
         let mut blocks = core.blocks.borrow_mut();
         // One that ran inside of itself was opened twice.
         let is_there = blocks.place(self.identity, self.cursor.text(), Some(&self.types)).is_some();

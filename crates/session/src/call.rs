@@ -65,11 +65,13 @@ pub(crate) struct Open {
     pub(crate) scroll: Option<Box<exec::Scroll>>,
     /// A cursor in a row that PL/SQL does not hold: it is closed at its end.
     pub(crate) of_row: bool,
+    /// The client's number of the statement, whose cursor is kept for its next execution.
+    pub(crate) statement: Option<u16>,
 }
 
 impl Open {
     pub(crate) fn new(source: Source, identity: Identity) -> Open {
-        Open { source, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None, of_row: false }
+        Open { source, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None, of_row: false, statement: None }
     }
 }
 
@@ -87,6 +89,7 @@ pub struct Calls {
     directions: Vec<Direction>,
     /// The row that the last statement of changes has changed last.
     pub(crate) last_row: Option<types::Rowid>,
+    pub(crate) held: crate::held::Held,
 }
 
 /// What a call came to.
@@ -121,6 +124,7 @@ impl Calls {
         let mut kind = StatementKind::UNKNOWN;
         self.last_row = None;
         if let Some(line) = crate::oradebug::command(&e.sql) {
+            self.held.end_call();
             let result = crate::oradebug::run(core, &self.debug, line).map(|lines| {
                 let lines = lines.into_iter().map(some_text).collect();
                 write_frame(out, |o| Reply::Output { lines }.encode(o));
@@ -129,6 +133,7 @@ impl Calls {
             return finish(core, cx, result, kind, out);
         }
         let result = self.try_execute(core, cx, e, (&mut kind, sink), out);
+        self.held.end_call();
         self.end_execute(core, e.want_output, out);
         finish(core, cx, result, kind, out)
     }
@@ -147,21 +152,25 @@ impl Calls {
 
     /// The cursor that the session has kept for a text, in use again: a parse call.
     pub(crate) fn reopen(
+        &mut self,
         core: &Core,
         cx: &mut ExecCtx<'_>,
         text: &str,
         binds: &[Bind],
         kind: &mut StatementKind,
     ) -> Option<Cursor> {
-        let cursor = core.take_kept_if(cx, text, &Asker::Client, |cursor| takes_binds(cursor, binds))?;
+        let held = self.held.take_cursor(core, cx, |cursor| takes_binds(cursor, binds));
+        let kept = || core.take_kept_if(cx, text, &Asker::Client, |cursor| takes_binds(cursor, binds));
+        let cursor = held.or_else(kept)?;
         *kind = StatementKind(cursor.kind().command() as u16);
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
         Some(cursor)
     }
 
     /// The kind of a text that is known to be a block's.
-    pub(crate) fn known_block(core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Option<StatementKind> {
-        let known = core.blocks.borrow().kind_of(core.identity(), text);
+    pub(crate) fn known_block(&self, core: &Core, cx: &mut ExecCtx<'_>, text: &str) -> Option<StatementKind> {
+        let held = self.held.kind_of_block();
+        let known = held.or_else(|| core.blocks.borrow().kind_of(core.identity(), text));
         known.or_else(|| {
             let mut world = World { cx: cx.reborrow(), core };
             core.plsql.knows_block(&mut world, text).then_some(StatementKind::PLSQL_EXECUTE)
@@ -177,10 +186,10 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         core.p.check_cancel()?;
-        if let Some(cursor) = Calls::reopen(core, cx, &e.sql, &e.binds, kind) {
+        if let Some(cursor) = self.reopen(core, cx, &e.sql, &e.binds, kind) {
             return self.run_cursor(core, cx, cursor, e, (*kind, sink), out);
         }
-        if let Some(known) = Calls::known_block(core, cx, &e.sql) {
+        if let Some(known) = self.known_block(core, cx, &e.sql) {
             *kind = known;
             core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
             return self.run_block(core, cx, e, *kind);
@@ -200,10 +209,6 @@ impl Calls {
         core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
         match statement {
             _ if is_query_or_dml(&statement) => {
-                // A cursor is a value for blocks only.
-                if e.binds.iter().any(|bind| bind.data_type == DataType::Cursor) {
-                    return Err(Ora::with(932, &[&"-", &DataType::Cursor.name()]));
-                }
                 core.kept.borrow_mut().count_parse(&e.sql);
                 let cursor = compile(cx, &e.sql, statement, &e.binds);
                 core.p.end_parse(&clock, cursor.is_err());
@@ -234,11 +239,14 @@ impl Calls {
         (kind, sink): (StatementKind, Sink<'_>),
         out: &mut Vec<u8>,
     ) -> Result<Done> {
+        self.share_bound(core, cx, &e.binds, e.binds.iter().map(|bind| &bind.value))?;
         bind_values(&mut cursor, &e.binds)?;
         // A function of the statement may enable other roles: it was compiled for these.
         let identity = core.identity();
         let changes_trail = crate::audit::changes_trail(kind, cursor.dependencies());
         let start = crate::audit::start(core, &cx.session.txn, changes_trail);
+        // The statement itself may ask how many are open.
+        self.count_open(core, 1);
         let executed = cursor.execute(cx);
         let audited = match start {
             None => Ok(()),
@@ -259,7 +267,7 @@ impl Calls {
             self.last_row = cursor.last_row().filter(|_| outcome.rows > 0);
             let returned = returned(&mut cursor, cx, &e.binds, &targets_of(&e.sql, &e.binds));
             cursor.close(cx);
-            core.keep_cursor(cx, cursor, identity, Asker::Client);
+            self.put_back(core, cx, cursor, identity, self.held.statement());
             core.close_nested(cx);
             outcome.out = returned?;
             return Ok(done(cx, outcome));
@@ -284,7 +292,8 @@ impl Calls {
             },
         };
         let source = Source::Own(Box::new(cursor));
-        self.open.insert(number, Open::new(source, identity));
+        let statement = self.held.statement();
+        self.open.insert(number, Open { statement, ..Open::new(source, identity) });
         let result = self.fetch_rows(core, cx, (number, e.prefetch), sink, out);
         core.last_cursor.set(shared);
         result
@@ -404,7 +413,7 @@ impl Calls {
             && let Source::Own(mut cursor) = open.source
         {
             cursor.close(cx);
-            core.keep_cursor(cx, *cursor, open.identity, Asker::Client);
+            self.put_back(core, cx, *cursor, open.identity, open.statement);
         }
         Ok(answer)
     }
@@ -412,7 +421,11 @@ impl Calls {
     /// Runs a block, or CALL.
     fn run_block(&mut self, core: &Core, cx: &mut ExecCtx<'_>, e: &Execute, kind: StatementKind) -> Result<Done> {
         let mut world = World { cx: cx.reborrow(), core };
-        let open = blocks::open_for(&mut world, &e.sql, kind, (&e.binds, &e.tables))?;
+        let held = self.held.take_block(&mut world, (&e.binds, &e.tables));
+        let open = match held {
+            Some(open) => open,
+            None => blocks::open_for(&mut world, &e.sql, kind, (&e.binds, &e.tables))?,
+        };
         self.run_opened(core, cx, open, (&e.binds, &e.tables), kind)
     }
 
@@ -465,7 +478,8 @@ impl Calls {
             Ok(()) => Ok(()),
         };
         let opened_well = result.is_ok();
-        open.close(opened_well, core, cx);
+        open.end(opened_well, cx);
+        self.put_block_back(core, cx, open);
         if opened_well {
             let by_name = ByName::new(binds);
             for (place, name) in block.binds().iter().enumerate() {
@@ -612,7 +626,15 @@ impl Calls {
     /// Closes an open cursor; one that is not open is no error.
     pub fn close(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: u32) {
         if let Some(open) = self.open.remove(&cursor) {
-            self.close_source(core, cx, open.source);
+            let (statement, identity) = (open.statement, open.identity);
+            match open.source {
+                Source::Own(mut own) if statement.is_some() => {
+                    own.close(cx);
+                    self.put_back(core, cx, *own, identity, statement);
+                }
+                source => self.close_source(core, cx, source),
+            }
+            core.bound_cursors.borrow_mut().retain(|(number, _)| *number != cursor);
             self.nested.retain(|(_, number)| *number != cursor);
             self.close_nested(core, cx, cursor);
             self.show_counts(core);
@@ -625,6 +647,8 @@ impl Calls {
             self.close_source(core, cx, open.source);
         }
         self.nested.clear();
+        self.held = crate::held::Held::default();
+        core.bound_cursors.borrow_mut().clear();
         core.close_nested(cx);
         core.close_kept();
     }
@@ -655,9 +679,14 @@ impl Calls {
     /// `opened cursors current` and `session cursor cache count`.
     fn show_counts(&mut self, core: &Core) {
         core.trim_kept();
-        let own = self.open.len() - self.shared;
-        core.client_cursors.set(own);
-        core.p.stats().set(Stat::OpenedCursorsCurrent, (own + core.plsql.cursors_open()) as u64);
+        core.client_cursors.set(self.open.len() - self.shared);
+        self.count_open(core, 0);
+    }
+
+    /// `opened cursors current`, with so many more.
+    fn count_open(&self, core: &Core, more: usize) {
+        let open = self.open.len() - self.shared + core.plsql.cursors_open() + more;
+        core.p.stats().set(Stat::OpenedCursorsCurrent, open as u64);
     }
 }
 
@@ -805,7 +834,7 @@ fn bind_type(bind: &Bind) -> BindType {
         T::Date => Some(T::Date),
         T::LongRaw => Some(T::Raw { len: LEN }),
         t @ (T::Timestamp { .. } | T::IntervalYm { .. } | T::IntervalDs { .. } | T::Raw { .. }) => Some(t),
-        t @ (T::Rowid | T::BinaryDouble | T::BinaryFloat | T::Boolean) => Some(t),
+        t @ (T::Rowid | T::BinaryDouble | T::BinaryFloat | T::Boolean | T::Cursor) => Some(t),
         // Taken from the first value.
         _ => None,
     }

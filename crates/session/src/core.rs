@@ -68,6 +68,8 @@ pub struct Core {
     /// Cursors of CURSOR(subquery) that nobody has taken yet, with their numbers.
     pub(crate) nested: RefCell<Vec<(u32, SqlCursor)>>,
     pub(crate) nested_numbers: Cell<u32>,
+    /// Open cursors of the client's that binds of statements have had, by their numbers.
+    pub(crate) bound_cursors: RefCell<Vec<(u32, plsql::Datum)>>,
     pub params: Rc<RefCell<SessionParams>>,
     fixed: Option<Rc<dyn FixedTables>>,
     pub savepoints: RefCell<Savepoints>,
@@ -176,6 +178,7 @@ impl Core {
             inherits: Cell::new(None),
             plsql: Plsql::new(seed),
             nested: RefCell::default(),
+            bound_cursors: RefCell::default(),
             nested_numbers: Cell::new(crate::references::NESTED_FIRST),
             params,
             fixed,

@@ -29,6 +29,7 @@ mod explain;
 mod global;
 mod guest;
 pub mod hang;
+mod held;
 mod housekeeping;
 mod identity;
 mod in_process;

@@ -55,6 +55,11 @@ impl Source {
     }
 }
 
+fn number_of(value: &Value) -> Option<u32> {
+    let Value::Number(n) = value else { return None };
+    n.as_i64().and_then(|n| u32::try_from(n).ok())
+}
+
 /// The first number of cursors in rows; those that are opened otherwise have smaller ones.
 pub(crate) const NESTED_FIRST: u32 = 1 << 31;
 
@@ -89,11 +94,17 @@ impl Core {
 
     /// Takes a cursor in a row, by its number.
     pub(crate) fn take_nested(&self, number: &Value) -> Option<SqlCursor> {
-        let Value::Number(n) = number else { return None };
-        let number = u32::try_from(n.as_i64()?).ok()?;
+        let number = number_of(number)?;
         let mut nested = self.nested.borrow_mut();
         let at = nested.iter().position(|(other, _)| *other == number)?;
         Some(nested.swap_remove(at).1)
+    }
+
+    /// The client's cursor that a bind of a statement has by its number.
+    pub(crate) fn bound_cursor(&self, number: &Value) -> Option<Datum> {
+        let number = number_of(number)?;
+        let bound = self.bound_cursors.borrow();
+        bound.iter().find(|(other, _)| *other == number).map(|(_, cursor)| cursor.clone())
     }
 
     /// Closes the cursors in rows that nobody has taken.
@@ -217,6 +228,28 @@ impl Calls {
         open.source = Source::Shared(made.clone());
         self.shared += 1;
         Ok(made)
+    }
+
+    /// Lets functions that a statement calls have the client's cursors in its binds, for as long as those are open.
+    ///
+    /// # Errors
+    /// Those of [`Calls::share_cursor`].
+    pub(crate) fn share_bound<'a>(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        binds: &[Bind],
+        values: impl Iterator<Item = &'a Value>,
+    ) -> Result<()> {
+        for (_, value) in binds.iter().zip(values).filter(|(bind, _)| bind.data_type == DataType::Cursor) {
+            let cursor = self.share_cursor(core, cx, value)?;
+            if let Some(number) = number_of(value) {
+                let mut bound = core.bound_cursors.borrow_mut();
+                bound.retain(|(other, _)| *other != number);
+                bound.push((number, cursor));
+            }
+        }
+        Ok(())
     }
 
     /// The tables that a block has left in its binds, from subscript 1 on; what is not there is NULL.

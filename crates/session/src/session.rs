@@ -407,6 +407,26 @@ impl Session {
         self.core.plsql.set_takes_results(takes);
     }
 
+    /// Says which of the client's statements the next call executes, and whether it has executed that before: its
+    /// cursor is open then, and is not parsed again.
+    pub fn set_statement(&mut self, number: u16, is_again: bool) {
+        self.calls.held.begin_call(number, is_again);
+    }
+
+    /// Closes the cursor of a statement of the client's.
+    pub fn forget_statement(&mut self, number: u16) {
+        let Session { core, state, calls, .. } = self;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        calls.close_held(core, &mut cx, number);
+    }
+
+    /// Closes the cursors of all statements of the client's.
+    pub fn forget_statements(&mut self) {
+        let Session { core, state, calls, .. } = self;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
+        calls.close_all_held(core, &mut cx);
+    }
+
     /// Which way the values of the binds of the block that ran last go, by their places in its call.
     pub fn bind_directions(&self) -> &[net::local::Direction] {
         self.calls.directions()

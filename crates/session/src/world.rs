@@ -483,6 +483,10 @@ impl plsql::World for World<'_> {
         self.core.take_nested(number)
     }
 
+    fn bound_cursor(&self, number: &Value) -> Option<plsql::Datum> {
+        self.core.bound_cursor(number)
+    }
+
     fn cursor_columns(&self, cursor: &SqlCursor) -> Vec<ColumnInfo> {
         Self::column_infos(cursor.cursor.columns())
     }

@@ -333,6 +333,97 @@ def cursors(c):
     assert k.execute("select 1 from dual").fetchone() == (1,)
 
 
+def cursor_arguments(c):
+    """Cursors of the client as arguments of functions that SQL calls."""
+    k, q = c.cursor(), c.cursor()
+    q.prefetchrows, q.arraysize = 0, 1
+    opens = "select id, 'y' || id from v where id <= 5 order by id"
+    q.execute(opens)
+    assert k.execute("select next_of(:1) from dual", [q]).fetchone() == ("1 y1",)
+    assert q.fetchone() == (2, "y2")
+    assert k.execute("select next_of(c => :c) from dual", c=q).fetchone() == ("3 y3",)
+    # Of each row, and in later fetches of the query.
+    q.execute(opens)
+    k.prefetchrows, k.arraysize = 1, 1
+    assert [t for t, in k.execute("select next_of(:1) from v where id < 4", [q])] == ["1 y1", "2 y2", "3 y3"]
+    # Statements of changes, with RETURNING and without.
+    got = k.var(str)
+    k.execute("insert into w values (801, next_of(:1)) returning t into :2", [q, got])
+    assert got.getvalue() == ["4 y4"]
+    k.execute("update w set t = next_of(:1) where n = 801", [q])
+    assert k.execute("select t from w where n = 801").fetchone() == ("5 y5",)
+    c.rollback()
+    # What is closed, what was never opened, and the statement's own.
+    q.execute(opens)
+    k.execute("begin close :1; end;", [q])
+    fails("ORA-01001", lambda: k.execute("select next_of(:1) from dual", [q]).fetchone())
+    own = c.cursor()
+    own.execute("select next_of(:1) from dual", [q.execute(opens)])
+    fails("DPY", lambda: own.execute("select next_of(:1) from dual", [own]).fetchone())
+    for text in ["select :1 from dual", "select next_of(nvl(:1, null)) from dual", "select id from v where id = :1",
+                 "select length(:1) from dual", "select id from v order by :1"]:  # fmt: skip
+        fails("ORA-00932", lambda: k.execute(text, [q.execute(opens)]))
+    assert k.execute("select 1 from dual").fetchone() == (1,)
+
+
+def parses(c):
+    """A statement that is executed again by its number is not parsed again, whatever changes what it needs."""
+    k = c.cursor()
+    sid = k.execute("select sys_context('userenv', 'sid') from dual").fetchone()[0]
+    watcher = connect(user="sys", password="Secret1", mode=oracledb.SYSDBA)
+    def counted():
+        asked = "select value from v$sesstat natural join v$statname where sid = :1 and name = 'parse count (total)'"
+        return watcher.cursor().execute(asked, [sid]).fetchone()[0]
+    def are(n, do):
+        before = counted()
+        do()
+        assert counted() - before == n, f"{counted() - before} parses, not {n}"
+    def each(text, *sets):
+        for binds in sets:
+            with c.cursor() as own:
+                own.execute(text, binds)
+    def anew(text, n):
+        for _ in range(n):
+            with c.cursor() as own:
+                own.prepare(text, cache_statement=False)
+                own.execute(None)
+    are(1, lambda: each("select /* parses */ t from w where n = :1", [1], [2], [3], [4]))
+    are(0, lambda: each("select /* parses */ t from w where n = :1", [5]))
+    are(1, lambda: each("insert /* parses */ into w values (:1, :2)", [901, "a"], [902, "b"], [903, "c"], [904, "d"]))
+    are(1, lambda: each("/* once */ begin p(:1, :2); end;", [1, "a"], [2, "b"], [3, "c"]))
+    are(1, lambda: [k.executemany("update /* parses */ w set t = :1 where n = :2", [("x", 901), ("y", 902)]) for _ in range(3)])
+    are(1, lambda: [k.executemany("/* array */ begin p(:1, :2); end; ", [(1, "x"), (2, "y")]) for _ in range(3)])
+    are(10, lambda: anew("select /* anew */ 1 from dual", 10))
+    # Rows that nobody fetched, and an execution that failed.
+    many = "select /* parses */ id from v where id >= :1 order by id"
+    are(1, lambda: [k.execute(many, [n]).fetchone() for n in range(1, 5)])
+    assert k.execute(many, [990]).fetchall() == [(n,) for n in range(990, 1001)]
+    for n in [1, 0, 2]:
+        (fails if n == 0 else lambda _, do: do())("ORA-01476", lambda: k.execute("select 6 / :1 from dual", [n]).fetchall())
+    # Other types, another dictionary, another schema: parsed again, and right.
+    said = [k.execute("select /* types */ :1 from dual", [v]).fetchone()[0] for v in [1, "a", 2, b"a"]]
+    assert said == [1, "a", 2, b"a"], said
+    local("create table u.again (a number)", "insert into u.again values (1)", "commit")
+    for columns in range(1, 4):
+        assert len(k.execute("select * from again").fetchone()) == columns
+        local(f"alter table u.again add (b{columns} number)")
+    local("create view other.again as select 'other' a from dual", "grant select on other.again to u")
+    for schema, first in [("other", "other"), ("u", 1), ("other", "other"), ("u", 1)]:
+        k.execute(f"alter session set current_schema = {schema}")
+        assert k.execute("select a from again").fetchone() == (first,)
+    # What is not allowed any more.
+    assert k.execute("select * from other.again").fetchone() == ("other",)
+    local("revoke select on other.again from u")
+    fails("ORA-00942", lambda: k.execute("select * from other.again"))
+    local("drop table u.again", "drop view other.again")
+    k.execute("delete from w where n > 900")
+    c.commit()
+    # A query sees that it is open.
+    own = "select value from v$mystat natural join v$statname where name = 'opened cursors current'"
+    assert watcher.cursor().execute(own).fetchone()[0] >= 1
+    watcher.close()
+
+
 def tables(c):
     """Index-by tables of PL/SQL in binds, and types of binds that say which subprogram is meant."""
     k = c.cursor()
@@ -674,6 +765,8 @@ with connect() as connection:
     blocks(connection)
     many_binds(connection)
     cursors(connection)
+    cursor_arguments(connection)
+    parses(connection)
     tables(connection)
     rowids(connection)
     ends(connection)

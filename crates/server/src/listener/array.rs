@@ -4,6 +4,7 @@ use super::calls::{Calls, Tried, Trouble};
 use net::local::{self, Done};
 use net::oracle::reply::{self, ERRORS_IN_ARRAY, Outcome, Refused, direction};
 use net::oracle::rows::BindRows;
+use net::oracle::value::Shape;
 use types::{Ora, Value};
 
 /// How an array is executed.
@@ -29,11 +30,18 @@ impl Calls {
         if statement.outline.is_query {
             return Err(Ora::unsupported().into());
         }
+        let executions = rows.len() as u32;
+        let has_cursors = statement.binds.iter().any(Shape::is_cursor);
         // One value of a cursor or a table is not one for each execution.
-        if statement.binds.iter().any(|bind| bind.is_table() || bind.is_cursor()) {
+        let is_one = executions == 1 && !statement.outline.is_block;
+        if statement.binds.iter().any(Shape::is_table) || has_cursors && !is_one {
             return Err(Ora::unsupported().into());
         }
-        let executions = rows.len() as u32;
+        let mut only = Vec::new();
+        if has_cursors && rows.next_row(&mut only).map_err(|_| Ora::new(3106))? {
+            self.bound_cursors(number, &mut only)?;
+        }
+        let statement = self.cursors.get(number.into())?;
         let (binds, places) = statement.array_binds()?;
         let array = local::Array {
             sql: statement.sql.clone(),
@@ -44,7 +52,9 @@ impl Calls {
         };
         let mut sent = Vec::new();
         let mut next = |row: &mut Vec<Value>| -> types::Result<bool> {
-            if !rows.next_row(&mut sent).map_err(|_| Ora::new(3106))? {
+            if !only.is_empty() {
+                sent = std::mem::take(&mut only);
+            } else if !rows.next_row(&mut sent).map_err(|_| Ora::new(3106))? {
                 return Ok(false);
             }
             row.resize(array.binds.len(), Value::Null);
@@ -52,6 +62,7 @@ impl Calls {
             Ok(true)
         };
         let mut bytes = Vec::new();
+        self.session.set_statement(number, true);
         let flow = self.session.call_array(&array, &mut next, &mut bytes);
         let said = self.hear(flow, &bytes)?;
         if let Some(failure) = said.failure {

@@ -129,6 +129,7 @@ impl Calls {
         for open in self.cursors.take_open() {
             self.close_query(Some(open));
         }
+        self.session.forget_statements();
         self.session
     }
 
@@ -402,6 +403,9 @@ impl Calls {
         let number = self.statement_of(&e)?;
         *cursor = number;
         let is_new = e.sql.is_some();
+        if is_new {
+            self.session.forget_statement(number);
+        }
         let known = self.cursors.get(number.into())?;
         let is_fetched = known.outline.is_query || known.is_reference;
         if e.asks(option::DESCRIBE_ONLY) || !e.asks(option::EXECUTE) && (is_new || !is_fetched) {
@@ -504,7 +508,7 @@ impl Calls {
     fn query(
         &mut self,
         number: u16,
-        values: Vec<Value>,
+        mut values: Vec<Value>,
         wanted: u32,
         is_new: bool,
         sequence: u8,
@@ -515,11 +519,15 @@ impl Calls {
         if statement.binds.iter().any(Shape::is_table) {
             return Err(Ora::new(1484).into());
         }
-        let binds = statement.session_binds(values)?;
-        let scrolls = statement.scrolls;
-        let (sql, open) = (statement.sql.clone(), statement.open.take());
+        let open = statement.open.take();
         (statement.stays_open, statement.has_ended) = (false, false);
         self.close_query(open);
+        // A cursor bound to its own statement is closed by then.
+        self.bound_cursors(number, &mut values)?;
+        let statement = self.cursors.get(number.into())?;
+        let binds = statement.session_binds(values)?;
+        let (scrolls, sql) = (statement.scrolls, statement.sql.clone());
+        self.session.set_statement(number, !is_new);
         let prefetch = if scrolls { 0 } else { wanted };
         let e = local::Execute { sql, binds, prefetch, want_output: false, tables: Vec::new() };
         let (waits, more) = self.query_direct(number, &e, (wanted, is_new), out)?;
@@ -633,6 +641,7 @@ impl Calls {
         let (sql, binds) = (statement.sql.clone(), statement.session_binds(values)?);
         let tables = statement.session_tables(tables);
         self.session.set_takes_results(statement.takes_results);
+        self.session.set_statement(number, true);
         let (said, binds) = self.ask_to_execute_with(&sql, binds, tables, 0)?;
         self.write_directions(number, &binds, out)?;
         if let Some((local, _)) = said.described {

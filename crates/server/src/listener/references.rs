@@ -42,11 +42,15 @@ fn number_of(value: &Value) -> Option<u32> {
 impl Calls {
     /// Closes a statement with what is in its rows.
     pub(super) fn close_statement(&mut self, number: u32) {
-        if let Ok(number) = u16::try_from(number) {
+        let short = u16::try_from(number);
+        if let Ok(number) = short {
             self.close_nested(number);
         }
         if let Some(closed) = self.cursors.close(number) {
             self.close_query(closed.open);
+            if let Ok(number) = short {
+                self.session.forget_statement(number);
+            }
         }
     }
 

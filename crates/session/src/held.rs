@@ -1,0 +1,127 @@
+//! The cursors of the statements that a client has given numbers.
+//!
+//! A statement that is executed again by its number is not parsed again: its cursor, with what is compiled, waits here
+//! between two executions. It answers the identity that compiled it, and only while the dictionary, the settings of the
+//! session and the types of its binds are those that it was compiled for; otherwise the text is parsed anew. When the
+//! client closes the statement its cursor goes where cursors of closed statements go ([`crate::kept`]).
+//!
+//! There are no more of them than the client may have statements. A cursor whose execution failed is not put back.
+
+use crate::blocks::OpenBlock;
+use crate::call::Calls;
+use crate::core::Core;
+use crate::identity::Identity;
+use crate::kept::Asker;
+use crate::world::World;
+use exec::{Cursor, ExecCtx};
+use net::StatementKind;
+use net::local::{Bind, TableBind};
+use std::collections::HashMap;
+
+enum Waiting {
+    Cursor(Box<Cursor>, Identity),
+    Block(Box<OpenBlock>),
+}
+
+/// A session's cursors that wait for their next execution, by the client's numbers.
+#[derive(Default)]
+pub(crate) struct Held {
+    waiting: HashMap<u16, Waiting>,
+    /// The statement of this call, and whether it may have been executed before.
+    statement: Option<(u16, bool)>,
+}
+
+impl Held {
+    /// The next call executes a statement with a number.
+    pub(crate) fn begin_call(&mut self, number: u16, is_again: bool) {
+        self.statement = Some((number, is_again));
+    }
+
+    pub(crate) fn end_call(&mut self) {
+        self.statement = None;
+    }
+
+    /// The number of the statement that this call executes.
+    pub(crate) fn statement(&self) -> Option<u16> {
+        self.statement.map(|(number, _)| number)
+    }
+
+    /// The kind of the block that this call executes again.
+    pub(crate) fn kind_of_block(&self) -> Option<StatementKind> {
+        let (number, is_again) = self.statement?;
+        match self.waiting.get(&number) {
+            Some(Waiting::Block(open)) if is_again => Some(StatementKind(open.cursor.command() as u16)),
+            _ => None,
+        }
+    }
+
+    fn take(&mut self) -> Option<Waiting> {
+        let (number, is_again) = self.statement?;
+        if is_again { self.waiting.remove(&number) } else { None }
+    }
+
+    /// The cursor of the statement that this call executes again, if it will do.
+    pub(crate) fn take_cursor(
+        &mut self,
+        core: &Core,
+        cx: &ExecCtx<'_>,
+        takes: impl Fn(&Cursor) -> bool,
+    ) -> Option<Cursor> {
+        let number = self.statement()?;
+        if !matches!(self.waiting.get(&number), Some(Waiting::Cursor(..))) {
+            return None;
+        }
+        let Some(Waiting::Cursor(cursor, identity)) = self.take() else { return None };
+        (identity == core.identity() && takes(&cursor) && cursor.is_current(cx)).then_some(*cursor)
+    }
+
+    /// The block that this call executes again, if it will do.
+    pub(crate) fn take_block(&mut self, w: &mut World<'_>, binds: (&[Bind], &[TableBind])) -> Option<OpenBlock> {
+        let Some(Waiting::Block(open)) = self.take() else { return None };
+        open.runs_again(w, binds).then_some(*open)
+    }
+}
+
+impl Calls {
+    /// A cursor that is not open any more: it waits for the next execution of its statement, if that has a number.
+    pub(crate) fn put_back(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        cursor: Cursor,
+        identity: Identity,
+        statement: Option<u16>,
+    ) {
+        match statement {
+            Some(number) => {
+                self.held.waiting.insert(number, Waiting::Cursor(Box::new(cursor), identity));
+            }
+            None => core.keep_cursor(cx, cursor, identity, Asker::Client),
+        }
+    }
+
+    /// As [`Calls::put_back`], of a block that has ended.
+    pub(crate) fn put_block_back(&mut self, core: &Core, cx: &mut ExecCtx<'_>, open: OpenBlock) {
+        match self.held.statement() {
+            Some(number) => {
+                self.held.waiting.insert(number, Waiting::Block(Box::new(open)));
+            }
+            None => open.close(true, core, cx),
+        }
+    }
+
+    /// Closes all cursors that wait.
+    pub(crate) fn close_all_held(&mut self, core: &Core, cx: &mut ExecCtx<'_>) {
+        let numbers: Vec<u16> = self.held.waiting.keys().copied().collect();
+        numbers.into_iter().for_each(|number| self.close_held(core, cx, number));
+    }
+
+    /// Closes the cursor that waits for a statement.
+    pub(crate) fn close_held(&mut self, core: &Core, cx: &mut ExecCtx<'_>, number: u16) {
+        match self.held.waiting.remove(&number) {
+            Some(Waiting::Cursor(cursor, identity)) => core.keep_cursor(cx, *cursor, identity, Asker::Client),
+            Some(Waiting::Block(open)) => open.close(true, core, cx),
+            None => {}
+        }
+    }
+}
