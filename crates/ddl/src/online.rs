@@ -113,8 +113,14 @@ fn drop_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
 /// Makes an index on a table that is in use.
 pub fn create(work: &mut Work<'_>, table: &TableDef, new: NewIndex) -> Result<()> {
     let duplicate = new.duplicate.clone();
+    refuse_in_doubt(work, table.object)?;
     let index = index::enter_building(work, table, new)?;
     build_entered(work, &index, &mut |work, table, index| finish(work, table, index, &duplicate))
+}
+
+/// ORA-01591 before anything is entered: nobody knows for how long a transaction that is in doubt would be waited for.
+fn refuse_in_doubt(work: &mut Work<'_>, table: types::ObjectId) -> Result<()> {
+    work.host.parts().storage.heap.transactions().refuse_table_in_doubt(table)
 }
 
 /// Builds an index again on a table that is in use.
@@ -151,6 +157,7 @@ pub fn rebuild(work: &mut Work<'_>, old: &IndexDef, target: &Target, options: &S
         duplicate: Ora::new(1452),
     };
     let duplicate = new.duplicate.clone();
+    refuse_in_doubt(work, table.object)?;
     let index = index::enter_rebuilding(work, &table, new, tablespace)?;
     build_entered(work, &index, &mut |work, table, index| exchange(work, table, index, old, &duplicate))
 }

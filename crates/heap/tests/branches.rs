@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Db, Random, Shape, database, over, row};
-use enqueue::EnqueueType;
+use enqueue::{EnqueueType, LockMode};
 use heap::{HeapTable, RowOutcome};
 use process::{Process, testing};
 use std::time::Duration;
@@ -241,6 +241,48 @@ fn a_branch_of_another_user_is_refused_whoever_had_the_identifier_before() {
     assert!(db.txns.forget_branch(&p, &id(1), anothers).unwrap_err().is(1031));
     db.txns.rollback_branch(&p, &id(1), own).unwrap();
     assert_eq!((locks(&db), db.txns.branch_rows().len()), (0, 0));
+}
+
+#[test]
+fn a_session_in_a_branch_waits_for_locks_as_long_as_the_limit_and_never_for_its_own_global_transaction() {
+    let mut shape = Shape::default();
+    shape.txn.distributed_lock_timeout_s = 1;
+    let db = database(&shape);
+    let (p, q) = (db.attach(), db.attach());
+    let table = db.table(&p, 50);
+    let at = detached(&db, &p, &table, 1, 0..5);
+    db.txns.prepare_branch(&p, &id(1), NOW).unwrap();
+    let wait = |id: &GlobalId, how| {
+        let mut t = Txn::new();
+        let branch = db.txns.start_branch(&q, id, &TERMS).unwrap();
+        let seen = db.now(&q, &t);
+        let done = db.heap.lock_row(&q, &mut t, &table, at, &seen, how).unwrap_err().code();
+        let whole = db.txns.lock_table(&q, &mut t, table.object, LockMode::Exclusive, how).unwrap_err().code();
+        db.txns.rollback(&q, &mut t).unwrap();
+        db.txns.drop_branch(&q, branch);
+        (done, whole)
+    };
+    assert_eq!(wait(&id(2), LockWait::Forever), (2049, 2049));
+    assert_eq!(wait(&id(2), LockWait::Seconds(100)), (2049, 2049));
+    assert_eq!(wait(&id(2), LockWait::Millis(10)), (30006, 30006));
+    assert_eq!(wait(&id(2), LockWait::NoWait), (54, 54));
+    // The other branch ends behind this one's vote.
+    let sibling = GlobalId::new(1, b"global", b"another").unwrap();
+    assert_eq!(wait(&sibling, LockWait::Forever), (60, 2049));
+    // A transaction without a coordinator waits as any, and so does the session behind its branch.
+    let sessionless = GlobalId::new(txn::SESSIONLESS, b"global", b"").unwrap();
+    assert_eq!(wait(&sessionless, LockWait::Millis(1500)), (30006, 30006));
+    let mut t = Txn::new();
+    let seen = db.now(&q, &t);
+    let done = db.heap.lock_row(&q, &mut t, &table, at, &seen, LockWait::Millis(1500)).unwrap_err();
+    assert!(done.is(30006), "{done}");
+    db.txns.rollback(&q, &mut t).unwrap();
+    // Behind a start whoever wants the table to himself is told.
+    let next = next_instance(&db, &p);
+    assert!(next.txns.refuse_table_in_doubt(table.object).unwrap_err().is(1591));
+    next.txns.refuse_table_in_doubt(types::ObjectId(51)).unwrap();
+    next.txns.rollback_branch(&next.attach(), &id(1), NOW).unwrap();
+    next.txns.refuse_table_in_doubt(table.object).unwrap();
 }
 
 #[test]

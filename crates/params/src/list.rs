@@ -253,6 +253,7 @@ params! {
     UndoRetention "undo_retention" int(0, 1 << 31), "900", System, false, "undo retention in seconds";
     Transactions "transactions" int(4, 1 << 30), "0", Static, false, "max. number of concurrent active transactions";
     DmlLocks "dml_locks" int(0, 1 << 30), "0", Static, false, "dml locks - one for each table modified in a transaction";
+    DistributedLockTimeout "distributed_lock_timeout" int(1, i32::MAX as i64), "60", Static, false, "number of seconds a distributed transaction waits for a lock";
     DdlLockTimeout "ddl_lock_timeout" int(0, 1_000_000), "0", Both, false, "timeout to restrict the time that ddls wait for dml lock";
     FastStartMttrTarget "fast_start_mttr_target" int(0, 3600), "0", System, false, "MTTR target in seconds";
     LogCheckpointTimeout "log_checkpoint_timeout" int(0, 1 << 31), "1800", System, false, "Maximum time interval between checkpoints in seconds";

@@ -99,6 +99,8 @@ sga_struct! {
         pub row_wait_row: AtomicU64,
         /// BLOCKING_SESSION: the sid, 0 for none.
         pub blocking_session: AtomicU64,
+        /// 1 in a branch of a global transaction that its coordinator ends.
+        pub distributed: AtomicU64,
         /// JOB running in it, 0 for none.
         pub job: AtomicU64,
         /// USERNAME.
@@ -335,6 +337,7 @@ impl SessionSlot {
             &self.row_wait_block,
             &self.row_wait_row,
             &self.blocking_session,
+            &self.distributed,
             &self.job,
             &self.client_version,
             &self.encrypted,

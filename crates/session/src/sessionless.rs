@@ -8,23 +8,20 @@ use crate::global::{TIMEOUT_S, is_in_branch, leave};
 use exec::{ExecCtx, Host, SessionState};
 use plsql::SessionlessRequest;
 use std::time::Duration;
-use txn::{Asked, BranchTerms, GlobalId};
+use txn::{Asked, BranchTerms, GlobalId, SESSIONLESS};
 use types::{Ora, Result, Value};
-
-/// The format of their identifiers.
-const FORMAT: u32 = 0x004e_5c3e;
 
 /// The identifier of one.
 ///
 /// # Errors
 /// ORA-24756 for one without bytes or with more than 64.
 pub fn sessionless_id(bytes: &[u8]) -> Result<GlobalId> {
-    let id = GlobalId::new(FORMAT, bytes, &[]).filter(|_| !bytes.is_empty());
+    let id = GlobalId::new(SESSIONLESS, bytes, &[]).filter(|_| !bytes.is_empty());
     id.ok_or_else(|| Ora::new(24756))
 }
 
 pub(crate) fn is_sessionless(id: &GlobalId) -> bool {
-    id.format == FORMAT
+    id.format == SESSIONLESS
 }
 
 /// Whether the transaction in force is one.

@@ -40,6 +40,7 @@ pub struct Sizes {
     pub enqueue_resources: usize,
     pub enqueue_locks: usize,
     pub undo_segments: usize,
+    pub distributed_lock_timeout_s: u32,
     pub transactions_per_segment: usize,
 }
 
@@ -106,6 +107,7 @@ impl Sizes {
             enqueue_resources: (processes * 24).max(2048),
             enqueue_locks: (processes * 32).max(4096),
             undo_segments,
+            distributed_lock_timeout_s: params.number(Param::DistributedLockTimeout) as u32,
             // The same whatever the parameters are: the database has been made with it, and every start needs all of
             // it.
             transactions_per_segment: block::undo::slots_max(block_size).min(TRANSACTIONS_PER_SEGMENT),

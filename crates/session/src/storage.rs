@@ -211,6 +211,7 @@ impl StorageLayout {
         let txn_config = TxnConfig {
             undo_segments: sizes.undo_segments as u32,
             slots_per_segment: sizes.transactions_per_segment as u32,
+            distributed_lock_timeout_s: sizes.distributed_lock_timeout_s,
             ..TxnConfig::new(sizes.slots() as u32)
         };
         let log_config = LogConfig {

@@ -54,6 +54,9 @@ fn session_word(p: &Process) -> u64 {
     p.serial() << 32 | u64::from(p.number())
 }
 
+/// The format of the identifiers of transactions without a coordinator.
+pub const SESSIONLESS: u32 = 0x004e_5c3e;
+
 /// The identifier of a branch of a global transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GlobalId {
@@ -415,6 +418,7 @@ impl Transactions {
             Ok((n, entry)) => {
                 entry.set_id(id, terms);
                 entry.set(p.number(), Attached);
+                note_distributed(p, Some(id));
                 Ok(Branch { n, id: *id, user: terms.user, lock })
             }
             Err(e) => {
@@ -500,6 +504,7 @@ impl Transactions {
             t.held.set(Some(Scn(scn)));
         }
         self.show_transaction(p, t);
+        note_distributed(p, Some(id));
         Ok(Branch { n, id: *id, user: entry.user.load(Ordering::Relaxed) as u32, lock })
     }
 
@@ -538,6 +543,7 @@ impl Transactions {
 
     /// Leaves the branch: its transaction goes on without a session.
     pub fn detach_branch(&self, p: &Process, t: &mut Txn, branch: Branch) {
+        note_distributed(p, None);
         let entry = &self.branches().0[branch.n];
         let holder = self.enqueues().holder(branch.n).unwrap_or(0);
         let flag = |on: bool, bit: u64| if on { bit } else { 0 };
@@ -568,6 +574,7 @@ impl Transactions {
 
     /// The session has ended the transaction of the branch that it is attached to, or gives it up without one.
     pub fn drop_branch(&self, p: &Process, branch: Branch) {
+        note_distributed(p, None);
         self.branches().0[branch.n].free();
         self.enqueues().release(p, branch.lock);
     }
@@ -801,6 +808,45 @@ impl Transactions {
         }
     }
 
+    /// ORA-01591 where a prepared transaction that was found at a start has locked the table: nobody knows for how long.
+    ///
+    /// # Errors
+    /// ORA-01591.
+    pub fn refuse_table_in_doubt(&self, object: ObjectId) -> Result<()> {
+        for (n, e) in self.branches().all().filter(|(_, e)| e.in_doubt.load(Ordering::Relaxed) != 0) {
+            let (word, xid) = (e.word.load(Ordering::Acquire), e.xid());
+            let Some((holder, xid)) = self.enqueues().holder(n).zip(xid) else { continue };
+            let locks = self.enqueues().locks_of(holder, EnqueueType::Tm);
+            // Who ends it changes the word before the locks.
+            let is_still = e.word.load(Ordering::SeqCst) == word && BranchState::of(word) == Prepared;
+            if is_still && locks.iter().any(|lock| lock.id1 == u64::from(object.0)) {
+                return Err(Ora::with(1591, &[&local_name(xid)]));
+            }
+        }
+        Ok(())
+    }
+
+    /// ORA-00060 for a session in a branch that would wait for another branch of the same global transaction: that one
+    /// ends behind this one's vote.
+    pub(crate) fn refuse_own_global(&self, p: &Process, holder: Xid) -> Result<()> {
+        if !is_distributed(p) {
+            return Ok(());
+        }
+        let own = |e: &BranchEntry| owner_of(e.word.load(Ordering::Acquire)) == p.number();
+        let id = self.branches().all().find(|(_, e)| own(e)).and_then(|(_, e)| e.id());
+        let owner = self.table().owner(holder);
+        let is_of_holder = |e: &BranchEntry| match owner {
+            Some(NO_SESSION) => e.xid() == Some(holder),
+            Some(process) => e.state() == Attached && owner_of(e.word.load(Ordering::Acquire)) == process,
+            None => false,
+        };
+        let other = self.branches().all().find(|(_, e)| is_of_holder(e)).and_then(|(_, e)| e.id());
+        match id.zip(other) {
+            Some((a, b)) if a.format == b.format && a.gtrid() == b.gtrid() => Err(Ora::new(60)),
+            _ => Ok(()),
+        }
+    }
+
     /// The branches in which a dead process was at work. Their transactions are its own now.
     pub(crate) fn branches_of_dead(&self, dead: u32) -> Vec<usize> {
         let is_its = |e: &BranchEntry| owner_of(e.word.load(Ordering::Acquire)) == dead;
@@ -963,6 +1009,17 @@ impl Transactions {
 
 fn is_due_now(e: &BranchEntry, all: bool) -> bool {
     all || e.deadline_ns.load(Ordering::Relaxed) <= os::clock::now_ns()
+}
+
+/// The session has come into a branch, or has left it.
+fn note_distributed(p: &Process, id: Option<&GlobalId>) {
+    let is = id.is_some_and(|id| id.format != SESSIONLESS);
+    p.session().distributed.store(is.into(), Ordering::Relaxed);
+}
+
+/// Whether the session is in a branch that a coordinator ends.
+pub(crate) fn is_distributed(p: &Process) -> bool {
+    p.session().distributed.load(Ordering::Relaxed) != 0
 }
 
 /// Somebody else is attached to the branch, or at work in it.

@@ -39,7 +39,7 @@ mod undo_intervals;
 mod undo_tablespace;
 mod versions;
 
-pub use branches::{Asked, Branch, BranchRow, BranchState, BranchTerms, GlobalId, Vote};
+pub use branches::{Asked, Branch, BranchRow, BranchState, BranchTerms, GlobalId, SESSIONLESS, Vote};
 pub use change::{Change, ItlGet};
 pub use end::{CommitHook, NoHook, Rollback, UndoLayer};
 pub use enqueue::LockMode;

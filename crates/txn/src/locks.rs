@@ -6,11 +6,12 @@
 //! ended. A rollback to a savepoint ends nothing, so who waits for a row that it unlocks goes on waiting, while others
 //! may take the row.
 
+use crate::branches::is_distributed;
 use crate::session::TableHold;
 use crate::transactions::tx_name;
 use crate::{LockWait, Savepoint, Transactions, Txn};
 use buffer_cache::SegmentStat;
-use enqueue::{EnqueueType, LockMode, Timeout};
+use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use process::Process;
 use std::time::{Duration, Instant};
 use types::{ObjectId, Ora, Result, Xid};
@@ -90,7 +91,9 @@ impl Transactions {
         if let Some(i) = t.lent.iter().position(|(lent, _)| *lent == object) {
             return self.borrow_table(p, t, i, mode, wait);
         }
-        let lock = self.enqueues().get(p, EnqueueType::Tm, object.0.into(), 0, mode, timeout(wait))?;
+        let limit = self.limit(p, wait);
+        let lock = self.enqueues().get(p, EnqueueType::Tm, object.0.into(), 0, mode, limit.timeout);
+        let lock = lock.map_err(|e| limit.told(e))?;
         match held {
             None => t.tables.push(TableHold { object, mode, lasting: lasts, lock }),
             Some(i) => {
@@ -191,9 +194,13 @@ impl Transactions {
             return Err(Ora::new(60));
         }
         self.refuse_in_doubt(holder)?;
-        let mut naps = 0;
+        let (limit, mut naps) = (self.limit(p, wait), 0);
+        if limit.timeout != Timeout::NoWait {
+            self.refuse_own_global(p, holder)?;
+        }
         while self.table().is_active(holder) {
-            let lock = self.enqueues().get_as(p, EnqueueType::Tx, id1, id2, mode, timeout(wait), event)?;
+            let lock = self.enqueues().get_as(p, EnqueueType::Tx, id1, id2, mode, limit.timeout, event);
+            let lock = lock.map_err(|e| limit.told(e))?;
             self.enqueues().release(p, lock);
             if self.table().is_active(holder) {
                 // Its process has died, and PMON is still rolling it back.
@@ -212,6 +219,21 @@ impl Transactions {
         Ok(())
     }
 
+    /// For how long a request may wait: in a branch of a global transaction, whose locks others wait for in other
+    /// databases, as `distributed_lock_timeout` says at most.
+    fn limit(&self, p: &Process, wait: LockWait) -> Limit {
+        let given = timeout(wait);
+        if !is_distributed(p) {
+            return Limit { timeout: given, is_distributed: false };
+        }
+        let most = self.distributed_lock_timeout();
+        match given {
+            Timeout::Never => Limit { timeout: Timeout::After(most), is_distributed: true },
+            Timeout::After(time) if time > most => Limit { timeout: Timeout::After(most), is_distributed: true },
+            timeout => Limit { timeout, is_distributed: false },
+        }
+    }
+
     /// Gives back what the transaction holds besides its changes: locks, and the snapshot of all its statements.
     pub(crate) fn release_locks(&self, p: &Process, t: &mut Txn) {
         if t.held.take().is_some() {
@@ -223,6 +245,22 @@ impl Transactions {
         }
         for table in t.tables.drain(..) {
             self.enqueues().release(p, table.lock);
+        }
+    }
+}
+
+/// How long a request may wait, and whose limit that is.
+struct Limit {
+    timeout: Timeout,
+    is_distributed: bool,
+}
+
+impl Limit {
+    /// ORA-02049 where the time of a global transaction is over.
+    fn told(&self, e: EnqueueError) -> Ora {
+        match e {
+            EnqueueError::TimedOut if self.is_distributed => Ora::new(2049),
+            e => e.into(),
         }
     }
 }

@@ -33,12 +33,21 @@ pub struct TxnConfig {
     pub itl_max: u8,
     /// Most blocks a commit cleans out at once; the rest are left to delayed cleanout.
     pub commit_cleanout_blocks: u32,
+    /// Seconds for which a session in a branch of a global transaction waits for a lock.
+    pub distributed_lock_timeout_s: u32,
 }
 
 impl TxnConfig {
     /// The usual sizes for this many process slots.
     pub fn new(processes: u32) -> TxnConfig {
-        TxnConfig { undo_segments: 10, slots_per_segment: 48, processes, itl_max: 200, commit_cleanout_blocks: 64 }
+        TxnConfig {
+            undo_segments: 10,
+            slots_per_segment: 48,
+            processes,
+            itl_max: 200,
+            commit_cleanout_blocks: 64,
+            distributed_lock_timeout_s: 60,
+        }
     }
 }
 
@@ -216,6 +225,10 @@ impl Transactions {
 
     pub(crate) fn itl_max(&self) -> u8 {
         self.inner.config.itl_max
+    }
+
+    pub(crate) fn distributed_lock_timeout(&self) -> Duration {
+        Duration::from_secs(self.inner.config.distributed_lock_timeout_s.into())
     }
 
     pub(crate) fn cleanout_max(&self) -> usize {

@@ -80,6 +80,15 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     );
     let refused = error(&mut c, "drop table t");
     assert!(refused.contains("ORA-00054"), "{refused}");
+    // Nobody knows how long it would wait.
+    let refused = error(&mut c, "create index j on t (c) online");
+    assert!(refused.contains("ORA-01591"), "{refused}");
+    let refused = error(&mut c, "alter index i rebuild online");
+    assert!(refused.contains("ORA-01591"), "{refused}");
+    assert_eq!(
+        rows(&mut c, "select index_name || ' ' || status from user_indexes where table_name = 'T'"),
+        ["I VALID"]
+    );
     xa(&mut c, "xa_commit(dbms_xa_xid(4), true)", -4);
     xa(&mut c, "xa_rollback(dbms_xa_xid(5))", -4);
     // The coordinator comes back for the first; the others are ended by hand, one of them in the instance after that.
