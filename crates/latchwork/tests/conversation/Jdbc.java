@@ -68,7 +68,7 @@ public class Jdbc {
             case 'n' -> Types.NUMERIC;
             case 'd' -> Types.TIMESTAMP;
             case 'r' -> Types.VARBINARY;
-            case 'b' -> Types.BOOLEAN;
+            case 'b' -> OracleTypes.PLSQL_BOOLEAN;
             default -> Types.VARCHAR;
         };
     }
@@ -84,6 +84,7 @@ public class Jdbc {
             }
             Object v = value(b);
             switch (b.kind) {
+                case "b" -> s.setObject(at, v, OracleTypes.PLSQL_BOOLEAN);
                 case "c" -> ((OraclePreparedStatement) s).setFixedCHAR(at, (String) v);
                 case "a" -> {
                     double[] numbers = (double[]) v;

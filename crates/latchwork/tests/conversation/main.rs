@@ -1,4 +1,4 @@
-//! A conversation of 70 steps, held by real drivers in their own languages, each with an instance of its own: what they
+//! A conversation of 77 steps, held by real drivers in their own languages, each with an instance of its own: what they
 //! hear is the same, and what Oracle's documentation says (`steps.txt`). The drivers that have native encryption hold
 //! it a second time under that.
 //!
@@ -153,12 +153,12 @@ const STEPS: &str = include_str!("steps.txt");
 
 #[test]
 fn every_driver_hears_what_oracle_says() {
-    let drivers: [Driver; 4] = [("python", python, 0), ("node", node, 1), ("go", go, 10), ("jdbc", jdbc, 1)];
+    let drivers: [Driver; 4] = [("python", python, 0), ("node", node, 1), ("go", go, 14), ("jdbc", jdbc, 4)];
     compare("conversation", STEPS, &drivers, &[]);
 }
 
 #[test]
 fn drivers_with_native_encryption_hear_the_same_under_it() {
-    let drivers: [Driver; 2] = [("go", go, 10), ("jdbc", jdbc, 1)];
+    let drivers: [Driver; 2] = [("go", go, 14), ("jdbc", jdbc, 4)];
     compare("conversation-encrypted", &format!("{STEPS}{PROTECTION}"), &drivers, &ENCRYPTED);
 }

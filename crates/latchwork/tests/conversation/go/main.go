@@ -324,6 +324,10 @@ func (k *conversation) do(op, text string, binds []bind, table [][]bind) (string
 	case "block":
 		values, outs := args(binds)
 		for at, b := range binds {
+			if b.kind == "b" {
+				// The driver takes no truth values back.
+				return noSuchCall, nil
+			}
 			if b.kind == "a" {
 				var numbers []float64
 				for _, n := range strings.Fields(b.text) {
