@@ -45,6 +45,9 @@ fn word(sqn: u32, process: u32, state: State) -> u64 {
 /// The owner of a transaction that lives without a session: see `branches`.
 pub(crate) const NO_SESSION: u32 = 0xFF_FFFF;
 
+/// Above the count of blocks: the transaction is serializable.
+const SERIALIZABLE: u64 = 1 << 55;
+
 fn sqn_of(word: u64) -> u32 {
     (word >> 32) as u32
 }
@@ -60,7 +63,7 @@ sga::sga_struct! {
         commit_scn: AtomicU64,
         start_scn: AtomicU64,
         /// Block and sequence number of the newest undo record; its number in the block stands above the count of
-        /// blocks.
+        /// blocks, and between them [`SERIALIZABLE`].
         last_uba: AtomicU64,
         records: AtomicU64,
         blocks: AtomicU64,
@@ -674,7 +677,16 @@ impl Entry {
     pub fn note_undo(&self, last: Uba, records: u64, blocks: u64) {
         self.last_uba.store(u64::from(last.rdba.0) << 32 | u64::from(last.seq), Ordering::Relaxed);
         self.records.store(records, Ordering::Relaxed);
-        self.blocks.store(u64::from(last.rec) << 56 | blocks, Ordering::Relaxed);
+        let kept = self.blocks.load(Ordering::Relaxed) & SERIALIZABLE;
+        self.blocks.store(u64::from(last.rec) << 56 | kept | blocks, Ordering::Relaxed);
+    }
+
+    pub fn note_serializable(&self) {
+        self.blocks.fetch_or(SERIALIZABLE, Ordering::Relaxed);
+    }
+
+    pub fn is_serializable(&self) -> bool {
+        self.blocks.load(Ordering::Relaxed) & SERIALIZABLE != 0
     }
 
     pub fn start_scn(&self) -> Scn {
@@ -695,7 +707,7 @@ impl Entry {
     }
 
     pub fn used(&self) -> (u64, u64) {
-        (self.records.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed) & (u64::MAX >> 8))
+        (self.records.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed) & (SERIALIZABLE - 1))
     }
 }
 

@@ -103,6 +103,7 @@ pub struct TransactionRow {
     pub last_uba: Uba,
     pub used_undo_blocks: u64,
     pub used_undo_records: u64,
+    pub is_serializable: bool,
 }
 
 struct Inner {
@@ -315,6 +316,11 @@ impl Transactions {
         match self.inner.enqueues.get(p, EnqueueType::Tx, id1, id2, LockMode::Exclusive, Timeout::NoWait) {
             Ok(lock) => {
                 (t.xid, t.lock) = (Some(xid), Some(lock));
+                if t.isolation == Isolation::Serializable
+                    && let Some(entry) = self.table().entry(xid)
+                {
+                    entry.note_serializable();
+                }
                 self.show_transaction(p, t);
             }
             Err(e) => {
@@ -408,6 +414,7 @@ impl Transactions {
                 last_uba: entry.last_uba(),
                 used_undo_blocks: entry.used().1,
                 used_undo_records: entry.used().0,
+                is_serializable: entry.is_serializable(),
             })
             .collect()
     }

@@ -12,14 +12,17 @@ use session::Storage;
 use std::collections::HashSet;
 use types::Rdba;
 
-/// State of a slot in an undo header whose transaction has not ended.
+/// States of a slot in an undo header: its transaction has not ended; it waits for its outcome.
 const SLOT_ACTIVE: u8 = 10;
+const SLOT_PREPARED: u8 = 11;
 
 /// Checks every undo segment.
 pub fn check(p: &Process, storage: &Storage, space: &Space, report: &mut Report) {
     let mut queued = HashSet::new();
+    let known = storage.txns.undo_segments();
     for segment in space.segments.iter().filter(|s| s.kind == SegmentKind::Undo) {
         report.counts.undo_segments += 1;
+        let usn = known.iter().find(|s| s.header == segment.header).map_or(0, |s| s.usn);
         let name = format!("undo segment {}", segment.header);
         let aux = storage.cache.segments().aux(p, segment.header, GetKind::Current);
         let header = match aux {
@@ -29,7 +32,7 @@ pub fn check(p: &Process, storage: &Storage, space: &Space, report: &mut Report)
                 continue;
             }
         };
-        check_header(p, storage, header, &name, &mut queued, report);
+        check_header(p, storage, header, (usn, &name), &mut queued, report);
     }
 }
 
@@ -56,7 +59,14 @@ fn copy(p: &Process, storage: &Storage, at: Rdba) -> Result<BlockImage, String> 
     read.map(|()| image).map_err(|e| e.to_string())
 }
 
-fn check_header(p: &Process, storage: &Storage, at: Rdba, name: &str, queued: &mut HashSet<Rdba>, report: &mut Report) {
+fn check_header(
+    p: &Process,
+    storage: &Storage,
+    at: Rdba,
+    (usn, name): (u16, &str),
+    queued: &mut HashSet<Rdba>,
+    report: &mut Report,
+) {
     let image = match copy(p, storage, at) {
         Ok(image) => image,
         Err(what) => return report.fault(Some(at), name, what),
@@ -70,8 +80,15 @@ fn check_header(p: &Process, storage: &Storage, at: Rdba, name: &str, queued: &m
     }
     let h = UndoHeaderView::new(image.view());
     for slot in 0..h.slots() {
-        if h.tx(slot).is_some_and(|tx| tx.state == SLOT_ACTIVE) {
-            report.fault(Some(at), name, format!("transaction slot {slot} has not ended"));
+        match h.tx(slot) {
+            Some(tx) if tx.state == SLOT_ACTIVE => {
+                report.fault(Some(at), name, format!("transaction slot {slot} has not ended"));
+            }
+            // As dba_2pc_pending names it.
+            Some(tx) if tx.state == SLOT_PREPARED => {
+                report.note(format!("transaction {usn}.{slot}.{} is prepared and waits for its outcome", tx.sqn));
+            }
+            _ => {}
         }
     }
     let (head, tail) = (Rdba(h.aux64() as u32), Rdba((h.aux64() >> 32) as u32));

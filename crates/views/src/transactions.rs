@@ -38,6 +38,9 @@ pub const TRANSACTION: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
+/// In FLAG.
+const SERIALIZABLE: u64 = 1 << 28;
+
 /// Transactions that have changed something.
 pub fn transaction(s: &Source<'_>) -> Vec<Row> {
     let rows = s.shared.txns.transactions().into_iter();
@@ -64,7 +67,7 @@ pub fn transaction(s: &Source<'_>) -> Vec<Row> {
             n(scn & 0xFFFF_FFFF),
             n(scn >> 32),
             address(s.session_address(x.process)),
-            n(0u64),
+            n(if x.is_serializable { SERIALIZABLE } else { 0 }),
             t("NO"),
             t("NO"),
             t("NO"),

@@ -68,10 +68,12 @@ impl Database {
     }
 
     /// Stops the instance and checks every file, table and index.
-    pub fn verify(&self) {
+    /// What it says besides.
+    pub fn verify(&self) -> String {
         self.stop();
         let (code, text) = self.program(&["verify"]);
         assert_eq!(code, 0, "{text}");
+        text
     }
 }
 

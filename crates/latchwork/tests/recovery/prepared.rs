@@ -111,8 +111,10 @@ fn what_is_prepared_survives_the_instance_and_waits_for_its_outcome() {
     xa(&mut c, "xa_forget(dbms_xa_xid(2))", 0);
     others_may_end_it_with_a_privilege_only(&db, &mut c, &third);
     drop(c);
-    // A prepared transaction is no damage.
-    db.verify();
+    // A prepared transaction is no damage, but worth a word.
+    let said = db.verify();
+    let told: Vec<_> = said.lines().filter(|line| line.starts_with("note: transaction")).collect();
+    assert_eq!(told, [format!("note: transaction {third} is prepared and waits for its outcome")]);
     db.start();
     let mut c = db.connect();
     assert_eq!(number(&mut c, PENDING), 1, "a clean stop is no outcome");
