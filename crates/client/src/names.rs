@@ -52,6 +52,8 @@ pub struct Description {
     pub sdu: Option<u32>,
     /// Only an encrypted connection will do, and one with checksums: TLS, for this client has no native encryption.
     pub requires_protection: bool,
+    /// A server may ask for the proof against an 11G verifier, from which a password is found more easily.
+    pub takes_11g: bool,
 }
 
 impl Route {
@@ -82,6 +84,7 @@ impl Description {
             retry_pause: Duration::from_secs(1),
             sdu: None,
             requires_protection: false,
+            takes_11g: true,
         }
     }
 
@@ -299,6 +302,9 @@ impl Names {
             requires_protection: ["SQLNET.ENCRYPTION_CLIENT", "SQLNET.CRYPTO_CHECKSUM_CLIENT"]
                 .iter()
                 .any(|key| self.setting(key).is_some_and(|level| level.trim().eq_ignore_ascii_case("required"))),
+            takes_11g: !self
+                .setting("SQLNET.ALLOWED_LOGON_VERSION_CLIENT")
+                .is_some_and(|version| version.trim().eq_ignore_ascii_case("12a")),
             sdu: self.setting("DEFAULT_SDU_SIZE").and_then(|size| size.parse().ok()),
             ..description
         }
@@ -589,7 +595,8 @@ mod tests {
                 ),
                 (
                     "sqlnet.ora",
-                    "SQLNET.AUTHENTICATION_SERVICES=\nNAMES.DIRECTORY_PATH =\n (TNSNAMES)\nsqlnet.encryption_client=REQUIRED\n\
+                    "SQLNET.AUTHENTICATION_SERVICES=\nsqlnet.allowed_logon_version_client = 12a\n\
+                     NAMES.DIRECTORY_PATH =\n (TNSNAMES)\nsqlnet.encryption_client=REQUIRED\n\
                      names.default_domain=example.com\nSQLNET.OUTBOUND_CONNECT_TIMEOUT = 3 # soon\n\
                      tcp.connect_timeout=2\nsqlnet.recv_timeout=9\nWALLET_LOCATION=(SOURCE=(METHOD=FILE)\n (METHOD_DATA=(DIRECTORY=/wallet)))\n",
                 ),
@@ -601,6 +608,7 @@ mod tests {
         let d = &route.descriptions[0];
         let seconds = |n| Some(Duration::from_secs(n));
         assert_eq!((d.connect_limit, Some(d.transport_limit), d.receive_limit), (seconds(3), seconds(2), seconds(9)));
+        assert!(!d.takes_11g && Names::default().resolve("a/b").unwrap().descriptions[0].takes_11g);
         assert!(d.requires_protection && !Names::default().resolve("a/b").unwrap().descriptions[0].requires_protection);
         assert_eq!(code(names.resolve("host:1521/s")), 12154, "EZConnect is left out");
         let wallet = names.resolve("(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=h))(CONNECT_DATA=(SID=x)))").unwrap();

@@ -131,6 +131,8 @@ pub(crate) struct Wire {
     silence: u32,
     /// The server has broken off what was under way.
     pub(crate) was_reset: bool,
+    /// The password may be proved against an 11G verifier.
+    takes_11g: bool,
 }
 
 /// A packet with its own bytes.
@@ -166,7 +168,15 @@ impl Wire {
         stream.set_read_timeout(left_until(deadline, at)?).map_err(|e| lost(&e.to_string()))?;
         let stream = Stream::open(stream, &at.host, at.tls.as_ref())?;
         let scratch = vec![0; 16 << 10];
-        Ok(Wire { stream, packets: PacketBuffer::new(), scratch, sdu: SDU, silence: CONNECT_TIMEOUT, was_reset: false })
+        Ok(Wire {
+            stream,
+            packets: PacketBuffer::new(),
+            scratch,
+            sdu: SDU,
+            silence: CONNECT_TIMEOUT,
+            was_reset: false,
+            takes_11g: true,
+        })
     }
 
     fn open(at: &NetAddress, data: &str) -> ClientResult<Wire> {
@@ -592,6 +602,11 @@ impl Stranger {
         self.challenge.get("AUTH_VFR_DATA").unwrap_or_default()
     }
 
+    /// The type of the user's verifier.
+    pub fn verifier_kind(&self) -> u32 {
+        self.challenge.flags("AUTH_VFR_DATA")
+    }
+
     /// Names a user, after the last one's password was refused.
     ///
     /// # Errors
@@ -699,6 +714,7 @@ fn accepted_by(at: &NetAddress, wanted: &Description, options: &ConnectOptions) 
                 let accepted = Accept::decode(&packet.body).map_err(ClientError::Protocol)?;
                 wire.sdu = accepted.sdu.min(sdu);
                 wire.packets.accept(accepted.sdu);
+                wire.takes_11g = wanted.takes_11g;
                 return Ok(wire);
             }
             kind::REFUSE => return Err(refused(tns::refusal(&packet.body).map_err(ClientError::Protocol)?)),
@@ -766,11 +782,17 @@ fn log_on(wire: &mut Wire, who: &Who<'_>, known: &mut Option<Stretched>) -> Clie
     let text = |key: &str| challenge.get(key).unwrap_or_default();
     let texts = [text("AUTH_SESSKEY"), text("AUTH_VFR_DATA"), text("AUTH_PBKDF2_CSK_SALT")];
     let random = os::random::bytes().map_err(|e| lost(&e.to_string()))?;
-    let answer = o5logon::answer(password.as_bytes(), known, texts, &random);
+    let kind = challenge.flags("AUTH_VFR_DATA");
+    if kind != o5logon::VERIFIER_12C && !wire.takes_11g {
+        return Err(as_a_program_says(refused(28040)));
+    }
+    let answer = o5logon::answer(password.as_bytes(), known, texts, kind, &random);
     let answer = answer.ok_or(ClientError::Protocol(WireError::BadValue))?;
     let mut pairs = Pairs::default();
     pairs.push("AUTH_SESSKEY", answer.session_key, 1);
-    pairs.push("AUTH_PBKDF2_SPEEDY_KEY", answer.speedy_key, 0);
+    if let Some(key) = answer.speedy_key {
+        pairs.push("AUTH_PBKDF2_SPEEDY_KEY", key, 0);
+    }
     pairs.push("AUTH_PASSWORD", answer.password.as_str(), 0);
     let mut mode = mode | mode::WITH_PASSWORD;
     if let Some(new) = new {

@@ -141,7 +141,7 @@ pub fn drop(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
 ///
 /// # Errors
 /// ORA-28007.
-pub fn note_password(work: &mut Work<'_>, row: &Row, password: &str, verifier: &str) -> Result<()> {
+pub fn note_password(work: &mut Work<'_>, row: &Row, password: &str, verifier: &Verifier) -> Result<()> {
     let limits = work.image.profiles().profile(as_text(&row[user::PROFILE]));
     let (time, most) = (limits.limit(Resource::PasswordReuseTime), limits.limit(Resource::PasswordReuseMax));
     if time.is_none() && most.is_none() {
@@ -155,7 +155,8 @@ pub fn note_password(work: &mut Work<'_>, row: &Row, password: &str, verifier: &
     history.sort_by_key(|entry| std::cmp::Reverse(as_date(&entry[user_history::PASSWORD_DATE]).map(|d| d.to_unix())));
     let now = work.now.to_unix();
     // The password in force is one of them, whether or not it was remembered when it was set.
-    let current = (as_text(&row[user::SPARE4]).to_owned(), as_date(&row[user::PTIME]));
+    let in_force = Verifier::from_text(as_text(&row[user::SPARE4]));
+    let current = (in_force.map(|verifier| verifier.to_history()).unwrap_or_default(), as_date(&row[user::PTIME]));
     let is_noted = history.iter().any(|entry| as_text(&entry[user_history::PASSWORD]) == current.0);
     let mut entries: Vec<(String, i64)> = Vec::new();
     if !current.0.is_empty() && !is_noted {
@@ -186,6 +187,6 @@ pub fn note_password(work: &mut Work<'_>, row: &Row, password: &str, verifier: &
             mine(row) && as_date(&row[user_history::PASSWORD_DATE]).map(|date| date.to_unix()) <= before
         })?;
     }
-    let entry = [int(id), text(verifier), Value::Date(work.now)];
+    let entry = [int(id), text(verifier.to_history()), Value::Date(work.now)];
     work.change().insert(Base::UserHistory, &entry)
 }

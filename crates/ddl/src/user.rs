@@ -84,15 +84,18 @@ fn set_options(work: &mut Work<'_>, row: &mut Row, options: &UserOptions) -> Res
                 return Err(Ora::with(28218, &[&PASSWORD_MAX]));
             }
             let salt = work.host.salt();
-            let verifier = Verifier::new(password, salt).to_text();
+            let mut verifier = Verifier::new(password, salt);
+            if work.host.makes_11g() {
+                verifier = verifier.with_11g(password, work.host.salt());
+            }
             crate::profile::note_password(work, row, password, &verifier)?;
-            row[user::SPARE4] = text(verifier);
+            row[user::SPARE4] = text(verifier.to_text());
             row[user::PTIME] = Value::Date(work.now);
             set_status(row, EXPIRED, false);
         }
         Some(Authentication::Verifier(given)) => match Verifier::from_text(given) {
-            Some(_) => {
-                row[user::SPARE4] = text(given.as_str());
+            Some(verifier) => {
+                row[user::SPARE4] = text(verifier.to_text());
                 row[user::PTIME] = Value::Date(work.now);
             }
             None => return Err(Ora::new(2153)),

@@ -67,6 +67,10 @@ pub trait Host {
     }
     /// Random bytes for a password's verifier.
     fn salt(&mut self) -> [u8; dictionary::SALT_BYTES];
+    /// Whether passwords that are set get 11G verifiers beside the 12C ones.
+    fn makes_11g(&self) -> bool {
+        false
+    }
     /// The columns of a query, with the names and privileges of `owner` where one is given: those of a view's, without
     /// roles.
     fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>>;

@@ -375,7 +375,7 @@ const SINGLE: &[(&str, &str)] = &[
             a.status account_status, a.lock_date lock_date, a.expiry_date expiry_date, d.name default_tablespace, \
             t.name temporary_tablespace, u.ctime created, nvl(u.profile, 'DEFAULT') profile, 'DEFAULT_CONSUMER_GROUP' \
             initial_rsrc_consumer_group, cast(null as varchar2(4000)) external_name, \
-            decode(u.spare4, null, null, '12C') password_versions, 'N' editions_enabled, \
+            decode(substr(u.spare4, 1, 2), null, null, 'T:', '12C', nvl2(nullif(instr(u.spare4, ';T:'), 0), '11G 12C', '11G')) password_versions, 'N' editions_enabled, \
             decode(u.spare4, null, 'NONE', 'PASSWORD') authentication_type, 'NO' proxy_only_connect, 'NO' common, a.last_login last_login, \
             decode(sign(u.user# - 100), -1, 'Y', 'N') oracle_maintained, 'NO' inherited, 'USING_NLS_COMP' default_collation, \
             'NO' implicit, 'NO' all_shard, u.ptime password_change_date \

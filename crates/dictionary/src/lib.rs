@@ -48,4 +48,4 @@ pub use profile::{Profile, Profiles, Resource};
 pub use proxies::ProxyDef;
 pub use shared::{Dictionary, DictionaryConfig, DictionaryLayout, DictionaryShared};
 pub use validity::{ErrorLine, Verdict, Verdicts};
-pub use verifier::{KEY_BYTES, SALT_BYTES, Verifier};
+pub use verifier::{SALT_BYTES, Verifier};

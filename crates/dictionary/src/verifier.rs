@@ -1,24 +1,26 @@
 //! Password verifiers: what the dictionary stores instead of a password.
 //!
-//! SPARE4 has `T:` and the hexadecimal digits of 64 bytes and a salt, as Oracle's 12C verifier has them; a logon over
-//! the network proves the password against them without sending it. Databases made before the network was served have
-//! another hash in the same shape: its passwords go on being accepted where they are sent, on the local socket, until
-//! they are set anew.
+//! SPARE4 has `T:` and the hexadecimal digits of 64 bytes and a salt of 16, as Oracle's 12C verifier has them, and before
+//! that, where the database makes or was given one, `S:` and those of 20 bytes and a salt of 10, the 11G verifier. A
+//! logon over the network proves the password against one of them. Databases made before the network was served have
+//! another hash in the shape of the 12C verifier: its passwords go on being accepted where they are sent, on the local
+//! socket, until they are set anew.
 
-use net::oracle::o5logon;
+use net::oracle::o5logon::{self, Verifier as Stored};
 use pbkdf2::pbkdf2_hmac;
 use sha2::Sha512;
 
-/// Bytes of salt.
+/// Bytes of the salts of a password that is set.
 pub const SALT_BYTES: usize = o5logon::SALT_LEN;
-/// Bytes of the hash.
-pub const KEY_BYTES: usize = o5logon::KEY_LEN;
+/// Digits of what Oracle writes beside the two kinds, which are of no use here: the digest of HTTP, and a 10G verifier.
+const DIGEST_DIGITS: usize = 32;
+const VERIFIER_10G_DIGITS: usize = 16;
 
-/// A salted hash of a password. The password itself is nowhere stored.
+/// Salted hashes of a password, one at least. The password itself is nowhere stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier {
-    salt: [u8; SALT_BYTES],
-    key: [u8; KEY_BYTES],
+    sha512: Option<Stored>,
+    sha1: Option<Stored>,
 }
 
 impl std::fmt::Debug for Verifier {
@@ -28,56 +30,108 @@ impl std::fmt::Debug for Verifier {
 }
 
 impl Verifier {
-    /// The verifier of `password` with a salt the caller drew at random.
+    /// The 12C verifier of `password` with a salt that the caller drew at random.
     pub fn new(password: &str, salt: [u8; SALT_BYTES]) -> Verifier {
         let key = o5logon::verifier(&o5logon::speedy_key(password.as_bytes(), &salt), &salt);
-        Verifier { salt, key }
+        Verifier { sha512: Some(Stored::Sha512 { key, salt }), sha1: None }
     }
 
-    /// A verifier that no password is known to have, to spend the same time on an unknown user.
-    pub fn nobody(salt: [u8; SALT_BYTES], key: [u8; KEY_BYTES]) -> Verifier {
-        Verifier { salt, key }
+    /// The same with an 11G verifier beside it. The first ten bytes of `salt` are that one's.
+    pub fn with_11g(self, password: &str, salt: [u8; SALT_BYTES]) -> Verifier {
+        let salt: [u8; o5logon::SHA1_SALT_LEN] = std::array::from_fn(|i| salt[i]);
+        let key = o5logon::sha1_verifier(password.as_bytes(), &salt);
+        Verifier { sha1: Some(Stored::Sha1 { key, salt }), ..self }
     }
 
-    /// Whether `password` is the one this was made from. Every password that is not takes the same time.
+    /// A verifier that no password is known to have. A user who does not exist is asked to prove it.
+    pub fn nobody(stored: Stored) -> Verifier {
+        match stored {
+            Stored::Sha512 { .. } => Verifier { sha512: Some(stored), sha1: None },
+            Stored::Sha1 { .. } => Verifier { sha1: Some(stored), sha512: None },
+        }
+    }
+
+    /// The verifiers that a logon may use: none for an account with an 11G verifier alone, unless those are accepted.
+    pub fn accepted(&self, accepts_11g: bool) -> Option<Verifier> {
+        (accepts_11g || self.sha512.is_some()).then(|| self.clone())
+    }
+
+    /// Whether `password` is the one this was made from. Every password that is not takes the same time, and so does
+    /// every verifier.
     pub fn matches(&self, password: &str) -> bool {
-        o5logon::are_equal(&Verifier::new(password, self.salt).key, &self.key)
-            || o5logon::are_equal(&earlier(password, &self.salt), &self.key)
+        let nobodys = Stored::Sha512 { key: [0; o5logon::KEY_LEN], salt: [0; SALT_BYTES] };
+        let sha512 = self.sha512.as_ref().unwrap_or(&nobodys);
+        let is_sha512 = sha512.is_of(password.as_bytes()) || is_earlier(sha512, password);
+        match (&self.sha512, &self.sha1) {
+            (None, Some(sha1)) => sha1.is_of(password.as_bytes()),
+            _ => is_sha512,
+        }
     }
 
-    /// The salt.
-    pub fn salt(&self) -> [u8; SALT_BYTES] {
-        self.salt
+    /// The one that a password is proved against: the 12C verifier, where there is one.
+    pub fn stored(&self) -> Option<&Stored> {
+        self.sha512.as_ref().or(self.sha1.as_ref())
     }
 
-    /// The hash, for a proof over the network.
-    pub fn key(&self) -> [u8; KEY_BYTES] {
-        self.key
-    }
-
-    /// `T:` and the bytes in hexadecimal, as SPARE4 of USER$ has it.
+    /// `S:` and `T:`, each with its bytes in hexadecimal, as SPARE4 of USER$ has them.
     pub fn to_text(&self) -> String {
-        format!("T:{}{}", o5logon::to_hex(&self.key), o5logon::to_hex(&self.salt))
+        let part = |stored: &Stored| match stored {
+            Stored::Sha512 { key, salt } => format!("T:{}{}", o5logon::to_hex(key), o5logon::to_hex(salt)),
+            Stored::Sha1 { key, salt } => format!("S:{}{}", o5logon::to_hex(key), o5logon::to_hex(salt)),
+        };
+        self.sha1.iter().chain(&self.sha512).map(part).collect::<Vec<_>>().join(";")
     }
 
-    /// Reads [`Verifier::to_text`]; `None` for anything else.
+    /// The same for the history of passwords: the strongest one alone.
+    pub fn to_history(&self) -> String {
+        let sha1 = self.sha1.clone().filter(|_| self.sha512.is_none());
+        Verifier { sha1, sha512: self.sha512.clone() }.to_text()
+    }
+
+    /// Reads [`Verifier::to_text`], and that with what Oracle writes beside it; `None` for anything else.
     pub fn from_text(text: &str) -> Option<Verifier> {
-        let digits = text.strip_prefix("T:").filter(|digits| digits.is_ascii())?;
-        if digits.len() != 2 * (KEY_BYTES + SALT_BYTES) {
-            return None;
+        let mut found = Verifier { sha512: None, sha1: None };
+        for part in text.split(';') {
+            match part.split_at_checked(2) {
+                Some(("T:", digits)) if found.sha512.is_none() => {
+                    let (key, salt) = bytes_of(digits)?;
+                    found.sha512 = Some(Stored::Sha512 { key, salt });
+                }
+                Some(("S:", digits)) if found.sha1.is_none() => {
+                    let (key, salt) = bytes_of(digits)?;
+                    found.sha1 = Some(Stored::Sha1 { key, salt });
+                }
+                Some(("H:", digits)) if is_hex(digits, DIGEST_DIGITS) => {}
+                _ if is_hex(part, VERIFIER_10G_DIGITS) => {}
+                _ => return None,
+            }
         }
-        let mut bytes = [0u8; KEY_BYTES + SALT_BYTES];
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).ok()?;
-        }
-        let (key, salt) = bytes.split_at(KEY_BYTES);
-        Some(Verifier { salt: salt.try_into().ok()?, key: key.try_into().ok()? })
+        found.stored().is_some().then_some(found)
     }
 }
 
+fn is_hex(digits: &str, len: usize) -> bool {
+    digits.len() == len && digits.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// The two parts of hexadecimal digits.
+fn bytes_of<const K: usize, const S: usize>(digits: &str) -> Option<([u8; K], [u8; S])> {
+    if !is_hex(digits, 2 * (K + S)) {
+        return None;
+    }
+    let byte = |i: usize| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).unwrap_or(0);
+    Some((std::array::from_fn(byte), std::array::from_fn(|i| byte(K + i))))
+}
+
+/// Whether the password is that of the hash that databases had before.
+fn is_earlier(stored: &Stored, password: &str) -> bool {
+    let Stored::Sha512 { key, salt } = stored else { return false };
+    o5logon::are_equal(&earlier(password, salt), key)
+}
+
 /// The hash that databases had before.
-fn earlier(password: &str, salt: &[u8]) -> [u8; KEY_BYTES] {
-    let mut key = [0; KEY_BYTES];
+fn earlier(password: &str, salt: &[u8]) -> [u8; o5logon::KEY_LEN] {
+    let mut key = [0; o5logon::KEY_LEN];
     pbkdf2_hmac::<Sha512>(password.as_bytes(), salt, o5logon::ROUNDS, &mut key);
     key
 }
@@ -88,19 +142,41 @@ mod tests {
 
     #[test]
     fn a_verifier_knows_its_password_only() {
-        let verifier = Verifier::new("tiger", [7; SALT_BYTES]);
-        assert!(verifier.matches("tiger"));
-        assert!(!verifier.matches("TIGER") && !verifier.matches(""));
-        let again = Verifier::from_text(&verifier.to_text()).expect("its own text");
-        assert!(again == verifier);
-        assert!(Verifier::from_text("T:00").is_none() && Verifier::from_text("").is_none());
-        assert!(Verifier::new("tiger", [8; SALT_BYTES]) != verifier);
+        let newer = Verifier::new("tiger", [7; SALT_BYTES]);
+        let both = newer.clone().with_11g("tiger", [1; SALT_BYTES]);
+        let older = Verifier { sha512: None, ..both.clone() };
+        for verifier in [&newer, &both, &older] {
+            assert!(verifier.matches("tiger"));
+            assert!(!verifier.matches("TIGER") && !verifier.matches(""));
+            assert!(Verifier::from_text(&verifier.to_text()).as_ref() == Some(verifier));
+        }
+        assert!(Verifier::new("tiger", [8; SALT_BYTES]) != newer);
+        assert_eq!([&newer, &both, &older].map(|v| v.stored().map(Stored::kind)), [0x4815, 0x4815, 0x1b25].map(Some));
+        assert_eq!([&newer, &both, &older].map(|v| v.accepted(false).is_some()), [true, true, false]);
+        assert_eq!([newer.to_history(), both.to_history()], [newer.to_text(), newer.to_text()]);
+        assert_eq!(older.to_history(), older.to_text());
+    }
+
+    #[test]
+    fn verifiers_are_read_as_oracle_writes_them() {
+        let sha1 = "S:60F3A1EC1A9FAF1D0D03C0B33D06A5F1A4F2C8D600112233445566778899";
+        let sha512 = format!("T:{}", "AB".repeat(80));
+        let text = |text: &str| Verifier::from_text(text).map(|v| v.to_text());
+        assert_eq!(text(sha1).as_deref(), Some(sha1));
+        let both = format!("{sha1};{sha512}");
+        assert_eq!(text(&both), Some(both.clone()));
+        let all = format!("{sha1};H:{};{sha512};{}", "0".repeat(32), "F".repeat(16));
+        assert_eq!(text(&all), Some(both.clone()));
+        let bad = ["", "T:00", "S:", "F894844C34402B67", "T", "é", &format!("{both};"), &format!("{sha1};{sha1}")];
+        for bad in bad.iter().chain([&sha1.replace('F', "g").as_str(), &&sha512[..161]]) {
+            assert_eq!(text(bad), None, "{bad}");
+        }
     }
 
     #[test]
     fn a_verifier_of_an_earlier_database_knows_its_password_too() {
         let salt = [9; SALT_BYTES];
-        let verifier = Verifier { salt, key: earlier("tiger", &salt) };
+        let verifier = Verifier::nobody(Stored::Sha512 { key: earlier("tiger", &salt), salt });
         assert!(verifier != Verifier::new("tiger", salt));
         assert!(verifier.matches("tiger") && !verifier.matches("lion"));
     }

@@ -161,10 +161,13 @@ fn logon(bytes: &[u8]) {
     for client in CLIENTS {
         if let Ok(logon) = Logon::read(&mut Reader::new(bytes), 1, client) {
             let get = |key| logon.pairs.get(key).unwrap_or_default();
-            let challenge = o5logon::Challenge::new([3; 64], [4; 16], &[5; 48]);
+            let newer = o5logon::Verifier::Sha512 { key: [3; 64], salt: [4; 16] };
+            let older = o5logon::Verifier::Sha1 { key: [3; 20], salt: [4; 10] };
             let speedy_key = Some(get("AUTH_PBKDF2_SPEEDY_KEY"));
             let proof = o5logon::Proof { session_key: get("AUTH_SESSKEY"), speedy_key, password: get("AUTH_PASSWORD") };
-            assert!(challenge.check(&proof).is_none(), "bytes without the password proved it");
+            for challenge in [newer, older].map(|verifier| o5logon::Challenge::new(verifier, &[5; 48])) {
+                assert!(challenge.check(&proof).is_none(), "bytes without the password proved it");
+            }
             auth::statements(get("AUTH_ALTER_SESSION")).for_each(drop);
         }
     }

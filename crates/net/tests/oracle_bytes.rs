@@ -29,11 +29,14 @@ impl Random {
 #[test]
 fn changed_proofs_prove_nothing() {
     let mut random = Random(77);
-    let challenge = o5logon::Challenge::new([3; 64], [4; 16], &[5; 48]);
-    for _ in 0..300 {
-        let texts: Vec<String> = (0..2).map(|_| o5logon::to_hex(&random.bytes(100))).collect();
-        let proof = o5logon::Proof { session_key: &texts[0], speedy_key: Some(&texts[1]), password: "" };
-        assert!(challenge.check(&proof).is_none());
+    let newer = o5logon::Verifier::Sha512 { key: [3; 64], salt: [4; 16] };
+    let older = o5logon::Verifier::Sha1 { key: [3; 20], salt: [4; 10] };
+    for challenge in [newer, older].map(|verifier| o5logon::Challenge::new(verifier, &[5; 48])) {
+        for _ in 0..300 {
+            let texts: Vec<String> = (0..3).map(|_| o5logon::to_hex(&random.bytes(100))).collect();
+            let proof = o5logon::Proof { session_key: &texts[0], speedy_key: Some(&texts[1]), password: &texts[2] };
+            assert!(challenge.check(&proof).is_none());
+        }
     }
 }
 

@@ -129,6 +129,7 @@ params! {
     LocalListener "local_listener" TEXT, "", Static, false, "local listener";
     InboundConnectTimeout "inbound_connect_timeout" int(1, 3600), "60", Static, false, "seconds a client of the listener may take to log on";
     SecMaxFailedLoginAttempts "sec_max_failed_login_attempts" int(1, 4294967295), "3", Static, false, "maximum number of failed login attempts on a connection";
+    AllowedLogonVersionServer "allowed_logon_version_server" Kind::Word(&["12a", "12", "11", "10", "9", "8"]), "12a", Static, false, "12a for 12C verifiers of passwords alone; 11G verifiers are made and accepted too with 12 or less";
     WalletRoot "wallet_root" TEXT, "", Static, false, "wallet root instance initialization parameter";
     EncryptionServer "encryption_server" TEXT, "ACCEPTED", Static, false, "native encryption of connections: ACCEPTED, REJECTED, REQUESTED or REQUIRED";
     EncryptionTypesServer "encryption_types_server" TEXT, "", Static, false, "algorithms of native encryption, all of them where none is named";

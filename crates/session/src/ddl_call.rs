@@ -163,6 +163,10 @@ impl Host for Session<'_> {
         crate::session::random_bytes()
     }
 
+    fn makes_11g(&self) -> bool {
+        self.core.instance.accepts_11g()
+    }
+
     fn describe(&mut self, query: &Query, owner: Option<UserId>) -> Result<Vec<Described>> {
         let Some(owner) = owner else { return self.columns_of(query) };
         let found = self.as_owner(owner, |session| session.columns_of(query));

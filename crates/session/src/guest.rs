@@ -14,6 +14,7 @@ use crate::session::{Session, dictionary_name};
 use crate::state::ConnectTimes;
 use dictionary::{UserDef, UserId, Verifier};
 use net::local::Logon;
+use net::oracle::o5logon::Verifier as Stored;
 use process::WaitGuard;
 use sha2::{Digest, Sha512};
 use std::collections::BTreeMap;
@@ -67,9 +68,10 @@ impl Doorkeeper {
     /// # Errors
     /// Those of reading the dictionary.
     pub fn verifier(&self, user: &str) -> Result<Verifier> {
-        let nobodys = nobodys_verifier(&self.secret, &dictionary_name(user));
+        let accepts_11g = self.session.core.instance.accepts_11g();
+        let nobodys = nobodys_verifier(&self.secret, &dictionary_name(user), accepts_11g);
         let found = self.session.user_named(user)?;
-        Ok(found.and_then(|user| user.verifier.clone()).unwrap_or(nobodys))
+        Ok(found.and_then(|user| user.verifier.as_ref()?.accepted(accepts_11g)).unwrap_or(nobodys))
     }
 
     /// What to say to clients that have not proved their passwords, or have proved those of locked accounts. `logons`
@@ -230,13 +232,16 @@ impl Session {
     }
 }
 
-/// The verifier of a user that there is not: always the same one for a name, and no password's.
-fn nobodys_verifier(secret: &[u8; SECRET_LEN], name: &str) -> Verifier {
+/// The verifier of a user that there is not: always the same one for a name, and no password's. Where 11G verifiers are
+/// accepted half of the names have one of those, so that an account which has no other does not stand out.
+fn nobodys_verifier(secret: &[u8; SECRET_LEN], name: &str, accepts_11g: bool) -> Verifier {
     let hash: [u8; 64] = Sha512::new().chain_update(secret).chain_update(name).finalize().into();
     let key: [u8; 64] = Sha512::new().chain_update(hash).chain_update(secret).finalize().into();
-    let mut salt = [0; 16];
-    salt.copy_from_slice(&hash[..16]);
-    Verifier::nobody(salt, key)
+    let is_11g = accepts_11g && hash[63] & 1 != 0;
+    Verifier::nobody(match is_11g {
+        true => Stored::Sha1 { key: std::array::from_fn(|i| key[i]), salt: std::array::from_fn(|i| hash[i]) },
+        false => Stored::Sha512 { key, salt: std::array::from_fn(|i| hash[i]) },
+    })
 }
 
 /// The secret of the database in `dir`, made when there is none.
@@ -261,6 +266,7 @@ fn secret_in(dir: &Path) -> Result<[u8; SECRET_LEN]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use net::oracle::o5logon;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -280,9 +286,24 @@ mod tests {
     #[test]
     fn a_name_has_one_verifier_in_all_its_spellings() {
         let secret = [7; SECRET_LEN];
-        let of = |typed: &str| nobodys_verifier(&secret, &dictionary_name(typed));
+        let of = |typed: &str| nobodys_verifier(&secret, &dictionary_name(typed), false);
         assert!(of("scott") == of("\"SCOTT\"") && of("Scott") == of("SCOTT"));
         assert!(of("\"scott\"") != of("scott"));
-        assert!(of("scott") != nobodys_verifier(&[8; SECRET_LEN], "SCOTT"));
+        assert!(of("scott") != nobodys_verifier(&[8; SECRET_LEN], "SCOTT", false));
+    }
+
+    #[test]
+    fn where_11g_verifiers_are_accepted_names_that_nobody_has_seem_to_have_them_too() {
+        let kinds = |accepts_11g: bool| {
+            let kind = |n: u32| {
+                let name = format!("NAME{n}");
+                let again = nobodys_verifier(&[7; SECRET_LEN], &name, accepts_11g);
+                assert!(nobodys_verifier(&[7; SECRET_LEN], &name, accepts_11g) == again);
+                again.stored().map(Stored::kind)
+            };
+            (0..64).filter(|n| kind(*n) == Some(o5logon::VERIFIER_11G)).count()
+        };
+        assert_eq!(kinds(false), 0);
+        assert!((16..=48).contains(&kinds(true)), "{}", kinds(true));
     }
 }

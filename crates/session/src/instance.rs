@@ -227,6 +227,11 @@ impl Instance {
         &self.params
     }
 
+    /// Whether 11G verifiers of passwords are made and accepted.
+    pub fn accepts_11g(&self) -> bool {
+        self.params.get(Param::AllowedLogonVersionServer) != "12a"
+    }
+
     /// Phase, job slaves and keys.
     pub fn state(&self) -> &State {
         &self.state

@@ -17,9 +17,10 @@ use crate::logon::{Admitted, Refused, SessionLimits};
 use crate::nls;
 use crate::state::ConnectTimes;
 use crate::world::World;
-use dictionary::{KEY_BYTES, SALT_BYTES, UserDef, UserId, Verifier};
+use dictionary::{SALT_BYTES, UserDef, UserId, Verifier};
 use exec::{ExecCtx, SessionState};
 use net::local::{Array, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
+use net::oracle::o5logon::{KEY_LEN, Verifier as Stored};
 use process::{Attach, Process, SessionStatus, WaitGuard};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -343,8 +344,10 @@ impl Session {
         let (typed, client) = crate::proxy::split_name(&logon.user);
         let user = self.user_named(typed)?;
         // A name that nobody has takes as long as a wrong password.
-        let nobodys = || Verifier::nobody([0; SALT_BYTES], [0; KEY_BYTES]);
-        let verifier = user.as_ref().and_then(|user| user.verifier.clone()).unwrap_or_else(nobodys);
+        let accepts_11g = self.core.instance.accepts_11g();
+        let verifier = user.as_ref().and_then(|user| user.verifier.as_ref()?.accepted(accepts_11g));
+        let nobodys = || Verifier::nobody(Stored::Sha512 { key: [0; KEY_LEN], salt: [0; SALT_BYTES] });
+        let verifier = verifier.unwrap_or_else(nobodys);
         let matches = verifier.matches(&logon.password);
         let client = client.map(str::to_owned);
         self.admit(logon, user, matches, client.as_deref())

@@ -11,6 +11,7 @@ use client::{Ephemeral, NetAddress};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -44,7 +45,7 @@ fn steps(text: &str) -> Vec<Step> {
             let _ = write!(step.outcome, "{between}{outcome}");
         }
     }
-    assert!(steps.len() >= 60 && steps.iter().all(|s| !s.outcome.is_empty()), "steps without an outcome");
+    assert!(!steps.is_empty() && steps.iter().all(|s| !s.outcome.is_empty()), "steps without an outcome");
     steps
 }
 
@@ -93,19 +94,20 @@ fn program(what: &std::ffi::OsStr, files: &[&str]) -> Command {
     command
 }
 
-fn prepare(instance: &Ephemeral) {
+fn prepare(instance: &Ephemeral, also: &str) {
     let mut shell = Command::new(env!("CARGO_BIN_EXE_latchwork"));
     shell.args(["sql", "-s", "--dir"]).arg(instance.dir()).args(["/", "as", "sysdba"]);
-    shell.stdin(std::fs::File::open(Path::new(HERE).join("setup.sql")).unwrap());
-    let said = shell.output().expect("the shell runs");
+    let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the shell runs");
+    shell.stdin.take().unwrap().write_all(format!("{}\n{also}\n", include_str!("setup.sql")).as_bytes()).unwrap();
+    let said = shell.wait_with_output().expect("the shell ends");
     let said = String::from_utf8_lossy(&said.stdout);
     assert!(!said.contains("ORA-") && !said.contains("Warning"), "{said}");
 }
 
 /// The outcomes that a driver heard, by step.
-fn hold(mut command: Command, steps: &Path, parameters: &[(&str, &str)]) -> BTreeMap<String, String> {
+fn hold(mut command: Command, steps: &Path, parameters: &[(&str, &str)], also: &str) -> BTreeMap<String, String> {
     let instance = support::start(&[&[("local_listener", "0")], parameters].concat());
-    prepare(&instance);
+    prepare(&instance, also);
     let at = NetAddress::of_instance(instance.dir(), "latchwrk").expect("it says where it listens");
     command.arg(steps).arg(at.port.to_string()).arg(&at.service).env("TZ", "Europe/Berlin");
     let out = command.stdin(Stdio::null()).output().expect("the program runs");
@@ -116,8 +118,8 @@ fn hold(mut command: Command, steps: &Path, parameters: &[(&str, &str)]) -> BTre
     heard
 }
 
-/// Holds a conversation with each of the drivers and compares.
-fn compare(what: &str, text: &str, drivers: &[Driver], parameters: &[(&str, &str)]) {
+/// Holds a conversation with each of the drivers and compares. `also` are statements of the preparation.
+fn compare(what: &str, text: &str, drivers: &[Driver], parameters: &[(&str, &str)], also: &str) {
     let here = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file: PathBuf = here.join(format!("{what}-steps.txt"));
     std::fs::write(&file, text).unwrap();
@@ -129,7 +131,7 @@ fn compare(what: &str, text: &str, drivers: &[Driver], parameters: &[(&str, &str
             let _ = writeln!(table, "{name}: the driver is not there, left out");
             continue;
         };
-        let heard = hold(command, &file, parameters);
+        let heard = hold(command, &file, parameters, also);
         let (mut same, mut none) = (0, 0);
         for step in &steps {
             match heard.get(&step.name).map(String::as_str) {
@@ -154,11 +156,53 @@ const STEPS: &str = include_str!("steps.txt");
 #[test]
 fn every_driver_hears_what_oracle_says() {
     let drivers: [Driver; 4] = [("python", python, 0), ("node", node, 1), ("go", go, 14), ("jdbc", jdbc, 4)];
-    compare("conversation", STEPS, &drivers, &[]);
+    assert!(steps(STEPS).len() >= 60);
+    compare("conversation", STEPS, &drivers, &[], "");
 }
 
 #[test]
 fn drivers_with_native_encryption_hear_the_same_under_it() {
     let drivers: [Driver; 2] = [("go", go, 14), ("jdbc", jdbc, 4)];
-    compare("conversation-encrypted", &format!("{STEPS}{PROTECTION}"), &drivers, &ENCRYPTED);
+    compare("conversation-encrypted", &format!("{STEPS}{PROTECTION}"), &drivers, &ENCRYPTED, "");
+}
+
+/// Accounts that have 11G verifiers alone.
+const OLDER: &str = "
+alter user u identified by values 'S:0307A334A736DFD22BE3FB97DD20F2D7AB5DAA0299887766554433221100';
+alter user changing identified by values 'S:0307A334A736DFD22BE3FB97DD20F2D7AB5DAA0299887766554433221100';
+alter user through identified by values 'S:0307A334A736DFD22BE3FB97DD20F2D7AB5DAA0299887766554433221100';
+create table u.versions as select username, password_versions v from dba_users;
+grant select on u.versions to public;
+";
+/// What their clients do.
+const OLDER_STEPS: &str = "
+[the accounts have none but an 11G verifier]
+query select v from u.versions where username = 'U'
+= '11G'
+
+[a wrong password is refused]
+logon u Wrong1
+= ORA-01017
+
+[the right one is not]
+logon u Tiger1
+= open
+
+[the password is changed at logon]
+newpassword changing Tiger1 Tiger2
+= CHANGING
+
+[one user through another]
+proxy through Tiger1 u
+= U THROUGH
+";
+
+#[test]
+fn drivers_prove_passwords_against_11g_verifiers() {
+    let drivers: [Driver; 4] = [("python", python, 0), ("node", node, 0), ("go", go, 1), ("jdbc", jdbc, 0)];
+    let accepts = ("allowed_logon_version_server", "12");
+    compare("verifiers", OLDER_STEPS, &drivers, &[accepts], OLDER);
+    // The key of such a logon is the shorter one that the sealed packets are given.
+    let both = [ENCRYPTED[0], ENCRYPTED[1], accepts];
+    compare("verifiers-encrypted", OLDER_STEPS, &drivers[2..], &both, OLDER);
 }

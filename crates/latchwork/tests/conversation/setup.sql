@@ -57,4 +57,3 @@ begin
   return c;
 end;
 /
-exit

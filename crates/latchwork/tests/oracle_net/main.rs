@@ -12,6 +12,7 @@ mod pooled;
 mod rude;
 mod shell;
 mod unproved;
+mod verifiers;
 
 use client::{Client, ClientError, Credentials, Ephemeral, EphemeralOptions, NetAddress, NetSession, ping};
 use std::io::{Read, Write};

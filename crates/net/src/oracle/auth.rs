@@ -41,6 +41,11 @@ impl Pairs {
         self.0.retain(|(key, ..)| !is(key));
     }
 
+    /// The number with a key; 0 without.
+    pub fn flags(&self, key: &str) -> u32 {
+        self.0.iter().find(|(k, ..)| k == key).map_or(0, |(.., flags)| *flags)
+    }
+
     /// Bytes of memory held.
     pub fn held(&self) -> usize {
         let texts: usize = self.0.iter().map(|(key, value, _)| key.capacity() + value.capacity()).sum();

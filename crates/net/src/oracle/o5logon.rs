@@ -1,15 +1,21 @@
-//! The proof of a password that O5LOGON carries, in its form with PBKDF2 and SHA-512.
+//! The proof of a password that O5LOGON carries.
 //!
 //! The server keeps a *verifier*: `T = SHA-512(K ‖ salt)`, where `K = PBKDF2(password, salt ‖
 //! "AUTH_PBKDF2_SPEEDY_KEY")`. Either side draws half of a session key and sends it under the first half of `T`, from
 //! which both make the key of the conversation; under that the client sends `K`. So no password crosses the wire, what
 //! crosses it is of no use a second time, and the server hashes once instead of 4096 times. What is as good as a
 //! password is wiped when it goes.
+//!
+//! That is the form of Oracle 12C. In the form of 11G the verifier is `SHA-1(password ‖ salt)`, whose 20 bytes and four
+//! zeros are the key of the halves; the password itself crosses the wire under the key of the conversation. Neither
+//! verifier is enough to log on. One guess at a password costs one round of SHA-1, so an 11G verifier, or the record of a
+//! logon with it, can be searched thousands of times as fast.
 
-use aes::Aes256;
 use aes::cipher::generic_array::GenericArray;
 use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
+use aes::{Aes192, Aes256};
 use pbkdf2::pbkdf2_hmac;
+use sha1::Sha1;
 use sha2::{Digest, Sha512};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -21,8 +27,14 @@ pub const KEY_LEN: usize = 64;
 pub const ROUNDS: u32 = 4096;
 /// Rounds of PBKDF2 that combine the halves of the session key.
 pub const COMBINE_ROUNDS: u32 = 3;
-/// The type of verifier, in the flags of `AUTH_VFR_DATA`.
-pub const VERIFIER_TYPE: u32 = 0x4815;
+/// Bytes of the salt and of the hash of an 11G verifier.
+pub const SHA1_SALT_LEN: usize = 10;
+pub const SHA1_LEN: usize = 20;
+/// The types of verifiers, in the flags of `AUTH_VFR_DATA`.
+pub const VERIFIER_12C: u32 = 0x4815;
+pub const VERIFIER_11G: u32 = 0x1b25;
+/// The same as the latter, with which some servers say that it was made by another release.
+const VERIFIER_11G_TOO: u32 = 0xb152;
 
 const BLOCK: usize = 16;
 /// Bytes of each half of the session key.
@@ -34,8 +46,10 @@ const CIPHERTEXT_MAX: usize = BLOCK + PASSWORD_MAX + 2 * BLOCK;
 const PURPOSE: &[u8] = b"AUTH_PBKDF2_SPEEDY_KEY";
 const SERVER_TO_CLIENT: &[u8] = b"SERVER_TO_CLIENT";
 
-/// Key of the conversation.
-type Key = Zeroizing<[u8; HALF_LEN]>;
+/// A key of AES: 32 bytes, and 24 where the verifier is an 11G one.
+type Key = Zeroizing<Vec<u8>>;
+/// Bytes of the key of the conversation under an 11G verifier.
+const SHA1_KEY_LEN: usize = 24;
 
 /// `K` of a password.
 pub fn speedy_key(password: &[u8], salt: &[u8; SALT_LEN]) -> Zeroizing<[u8; KEY_LEN]> {
@@ -49,15 +63,79 @@ pub fn verifier(speedy_key: &[u8; KEY_LEN], salt: &[u8; SALT_LEN]) -> [u8; KEY_L
     Sha512::new().chain_update(speedy_key).chain_update(salt).finalize().into()
 }
 
+/// `S` of a password: the hash of an 11G verifier.
+pub fn sha1_verifier(password: &[u8], salt: &[u8; SHA1_SALT_LEN]) -> [u8; SHA1_LEN] {
+    Sha1::new().chain_update(password).chain_update(salt).finalize().into()
+}
+
 /// Whether two are equal, in a time that says nothing of where they differ.
-pub fn are_equal(a: &[u8; KEY_LEN], b: &[u8; KEY_LEN]) -> bool {
+pub fn are_equal<const N: usize>(a: &[u8; N], b: &[u8; N]) -> bool {
     a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+}
+
+/// What a password is proved against.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Verifier {
+    /// That of Oracle 12C.
+    Sha512 { key: [u8; KEY_LEN], salt: [u8; SALT_LEN] },
+    /// That of Oracle 11G.
+    Sha1 { key: [u8; SHA1_LEN], salt: [u8; SHA1_SALT_LEN] },
+}
+
+impl std::fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Verifier(..)")
+    }
+}
+
+impl Drop for Verifier {
+    fn drop(&mut self) {
+        match self {
+            Verifier::Sha512 { key, .. } => key.zeroize(),
+            Verifier::Sha1 { key, .. } => key.zeroize(),
+        }
+    }
+}
+
+impl Verifier {
+    /// The number of its type, in the flags of `AUTH_VFR_DATA`.
+    pub fn kind(&self) -> u32 {
+        match self {
+            Verifier::Sha512 { .. } => VERIFIER_12C,
+            Verifier::Sha1 { .. } => VERIFIER_11G,
+        }
+    }
+
+    /// Whether `password` is the one that this was made from.
+    pub fn is_of(&self, password: &[u8]) -> bool {
+        match self {
+            Verifier::Sha512 { key, salt } => are_equal(&verifier(&speedy_key(password, salt), salt), key),
+            Verifier::Sha1 { key, salt } => are_equal(&sha1_verifier(password, salt), key),
+        }
+    }
+
+    /// Bytes of the keys that are made with it.
+    fn key_len(&self) -> usize {
+        match self {
+            Verifier::Sha512 { .. } => HALF_LEN,
+            Verifier::Sha1 { .. } => SHA1_KEY_LEN,
+        }
+    }
+
+    /// The key under which the halves are sent.
+    fn cipher_key(&self) -> Key {
+        let mut bytes = Zeroizing::new(vec![0; self.key_len()]);
+        match self {
+            Verifier::Sha512 { key, .. } => bytes.copy_from_slice(&key[..HALF_LEN]),
+            Verifier::Sha1 { key, .. } => bytes[..SHA1_LEN].copy_from_slice(key),
+        }
+        bytes
+    }
 }
 
 /// The server's side of one logon.
 pub struct Challenge {
-    verifier: [u8; KEY_LEN],
-    salt: [u8; SALT_LEN],
+    verifier: Verifier,
     /// The server's half of the session key.
     half: [u8; HALF_LEN],
     combine: [u8; 16],
@@ -65,7 +143,6 @@ pub struct Challenge {
 
 impl Drop for Challenge {
     fn drop(&mut self) {
-        self.verifier.zeroize();
         self.half.zeroize();
     }
 }
@@ -87,23 +164,32 @@ pub struct SessionKey(Key);
 
 impl Challenge {
     /// A challenge to who claims to be the user with this verifier; `random` is fresh from the kernel.
-    pub fn new(verifier: [u8; KEY_LEN], salt: [u8; SALT_LEN], random: &[u8; 48]) -> Challenge {
+    pub fn new(verifier: Verifier, random: &[u8; 48]) -> Challenge {
         let (mut half, mut combine) = ([0; HALF_LEN], [0; 16]);
         half.copy_from_slice(&random[..HALF_LEN]);
         combine.copy_from_slice(&random[HALF_LEN..]);
-        Challenge { verifier, salt, half, combine }
+        Challenge { verifier, half, combine }
     }
 
     /// The value of AUTH_SESSKEY.
     pub fn session_key(&self) -> String {
         let mut half = self.half;
-        encrypt(&first_half(&self.verifier), &mut half);
+        encrypt(&self.verifier.cipher_key(), &mut half);
         to_hex(&half)
     }
 
-    /// The value of AUTH_VFR_DATA.
-    pub fn salt(&self) -> String {
-        to_hex(&self.salt)
+    /// The value of AUTH_VFR_DATA, and its flags.
+    pub fn salt(&self) -> (String, u32) {
+        let salt = match &self.verifier {
+            Verifier::Sha512 { salt, .. } => to_hex(salt),
+            Verifier::Sha1 { salt, .. } => to_hex(salt),
+        };
+        (salt, self.verifier.kind())
+    }
+
+    /// Whether a proof with that AUTH_PBKDF2_SPEEDY_KEY takes long to look at.
+    pub fn is_slow(&self, speedy_key: Option<&str>) -> bool {
+        matches!(self.verifier, Verifier::Sha512 { .. }) && speedy_key.is_none()
     }
 
     /// The value of AUTH_PBKDF2_CSK_SALT.
@@ -115,14 +201,16 @@ impl Challenge {
     /// of a right one.
     pub fn check(&self, proof: &Proof<'_>) -> Option<SessionKey> {
         let mut half: [u8; HALF_LEN] = from_hex(proof.session_key, HALF_LEN)?.as_slice().try_into().ok()?;
-        decrypt(&first_half(&self.verifier), &mut half);
-        let key = combined(&half, &self.half, &self.combine);
+        decrypt(&self.verifier.cipher_key(), &mut half);
+        let key = combined(&half, &self.half, &self.combine, self.verifier.key_len());
         half.zeroize();
-        let found = match proof.speedy_key {
-            Some(sent) => speedy_key_of(&key, sent)?,
-            None => speedy_key(&password_of(&key, proof.password)?, &self.salt),
+        let is_right = match (&self.verifier, proof.speedy_key) {
+            (Verifier::Sha512 { key: known, salt }, Some(sent)) => {
+                are_equal(&verifier(&*speedy_key_of(&key, sent)?, salt), known)
+            }
+            _ => self.verifier.is_of(&password_of(&key, proof.password)?),
         };
-        are_equal(&verifier(&found, &self.salt), &self.verifier).then_some(SessionKey(key))
+        is_right.then_some(SessionKey(key))
     }
 }
 
@@ -149,7 +237,8 @@ fn password_of(key: &Key, sent: &str) -> Option<Zeroizing<Vec<u8>>> {
 /// The client's side: what to answer to a challenge.
 pub struct Answer {
     pub session_key: String,
-    pub speedy_key: String,
+    /// Where the server's verifier is a 12C one.
+    pub speedy_key: Option<String>,
     pub password: Zeroizing<String>,
     pub key: SessionKey,
 }
@@ -161,27 +250,38 @@ pub struct Stretched {
     key: Zeroizing<[u8; KEY_LEN]>,
 }
 
-/// Answers a challenge; the three texts are those of the server's AUTH_SESSKEY, AUTH_VFR_DATA and AUTH_PBKDF2_CSK_SALT.
-/// `None` when they are none. `known` is used if it belongs to the salt, and replaced otherwise.
+/// Answers a challenge; the three texts are those of the server's AUTH_SESSKEY, AUTH_VFR_DATA and AUTH_PBKDF2_CSK_SALT,
+/// and `kind` is the number with the second. `None` when they are none. `known` is used if it belongs to the salt, and
+/// replaced otherwise.
 pub fn answer(
     password: &[u8],
     known: &mut Option<Stretched>,
     challenge: [&str; 3],
+    kind: u32,
     random: &[u8; 64],
 ) -> Option<Answer> {
     let [session_key, salt, combine] = challenge;
-    let salt: [u8; SALT_LEN] = from_hex(salt, SALT_LEN)?.as_slice().try_into().ok()?;
-    if known.as_ref().is_none_or(|known| known.salt != salt) {
-        *known = Some(Stretched { salt, key: speedy_key(password, &salt) });
-    }
-    let speedy = &known.as_ref()?.key;
-    let verifier = Zeroizing::new(verifier(speedy, &salt));
+    let verifier = match kind {
+        VERIFIER_11G | VERIFIER_11G_TOO => {
+            let salt: [u8; SHA1_SALT_LEN] = from_hex(salt, SHA1_SALT_LEN)?.as_slice().try_into().ok()?;
+            Verifier::Sha1 { key: sha1_verifier(password, &salt), salt }
+        }
+        VERIFIER_12C => {
+            let salt: [u8; SALT_LEN] = from_hex(salt, SALT_LEN)?.as_slice().try_into().ok()?;
+            if known.as_ref().is_none_or(|known| known.salt != salt) {
+                *known = Some(Stretched { salt, key: speedy_key(password, &salt) });
+            }
+            Verifier::Sha512 { key: verifier(&known.as_ref()?.key, &salt), salt }
+        }
+        _ => return None,
+    };
+    let speedy = known.as_ref().filter(|_| verifier.kind() == VERIFIER_12C).map(|known| &known.key);
     let mut theirs: [u8; HALF_LEN] = from_hex(session_key, HALF_LEN)?.as_slice().try_into().ok()?;
-    decrypt(&first_half(&verifier), &mut theirs);
+    decrypt(&verifier.cipher_key(), &mut theirs);
     let mut own = [0; HALF_LEN];
     own.copy_from_slice(&random[..HALF_LEN]);
-    let key = combined(&own, &theirs, &from_hex(combine, 16)?);
-    encrypt(&first_half(&verifier), &mut own);
+    let key = combined(&own, &theirs, &from_hex(combine, 16)?, verifier.key_len());
+    encrypt(&verifier.cipher_key(), &mut own);
     let sealed = |noise: &[u8], what: &[u8]| {
         let mut bytes = Zeroizing::new([noise, what].concat());
         encrypt(&key, &mut bytes);
@@ -191,7 +291,7 @@ pub fn answer(
     let filled = Zeroizing::new([password, &vec![fill as u8; fill]].concat());
     Some(Answer {
         session_key: to_hex(&own),
-        speedy_key: sealed(&random[32..48], &speedy[..]),
+        speedy_key: speedy.map(|speedy| sealed(&random[32..48], &speedy[..])),
         password: Zeroizing::new(sealed(&random[48..], &filled)),
         key: SessionKey(key),
     })
@@ -200,13 +300,18 @@ pub fn answer(
 impl From<[u8; HALF_LEN]> for SessionKey {
     /// The key that two sides have agreed on without a logon.
     fn from(key: [u8; HALF_LEN]) -> SessionKey {
-        SessionKey(Zeroizing::new(key))
+        SessionKey(Zeroizing::new(key.to_vec()))
     }
 }
 
 impl SessionKey {
+    /// The key with these bytes, of which there are 32 or 24.
+    pub fn of(bytes: &[u8]) -> Option<SessionKey> {
+        [HALF_LEN, SHA1_KEY_LEN].contains(&bytes.len()).then(|| SessionKey(Zeroizing::new(bytes.to_vec())))
+    }
+
     /// Its bytes.
-    pub fn bytes(&self) -> &[u8; HALF_LEN] {
+    pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
@@ -249,39 +354,54 @@ impl SessionKey {
     }
 }
 
-fn combined(clients: &[u8; HALF_LEN], servers: &[u8; HALF_LEN], salt: &[u8]) -> Key {
-    let both = Zeroizing::new([&clients[..], servers].concat());
+/// The key of so many bytes that is made of as many of either half.
+fn combined(clients: &[u8; HALF_LEN], servers: &[u8; HALF_LEN], salt: &[u8], len: usize) -> Key {
+    let both = Zeroizing::new([&clients[..len], &servers[..len]].concat());
     let digits = Zeroizing::new(to_hex(&both));
-    let mut key = Zeroizing::new([0; HALF_LEN]);
+    let mut key = Zeroizing::new(vec![0; len]);
     pbkdf2_hmac::<Sha512>(digits.as_bytes(), salt, COMBINE_ROUNDS, &mut key[..]);
     key
 }
 
-fn first_half(verifier: &[u8; KEY_LEN]) -> Key {
-    let mut key = Zeroizing::new([0; HALF_LEN]);
-    key.copy_from_slice(&verifier[..HALF_LEN]);
-    key
+enum Cipher {
+    Aes192(Box<Aes192>),
+    Aes256(Box<Aes256>),
+}
+
+impl Cipher {
+    fn new(key: &Key) -> Cipher {
+        match key.len() {
+            SHA1_KEY_LEN => Cipher::Aes192(Box::new(Aes192::new(GenericArray::from_slice(key)))),
+            _ => Cipher::Aes256(Box::new(Aes256::new(GenericArray::from_slice(key)))),
+        }
+    }
 }
 
 /// Cipher block chaining over whole blocks from a vector of zeros.
 fn encrypt(key: &Key, bytes: &mut [u8]) {
-    let cipher = Aes256::new(GenericArray::from_slice(&key[..]));
+    let cipher = Cipher::new(key);
     let mut last = [0; BLOCK];
     for block in bytes.chunks_exact_mut(BLOCK) {
         block.iter_mut().zip(last).for_each(|(b, l)| *b ^= l);
-        cipher.encrypt_block(GenericArray::from_mut_slice(block));
+        match &cipher {
+            Cipher::Aes192(cipher) => cipher.encrypt_block(GenericArray::from_mut_slice(block)),
+            Cipher::Aes256(cipher) => cipher.encrypt_block(GenericArray::from_mut_slice(block)),
+        }
         last.copy_from_slice(block);
     }
 }
 
 /// The reverse of [`encrypt`].
 fn decrypt(key: &Key, bytes: &mut [u8]) {
-    let cipher = Aes256::new(GenericArray::from_slice(&key[..]));
+    let cipher = Cipher::new(key);
     let mut last = [0; BLOCK];
     for block in bytes.chunks_exact_mut(BLOCK) {
         let mut sealed = [0; BLOCK];
         sealed.copy_from_slice(block);
-        cipher.decrypt_block(GenericArray::from_mut_slice(block));
+        match &cipher {
+            Cipher::Aes192(cipher) => cipher.decrypt_block(GenericArray::from_mut_slice(block)),
+            Cipher::Aes256(cipher) => cipher.decrypt_block(GenericArray::from_mut_slice(block)),
+        }
         block.iter_mut().zip(last).for_each(|(b, l)| *b ^= l);
         last = sealed;
     }
@@ -318,7 +438,7 @@ mod tests {
     fn challenge() -> Challenge {
         let salt = counted(0);
         let random = counted::<48>(0x4e);
-        Challenge::new(verifier(&speedy_key(b"tiger", &salt), &salt), salt, &random)
+        Challenge::new(Verifier::Sha512 { key: verifier(&speedy_key(b"tiger", &salt), &salt), salt }, &random)
     }
 
     #[test]
@@ -333,7 +453,7 @@ mod tests {
     fn a_recorded_logon_is_accepted() {
         let c = challenge();
         assert_eq!(c.session_key(), "CD2679A56AC1A48B2A38FBDF0A96E2F4413231612624C0BDEAE1B98B140584C6");
-        assert_eq!(c.salt(), "000102030405060708090A0B0C0D0E0F");
+        assert_eq!(c.salt(), ("000102030405060708090A0B0C0D0E0F".to_owned(), 0x4815));
         let proof = Proof {
             session_key: "490FB35D772C698B4B78EB51D964A039831F87932698C2229759E7D2F630E4A2",
             speedy_key: None,
@@ -344,13 +464,30 @@ mod tests {
     }
 
     #[test]
+    fn an_11g_verifier_is_what_it_is_known_to_be() {
+        // SHA-1 of "tiger" and of the bytes from 0 to 9.
+        assert_eq!(to_hex(&sha1_verifier(b"tiger", &counted(0))), "15597ABE90E7A4FF4E897831AD7EAB681374006A");
+    }
+
+    #[test]
     fn only_the_password_is_accepted_and_the_server_proves_itself_too() {
-        let c = challenge();
-        let (salt, combine, theirs) = (c.salt(), c.combine_salt(), c.session_key());
+        let salt = counted(0);
+        let eleven = Verifier::Sha1 { key: sha1_verifier(b"tiger", &salt), salt };
+        for c in [challenge(), Challenge::new(eleven, &counted(0x4e))] {
+            only_tiger_is_accepted(&c);
+        }
+    }
+
+    fn only_tiger_is_accepted(c: &Challenge) {
+        let ((salt, kind), combine, theirs) = (c.salt(), c.combine_salt(), c.session_key());
         for (password, is_right) in [(&b"tiger"[..], true), (b"TIGER", false), (b"", false), (b"tiger ", false)] {
-            let a = answer(password, &mut None, [&theirs, &salt, &combine], &counted(100)).unwrap();
-            let fast = Proof { session_key: &a.session_key, speedy_key: Some(&a.speedy_key), password: &a.password };
+            let a = answer(password, &mut None, [&theirs, &salt, &combine], kind, &counted(100)).unwrap();
+            assert_eq!(a.speedy_key.is_some(), kind == VERIFIER_12C);
+            let speedy_key = a.speedy_key.as_deref();
+            let fast = Proof { session_key: &a.session_key, speedy_key, password: &a.password };
+            assert!(!c.is_slow(speedy_key));
             for proof in [fast, Proof { speedy_key: None, ..fast }] {
+                assert_eq!(c.is_slow(proof.speedy_key), kind == VERIFIER_12C && proof.speedy_key.is_none());
                 let key = c.check(&proof);
                 assert_eq!(key.is_some(), is_right);
                 if let Some(key) = key {

@@ -815,7 +815,7 @@ impl Pending {
             Phase::LogonTwo(client, named) => match whole(message, |r| call::read(r, client)) {
                 Ok((_, call)) => match call.request {
                     Request::LogonTwo(second) => {
-                        let is_slow = second.pairs.get("AUTH_PBKDF2_SPEEDY_KEY").is_none();
+                        let is_slow = named.challenge.is_slow(second.pairs.get("AUTH_PBKDF2_SPEEDY_KEY"));
                         self.phase = Phase::Slow(client, named, second);
                         Ok(if is_slow { Step::Slow } else { self.look_at_proof() })
                     }
@@ -859,7 +859,8 @@ impl Pending {
             Ok(random) => random,
             Err(e) => return self.refuse(&Ora::internal(e), first.sequence),
         };
-        let challenge = Challenge::new(verifier.key(), verifier.salt(), &random);
+        let Some(stored) = verifier.stored() else { return self.refuse(&Ora::new(1017), first.sequence) };
+        let challenge = Challenge::new(stored.clone(), &random);
         let out = logon::challenge_message(&challenge, first.sequence);
         let made_ns = os::clock::now_ns() - began;
         let named = Box::new(Named { first, verifier, challenge, made_ns });

@@ -42,7 +42,7 @@ impl Proved {
         }
         w.u8(field_version);
         w.u32(*sdu);
-        w.raw(self.key.bytes());
+        w.long_bytes(self.key.bytes());
         w.number(self.proof_ns);
         w.number(self.fork_began_ns);
         w.long_bytes(unread);
@@ -87,7 +87,8 @@ impl Proved {
             knows_sessionless,
         };
         let sdu = r.u32()?;
-        let key = SessionKey::from(<[u8; 32]>::try_from(r.raw(32)?).map_err(|_| WireError::BadValue)?);
+        let key = r.long_bytes()?.map(|bytes| Zeroizing::new(bytes.into_owned()));
+        let key = key.and_then(|bytes| SessionKey::of(&bytes)).ok_or(WireError::BadValue)?;
         let (proof_ns, fork_began_ns) = (r.ub8()?, r.ub8()?);
         let mut packets = PacketBuffer::new();
         packets.accept(sdu);
@@ -153,7 +154,7 @@ mod tests {
         };
         let usual = Client { takes_zone: true, reads_ends: true, knows_sessionless: true, ..Client::USUAL };
         let verifier = Verifier::new("Tiger1", [3; 16]);
-        let key = SessionKey::from([9; 32]);
+        let key = SessionKey::of(&[9; 24]).unwrap();
         let mut proved = Proved::new(usual, who, second, key, Proof::of(verifier.clone()), u64::MAX).called(caller);
         let pooled = Pooled { class: "Ü.x".into(), wants_new: true, is_back: true, class_number: 300 };
         proved.pooled = Some(pooled.clone());
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!((again.client, &again.who, &again.second), (usual, &proved.who, &proved.second));
         assert_eq!(format!("{:?}", again.caller), format!("{:?}", proved.caller));
         assert_eq!((again.proof.verifier(), again.proof_ns), (&verifier, u64::MAX));
-        assert_eq!(again.key.bytes(), &[9; 32]);
+        assert_eq!(again.key.bytes(), [9; 24]);
         assert_eq!(again.pooled, Some(pooled));
         let (stream, packets, sdu) = again.line.as_ref().unwrap();
         assert!(packets.ends_responses());

@@ -254,7 +254,8 @@ pub fn refusal_message(e: &Ora, sequence: u8) -> Vec<u8> {
 fn challenge_pairs(challenge: &Challenge) -> Pairs {
     let mut pairs = Pairs::default();
     pairs.push("AUTH_SESSKEY", challenge.session_key(), 0);
-    pairs.push("AUTH_VFR_DATA", challenge.salt(), o5logon::VERIFIER_TYPE);
+    let (salt, kind) = challenge.salt();
+    pairs.push("AUTH_VFR_DATA", salt, kind);
     pairs.push("AUTH_PBKDF2_CSK_SALT", challenge.combine_salt(), 0);
     pairs.push("AUTH_PBKDF2_VGEN_COUNT", o5logon::ROUNDS.to_string(), 0);
     pairs.push("AUTH_PBKDF2_SDER_COUNT", o5logon::COMBINE_ROUNDS.to_string(), 0);
