@@ -278,7 +278,7 @@ fn who_may_not_log_on_any_more_gets_no_session_again() {
 
 #[test]
 fn a_session_of_a_proxy_is_nobodys_but_its_own() {
-    let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 3");
+    let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 6");
     run(&mut owner, "alter user u grant connect through v");
     let mut own = connect(&at, "a", "self");
     own.execute("begin u.kept.put(7); end;").unwrap();
