@@ -124,6 +124,13 @@ def contexts():
         assert row(c, of, "FOUR") == (None, None)
         fails("ORA-01031", lambda: cursor.callproc("dbms_session.set_context", ["mine", "four", "4"]))
     fails("ORA-28267", lambda: connect(appcontext=[("USERENV", "ACTION", "1")]))
+    # As many as a message before the proof has room for; of more the client hears.
+    for many in (85, 86, 300):
+        with connect(appcontext=[("CLIENTCONTEXT", f"c{n}", str(n)) for n in range(many)]) as c:
+            last = f"select sys_context('clientcontext', 'c{many - 1}') from dual"
+            assert row(c, last) == (str(many - 1),), many
+    for many in (900, 6000):
+        fails("ORA-03106", lambda: connect(appcontext=[("CLIENTCONTEXT", f"c{n}", str(n)) for n in range(many)]))
 
 
 def settings():

@@ -22,8 +22,8 @@ pub mod mode {
     pub const OTHERS: u32 = ADMINISTRATIVE | TOKEN | PROXY;
 }
 
-/// Pairs of a logon, at most.
-const PAIRS_MAX: u32 = 256;
+/// Pairs of a logon, at most. A value of an application context is three of them.
+const PAIRS_MAX: u32 = 2048;
 
 /// Keys and values with a number each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -686,12 +686,11 @@ impl Pending {
                 },
                 Phase::Slow(..) | Phase::Wrong(_) | Phase::Closing => Step::Drop,
                 _ => match packet.data() {
-                    Ok((flags, bytes))
-                        if packet.kind == kind::DATA
-                            && flags & tns::END_OF_FILE == 0
-                            && self.message.len() + bytes.len() <= MESSAGE_MAX
-                            && self.parts < PACKETS_MAX =>
-                    {
+                    Ok((flags, bytes)) if packet.kind == kind::DATA && flags & tns::END_OF_FILE == 0 => {
+                        if self.message.len() + bytes.len() > MESSAGE_MAX || self.parts >= PACKETS_MAX {
+                            let message = std::mem::take(&mut self.message);
+                            return self.not_understood(&message);
+                        }
                         self.message.extend_from_slice(bytes);
                         self.parts += 1;
                         // Packets behind the client's part of a key are sealed with it.
@@ -759,7 +758,20 @@ impl Pending {
                 self.message = message;
                 Step::Wait
             }
-            Err(_) => Step::Drop,
+            Err((_, phase)) => {
+                self.phase = phase;
+                self.not_understood(&message)
+            }
+        }
+    }
+
+    /// Ends a connection whose message is none, or longer than may be. A client that has come to its logon hears so.
+    fn not_understood(&mut self, message: &[u8]) -> Step {
+        match self.phase {
+            Phase::LogonOne(_) | Phase::LogonTwo(..) => {
+                self.refuse(&Ora::new(3106), message.get(2).copied().unwrap_or_default())
+            }
+            _ => Step::Drop,
         }
     }
 

@@ -67,7 +67,11 @@ pub fn serve(
         return Ok(true);
     }
     if !has_room {
-        let e = if instance.is_closing() { Ora::new(1089) } else { Ora::with(20, &[&instance.max_processes()]) };
+        let e = match instance.is_closing() {
+            true => Ora::new(1089),
+            // Without a listener (`lsnrctl stop`) nobody is let on, whatever room there is.
+            false => super::connect::no_room(instance).unwrap_or_else(|| Ora::new(12528)),
+        };
         logon::turn_away(&mut line, &e, proved.sequence());
         return Ok(true);
     }
