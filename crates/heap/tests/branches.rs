@@ -269,6 +269,24 @@ fn a_session_in_a_branch_waits_for_locks_as_long_as_the_limit_and_never_for_its_
     // The other branch ends behind this one's vote.
     let sibling = GlobalId::new(1, b"global", b"another").unwrap();
     assert_eq!(wait(&sibling, LockWait::Forever), (60, 2049));
+    // Also while its session works in it, but not for what that does beside it.
+    let mut other = Txn::new();
+    let attached = db.txns.start_branch(&p, &GlobalId::new(1, b"global", b"third").unwrap(), &TERMS).unwrap();
+    let third = insert(&db, &p, &mut other, &table, 91);
+    let mut beside = Txn::inside(&other);
+    let apart = insert(&db, &p, &mut beside, &table, 90);
+    let branch = db.txns.start_branch(&q, &sibling, &TERMS).unwrap();
+    for (row, told) in [(third, 60), (apart, 30006)] {
+        let mut t = Txn::new();
+        let seen = db.now(&q, &t);
+        let done = db.heap.lock_row(&q, &mut t, &table, row, &seen, LockWait::Millis(10)).unwrap_err();
+        assert_eq!(done.code(), told);
+        db.txns.rollback(&q, &mut t).unwrap();
+    }
+    db.txns.drop_branch(&q, branch);
+    db.txns.rollback(&p, &mut beside).unwrap();
+    db.txns.rollback(&p, &mut other).unwrap();
+    db.txns.drop_branch(&p, attached);
     // A transaction without a coordinator waits as any, and so does the session behind its branch.
     let sessionless = GlobalId::new(txn::SESSIONLESS, b"global", b"").unwrap();
     assert_eq!(wait(&sessionless, LockWait::Millis(1500)), (30006, 30006));

@@ -834,7 +834,9 @@ impl Transactions {
         }
         let own = |e: &BranchEntry| owner_of(e.word.load(Ordering::Acquire)) == p.number();
         let id = self.branches().all().find(|(_, e)| own(e)).and_then(|(_, e)| e.id());
-        let owner = self.table().owner(holder);
+        // What the other session does beside its branch ends by itself.
+        let owner =
+            self.table().owner(holder).filter(|_| self.table().entry(holder).is_some_and(|e| !e.is_autonomous()));
         let is_of_holder = |e: &BranchEntry| match owner {
             Some(NO_SESSION) => e.xid() == Some(holder),
             Some(process) => e.state() == Attached && owner_of(e.word.load(Ordering::Acquire)) == process,

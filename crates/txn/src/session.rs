@@ -117,6 +117,8 @@ pub struct Txn {
     pub(crate) set: bool,
     /// It was begun by another process, perhaps, whose temporary rows are nothing to this one.
     pub(crate) foreign: bool,
+    /// It has suspended another one of its session.
+    pub(crate) autonomous: bool,
     /// Objects of temporary tables that are this one's all the same, where it is.
     pub(crate) temporary: Vec<ObjectId>,
     /// The newest undo record when the session came into the branch.
@@ -149,7 +151,7 @@ impl Txn {
                 None => lent.push((table.object, table.mode)),
             }
         }
-        Txn { lent, isolation: outer.usual, usual: outer.usual, ..Txn::default() }
+        Txn { lent, autonomous: true, isolation: outer.usual, usual: outer.usual, ..Txn::default() }
     }
 
     /// The present moment.

@@ -47,6 +47,8 @@ pub(crate) const NO_SESSION: u32 = 0xFF_FFFF;
 
 /// Above the count of blocks: the transaction is serializable.
 const SERIALIZABLE: u64 = 1 << 55;
+/// And it has suspended another one of its session.
+const AUTONOMOUS: u64 = 1 << 54;
 
 fn sqn_of(word: u64) -> u32 {
     (word >> 32) as u32
@@ -63,7 +65,7 @@ sga::sga_struct! {
         commit_scn: AtomicU64,
         start_scn: AtomicU64,
         /// Block and sequence number of the newest undo record; its number in the block stands above the count of
-        /// blocks, and between them [`SERIALIZABLE`].
+        /// blocks, and between them [`SERIALIZABLE`] and [`AUTONOMOUS`].
         last_uba: AtomicU64,
         records: AtomicU64,
         blocks: AtomicU64,
@@ -677,12 +679,17 @@ impl Entry {
     pub fn note_undo(&self, last: Uba, records: u64, blocks: u64) {
         self.last_uba.store(u64::from(last.rdba.0) << 32 | u64::from(last.seq), Ordering::Relaxed);
         self.records.store(records, Ordering::Relaxed);
-        let kept = self.blocks.load(Ordering::Relaxed) & SERIALIZABLE;
+        let kept = self.blocks.load(Ordering::Relaxed) & (SERIALIZABLE | AUTONOMOUS);
         self.blocks.store(u64::from(last.rec) << 56 | kept | blocks, Ordering::Relaxed);
     }
 
-    pub fn note_serializable(&self) {
-        self.blocks.fetch_or(SERIALIZABLE, Ordering::Relaxed);
+    pub fn note_kind(&self, serializable: bool, autonomous: bool) {
+        let bits = (u64::from(serializable) * SERIALIZABLE) | (u64::from(autonomous) * AUTONOMOUS);
+        self.blocks.fetch_or(bits, Ordering::Relaxed);
+    }
+
+    pub fn is_autonomous(&self) -> bool {
+        self.blocks.load(Ordering::Relaxed) & AUTONOMOUS != 0
     }
 
     pub fn is_serializable(&self) -> bool {
@@ -707,7 +714,7 @@ impl Entry {
     }
 
     pub fn used(&self) -> (u64, u64) {
-        (self.records.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed) & (SERIALIZABLE - 1))
+        (self.records.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed) & (AUTONOMOUS - 1))
     }
 }
 

@@ -316,10 +316,11 @@ impl Transactions {
         match self.inner.enqueues.get(p, EnqueueType::Tx, id1, id2, LockMode::Exclusive, Timeout::NoWait) {
             Ok(lock) => {
                 (t.xid, t.lock) = (Some(xid), Some(lock));
-                if t.isolation == Isolation::Serializable
+                let is_serializable = t.isolation == Isolation::Serializable;
+                if (is_serializable || t.autonomous)
                     && let Some(entry) = self.table().entry(xid)
                 {
-                    entry.note_serializable();
+                    entry.note_kind(is_serializable, t.autonomous);
                 }
                 self.show_transaction(p, t);
             }
