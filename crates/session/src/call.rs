@@ -661,10 +661,12 @@ impl Calls {
         let (binds, tables) = (Vec::new(), Vec::new());
         let e = Execute { sql: text.to_string(), binds, prefetch: u32::MAX, want_output: false, tables };
         let (mut out, mut kind) = (Vec::new(), StatementKind::UNKNOWN);
-        let mut answer = self.try_execute(core, cx, &e, (&mut kind, None), &mut out)?;
-        while answer.more {
-            answer = self.fetch_some(core, cx, self.next, u32::MAX, &mut out)?;
+        let mut answer = self.try_execute(core, cx, &e, (&mut kind, None), &mut out);
+        while let Ok(Done { more: true, .. }) = answer {
+            answer = self.fetch_some(core, cx, self.next, u32::MAX, &mut out);
         }
+        self.show_counts(core);
+        answer?;
         let mut frames = local::FrameBuffer::new(usize::MAX);
         frames.extend(&out);
         let mut all = Vec::new();
