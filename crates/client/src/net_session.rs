@@ -504,6 +504,20 @@ impl NetSession {
         self.ask(&message, &[]).map(|answer| answer.outcome.rows)
     }
 
+    /// Sends the first packet of a call whose rest does not come: for tests of how long a server waits.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub fn begin_call(&mut self) -> ClientResult<()> {
+        let sql = Some("-".repeat(2 * self.wire.sdu as usize));
+        let mut message = Vec::new();
+        let execute = Execute { sql, ..Execute::default() };
+        execute.write(self.next(), &[], &mut message).map_err(ClientError::Protocol)?;
+        let mut out = Vec::new();
+        tns::write_data(&mut out, &message, self.wire.sdu);
+        self.wire.send(&out[..self.wire.sdu as usize])
+    }
+
     /// The server forgets the statement with the next one.
     fn close_cursor(&mut self, cursor: u16) {
         self.last_cursor = cursor;

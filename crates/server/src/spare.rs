@@ -14,6 +14,7 @@
 //! | `Q`, a head, a proof | the listener process, the supervisor | the socket of a client of the connection pool |
 //! | `D`, the number of a class, a proof | the supervisor, a spare process or a server of the pool | the client's socket |
 //! | `T`, the same | the supervisor, a spare process | the socket of a client that has waited for too long |
+//! | `C`, the same | the supervisor, a spare process | the socket of a client that is one too many |
 //! | `R`, its number, what it has | a server of the pool, the supervisor | the socket for its next client, the last one's |
 //!
 //! A process that has served a client of the connection pool is a server of the pool from then on, and may keep the
@@ -206,10 +207,21 @@ fn read_free(message: &[u8], gives: OwnedFd, line: Option<OwnedFd>) -> Option<Fr
     Some(FreeServer { pid: i32::from_ne_bytes(*pid), gives, keeps, parked })
 }
 
-/// The message that hands a client of the connection pool over, or has it told that it has waited for too long.
-pub fn pooled_for_server(letter: &[u8], class: usize, is_too_late: bool) -> Zeroizing<Vec<u8>> {
+/// What becomes of a client of the connection pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fate {
+    Served = b'D',
+    /// It is told that it has waited for too long.
+    TooLate = b'T',
+    /// It is told that there are as many clients as may be.
+    TooMany = b'C',
+}
+
+/// The message that hands a client of the connection pool over.
+pub fn pooled_for_server(letter: &[u8], class: usize, fate: Fate) -> Zeroizing<Vec<u8>> {
     let mut message = Zeroizing::new(Vec::with_capacity(letter.len() + 3));
-    message.push(if is_too_late { b'T' } else { b'D' });
+    message.push(fate as u8);
     message.extend_from_slice(&(class as u16).to_ne_bytes());
     message.extend_from_slice(letter);
     message
@@ -235,7 +247,7 @@ enum Client {
     Local(Arrival),
     Network { proved: Box<Proved>, has_room: bool },
     Pooled(Box<Proved>),
-    TooLate(Box<Proved>),
+    TurnedAway(Box<Proved>, Ora),
 }
 
 fn read(message: &[u8], socket: OwnedFd) -> Option<Client> {
@@ -251,10 +263,14 @@ fn read(message: &[u8], socket: OwnedFd) -> Option<Client> {
             let proved = Box::new(Proved::from_message(rest, socket).ok()?);
             Some(Client::Network { proved, has_room: *kind == b'N' })
         }
-        b'D' | b'T' => {
+        b'D' | b'T' | b'C' => {
             let (class, letter) = rest.split_first_chunk::<2>()?;
             let proved = Box::new(Proved::from_message(letter, socket).ok()?.of_class(u16::from_ne_bytes(*class)));
-            Some(if *kind == b'D' { Client::Pooled(proved) } else { Client::TooLate(proved) })
+            Some(match kind {
+                b'D' => Client::Pooled(proved),
+                b'T' => Client::TurnedAway(proved, Ora::new(56611)),
+                _ => Client::TurnedAway(proved, Ora::new(12520)),
+            })
         }
         _ => None,
     }
@@ -307,8 +323,8 @@ pub fn run(
                 (gets, kept) = (next, own);
                 continue;
             }
-            Some(Client::TooLate(proved)) => {
-                listener::time_out(proved)?;
+            Some(Client::TurnedAway(proved, e)) => {
+                listener::turn_away(proved, &e)?;
                 true
             }
             Some(Client::Network { proved, has_room }) => {

@@ -52,6 +52,9 @@ const CLASSES_MAX: usize = 64;
 /// The name of those that share figures.
 const OTHER_CLASSES: &str = "(other connection classes)";
 
+/// Bytes of a class's name that are kept with its figures.
+const CLASS_NAME_KEPT: usize = 256;
+
 /// Connections that `v$cpool_conn_info` shows.
 const CONNECTIONS_SHOWN: usize = 512;
 
@@ -64,7 +67,7 @@ sga::sga_struct! {
     }
 
     struct Class {
-        name: SgaText<32>,
+        name: SgaText<{ CLASS_NAME_KEPT / 8 }>,
         figures: [AtomicU64; class_figure::LEN],
     }
 
@@ -239,8 +242,11 @@ impl ConnectionPool {
         self.fixed.figures[figure::PURGED].fetch_add(1, Relaxed);
     }
 
-    /// The number of a connection class; one that has none gets one. Only the supervisor asks.
+    /// The number of a connection class; one that has none gets one. Classes whose names are equal as far as they are
+    /// kept share figures. Only the supervisor asks.
     pub fn class(&self, name: &str) -> usize {
+        let is_end = |at: &usize| name.is_char_boundary(*at);
+        let name = &name[..(0..=name.len().min(CLASS_NAME_KEPT)).rev().find(is_end).unwrap_or(0)];
         for (at, class) in self.classes.iter().enumerate().take(CLASSES_MAX - 1) {
             let known = class.name.get();
             if known.is_empty() {

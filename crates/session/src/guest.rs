@@ -9,7 +9,7 @@
 
 use crate::caller::Caller;
 use crate::instance::Instance;
-use crate::logon::{Refused, RefusedProofs};
+use crate::logon::{Refused, RefusedProofs, Shown};
 use crate::session::{Session, dictionary_name};
 use crate::state::ConnectTimes;
 use dictionary::{UserDef, UserId, Verifier};
@@ -194,8 +194,9 @@ impl Proof {
     }
 
     /// Whether the password that was proved is the user's still.
-    pub(crate) fn is_of(&self, user: Option<&UserDef>) -> bool {
-        user.is_some_and(|user| user.verifier.as_ref() == Some(&self.verifier))
+    pub(crate) fn shown(&self, user: Option<&UserDef>) -> Shown {
+        let is_still = user.is_some_and(|user| user.verifier.as_ref() == Some(&self.verifier));
+        if is_still { Shown::Right } else { Shown::Outdated }
     }
 
     /// The verifier.
@@ -223,8 +224,8 @@ impl Session {
         caller.note(&session.core);
         let began = os::clock::now_ns();
         let user = session.user_named(&logon.user)?;
-        let has_proved = proof.is_of(user.as_deref());
-        session.admit(logon, user, has_proved, caller.client.as_deref())?;
+        let shown = proof.shown(user.as_deref());
+        session.admit(logon, user, shown, caller.client.as_deref())?;
         caller.settle(&session.core)?;
         times.authenticate_ns += os::clock::now_ns() - began;
         session.logged_on(times);

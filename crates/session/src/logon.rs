@@ -25,6 +25,15 @@ pub(crate) struct Admitted {
     pub warning: Option<Ora>,
 }
 
+/// What a client has shown of its password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Right,
+    Wrong,
+    /// It was right when the client proved it, and is not the user's any more: no guess at the new one.
+    Outdated,
+}
+
 /// A logon that is refused.
 pub(crate) struct Refused {
     /// The client's answer.
@@ -77,7 +86,7 @@ pub(crate) fn has_archiver_failed(instance: &Instance) -> bool {
 pub(crate) fn admit(
     core: &Core,
     user: Option<Rc<UserDef>>,
-    has_proved: bool,
+    shown: Shown,
     as_sysdba: bool,
     changed: bool,
 ) -> std::result::Result<Admitted, Refused> {
@@ -92,9 +101,9 @@ pub(crate) fn admit(
     };
     let profile = core.dict.borrow_mut().profile_of(&core.p, &user)?;
     let account = Account { user: &user, profile: &profile, state: &state, now: now.own_date() };
-    let (is_locked, has_proved) = (account.is_locked(), has_proved && user.verifier.is_some());
+    let (is_locked, has_proved) = (account.is_locked(), shown == Shown::Right && user.verifier.is_some());
     let is_told = has_proved && account.tells_of_lock();
-    if !has_proved || is_locked && !is_told {
+    if (!has_proved || is_locked && !is_told) && shown != Shown::Outdated {
         count_failures(core, Some((&user, &profile)), now.own_date(), 1)?;
     }
     if is_locked || !has_proved {

@@ -35,8 +35,8 @@ impl Session {
         if id != Some(self.user_id()) || self.user_id() == UserId::SYS || caller.client.is_some() {
             return Ok(false);
         }
-        let has_proved = proof.is_of(user.as_deref());
-        let admitted = match crate::logon::admit(&self.core, user, has_proved, false, false) {
+        let shown = proof.shown(user.as_deref());
+        let admitted = match crate::logon::admit(&self.core, user, shown, false, false) {
             Ok(admitted) => admitted,
             Err(Refused { told, noted }) => {
                 let name = dictionary_name(&logon.user);

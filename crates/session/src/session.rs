@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::global::{GlobalAnswer, GlobalCall};
 use crate::instance::Instance;
 use crate::jobs;
-use crate::logon::{Admitted, Refused, SessionLimits};
+use crate::logon::{Admitted, Refused, SessionLimits, Shown};
 use crate::nls;
 use crate::state::ConnectTimes;
 use crate::world::World;
@@ -167,12 +167,12 @@ impl Session {
         &mut self,
         logon: &Logon,
         user: Option<Rc<UserDef>>,
-        has_proved: bool,
+        shown: Shown,
         client: Option<&str>,
     ) -> Result<()> {
         let id = user.as_ref().map(|user| user.id);
         let changed = !logon.new_password.is_empty();
-        let admitted = crate::logon::admit(&self.core, user, has_proved, logon.as_sysdba, changed);
+        let admitted = crate::logon::admit(&self.core, user, shown, logon.as_sysdba, changed);
         let done = admitted.and_then(|admitted| {
             match client {
                 Some(client) => self.enter_for(logon, &admitted, client),
@@ -348,9 +348,9 @@ impl Session {
         let verifier = user.as_ref().and_then(|user| user.verifier.as_ref()?.accepted(accepts_11g));
         let nobodys = || Verifier::nobody(Stored::Sha512 { key: [0; KEY_LEN], salt: [0; SALT_BYTES] });
         let verifier = verifier.unwrap_or_else(nobodys);
-        let matches = verifier.matches(&logon.password);
+        let shown = if verifier.matches(&logon.password) { Shown::Right } else { Shown::Wrong };
         let client = client.map(str::to_owned);
-        self.admit(logon, user, matches, client.as_deref())
+        self.admit(logon, user, shown, client.as_deref())
     }
 
     /// Makes the session `name`'s.

@@ -277,6 +277,51 @@ fn who_may_not_log_on_any_more_gets_no_session_again() {
 }
 
 #[test]
+fn clients_whose_password_was_changed_lock_no_account() {
+    let (_instance, at, mut owner) = pool(&[], "minsize => 0, maxsize => 2");
+    run(&mut owner, "alter profile default limit failed_login_attempts 2");
+    let mut parked: Vec<NetSession> = (0..6)
+        .map(|i| {
+            let mut s = connect(&at, "a", if i % 2 == 0 { "self" } else { "new" });
+            ask(&mut s, "select 1 from dual");
+            s.release(false).unwrap();
+            s
+        })
+        .collect();
+    until("all servers are free", || row(&mut owner, "select num_busy_servers from v$cpool_stats") == "0");
+    run(&mut owner, "alter user u identified by Other1");
+    for s in &mut parked {
+        assert_eq!(told(s, "select 1 from dual"), 1017);
+    }
+    assert_eq!(row(&mut owner, "select account_status from dba_users where username = 'U'"), "OPEN");
+    let new = NetSession::connect_pooled(&at, "u", "Other1", "a", "self");
+    assert_eq!(ask(&mut new.unwrap(), "select 1 from dual"), "1");
+}
+
+#[test]
+fn figures_of_a_pool_tell_of_servers_from_before_its_start() {
+    let (_instance, at, mut owner) = pool(&[], "minsize => 0, maxsize => 2, incrsize => 1");
+    let mut s = connect(&at, "a", "self");
+    until("it counts", || row(&mut owner, STATS) == "1 1 0");
+    run(&mut owner, "begin dbms_connection_pool.stop_pool; dbms_connection_pool.start_pool; end;");
+    until("it is the only one yet", || row(&mut owner, STATS) == "1 1 0");
+    assert_eq!(ask(&mut s, "select 1 from dual"), "1");
+}
+
+#[test]
+fn a_class_with_a_long_name_is_one_class() {
+    let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 2");
+    let class = "x".repeat(700);
+    let mut s = connect(&at, &class, "self");
+    for _ in 0..3 {
+        ask(&mut s, "select 1 from dual");
+        s.release(false).unwrap();
+    }
+    ask(&mut s, "select 1 from dual");
+    assert_eq!(row(&mut owner, "select count(*), max(num_requests) from v$cpool_cc_stats"), "1 4");
+}
+
+#[test]
 fn a_session_of_a_proxy_is_nobodys_but_its_own() {
     let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 6");
     run(&mut owner, "alter user u grant connect through v");
@@ -444,6 +489,10 @@ fn the_limits_of_the_pool_hold() {
     until("the session ends", || row(&mut owner, "select count(*) from v$session where server = 'POOLED'") == "0");
     assert!(two.query("select 1 from dual").is_err());
     assert_eq!(row(&mut owner, "select count(*) from u.w"), "0");
+    // So does a client that says no more than a part of a call.
+    let mut half = connect(&at, "a", "self");
+    half.begin_call().unwrap();
+    until("the session ends", || row(&mut owner, "select count(*) from v$session where server = 'POOLED'") == "0");
     // A server that nobody needs ends.
     set(&mut owner, "INACTIVITY_TIMEOUT", 1);
     until("the server ends", || row(&mut owner, "select num_open_servers from v$cpool_stats") == "0");
@@ -546,4 +595,13 @@ fn so_many_clients_and_no_more() {
     assert_eq!(more(), Err(12520));
     drop(s);
     until("there is room again", || more().is_ok());
+    // They are as many too when all of them connect before one is counted.
+    let came: Vec<_> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..12)
+            .map(|_| scope.spawn(|| NetSession::connect_pooled(&at, "u", "Tiger1", "a", "self").map_err(|e| code(&e))))
+            .collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert!(came.iter().filter(|one| one.is_ok()).count() <= 1, "one at most is there");
+    assert!(came.iter().all(|one| one.as_ref().map_or_else(|e| *e == 12520, |_| true)));
 }

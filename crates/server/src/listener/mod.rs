@@ -46,7 +46,7 @@ mod watch;
 pub use control::obey;
 pub use gate::run as run_gate;
 pub use logon::Proved;
-pub use pooled::{Head, Kept, Served, serve_pooled, time_out};
+pub use pooled::{Head, Kept, Served, serve_pooled, turn_away};
 pub use serve::{Conversation, serve, serve_in_copy};
 pub use watch::Watch;
 

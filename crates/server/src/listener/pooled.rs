@@ -333,7 +333,9 @@ pub fn serve_pooled(
     session.set_aside();
     uses += 1;
     let is_used_up = pool.is_used_up(uses, since.elapsed());
-    let kept = if is_used_up || ends || !proved.may_be_kept() || !pool.is_active() {
+    // A transaction that could not be rolled back is not the next client's.
+    let is_free = !session.is_in_transaction();
+    let kept = if is_used_up || ends || !is_free || !proved.may_be_kept() || !pool.is_active() {
         session.end();
         None
     } else {
@@ -399,15 +401,15 @@ fn call_of(line: &mut Line, proved: &Proved) -> u8 {
     }
 }
 
-/// Tells a client that has waited for a server for too long.
+/// Tells a client that gets no server why.
 ///
 /// # Errors
 /// No descriptor to be had.
-pub fn time_out(mut proved: Box<Proved>) -> Result<()> {
+pub fn turn_away(mut proved: Box<Proved>, e: &Ora) -> Result<()> {
     let Some((stream, packets, sdu)) = proved.give_line() else { return Ok(()) };
     let signals = SignalFd::new(&[signal::SIGTERM]).map_err(Ora::internal)?;
     let mut line = Line::accepted(stream, signals, packets, sdu);
-    refuse(&mut line, &proved, &Ora::new(56611));
+    refuse(&mut line, &proved, e);
     Ok(())
 }
 

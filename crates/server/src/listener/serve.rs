@@ -214,8 +214,9 @@ impl Server {
                 0 => session.wait_for_client(),
                 bytes => session.wait_for_rest(bytes),
             };
-            let patience = self.pool.is_some() && self.line.begun() == 0;
-            let patience = patience.then(|| self.instance.state().pool().think_time(session.is_in_transaction()));
+            // A part of a call keeps others from the server as silence does.
+            let patience =
+                self.pool.as_ref().map(|_| self.instance.state().pool().think_time(session.is_in_transaction()));
             self.line.hear(patience.flatten().map(|time| Instant::now() + time))
         };
         self.calls.session().note_received(self.line.take_received());

@@ -11,10 +11,10 @@
 //! | the pool is stopped | clients without a server and free servers end at once, all others behind their next release |
 
 use super::{Spare, Supervisor};
-use crate::spare::{self, FreeServer, PoolClient};
+use crate::spare::{self, Fate, FreeServer, PoolClient};
 use os::epoll::Epoll;
 use params::Param;
-use session::connection_pool::{ConnectionStatus, class_figure};
+use session::connection_pool::{ConnectionStatus, class_figure, figure};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
@@ -29,8 +29,6 @@ pub(super) struct Broker {
     /// Watches the connections of clients without a server.
     watch: Epoll,
     last_number: u64,
-    /// Servers and clients as they were shown last.
-    shown: [usize; 4],
 }
 
 /// A server of the pool.
@@ -71,7 +69,6 @@ impl Broker {
             queue: VecDeque::new(),
             watch: Epoll::new()?,
             last_number: 0,
-            shown: [0; 4],
         })
     }
 
@@ -90,6 +87,11 @@ impl Broker {
 
     fn free(&self) -> impl Iterator<Item = (i32, &Free)> {
         self.servers.iter().filter_map(|(pid, server)| Some((*pid, server.free.as_ref()?)))
+    }
+
+    /// Clients, with a server or without.
+    fn connections(&self) -> usize {
+        self.clients.len() + self.servers.len() - self.free().count()
     }
 
     /// The free server that suits a client best: the one with its session for a client that takes that; otherwise one
@@ -136,8 +138,13 @@ impl Supervisor {
     /// A client of the pool has proved its password.
     pub(super) fn come_to_pool(&mut self, client: PoolClient) {
         let pool = self.instance.state().pool();
-        let status = ConnectionStatus::Waiting;
-        let (class, shown) = (pool.class(&client.head.client.class), pool.show(&client.head.client, status));
+        let class = pool.class(&client.head.client.class);
+        // The listener process looks before the logon, behind which there may be more.
+        if self.broker.connections() as u64 >= pool.connections_max() {
+            let message = spare::pooled_for_server(&client.letter, class, Fate::TooMany);
+            return self.hand_over(&message, client.line);
+        }
+        let shown = pool.show(&client.head.client, ConnectionStatus::Waiting);
         self.keep_client(Waiting { client, shown, class, since: None });
     }
 
@@ -224,7 +231,7 @@ impl Supervisor {
             let Some(pid) = chosen else { return false };
             let Some(server) = self.broker.servers.get_mut(&pid) else { return false };
             let Some(free) = server.free.take() else { return false };
-            let message = spare::pooled_for_server(&waiting.client.letter, waiting.class, false);
+            let message = spare::pooled_for_server(&waiting.client.letter, waiting.class, Fate::Served);
             if os::socket::send_with(&free.gives, &message, &[waiting.client.line.as_raw_fd()]).is_err() {
                 // It has just died.
                 self.broker.servers.remove(&pid);
@@ -305,9 +312,11 @@ impl Supervisor {
         }
         let free = self.broker.free().count();
         let authenticated = self.broker.free().filter(|(_, free)| free.keeps.is_some()).count();
-        let (open, clients) = (self.broker.servers.len(), self.broker.clients.len() + self.broker.servers.len() - free);
-        let now = [open, open - free, authenticated, clients];
-        if std::mem::replace(&mut self.broker.shown, now) != now {
+        let (open, clients) = (self.broker.servers.len(), self.broker.connections());
+        let now = [open, open - free, authenticated, clients].map(|count| count as u64);
+        // A pool that is started anew begins with zeroes, and may have servers yet.
+        let shown = [figure::OPEN, figure::BUSY, figure::AUTHENTICATED, figure::CONNECTIONS].map(|at| pool.figure(at));
+        if shown != now {
             pool.set_servers(open, open - free, authenticated);
             pool.set_connections(clients);
         }
@@ -339,7 +348,7 @@ impl Supervisor {
             let pool = self.instance.state().pool();
             pool.count(class, class_figure::TIMEOUTS, 1);
             pool.show_status(shown, None, 0);
-            let message = spare::pooled_for_server(&client.letter, class, true);
+            let message = spare::pooled_for_server(&client.letter, class, Fate::TooLate);
             self.hand_over(&message, client.line);
         }
     }
