@@ -206,6 +206,14 @@ impl ConnectionPool {
         uses_max != 0 && uses >= uses_max || lifetime.is_some_and(|most| age >= most)
     }
 
+    fn take_over(&self, (is_active, settings): &Row) {
+        if *is_active {
+            self.activate(settings);
+        } else {
+            self.fixed.active.store(0, Release);
+        }
+    }
+
     fn activate(&self, settings: &[i64; SETTINGS.len()]) {
         if !self.is_active() {
             let all = self.classes.iter().flat_map(|class| &class.figures);
@@ -335,21 +343,20 @@ pub(crate) fn request(w: &mut World<'_>, pool: &str, request: ConnectionPoolRequ
     }
     w.autonomous_begin()?;
     let changed = change(w.core, &mut w.cx, pool, request);
+    let instance = w.core.instance;
+    let known = instance.state().pool();
+    // What the instance knows changes while the row is locked: after several changes it is what the row says.
     let ended = match &changed {
-        Ok(_) => w.commit(),
+        Ok((before, after)) => {
+            known.take_over(after);
+            w.commit().inspect_err(|_| known.take_over(before))
+        }
         Err(_) => w.rollback(),
     };
     let back = w.autonomous_end();
-    let (is_active, settings) = changed?;
+    changed?;
     ended?;
     back?;
-    let instance = w.core.instance;
-    let known = instance.state().pool();
-    if is_active {
-        known.activate(&settings);
-    } else {
-        known.fixed.active.store(0, Release);
-    }
     instance.wake_supervisor();
     Ok(())
 }
@@ -374,12 +381,14 @@ const READ: &str = "select status, minsize, maxsize, incrsize, session_cached_cu
                     max_think_time, max_use_session, max_lifetime_session, num_cbrok, maxconn_cbrok, \
                     max_txn_think_time from sys.cpool$ where connection_pool = ";
 
-fn change(core: &Core, cx: &mut ExecCtx<'_>, pool: &str, request: ConnectionPoolRequest<'_>) -> Result<Row> {
+/// Changes the row, which is locked from then on. Gives it as it was and as it is.
+fn change(core: &Core, cx: &mut ExecCtx<'_>, pool: &str, request: ConnectionPoolRequest<'_>) -> Result<(Row, Row)> {
     let name = Value::text(pool);
     // Two that change the pool do so one behind the other.
     let locked = Text::joined(&[READ, ":1 for update"]);
     let rows = recursive(core, cx, locked, std::slice::from_ref(&name))?;
-    let (mut is_active, mut settings) = read(&rows).ok_or_else(|| Ora::new(56500))?;
+    let before = read(&rows).ok_or_else(|| Ora::new(56500))?;
+    let (mut is_active, mut settings) = before;
     match request {
         ConnectionPoolRequest::Start => is_active = true,
         ConnectionPoolRequest::Stop => is_active = false,
@@ -404,7 +413,7 @@ fn change(core: &Core, cx: &mut ExecCtx<'_>, pool: &str, request: ConnectionPool
     };
     set("status", is_active.into())?;
     SETTINGS.iter().zip(&settings).try_for_each(|(setting, value)| set(setting.name, *value))?;
-    Ok((is_active, settings))
+    Ok((before, (is_active, settings)))
 }
 
 /// ORA-56505 unless all settings are what they may be.

@@ -12,12 +12,13 @@ async function one(connection, sql, binds = []) {
 }
 
 async function main() {
-  oracledb.connectionClass = 'NODE';
+  oracledb.connectionClass = 'ALONE';
   const alone = await oracledb.getConnection(who);
   const server = "select server from v$session where sid = sys_context('userenv', 'sid')";
   assert.strictEqual(await one(alone, server), 'POOLED');
   await alone.execute('begin kept.put(7); end;');
   await alone.close();
+  oracledb.connectionClass = 'NODE';
   const pool = await oracledb.createPool({ ...who, poolMin: 1, poolMax: 8, poolIncrement: 1, poolAlias: 'shared' });
   for (let turn = 0; turn < 4; turn += 1) {
     const connection = await oracledb.getConnection('shared');

@@ -202,6 +202,20 @@ fn a_session_that_is_given_back_is_kept_for_its_user_and_class_alone() {
 }
 
 #[test]
+fn a_client_that_comes_and_goes_finds_its_session() {
+    let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 2");
+    let mut s = connect(&at, "a", "self");
+    let sid = ask(&mut s, SID);
+    s.execute("begin u.kept.put(42); end;").unwrap();
+    s.release(true).unwrap();
+    assert!(s.query("select 1 from dual").is_err(), "it has left the pool");
+    until("the session is kept", || row(&mut owner, "select num_auth_servers from v$cpool_stats") == "1");
+    let mut next = connect(&at, "a", "self");
+    assert_eq!((ask(&mut next, SID), ask(&mut next, TRACES[0].0)), (sid, "42".to_string()));
+    assert_eq!(row(&mut owner, "select num_requests, num_hits, num_misses from v$cpool_stats"), "2 1 1");
+}
+
+#[test]
 fn a_session_that_is_new_has_nothing_of_the_one_before() {
     let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 1");
     run(&mut owner, "grant execute on sys.dbms_lock to u");
@@ -213,7 +227,7 @@ fn a_session_that_is_new_has_nothing_of_the_one_before() {
     assert_eq!(traces(&mut s), fresh, "after a release");
     leave_traces(&mut s);
     s.release(true).unwrap();
-    assert!(s.query("select 1 from dual").is_err(), "it has said that it needs the user no more");
+    assert!(s.query("select 1 from dual").is_err(), "it has left the pool");
     let mut next = connect(&at, "a", "new");
     assert_eq!(next.server_process(), process, "there is one server");
     assert_eq!(traces(&mut next), fresh, "of another client");

@@ -194,7 +194,7 @@ impl Kept {
 pub struct Turn {
     /// Session and serial number, of which the client hears with the next answer.
     news: Option<(u32, u32)>,
-    /// It has given the session back; true when it needs the user no more either.
+    /// It has given the session back; true when it leaves the pool, too.
     pub(super) released: Option<bool>,
 }
 
@@ -335,7 +335,7 @@ pub fn serve_pooled(
     let is_used_up = pool.is_used_up(uses, since.elapsed());
     // A transaction that could not be rolled back is not the next client's.
     let is_free = !session.is_in_transaction();
-    let kept = if is_used_up || ends || !is_free || !proved.may_be_kept() || !pool.is_active() {
+    let kept = if is_used_up || !is_free || !proved.may_be_kept() || !pool.is_active() {
         session.end();
         None
     } else {

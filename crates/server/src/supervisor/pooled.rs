@@ -108,6 +108,11 @@ impl Broker {
         })
     }
 
+    /// The best free server for a client that waits, whatever it keeps.
+    fn choose_any(&self, number: u64) -> Option<i32> {
+        self.choose(&self.clients.get(&number)?.client, false)
+    }
+
     fn forget_client(&mut self, number: u64) -> Option<Waiting> {
         let waiting = self.clients.remove(&number)?;
         // A child that has just been forked may have the descriptor for a moment yet.
@@ -224,7 +229,8 @@ impl Supervisor {
             let Some(waiting) = self.broker.clients.get(&number) else { return true };
             let chosen = match self.broker.choose(&waiting.client, may_grow) {
                 Some(pid) => Some(pid),
-                None if may_grow => self.grow(),
+                // Where no process can be made, one that is free does.
+                None if may_grow => self.grow().or_else(|| self.broker.choose_any(number)),
                 None => None,
             };
             let Some(waiting) = self.broker.clients.get(&number) else { return true };
