@@ -398,6 +398,41 @@ fn many_clients_share_few_servers() {
 }
 
 #[test]
+fn who_waits_is_served_when_servers_die_and_when_there_may_be_more() {
+    let (_instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 2");
+    let waiting = "select count(*) from v$cpool_conn_info where connection_status = 'WAITING'";
+    let hold = || {
+        let mut s = connect(&at, "a", "self");
+        ask(&mut s, SID);
+        s
+    };
+    let wait = |owner: &mut Client, n: usize, free: &mut dyn FnMut(&mut Client)| {
+        let served = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..n {
+                scope.spawn(|| {
+                    hold().release(false).unwrap();
+                    served.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                });
+            }
+            until("they wait", || row(owner, waiting) == n.to_string());
+            free(owner);
+            until("they are served", || served.load(std::sync::atomic::Ordering::Relaxed) == n);
+        });
+    };
+    let holders = [hold(), hold()];
+    wait(&mut owner, 4, &mut |_| {
+        for s in &holders {
+            os::process::kill(s.server_process().unwrap(), SIGKILL).unwrap();
+        }
+    });
+    let _holders = [hold(), hold()];
+    wait(&mut owner, 1, &mut |owner| {
+        run(owner, "begin dbms_connection_pool.alter_param(param_name => 'MAXSIZE', param_value => '3'); end;");
+    });
+}
+
+#[test]
 fn clients_and_servers_that_die_leave_nothing() {
     let (instance, at, mut owner) = pool(&[], "minsize => 1, maxsize => 1");
     // A client that dies in a transaction, with the only server.

@@ -176,9 +176,11 @@ impl Supervisor {
         self.broker.clients.insert(number, waiting);
         if wants {
             pool.count(class, class_figure::REQUESTS, 1);
-            if !self.give_server(number) {
+            // Those that wait come first.
+            self.broker.queue.push_back(number);
+            self.serve_queue();
+            if self.broker.clients.contains_key(&number) {
                 pool.count(class, class_figure::WAITS, 1);
-                self.broker.queue.push_back(number);
             }
         }
     }
@@ -311,6 +313,8 @@ impl Supervisor {
         if pool.is_active() {
             let least = pool.sizes().0.min(self.instance.max_processes());
             while self.broker.servers.len() < least && self.add_server().is_some() {}
+            // A server may have ended, or more are allowed.
+            self.serve_queue();
             self.end_idle();
             self.end_late();
         } else {
