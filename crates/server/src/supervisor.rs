@@ -516,7 +516,7 @@ impl Supervisor {
     fn note_spares(&mut self) {
         let waiting = self.spares.len();
         self.pool.note(waiting);
-        self.instance.state().set_spares(waiting, self.pool.min.saturating_sub(waiting));
+        self.instance.state().set_spares(waiting);
     }
 
     /// Ends spare processes that were not needed.

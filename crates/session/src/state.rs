@@ -76,9 +76,8 @@ sga::sga_struct! {
         /// Connections over the network that were given a server process, and those that were refused one.
         established: AtomicU64,
         refused: AtomicU64,
-        /// Server processes that wait for a client, and those that are still to be made.
+        /// Server processes that wait for a client.
         spares: AtomicU32,
-        spares_missing: AtomicU32,
     }
 
     /// How long a connection took, in nanoseconds; see [`ConnectTimes`].
@@ -283,15 +282,14 @@ impl State {
         (self.fixed.established.load(Ordering::Relaxed), self.fixed.refused.load(Ordering::Relaxed))
     }
 
-    /// Notes how many server processes wait for a client, and how many more are to. Only the supervisor does.
-    pub fn set_spares(&self, waiting: usize, missing: usize) {
+    /// Notes how many server processes wait for a client. Only the supervisor does.
+    pub fn set_spares(&self, waiting: usize) {
         self.fixed.spares.store(waiting as u32, Ordering::Relaxed);
-        self.fixed.spares_missing.store(missing as u32, Ordering::Relaxed);
     }
 
-    /// How many server processes wait for a client, and how many more are to.
-    pub fn spares(&self) -> (u32, u32) {
-        (self.fixed.spares.load(Ordering::Relaxed), self.fixed.spares_missing.load(Ordering::Relaxed))
+    /// How many server processes wait for a client.
+    pub fn spares(&self) -> u32 {
+        self.fixed.spares.load(Ordering::Relaxed)
     }
 
     /// The supervisor's process id.

@@ -586,11 +586,12 @@ pub fn bgprocess(s: &Source<'_>) -> Vec<Row> {
 
 /// V$PROCESS_POOL: the server processes that wait for a client. They are no rows of V$PROCESS, for they have no slot.
 pub fn process_pool(s: &Source<'_>) -> Vec<Row> {
-    let (waiting, missing) = s.instance.state().spares();
+    let waiting = s.instance.state().spares();
     let count = |param| s.instance.params().number(param).max(0) as u64;
     let (min, max) = (count(Param::ProcessPoolMinCount), count(Param::ProcessPoolMaxCount));
     let enabled = if max > 0 { "TRUE" } else { "FALSE" };
-    let counts = [min.min(max), 1, 0, u64::from(waiting), u64::from(missing), 0];
+    let least = min.min(max);
+    let counts = [least, 1, least, u64::from(waiting), max, 0];
     vec![[t("SYS_DEFAULT_FOREGROUND_POOL"), t(enabled)].into_iter().chain(counts.map(n)).collect()]
 }
 
