@@ -494,7 +494,7 @@ impl Compiler<'_> {
         // What it was made of is there no more, or not for its owner.
         let is_fault = |e: &Ora| !view.catalog && FAULTS_OF_VIEWS.iter().any(|code| e.is(*code));
         if result.as_ref().map_or_else(is_fault, |()| !view.valid) {
-            self.base.view_compiled(view, result.as_ref().err());
+            self.view_compiled(view, result.as_ref().err());
         }
         result.map_err(|e| match e {
             e if is_fault(&e) => has_errors(view).at(pos),

@@ -228,6 +228,7 @@ fn compiler<'c>(
         unreadable: Vec::new(),
         below_views: Vec::new(),
         pseudos: std::collections::HashMap::new(),
+        tells_verdicts: true,
         outer_names: Vec::new(),
     }
 }

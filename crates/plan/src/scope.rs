@@ -261,11 +261,20 @@ pub struct Compiler<'c> {
     pub below_views: Vec<(types::ObjectId, dictionary::UserId)>,
     /// Registers of pseudo-columns.
     pub pseudos: std::collections::HashMap<ItemId, Vec<(Pseudo, Reg)>>,
+    /// Whether a view is valid is told to the catalog: not where views are only looked at.
+    pub tells_verdicts: bool,
     /// For each CURSOR(subquery) that is being resolved, the blocks around it and what it takes from them, by place.
     pub outer_names: Vec<(usize, Vec<(u32, Expr)>)>,
 }
 
 impl Compiler<'_> {
+    /// Tells the catalog how compiling a view went.
+    pub fn view_compiled(&self, view: &dictionary::ViewDef, error: Option<&Ora>) {
+        if self.tells_verdicts {
+            self.base.view_compiled(view, error);
+        }
+    }
+
     pub fn new_reg(&mut self) -> Reg {
         self.regs += 1;
         self.regs - 1
