@@ -1,10 +1,10 @@
 //! Password verifiers: what the dictionary stores instead of a password.
 //!
-//! SPARE4 has `T:` and the hexadecimal digits of 64 bytes and a salt of 16, as Oracle's 12C verifier has them, and before
-//! that, where the database makes or was given one, `S:` and those of 20 bytes and a salt of 10, the 11G verifier. A
-//! logon over the network proves the password against one of them. Databases made before the network was served have
-//! another hash in the shape of the 12C verifier: its passwords go on being accepted where they are sent, on the local
-//! socket, until they are set anew.
+//! SPARE4 has `T:` and the hexadecimal digits of 64 bytes and a salt of 16, as Oracle's 12C verifier has them, and
+//! before that, where the database makes or was given one, `S:` and those of 20 bytes and a salt of 10, the 11G
+//! verifier. A logon over the network proves the password against one of them. Databases made before the network was
+//! served have another hash in the shape of the 12C verifier: its passwords go on being accepted where they are sent,
+//! on the local socket, until they are set anew.
 
 use net::oracle::o5logon::{self, Verifier as Stored};
 use pbkdf2::pbkdf2_hmac;

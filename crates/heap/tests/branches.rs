@@ -180,7 +180,7 @@ fn a_user_who_takes_all_branches_that_can_be_had_leaves_others_theirs() {
     for user in 6..9 {
         begun(&db, &p, user * 100, user, 60).unwrap();
     }
-    // What has timed out is no branch, and what has ended neither.
+    // A branch that has timed out or has ended is none.
     db.txns.rollback_branch(&p, &id(0), NOW).unwrap();
     begun(&db, &p, 18, 5, 0).unwrap();
     db.txns.end_idle_branches(&p, false);
@@ -215,7 +215,7 @@ fn entries_of_timed_out_branches_are_used_when_no_other_is_left() {
     }
     db.txns.end_idle_branches(&p, false);
     assert_eq!(db.txns.branch_rows().len(), all as usize);
-    // Who asks for one just then keeps its entry.
+    // A session that asks for one just then keeps its entry.
     let asked = db.enqueues.locks().len();
     assert_eq!(asked, 0);
     for n in 0..10 {
@@ -536,7 +536,7 @@ fn a_process_killed_at_any_step_leaves_a_branch_whole() {
     }
 }
 
-/// What a session does next with one of a few branches, all of which others are after, too.
+/// The next step of a session with one of a few branches that others want, too.
 fn anything(db: &Db, p: &Process, table: &HeapTable, random: &mut Random, count: &mut u32) -> Result<()> {
     let which = id(random.below(5) as u32);
     let soon = Duration::from_millis(random.below(30) as u64);

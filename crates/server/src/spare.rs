@@ -123,8 +123,8 @@ impl Desk {
         Ok(gets)
     }
 
-    /// Says that the calling process, a server of the connection pool, is free; gives the socket on which its next client
-    /// comes. One that does not `stay` serves no other. A client that cannot be told of ends.
+    /// Says that the calling process, a server of the connection pool, is free; gives the socket on which its next
+    /// client comes. One that does not `stay` serves no other. A client that cannot be told of ends.
     fn free(&self, served: Served, stays: bool) -> os::OsResult<(OwnedFd, Option<Kept>)> {
         let (gives, gets) = socket::message_pair()?;
         let mut message = Zeroizing::new(vec![b'R']);
@@ -207,7 +207,7 @@ fn read_free(message: &[u8], gives: OwnedFd, line: Option<OwnedFd>) -> Option<Fr
     Some(FreeServer { pid: i32::from_ne_bytes(*pid), gives, keeps, parked })
 }
 
-/// What becomes of a client of the connection pool.
+/// The fate of a client of the connection pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
@@ -335,7 +335,7 @@ pub fn run(
         // A slot that is still this process's is PMON's to clean up.
         let is_clean =
             in_order && !instance.is_closing() && instance.processes().by_os_pid(os::process::own_id()).is_none();
-        // Who has said that it waits is given a client.
+        // A process that has said that it waits is given a client.
         if session >= most || !is_clean || !has_little_memory() {
             return Ok(());
         }

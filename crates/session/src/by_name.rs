@@ -23,7 +23,7 @@ impl<'a> ByName<'a> {
         ByName { binds, sorted }
     }
 
-    /// Which of the binds belongs to the placeholder `name`, the `place`-th of its statement.
+    /// The number of the bind that belongs to the placeholder `name`, the `place`-th of its statement.
     pub fn of(&self, place: usize, name: &str) -> Option<usize> {
         let binds = self.binds;
         let named = if binds.len() > Self::FEW {

@@ -98,7 +98,7 @@ pub enum ConnectionStatus {
     Idle = 2,
 }
 
-/// What the supervisor knows of a client of the pool.
+/// A client of the pool, as the supervisor knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolClient {
     pub user: String,
@@ -345,7 +345,7 @@ pub(crate) fn request(w: &mut World<'_>, pool: &str, request: ConnectionPoolRequ
     let changed = change(w.core, &mut w.cx, pool, request);
     let instance = w.core.instance;
     let known = instance.state().pool();
-    // What the instance knows changes while the row is locked: after several changes it is what the row says.
+    // The settings in shared memory change while the row is locked: the last change is in both.
     let ended = match &changed {
         Ok((before, after)) => {
             known.take_over(after);

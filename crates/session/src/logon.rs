@@ -25,7 +25,7 @@ pub(crate) struct Admitted {
     pub warning: Option<Ora>,
 }
 
-/// What a client has shown of its password.
+/// The proof that a client has given of its password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     Right,

@@ -9,8 +9,8 @@ use net::local::Logon;
 use types::Result;
 
 impl Session {
-    /// Ends what a client has begun: its transaction is rolled back, its cursors are closed, its locks freed, and what it
-    /// wanted to be known by is forgotten. The session keeps the rest for the next client of the same user.
+    /// Ends what a client has begun: its transaction is rolled back, its cursors are closed, its locks freed, and what
+    /// it wanted to be known by is forgotten. The session keeps the rest for the next client of the same user.
     pub fn set_aside(&mut self) {
         self.give_back(true);
         let slot = self.core.p.session();
@@ -20,8 +20,8 @@ impl Session {
     }
 
     /// Gives the session to another client, who has proved the password of its user. The account is looked at as it is
-    /// at a logon, and the roles are those of one. False where the client needs another session: this one was killed, or
-    /// is another user's.
+    /// at a logon, and the roles are those of one. False where the client needs another session: this one was killed,
+    /// or is another user's.
     ///
     /// # Errors
     /// As [`Session::logon_proved`]. The session is to end then, too.

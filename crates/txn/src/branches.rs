@@ -808,7 +808,8 @@ impl Transactions {
         }
     }
 
-    /// ORA-01591 where a prepared transaction that was found at a start has locked the table: nobody knows for how long.
+    /// ORA-01591 where a prepared transaction that was found at a start has locked the table: nobody knows for how
+    /// long.
     ///
     /// # Errors
     /// ORA-01591.
@@ -817,7 +818,7 @@ impl Transactions {
             let (word, xid) = (e.word.load(Ordering::Acquire), e.xid());
             let Some((holder, xid)) = self.enqueues().holder(n).zip(xid) else { continue };
             let locks = self.enqueues().locks_of(holder, EnqueueType::Tm);
-            // Who ends it changes the word before the locks.
+            // The session that ends it changes the word before the locks.
             let is_still = e.word.load(Ordering::SeqCst) == word && BranchState::of(word) == Prepared;
             if is_still && locks.iter().any(|lock| lock.id1 == u64::from(object.0)) {
                 return Err(Ora::with(1591, &[&local_name(xid)]));
@@ -834,7 +835,7 @@ impl Transactions {
         }
         let own = |e: &BranchEntry| owner_of(e.word.load(Ordering::Acquire)) == p.number();
         let id = self.branches().all().find(|(_, e)| own(e)).and_then(|(_, e)| e.id());
-        // What the other session does beside its branch ends by itself.
+        // Work of the other session beside its branch ends by itself.
         let owner =
             self.table().owner(holder).filter(|_| self.table().entry(holder).is_some_and(|e| !e.is_autonomous()));
         let is_of_holder = |e: &BranchEntry| match owner {

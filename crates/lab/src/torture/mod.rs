@@ -224,8 +224,8 @@ impl Ending {
 
 /// A point by name, at a pass that comes soon; or whichever point comes at its turn.
 fn any_point(r: &mut Random, passes: u64) -> String {
-    // Points of a start are for starts: otherwise nothing else would be reached. Nobody begins branches here, or comes by the
-    // connection pool.
+    // Points of a start are for starts: otherwise nothing else would be reached. Nobody begins branches here, or comes
+    // by the connection pool.
     let is_passed = |name: &&str| !["recovery", "branch", "pool"].iter().any(|kind| name.starts_with(kind));
     let working: Vec<&str> = POINTS.iter().copied().filter(is_passed).collect();
     if r.chance(20) {

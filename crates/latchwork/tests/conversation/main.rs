@@ -174,7 +174,7 @@ alter user through identified by values 'S:0307A334A736DFD22BE3FB97DD20F2D7AB5DA
 create table u.versions as select username, password_versions v from dba_users;
 grant select on u.versions to public;
 ";
-/// What their clients do.
+/// The steps of their clients.
 const OLDER_STEPS: &str = "
 [the accounts have none but an 11G verifier]
 query select v from u.versions where username = 'U'

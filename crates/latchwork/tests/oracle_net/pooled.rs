@@ -379,7 +379,7 @@ fn many_clients_share_few_servers() {
                     let key = n * 10 + turn;
                     s.execute(&format!("insert into w values ({key}, 'x')")).unwrap();
                     s.execute("commit").unwrap();
-                    // What is not committed goes with the release.
+                    // Uncommitted rows go with the release.
                     s.execute(&format!("insert into w values ({key} + 10000, 'x')")).unwrap();
                     s.release(false).unwrap();
                 }

@@ -68,7 +68,7 @@ impl Database {
     }
 
     /// Stops the instance and checks every file, table and index.
-    /// What it says besides.
+    /// Its other words.
     pub fn verify(&self) -> String {
         self.stop();
         let (code, text) = self.program(&["verify"]);

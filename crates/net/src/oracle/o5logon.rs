@@ -8,8 +8,8 @@
 //!
 //! That is the form of Oracle 12C. In the form of 11G the verifier is `SHA-1(password ‖ salt)`, whose 20 bytes and four
 //! zeros are the key of the halves; the password itself crosses the wire under the key of the conversation. Neither
-//! verifier is enough to log on. One guess at a password costs one round of SHA-1, so an 11G verifier, or the record of a
-//! logon with it, can be searched thousands of times as fast.
+//! verifier is enough to log on. One guess at a password costs one round of SHA-1, so an 11G verifier, or the record of
+//! a logon with it, can be searched thousands of times as fast.
 
 use aes::cipher::generic_array::GenericArray;
 use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
@@ -73,7 +73,7 @@ pub fn are_equal<const N: usize>(a: &[u8; N], b: &[u8; N]) -> bool {
     a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
 
-/// What a password is proved against.
+/// The stored half of a proof of a password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Verifier {
     /// That of Oracle 12C.

@@ -29,7 +29,7 @@ enum Wish {
     Ping,
 }
 
-/// What connect data say of a session of the connection pool.
+/// The part of connect data on a session of the connection pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wished {
     /// POOL_CONNECTION_CLASS.

@@ -47,7 +47,7 @@ pub struct Pooled {
 }
 
 impl Pooled {
-    /// What a client wants by the second message of its logon, or by its connect data.
+    /// The wish of a client, by the second message of its logon or by its connect data.
     ///
     /// # Errors
     /// ORA-56602 for a purity that is none, ORA-56604 for a class whose name is too long, ORA-56609 for a logon that
@@ -72,7 +72,7 @@ impl Pooled {
     }
 }
 
-/// What the supervisor knows of a client of the pool.
+/// A client of the pool, as the supervisor knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Whose session the client can have: only one with the same key.
@@ -113,7 +113,7 @@ impl Head {
 }
 
 impl Proved {
-    /// What the supervisor is to know of a client of the pool; `None` for another one.
+    /// The head of a client of the pool, for the supervisor; `None` for another client.
     pub fn head(&self) -> Option<Head> {
         let Pooled { class, wants_new, .. } = self.pooled.as_ref()?;
         let user = session::user_name(&self.who.user);
@@ -189,7 +189,7 @@ impl Kept {
     }
 }
 
-/// What a client of the pool asks of its server between calls.
+/// The requests of a client of the pool to its server between calls.
 #[derive(Default)]
 pub struct Turn {
     /// Session and serial number, of which the client hears with the next answer.
@@ -199,13 +199,13 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// What the client is to hear with the next answer.
+    /// The news for the client with the next answer.
     pub(super) fn take_news(&mut self) -> Option<(u32, u32)> {
         self.news.take()
     }
 }
 
-/// What a server of the pool has behind a client.
+/// The outcome of a server's service for a client of the pool.
 #[derive(Default)]
 pub struct Served {
     /// Nothing speaks against serving another client.

@@ -159,7 +159,7 @@ impl Supervisor {
         self.broker.last_number += 1;
         let number = self.broker.last_number;
         let wants = waiting.client.has_said;
-        // What one says that needs no session any more is nobody's.
+        // Messages of a client that has left the pool are not read.
         let is_over = wants && waiting.client.letter.is_empty();
         let watched = match wants {
             true => self.broker.watch.add_hangup(&waiting.client.line, number),
