@@ -17,6 +17,7 @@ mod flashback;
 mod function;
 mod hash;
 mod index;
+mod join;
 mod like;
 mod machine;
 pub mod objects;

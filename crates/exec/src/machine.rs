@@ -1,6 +1,7 @@
 //! The state of one cursor's execution: registers, subqueries, the snapshot, the memory it uses.
 
 use crate::ctx::ExecCtx;
+use crate::join::bloom::Bloom;
 use crate::source::Op;
 use crate::spill::TempFile;
 use crate::spill::pool::Pool;
@@ -52,6 +53,8 @@ pub struct Machine {
     pub temporary: Pool,
     /// A snapshot taken before the rows are opened: by the look into the result cache.
     early: Option<Snapshot>,
+    /// Bloom filters of hash joins, once they have been made.
+    filters: Vec<Option<Rc<Bloom>>>,
 }
 
 impl Machine {
@@ -72,6 +75,7 @@ impl Machine {
             memory: 0,
             temporary: Pool::default(),
             early: None,
+            filters: Vec::new(),
         }
     }
 
@@ -85,6 +89,18 @@ impl Machine {
         for cte in self.ctes.iter_mut().flatten() {
             cte.rows = None;
         }
+    }
+
+    /// The filter of that number; none while it has not been made.
+    pub fn filter(&self, id: usize) -> Option<&Rc<Bloom>> {
+        self.filters.get(id).and_then(Option::as_ref)
+    }
+
+    pub fn set_filter(&mut self, id: usize, filter: Option<Rc<Bloom>>) {
+        if self.filters.len() <= id {
+            self.filters.resize(id + 1, None);
+        }
+        self.filters[id] = filter;
     }
 
     pub fn set_early_snapshot(&mut self, s: Snapshot) {

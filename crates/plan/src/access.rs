@@ -141,7 +141,7 @@ impl Compiler<'_> {
         let known = table.statistics.is_some();
         let cost = if known { leaves(table, index, rows) + rows * ENTRY } else { f64::from(f32::MAX) };
         let _ = conds;
-        let access = whole(index, false);
+        let access = crate::ir::Access::IndexRange(Box::new(whole(index, false)));
         Some(Access { access, used: Vec::new(), rows: filtered_rows.max(0.01), cost, hinted: false })
     }
 
@@ -231,7 +231,7 @@ impl Compiler<'_> {
         let mut used = Vec::new();
         for &column in key {
             let bound = self.equality(id, column, conds)?;
-            keys.push(bound.value.clone());
+            keys.push(bound.value.clone().into());
             used.push(bound.at);
         }
         let rows = (table_rows / 100.0).clamp(1.0, 10.0);
@@ -251,8 +251,8 @@ impl Compiler<'_> {
         let mut prefix = Vec::new();
         let mut used = Vec::new();
         let mut rows = table_rows;
-        let mut low = None;
-        let mut high = None;
+        let mut low: Option<(Key, bool)> = None;
+        let mut high: Option<(Key, bool)> = None;
         for part in &index.columns {
             let IndexKey::Column(column) = part.key else { break };
             if let Some(bound) = self.equality(id, column, conds) {
@@ -267,17 +267,17 @@ impl Compiler<'_> {
             for b in self.bounds(id, column, conds) {
                 match b.op {
                     CmpOp::Gt | CmpOp::Ge if low.is_none() => {
-                        low = Some((b.value.clone(), b.op == CmpOp::Ge));
+                        low = Some((b.value.clone().into(), b.op == CmpOp::Ge));
                         used.push(b.at);
                     }
                     CmpOp::Lt | CmpOp::Le if high.is_none() => {
-                        high = Some((b.value.clone(), b.op == CmpOp::Le));
+                        high = Some((b.value.clone().into(), b.op == CmpOp::Le));
                         used.push(b.at);
                     }
                     _ => {}
                 }
             }
-            rows *= range_share(table, column, low.as_ref().map(|l| &l.0), high.as_ref().map(|h| &h.0));
+            rows *= range_share(table, column, low.as_ref().map(|l| &l.0.value), high.as_ref().map(|h| &h.0.value));
             break;
         }
         if prefix.is_empty() && low.is_none() && high.is_none() {
@@ -287,24 +287,16 @@ impl Compiler<'_> {
         if index.kind == IndexKind::Reverse && prefix.len() < index.columns.len() {
             return None;
         }
-        let index_only = false;
         let recheck = self.recheck(id, table, index);
         if index.unique && prefix.len() == index.columns.len() {
-            let access = crate::ir::Access::IndexUnique { index: index.clone(), keys: prefix, index_only, recheck };
+            let keys = prefix.into_iter().map(Key::from).collect();
+            let access = crate::ir::Access::IndexUnique { index: index.clone(), keys, index_only: false, recheck };
             return Some(Access { access, used, rows: filtered_rows.min(1.0), cost: 1.5, hinted: false });
         }
         let rows = rows.max(1.0);
-        let access = crate::ir::Access::IndexRange {
-            index: index.clone(),
-            prefix,
-            low,
-            high,
-            descending: false,
-            index_only,
-            no_nulls: false,
-            first_only: false,
-            recheck,
-        };
+        let prefix = prefix.into_iter().map(KeyPart::from).collect();
+        let range = IndexRange { prefix, low, high, recheck, ..IndexRange::whole(index.clone()) };
+        let access = crate::ir::Access::IndexRange(Box::new(range));
         // What an index says by itself costs no visit to the table.
         let only = columns.is_some_and(|columns| covers(index, columns));
         let row_cost = if only { ENTRY + leaves(table, index, table_rows) / table_rows.max(1.0) } else { BY_ROWID };
@@ -313,18 +305,8 @@ impl Compiler<'_> {
 }
 
 /// The whole of an index, from one end to the other.
-pub fn whole(index: &Rc<IndexDef>, descending: bool) -> crate::ir::Access {
-    crate::ir::Access::IndexRange {
-        index: index.clone(),
-        prefix: Vec::new(),
-        low: None,
-        high: None,
-        descending,
-        index_only: true,
-        no_nulls: false,
-        first_only: false,
-        recheck: Vec::new(),
-    }
+pub fn whole(index: &Rc<IndexDef>, descending: bool) -> IndexRange {
+    IndexRange { descending, index_only: true, ..IndexRange::whole(index.clone()) }
 }
 
 /// Whether every row has an entry: not all columns of the key can be NULL.

@@ -1,6 +1,7 @@
 //! The plan as text, in the indented form of DBMS_XPLAN.
 
 use crate::ir::*;
+use crate::rows::{built_first, filter_name, hash_options};
 use std::fmt;
 
 impl fmt::Display for Plan {
@@ -65,10 +66,23 @@ fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             line(left, depth + 1, f)?;
             line(right, depth + 1, f)
         }
-        Source::HashJoin { left, right, kind, .. } => {
-            writeln!(f, "{pad}HASH JOIN{}", kind_name(*kind))?;
+        Source::HashJoin { left, right, kind, build, keys, filters, .. } => {
+            writeln!(f, "{}", format!("{pad}HASH JOIN {}", hash_options(*kind, *build, keys)).trim_end())?;
+            let (built, probing) = built_first(left, right, *build);
+            for (n, filter) in filters.iter().enumerate() {
+                writeln!(f, "{pad}{} JOIN FILTER CREATE {}", " ".repeat(n), filter_name(filter.id))?;
+            }
+            line(built, depth + 1 + filters.len(), f)?;
+            line(probing, depth + 1, f)
+        }
+        Source::MergeJoin { left, right, kind, .. } => {
+            writeln!(f, "{pad}MERGE JOIN{}", kind_name(*kind))?;
             line(left, depth + 1, f)?;
             line(right, depth + 1, f)
+        }
+        Source::JoinFilter { input, id, .. } => {
+            writeln!(f, "{pad}JOIN FILTER USE {}", filter_name(*id))?;
+            line(input, depth + 1, f)
         }
         Source::Buffer { input, .. } => {
             writeln!(f, "{pad}BUFFER SORT")?;
@@ -143,16 +157,16 @@ fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn takes_one_end(s: &Source) -> bool {
-    matches!(s, Source::Scan(scan) if matches!(scan.access, Access::IndexRange { first_only: true, .. }))
+    matches!(s, Source::Scan(scan) if matches!(scan.access, Access::IndexRange(ref range) if range.first_only))
 }
 
 fn kind_name(k: JoinKind) -> &'static str {
     match k {
         JoinKind::Inner => "",
-        JoinKind::Left => " OUTER",
+        JoinKind::Left | JoinKind::Single => " OUTER",
         JoinKind::Full => " FULL OUTER",
         JoinKind::Semi => " SEMI",
-        JoinKind::Anti => " ANTI",
+        JoinKind::Anti | JoinKind::AntiNullAware => " ANTI",
     }
 }
 
@@ -168,8 +182,8 @@ fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Access::IndexUnique { index, .. } if itself(index) => {
             writeln!(f, "{pad}INDEX UNIQUE SCAN {}{filters}", index.name)
         }
-        Access::IndexRange { index, .. } if itself(index) => {
-            writeln!(f, "{pad}INDEX {} {}{filters}", range_name(&s.access), index.name)
+        Access::IndexRange(range) if itself(&range.index) => {
+            writeln!(f, "{pad}INDEX {} {}{filters}", range_name(range), range.index.name)
         }
         Access::Full => {
             let what = if s.versions.is_some() { " (VERSIONS)" } else { "" };
@@ -183,24 +197,19 @@ fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             }
             writeln!(f, "{pad} INDEX UNIQUE SCAN {}", index.name)
         }
-        Access::IndexRange { index, index_only, .. } => {
-            if *index_only {
-                return writeln!(f, "{pad} INDEX {} {}{filters}", range_name(&s.access), index.name);
+        Access::IndexFast { index } => writeln!(f, "{pad} INDEX FAST FULL SCAN {}{filters}", index.name),
+        Access::IndexRange(range) => {
+            if range.index_only {
+                return writeln!(f, "{pad} INDEX {} {}{filters}", range_name(range), range.index.name);
             }
             writeln!(f, "{pad}TABLE ACCESS BY INDEX ROWID {name}{filters}")?;
-            writeln!(f, "{pad} INDEX {} {}", range_name(&s.access), index.name)
+            writeln!(f, "{pad} INDEX {} {}", range_name(range), range.index.name)
         }
     }
 }
 
 /// How an index is read.
-fn range_name(access: &Access) -> String {
-    let Access::IndexRange { prefix, low, high, descending, first_only, .. } = access else { return String::new() };
-    let how = if prefix.is_empty() && low.is_none() && high.is_none() { "FULL SCAN" } else { "RANGE SCAN" };
-    let what = match (first_only, descending) {
-        (true, _) => " (MIN/MAX)",
-        (false, true) => " DESCENDING",
-        (false, false) => "",
-    };
-    format!("{how}{what}")
+fn range_name(range: &IndexRange) -> String {
+    let iterated = if range.is_iterated() { " (INLIST)" } else { "" };
+    format!("{}{iterated}", range.options())
 }

@@ -225,14 +225,84 @@ pub struct SortKey {
     pub nulls_first: bool,
 }
 
+/// How two row sources are joined. The names say what becomes of the left side, whichever side a hash table is built of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinKind {
     Inner,
     /// The left side is kept when nothing on the right matches.
     Left,
     Full,
+    /// Left rows that have a match, each once: EXISTS and IN.
     Semi,
+    /// Left rows without a match: NOT EXISTS.
     Anti,
+    /// NOT IN: left rows for which no right row matches or may match, as far as NULLs leave that open.
+    AntiNullAware,
+    /// A scalar subquery: every left row once, with its only match or NULLs; a second match is ORA-01427.
+    Single,
+}
+
+impl JoinKind {
+    /// Whether the right side's columns are part of the result.
+    pub fn keeps_right(self) -> bool {
+        !matches!(self, JoinKind::Semi | JoinKind::Anti | JoinKind::AntiNullAware)
+    }
+
+    /// Whether every left row is in the result, matched or not.
+    pub fn keeps_all_left(self) -> bool {
+        matches!(self, JoinKind::Left | JoinKind::Full | JoinKind::Single)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Left,
+    Right,
+}
+
+/// What NULL means in an equality of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyNulls {
+    /// It matches nothing: `=`.
+    Never,
+    /// It equals itself, as in sets and in DECODE.
+    Equal,
+    /// It may match anything: a column of NOT IN, in [`JoinKind::AntiNullAware`] only.
+    Unknown,
+}
+
+/// An equality between the two sides of a join.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinKey {
+    pub left: Expr,
+    pub right: Expr,
+    /// Trailing blanks do not count.
+    pub padded: bool,
+    pub nulls: KeyNulls,
+}
+
+impl JoinKey {
+    /// `left = right`, compared as values of one type.
+    pub fn equal(left: Expr, right: Expr) -> JoinKey {
+        JoinKey { left, right, padded: false, nulls: KeyNulls::Never }
+    }
+}
+
+/// A Bloom filter of a hash join: made of these of its keys when the build side has been read. Row sources below the
+/// other side leave out what cannot match ([`Source::JoinFilter`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct BuiltFilter {
+    pub id: usize,
+    /// Positions in the join's keys, none of which lets NULL match.
+    pub keys: Vec<usize>,
+}
+
+/// A condition of a merge join besides its equalities: `left op right`, with `<`, `<=`, `>` or `>=`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergeRange {
+    pub op: CmpOp,
+    pub left: Expr,
+    pub right: Expr,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,6 +311,51 @@ pub enum SetKind {
     Union,
     Intersect,
     Minus,
+}
+
+/// A value that a part of a key is compared with: of an index, a cluster, a join filter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    pub value: Expr,
+    /// The column is CHAR, and trailing blanks of the value do not count. Only exact where the comparison is one of
+    /// [`Compare::Padded`]; a VARCHAR2 is compared with a CHAR column as it stands.
+    pub padded: bool,
+}
+
+impl From<Expr> for Key {
+    fn from(value: Expr) -> Key {
+        Key { value, padded: false }
+    }
+}
+
+/// What an index scan knows of a leading column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeyPart {
+    Is(Key),
+    /// IN: the values one after the other, in the order of the index, each once and without NULL.
+    In(Vec<Key>),
+}
+
+impl KeyPart {
+    pub fn keys(&self) -> &[Key] {
+        match self {
+            KeyPart::Is(key) => std::slice::from_ref(key),
+            KeyPart::In(keys) => keys,
+        }
+    }
+
+    pub fn keys_mut(&mut self) -> &mut [Key] {
+        match self {
+            KeyPart::Is(key) => std::slice::from_mut(key),
+            KeyPart::In(keys) => keys,
+        }
+    }
+}
+
+impl From<Expr> for KeyPart {
+    fn from(value: Expr) -> KeyPart {
+        KeyPart::Is(value.into())
+    }
 }
 
 /// How a table's rows are reached.
@@ -252,30 +367,83 @@ pub enum Access {
     /// Equality on all columns of a unique index; the table is visited unless `index_only`.
     IndexUnique {
         index: Rc<IndexDef>,
-        keys: Vec<Expr>,
+        keys: Vec<Key>,
         index_only: bool,
         /// As in `IndexRange`.
         recheck: Vec<Expr>,
     },
-    IndexRange {
+    IndexRange(Box<IndexRange>),
+    /// INDEX FAST FULL SCAN: the index alone, in no order, many blocks at a time. Every row of the table has an entry,
+    /// and the index has every column that is read.
+    IndexFast {
         index: Rc<IndexDef>,
-        /// Equality on a leading part of the key.
-        prefix: Vec<Expr>,
-        low: Option<(Expr, bool)>,
-        high: Option<(Expr, bool)>,
-        descending: bool,
-        index_only: bool,
-        /// Entries whose first column behind the prefix is NULL are left out.
-        no_nulls: bool,
-        /// Only the first row is wanted: MIN or MAX.
-        first_only: bool,
-        /// The key's parts over the row, when one of them is a virtual column; else empty: the row's bytes have them.
-        recheck: Vec<Expr>,
     },
     /// Equality on the whole key of a hash cluster.
     ClusterHash {
-        keys: Vec<Expr>,
+        keys: Vec<Key>,
     },
+}
+
+/// Entries of an index between two bounds, or of several such ranges, one after the other. The rows come in the order
+/// of the index, all of them, IN lists and skipped columns or not.
+#[derive(Clone, Debug)]
+pub struct IndexRange {
+    pub index: Rc<IndexDef>,
+    /// INDEX SKIP SCAN: nothing is known of so many leading columns; every combination of their values in the index is
+    /// looked through.
+    pub skip: usize,
+    /// What the columns behind those skipped are equal to.
+    pub prefix: Vec<KeyPart>,
+    /// Bounds of the column behind the prefix; whether they are inside.
+    pub low: Option<(Key, bool)>,
+    pub high: Option<(Key, bool)>,
+    /// `column LIKE pattern` of the column behind the prefix, which is no CHAR with a padded comparison and ascends:
+    /// texts that begin as the pattern does up to its first wildcard. The condition stays in the filter. There is no
+    /// other bound then.
+    pub like: Option<LikeRange>,
+    pub descending: bool,
+    pub index_only: bool,
+    /// Entries whose first column behind the prefix is NULL are left out.
+    pub no_nulls: bool,
+    /// Only the first row is wanted: MIN or MAX.
+    pub first_only: bool,
+    /// The key's parts over the row, when one of them is a virtual column; else empty: the row's bytes have them.
+    pub recheck: Vec<Expr>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct LikeRange {
+    pub pattern: Expr,
+    pub escape: Option<Expr>,
+}
+
+impl IndexRange {
+    /// The whole of an index; the table is visited.
+    pub fn whole(index: Rc<IndexDef>) -> IndexRange {
+        IndexRange {
+            index,
+            skip: 0,
+            prefix: Vec::new(),
+            low: None,
+            high: None,
+            like: None,
+            descending: false,
+            index_only: false,
+            no_nulls: false,
+            first_only: false,
+            recheck: Vec::new(),
+        }
+    }
+
+    /// Whether nothing bounds it.
+    pub fn is_whole(&self) -> bool {
+        self.prefix.is_empty() && self.low.is_none() && self.high.is_none() && self.like.is_none()
+    }
+
+    /// Whether several ranges follow one another.
+    pub fn is_iterated(&self) -> bool {
+        self.prefix.iter().any(|part| matches!(part, KeyPart::In(_)))
+    }
 }
 
 /// A column that a table does not have: what is known of a row besides its values.
@@ -458,7 +626,9 @@ pub enum Source {
         exprs: Vec<(Expr, Reg)>,
         view: Option<String>,
     },
-    /// The right side is started again for each left row; what it buffers it keeps, unless it is `lateral`.
+    /// The right side is started again for each left row; what it buffers it keeps, unless it is `lateral`. It gives
+    /// only rows that match: the condition is part of it. For NOT IN (`AntiNullAware`) it gives those that may match.
+    /// A full join has none: it is a hash join, with keys or without.
     NestedLoops {
         left: Box<Source>,
         right: Box<Source>,
@@ -466,16 +636,44 @@ pub enum Source {
         right_regs: Vec<Reg>,
         lateral: bool,
     },
+    /// A table is built of one side's rows, by a hash of their keys; the other side's rows look theirs up. Rows come in
+    /// no order. What is built depends on no row of an enclosing loop; the other side may.
     HashJoin {
         left: Box<Source>,
         right: Box<Source>,
         kind: JoinKind,
-        left_keys: Vec<Expr>,
-        right_keys: Vec<Expr>,
+        /// The side that is built into the table: the smaller one.
+        build: Side,
+        /// Without one, every row is compared with every other.
+        keys: Vec<JoinKey>,
         /// What is left of the condition, checked with both rows in place.
         residual: Vec<Expr>,
         left_regs: Vec<Reg>,
         right_regs: Vec<Reg>,
+        filters: Vec<BuiltFilter>,
+    },
+    /// Rows of both sides in the order of the keys (none of them padded), ascending and NULLs last, are paired as they come: `Inner`, `Left`,
+    /// `Semi` and `Anti`. The right side is ordered by the range's expression behind the keys. Rows come in the order of
+    /// the left side.
+    MergeJoin {
+        left: Box<Source>,
+        right: Box<Source>,
+        kind: JoinKind,
+        /// None of which lets NULL match.
+        keys: Vec<JoinKey>,
+        range: Option<MergeRange>,
+        residual: Vec<Expr>,
+        left_regs: Vec<Reg>,
+        right_regs: Vec<Reg>,
+    },
+    /// JOIN FILTER USE: leaves out rows that a hash join above cannot match, by the Bloom filter of its keys. It stands
+    /// below the side that is not built, at any depth, where it is right to leave rows out that do not match; it lets
+    /// everything pass until the filter has been made.
+    JoinFilter {
+        input: Box<Source>,
+        id: usize,
+        /// In the order of the filter's keys, and padded as these are.
+        keys: Vec<Key>,
     },
     /// Runs its input once an execution and replays the rows.
     Buffer {

@@ -441,8 +441,8 @@ impl Compiler<'_> {
                 let filter = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
                 let rows = choice.rows;
                 let mut access = choice.access;
-                if let Access::IndexRange { index, index_only, .. } = &mut access {
-                    *index_only = crate::access::covers(index, &columns);
+                if let Access::IndexRange(range) = &mut access {
+                    range.index_only = crate::access::covers(&range.index, &columns);
                 }
                 let as_of = self.as_of_items.get(&id).copied();
                 let versions = self.version_items.get(&id).copied();
@@ -555,17 +555,18 @@ fn hash_join(
 ) -> Source {
     let used: Vec<usize> = keys.iter().map(|(at, _)| *at).collect();
     let residual = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
-    let (left_keys, right_keys) = keys.into_iter().map(|(_, pair)| pair).unzip();
+    let keys = keys.into_iter().map(|(_, (left, right))| JoinKey::equal(left, right)).collect();
     let (left_regs, right_regs) = (produced(&left), produced(&right));
     Source::HashJoin {
         left: Box::new(left),
         right: Box::new(right),
         kind,
-        left_keys,
-        right_keys,
+        build: Side::Right,
+        keys,
         residual,
         left_regs,
         right_regs,
+        filters: Vec::new(),
     }
 }
 
@@ -579,26 +580,7 @@ fn cheap(source: &Source) -> bool {
 }
 
 pub fn reads_fixed(source: &Source) -> bool {
-    match source {
-        Source::Fixed { .. } | Source::Elements { .. } => true,
-        Source::Dual | Source::Empty | Source::Scan(_) | Source::Cte { .. } => false,
-        Source::Filter { input, .. }
-        | Source::Startup { input, .. }
-        | Source::Project { input, .. }
-        | Source::Buffer { input, .. }
-        | Source::Count { input, .. }
-        | Source::Sort { input, .. }
-        | Source::Distinct { input, .. }
-        | Source::Group { input, .. }
-        | Source::Window { input, .. }
-        | Source::Limit { input, .. }
-        | Source::ForUpdate { input, .. } => reads_fixed(input),
-        Source::NestedLoops { left, right, .. } | Source::HashJoin { left, right, .. } => {
-            reads_fixed(left) || reads_fixed(right)
-        }
-        Source::Set { inputs, .. } => inputs.iter().any(|(s, _)| reads_fixed(s)),
-        Source::ConnectBy(c) => reads_fixed(&c.start) || reads_fixed(&c.child),
-    }
+    source.any(&mut |s| matches!(s, Source::Fixed { .. } | Source::Elements { .. }))
 }
 
 pub fn has_subquery(e: &Expr) -> bool {

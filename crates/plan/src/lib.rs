@@ -28,8 +28,10 @@ mod settings;
 mod typing;
 mod updatable;
 mod virtuals;
+mod visit;
 
 pub use call::{Called, called};
+pub use connect::is_dual;
 pub use function::Func;
 pub use ir::*;
 pub use query::produced;

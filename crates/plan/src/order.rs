@@ -45,14 +45,8 @@ pub fn follow_indexes(source: &mut Source) {
 /// Calls `f` with each row source right below one.
 fn below(source: &mut Source, f: &mut dyn FnMut(&mut Source)) {
     match source {
-        Source::Dual
-        | Source::Empty
-        | Source::Scan(_)
-        | Source::Fixed { .. }
-        | Source::Cte { .. }
-        | Source::Elements { .. }
         // Its row sources are probed with the columns of a parent.
-        | Source::ConnectBy(_) => {}
+        Source::ConnectBy(_) => {}
         // The sort below may be to give its first rows only.
         Source::Limit { input, .. } => match &mut **input {
             Source::Sort { input, .. } => f(input),
@@ -62,21 +56,7 @@ fn below(source: &mut Source, f: &mut dyn FnMut(&mut Source)) {
             },
             other => f(other),
         },
-        Source::Filter { input, .. }
-        | Source::Startup { input, .. }
-        | Source::Project { input, .. }
-        | Source::Buffer { input, .. }
-        | Source::Count { input, .. }
-        | Source::Sort { input, .. }
-        | Source::Distinct { input, .. }
-        | Source::Group { input, .. }
-        | Source::Window { input, .. }
-        | Source::ForUpdate { input, .. } => f(input),
-        Source::NestedLoops { left, right, .. } | Source::HashJoin { left, right, .. } => {
-            f(left);
-            f(right);
-        }
-        Source::Set { inputs, .. } => inputs.iter_mut().for_each(|(input, _)| f(input)),
+        other => other.for_each_child_mut(f),
     }
 }
 
@@ -119,22 +99,21 @@ fn reads_one_end(scan: &mut Scan, agg: &Agg) -> bool {
     }
     let Some(column) = column_of(scan, arg) else { return false };
     match &mut scan.access {
-        Access::IndexRange { index, prefix, descending, no_nulls, first_only, recheck, .. } => {
-            if !usable(index) || !rises(index, prefix.len(), column) || !recheck.is_empty() {
+        Access::IndexRange(range) => {
+            let plain = range.skip == 0 && !range.is_iterated() && range.recheck.is_empty();
+            if !plain || !usable(&range.index) || !rises(&range.index, range.prefix.len(), column) {
                 return false;
             }
-            (*descending, *no_nulls, *first_only) = (max, max, true);
+            (range.descending, range.no_nulls, range.first_only) = (max, max, true);
             true
         }
         Access::Full if !scan.hinted => {
             let Some(index) = scan.table.indexes.iter().find(|index| usable(index) && rises(index, 0, column)) else {
                 return false;
             };
-            let mut access = whole(index, max);
-            if let Access::IndexRange { index, index_only, no_nulls, first_only, .. } = &mut access {
-                (*index_only, *no_nulls, *first_only) = (covers(index, &scan.columns), max, true);
-            }
-            scan.access = access;
+            let mut range = whole(index, max);
+            (range.index_only, range.no_nulls, range.first_only) = (covers(index, &scan.columns), max, true);
+            scan.access = Access::IndexRange(Box::new(range));
             true
         }
         _ => false,
@@ -172,12 +151,13 @@ fn follows(scan: &mut Scan, keys: &[SortKey], wanted: Option<&StopKey>) -> bool 
         usable(index) && columns.iter().enumerate().all(|(i, column)| rises(index, prefix + i, *column))
     };
     match &mut scan.access {
-        Access::IndexRange { index, prefix, low, high, descending, recheck, .. } => {
-            let every_row = !prefix.is_empty() || low.is_some() || high.is_some() || has_every_row(&scan.table, index);
-            if !serves(index, prefix.len()) || !recheck.is_empty() || !every_row {
+        Access::IndexRange(range) => {
+            let every_row = !range.is_whole() || has_every_row(&scan.table, &range.index);
+            let plain = range.skip == 0 && !range.is_iterated() && range.recheck.is_empty();
+            if !plain || !serves(&range.index, range.prefix.len()) || !every_row {
                 return false;
             }
-            *descending = down;
+            range.descending = down;
             true
         }
         Access::Full => {
@@ -193,11 +173,9 @@ fn follows(scan: &mut Scan, keys: &[SortKey], wanted: Option<&StopKey>) -> bool 
 }
 
 fn follow(scan: &mut Scan, index: &Rc<IndexDef>, down: bool) {
-    let mut access = whole(index, down);
-    if let Access::IndexRange { index, index_only, .. } = &mut access {
-        *index_only = covers(index, &scan.columns);
-    }
-    scan.access = access;
+    let mut range = whole(index, down);
+    range.index_only = covers(index, &scan.columns);
+    scan.access = Access::IndexRange(Box::new(range));
 }
 
 /// Whether following an index costs less than reading the whole table and sorting.

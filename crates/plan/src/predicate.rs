@@ -39,6 +39,7 @@ impl Names {
     }
 
     fn learn(&mut self, source: &Source) {
+        source.for_each_child(&mut |child| self.learn(child));
         match source {
             Source::Scan(scan) => {
                 let alias = &scan.alias;
@@ -51,36 +52,14 @@ impl Names {
                     self.regs.insert(reg, format!("\"{alias}\".ROWID"));
                 }
             }
-            Source::Filter { input, .. }
-            | Source::Startup { input, .. }
-            | Source::Buffer { input, .. }
-            | Source::Sort { input, .. }
-            | Source::Distinct { input, .. }
-            | Source::Window { input, .. }
-            | Source::Limit { input, .. }
-            | Source::ForUpdate { input, .. } => self.learn(input),
-            Source::Project { input, exprs, .. } => {
-                self.learn(input);
-                self.learn_all(exprs);
-            }
-            Source::Count { input, reg, .. } => {
-                self.learn(input);
+            Source::Project { exprs, .. } => self.learn_all(exprs),
+            Source::Count { reg, .. } => {
                 if let Some(reg) = reg {
                     self.regs.insert(*reg, "ROWNUM".into());
                 }
             }
-            Source::Group { input, keys, .. } => {
-                self.learn(input);
-                self.learn_all(keys);
-            }
-            Source::NestedLoops { left, right, .. } | Source::HashJoin { left, right, .. } => {
-                self.learn(left);
-                self.learn(right);
-            }
-            Source::Set { inputs, .. } => inputs.iter().for_each(|(input, _)| self.learn(input)),
+            Source::Group { keys, .. } => self.learn_all(keys),
             Source::ConnectBy(c) => {
-                self.learn(&c.start);
-                self.learn(&c.child);
                 self.regs.insert(c.level, "LEVEL".into());
                 for (column, copy) in &c.prior {
                     if let Some(name) = self.regs.get(column).cloned() {
@@ -88,7 +67,7 @@ impl Names {
                     }
                 }
             }
-            Source::Dual | Source::Empty | Source::Fixed { .. } | Source::Cte { .. } | Source::Elements { .. } => {}
+            _ => {}
         }
     }
 
@@ -105,36 +84,56 @@ impl Names {
         conds.iter().filter_map(|cond| self.text(cond)).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Pairs of expressions that must be equal.
-    pub(crate) fn equalities(&self, left: &[Expr], right: &[Expr]) -> String {
-        let pair = |(l, r): (&Expr, &Expr)| Some(format!("{}={}", self.text(l)?, self.text(r)?));
-        left.iter().zip(right).filter_map(pair).collect::<Vec<_>>().join(" AND ")
+    /// The equalities of a join.
+    pub(crate) fn equalities(&self, keys: &[JoinKey]) -> String {
+        let pair = |key: &JoinKey| Some(format!("{}={}", self.text(&key.left)?, self.text(&key.right)?));
+        keys.iter().filter_map(pair).collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// A comparison of two expressions.
+    pub(crate) fn comparison(&self, op: CmpOp, left: &Expr, right: &Expr) -> Option<String> {
+        Some(format!("{}{}{}", self.text(left)?, of_comparison(op), self.text(right)?))
+    }
+
+    fn key_column(&self, scan: &Scan, index: &IndexDef, n: usize) -> Option<String> {
+        match &index.columns.get(n)?.key {
+            IndexKey::Column(at) => Some(format!("\"{}\".\"{}\"", scan.alias, scan.table.columns.get(*at)?.name)),
+            IndexKey::Expression { text, .. } => Some(text.clone()),
+        }
+    }
+
+    /// Equality of an index's columns from `from` on.
+    pub(crate) fn keys(&self, scan: &Scan, index: &IndexDef, from: usize, keys: &[KeyPart]) -> String {
+        let one = |(n, part): (usize, &KeyPart)| {
+            let column = self.key_column(scan, index, from + n)?;
+            let is = |key: &Key| Some(format!("{column}={}", self.text(&key.value)?));
+            match part {
+                KeyPart::Is(key) => is(key),
+                KeyPart::In(keys) => {
+                    let all = keys.iter().map(is).collect::<Option<Vec<_>>>()?;
+                    Some(format!("({})", all.join(" OR ")))
+                }
+            }
+        };
+        keys.iter().enumerate().filter_map(one).collect::<Vec<_>>().join(" AND ")
     }
 
     /// What an index is searched by.
-    pub(crate) fn keys(
-        &self,
-        scan: &Scan,
-        index: &IndexDef,
-        prefix: &[Expr],
-        low: Option<&(Expr, bool)>,
-        high: Option<&(Expr, bool)>,
-    ) -> String {
-        let column = |n: usize| match &index.columns.get(n)?.key {
-            IndexKey::Column(at) => Some(format!("\"{}\".\"{}\"", scan.alias, scan.table.columns.get(*at)?.name)),
-            IndexKey::Expression { text, .. } => Some(text.clone()),
+    pub(crate) fn range(&self, scan: &Scan, range: &IndexRange) -> String {
+        let equal = self.keys(scan, &range.index, range.skip, &range.prefix);
+        let mut parts: Vec<String> = (!equal.is_empty()).then_some(equal).into_iter().collect();
+        let Some(column) = self.key_column(scan, &range.index, range.skip + range.prefix.len()) else {
+            return parts.join(" AND ");
         };
-        let mut parts: Vec<String> = prefix
-            .iter()
-            .enumerate()
-            .filter_map(|(n, key)| Some(format!("{}={}", column(n)?, self.text(key)?)))
-            .collect();
-        for (bound, inclusive, exclusive) in [(low, ">=", ">"), (high, "<=", "<")] {
+        for (bound, inclusive, exclusive) in [(&range.low, ">=", ">"), (&range.high, "<=", "<")] {
             if let Some((key, including)) = bound
-                && let (Some(column), Some(text)) = (column(prefix.len()), self.text(key))
+                && let Some(text) = self.text(&key.value)
             {
                 parts.push(format!("{column}{}{text}", if *including { inclusive } else { exclusive }));
             }
+        }
+        if let Some(pattern) = range.like.as_ref().and_then(|like| self.text(&like.pattern)) {
+            parts.push(format!("{column} LIKE {pattern}"));
         }
         parts.join(" AND ")
     }

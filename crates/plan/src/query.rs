@@ -833,7 +833,9 @@ fn collect(source: &Source, into: &mut Vec<Reg>) {
             into.extend(s.pseudos.iter().map(|(_, r)| *r));
         }
         Source::Fixed { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
-        Source::Filter { input, .. } | Source::Startup { input, .. } => collect(input, into),
+        Source::Filter { input, .. } | Source::Startup { input, .. } | Source::JoinFilter { input, .. } => {
+            collect(input, into)
+        }
         Source::Sort { regs, .. } | Source::Buffer { regs, .. } => into.extend(regs),
         Source::Cte { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
         Source::Window { funcs, regs, .. } => {
@@ -844,9 +846,11 @@ fn collect(source: &Source, into: &mut Vec<Reg>) {
             collect(input, into);
             into.extend(exprs.iter().map(|(_, r)| *r));
         }
-        Source::NestedLoops { left, right, kind, .. } | Source::HashJoin { left, right, kind, .. } => {
+        Source::NestedLoops { left, right, kind, .. }
+        | Source::HashJoin { left, right, kind, .. }
+        | Source::MergeJoin { left, right, kind, .. } => {
             collect(left, into);
-            if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+            if kind.keeps_right() {
                 collect(right, into);
             }
         }

@@ -286,11 +286,38 @@ impl Tree {
             Source::NestedLoops { left, right, kind, .. } => {
                 over(self, "NESTED LOOPS", of_kind(*kind), &[left, right]);
             }
-            Source::HashJoin { left, right, kind, left_keys, right_keys, residual, .. } => {
-                let at = over(self, "HASH JOIN", of_kind(*kind), &[left, right]);
-                let access = self.names.equalities(left_keys, right_keys);
+            Source::HashJoin { left, right, kind, build, keys, residual, filters, .. } => {
+                let at = self.add(Some(parent), "HASH JOIN", &hash_options(*kind, *build, keys));
+                self.row(at).access = self.names.equalities(keys);
+                self.filter(at, residual);
+                let (built, probing) = built_first(left, right, *build);
+                let mut above = at;
+                for filter in filters {
+                    above = self.add(Some(above), "JOIN FILTER", "CREATE");
+                    self.row(above).object = filter_name(filter.id);
+                }
+                self.source(above, built);
+                self.source(at, probing);
+            }
+            Source::MergeJoin { left, right, kind, keys, range, residual, .. } => {
+                let cartesian = keys.is_empty() && range.is_none() && *kind == JoinKind::Inner;
+                let options = if cartesian { "CARTESIAN" } else { of_kind(*kind) };
+                let at = over(self, "MERGE JOIN", options, &[left, right]);
+                let mut access = self.names.equalities(keys);
+                if let Some(text) = range.as_ref().and_then(|r| self.names.comparison(r.op, &r.left, &r.right)) {
+                    let and = if access.is_empty() { "" } else { " AND " };
+                    access.push_str(&format!("{and}{text}"));
+                }
                 self.filter(at, residual);
                 self.row(at).access = access;
+            }
+            Source::JoinFilter { input, id, keys } => {
+                let at = over(self, "JOIN FILTER", "USE", &[input]);
+                let names: Vec<String> = keys.iter().filter_map(|key| self.names.text(&key.value)).collect();
+                let name = filter_name(*id);
+                let row = self.row(at);
+                row.filter = format!("SYS_OP_BLOOM_FILTER({name},{})", names.join(","));
+                row.object = name;
             }
             Source::Buffer { input, .. } => {
                 over(self, "BUFFER", "SORT", &[input]);
@@ -362,7 +389,6 @@ impl Tree {
 
     fn scan(&mut self, parent: u32, scan: &Scan) {
         let itself = |index: &dictionary::IndexDef| index.kind == dictionary::IndexKind::IotTop;
-        let down = |descending: bool| if descending { "RANGE SCAN DESCENDING" } else { "RANGE SCAN" };
         let of_table = |tree: &mut Tree, options: &str| {
             let at = tree.add(Some(parent), "TABLE ACCESS", options);
             tree.object(at, &scan.table);
@@ -384,22 +410,39 @@ impl Tree {
             }
             Access::ClusterHash { keys } => {
                 let at = of_table(self, "HASH");
-                let access = keys.iter().filter_map(|key| self.names.text(key)).collect::<Vec<_>>().join(", ");
+                let key = |key: &Key| self.names.text(&key.value);
+                let access = keys.iter().filter_map(key).collect::<Vec<_>>().join(", ");
                 (at, Some((at, access)))
             }
             Access::IndexUnique { index, keys, index_only, .. } => {
                 let at = if itself(index) || *index_only { parent } else { of_table(self, "BY INDEX ROWID") };
                 let below = self.add(Some(at), "INDEX", "UNIQUE SCAN");
                 self.index(below, index);
-                let access = self.names.keys(scan, index, keys, None, None);
+                let keys: Vec<KeyPart> = keys.iter().cloned().map(KeyPart::Is).collect();
+                let access = self.names.keys(scan, index, 0, &keys);
                 (if at == parent { below } else { at }, Some((below, access)))
             }
-            Access::IndexRange { index, prefix, low, high, descending, index_only, .. } => {
-                let at = if itself(index) || *index_only { parent } else { of_table(self, "BY INDEX ROWID") };
-                let below = self.add(Some(at), "INDEX", down(*descending));
+            Access::IndexRange(range) => {
+                let index = &range.index;
+                let parent = match range.is_iterated() {
+                    true => self.add(Some(parent), "INLIST ITERATOR", ""),
+                    false => parent,
+                };
+                let of_table = |tree: &mut Tree, options: &str| {
+                    let at = tree.add(Some(parent), "TABLE ACCESS", options);
+                    tree.object(at, &scan.table);
+                    at
+                };
+                let at = if itself(index) || range.index_only { parent } else { of_table(self, "BY INDEX ROWID") };
+                let below = self.add(Some(at), "INDEX", &range.options());
                 self.index(below, index);
-                let access = self.names.keys(scan, index, prefix, low.as_ref(), high.as_ref());
+                let access = self.names.range(scan, range);
                 (if at == parent { below } else { at }, Some((below, access)))
+            }
+            Access::IndexFast { index } => {
+                let at = self.add(Some(parent), "INDEX", "FAST FULL SCAN");
+                self.index(at, index);
+                (at, None)
             }
         };
         if let Some((below, access)) = access {
@@ -421,9 +464,48 @@ impl Tree {
 fn of_kind(kind: JoinKind) -> &'static str {
     match kind {
         JoinKind::Inner => "",
-        JoinKind::Left => "OUTER",
+        JoinKind::Left | JoinKind::Single => "OUTER",
         JoinKind::Full => "FULL OUTER",
         JoinKind::Semi => "SEMI",
-        JoinKind::Anti => "ANTI",
+        JoinKind::Anti | JoinKind::AntiNullAware => "ANTI",
+    }
+}
+
+/// A hash join's options. RIGHT: the table is built of the side that is not kept, or not looked for; this is the left
+/// one of what is printed, the build side coming first.
+pub(crate) fn hash_options(kind: JoinKind, build: Side, keys: &[JoinKey]) -> String {
+    let aware = kind == JoinKind::AntiNullAware && keys.iter().any(|key| key.nulls == KeyNulls::Unknown);
+    let right = build == Side::Right && !matches!(kind, JoinKind::Inner | JoinKind::Full);
+    format!("{}{}{}", if right { "RIGHT " } else { "" }, of_kind(kind), if aware { " NA" } else { "" })
+}
+
+/// The inputs of a hash join as a plan lists them: the build side first.
+pub(crate) fn built_first<'a>(left: &'a Source, right: &'a Source, build: Side) -> (&'a Source, &'a Source) {
+    match build {
+        Side::Left => (left, right),
+        Side::Right => (right, left),
+    }
+}
+
+pub(crate) fn filter_name(id: usize) -> String {
+    format!(":BF{id:04}")
+}
+
+impl IndexRange {
+    /// How the index is read, as a plan names it.
+    pub(crate) fn options(&self) -> String {
+        let whole_key = self.prefix.len() == self.index.columns.len();
+        let how = match () {
+            _ if self.skip > 0 => "SKIP SCAN",
+            _ if self.is_whole() => "FULL SCAN",
+            _ if self.index.unique && whole_key => "UNIQUE SCAN",
+            _ => "RANGE SCAN",
+        };
+        let what = match (self.first_only, self.descending) {
+            (true, _) => " (MIN/MAX)",
+            (false, true) => " DESCENDING",
+            (false, false) => "",
+        };
+        format!("{how}{what}")
     }
 }

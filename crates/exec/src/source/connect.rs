@@ -17,7 +17,7 @@ use super::{Op, assign, copy};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
-use plan::{ConnectBy, Reg, Source};
+use plan::{ConnectBy, Reg};
 use std::collections::HashMap;
 use std::rc::Rc;
 use types::{Number, Ora, Result, Value};
@@ -164,7 +164,7 @@ impl Columns {
 
 impl Connect {
     pub fn build(c: &ConnectBy, b: &mut Builder<'_>) -> Result<Connect> {
-        let plain = is_dual(&c.start) && is_dual(&c.child);
+        let plain = plan::is_dual(&c.start) && plan::is_dual(&c.child);
         let simple = plain && c.generator && c.paths.is_empty() && c.is_leaf.is_none();
         let columns = Columns::of(c);
         let moving = columns.prior.iter().any(|(_, _, at)| at.is_none());
@@ -550,13 +550,4 @@ pub fn collect(
         return Ok(Found { first, end: arena.len(), linked: false });
     }
     Ok(arena.link_sorted(keys))
-}
-
-/// DUAL with conditions and nothing else.
-fn is_dual(s: &Source) -> bool {
-    match s {
-        Source::Dual => true,
-        Source::Filter { input, .. } | Source::Startup { input, .. } => is_dual(input),
-        _ => false,
-    }
 }

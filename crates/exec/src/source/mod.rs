@@ -9,7 +9,9 @@ pub mod connect;
 mod connect_rows;
 mod fold;
 pub mod group;
+pub mod hash_join;
 pub mod join;
+pub mod merge_join;
 pub mod scan;
 pub mod set;
 pub mod sort;
@@ -17,6 +19,7 @@ pub mod window;
 
 use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::ExecCtx;
+use crate::join::keys::Keys;
 use crate::machine::Machine;
 use plan::{CmpOp, JoinKind, Source, StopKey};
 use types::{Number, Result, Value};
@@ -30,7 +33,9 @@ pub enum Op {
     Startup { input: Box<Op>, conds: Vec<Cond>, passed: bool },
     Project { input: Box<Op>, exprs: Vec<(Code, plan::Reg)> },
     Loops(Box<join::Loops>),
-    Hash(Box<join::Hash>),
+    Hash(Box<hash_join::HashJoin>),
+    Merge(Box<merge_join::MergeJoin>),
+    UseFilter(Box<join::UseFilter>),
     Buffer(Box<basic::Buffer>),
     Cte(Box<basic::Cte>),
     Count(Box<basic::Count>),
@@ -66,6 +71,9 @@ impl Op {
                 }
                 Op::Project { input, exprs: exprs.iter().map(|(e, r)| (b.code(e), *r)).collect() }
             }
+            Source::NestedLoops { kind: JoinKind::Full, .. } => {
+                return Err(types::Ora::internal("a full join by nested loops"));
+            }
             Source::NestedLoops { left, right, kind, right_regs, lateral } => Op::Loops(Box::new(join::Loops::new(
                 Op::build(left, b)?,
                 Op::build(right, b)?,
@@ -73,16 +81,24 @@ impl Op {
                 right_regs.clone(),
                 *lateral,
             ))),
-            Source::HashJoin { left, right, kind, left_keys, right_keys, residual, left_regs, right_regs } => {
-                if *kind == JoinKind::Semi || *kind == JoinKind::Anti {
-                    return Err(types::Ora::internal("semijoins are subqueries"));
-                }
-                Op::Hash(Box::new(join::Hash::new(
-                    (Op::build(left, b)?, b.codes(left_keys), left_regs.clone()),
-                    (Op::build(right, b)?, b.codes(right_keys), right_regs.clone()),
-                    *kind,
-                    b.conds(residual),
-                )))
+            Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters } => {
+                let filters = hash_join::Filter::build(filters, keys, *build, b);
+                let (left_keys, right_keys) = Keys::build(keys, b);
+                let left = hash_join::Input { op: Op::build(left, b)?, keys: left_keys, regs: left_regs.clone() };
+                let right = hash_join::Input { op: Op::build(right, b)?, keys: right_keys, regs: right_regs.clone() };
+                Op::Hash(Box::new(hash_join::HashJoin::new(left, right, *kind, *build, b.conds(residual), filters)))
+            }
+            Source::MergeJoin { left, right, kind, keys, range, residual, left_regs: _, right_regs } => {
+                let (left, right) = (Op::build(left, b)?, Op::build(right, b)?);
+                let residual = b.conds(residual);
+                let range = range.as_ref().map(|r| (r.op, b.code(&r.left), b.code(&r.right)));
+                let join = merge_join::MergeJoin::new(left, right, *kind, keys, range, residual, right_regs, b)?;
+                Op::Merge(Box::new(join))
+            }
+            Source::JoinFilter { input, id, keys } => {
+                let input = Op::build(input, b)?;
+                let keys = Keys::plain(keys.iter().map(|key| (b.code(&key.value), key.padded)).collect());
+                Op::UseFilter(Box::new(join::UseFilter::new(input, *id, keys)))
             }
             Source::Buffer { input, regs } => {
                 Op::Buffer(Box::new(basic::Buffer::new(Op::build(input, b)?, regs.clone())))
@@ -138,7 +154,9 @@ impl Op {
                 }
             }
             Op::Loops(j) => j.open(m, cx)?,
-            Op::Hash(j) => j.open(m, cx)?,
+            Op::Hash(j) => j.open(m),
+            Op::Merge(j) => j.open(m, cx)?,
+            Op::UseFilter(f) => f.open(m, cx)?,
             Op::Buffer(b) => b.open(),
             Op::Cte(c) => c.open(),
             Op::Count(c) => c.open(m, cx)?,
@@ -181,7 +199,12 @@ impl Op {
                 Ok(())
             }
             Op::Loops(j) => j.rewind(m, cx),
-            Op::Hash(j) => j.rewind(m, cx),
+            Op::Hash(j) => {
+                j.rewind();
+                Ok(())
+            }
+            Op::Merge(j) => j.rewind(m, cx),
+            Op::UseFilter(f) => f.rewind(m, cx),
             other => other.open(m, cx),
         }
     }
@@ -235,6 +258,8 @@ impl Op {
             }
             Op::Loops(j) => j.next(m, cx),
             Op::Hash(j) => j.next(m, cx),
+            Op::Merge(j) => j.next(m, cx),
+            Op::UseFilter(f) => f.next(m, cx),
             Op::Buffer(b) => b.next(m, cx),
             Op::Cte(c) => c.next(m, cx),
             Op::Count(c) => c.next(m, cx),

@@ -577,27 +577,33 @@ impl Path {
             Access::Rowid(e) => Path::Rowid(b.code(e)),
             Access::IndexUnique { index, keys, recheck, .. } => match storage {
                 Storage::Index(t) if t.index.object == index.object => {
-                    Path::Key { table: t.clone(), keys: b.codes(keys), key: Vec::new() }
+                    Path::Key { table: t.clone(), keys: key_codes(keys, b), key: Vec::new() }
                 }
                 // Rows of an index-organised table are found by what the entry says, as in a range.
                 _ if matches!(storage, Storage::Index(_)) || !recheck.is_empty() => {
                     let index = Index::of(index, &s.table, b)?;
-                    let mut range = RangePath::new(index.columns.clone(), Some(index), b.codes(keys));
+                    let mut range = RangePath::new(index.columns.clone(), Some(index), key_codes(keys, b));
                     range.recheck = b.codes(recheck);
                     Path::Range(Box::new(range))
                 }
                 _ => Path::Unique {
                     index: Index::of(index, &s.table, b)?,
-                    keys: b.codes(keys),
+                    keys: key_codes(keys, b),
                     key: Vec::new(),
                     found: Vec::new(),
                 },
             },
-            Access::IndexRange { index, prefix, low, high, descending, index_only, no_nulls, recheck, .. } => {
+            Access::IndexFast { .. } => return Err(Ora::unsupported()),
+            Access::IndexRange(range) => {
+                let plan::IndexRange { index, skip, prefix, low, high, like, .. } = &**range;
+                if *skip > 0 || range.is_iterated() || like.is_some() {
+                    return Err(Ora::unsupported());
+                }
+                let plan::IndexRange { descending, index_only, no_nulls, recheck, .. } = &**range;
                 let mut side =
-                    |x: &Option<(plan::Expr, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(e), *inclusive));
+                    |x: &Option<(plan::Key, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(&e.value), *inclusive));
                 let (low, high) = (side(low), side(high));
-                let prefix = b.codes(prefix);
+                let prefix = prefix.iter().flat_map(|part| part.keys()).map(|key| b.code(&key.value)).collect();
                 let itself = match storage {
                     Storage::Index(t) if t.index.object == index.object => Some(t.key.clone()),
                     _ => None,
@@ -619,10 +625,14 @@ impl Path {
                 if is_table { Path::RowRange(Box::new(range), RowScan::new()) } else { Path::Range(Box::new(range)) }
             }
             Access::ClusterHash { keys } => {
-                Path::Hash { keys: b.codes(keys), key: Vec::new(), rows: RowSet::new(), at: 0 }
+                Path::Hash { keys: key_codes(keys, b), key: Vec::new(), rows: RowSet::new(), at: 0 }
             }
         })
     }
+}
+
+fn key_codes(keys: &[plan::Key], b: &mut Builder<'_>) -> Vec<Code> {
+    keys.iter().map(|key| b.code(&key.value)).collect()
 }
 
 /// The snapshot of a scan's moment, or the statement's.

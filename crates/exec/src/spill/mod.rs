@@ -138,6 +138,16 @@ impl TempFile {
         Ok(true)
     }
 
+    /// The place behind the last record.
+    pub fn end(&self) -> Reader {
+        Reader { given: self.records, ..Reader::default() }
+    }
+
+    /// Whether records are left at the reader's place.
+    pub fn has_more(&self, reader: &Reader) -> bool {
+        reader.given < self.records
+    }
+
     fn fill(&self, reader: &mut Reader, mut out: &mut [u8], cx: &ExecCtx<'_>) -> Result<()> {
         while !out.is_empty() {
             if reader.loaded == 0 || reader.at == self.usable() {

@@ -28,6 +28,12 @@ pub fn part_of(key: &[u8], level: u32) -> usize {
     (hasher.finish() >> 17) as usize % PARTS
 }
 
+/// As [`part_of`], of a hash of the key.
+pub fn part_of_hash(hash: u64, level: u32) -> usize {
+    let n = (hash ^ u64::from(level + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    (n >> 40) as usize % PARTS
+}
+
 /// Rows on their way into parts.
 pub struct Division {
     pub level: u32,
@@ -45,6 +51,14 @@ impl Division {
     /// Those of [`TempFile::push`].
     pub fn push(&mut self, key: &[u8], record: &[u8], cx: &ExecCtx<'_>) -> Result<()> {
         self.parts[part_of(key, self.level)].push(record, cx)
+    }
+
+    /// As [`Division::push`], by a hash of the key.
+    ///
+    /// # Errors
+    /// Those of [`TempFile::push`].
+    pub fn push_hash(&mut self, hash: u64, record: &[u8], cx: &ExecCtx<'_>) -> Result<()> {
+        self.parts[part_of_hash(hash, self.level)].push(record, cx)
     }
 
     /// The parts, complete.

@@ -1,9 +1,11 @@
 //! Rows as records: a tag and the stored form of each value, and back.
 
 use types::codec;
-use types::{DataType, Ora, Place, Result, Value, Zone};
+use types::{DataType, Number, Ora, Place, Result, Value, Zone};
 
 const NULL: u8 = 0;
+/// A whole number of eight bytes: no length follows.
+const WHOLE: u8 = 14;
 
 /// The types by tag, from 1.
 const TYPES: [DataType; 13] = [
@@ -46,6 +48,14 @@ fn tag(v: &Value) -> u8 {
 /// Appends values.
 pub fn encode<'v>(values: impl IntoIterator<Item = &'v Value>, out: &mut Vec<u8>) {
     for v in values {
+        if let Value::Number(n) = v
+            && let Some(n) = n.as_i64()
+        {
+            let mut bytes = [WHOLE; 9];
+            bytes[1..].copy_from_slice(&n.to_le_bytes());
+            out.extend_from_slice(&bytes);
+            continue;
+        }
         out.push(tag(v));
         if v.is_null() {
             continue;
@@ -68,6 +78,12 @@ pub fn decode(record: &mut &[u8], value: &mut Value) -> Result<()> {
     *record = rest;
     if tag == NULL {
         *value = Value::Null;
+        return Ok(());
+    }
+    if tag == WHOLE {
+        let (n, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
+        *record = rest;
+        *value = Value::Number(Number::from_i64(i64::from_le_bytes(*n)));
         return Ok(());
     }
     let ty = TYPES.get(usize::from(tag) - 1).ok_or_else(damaged)?;
@@ -97,7 +113,7 @@ pub fn take_part<'r>(record: &mut &'r [u8]) -> Result<&'r [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::{Date, IntervalDs, IntervalYm, Number, Rowid, TimeZone, Timestamp};
+    use types::{Date, IntervalDs, IntervalYm, Rowid, TimeZone, Timestamp};
 
     #[test]
     fn every_kind_of_value_comes_back() {

@@ -1,0 +1,245 @@
+//! Keys of joins.
+//!
+//! Equal keys have equal forms. A key that is one whole number or one date is a word, and its hash says all of it: the
+//! hash of a word is a bijection. Every other key is bytes, part by part: a tag, and a length where the tag does not
+//! say it.
+
+use crate::code::{Builder, Code};
+use crate::ctx::ExecCtx;
+use crate::hash::KeyHasher;
+use crate::machine::Machine;
+use plan::{JoinKey, KeyNulls};
+use std::hash::Hasher;
+use types::{Ora, Result, Value};
+
+const NULL: u8 = 0;
+const WHOLE: u8 = 1;
+const BYTES: u8 = 2;
+
+/// A bijection whose every bit depends on every bit of the word: the finalizer of MurmurHash3.
+#[inline]
+pub fn mix(word: u64) -> u64 {
+    let n = (word ^ word >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let n = (n ^ n >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    n ^ n >> 33
+}
+
+/// The hash of a key that is bytes.
+pub fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hasher = KeyHasher::default();
+    hasher.write(bytes);
+    mix(hasher.finish())
+}
+
+/// Whether a row can match by its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// It equals equal keys.
+    Whole,
+    /// A column of NOT IN is NULL: it may match others.
+    Open,
+    /// A NULL keeps it from matching anything.
+    Never,
+}
+
+/// A key of a row.
+#[derive(Debug, Default)]
+pub struct RowKey {
+    /// All of the key is in the hash.
+    pub is_word: bool,
+    pub hash: u64,
+    /// Else: its bytes.
+    pub bytes: Vec<u8>,
+    /// The bytes of these end the parts in front of those of NOT IN.
+    pub plain: usize,
+    /// The number or the date that it is, when it is a word.
+    pub word: i64,
+}
+
+/// The keys of one side of a join.
+pub struct Keys {
+    parts: Vec<(Code, bool, KeyNulls)>,
+}
+
+#[inline]
+fn word_of(v: &Value) -> Option<i64> {
+    match v {
+        Value::Number(n) => n.as_i64(),
+        Value::Date(d) => Some(d.to_unix()),
+        _ => None,
+    }
+}
+
+impl Keys {
+    /// The keys of the left and of the right side. Those of NOT IN come last, on both sides.
+    pub fn build(keys: &[JoinKey], b: &mut Builder<'_>) -> (Keys, Keys) {
+        let mut keys: Vec<&JoinKey> = keys.iter().collect();
+        keys.sort_by_key(|key| key.nulls == KeyNulls::Unknown);
+        let left = keys.iter().map(|k| (b.code(&k.left), k.padded, k.nulls)).collect();
+        let right = keys.iter().map(|k| (b.code(&k.right), k.padded, k.nulls)).collect();
+        (Keys { parts: left }, Keys { parts: right })
+    }
+
+    /// Keys of which NULL is none.
+    pub fn plain(parts: Vec<(Code, bool)>) -> Keys {
+        Keys { parts: parts.into_iter().map(|(code, padded)| (code, padded, KeyNulls::Never)).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// How many are columns of NOT IN.
+    pub fn open_ones(&self) -> usize {
+        self.parts.iter().filter(|(.., nulls)| *nulls == KeyNulls::Unknown).count()
+    }
+
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The key of the row in the registers. Where there are columns of NOT IN it is bytes, always.
+    pub fn eval(&self, out: &mut RowKey, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Match> {
+        if let [(code, _, nulls)] = &self.parts[..]
+            && *nulls != KeyNulls::Unknown
+        {
+            let r = code.eval(m, cx)?;
+            if let Some(word) = word_of(m.value(r)) {
+                (out.is_word, out.word, out.hash) = (true, word, mix(word as u64));
+                return Ok(Match::Whole);
+            }
+        }
+        out.is_word = false;
+        out.bytes.clear();
+        out.plain = 0;
+        let mut open = false;
+        for (code, padded, nulls) in &self.parts {
+            let r = code.eval(m, cx)?;
+            let v = m.value(r);
+            if *nulls != KeyNulls::Unknown && v.is_null() && *nulls == KeyNulls::Never {
+                return Ok(Match::Never);
+            }
+            open |= *nulls == KeyNulls::Unknown && v.is_null();
+            push_part(v, *padded, &mut out.bytes);
+            if *nulls != KeyNulls::Unknown {
+                out.plain = out.bytes.len();
+            }
+        }
+        out.hash = hash_bytes(&out.bytes);
+        Ok(if open { Match::Open } else { Match::Whole })
+    }
+}
+
+/// Appends one part of a key.
+pub fn push_part(v: &Value, padded: bool, out: &mut Vec<u8>) {
+    match v {
+        Value::Null => out.push(NULL),
+        Value::Number(n) if n.as_i64().is_some() => {
+            out.push(WHOLE);
+            out.extend_from_slice(&n.as_i64().unwrap_or_default().to_le_bytes());
+        }
+        v => {
+            out.push(BYTES);
+            let at = out.len();
+            out.extend_from_slice(&[0; 4]);
+            match v {
+                Value::Text(s) if padded => out.extend_from_slice(s.trim_end_matches(' ').as_bytes()),
+                v => types::codec::encode_instant(v, out),
+            }
+            let len = (out.len() - at - 4) as u32;
+            out[at..at + 4].copy_from_slice(&len.to_le_bytes());
+        }
+    }
+}
+
+/// Takes a part off a key: whether it is NULL, and its bytes.
+fn take_part<'k>(key: &mut &'k [u8]) -> Result<(bool, &'k [u8])> {
+    let damaged = || Ora::internal("a key of a join");
+    let all: &'k [u8] = key;
+    let (&tag, rest) = all.split_first().ok_or_else(damaged)?;
+    let len = match tag {
+        NULL => 0,
+        WHOLE => 8,
+        _ => {
+            let len = rest.first_chunk::<4>().ok_or_else(damaged)?;
+            4 + u32::from_le_bytes(*len) as usize
+        }
+    };
+    let part = all.get(..1 + len).ok_or_else(damaged)?;
+    *key = &all[1 + len..];
+    Ok((tag == NULL, part))
+}
+
+/// Whether two rows may be equal for NOT IN: of equal plain parts, and every other part equal or NULL on a side.
+/// `plain`: how many parts are plain.
+pub fn may_equal(mut a: &[u8], mut b: &[u8], plain: usize) -> Result<bool> {
+    let mut n = 0;
+    while !a.is_empty() {
+        let ((a_null, x), (b_null, y)) = (take_part(&mut a)?, take_part(&mut b)?);
+        if x != y && (n < plain || !a_null && !b_null) {
+            return Ok(false);
+        }
+        n += 1;
+    }
+    Ok(true)
+}
+
+/// How many bytes the first `plain` parts of a key have, and whether a later one is NULL.
+pub fn split(key: &[u8], plain: usize) -> Result<(usize, bool)> {
+    let (mut rest, mut n, mut at, mut open) = (key, 0, 0, false);
+    while !rest.is_empty() {
+        let (null, part) = take_part(&mut rest)?;
+        if n < plain {
+            at += part.len();
+        } else {
+            open |= null;
+        }
+        n += 1;
+    }
+    Ok((at, open))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::Number;
+
+    fn key(parts: &[Option<&str>]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for part in parts {
+            let v = match part {
+                None => Value::Null,
+                Some(s) => s.parse::<Number>().map_or_else(|_| Value::text(*s), Value::Number),
+            };
+            push_part(&v, true, &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn null_may_equal_anything_and_a_difference_settles_it() {
+        let may = |a: &[Option<&str>], b: &[Option<&str>], plain| may_equal(&key(a), &key(b), plain).unwrap();
+        assert!(may(&[Some("1"), None], &[Some("1"), Some("x")], 1));
+        assert!(!may(&[Some("2"), None], &[Some("1"), Some("x")], 1));
+        assert!(may(&[None, Some("x")], &[Some("1"), Some("x ")], 0));
+        assert!(!may(&[None, Some("y")], &[Some("1"), Some("x")], 0));
+        assert!(!may(&[None], &[Some("1")], 1), "a plain part");
+        assert!(may(&[None], &[None], 1), "NULL that equals itself");
+        assert!(!may(&[Some("1.5")], &[Some("1")], 0));
+    }
+
+    #[test]
+    fn a_key_says_where_its_plain_parts_end() {
+        let whole = key(&[Some("7"), Some("abc"), None]);
+        let plain = key(&[Some("7"), Some("abc")]).len();
+        assert_eq!(split(&whole, 2).unwrap(), (plain, true));
+        assert_eq!(split(&whole, 0).unwrap(), (0, true));
+        assert_eq!(split(&key(&[None, Some("a")]), 1).unwrap(), (1, false));
+    }
+
+    #[test]
+    fn words_have_hashes_of_their_own() {
+        let all: std::collections::HashSet<u64> = (-5000i64..5000).map(|n| mix(n as u64)).collect();
+        assert_eq!(all.len(), 10_000);
+    }
+}

@@ -1,0 +1,847 @@
+//! Hash joins.
+//!
+//! One side, the plan says which, is built into a table of packed rows ([`Table`]); each row of the other one, the
+//! probe, looks its matches up. What a match does, and what becomes of rows without one, follows from the kind and from
+//! the side that was built ([`How`]): rows of the build side are marked where it matters whether they have matched.
+//!
+//! A build side that memory has no room for is divided into parts by a hash of the key, the probe likewise, and the parts
+//! are joined one after the other; a part that is still too large is divided again. What no division makes smaller (rows
+//! of one key, joins without keys) is taken piece by piece, and the probe's part is gone through once for each piece; a
+//! bit for each of its rows then says that it has matched. So the join stays within its memory whatever the data are.
+//!
+//! NOT IN drops a left row that equals a right one or may do so for all that is known, NULL being anything. Rows without
+//! NULL in its columns are found by their keys. Those with one, and all rows for a probe that has one, are compared one
+//! by one, within equal keys of other kinds if there are such.
+
+use super::Op;
+use crate::code::{Builder, Cond, all_true};
+use crate::ctx::ExecCtx;
+use crate::join::bloom::{Bloom, Maker};
+use crate::join::keys::{Keys, Match, RowKey, hash_bytes, may_equal, split};
+use crate::join::table::{ROW_MORE, Row, Table, hash_of, push_key, take_key};
+use crate::machine::Machine;
+use crate::spill::partition::{Division, LEVELS_MAX, level_of};
+use crate::spill::{Reader, TempFile, rows};
+use crate::work_area::Way;
+use plan::{BuiltFilter, JoinKey, JoinKind, Reg, Side};
+use std::rc::Rc;
+use types::{Ora, Result};
+
+/// One side of a join.
+pub struct Input {
+    pub op: Op,
+    pub keys: Keys,
+    pub regs: Vec<Reg>,
+}
+
+/// What a match does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnMatch {
+    /// Both rows are given.
+    Pair,
+    /// The probe row is given, once.
+    TakeProbe,
+    /// The probe row is not given.
+    DropProbe,
+    /// The row of the table is given, once.
+    TakeBuild,
+    /// The row of the table is not given.
+    DropBuild,
+}
+
+/// What becomes of rows.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    on_match: OnMatch,
+    /// A probe row without a match is given.
+    keep_probe: bool,
+    /// Rows of the table without a match are given, at the end.
+    keep_build: bool,
+    /// Rows of the table are marked when they match.
+    marks: bool,
+    /// A second match is ORA-01427.
+    single: bool,
+    aware: bool,
+}
+
+impl How {
+    fn of(kind: JoinKind, build: Side) -> How {
+        let left_built = build == Side::Left;
+        let on_match = match kind {
+            JoinKind::Inner | JoinKind::Left | JoinKind::Full | JoinKind::Single => OnMatch::Pair,
+            JoinKind::Semi if left_built => OnMatch::TakeBuild,
+            JoinKind::Semi => OnMatch::TakeProbe,
+            JoinKind::Anti | JoinKind::AntiNullAware if left_built => OnMatch::DropBuild,
+            JoinKind::Anti | JoinKind::AntiNullAware => OnMatch::DropProbe,
+        };
+        let keeps_left = !matches!(kind, JoinKind::Inner | JoinKind::Semi);
+        let full = kind == JoinKind::Full;
+        How {
+            on_match,
+            keep_probe: full || keeps_left && !left_built,
+            keep_build: full || keeps_left && left_built,
+            marks: full || left_built && kind != JoinKind::Inner,
+            single: kind == JoinKind::Single,
+            aware: kind == JoinKind::AntiNullAware,
+        }
+    }
+}
+
+/// What the join does next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// Nothing has been read.
+    Start,
+    /// The table is there; the probe has to be started (again).
+    Built,
+    NextProbe,
+    /// In the rows of the table that may match the probe row.
+    Chain(Option<Row>),
+    /// In the rows of the table without a match, from this one on.
+    Unmatched(usize),
+    /// What the probe has of this part was gone through.
+    NextPart,
+    Done,
+}
+
+pub struct HashJoin {
+    build: Input,
+    probe: Input,
+    how: How,
+    residual: Vec<Cond>,
+    filters: Vec<Filter>,
+    table: Table,
+    /// Bytes of the table, in this execution.
+    used: usize,
+    execution: u64,
+    state: State,
+    probe_open: bool,
+    key: RowKey,
+    /// A match was found for the probe row.
+    found: bool,
+    open: Open,
+    on_disk: Option<Parts>,
+    /// Rows that probed, when the table is large: with little memory they would be written, too.
+    probed: Option<Probed>,
+}
+
+/// A filter to make, and the keys it has where they are not those of the join.
+pub struct Filter {
+    pub id: usize,
+    pub keys: Option<Keys>,
+}
+
+impl Filter {
+    /// The filters of a join, over its build side.
+    pub fn build(filters: &[BuiltFilter], keys: &[JoinKey], side: Side, b: &mut Builder<'_>) -> Vec<Filter> {
+        let mut build = |filter: &BuiltFilter| {
+            let of: Vec<&JoinKey> = filter.keys.iter().filter_map(|n| keys.get(*n)).collect();
+            let is_key = filter.keys.iter().copied().eq(0..keys.len());
+            let mut code =
+                |key: &&JoinKey| (b.code(if side == Side::Left { &key.left } else { &key.right }), key.padded);
+            Filter { id: filter.id, keys: (!is_key).then(|| Keys::plain(of.iter().map(&mut code).collect())) }
+        };
+        filters.iter().map(&mut build).collect()
+    }
+}
+
+/// Rows that NOT IN compares one by one: hash of their plain keys and number in the table, in that order.
+#[derive(Default)]
+struct Open {
+    /// Those with a NULL in a column of NOT IN.
+    some: Vec<(u64, Row)>,
+    /// All, as soon as a probe row needs them.
+    all: Vec<(u64, Row)>,
+    has_all: bool,
+    found: Vec<Row>,
+}
+
+/// Rows that probed a large table: how many, and how long those are that were looked at.
+#[derive(Default)]
+struct Probed {
+    rows: u64,
+    seen: u64,
+    bytes: u64,
+}
+
+/// Of so many probe rows one is looked at.
+const PROBED: u64 = 1024;
+
+/// The sides of a join that was divided.
+struct Parts {
+    /// The build side's, kept as long as the join is open: the probe may start again.
+    builds: Vec<Rc<TempFile>>,
+    /// The probe has been divided.
+    divided: bool,
+    /// Part of the build side, part of the probe, level of their next division.
+    waiting: Vec<(Rc<TempFile>, Rc<TempFile>, u32)>,
+    part: Option<Part>,
+    record: Vec<u8>,
+    /// Leaves out probe rows that match nothing.
+    filter: Bloom,
+    /// Bytes that the build side needed in memory, and as it was written; the latter until the join has been counted.
+    work: (u64, Option<u64>),
+}
+
+/// A part that is being joined.
+struct Part {
+    build: Rc<TempFile>,
+    /// Where the rows go on that the table has no room for.
+    rest: Option<Reader>,
+    probe: Rc<TempFile>,
+    reader: Reader,
+    /// The number of the probe row, and which of them have matched a row of an earlier piece of the table.
+    row: u64,
+    matched: Vec<u64>,
+    /// The build side comes in pieces.
+    pieces: bool,
+}
+
+impl Part {
+    fn has_matched(&self) -> bool {
+        self.pieces && self.matched.get((self.row / 64) as usize).is_some_and(|word| word >> (self.row % 64) & 1 == 1)
+    }
+
+    fn note_match(&mut self) {
+        if self.pieces {
+            let word = (self.row / 64) as usize;
+            if self.matched.len() <= word {
+                self.matched.resize(word + 1, 0);
+            }
+            self.matched[word] |= 1 << (self.row % 64);
+        }
+    }
+}
+
+/// What a record of a divided side begins with.
+const LINKED: u8 = 0;
+const LOOSE: u8 = 1;
+
+impl HashJoin {
+    pub fn new(
+        left: Input,
+        right: Input,
+        kind: JoinKind,
+        side: Side,
+        residual: Vec<Cond>,
+        filters: Vec<Filter>,
+    ) -> HashJoin {
+        let (build, probe) = match side {
+            Side::Left => (left, right),
+            Side::Right => (right, left),
+        };
+        HashJoin {
+            build,
+            probe,
+            how: How::of(kind, side),
+            residual,
+            filters,
+            table: Table::default(),
+            used: 0,
+            execution: 0,
+            state: State::Done,
+            probe_open: false,
+            key: RowKey::default(),
+            found: false,
+            open: Open::default(),
+            on_disk: None,
+            probed: None,
+        }
+    }
+
+    pub fn open(&mut self, m: &mut Machine) {
+        (self.state, self.probe_open, self.on_disk, self.probed) = (State::Start, false, None, None);
+        self.forget_table(m);
+        self.filters.iter().for_each(|filter| m.set_filter(filter.id, None));
+    }
+
+    pub fn rewind(&mut self) {
+        if self.state == State::Start {
+            return;
+        }
+        self.state = State::Built;
+        if let Some(parts) = &mut self.on_disk {
+            (parts.divided, parts.part) = (false, None);
+            parts.waiting.clear();
+        } else if self.how.marks {
+            self.table.unmark();
+        }
+    }
+
+    fn forget_table(&mut self, m: &mut Machine) {
+        self.table.clear();
+        self.open.some.clear();
+        self.open.all.clear();
+        self.open.has_all = false;
+        if self.execution == m.execution {
+            m.release(self.used);
+        }
+        (self.used, self.execution) = (0, m.execution);
+    }
+
+    fn charge(&mut self, bytes: usize, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+        self.used += bytes;
+        m.charge(bytes, cx)
+    }
+
+    /// Whether a division by the key can make parts smaller.
+    fn is_divisible(&self) -> bool {
+        self.build.keys.len() > self.build.keys.open_ones() || !self.how.aware && !self.build.keys.is_empty()
+    }
+
+    /// Whether rows of the table need no values: nobody reads them.
+    fn is_bare(&self) -> bool {
+        matches!(self.how.on_match, OnMatch::TakeProbe | OnMatch::DropProbe) && self.residual.is_empty()
+    }
+
+    fn build_table(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.build.op.open(m, cx)?;
+        let limit = cx.session.options.spill_bytes;
+        let mut makers: Vec<Maker> = self.filters.iter().map(|_| Maker::new(limit / 4)).collect();
+        let bare = self.is_bare();
+        let (mut pushed, mut written) = (0u64, 0u64);
+        let mut key = std::mem::take(&mut self.key);
+        let mut other = RowKey::default();
+        let mut division: Option<(Division, Maker)> = None;
+        let mut record = Vec::new();
+        while self.build.op.next(m, cx)? {
+            let matches = self.build.keys.eval(&mut key, m, cx)?;
+            if matches == Match::Never {
+                // It matches nothing; whether the row is needed all the same depends on the kind.
+                if !self.how.keep_build {
+                    continue;
+                }
+                loose(&mut key, pushed);
+            } else {
+                for (filter, maker) in self.filters.iter().zip(&mut makers) {
+                    match &filter.keys {
+                        None => maker.add(&key),
+                        Some(keys) => {
+                            if keys.eval(&mut other, m, cx)? == Match::Whole {
+                                maker.add(&other);
+                            }
+                        }
+                    }
+                }
+            }
+            let is_loose = matches == Match::Never;
+            pushed += 1;
+            let regs = if bare { &[][..] } else { &self.build.regs[..] };
+            if let Some((division, filter)) = &mut division {
+                record.clear();
+                record.push(if is_loose { LOOSE } else { LINKED });
+                push_key(&key, &mut record);
+                rows::encode(regs.iter().map(|&r| m.value(r)), &mut record);
+                if !is_loose {
+                    filter.add(&key);
+                }
+                let hash = part_hash(self.how.aware, &key);
+                division.push_hash(hash, &record, cx)?;
+                written += record.len() as u64 + 4;
+                continue;
+            }
+            let is_open = matches == Match::Open;
+            let bytes = self.table.push(&key, is_loose || is_open, |out| {
+                rows::encode(regs.iter().map(|&r| m.value(r)), out);
+                Ok(())
+            })?;
+            self.charge(bytes, m, cx)?;
+            if self.used > limit {
+                let mut maker = Maker::new(limit / 4);
+                let mut divided = Division::new(0, &m.temporary, cx);
+                for n in 0..self.table.len() {
+                    let row = self.table.rows()[n];
+                    let values = self.table.record(n);
+                    take_key(&mut &values[..], &mut other)?;
+                    let is_loose = self.table.is_loose(row) && !self.is_open_key(&other)?;
+                    record.clear();
+                    record.push(if is_loose { LOOSE } else { LINKED });
+                    record.extend_from_slice(values);
+                    let hash = if is_loose { other.hash } else { self.hash_for_part(&other)? };
+                    if !is_loose {
+                        maker.add(&other);
+                    }
+                    divided.push_hash(hash, &record, cx)?;
+                    written += record.len() as u64 + 4;
+                }
+                let need = self.used as u64;
+                self.on_disk = Some(Parts {
+                    builds: Vec::new(),
+                    divided: false,
+                    waiting: Vec::new(),
+                    part: None,
+                    record: Vec::new(),
+                    filter: Bloom::default(),
+                    work: (need / pushed.max(1), None),
+                });
+                division = Some((divided, maker));
+                self.forget_table(m);
+            }
+        }
+        self.key = key;
+        for (filter, maker) in self.filters.iter().zip(makers) {
+            m.set_filter(filter.id, Some(Rc::new(maker.finish())));
+        }
+        if let (Some((division, filter)), Some(parts)) = (division, &mut self.on_disk) {
+            parts.builds = division.finish(cx)?.into_iter().map(Rc::new).collect();
+            parts.filter = filter.finish();
+            parts.work = (parts.work.0 * pushed, Some(written));
+            return Ok(());
+        }
+        let areas = cx.shared.areas;
+        areas.note(cx, self.used as u64, 0, || {
+            (Way::Divide, (self.used as u64).saturating_sub(pushed * (ROW_MORE as u64 + 3)))
+        });
+        self.probed = areas.is_large(self.used as u64).then(Probed::default);
+        self.link(cx)
+    }
+
+    /// Whether a key of a record has a NULL in a column of NOT IN.
+    fn is_open_key(&self, key: &RowKey) -> Result<bool> {
+        let plain = self.build.keys.len() - self.build.keys.open_ones();
+        Ok(self.how.aware && !key.is_word && split(&key.bytes, plain)?.1)
+    }
+
+    /// [`part_hash`] of a key that was read back.
+    fn hash_for_part(&self, key: &RowKey) -> Result<u64> {
+        if !self.how.aware || key.is_word {
+            return Ok(key.hash);
+        }
+        let plain = self.build.keys.len() - self.build.keys.open_ones();
+        Ok(hash_bytes(&key.bytes[..split(&key.bytes, plain)?.0]))
+    }
+
+    /// Makes the rows of the table ready to be looked up.
+    fn link(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let distinct = self.is_bare() && !self.how.aware;
+        self.table.link(distinct, &mut || cx.check_cancel())?;
+        self.open.some.clear();
+        self.open.all.clear();
+        self.open.has_all = false;
+        if self.how.aware {
+            let mut key = RowKey::default();
+            for n in 0..self.table.len() {
+                let row = self.table.rows()[n];
+                if !self.table.is_loose(row) {
+                    continue;
+                }
+                take_key(&mut self.table.record(n), &mut key)?;
+                if self.is_open_key(&key)? {
+                    self.open.some.push((self.hash_for_part(&key)?, row));
+                }
+            }
+            self.open.some.sort_unstable();
+        }
+        Ok(())
+    }
+
+    /// Divides the probe as the build side was.
+    fn divide_probe(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let mut division = Division::new(0, &m.temporary, cx);
+        let mut key = std::mem::take(&mut self.key);
+        let (mut record, mut written, mut count) = (Vec::new(), 0, 0u64);
+        while self.probe.op.next(m, cx)? {
+            let matches = self.probe.keys.eval(&mut key, m, cx)?;
+            count += 1;
+            let Some(parts) = &self.on_disk else { break };
+            let hopeless = matches == Match::Never || !self.how.aware && !parts.filter.may_have(&key, matches);
+            if hopeless && !self.how.keep_probe {
+                continue;
+            }
+            record.clear();
+            if matches == Match::Never {
+                loose(&mut key, count);
+                record.push(LOOSE);
+            } else {
+                record.push(LINKED);
+            }
+            push_key(&key, &mut record);
+            rows::encode(self.probe.regs.iter().map(|&r| m.value(r)), &mut record);
+            let hash = part_hash(self.how.aware, &key);
+            division.push_hash(hash, &record, cx)?;
+            written += record.len() as u64 + 4;
+        }
+        self.key = key;
+        let probes = division.finish(cx)?;
+        let divisible = self.is_divisible();
+        let Some(parts) = &mut self.on_disk else { return Ok(()) };
+        parts.divided = true;
+        let need = parts.work.0;
+        let limit = cx.session.options.spill_bytes as u64;
+        let all = parts.builds.iter().map(|build| build.records()).sum::<u64>().max(1);
+        let again = parts.builds.iter().any(|build| need * build.records() / all > limit);
+        match parts.work.1.take() {
+            Some(builds) => cx.shared.areas.note(cx, need, 1 + u32::from(again), || (Way::Divide, builds + written)),
+            None => cx.shared.areas.note_more(cx, Way::Divide, need, written),
+        }
+        let level = |build: &TempFile| {
+            if !divisible || build.records() == all { LEVELS_MAX } else { level_of(build, 0) }
+        };
+        parts.waiting = parts
+            .builds
+            .iter()
+            .cloned()
+            .zip(probes)
+            .map(|(b, p)| (level(&b), b, p))
+            .map(|(l, b, p)| (b, Rc::new(p), l))
+            .collect();
+        Ok(())
+    }
+
+    /// Builds the table of the next part that has to be joined. False when there is none.
+    fn next_part(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let Some(mut parts) = self.on_disk.take() else { return Ok(false) };
+        let there = self.load_part(&mut parts, m, cx);
+        self.on_disk = Some(parts);
+        there
+    }
+
+    fn load_part(&mut self, parts: &mut Parts, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.forget_table(m);
+        if let Some(mut part) = parts.part.take()
+            && let Some(mut reader) = part.rest.take()
+        {
+            let full = self.load_rows(&part.build, &mut reader, &mut parts.record, m, cx)?;
+            part.rest = full.then_some(reader);
+            (part.reader, part.row) = (Reader::default(), 0);
+            parts.part = Some(part);
+            self.link(cx)?;
+            return Ok(true);
+        }
+        while let Some((build, probe, level)) = parts.waiting.pop() {
+            self.forget_table(m);
+            let probe_matters = probe.records() > 0 && (build.records() > 0 || self.how.keep_probe);
+            if !probe_matters && !(self.how.keep_build && build.records() > 0) {
+                continue;
+            }
+            let pieces = level >= LEVELS_MAX;
+            let mut reader = Reader::default();
+            let full = self.load_rows(&build, &mut reader, &mut parts.record, m, cx)?;
+            if full && !pieces {
+                let all = build.records();
+                let builds = self.divide_again(&build, level, m, cx)?;
+                let probes = self.divide_again(&probe, level, m, cx)?;
+                parts.waiting.extend(builds.into_iter().zip(probes).map(|(b, p)| {
+                    // Rows of one key stay together however often they are divided.
+                    let level = if b.records() == all { LEVELS_MAX } else { level_of(&b, level) };
+                    (Rc::new(b), Rc::new(p), level)
+                }));
+                continue;
+            }
+            self.link(cx)?;
+            parts.part = Some(Part {
+                build,
+                rest: full.then_some(reader),
+                probe,
+                reader: Reader::default(),
+                row: 0,
+                matched: Vec::new(),
+                pieces: full,
+            });
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Reads rows of the build side into the table. True: it is full before all are read, and the reader stands at the
+    /// next one.
+    fn load_rows(
+        &mut self,
+        build: &TempFile,
+        reader: &mut Reader,
+        record: &mut Vec<u8>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let limit = cx.session.options.spill_bytes;
+        let mut key = RowKey::default();
+        while build.next(reader, record, cx)? {
+            let Some((flag, rest)) = record.split_first() else { return Err(Ora::internal("a row of a hash join")) };
+            let mut is_loose = *flag == LOOSE;
+            if self.how.aware && !is_loose {
+                take_key(&mut &rest[..], &mut key)?;
+                is_loose = self.is_open_key(&key)?;
+            }
+            let bytes = self.table.push_record(rest, is_loose)?;
+            self.charge(bytes, m, cx)?;
+            if self.used > limit && build.has_more(reader) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Divides a part that is too large, by other bits of the hash.
+    fn divide_again(&self, part: &TempFile, level: u32, m: &Machine, cx: &ExecCtx<'_>) -> Result<Vec<TempFile>> {
+        let (mut division, mut reader, mut record) =
+            (Division::new(level, &m.temporary, cx), Reader::default(), Vec::new());
+        let mut key = RowKey::default();
+        while part.next(&mut reader, &mut record, cx)? {
+            let Some((flag, rest)) = record.split_first() else { return Err(Ora::internal("a row of a hash join")) };
+            let hash = if self.how.aware && *flag != LOOSE {
+                take_key(&mut &rest[..], &mut key)?;
+                self.hash_for_part(&key)?
+            } else {
+                hash_of(rest)
+            };
+            division.push_hash(hash, &record, cx)?;
+        }
+        division.finish(cx)
+    }
+
+    /// Moves to the next row of the probe. `None` at the end.
+    fn next_probe(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<Match>> {
+        if let Some(parts) = &mut self.on_disk {
+            let Some(part) = &mut parts.part else { return Ok(None) };
+            if !part.probe.next(&mut part.reader, &mut parts.record, cx)? {
+                return Ok(None);
+            }
+            part.row += 1;
+            let Some((flag, mut rest)) = parts.record.split_first().map(|(flag, rest)| (*flag, rest)) else {
+                return Err(Ora::internal("a row of a hash join"));
+            };
+            take_key(&mut rest, &mut self.key)?;
+            m.decode(&self.probe.regs, &mut rest)?;
+            if flag == LOOSE {
+                return Ok(Some(Match::Never));
+            }
+            if self.how.aware && !self.key.is_word {
+                let plain = self.probe.keys.len() - self.probe.keys.open_ones();
+                let (at, open) = split(&self.key.bytes, plain)?;
+                self.key.plain = at;
+                return Ok(Some(if open { Match::Open } else { Match::Whole }));
+            }
+            return Ok(Some(Match::Whole));
+        }
+        if !self.probe.op.next(m, cx)? {
+            self.note_probed(cx);
+            return Ok(None);
+        }
+        if let Some(probed) = &mut self.probed {
+            probed.add(&self.probe.regs, m);
+        }
+        self.probe.keys.eval(&mut self.key, m, cx).map(Some)
+    }
+
+    fn note_probed(&mut self, cx: &ExecCtx<'_>) {
+        if let Some(probed) = self.probed.replace(Probed::default()) {
+            let written = probed.bytes * probed.rows / probed.seen.max(1);
+            cx.shared.areas.note_more(cx, Way::Divide, self.used as u64, written);
+        }
+    }
+
+    /// Starts the probe, when the table is there.
+    fn start(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.on_disk.is_none() && self.table.is_empty() && !self.how.keep_probe {
+            self.state = State::Done;
+            return Ok(());
+        }
+        match self.probe_open {
+            true => self.probe.op.rewind(m, cx)?,
+            false => self.probe.op.open(m, cx)?,
+        }
+        self.probe_open = true;
+        self.state = State::NextProbe;
+        if self.on_disk.is_some() {
+            self.divide_probe(m, cx)?;
+            self.state = State::NextPart;
+        }
+        Ok(())
+    }
+
+    /// Whether rows of the build side are left beyond those in the table, which the probe row is still to meet.
+    fn has_more_pieces(&self) -> bool {
+        self.on_disk.as_ref().and_then(|parts| parts.part.as_ref()).is_some_and(|part| part.rest.is_some())
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        loop {
+            match self.state {
+                State::Start => {
+                    self.build_table(m, cx)?;
+                    self.state = State::Built;
+                }
+                State::Built => self.start(m, cx)?,
+                State::NextProbe => {
+                    let Some(matches) = self.next_probe(m, cx)? else {
+                        self.state = if self.how.keep_build { State::Unmatched(0) } else { State::NextPart };
+                        continue;
+                    };
+                    self.found = self.on_disk.as_ref().is_some_and(|p| p.part.as_ref().is_some_and(Part::has_matched));
+                    if self.found && matches!(self.how.on_match, OnMatch::TakeProbe | OnMatch::DropProbe) {
+                        continue;
+                    }
+                    let first = match matches {
+                        Match::Never => None,
+                        _ if self.how.aware => {
+                            self.compare_openly(matches, m, cx)?;
+                            None
+                        }
+                        _ => self.table.find(&self.key),
+                    };
+                    self.state = State::Chain(first);
+                }
+                State::Chain(Some(row)) => {
+                    self.state = State::Chain(self.table.next(row));
+                    if self.how.on_match == OnMatch::TakeBuild && self.table.is_marked(row) {
+                        continue;
+                    }
+                    if self.check(row, m, cx)? && self.take(row)? {
+                        return Ok(true);
+                    }
+                }
+                State::Chain(None) => {
+                    self.state = State::NextProbe;
+                    if self.how.keep_probe && !self.found && !self.has_more_pieces() {
+                        if self.how.on_match == OnMatch::Pair {
+                            m.nulls(&self.build.regs);
+                        }
+                        return Ok(true);
+                    }
+                    cx.check_cancel()?;
+                }
+                State::Unmatched(at) => {
+                    let rows = self.table.rows();
+                    let Some(n) = (at..rows.len()).find(|n| !self.table.is_marked(rows[*n])) else {
+                        self.state = State::NextPart;
+                        continue;
+                    };
+                    m.decode(&self.build.regs, &mut self.table.values(rows[n]))?;
+                    if self.how.on_match == OnMatch::Pair {
+                        m.nulls(&self.probe.regs);
+                    }
+                    self.state = State::Unmatched(n + 1);
+                    return Ok(true);
+                }
+                State::NextPart => {
+                    let there = self.next_part(m, cx)?;
+                    self.state = if there { State::NextProbe } else { State::Done };
+                }
+                State::Done => return Ok(false),
+            }
+        }
+    }
+
+    /// Puts a row of the table into its registers and checks what the keys do not say.
+    #[inline]
+    fn check(&mut self, row: Row, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if !self.is_bare() {
+            m.decode(&self.build.regs, &mut self.table.values(row))?;
+        }
+        all_true(&self.residual, m, cx)
+    }
+
+    /// A row of the table matches the probe row. True: a row of the result is in the registers.
+    #[inline]
+    fn take(&mut self, row: Row) -> Result<bool> {
+        let again = self.found;
+        self.found = true;
+        let marked = self.how.marks && self.table.mark(row);
+        if let Some(part) = self.on_disk.as_mut().and_then(|parts| parts.part.as_mut()) {
+            part.note_match();
+        }
+        match self.how.on_match {
+            OnMatch::Pair => {
+                // The left row is the one that is marked, or the probe row.
+                if self.how.single && (if self.how.marks { marked } else { again }) {
+                    return Err(Ora::new(1427)); // single-row subquery returns more than one row
+                }
+                Ok(true)
+            }
+            OnMatch::TakeProbe => {
+                self.state = State::NextProbe;
+                Ok(true)
+            }
+            OnMatch::DropProbe => {
+                self.state = State::NextProbe;
+                Ok(false)
+            }
+            OnMatch::TakeBuild => Ok(!marked),
+            OnMatch::DropBuild => Ok(false),
+        }
+    }
+
+    /// NOT IN: notes the rows of the table that the probe row equals or may equal, one of them if that is enough.
+    fn compare_openly(&mut self, matches: Match, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let first_is_enough = self.how.on_match == OnMatch::DropProbe;
+        let plain = self.build.keys.len() - self.build.keys.open_ones();
+        let mut found = std::mem::take(&mut self.open.found);
+        found.clear();
+        if matches == Match::Whole {
+            let mut at = self.table.find(&self.key);
+            while let Some(row) = at {
+                found.push(row);
+                at = self.table.next(row);
+            }
+        } else if !self.open.has_all {
+            let mut key = RowKey::default();
+            for n in 0..self.table.len() {
+                let row = self.table.rows()[n];
+                take_key(&mut self.table.record(n), &mut key)?;
+                let open = self.is_open_key(&key)?;
+                if open || !self.table.is_loose(row) {
+                    self.open.all.push((self.hash_for_part(&key)?, row));
+                }
+            }
+            self.open.all.sort_unstable();
+            self.open.has_all = true;
+        }
+        let hash = part_hash(true, &self.key);
+        let list = if matches == Match::Open { &self.open.all } else { &self.open.some };
+        let from = list.partition_point(|(other, _)| *other < hash);
+        let len = list[from..].partition_point(|(other, _)| *other == hash);
+        let range = from..from + len;
+        let mut matched = false;
+        for row in &found {
+            if matched && first_is_enough {
+                break;
+            }
+            if !(self.how.marks && self.table.is_marked(*row)) && self.check(*row, m, cx)? {
+                self.take(*row)?;
+                matched = true;
+            }
+        }
+        self.open.found = found;
+        for n in range {
+            if matched && first_is_enough {
+                break;
+            }
+            let row = if matches == Match::Open { self.open.all[n].1 } else { self.open.some[n].1 };
+            if self.how.marks && self.table.is_marked(row) {
+                continue;
+            }
+            if may_equal(&self.key.bytes, self.table.key(row), plain)? && self.check(row, m, cx)? {
+                self.take(row)?;
+                matched = true;
+            }
+            if n % 1024 == 0 {
+                cx.check_cancel()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The hash that decides the part of a row: NOT IN keeps rows of equal plain keys together.
+fn part_hash(aware: bool, key: &RowKey) -> u64 {
+    if aware && !key.is_word { hash_bytes(&key.bytes[..key.plain]) } else { key.hash }
+}
+
+/// A key for a row that matches nothing: rows like it spread over the parts.
+fn loose(key: &mut RowKey, number: u64) {
+    key.is_word = true;
+    key.hash = crate::join::keys::mix(number ^ 1 << 63);
+    key.bytes.clear();
+}
+
+impl Probed {
+    fn add(&mut self, regs: &[Reg], m: &Machine) {
+        if self.rows.is_multiple_of(PROBED) {
+            let mut record = Vec::new();
+            rows::encode(regs.iter().map(|&r| m.value(r)), &mut record);
+            self.seen += 1;
+            self.bytes += record.len() as u64 + 16;
+        }
+        self.rows += 1;
+    }
+}
