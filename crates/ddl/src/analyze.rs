@@ -2,8 +2,11 @@
 
 use crate::work::{Parts, Work, by};
 use crate::{index, rows};
-use dictionary::base::{Base, col, ind, tab};
-use dictionary::rows::{as_u32, int};
+use dictionary::base::{
+    Base, head_history, hist_head, histgrm, histgrm_history, ind, ind_history, mods_all, stat_pref, stats_extension,
+    tab, tab_history,
+};
+use dictionary::rows::{Row, as_u32, int};
 use dictionary::*;
 use sql::ast::{Analyze, AnalyzeKind};
 use std::collections::HashSet;
@@ -77,13 +80,17 @@ impl Counts {
         Ok(())
     }
 
-    /// A column's lowest or highest value as a number.
-    fn place(&self, column: &ColumnDef, at: usize, high: bool) -> Result<Value> {
-        let Some((low, top)) = &self.ends[at] else { return Ok(Value::Null) };
-        let mut value = Value::Null;
-        types::codec::decode_into(if high { top } else { low }, &column.data_type, &mut value)?;
-        let place = place_of(&value).and_then(|place| types::Number::from_f64(place).ok());
-        Ok(place.map_or(Value::Null, Value::Number))
+    fn statistics(&self, table: &TableDef, at: usize) -> ColumnStatistics {
+        let seen = self.distinct[at].len();
+        let distinct = if seen >= DISTINCT_MAX { self.rows - self.nulls[at] } else { seen as u64 };
+        let place = |bytes: &[u8]| statistics::place_of_stored(bytes, &table.columns[at]);
+        let ends = self.ends[at].as_ref();
+        let range = ends.and_then(|(low, high)| place(low).zip(place(high)));
+        ColumnStatistics {
+            ends: ends.map(|(low, high)| (statistics::cut(low).into(), statistics::cut(high).into())),
+            sample: self.rows - self.nulls[at],
+            ..ColumnStatistics::new(distinct, self.nulls[at], range)
+        }
     }
 }
 
@@ -101,10 +108,6 @@ pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     // Others may define meanwhile, but not this table.
     work.keep_table(object)?;
     work.apart(&mut |work| rows::scan(work, &table, &mut |_, row| counts.add(row).map(|()| true)))?;
-    let mut places = Vec::new();
-    for (at, column) in table.columns.iter().enumerate() {
-        places.push((counts.place(column, at, false)?, counts.place(column, at, true)?));
-    }
     let blocks = blocks(&work.host.parts(), &table)?;
     let now = work.now;
     let average = counts.bytes.checked_div(counts.rows).unwrap_or(0);
@@ -114,19 +117,11 @@ pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
         row[tab::AVGRLN] = int(average as i64);
         row[tab::ANALYZETIME] = Value::Date(now);
     })?;
-    let rows = counts.rows;
-    work.change().update(Base::Col, &by(col::OBJ, object), &mut |row| {
-        let at = as_u32(&row[col::COL]).saturating_sub(1) as usize;
-        if let (Some(nulls), Some(distinct)) = (counts.nulls.get(at), counts.distinct.get(at)) {
-            let seen = distinct.len();
-            let distinct = if seen >= DISTINCT_MAX { rows - nulls } else { seen as u64 };
-            row[col::DISTCNT] = int(distinct as i64);
-            row[col::NULLCNT] = int(*nulls as i64);
-        }
-        if let Some((low, high)) = places.get(at) {
-            (row[col::LOWVAL], row[col::HIVAL]) = (low.clone(), high.clone());
-        }
-    })?;
+    forget_columns(work, object)?;
+    let heads: Vec<Row> = (0..table.columns.len())
+        .map(|at| statistics::head_row(object, at as u32 + 1, &counts.statistics(&table, at), false, now))
+        .collect();
+    work.change().insert_many(Base::HistHead, &heads)?;
     work.change().update(Base::Ind, &by(ind::BO, object), &mut |row| {
         let of = table.indexes.iter().find(|index| index.object.0 == as_u32(&row[ind::OBJ]));
         row[ind::DISTKEY] = of.map_or(Value::Null, |index| int(distinct_keys(index, &counts) as i64));
@@ -169,12 +164,32 @@ fn forget(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
             row[column] = Value::Null;
         }
     })?;
-    work.change().update(Base::Col, &by(col::OBJ, object), &mut |row| {
-        row[col::DISTCNT] = Value::Null;
-        row[col::NULLCNT] = Value::Null;
-        (row[col::LOWVAL], row[col::HIVAL]) = (Value::Null, Value::Null);
-    })?;
+    forget_columns(work, object)?;
     work.touch(object);
+    Ok(())
+}
+
+/// Forgets the statistics of all columns and column groups of a table.
+pub fn forget_columns(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    work.change().delete(Base::HistHead, &by(hist_head::OBJ, object))?;
+    work.change().delete(Base::Histgrm, &by(histgrm::OBJ, object)).map(drop)
+}
+
+/// A table is dropped, and all that is kept of its statistics with it.
+pub fn forget_table(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    forget_columns(work, object)?;
+    let kept = [
+        (Base::StatsExtension, stats_extension::OBJ),
+        (Base::ModsAll, mods_all::OBJ),
+        (Base::StatPref, stat_pref::OBJ),
+        (Base::TabHistory, tab_history::OBJ),
+        (Base::IndHistory, ind_history::BO),
+        (Base::HeadHistory, head_history::OBJ),
+        (Base::HistgrmHistory, histgrm_history::OBJ),
+    ];
+    for (base, column) in kept {
+        work.change().delete(base, &by(column, object))?;
+    }
     Ok(())
 }
 

@@ -111,12 +111,7 @@ pub fn insert(work: &mut Work<'_>, object: ObjectId, columns: &[ColumnDef]) -> R
 pub fn update(work: &mut Work<'_>, object: ObjectId, position: usize, column: &ColumnDef) -> Result<()> {
     let new = row(object, position, column);
     let mine = |row: &[Value]| as_u32(&row[col::OBJ]) == object.0 && as_u32(&row[col::COL]) as usize == position + 1;
-    work.change().update(Base::Col, &mine, &mut |old| {
-        let statistics = [col::DISTCNT, col::NULLCNT, col::LOWVAL, col::HIVAL];
-        let kept = statistics.map(|at| old[at].clone());
-        *old = new.clone();
-        statistics.into_iter().zip(kept).for_each(|(at, value)| old[at] = value);
-    })?;
+    work.change().update(Base::Col, &mine, &mut |old| *old = new.clone())?;
     Ok(())
 }
 

@@ -82,6 +82,7 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
     work.change().delete(Base::Tab, &by(tab::OBJ, object))?;
     work.change().delete(Base::Col, &by(col::OBJ, object))?;
     work.change().delete(Base::Com, &by(com::OBJ, object))?;
+    crate::analyze::forget_table(work, object)?;
     work.delete_object(object)
 }
 

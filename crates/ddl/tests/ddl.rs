@@ -685,8 +685,8 @@ fn statistics_and_comments() {
     }
     s.ok("analyze table t compute statistics");
     let table = s.table("T");
-    assert_eq!(table.statistics.map(|statistics| statistics.rows), Some(10));
-    let column = |i: usize| table.columns[i].statistics.expect("statistics");
+    assert_eq!(table.statistics.as_ref().map(|statistics| statistics.rows), Some(10));
+    let column = |i: usize| table.columns[i].statistics.clone().expect("statistics");
     assert_eq!((column(0).distinct, column(1).nulls), (3, 1));
     s.ok("analyze table t delete statistics");
     assert!(s.table("T").statistics.is_none());

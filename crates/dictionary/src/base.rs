@@ -18,6 +18,8 @@ pub enum BaseType {
     D,
     /// TIMESTAMP(6).
     T,
+    /// RAW(n).
+    R(u32),
 }
 
 impl BaseType {
@@ -27,6 +29,7 @@ impl BaseType {
             BaseType::V(len) => DataType::Varchar2 { len, unit: LenUnit::Byte },
             BaseType::D => DataType::Date,
             BaseType::T => DataType::TIMESTAMP,
+            BaseType::R(len) => DataType::Raw { len },
         }
     }
 }
@@ -88,18 +91,61 @@ base_tables! {
         TYPE "TYPE#" N, CTIME D, MTIME D, STIME D, STATUS N, FLAGS N,
         SPARE1 N,
     }
-    /// Tables. PROPERTY bits are in [`crate::image::property`].
+    /// Tables. PROPERTY bits are in [`crate::image::property`], STATFLAGS bits in [`crate::statistics::flags`].
     Tab "TAB$" 4 tab {
         OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, TS "TS#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, BOBJ "BOBJ#" N, COLS N, CLUCOLS N,
         PCTFREE "PCTFREE$" N, INITRANS N, FLAGS N, ROWCNT N, BLKCNT N, AVGRLN N,
-        ANALYZETIME D, DEGREE N, PROPERTY N,
+        ANALYZETIME D, DEGREE N, PROPERTY N, SAMPLESIZE N, STATFLAGS N,
     }
     /// Columns of tables, clusters and views.
     Col "COL$" 21 col {
         OBJ "OBJ#" N, COL "COL#" N, NAME V(128), TYPE "TYPE#" N, LENGTH N, PRECISION "PRECISION#" N, SCALE N,
         NULLS "NULL$" N, DEFAULT "DEFAULT$" V(4000), CHARSETFORM N, CHARLENGTH N, PROPERTY N,
-        VIRTUAL "VIRTUAL$" V(4000), SEQ "SEQ#" N, DISTCNT N, NULLCNT "NULL_CNT" N,
-        LOWVAL N, HIVAL N,
+        VIRTUAL "VIRTUAL$" V(4000), SEQ "SEQ#" N,
+    }
+    /// Statistics of columns, and from INTCOL# 1001 on of column groups. LOWVAL and HIVAL are stored values, MINIMUM and
+    /// MAXIMUM their places. FLAGS: the kind of histogram and [`crate::statistics::flags`].
+    HistHead "HIST_HEAD$" 225 hist_head {
+        OBJ "OBJ#" N, COL "INTCOL#" N, BUCKETS "BUCKET_CNT" N, NULLCNT "NULL_CNT" N, TIMESTAMP "TIMESTAMP#" D,
+        SAMPLE "SAMPLE_SIZE" N, MINIMUM N, MAXIMUM N, DISTCNT N, LOWVAL R(1000), HIVAL R(1000), DENSITY N, AVGCLN N,
+        FLAGS N,
+    }
+    /// Endpoints of histograms.
+    Histgrm "HISTGRM$" 226 histgrm {
+        OBJ "OBJ#" N, COL "INTCOL#" N, BUCKET N, ENDPOINT N, EPVALUE V(1000), EPVALUE_RAW R(1000),
+        REPEATS "EP_REPEAT_COUNT" N,
+    }
+    /// Column groups: COLUMNS are numbers of columns with commas between them, INTCOL# is where HIST_HEAD$ has the
+    /// group's statistics.
+    StatsExtension "STATS_EXTENSION$" 227 stats_extension {
+        OBJ "OBJ#" N, COL "INTCOL#" N, NAME V(128), COLUMNS V(4000), CREATOR V(8),
+    }
+    /// Rows changed since a table's statistics were gathered. FLAGS 1: the table was truncated. Not in the picture, so
+    /// changed without moving the epoch.
+    ModsAll "MON_MODS_ALL$" 228 mods_all {
+        OBJ "OBJ#" N, INSERTS N, UPDATES N, DELETES N, TIMESTAMP D, FLAGS N,
+    }
+    /// Preferences of DBMS_STATS; OBJ# 0 has those of the database.
+    StatPref "OPTSTAT_USER_PREFS$" 229 stat_pref { OBJ "OBJ#" N, PNAME V(30), VALUE "VALCHAR" V(4000), CHANGED "CHGTIME" D }
+    /// Statistics that tables had until SAVTIME; all figures are null where there were none. FLAGS are STATFLAGS.
+    TabHistory "WRI$_OPTSTAT_TAB_HISTORY" 230 tab_history {
+        OBJ "OBJ#" N, SAVTIME T, FLAGS N, ROWCNT N, BLKCNT N, AVGRLN N, SAMPLESIZE N, ANALYZETIME D,
+    }
+    /// The same of indexes; BO# is the table.
+    IndHistory "WRI$_OPTSTAT_IND_HISTORY" 231 ind_history {
+        OBJ "OBJ#" N, BO "BO#" N, SAVTIME T, FLAGS N, ROWCNT N, BLEVEL N, LEAFCNT N, DISTKEY N, LBLKKEY N, DBLKKEY N, CLUFAC N,
+        SAMPLESIZE N, ANALYZETIME D,
+    }
+    /// The same of columns: SAVTIME behind the columns of HIST_HEAD$.
+    HeadHistory "WRI$_OPTSTAT_HISTHEAD_HISTORY" 232 head_history {
+        OBJ "OBJ#" N, COL "INTCOL#" N, BUCKETS "BUCKET_CNT" N, NULLCNT "NULL_CNT" N, TIMESTAMP "TIMESTAMP#" D,
+        SAMPLE "SAMPLE_SIZE" N, MINIMUM N, MAXIMUM N, DISTCNT N, LOWVAL R(1000), HIVAL R(1000), DENSITY N, AVGCLN N,
+        FLAGS N, SAVTIME T,
+    }
+    /// The same of endpoints: SAVTIME behind the columns of HISTGRM$.
+    HistgrmHistory "WRI$_OPTSTAT_HISTGRM_HISTORY" 233 histgrm_history {
+        OBJ "OBJ#" N, COL "INTCOL#" N, BUCKET N, ENDPOINT N, EPVALUE V(1000), EPVALUE_RAW R(1000),
+        REPEATS "EP_REPEAT_COUNT" N, SAVTIME T,
     }
     /// Clusters.
     Clu "CLU$" 5 clu {
@@ -110,7 +156,7 @@ base_tables! {
     Ind "IND$" 19 ind {
         OBJ "OBJ#" N, DATAOBJ "DATAOBJ#" N, TS "TS#" N, FILE "FILE#" N, BLOCK "BLOCK#" N, BO "BO#" N, COLS N, PCTFREE "PCTFREE$" N,
         INITRANS N, TYPE "TYPE#" N, PROPERTY N, FLAGS N, BLEVEL N, LEAFCNT N,
-        DISTKEY N,
+        DISTKEY N, LBLKKEY N, DBLKKEY N, CLUFAC N, ROWCNT N, SAMPLESIZE N, ANALYZETIME D, STATFLAGS N,
     }
     /// Columns of indexes. COL# is the table's column, 0 for an expression.
     Icol "ICOL$" 20 icol {

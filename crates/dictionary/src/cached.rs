@@ -24,6 +24,7 @@ fn caches_of_base(base: Base) -> &'static [Cache] {
         Base::Obj => &[Cache::Objects, Cache::ObjectIds],
         Base::Tab | Base::Clu | Base::Ind => &[Cache::ObjectIds, Cache::Segments],
         Base::Col => &[Cache::ObjectIds, Cache::HistogramDefs],
+        Base::HistHead | Base::Histgrm => &[Cache::HistogramDefs],
         Base::Seq => &[Cache::Sequences],
         Base::Con | Base::Cdef | Base::Ccol => &[Cache::Constraints],
         Base::Syn => &[Cache::Synonyms],

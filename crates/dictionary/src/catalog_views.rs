@@ -4,7 +4,7 @@
 //! owns and have no OWNER, ALL_ views what it may see, DBA_ views everything. The texts are parsed when a view is first
 //! used.
 
-use crate::object_views;
+use crate::{object_views, statistics_views};
 use std::sync::OnceLock;
 
 /// The first object number of catalog views.
@@ -40,26 +40,13 @@ const DATA_TYPE: &str = "decode(c.type#, 1, decode(c.charsetform, 2, 'NVARCHAR2'
     182, 'INTERVAL YEAR(' || c.precision# || ') TO MONTH', \
     183, 'INTERVAL DAY(' || c.precision# || ') TO SECOND(' || c.scale || ')', 208, 'UROWID', 252, 'BOOLEAN', 'UNDEFINED')";
 
-/// Of a column, the lowest and the highest value are known.
-const HISTOGRAMS: &str = "select {owner}o.name table_name, c.name column_name, e.n endpoint_number, \
-    decode(e.n, 0, c.lowval, c.hival) endpoint_value, cast(null as varchar2(4000)) endpoint_actual_value, \
-    cast(null as raw(2000)) endpoint_actual_value_raw, 0 endpoint_repeat_count, 'SHARED' scope \
-    from col$ c, obj$ o, user$ u, (select 0 n from sys.dual union all select 1 from sys.dual) e \
-    where o.obj# = c.obj# and o.type# = 2 and u.user# = o.owner# and bitand(c.property, \
-    3) = 0 and c.lowval is not null{filter}";
-
 const FAMILIES: &[Family] = &[
     Family { name: "OBJECTS", query: object_views::OBJECTS, owner: "owner", object: "o.obj#", members: EVERY },
     Family { name: "TABLES", query: object_views::TABLES, owner: "owner", object: "o.obj#", members: EVERY },
     Family { name: "TAB_COLUMNS", query: object_views::TAB_COLUMNS, owner: "owner", object: "o.obj#", members: EVERY },
     Family {
         name: "TAB_COL_STATISTICS",
-        query: "select {owner}o.name table_name, c.name column_name, c.distcnt num_distinct, cast(null as raw(1000)) low_value, \
-            cast(null as raw(1000)) high_value, decode(c.distcnt, 0, 0, 1 / c.distcnt) density, c.null_cnt num_nulls, 1 num_buckets, \
-            cast(null as date) last_analyzed, cast(null as number) sample_size, 'YES' global_stats, 'NO' user_stats, \
-            cast(null as varchar2(63)) notes, cast(null as number) avg_col_len, 'NONE' histogram, 'SHARED' scope \
-            from col$ c, obj$ o, user$ u where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# \
-            and bitand(c.property, 3) = 0 and c.distcnt is not null{filter}",
+        query: statistics_views::TAB_COL_STATISTICS,
         owner: "owner",
         object: "o.obj#",
         members: EVERY,
@@ -166,8 +153,20 @@ const FAMILIES: &[Family] = &[
         object: "o.obj#",
         members: EVERY,
     },
-    Family { name: "TAB_HISTOGRAMS", query: HISTOGRAMS, owner: "owner", object: "o.obj#", members: EVERY },
-    Family { name: "HISTOGRAMS", query: HISTOGRAMS, owner: "owner", object: "o.obj#", members: &[User, All] },
+    Family {
+        name: "TAB_HISTOGRAMS",
+        query: statistics_views::HISTOGRAMS,
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "HISTOGRAMS",
+        query: statistics_views::HISTOGRAMS,
+        owner: "owner",
+        object: "o.obj#",
+        members: &[User, All],
+    },
     Family {
         name: "ERRORS",
         query: "select {owner}o.name name, m.name type, e.sequence# sequence, e.line line, e.position# position, e.text text, \
@@ -218,7 +217,7 @@ const FAMILIES: &[Family] = &[
     Family { name: "TRIGGERS", query: object_views::TRIGGERS, owner: "owner", object: "o.obj#", members: EVERY },
     Family {
         name: "TAB_STATISTICS",
-        query: object_views::TAB_STATISTICS,
+        query: statistics_views::TAB_STATISTICS,
         owner: "owner",
         object: "o.obj#",
         members: EVERY,
@@ -239,9 +238,37 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "IND_STATISTICS",
-        query: object_views::IND_STATISTICS,
+        query: statistics_views::IND_STATISTICS,
         owner: "owner",
         object: "i.bo#",
+        members: EVERY,
+    },
+    Family {
+        name: "TAB_MODIFICATIONS",
+        query: statistics_views::TAB_MODIFICATIONS,
+        owner: "",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "STAT_EXTENSIONS",
+        query: statistics_views::STAT_EXTENSIONS,
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "TAB_STAT_PREFS",
+        query: statistics_views::TAB_STAT_PREFS,
+        owner: "owner",
+        object: "o.obj#",
+        members: EVERY,
+    },
+    Family {
+        name: "TAB_STATS_HISTORY",
+        query: statistics_views::TAB_STATS_HISTORY,
+        owner: "owner",
+        object: "o.obj#",
         members: EVERY,
     },
     Family {
@@ -790,9 +817,12 @@ fn expand(family: &Family, member: Member) -> String {
         .replace("{owner}", &column("u.name", family.owner))
         .replace("{index_owner}", &column("u.name", "index_owner"))
         .replace("{table_owner}", &column("tu.name", "table_owner"))
+        .replace("{modified_owner}", &column("u.name", "table_owner"))
         .replace("{sequence_owner}", &column("u.name", "sequence_owner"))
         .replace("{schemaid}", if user { ", o.owner# schemaid" } else { "" })
         .replace("{data_type}", DATA_TYPE)
+        .replace("{histogram}", statistics_views::HISTOGRAM)
+        .replace("{user_stats}", statistics_views::USER_STATS)
         .replace("{filter}", &filter)
 }
 

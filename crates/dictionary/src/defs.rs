@@ -4,6 +4,7 @@
 //! A plan keeps the definitions it was made from and is made again when the dictionary says that the epoch has moved on
 //! for one of them.
 
+use crate::statistics::{ColumnStatistics, IndexStatistics, TableStatistics};
 use std::rc::Rc;
 use types::{DataType, ObjectId, Rdba};
 
@@ -195,37 +196,6 @@ pub struct Identity {
     pub on_null: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TableStatistics {
-    pub rows: u64,
-    pub blocks: u64,
-    pub average_row_bytes: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ColumnStatistics {
-    pub distinct: u64,
-    pub nulls: u64,
-    /// The lowest and the highest value, as [`place_of`] has them.
-    pub range: Option<(f64, f64)>,
-}
-
-/// Where a value lies among the others of its type, as a number: for guesses at how many rows a range has. `None` for
-/// types without such a place.
-pub fn place_of(value: &types::Value) -> Option<f64> {
-    use types::Value;
-    match value {
-        Value::Number(n) => Some(n.to_f64()),
-        Value::Date(d) => Some(d.to_unix() as f64),
-        Value::Timestamp(t) if t.zone().is_none() => Some(t.instant() as f64 + f64::from(t.nanos) / 1e9),
-        // The first bytes as digits of a number.
-        Value::Text(s) => {
-            Some(s.bytes().chain(std::iter::repeat(0)).take(7).fold(0.0, |n, b| n * 256.0 + f64::from(b)))
-        }
-        _ => None,
-    }
-}
-
 /// A cluster. Only single-table hash clusters hold rows.
 #[derive(Clone, Debug)]
 pub struct ClusterDef {
@@ -298,13 +268,6 @@ pub struct IndexColumnDef {
 pub enum IndexKey {
     Column(usize),
     Expression { text: String, data_type: DataType },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IndexStatistics {
-    pub distinct_keys: u64,
-    pub leaf_blocks: u64,
-    pub levels: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -10,6 +10,7 @@ use crate::audit::{AuditReader, AuditSettings};
 use crate::base::*;
 use crate::profile::Profiles;
 use crate::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, type_of_columns};
+use crate::statistics::Endpoints;
 use crate::*;
 use row_cache::Cache;
 use std::cell::RefCell;
@@ -81,6 +82,10 @@ pub struct Image {
     inheritors: HashMap<u32, Vec<u32>>,
     object_grants: HashMap<u32, Vec<ObjectGrant>>,
     rows: HashMap<Base, ByObject>,
+    /// Object to the statistics of its columns and column groups, by INTCOL#.
+    column_statistics: HashMap<u32, Vec<(u32, ColumnStatistics)>>,
+    /// Table to its column groups: INTCOL#, name, positions of columns.
+    column_groups: HashMap<u32, Vec<(u32, String, Vec<usize>)>>,
     /// Constraint number to table.
     constraint_tables: HashMap<u32, u32>,
     /// Table to the tables with foreign keys to it.
@@ -152,6 +157,8 @@ impl Image {
             inheritors: HashMap::new(),
             object_grants: HashMap::new(),
             rows: HashMap::new(),
+            column_statistics: HashMap::new(),
+            column_groups: HashMap::new(),
             constraint_tables: HashMap::new(),
             referencing: HashMap::new(),
             constraint_names: HashMap::new(),
@@ -175,6 +182,7 @@ impl Image {
             })?;
             image.rows.insert(*base, groups);
         }
+        image.read_statistics(reader)?;
         reader.scan(Base::Con, &mut |row| image.add_constraint_name(row))?;
         reader.scan(Base::Sysauth, &mut |row| {
             let privilege = as_i64(&row[sysauth::PRIVILEGE]).unwrap_or(0);
@@ -206,6 +214,51 @@ impl Image {
         image.audit = Self::read_audit(reader)?;
         image.index_constraints();
         Ok(image)
+    }
+
+    /// Reads what HIST_HEAD$, HISTGRM$ and STATS_EXTENSION$ have. Rows of the first two would take many times the room
+    /// of the statistics that are made of them here.
+    fn read_statistics(&mut self, reader: &dyn BaseReader) -> Result<()> {
+        let mut endpoints: HashMap<(u32, u32), Endpoints> = HashMap::new();
+        reader.scan(Base::Histgrm, &mut |row| {
+            endpoints.entry((as_u32(&row[histgrm::OBJ]), as_u32(&row[histgrm::COL]))).or_default().add(row);
+            Ok(())
+        })?;
+        reader.scan(Base::HistHead, &mut |row| {
+            let (object, column) = (as_u32(&row[hist_head::OBJ]), as_u32(&row[hist_head::COL]));
+            let code = as_i64(&row[hist_head::FLAGS]).unwrap_or(0) & statistics::flags::HISTOGRAM_KIND;
+            let histogram = endpoints.remove(&(object, column));
+            let histogram = histogram.and_then(|endpoints| endpoints.finish(HistogramKind::from_code(code)));
+            let all = self.column_statistics.entry(object).or_default();
+            all.push((column, statistics::from_head(row, histogram)));
+            Ok(())
+        })?;
+        reader.scan(Base::StatsExtension, &mut |row| {
+            let columns = statistics::group_columns(&row[stats_extension::COLUMNS]);
+            let name = as_text(&row[stats_extension::NAME]).to_owned();
+            let groups = self.column_groups.entry(as_u32(&row[stats_extension::OBJ])).or_default();
+            groups.push((as_u32(&row[stats_extension::COL]), name, columns));
+            Ok(())
+        })
+    }
+
+    /// The column groups of a table: INTCOL#, name, positions of columns.
+    pub fn column_groups(&self, table: ObjectId) -> &[(u32, String, Vec<usize>)] {
+        self.column_groups.get(&table.0).map_or(&[], Vec::as_slice)
+    }
+
+    /// The statistics of a column, numbered from 1, or of a column group.
+    pub fn column_statistics(&self, object: ObjectId, column: u32) -> Option<&ColumnStatistics> {
+        let all = self.column_statistics.get(&object.0)?;
+        all.iter().find(|(number, _)| *number == column).map(|(_, statistics)| statistics)
+    }
+
+    fn group_statistics(&self, table: ObjectId) -> Vec<ColumnGroup> {
+        let known = |(number, name, columns): &(u32, String, Vec<usize>)| {
+            let statistics = self.column_statistics(table, *number)?.clone();
+            Some(ColumnGroup { name: name.clone(), columns: columns.clone(), statistics })
+        };
+        self.column_groups(table).iter().filter_map(known).collect()
     }
 
     fn read_audit(reader: &dyn BaseReader) -> Result<AuditSettings> {
@@ -677,8 +730,9 @@ impl Image {
             referenced_by: self.referenced_by(def.object),
             statistics: as_i64(&row[tab::ROWCNT]).map(|rows| TableStatistics {
                 rows: rows as u64,
-                blocks: u64::from(as_u32(&row[tab::BLKCNT])),
+                blocks: as_i64(&row[tab::BLKCNT]).unwrap_or(0) as u64,
                 average_row_bytes: as_u32(&row[tab::AVGRLN]),
+                groups: self.group_statistics(def.object),
             }),
             columns,
             organization,
@@ -701,7 +755,11 @@ impl Image {
     pub fn columns(&self, object: ObjectId) -> Result<Vec<ColumnDef>> {
         let mut rows: Vec<&Row> = self.rows(Base::Col, object.0).iter().collect();
         rows.sort_by_key(|row| as_i64(&row[col::COL]));
-        rows.into_iter().map(make_column).collect()
+        let column = |row: &Row| {
+            let statistics = self.column_statistics(object, as_u32(&row[col::COL])).cloned();
+            Ok(ColumnDef { statistics, ..make_column(row)? })
+        };
+        rows.into_iter().map(column).collect()
     }
 
     fn indexes(&self, table: ObjectId) -> Result<Vec<Rc<IndexDef>>> {
@@ -751,8 +809,10 @@ impl Image {
             kind,
             statistics: as_i64(&row[ind::DISTKEY]).map(|distinct| IndexStatistics {
                 distinct_keys: distinct as u64,
-                leaf_blocks: u64::from(as_u32(&row[ind::LEAFCNT])),
+                leaf_blocks: as_i64(&row[ind::LEAFCNT]).unwrap_or(0) as u64,
                 levels: as_u32(&row[ind::BLEVEL]),
+                rows: as_i64(&row[ind::ROWCNT]).unwrap_or(0) as u64,
+                clustering_factor: as_i64(&row[ind::CLUFAC]).unwrap_or(0) as u64,
             }),
         })
     }
@@ -1017,19 +1077,8 @@ fn make_column(row: &Row) -> Result<ColumnDef> {
         hidden: on(property::COL_HIDDEN),
         invisible: on(property::COL_INVISIBLE),
         moved: (bits >> property::COL_MOVED_SHIFT) as u16,
-        statistics: as_i64(&row[col::DISTCNT]).map(|distinct| ColumnStatistics {
-            distinct: distinct as u64,
-            nulls: u64::from(as_u32(&row[col::NULLCNT])),
-            range: place(&row[col::LOWVAL]).zip(place(&row[col::HIVAL])),
-        }),
+        statistics: None,
     })
-}
-
-fn place(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(n) => Some(n.to_f64()),
-        _ => None,
-    }
 }
 
 fn make_index_column(row: &Row) -> Result<IndexColumnDef> {

@@ -27,6 +27,8 @@ mod scn_times;
 mod sequences;
 mod shared;
 mod space_views;
+pub mod statistics;
+mod statistics_views;
 pub mod validity;
 mod verifier;
 
@@ -47,5 +49,8 @@ pub use privilege::SystemPrivilege;
 pub use profile::{Profile, Profiles, Resource};
 pub use proxies::ProxyDef;
 pub use shared::{Dictionary, DictionaryConfig, DictionaryLayout, DictionaryShared};
+pub use statistics::{
+    ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKind, IndexStatistics, TableStatistics, place_of,
+};
 pub use validity::{ErrorLine, Verdict, Verdicts};
 pub use verifier::{SALT_BYTES, Verifier};

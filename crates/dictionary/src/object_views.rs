@@ -21,23 +21,22 @@ pub(crate) const INDEXES: &str = "select {owner}o.name index_name, decode(bitand
     i.initrans ini_trans, 255 max_trans, 65536 initial_extent, 1048576 next_extent, 1 min_extents, 2147483645 \
     max_extents, cast(null as number) pct_increase, decode(i.type#, 4, 50, null) pct_threshold, cast(null as number) \
     include_column, cast(null as number) freelists, cast(null as number) freelist_groups, i.pctfree$ pct_free, 'YES' \
-    logging, i.blevel blevel, i.leafcnt leaf_blocks, i.distkey distinct_keys, cast(null as number) \
-    avg_leaf_blocks_per_key, cast(null as number) avg_data_blocks_per_key, cast(null as number) clustering_factor, \
-    decode(bitand(i.flags, 1), 1, 'UNUSABLE', 'VALID') status, cast(null as number) num_rows, cast(null as number) \
-    sample_size, cast(null as date) last_analyzed, '1' degree, '1' instances, 'NO' partitioned, \
-    decode(bitand(i.property, 32), 32, 'Y', 'N') temporary, decode(bitand(o.flags, 2), 2, 'Y', 'N') generated, 'N' \
-    secondary, 'DEFAULT' buffer_pool, 'DEFAULT' flash_cache, 'DEFAULT' cell_flash_cache, 'NO' user_stats, \
-    decode(bitand(i.property, 32), 32, decode(bitand(bt.property, 3), 1, 'SYS$TRANSACTION', 'SYS$SESSION'), null) \
-    duration, cast(null as number) pct_direct_access, cast(null as varchar2(128)) ityp_owner, cast(null as \
-    varchar2(128)) ityp_name, cast(null as varchar2(1000)) parameters, nvl2(i.distkey, 'YES', 'NO') global_stats, \
-    cast(null as varchar2(12)) domidx_status, cast(null as varchar2(6)) domidx_opstatus, decode(bitand(i.property, \
-    16), 16, 'ENABLED', nvl2(falling.obj#, 'ENABLED', null)) funcidx_status, 'NO' join_index, 'NO' \
-    iot_redundant_pkey_elim, 'NO' dropped, decode(bitand(i.flags, 2), 2, 'INVISIBLE', 'VISIBLE') visibility, \
-    cast(null as varchar2(14)) domidx_management, decode(bitand(i.property, 32), 32, 'NO', 'YES') segment_created, \
-    'NO' orphaned_entries, 'FULL' indexing from ind$ i, obj$ o, user$ u, obj$ b, user$ tu, ts$ ts, tab$ bt, (select \
-    distinct d.obj# from icol$ d where d.desc$ = 1) falling where falling.obj# (+) = i.obj# and o.obj# = i.obj# and \
-    u.user# = o.owner# and b.obj# = i.bo# and tu.user# = b.owner# and ts.ts# (+) = i.ts# and bt.obj# (+) = \
-    i.bo#{filter}";
+    logging, i.blevel blevel, i.leafcnt leaf_blocks, i.distkey distinct_keys, i.lblkkey avg_leaf_blocks_per_key, \
+    i.dblkkey avg_data_blocks_per_key, i.clufac clustering_factor, decode(bitand(i.flags, 1), 1, 'UNUSABLE', \
+    'VALID') status, i.rowcnt num_rows, i.samplesize sample_size, i.analyzetime last_analyzed, '1' degree, '1' \
+    instances, 'NO' partitioned, decode(bitand(i.property, 32), 32, 'Y', 'N') temporary, decode(bitand(o.flags, 2), \
+    2, 'Y', 'N') generated, 'N' secondary, 'DEFAULT' buffer_pool, 'DEFAULT' flash_cache, 'DEFAULT' cell_flash_cache, \
+    decode(bitand(i.statflags, 256), 256, 'YES', 'NO') user_stats, decode(bitand(i.property, 32), 32, \
+    decode(bitand(bt.property, 3), 1, 'SYS$TRANSACTION', 'SYS$SESSION'), null) duration, cast(null as number) \
+    pct_direct_access, cast(null as varchar2(128)) ityp_owner, cast(null as varchar2(128)) ityp_name, cast(null as \
+    varchar2(1000)) parameters, nvl2(i.distkey, 'YES', 'NO') global_stats, cast(null as varchar2(12)) domidx_status, \
+    cast(null as varchar2(6)) domidx_opstatus, decode(bitand(i.property, 16), 16, 'ENABLED', nvl2(falling.obj#, \
+    'ENABLED', null)) funcidx_status, 'NO' join_index, 'NO' iot_redundant_pkey_elim, 'NO' dropped, \
+    decode(bitand(i.flags, 2), 2, 'INVISIBLE', 'VISIBLE') visibility, cast(null as varchar2(14)) domidx_management, \
+    decode(bitand(i.property, 32), 32, 'NO', 'YES') segment_created, 'NO' orphaned_entries, 'FULL' indexing from \
+    ind$ i, obj$ o, user$ u, obj$ b, user$ tu, ts$ ts, tab$ bt, (select distinct d.obj# from icol$ d where d.desc$ = \
+    1) falling where falling.obj# (+) = i.obj# and o.obj# = i.obj# and u.user# = o.owner# and b.obj# = i.bo# and \
+    tu.user# = b.owner# and ts.ts# (+) = i.ts# and bt.obj# (+) = i.bo#{filter}";
 
 pub(crate) const IND_COLUMNS: &str = "select {index_owner}o.name index_name, {table_owner}b.name table_name, \
     decode(ic.desc$, 1, 'SYS_NC' || lpad(to_char(t.cols + c.col#), 5, '0') || '$', c.name) column_name, ic.pos# \
@@ -45,16 +44,6 @@ pub(crate) const IND_COLUMNS: &str = "select {index_owner}o.name index_name, {ta
     0)) char_length, decode(ic.desc$, 1, 'DESC', 'ASC') descend, cast(null as number) collated_column_id from icol$ \
     ic, obj$ o, user$ u, obj$ b, user$ tu, col$ c, tab$ t where o.obj# = ic.obj# and u.user# = o.owner# and b.obj# = \
     ic.bo# and tu.user# = b.owner# and c.obj# (+) = ic.bo# and c.col# (+) = ic.col# and t.obj# (+) = ic.bo#{filter}";
-
-pub(crate) const IND_STATISTICS: &str = "select {owner}o.name index_name, tu.name table_owner, b.name table_name, \
-    cast(null as varchar2(128)) partition_name, cast(null as number) partition_position, cast(null as varchar2(128)) \
-    subpartition_name, cast(null as number) subpartition_position, 'INDEX' object_type, i.blevel blevel, i.leafcnt \
-    leaf_blocks, i.distkey distinct_keys, cast(null as number) avg_leaf_blocks_per_key, cast(null as number) \
-    avg_data_blocks_per_key, cast(null as number) clustering_factor, cast(null as number) num_rows, cast(null as \
-    number) avg_cached_blocks, cast(null as number) avg_cache_hit_ratio, cast(null as number) sample_size, cast(null \
-    as date) last_analyzed, nvl2(i.distkey, 'YES', 'NO') global_stats, 'NO' user_stats, cast(null as varchar2(5)) \
-    stattype_locked, cast(null as varchar2(3)) stale_stats, 'SHARED' scope from ind$ i, obj$ o, user$ u, obj$ b, \
-    user$ tu where o.obj# = i.obj# and u.user# = o.owner# and b.obj# = i.bo# and tu.user# = b.owner#{filter}";
 
 pub(crate) const OBJECTS: &str = "select {owner}o.name object_name, o.subname subobject_name, o.obj# object_id, \
     o.dataobj# data_object_id, m.name object_type, o.ctime created, o.mtime last_ddl_time, to_char(o.stime, \
@@ -99,77 +88,75 @@ pub(crate) const TABLES: &str = "select {owner}o.name table_name, decode(bitand(
     decode(bitand(t.property, 64), 64, 'NO', 'YES') logging, 'N' backed_up, t.rowcnt num_rows, t.blkcnt blocks, 0 \
     empty_blocks, 0 avg_space, 0 chain_cnt, t.avgrln avg_row_len, 0 avg_space_freelist_blocks, 0 \
     num_freelist_blocks, lpad(to_char(t.degree), 10) degree, lpad('1', 10) instances, decode(bitand(t.property, 8), \
-    8, '    Y', '    N') cache, 'ENABLED' table_lock, t.rowcnt sample_size, t.analyzetime last_analyzed, 'NO' \
+    8, '    Y', '    N') cache, 'ENABLED' table_lock, t.samplesize sample_size, t.analyzetime last_analyzed, 'NO' \
     partitioned, decode(bitand(t.property, 4), 4, 'IOT', null) iot_type, decode(bitand(t.property, 1), 1, 'Y', 'N') \
     temporary, 'N' secondary, 'NO' nested, 'DEFAULT' buffer_pool, 'DEFAULT' flash_cache, 'DEFAULT' cell_flash_cache, \
     decode(bitand(t.property, 256), 256, 'ENABLED', 'DISABLED') row_movement, nvl2(t.analyzetime, 'YES', 'NO') \
-    global_stats, 'NO' user_stats, decode(bitand(t.property, 3), 1, 'SYS$TRANSACTION', 3, 'SYS$SESSION', null) \
-    duration, 'DISABLED' skip_corrupt, 'YES' monitoring, (select cu.name from obj$ co, user$ cu where co.obj# = \
-    t.bobj# and cu.user# = co.owner#) cluster_owner, 'DISABLED' dependencies, 'DISABLED' compression, cast(null as \
-    varchar2(30)) compress_for, 'NO' dropped, decode(bitand(t.property, 16), 16, 'YES', 'NO') read_only, \
-    decode(bitand(t.property, 1), 1, 'NO', 'YES') segment_created, decode(bitand(t.property, 32), 32, 'FORCE', \
-    'DEFAULT') result_cache, 'NO' clustering, cast(null as varchar2(23)) activity_tracking, cast(null as \
-    varchar2(25)) dml_timestamp, nvl2(ident.obj#, 'YES', 'NO') has_identity, 'NO' container_data, 'DISABLED' \
-    inmemory, cast(null as varchar2(8)) inmemory_priority, cast(null as varchar2(15)) inmemory_distribute, cast(null \
-    as varchar2(17)) inmemory_compression, cast(null as varchar2(13)) inmemory_duplicate, 'USING_NLS_COMP' \
-    default_collation, 'N' duplicated, 'N' sharded, 'NO' external, 'NO' hybrid, cast(null as varchar2(24)) \
-    cellmemory, 'NO' containers_default, 'NO' container_map, 'NO' extended_data_link, 'NO' extended_data_link_map, \
-    cast(null as varchar2(12)) inmemory_service, cast(null as varchar2(1000)) inmemory_service_name, 'NO' \
-    container_map_object, 'DISABLED' memoptimize_read, 'DISABLED' memoptimize_write, 'NO' has_sensitive_column, 'NO' \
-    admit_null, 'NO' data_link_dml_enabled, 'ENABLED' logical_replication from tab$ t, obj$ o, user$ u, ts$ ts, \
-    (select distinct i.obj# from col$ i where i.seq# is not null) ident where o.obj# = t.obj# and u.user# = o.owner# \
-    and ts.ts# (+) = t.ts# and ident.obj# (+) = t.obj#{filter}";
+    global_stats, decode(bitand(t.statflags, 256), 256, 'YES', 'NO') user_stats, decode(bitand(t.property, 3), 1, \
+    'SYS$TRANSACTION', 3, 'SYS$SESSION', null) duration, 'DISABLED' skip_corrupt, 'YES' monitoring, (select cu.name \
+    from obj$ co, user$ cu where co.obj# = t.bobj# and cu.user# = co.owner#) cluster_owner, 'DISABLED' dependencies, \
+    'DISABLED' compression, cast(null as varchar2(30)) compress_for, 'NO' dropped, decode(bitand(t.property, 16), \
+    16, 'YES', 'NO') read_only, decode(bitand(t.property, 1), 1, 'NO', 'YES') segment_created, \
+    decode(bitand(t.property, 32), 32, 'FORCE', 'DEFAULT') result_cache, 'NO' clustering, cast(null as varchar2(23)) \
+    activity_tracking, cast(null as varchar2(25)) dml_timestamp, nvl2(ident.obj#, 'YES', 'NO') has_identity, 'NO' \
+    container_data, 'DISABLED' inmemory, cast(null as varchar2(8)) inmemory_priority, cast(null as varchar2(15)) \
+    inmemory_distribute, cast(null as varchar2(17)) inmemory_compression, cast(null as varchar2(13)) \
+    inmemory_duplicate, 'USING_NLS_COMP' default_collation, 'N' duplicated, 'N' sharded, 'NO' external, 'NO' hybrid, \
+    cast(null as varchar2(24)) cellmemory, 'NO' containers_default, 'NO' container_map, 'NO' extended_data_link, \
+    'NO' extended_data_link_map, cast(null as varchar2(12)) inmemory_service, cast(null as varchar2(1000)) \
+    inmemory_service_name, 'NO' container_map_object, 'DISABLED' memoptimize_read, 'DISABLED' memoptimize_write, \
+    'NO' has_sensitive_column, 'NO' admit_null, 'NO' data_link_dml_enabled, 'ENABLED' logical_replication from tab$ \
+    t, obj$ o, user$ u, ts$ ts, (select distinct i.obj# from col$ i where i.seq# is not null) ident where o.obj# = \
+    t.obj# and u.user# = o.owner# and ts.ts# (+) = t.ts# and ident.obj# (+) = t.obj#{filter}";
 
 pub(crate) const TAB_COLS: &str = "select {owner}o.name table_name, c.name column_name, {data_type} data_type, \
     cast(null as varchar2(3)) data_type_mod, cast(null as varchar2(128)) data_type_owner, c.length data_length, \
     decode(c.type#, 2, c.precision#, null) data_precision, decode(c.scale, -127, to_number(null), c.scale) \
     data_scale, decode(c.null$, 0, 'Y', 'N') nullable, decode(bitand(c.property, 3), 0, c.col# - nvl(gone.n, 0), \
     null) column_id, length(nvl(c.virtual$, c.default$)) default_length, nvl(c.virtual$, c.default$) data_default, \
-    c.distcnt num_distinct, cast(null as raw(1000)) low_value, cast(null as raw(1000)) high_value, decode(c.distcnt, \
-    0, 0, null, null, 1 / c.distcnt) density, c.null_cnt num_nulls, decode(c.distcnt, null, null, 1) num_buckets, \
-    cast(null as date) last_analyzed, cast(null as number) sample_size, decode(c.charsetform, 1, 'CHAR_CS', 2, \
-    'NCHAR_CS', null) character_set_name, decode(c.type#, 1, nvl(c.charlength, c.length), 96, nvl(c.charlength, \
-    c.length), null) char_col_decl_length, nvl2(c.distcnt, 'YES', 'NO') global_stats, 'NO' user_stats, cast(null as \
-    number) avg_col_len, nvl(c.charlength, decode(c.type#, 1, c.length, 96, c.length, 0)) char_length, \
+    h.distcnt num_distinct, h.lowval low_value, h.hival high_value, h.density density, h.null_cnt num_nulls, \
+    h.bucket_cnt num_buckets, h.timestamp# last_analyzed, h.sample_size sample_size, decode(c.charsetform, 1, \
+    'CHAR_CS', 2, 'NCHAR_CS', null) character_set_name, decode(c.type#, 1, nvl(c.charlength, c.length), 96, \
+    nvl(c.charlength, c.length), null) char_col_decl_length, nvl2(h.distcnt, 'YES', 'NO') global_stats, {user_stats} \
+    user_stats, h.avgcln avg_col_len, nvl(c.charlength, decode(c.type#, 1, c.length, 96, c.length, 0)) char_length, \
     decode(c.type#, 1, nvl2(c.charlength, 'C', 'B'), 96, nvl2(c.charlength, 'C', 'B'), null) char_used, 'NO' \
     v80_fmt_image, 'YES' data_upgraded, decode(bitand(c.property, 3), 0, 'NO', 'YES') hidden_column, \
     nvl2(c.virtual$, 'YES', 'NO') virtual_column, nvl2(c.virtual$, null, c.col#) segment_column_id, c.col# \
-    internal_column_id, 'NONE' histogram, c.name qualified_col_name, decode(bitand(c.property, 1), 1, 'NO', 'YES') \
-    user_generated, decode(bitand(c.property, 4), 4, 'YES', decode(bitand(c.property, 16), 16, 'YES', 'NO')) \
+    internal_column_id, {histogram} histogram, c.name qualified_col_name, decode(bitand(c.property, 1), 1, 'NO', \
+    'YES') user_generated, decode(bitand(c.property, 4), 4, 'YES', decode(bitand(c.property, 16), 16, 'YES', 'NO')) \
     default_on_null, decode(c.seq#, null, 'NO', 'YES') identity_column, cast(null as varchar2(128)) \
     evaluation_edition, cast(null as varchar2(128)) unusable_before, cast(null as varchar2(128)) unusable_beginning, \
     decode(c.type#, 1, 'USING_NLS_COMP', 96, 'USING_NLS_COMP', 112, 'USING_NLS_COMP', 8, 'USING_NLS_COMP', null) \
-    collation, cast(null as number) collated_column_id from col$ c, obj$ o, user$ u, (select x.obj#, x.col#, \
-    count(*) n from col$ x, col$ h where h.obj# = x.obj# and h.col# < x.col# and (bitand(h.property, 3) <> 0 or \
-    h.property >= 65536) and x.property < 65536 group by x.obj#, x.col# union all select x.obj#, x.col#, x.col# - \
+    collation, cast(null as number) collated_column_id from col$ c, obj$ o, user$ u, hist_head$ h, (select x.obj#, \
+    x.col#, count(*) n from col$ x, col$ h where h.obj# = x.obj# and h.col# < x.col# and (bitand(h.property, 3) <> 0 \
+    or h.property >= 65536) and x.property < 65536 group by x.obj#, x.col# union all select x.obj#, x.col#, x.col# - \
     count(*) n from col$ x, col$ h where x.property >= 65536 and h.obj# = x.obj# and bitand(h.property, 3) = 0 and \
-    trunc(h.property / 65536) <= trunc(x.property / 65536) group by x.obj#, x.col#) gone \
-    where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# and gone.obj# (+) = \
-    c.obj# and gone.col# (+) = c.col#{filter}";
+    trunc(h.property / 65536) <= trunc(x.property / 65536) group by x.obj#, x.col#) gone where h.obj# (+) = c.obj# \
+    and h.intcol# (+) = c.col# and o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# and gone.obj# (+) \
+    = c.obj# and gone.col# (+) = c.col#{filter}";
 
 pub(crate) const TAB_COLUMNS: &str = "select {owner}o.name table_name, c.name column_name, {data_type} data_type, \
     cast(null as varchar2(3)) data_type_mod, cast(null as varchar2(128)) data_type_owner, c.length data_length, \
     decode(c.type#, 2, c.precision#, null) data_precision, decode(c.scale, -127, to_number(null), c.scale) \
     data_scale, decode(c.null$, 0, 'Y', 'N') nullable, decode(bitand(c.property, 3), 0, c.col# - nvl(gone.n, 0), \
     null) column_id, length(nvl(c.virtual$, c.default$)) default_length, nvl(c.virtual$, c.default$) data_default, \
-    c.distcnt num_distinct, cast(null as raw(1000)) low_value, cast(null as raw(1000)) high_value, decode(c.distcnt, \
-    0, 0, null, null, 1 / c.distcnt) density, c.null_cnt num_nulls, decode(c.distcnt, null, null, 1) num_buckets, \
-    cast(null as date) last_analyzed, cast(null as number) sample_size, decode(c.charsetform, 1, 'CHAR_CS', 2, \
-    'NCHAR_CS', null) character_set_name, decode(c.type#, 1, nvl(c.charlength, c.length), 96, nvl(c.charlength, \
-    c.length), null) char_col_decl_length, nvl2(c.distcnt, 'YES', 'NO') global_stats, 'NO' user_stats, cast(null as \
-    number) avg_col_len, nvl(c.charlength, decode(c.type#, 1, c.length, 96, c.length, 0)) char_length, \
+    h.distcnt num_distinct, h.lowval low_value, h.hival high_value, h.density density, h.null_cnt num_nulls, \
+    h.bucket_cnt num_buckets, h.timestamp# last_analyzed, h.sample_size sample_size, decode(c.charsetform, 1, \
+    'CHAR_CS', 2, 'NCHAR_CS', null) character_set_name, decode(c.type#, 1, nvl(c.charlength, c.length), 96, \
+    nvl(c.charlength, c.length), null) char_col_decl_length, nvl2(h.distcnt, 'YES', 'NO') global_stats, {user_stats} \
+    user_stats, h.avgcln avg_col_len, nvl(c.charlength, decode(c.type#, 1, c.length, 96, c.length, 0)) char_length, \
     decode(c.type#, 1, nvl2(c.charlength, 'C', 'B'), 96, nvl2(c.charlength, 'C', 'B'), null) char_used, 'NO' \
-    v80_fmt_image, 'YES' data_upgraded, 'NONE' histogram, decode(bitand(c.property, 4), 4, 'YES', \
+    v80_fmt_image, 'YES' data_upgraded, {histogram} histogram, decode(bitand(c.property, 4), 4, 'YES', \
     decode(bitand(c.property, 16), 16, 'YES', 'NO')) default_on_null, decode(c.seq#, null, 'NO', 'YES') \
     identity_column, cast(null as varchar2(128)) evaluation_edition, cast(null as varchar2(128)) unusable_before, \
     cast(null as varchar2(128)) unusable_beginning, decode(c.type#, 1, 'USING_NLS_COMP', 96, 'USING_NLS_COMP', 112, \
-    'USING_NLS_COMP', 8, 'USING_NLS_COMP', null) collation from col$ c, obj$ o, user$ u, (select x.obj#, x.col#, \
-    count(*) n from col$ x, col$ h where h.obj# = x.obj# and h.col# < x.col# and (bitand(h.property, 3) <> 0 or \
-    h.property >= 65536) and x.property < 65536 group by x.obj#, x.col# union all select x.obj#, x.col#, x.col# - \
-    count(*) n from col$ x, col$ h where x.property >= 65536 and h.obj# = x.obj# and bitand(h.property, 3) = 0 and \
-    trunc(h.property / 65536) <= trunc(x.property / 65536) group by x.obj#, x.col#) gone \
-    where o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# and gone.obj# (+) = \
-    c.obj# and gone.col# (+) = c.col# and bitand(c.property, 1) = 0{filter}";
+    'USING_NLS_COMP', 8, 'USING_NLS_COMP', null) collation from col$ c, obj$ o, user$ u, hist_head$ h, (select \
+    x.obj#, x.col#, count(*) n from col$ x, col$ h where h.obj# = x.obj# and h.col# < x.col# and (bitand(h.property, \
+    3) <> 0 or h.property >= 65536) and x.property < 65536 group by x.obj#, x.col# union all select x.obj#, x.col#, \
+    x.col# - count(*) n from col$ x, col$ h where x.property >= 65536 and h.obj# = x.obj# and bitand(h.property, 3) \
+    = 0 and trunc(h.property / 65536) <= trunc(x.property / 65536) group by x.obj#, x.col#) gone where h.obj# (+) = \
+    c.obj# and h.intcol# (+) = c.col# and o.obj# = c.obj# and o.type# in (2, 3, 4) and u.user# = o.owner# and \
+    gone.obj# (+) = c.obj# and gone.col# (+) = c.col# and bitand(c.property, 1) = 0{filter}";
 
 pub(crate) const TAB_IDENTITY_COLS: &str = "select {owner}o.name table_name, c.name column_name, \
     decode(bitand(c.property, 8), 8, 'ALWAYS', 'BY DEFAULT') generation_type, so.name sequence_name, 'START WITH: ' \
@@ -179,17 +166,6 @@ pub(crate) const TAB_IDENTITY_COLS: &str = "select {owner}o.name table_name, c.n
     SCALE_FLAG: N, EXTEND_FLAG: N, SESSION_FLAG: N, KEEP_VALUE: N' identity_options from col$ c, obj$ o, user$ u, \
     seq$ s, obj$ so where o.obj# = c.obj# and o.type# = 2 and u.user# = o.owner# and s.obj# = c.seq# and so.obj# = \
     c.seq# and bitand(c.property, 1) = 0{filter}";
-
-pub(crate) const TAB_STATISTICS: &str = "select {owner}o.name table_name, cast(null as varchar2(128)) \
-    partition_name, cast(null as number) partition_position, cast(null as varchar2(128)) subpartition_name, \
-    cast(null as number) subpartition_position, 'TABLE' object_type, t.rowcnt num_rows, t.blkcnt blocks, 0 \
-    empty_blocks, 0 avg_space, 0 chain_cnt, t.avgrln avg_row_len, 0 avg_space_freelist_blocks, 0 \
-    num_freelist_blocks, cast(null as number) avg_cached_blocks, cast(null as number) avg_cache_hit_ratio, cast(null \
-    as number) im_imcu_count, cast(null as number) im_block_count, cast(null as timestamp(9)) im_stat_update_time, \
-    cast(null as number) scan_rate, t.rowcnt sample_size, t.analyzetime last_analyzed, nvl2(t.analyzetime, 'YES', \
-    'NO') global_stats, 'NO' user_stats, cast(null as varchar2(5)) stattype_locked, nvl2(t.analyzetime, 'NO', null) \
-    stale_stats, cast(null as varchar2(7)) notes, 'SHARED' scope from tab$ t, obj$ o, user$ u where o.obj# = t.obj# \
-    and u.user# = o.owner#{filter}";
 
 pub(crate) const TRIGGERS: &str = "select {owner}o.name trigger_name, cast(null as varchar2(16)) trigger_type, \
     cast(null as varchar2(246)) triggering_event, bu.name table_owner, 'TABLE' base_object_type, b.name table_name, \

@@ -50,7 +50,7 @@ fn table(name: &str, rows: u64) -> TableDef {
         indexes: vec![index(&format!("{name}_PK"), true, &[0]), index(&format!("{name}_IX"), false, &[3, 2])],
         constraints: Vec::new(),
         referenced_by: Vec::new(),
-        statistics: Some(TableStatistics { rows, blocks: rows / 50 + 1, average_row_bytes: 100 }),
+        statistics: Some(TableStatistics::new(rows, rows / 50 + 1, 100)),
         temporary: None,
         options: TableOptions::default(),
         epoch: 0,
@@ -145,8 +145,8 @@ fn access_paths() {
 /// Statistics say that ID goes from 1 to 100,000 and that K has a hundred values.
 fn analysed() -> TableDef {
     let mut t = table("SEEN", 100_000);
-    t.columns[0].statistics = Some(ColumnStatistics { distinct: 100_000, nulls: 0, range: Some((1.0, 100_000.0)) });
-    t.columns[3].statistics = Some(ColumnStatistics { distinct: 100, nulls: 0, range: Some((0.0, 99.0)) });
+    t.columns[0].statistics = Some(ColumnStatistics::new(100_000, 0, Some((1.0, 100_000.0))));
+    t.columns[3].statistics = Some(ColumnStatistics::new(100, 0, Some((0.0, 99.0))));
     t
 }
 

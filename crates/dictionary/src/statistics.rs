@@ -1,0 +1,498 @@
+//! Optimizer statistics, as a table's definition has them and as the base tables keep them.
+//!
+//! TAB$ and IND$ have the figures of tables and indexes, HIST_HEAD$ those of columns and column groups, HISTGRM$ the
+//! endpoints of histograms. A value is kept as its stored bytes, which order as the values do, and as a place on a line
+//! (`place_of`), with which ranges are interpolated.
+//!
+//! A picture of the dictionary holds the histograms of all tables, so a histogram is a few flat arrays (about 25 bytes
+//! an endpoint) behind an `Arc`: definitions share it with the picture.
+
+use crate::base::{hist_head, histgrm};
+use crate::rows::{Row, as_i64, as_text, as_u32, blank, int};
+use crate::{Base, ColumnDef};
+use std::sync::Arc;
+use types::{Number, ObjectId, Value};
+
+/// Bytes of a value that an endpoint of a histogram keeps. Longer values are told apart by their first bytes only.
+pub const ENDPOINT_BYTES: usize = 64;
+/// INTCOL# of the first column group of a table in HIST_HEAD$ and HISTGRM$; columns are below it.
+pub const FIRST_GROUP: u32 = 1001;
+/// Most buckets of a histogram.
+pub const BUCKETS_MAX: u32 = 2048;
+
+/// Bits of STATFLAGS in TAB$ and IND$, and of FLAGS in HIST_HEAD$ (whose low byte is the kind of histogram).
+pub mod flags {
+    /// Statistics may be changed by force only.
+    pub const LOCKED: i64 = 1;
+    /// The figures were set, not counted.
+    pub const USER: i64 = 256;
+    /// The statistics were gathered by the statement that made the object or loaded it.
+    pub const ONLINE: i64 = 512;
+    /// The low byte of FLAGS of HIST_HEAD$.
+    pub const HISTOGRAM_KIND: i64 = 255;
+}
+
+/// Statistics of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableStatistics {
+    pub rows: u64,
+    /// Formatted blocks below the high-water mark.
+    pub blocks: u64,
+    pub average_row_bytes: u32,
+    /// The column groups that have statistics.
+    pub groups: Vec<ColumnGroup>,
+}
+
+impl TableStatistics {
+    /// Statistics without column groups.
+    pub fn new(rows: u64, blocks: u64, average_row_bytes: u32) -> TableStatistics {
+        TableStatistics { rows, blocks, average_row_bytes, groups: Vec::new() }
+    }
+
+    /// The group of exactly these columns, in whatever order.
+    pub fn group_of(&self, columns: &[usize]) -> Option<&ColumnGroup> {
+        self.groups.iter().find(|g| g.columns.len() == columns.len() && columns.iter().all(|c| g.columns.contains(c)))
+    }
+}
+
+/// A column group: what `dbms_stats.create_extended_stats` defines. Its values are the combinations of values of its
+/// columns; combinations with a NULL count like others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnGroup {
+    /// `SYS_STU…`.
+    pub name: String,
+    /// Positions of the columns in the table.
+    pub columns: Vec<usize>,
+    pub statistics: ColumnStatistics,
+}
+
+/// Statistics of a column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnStatistics {
+    /// Distinct values that are not NULL.
+    pub distinct: u64,
+    /// Rows in which the column is NULL.
+    pub nulls: u64,
+    /// The lowest and the highest value, as [`place_of`] has them.
+    pub range: Option<(f64, f64)>,
+    /// The share of rows, of those with a value, that one value has that no histogram knows to be frequent.
+    pub density: f64,
+    /// Average bytes of the column in a row, length byte included; NULLs count 0.
+    pub average_bytes: u32,
+    /// The lowest and the highest value as stored, each cut to [`ENDPOINT_BYTES`].
+    pub ends: Option<(Box<[u8]>, Box<[u8]>)>,
+    /// Rows that the statistics were counted from.
+    pub sample: u64,
+    pub histogram: Option<Arc<Histogram>>,
+}
+
+impl ColumnStatistics {
+    /// Statistics without a histogram.
+    pub fn new(distinct: u64, nulls: u64, range: Option<(f64, f64)>) -> ColumnStatistics {
+        let density = if distinct == 0 { 0.0 } else { 1.0 / distinct as f64 };
+        ColumnStatistics { distinct, nulls, range, density, ..ColumnStatistics::default() }
+    }
+
+    pub fn kind(&self) -> HistogramKind {
+        self.histogram.as_ref().map_or(HistogramKind::None, |histogram| histogram.kind)
+    }
+}
+
+/// The kinds of histograms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum HistogramKind {
+    #[default]
+    None = 0,
+    /// A bucket for each value.
+    Frequency = 1,
+    /// A bucket for each of the most frequent values, which nearly all rows have.
+    TopFrequency = 2,
+    /// Buckets of about the same height that do not split a value; each knows how often its endpoint occurs.
+    Hybrid = 3,
+    /// Buckets of the same height; a value that ends more than one of them is popular.
+    HeightBalanced = 4,
+}
+
+impl HistogramKind {
+    pub const ALL: [HistogramKind; 5] = [
+        HistogramKind::None,
+        HistogramKind::Frequency,
+        HistogramKind::TopFrequency,
+        HistogramKind::Hybrid,
+        HistogramKind::HeightBalanced,
+    ];
+
+    /// As HISTOGRAM of *_TAB_COLUMNS has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            HistogramKind::None => "NONE",
+            HistogramKind::Frequency => "FREQUENCY",
+            HistogramKind::TopFrequency => "TOP-FREQUENCY",
+            HistogramKind::Hybrid => "HYBRID",
+            HistogramKind::HeightBalanced => "HEIGHT BALANCED",
+        }
+    }
+
+    pub fn from_code(code: i64) -> HistogramKind {
+        usize::try_from(code).ok().and_then(|code| HistogramKind::ALL.get(code).copied()).unwrap_or_default()
+    }
+}
+
+/// A histogram: endpoints in the order of their values, none twice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    pub kind: HistogramKind,
+    /// The stored bytes of all endpoints, one behind the other.
+    bytes: Box<[u8]>,
+    /// Where each ends in `bytes`.
+    ends: Box<[u32]>,
+    places: Box<[f64]>,
+    cumulative: Box<[u64]>,
+    /// Empty but for hybrid histograms.
+    repeats: Box<[u64]>,
+}
+
+/// One endpoint of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Endpoint<'a> {
+    /// The value's stored bytes, cut to [`ENDPOINT_BYTES`].
+    pub value: &'a [u8],
+    /// The value as [`place_of`] has it.
+    pub place: f64,
+    /// Rows of the sample up to and with this endpoint; with height-balanced histograms, buckets.
+    pub cumulative: u64,
+    /// Rows of the sample with exactly this value; 0 where the kind of histogram does not know.
+    pub repeats: u64,
+}
+
+impl Histogram {
+    /// Makes a histogram of endpoints in the order of their values.
+    pub fn new<'a>(kind: HistogramKind, endpoints: impl IntoIterator<Item = Endpoint<'a>>) -> Histogram {
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        let (mut places, mut cumulative, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
+        for endpoint in endpoints {
+            bytes.extend_from_slice(cut(endpoint.value));
+            ends.push(bytes.len() as u32);
+            places.push(endpoint.place);
+            cumulative.push(endpoint.cumulative);
+            if kind == HistogramKind::Hybrid {
+                repeats.push(endpoint.repeats);
+            }
+        }
+        Histogram {
+            kind,
+            bytes: bytes.into(),
+            ends: ends.into(),
+            places: places.into(),
+            cumulative: cumulative.into(),
+            repeats: repeats.into(),
+        }
+    }
+
+    /// How many endpoints there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// # Panics
+    /// When there is no such endpoint.
+    pub fn endpoint(&self, at: usize) -> Endpoint<'_> {
+        let from = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        let cumulative = self.cumulative[at];
+        let before = if at == 0 { 0 } else { self.cumulative[at - 1] };
+        let repeats = match self.kind {
+            HistogramKind::Frequency | HistogramKind::TopFrequency => cumulative - before.min(cumulative),
+            HistogramKind::Hybrid => self.repeats[at],
+            _ => 0,
+        };
+        let value = &self.bytes[from..self.ends[at] as usize];
+        Endpoint { value, place: self.places[at], cumulative, repeats }
+    }
+
+    pub fn endpoints(&self) -> impl Iterator<Item = Endpoint<'_>> {
+        (0..self.len()).map(|at| self.endpoint(at))
+    }
+
+    /// The endpoint with this value, or else the first that is above it.
+    ///
+    /// # Errors
+    /// The position of the first endpoint above the value, `len()` where there is none.
+    pub fn find(&self, value: &[u8]) -> Result<usize, usize> {
+        let value = cut(value);
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.endpoint(middle).value.cmp(value) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Ok(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Err(low)
+    }
+
+    /// Rows of the sample, or buckets with height-balanced histograms.
+    pub fn total(&self) -> u64 {
+        self.cumulative.last().copied().unwrap_or(0)
+    }
+}
+
+/// The first [`ENDPOINT_BYTES`] of a value.
+pub fn cut(value: &[u8]) -> &[u8] {
+    &value[..value.len().min(ENDPOINT_BYTES)]
+}
+
+/// Statistics of an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IndexStatistics {
+    pub distinct_keys: u64,
+    pub leaf_blocks: u64,
+    /// Levels above the leaves.
+    pub levels: u32,
+    /// Entries.
+    pub rows: u64,
+    /// How often the table's block changes from one entry to the next; 0 where the entries have no rowids.
+    pub clustering_factor: u64,
+}
+
+/// Where a value lies among the others of its type, as a number: for guesses at how many rows a range has. `None` for
+/// types without such a place.
+pub fn place_of(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(n) => Some(n.to_f64()),
+        Value::Double(x) => Some(*x).filter(|x| x.is_finite()),
+        Value::Float(x) => Some(f64::from(*x)).filter(|x| x.is_finite()),
+        Value::Date(d) => Some(d.to_unix() as f64),
+        Value::Timestamp(t) => Some(t.utc().instant() as f64 + f64::from(t.nanos) / 1e9),
+        Value::IntervalYm(i) => Some(f64::from(i.months)),
+        Value::IntervalDs(i) => Some(i.seconds as f64 + f64::from(i.nanos) / 1e9),
+        // The first bytes as digits of a number.
+        Value::Text(s) => Some(place_of_bytes(s.as_bytes())),
+        Value::Raw(bytes) => Some(place_of_bytes(bytes)),
+        _ => None,
+    }
+}
+
+/// The place of a text or RAW: its first seven bytes, which a double holds without loss.
+pub fn place_of_bytes(bytes: &[u8]) -> f64 {
+    bytes.iter().copied().chain(std::iter::repeat(0)).take(7).fold(0.0, |n, b| n * 256.0 + f64::from(b))
+}
+
+/// The place of a value as stored, by the type of its column.
+pub fn place_of_stored(bytes: &[u8], column: &ColumnDef) -> Option<f64> {
+    let mut value = Value::Null;
+    match types::codec::decode_into(bytes, &column.data_type, &mut value) {
+        Ok(()) => place_of(&value),
+        // A text that was cut inside a character.
+        Err(_) => Some(place_of_bytes(bytes)),
+    }
+}
+
+fn number(x: Option<f64>) -> Value {
+    x.and_then(|x| Number::from_f64(x).ok()).map_or(Value::Null, Value::Number)
+}
+
+fn as_f64(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(n) => Some(n.to_f64()),
+        _ => None,
+    }
+}
+
+fn as_u64(value: &Value) -> u64 {
+    as_i64(value).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+}
+
+fn as_bytes(value: &Value) -> Option<Box<[u8]>> {
+    match value {
+        Value::Raw(bytes) => Some(bytes.as_slice().into()),
+        _ => None,
+    }
+}
+
+fn raw(bytes: &[u8]) -> Value {
+    if bytes.is_empty() { Value::Null } else { Value::Raw(bytes.to_vec()) }
+}
+
+fn big(n: u64) -> Value {
+    int(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+/// A row of HIST_HEAD$: the statistics of a column (`column` from 1) or of a column group.
+pub fn head_row(
+    object: ObjectId,
+    column: u32,
+    statistics: &ColumnStatistics,
+    user: bool,
+    gathered: types::Date,
+) -> Row {
+    let mut row = blank(Base::HistHead);
+    let kind = statistics.kind();
+    row[hist_head::OBJ] = int(object.0);
+    row[hist_head::COL] = int(column);
+    row[hist_head::BUCKETS] = int(match &statistics.histogram {
+        Some(histogram) if kind == HistogramKind::HeightBalanced => histogram.total() as i64,
+        Some(histogram) => histogram.len() as i64,
+        None => i64::from(statistics.ends.is_some()),
+    });
+    row[hist_head::NULLCNT] = big(statistics.nulls);
+    row[hist_head::TIMESTAMP] = Value::Date(gathered);
+    row[hist_head::SAMPLE] = big(statistics.sample);
+    row[hist_head::MINIMUM] = number(statistics.range.map(|(low, _)| low));
+    row[hist_head::MAXIMUM] = number(statistics.range.map(|(_, high)| high));
+    row[hist_head::DISTCNT] = big(statistics.distinct);
+    row[hist_head::LOWVAL] = statistics.ends.as_ref().map_or(Value::Null, |(low, _)| raw(low));
+    row[hist_head::HIVAL] = statistics.ends.as_ref().map_or(Value::Null, |(_, high)| raw(high));
+    row[hist_head::DENSITY] = number(Some(statistics.density));
+    row[hist_head::AVGCLN] = int(statistics.average_bytes);
+    row[hist_head::FLAGS] = int(i64::from(kind as u8) | if user { flags::USER } else { 0 });
+    row
+}
+
+/// Reads a row of HIST_HEAD$; the histogram is what HISTGRM$ has.
+pub fn from_head(row: &[Value], histogram: Option<Arc<Histogram>>) -> ColumnStatistics {
+    ColumnStatistics {
+        distinct: as_u64(&row[hist_head::DISTCNT]),
+        nulls: as_u64(&row[hist_head::NULLCNT]),
+        range: as_f64(&row[hist_head::MINIMUM]).zip(as_f64(&row[hist_head::MAXIMUM])),
+        density: as_f64(&row[hist_head::DENSITY]).unwrap_or(0.0),
+        average_bytes: as_u32(&row[hist_head::AVGCLN]),
+        ends: as_bytes(&row[hist_head::LOWVAL]).zip(as_bytes(&row[hist_head::HIVAL])),
+        sample: as_u64(&row[hist_head::SAMPLE]),
+        histogram,
+    }
+}
+
+/// The rows of HISTGRM$ of a histogram.
+pub fn histogram_rows(object: ObjectId, column: u32, histogram: &Histogram, text: bool) -> Vec<Row> {
+    let row = |endpoint: Endpoint<'_>| {
+        let mut row = blank(Base::Histgrm);
+        row[histgrm::OBJ] = int(object.0);
+        row[histgrm::COL] = int(column);
+        row[histgrm::BUCKET] = big(endpoint.cumulative);
+        row[histgrm::ENDPOINT] = number(Some(endpoint.place));
+        if text {
+            let shown = String::from_utf8_lossy(endpoint.value);
+            row[histgrm::EPVALUE] = crate::rows::text(shown.trim_end_matches('\u{FFFD}'));
+        }
+        row[histgrm::EPVALUE_RAW] = raw(endpoint.value);
+        row[histgrm::REPEATS] = big(if histogram.kind == HistogramKind::Hybrid { endpoint.repeats } else { 0 });
+        row
+    };
+    histogram.endpoints().map(row).collect()
+}
+
+/// Endpoints of one column as HISTGRM$ has them, before they are a histogram.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoints(Vec<OwnedEndpoint>);
+
+#[derive(Clone, Debug)]
+struct OwnedEndpoint {
+    value: Box<[u8]>,
+    place: f64,
+    cumulative: u64,
+    repeats: u64,
+}
+
+impl Endpoints {
+    /// Adds a row of HISTGRM$.
+    pub fn add(&mut self, row: &[Value]) {
+        self.push(
+            &as_bytes(&row[histgrm::EPVALUE_RAW]).unwrap_or_default(),
+            as_f64(&row[histgrm::ENDPOINT]).unwrap_or(0.0),
+            as_u64(&row[histgrm::BUCKET]),
+            as_u64(&row[histgrm::REPEATS]),
+        );
+    }
+
+    pub fn push(&mut self, value: &[u8], place: f64, cumulative: u64, repeats: u64) {
+        self.0.push(OwnedEndpoint { value: cut(value).into(), place, cumulative, repeats });
+    }
+
+    /// The histogram; rows of a heap come in any order.
+    pub fn finish(mut self, kind: HistogramKind) -> Option<Arc<Histogram>> {
+        if kind == HistogramKind::None || self.0.is_empty() {
+            return None;
+        }
+        self.0.sort_by(|a, b| (a.cumulative, &a.value).cmp(&(b.cumulative, &b.value)));
+        let all = self.0.iter().map(|e| Endpoint {
+            value: &e.value,
+            place: e.place,
+            cumulative: e.cumulative,
+            repeats: e.repeats,
+        });
+        Some(Arc::new(Histogram::new(kind, all)))
+    }
+}
+
+/// The positions in a row of STATS_EXTENSION$'s COLUMNS, numbers from 1 with commas between them.
+pub fn group_columns(list: &Value) -> Vec<usize> {
+    let numbers = as_text(list).split(',').filter_map(|n| n.trim().parse::<usize>().ok());
+    numbers.filter_map(|n| n.checked_sub(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frequency() -> Histogram {
+        let endpoint = |value: &'static [u8], place, cumulative| Endpoint { value, place, cumulative, repeats: 0 };
+        Histogram::new(HistogramKind::Frequency, [endpoint(b"b", 1.0, 10), endpoint(b"dd", 2.0, 15)])
+    }
+
+    #[test]
+    fn endpoints_come_back_with_their_counts() {
+        let histogram = frequency();
+        assert_eq!(histogram.len(), 2);
+        assert_eq!(histogram.endpoint(1), Endpoint { value: b"dd", place: 2.0, cumulative: 15, repeats: 5 });
+        assert_eq!((histogram.endpoint(0).repeats, histogram.total()), (10, 15));
+    }
+
+    #[test]
+    fn a_value_is_found_or_the_first_above_it() {
+        let histogram = frequency();
+        let found: Vec<_> = [&b"a"[..], b"b", b"c", b"dd", b"e"].iter().map(|value| histogram.find(value)).collect();
+        assert_eq!(found, [Err(0), Ok(0), Err(1), Ok(1), Err(2)]);
+    }
+
+    #[test]
+    fn statistics_come_back_from_their_rows() {
+        let hybrid = [(b"a", 97.0, 4, 3), (b"c", 99.0, 9, 1)];
+        let endpoints = hybrid.iter().map(|(value, place, cumulative, repeats)| Endpoint {
+            value: *value,
+            place: *place,
+            cumulative: *cumulative,
+            repeats: *repeats,
+        });
+        let statistics = ColumnStatistics {
+            average_bytes: 3,
+            ends: Some((Box::from(*b"a"), Box::from(*b"c"))),
+            sample: 9,
+            histogram: Some(Arc::new(Histogram::new(HistogramKind::Hybrid, endpoints))),
+            ..ColumnStatistics::new(6, 2, Some((97.0, 99.0)))
+        };
+        let at = types::Date::UNIX_EPOCH;
+        let head = head_row(ObjectId(7), 1, &statistics, false, at);
+        let histogram = statistics.histogram.as_ref().expect("made above");
+        let mut endpoints = Endpoints::default();
+        for row in histogram_rows(ObjectId(7), 1, histogram, true).iter().rev() {
+            endpoints.add(row);
+        }
+        let kind = HistogramKind::from_code(as_i64(&head[hist_head::FLAGS]).unwrap_or(0) & flags::HISTOGRAM_KIND);
+        assert_eq!(from_head(&head, endpoints.finish(kind)), statistics);
+        assert_eq!(as_i64(&head[hist_head::BUCKETS]), Some(2));
+    }
+
+    #[test]
+    fn a_group_is_found_in_any_order_of_its_columns() {
+        let group = ColumnGroup { name: "G".into(), columns: vec![2, 0], statistics: ColumnStatistics::default() };
+        let statistics = TableStatistics { groups: vec![group], ..TableStatistics::new(1, 1, 1) };
+        assert!(statistics.group_of(&[0, 2]).is_some());
+        assert!(statistics.group_of(&[0]).is_none() && statistics.group_of(&[0, 1]).is_none());
+    }
+}
