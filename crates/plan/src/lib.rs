@@ -9,6 +9,7 @@ mod access;
 mod call;
 mod connect;
 mod dml;
+pub mod estimate;
 mod explain;
 mod expr;
 mod from;
