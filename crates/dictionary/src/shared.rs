@@ -28,7 +28,8 @@ const NEXT_USER: usize = 2;
 const NEXT_CONSTRAINT: usize = 3;
 const HEADERS: usize = 4;
 const HEADERS_MAX: usize = 128;
-const SEQUENCES: usize = HEADERS + HEADERS_MAX;
+const MONITORING: usize = HEADERS + HEADERS_MAX;
+const SEQUENCES: usize = MONITORING + crate::monitoring::WORDS;
 /// The part of the epoch word that names the process whose DDL is being committed.
 const CHANGING: u64 = 0xFFFF;
 
@@ -138,6 +139,11 @@ impl DictionaryShared {
 
     pub(crate) fn sequence_words(&self) -> &'static [AtomicU64] {
         &self.words[SEQUENCES..]
+    }
+
+    /// The words of [`crate::monitoring`].
+    pub(crate) fn monitoring_words(&self) -> &'static [AtomicU64] {
+        &self.words[MONITORING..SEQUENCES]
     }
 
     pub fn heap(&self) -> &Heap {

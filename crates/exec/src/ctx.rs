@@ -231,6 +231,9 @@ pub trait Host {
         self.epoch() == epoch
     }
 
+    /// A statement has changed rows of a table. Told when the statement ends, before it is known to stay.
+    fn note_changes(&self, _table: types::ObjectId, _changes: dictionary::monitoring::Changes) {}
+
     /// Names as the session sees them now.
     fn catalog(&self) -> Result<Rc<dyn Catalog>>;
 

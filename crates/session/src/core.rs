@@ -652,6 +652,10 @@ impl exec::Host for Core {
         self.instance.storage().dictionary.epoch()
     }
 
+    fn note_changes(&self, table: ObjectId, changes: dictionary::monitoring::Changes) {
+        self.instance.storage().dictionary.note_changes(table, changes);
+    }
+
     fn catalog(&self) -> Result<Rc<dyn Catalog>> {
         let names = self.names()?;
         match &*self.ahead.borrow() {

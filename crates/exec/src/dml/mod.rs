@@ -25,6 +25,7 @@ use crate::index::{self, Index};
 use crate::machine::Machine;
 use crate::source::assign;
 use crate::table::{Address, At, Storage, key_columns};
+use dictionary::monitoring::Changes;
 use dictionary::{IndexDef, IndexKind, TableDef};
 use keys::{Child, Parent};
 use plan::{Reg, Target, Watch};
@@ -91,6 +92,8 @@ pub struct Writer {
     moved_rows: Vec<(Vec<u8>, Vec<u8>)>,
     /// Parent keys that went away, by child, and whether their rows were deleted.
     orphans: Vec<(usize, Vec<Value>, bool)>,
+    /// Rows changed one at a time by the statement.
+    changes: Changes,
 }
 
 impl Writer {
@@ -148,6 +151,7 @@ impl Writer {
             moved: Vec::new(),
             moved_rows: Vec::new(),
             orphans: Vec::new(),
+            changes: Changes::default(),
         })
     }
 
@@ -159,7 +163,20 @@ impl Writer {
         self.moved_rows.clear();
         self.orphans.clear();
         self.against.clear();
+        self.changes = Changes::default();
         self.foreign.iter_mut().for_each(Parent::begin);
+    }
+
+    /// Tells the host what a statement has changed, for the monitoring of tables.
+    pub fn note_changes(&self, changes: Changes, cx: &ExecCtx<'_>) {
+        if self.table.temporary.is_none() {
+            cx.host.note_changes(self.table.object, changes);
+        }
+    }
+
+    /// As [`Writer::note_changes`], of the rows that were inserted, updated and deleted one at a time.
+    pub fn note_own_changes(&self, cx: &ExecCtx<'_>) {
+        self.note_changes(self.changes, cx);
     }
 
     /// Fits a new value to its column.
@@ -330,6 +347,7 @@ impl Writer {
         }
         self.check_parents(None, m, cx)?;
         self.note_against(at.at(), cx)?;
+        self.changes.inserted += 1;
         Ok(at)
     }
 
@@ -411,6 +429,7 @@ impl Writer {
         self.check_parents(Some(columns), m, cx)?;
         self.note_against(at.at(), cx)?;
         self.note_orphans(old, Some(columns), m);
+        self.changes.updated += 1;
         Ok(Some(at))
     }
 
@@ -560,6 +579,7 @@ impl Writer {
             }
         }
         self.note_orphans(old, None, m);
+        self.changes.deleted += 1;
         Ok(true)
     }
 

@@ -7,6 +7,7 @@ use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::{Op, assign, copy};
 use crate::table::Address;
+use dictionary::monitoring::Changes;
 use plan::{InsertPlan, InsertSource, PlanBody, Reg, SetItem, SubId};
 use std::collections::HashSet;
 use txn::Snapshot;
@@ -271,7 +272,12 @@ impl Dml {
         cx: &mut ExecCtx<'_>,
     ) -> Result<()> {
         match self {
-            Dml::Insert(i) => i.writer.flush(refused, cx),
+            Dml::Insert(i) => {
+                let inserted = i.writer.batch().len() as u64;
+                i.writer.flush(refused, cx)?;
+                i.writer.note_changes(Changes { inserted, ..Changes::default() }, cx);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -286,7 +292,21 @@ impl Dml {
             Dml::Delete(d) => d.run(&mut run, m, cx)?,
             Dml::Merge(x) => x.run(&mut run, m, cx)?,
         }
+        if !run.restart {
+            self.note_changes(run.rows, cx);
+        }
         Ok(run)
+    }
+
+    fn note_changes(&self, rows: u64, cx: &ExecCtx<'_>) {
+        let none = Changes::default();
+        match self {
+            Dml::Insert(i) => i.writer.note_changes(Changes { inserted: rows, ..none }, cx),
+            Dml::Update(u) => u.writer.note_changes(Changes { updated: rows, ..none }, cx),
+            Dml::Delete(d) => d.writer.note_changes(Changes { deleted: rows, ..none }, cx),
+            Dml::InsertAll { branches, .. } => branches.iter().for_each(|b| b.insert.writer.note_own_changes(cx)),
+            Dml::Merge(x) => x.writer.note_own_changes(cx),
+        }
     }
 }
 

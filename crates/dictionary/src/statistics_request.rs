@@ -1,0 +1,121 @@
+//! What DBMS_STATS asks for: the language of the package on one side, and of what changes the dictionary on the other.
+
+use types::{Timestamp, Value};
+
+/// A table, by dictionary-form names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableNamed {
+    pub owner: String,
+    pub table: String,
+}
+
+/// How statistics are gathered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gather {
+    /// Of 100; `None` reads all rows (AUTO_SAMPLE_SIZE).
+    pub percent: Option<f64>,
+    /// Whole blocks are chosen, not rows.
+    pub block_sample: bool,
+    /// METHOD_OPT as given; `None` is the preference.
+    pub method: Option<String>,
+    /// Indexes as well.
+    pub cascade: bool,
+    pub force: bool,
+}
+
+/// Statistics of a column as SET_COLUMN_STATS gives them; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnFigures {
+    pub distinct: Option<f64>,
+    pub density: Option<f64>,
+    pub nulls: Option<f64>,
+    pub average_bytes: Option<f64>,
+    /// The lowest and the highest value, as stored.
+    pub ends: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What DBMS_STATS asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatisticsRequest {
+    Gather(TableNamed, Gather),
+    GatherIndex {
+        owner: String,
+        index: String,
+        percent: Option<f64>,
+        force: bool,
+    },
+    DeleteTable {
+        table: TableNamed,
+        columns: bool,
+        indexes: bool,
+        force: bool,
+    },
+    DeleteColumn {
+        table: TableNamed,
+        column: String,
+        histogram_only: bool,
+        force: bool,
+    },
+    DeleteIndex {
+        owner: String,
+        index: String,
+        force: bool,
+    },
+    SetTable {
+        table: TableNamed,
+        rows: Option<f64>,
+        blocks: Option<f64>,
+        average: Option<f64>,
+        force: bool,
+    },
+    SetColumn {
+        table: TableNamed,
+        column: String,
+        figures: ColumnFigures,
+        force: bool,
+    },
+    /// Rows, leaf blocks, distinct keys, leaf and data blocks a key, clustering factor, levels.
+    SetIndex {
+        owner: String,
+        index: String,
+        figures: [Option<f64>; 7],
+        force: bool,
+    },
+    /// Locks the statistics, or unlocks them.
+    Lock(TableNamed, bool),
+    Restore {
+        table: TableNamed,
+        as_of: Timestamp,
+        force: bool,
+    },
+    /// The name of a column group, which is made where `create` says so.
+    Extension {
+        table: TableNamed,
+        columns: String,
+        create: bool,
+    },
+    DropExtension {
+        table: TableNamed,
+        columns: String,
+    },
+    /// Sets a preference of a table, or of the database; `None` takes it away.
+    SetPreference {
+        table: Option<TableNamed>,
+        name: String,
+        value: Option<String>,
+    },
+    /// The value of a preference that counts for a table, or for the database.
+    Preference {
+        table: Option<TableNamed>,
+        name: String,
+    },
+    /// Adds up the rows changed since the last time.
+    Flush,
+    /// Deletes the history from before a moment; without one, what is older than the retention.
+    Purge(Option<Timestamp>),
+    /// Since when statistics can be restored.
+    Availability,
+}
+
+/// The answer: the values that were asked for, NULL for most requests.
+pub type StatisticsAnswer = Value;
