@@ -129,7 +129,7 @@ impl<'b> Builder<'b> {
 }
 
 impl Builder<'_> {
-    fn reg(&mut self) -> Reg {
+    pub fn reg(&mut self) -> Reg {
         self.regs.push(Value::Null);
         (self.regs.len() - 1) as Reg
     }
@@ -583,7 +583,7 @@ impl Cond {
                     Some(e) => {
                         let r = e.eval(m, cx)?;
                         match m.value(r) {
-                            Value::Text(s) => Some(single_char(s)?),
+                            Value::Text(s) => Some(crate::like::single_char(s)?),
                             _ => return Ok(None),
                         }
                     }
@@ -782,14 +782,6 @@ pub fn convert(v: &Value, ty: &DataType, nls: &types::Nls, out: &mut Value) -> R
         }
     };
     Ok(())
-}
-
-fn single_char(s: &str) -> Result<char> {
-    let mut chars = s.chars();
-    match (chars.next(), chars.next()) {
-        (Some(c), None) => Ok(c),
-        _ => Err(Ora::new(1425)), // escape character must be character string of length 1
-    }
 }
 
 /// The time of the statement on the clock of the session's time zone.

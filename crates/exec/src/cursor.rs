@@ -162,6 +162,9 @@ pub struct Cursor {
     temporary_purges: u64,
 }
 
+/// A plan stays what the planner has made.
+fn as_planned(_: &mut Plan) {}
+
 /// The caller that fetches from a cursor. It decides how fetches are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fetches {
@@ -271,7 +274,7 @@ impl Cursor {
             if !place.is_found() {
                 cx.p.parse_is_hard();
             }
-            let made = Cursor::make(cx, text, statement, binds, false, place);
+            let made = Cursor::make(cx, text, statement, binds, (false, &as_planned), place);
             cx.p.count(Stat::ParseCountFailures, u64::from(made.is_err()));
             made
         })
@@ -280,7 +283,17 @@ impl Cursor {
     /// A statement of the executor's own, with names and privileges of SYS.
     pub(crate) fn internal(cx: &mut ExecCtx<'_>, text: &str) -> Result<Cursor> {
         let statement = Rc::new(sql::parse_statement(text)?);
-        Cursor::make(cx, text, (statement, false), &[], true, Place::default())
+        Cursor::make(cx, text, (statement, false), &[], (true, &as_planned), Place::default())
+    }
+
+    /// A cursor over a plan that `alter` changes before row sources are made of it: what tests run that the planner does
+    /// not choose. The change is lost when the statement has to be compiled again.
+    ///
+    /// # Errors
+    /// Those of compiling the statement.
+    pub fn compile_altered(cx: &mut ExecCtx<'_>, text: &str, alter: &dyn Fn(&mut Plan)) -> Result<Cursor> {
+        let statement = Rc::new(sql::parse_statement(text)?);
+        Cursor::make(cx, text, (statement, false), &[], (false, alter), Place::default())
     }
 
     /// Compiles a statement only to see what it is.
@@ -326,7 +339,7 @@ impl Cursor {
         text: &str,
         (statement, by_place): (Rc<Statement>, bool),
         binds: &[BindType],
-        internal: bool,
+        (internal, alter): (bool, &dyn Fn(&mut Plan)),
         mut place: Place,
     ) -> Result<Cursor> {
         let is_parsed_hard = !internal && !place.is_found();
@@ -337,7 +350,8 @@ impl Cursor {
                 names.take_followed();
             }
             let bind_names = if by_place { sql::bind_places(text) } else { sql::bind_names(text) };
-            let plan = plan_of(cx, &statement, (bind_names, binds), internal)?;
+            let mut plan = plan_of(cx, &statement, (bind_names, binds), internal)?;
+            alter(&mut plan);
             if !internal {
                 os::crash::point("cursor-planned");
             }
@@ -409,7 +423,7 @@ impl Cursor {
         self.key.finished(cx);
         let parsed = (self.statement.clone(), self.by_place);
         let mut new = if self.internal {
-            Cursor::make(cx, &self.text, parsed, &self.bind_types, true, Place::default())?
+            Cursor::make(cx, &self.text, parsed, &self.bind_types, (true, &as_planned), Place::default())?
         } else {
             Cursor::parse(cx, &self.text, parsed, &self.bind_types)?
         };

@@ -23,6 +23,36 @@ pub fn matches(s: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
     Ok(glob(&chars, &tokens))
 }
 
+/// The escape character that a text is.
+///
+/// # Errors
+/// ORA-01425 when it has another length than one.
+pub fn single_char(s: &str) -> Result<char> {
+    let mut chars = s.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), None) => Ok(c),
+        _ => Err(Ora::new(1425)), // escape character must be character string of length 1
+    }
+}
+
+/// Writes what every text begins with that matches the pattern. A pattern that ends within an escape is the business of
+/// [`matches`].
+pub fn beginning(pattern: &str, escape: Option<char>, out: &mut String) {
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if Some(c) == escape {
+            match chars.next() {
+                Some(n) if n == '%' || n == '_' || Some(n) == escape => out.push(n),
+                _ => return,
+            }
+        } else if c == '%' || c == '_' {
+            return;
+        } else {
+            out.push(c);
+        }
+    }
+}
+
 fn in_order(s: &str, parts: &[&str]) -> bool {
     let (first, last) = (parts[0], parts[parts.len() - 1]);
     let Some(mut rest) = s.strip_prefix(first) else { return false };

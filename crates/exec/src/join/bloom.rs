@@ -41,7 +41,7 @@ impl Maker {
     }
 
     pub fn add(&mut self, key: &RowKey) {
-        self.add_hash(key.hash);
+        self.push(key.hash);
         self.all_words &= key.is_word;
         if key.is_word {
             let (low, high) = self.bloom.range.unwrap_or((key.word, key.word));
@@ -49,8 +49,13 @@ impl Maker {
         }
     }
 
-    /// Adds a key of which only the hash is known.
-    fn add_hash(&mut self, hash: u64) {
+    /// Adds a key of which only the hash is known: the filter has no range then.
+    pub fn add_hash(&mut self, hash: u64) {
+        self.all_words = false;
+        self.push(hash);
+    }
+
+    fn push(&mut self, hash: u64) {
         if !self.bloom.words.is_empty() {
             self.bloom.set(hash);
             return;

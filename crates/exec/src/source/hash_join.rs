@@ -333,7 +333,7 @@ impl HashJoin {
                 push_key(&key, &mut record);
                 rows::encode(regs.iter().map(|&r| m.value(r)), &mut record);
                 if !is_loose {
-                    filter.add(&key);
+                    filter.add_hash(key.hash);
                 }
                 let hash = part_hash(self.how.aware, &key);
                 division.push_hash(hash, &record, cx)?;
@@ -359,7 +359,7 @@ impl HashJoin {
                     record.extend_from_slice(values);
                     let hash = if is_loose { other.hash } else { self.hash_for_part(&other)? };
                     if !is_loose {
-                        maker.add(&other);
+                        maker.add_hash(other.hash);
                     }
                     divided.push_hash(hash, &record, cx)?;
                     written += record.len() as u64 + 4;

@@ -11,6 +11,7 @@ mod fold;
 pub mod group;
 pub mod hash_join;
 pub mod join;
+mod key_ranges;
 pub mod merge_join;
 pub mod scan;
 pub mod set;

@@ -1,8 +1,9 @@
 //! Table access: full scans, rowids, indexes, hash clusters.
 
+use super::key_ranges::{KeyCode, Part, Ranges, push_part};
 use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::ExecCtx;
-use crate::index::{self, Index, probe, push_value};
+use crate::index::{self, Index, probe};
 use crate::machine::Machine;
 use crate::table::{Address, At, IndexTable, Storage};
 use btree::{RangeScan, RowScan};
@@ -47,12 +48,12 @@ enum Path {
     /// A row of an index-organised table by its primary key.
     Key {
         table: Box<IndexTable>,
-        keys: Vec<Code>,
+        keys: Vec<KeyCode>,
         key: Vec<u8>,
     },
     Unique {
         index: Index,
-        keys: Vec<Code>,
+        keys: Vec<KeyCode>,
         key: Vec<u8>,
         found: Vec<Rowid>,
     },
@@ -60,7 +61,7 @@ enum Path {
     /// A range of an index-organised table's primary key.
     RowRange(Box<RangePath>, RowScan),
     Hash {
-        keys: Vec<Code>,
+        keys: Vec<KeyCode>,
         key: Vec<u8>,
         rows: RowSet,
         at: usize,
@@ -84,9 +85,13 @@ struct RangePath {
     only: Option<Vec<Option<(Reg, DataType)>>>,
     /// The key's parts over the row that was read, when the row's bytes do not have them.
     recheck: Vec<Code>,
-    prefix: Vec<Code>,
-    low: Option<(Code, bool)>,
-    high: Option<(Code, bool)>,
+    prefix: Vec<Part>,
+    low: Option<(KeyCode, bool)>,
+    high: Option<(KeyCode, bool)>,
+    /// A pattern whose beginning bounds the range, and its escape character.
+    like: Option<(Code, Option<Code>)>,
+    /// Several ranges follow one another.
+    ranges: Option<Box<Ranges>>,
     descending: bool,
     /// Entries whose first column behind the prefix is NULL are left out.
     no_nulls: bool,
@@ -325,6 +330,9 @@ impl Scan {
                 (Path::Range(r), Storage::Heap(table)) => r.each_ahead(table, m, cx, f)?,
                 _ => return Err(no_bytes()),
             };
+            if !self.rows_left {
+                self.rows_left = self.next_range(m, cx)?;
+            }
             cx.check_cancel()?;
         }
         Ok(())
@@ -338,7 +346,6 @@ impl Scan {
         cx: &mut ExecCtx<'_>,
         f: &mut dyn FnMut(&[u8]) -> Result<bool>,
     ) -> Result<bool> {
-        let decoded: &[Wanted] = if self.filter.is_empty() { &[] } else { &self.columns };
         while self.rows_left {
             let bytes = match &mut self.path {
                 Path::Heap(scan) => scan.next(cx.shared.heap, cx.p)?.map(|(rowid, row)| (At::Rowid(rowid), row)),
@@ -355,11 +362,11 @@ impl Scan {
                 _ => return Err(no_bytes()),
             };
             let Some((at, bytes)) = bytes else {
-                self.rows_left = false;
-                break;
+                self.rows_left = self.next_range(m, cx)?;
+                continue;
             };
             if !self.filter.is_empty() {
-                decode(bytes, at, decoded, self.rowid, m)?;
+                decode(bytes, at, &self.columns, self.rowid, m)?;
                 if !all_true(&self.filter, m, cx)? {
                     cx.check_cancel()?;
                     continue;
@@ -424,7 +431,7 @@ impl Scan {
             }
             (Path::RowRange(r, scan), Storage::Index(t)) => {
                 built_before(&t.rows.tree, &snapshot)?;
-                self.rows_left = r.work_out(m, cx)?;
+                self.rows_left = r.work_out(&t.rows.tree, m, cx)?;
                 if self.rows_left {
                     let (low, high) = r.bounds();
                     scan.start(&t.rows.tree, &snapshot, low, high, r.descending);
@@ -456,6 +463,9 @@ impl Scan {
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         while self.rows_left {
             if !self.advance(m, cx)? {
+                if self.rows_left && self.next_range(m, cx)? {
+                    continue;
+                }
                 self.rows_left = false;
                 return Ok(false);
             }
@@ -468,6 +478,30 @@ impl Scan {
             cx.check_cancel()?;
         }
         Ok(false)
+    }
+
+    /// Starts the next one of several ranges. False: there is none.
+    fn next_range(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        match (&mut self.path, &self.storage) {
+            (Path::Range(r), _) if r.ranges.is_some() => {
+                let Some(index) = &r.index else { return Ok(false) };
+                let tree = index.tree;
+                if !r.next_keys(&tree, m, cx)? {
+                    return Ok(false);
+                }
+                r.go(true);
+                Ok(true)
+            }
+            (Path::RowRange(r, scan), Storage::Index(t)) if r.ranges.is_some() => {
+                if !r.next_keys(&t.rows.tree, m, cx)? {
+                    return Ok(false);
+                }
+                let (low, high) = r.bounds();
+                scan.start(&t.rows.tree, &seen_as_of(&self.moment, m), low, high, r.descending);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// ORA_ROWSCN of the row whose address is in its register.
@@ -577,46 +611,54 @@ impl Path {
             Access::Rowid(e) => Path::Rowid(b.code(e)),
             Access::IndexUnique { index, keys, recheck, .. } => match storage {
                 Storage::Index(t) if t.index.object == index.object => {
-                    Path::Key { table: t.clone(), keys: key_codes(keys, b), key: Vec::new() }
+                    Path::Key { table: t.clone(), keys: key_codes(keys, &t.key, s, b), key: Vec::new() }
                 }
                 // Rows of an index-organised table are found by what the entry says, as in a range.
                 _ if matches!(storage, Storage::Index(_)) || !recheck.is_empty() => {
                     let index = Index::of(index, &s.table, b)?;
-                    let mut range = RangePath::new(index.columns.clone(), Some(index), key_codes(keys, b));
+                    let keys = key_codes(keys, &index.columns, s, b).into_iter().map(Part::Is).collect();
+                    let mut range = RangePath::new(index.columns.clone(), Some(index), keys);
                     range.recheck = b.codes(recheck);
                     Path::Range(Box::new(range))
                 }
-                _ => Path::Unique {
-                    index: Index::of(index, &s.table, b)?,
-                    keys: key_codes(keys, b),
-                    key: Vec::new(),
-                    found: Vec::new(),
-                },
+                _ => {
+                    let index = Index::of(index, &s.table, b)?;
+                    let keys = key_codes(keys, &index.columns, s, b);
+                    Path::Unique { index, keys, key: Vec::new(), found: Vec::new() }
+                }
             },
-            Access::IndexFast { .. } => return Err(Ora::unsupported()),
+            Access::IndexFast { index } => {
+                let range = plan::IndexRange { index_only: true, ..plan::IndexRange::whole(index.clone()) };
+                let access = Access::IndexRange(Box::new(range));
+                let whole = plan::Scan { access, ..s.clone() };
+                Path::build(&whole, storage, b)?
+            }
             Access::IndexRange(range) => {
                 let plan::IndexRange { index, skip, prefix, low, high, like, .. } = &**range;
-                if *skip > 0 || range.is_iterated() || like.is_some() {
-                    return Err(Ora::unsupported());
-                }
-                let plan::IndexRange { descending, index_only, no_nulls, recheck, .. } = &**range;
-                let mut side =
-                    |x: &Option<(plan::Key, bool)>| x.as_ref().map(|(e, inclusive)| (b.code(&e.value), *inclusive));
-                let (low, high) = (side(low), side(high));
-                let prefix = prefix.iter().flat_map(|part| part.keys()).map(|key| b.code(&key.value)).collect();
+                let plan::IndexRange { descending, index_only, no_nulls, recheck, first_only: _, .. } = &**range;
                 let itself = match storage {
                     Storage::Index(t) if t.index.object == index.object => Some(t.key.clone()),
                     _ => None,
                 };
                 let is_table = itself.is_some();
                 let mut range = match itself {
-                    Some(key) => RangePath::new(key, None, prefix),
+                    Some(key) => RangePath::new(key, None, Vec::new()),
                     None => {
                         let index = Index::of(index, &s.table, b)?;
-                        RangePath::new(index.columns.clone(), Some(index), prefix)
+                        RangePath::new(index.columns.clone(), Some(index), Vec::new())
                     }
                 };
-                (range.low, range.high, range.descending) = (low, high, *descending);
+                let types: Vec<DataType> = range.columns.iter().map(|(at, _)| s.table.columns[*at].data_type).collect();
+                let column = |n: usize| types.get(n).copied().unwrap_or(DataType::Null);
+                range.prefix =
+                    prefix.iter().enumerate().map(|(n, part)| Part::build(part, column(skip + n), b)).collect();
+                let mut side = |x: &Option<(plan::Key, bool)>| {
+                    x.as_ref().map(|(key, inside)| (KeyCode::build(key, column(skip + prefix.len()), b), *inside))
+                };
+                (range.low, range.high, range.descending) = (side(low), side(high), *descending);
+                range.like = like.as_ref().map(|like| (b.code(&like.pattern), like.escape.as_ref().map(|e| b.code(e))));
+                let lists = prefix.iter().any(|part| matches!(part, plan::KeyPart::In(_)));
+                range.ranges = (*skip > 0 || lists).then(|| Box::new(Ranges::new(*skip)));
                 range.no_nulls = *no_nulls;
                 range.recheck = b.codes(recheck);
                 if *index_only {
@@ -625,14 +667,20 @@ impl Path {
                 if is_table { Path::RowRange(Box::new(range), RowScan::new()) } else { Path::Range(Box::new(range)) }
             }
             Access::ClusterHash { keys } => {
-                Path::Hash { keys: key_codes(keys, b), key: Vec::new(), rows: RowSet::new(), at: 0 }
+                let columns: Vec<(usize, bool)> = match storage {
+                    Storage::Cluster(_, positions) => positions.iter().map(|at| (*at, false)).collect(),
+                    _ => Vec::new(),
+                };
+                Path::Hash { keys: key_codes(keys, &columns, s, b), key: Vec::new(), rows: RowSet::new(), at: 0 }
             }
         })
     }
 }
 
-fn key_codes(keys: &[plan::Key], b: &mut Builder<'_>) -> Vec<Code> {
-    keys.iter().map(|key| b.code(&key.value)).collect()
+/// Values of the leading columns of a key.
+fn key_codes(keys: &[plan::Key], columns: &[(usize, bool)], s: &plan::Scan, b: &mut Builder<'_>) -> Vec<KeyCode> {
+    let column = |n: usize| columns.get(n).map_or(DataType::Null, |(at, _)| s.table.columns[*at].data_type);
+    keys.iter().enumerate().map(|(n, key)| KeyCode::build(key, column(n), b)).collect()
 }
 
 /// The snapshot of a scan's moment, or the statement's.
@@ -718,18 +766,14 @@ fn damaged() -> Ora {
 fn encode(
     index: Option<&Index>,
     columns: &[(usize, bool)],
-    keys: &[Code],
+    keys: &[KeyCode],
     out: &mut Vec<u8>,
     m: &mut Machine,
     cx: &mut ExecCtx<'_>,
 ) -> Result<bool> {
     for (code, (_, descending)) in keys.iter().zip(columns) {
-        let r = code.eval(m, cx)?;
-        let present = match index {
-            Some(index) => index.push_value(m, r, *descending, out),
-            None => push_value(m, r, *descending, out),
-        };
-        if !present {
+        let Some(r) = code.exact(m, cx)? else { return Ok(false) };
+        if !push_part(index, r, *descending, out, m) {
             return Ok(false);
         }
     }
@@ -737,10 +781,10 @@ fn encode(
 }
 
 /// The cluster key: a row of the cluster columns. False when a part is NULL.
-fn hash_key(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+fn hash_key(keys: &[KeyCode], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
     let mut w = RowWriter::new(out, keys.len());
     for code in keys {
-        let r = code.eval(m, cx)?;
+        let Some(r) = code.exact(m, cx)? else { return Ok(false) };
         let v = m.value(r);
         if v.is_null() {
             return Ok(false);
@@ -751,7 +795,7 @@ fn hash_key(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<
 }
 
 impl RangePath {
-    fn new(columns: Vec<(usize, bool)>, index: Option<Index>, prefix: Vec<Code>) -> RangePath {
+    fn new(columns: Vec<(usize, bool)>, index: Option<Index>, prefix: Vec<Part>) -> RangePath {
         RangePath {
             columns,
             index,
@@ -760,6 +804,8 @@ impl RangePath {
             prefix,
             low: None,
             high: None,
+            like: None,
+            ranges: None,
             descending: false,
             no_nulls: false,
             range: RangeScan::new(),
@@ -773,16 +819,27 @@ impl RangePath {
 
     /// Works out the range and starts it. False: no key can be in it.
     fn start(&mut self, snapshot: &Snapshot, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        if !self.work_out(m, cx)? {
+        let Some(index) = &self.index else { return Ok(false) };
+        let tree = index.tree;
+        if !self.work_out(&tree, m, cx)? {
             return Ok(false);
         }
-        let Some(index) = &self.index else { return Ok(false) };
-        built_before(&index.tree, snapshot)?;
+        built_before(&tree, snapshot)?;
+        self.verdict = None;
+        self.go(false);
+        Ok(true)
+    }
+
+    /// Starts the range that was worked out. `on`: others came before it, and rows are read ahead as they were.
+    fn go(&mut self, on: bool) {
+        let Some(index) = &self.index else { return };
         let (low, high) = bounds(&self.low_key, &self.high_key, self.inclusive);
         index::start(&mut self.range, index, low, high, self.descending);
-        self.verdict = None;
+        let size = self.ahead.size;
         self.ahead.restart();
-        Ok(true)
+        if on {
+            self.ahead.size = size / 4;
+        }
     }
 
     /// Puts the next row of a heap table into its registers. `None` at the end.
@@ -899,39 +956,88 @@ impl RangePath {
         }
     }
 
-    /// Works out the bounds. False: no key can be between them.
-    fn work_out(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        self.low_key.clear();
-        if !encode(self.index.as_ref(), &self.columns, &self.prefix, &mut self.low_key, m, cx)? {
-            return Ok(false);
+    /// Works out the bounds of the first range. False: no key can be between any.
+    fn work_out(&mut self, tree: &btree::Index, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if let Some(ranges) = &mut self.ranges {
+            ranges.start(self.index.as_ref(), &self.columns, &self.prefix, self.descending, m, cx)?;
+            return self.next_keys(tree, m, cx);
         }
-        self.high_key.clear();
-        self.high_key.extend_from_slice(&self.low_key);
-        let mut low_inclusive = true;
-        let mut high_inclusive = true;
-        if let Some((code, inclusive)) = &self.low {
-            let r = code.eval(m, cx)?;
-            if !push_value(m, r, false, &mut self.low_key) {
+        self.low_key.clear();
+        for (part, (_, descending)) in self.prefix.iter().zip(&self.columns) {
+            let Part::Is(code) = part else { return Err(Ora::internal("a list without ranges")) };
+            let Some(r) = code.exact(m, cx)? else { return Ok(false) };
+            if !push_part(self.index.as_ref(), r, *descending, &mut self.low_key, m) {
                 return Ok(false);
             }
-            low_inclusive = *inclusive;
+        }
+        self.add_bounds(m, cx)
+    }
+
+    /// Works out the bounds of the next one of several ranges. False: there is none.
+    fn next_keys(&mut self, tree: &btree::Index, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        cx.check_cancel()?;
+        self.low_key.clear();
+        let Some(ranges) = &mut self.ranges else { return Ok(false) };
+        if !ranges.next(tree, &self.columns, self.descending, &mut self.low_key, cx)? {
+            return Ok(false);
+        }
+        self.add_bounds(m, cx)
+    }
+
+    /// Adds the bounds of the column behind the prefix, whose bytes stand in `low_key`. False: nothing is between them,
+    /// whatever the prefix.
+    fn add_bounds(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.high_key.clear();
+        self.high_key.extend_from_slice(&self.low_key);
+        self.inclusive = (true, true);
+        if self.like.is_some() {
+            return self.add_beginning(m, cx);
+        }
+        if let Some((code, inclusive)) = &self.low {
+            let (r, cut) = code.eval(m, cx)?;
+            if !push_part(None, r, false, &mut self.low_key, m) {
+                return Ok(false);
+            }
+            self.inclusive.0 = if cut.is_eq() { *inclusive } else { cut.is_lt() };
         }
         match &self.high {
             Some((code, inclusive)) => {
-                let r = code.eval(m, cx)?;
-                if !push_value(m, r, false, &mut self.high_key) {
+                let (r, cut) = code.eval(m, cx)?;
+                if !push_part(None, r, false, &mut self.high_key, m) {
                     return Ok(false);
                 }
-                high_inclusive = *inclusive;
+                self.inclusive.1 = if cut.is_eq() { *inclusive } else { cut.is_gt() };
             }
             // NULLs come after all values, and are in no range.
             None if self.low.is_some() || self.no_nulls => {
                 codec::push_key_part(None, false, &mut self.high_key);
-                high_inclusive = false;
+                self.inclusive.1 = false;
             }
             None => {}
         }
-        self.inclusive = (low_inclusive, high_inclusive);
+        Ok(true)
+    }
+
+    /// Bounds the range by the beginning of a pattern: by the bytes of a key that no end follows.
+    fn add_beginning(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let Some((pattern, escape)) = &self.like else { return Ok(true) };
+        let escape = match escape {
+            None => None,
+            Some(code) => {
+                let r = code.eval(m, cx)?;
+                let Value::Text(text) = m.value(r) else { return Ok(false) };
+                Some(crate::like::single_char(text)?)
+            }
+        };
+        let r = pattern.eval(m, cx)?;
+        let Value::Text(pattern) = m.value(r) else { return Ok(false) };
+        let mut text = String::new();
+        crate::like::beginning(pattern, escape, &mut text);
+        let from = self.low_key.len();
+        codec::push_key_part(Some(text.as_bytes()), false, &mut self.low_key);
+        // Without the two bytes that end a text.
+        self.low_key.truncate(self.low_key.len() - 2);
+        self.high_key.extend_from_slice(&self.low_key[from..]);
         Ok(true)
     }
 }

@@ -360,20 +360,34 @@ impl<'i> Session<'i> {
         }
         let mut cx = self.cx();
         let types: Vec<BindType> = binds.iter().map(|v| (!v.is_null()).then(|| v.data_type())).collect();
-        let mut cursor = Cursor::compile_parsed(&mut cx, text, Rc::new(statement), &types)?;
+        let cursor = Cursor::compile_parsed(&mut cx, text, Rc::new(statement), &types)?;
+        Session::fetch_all(&mut cx, cursor, binds)
+    }
+
+    /// Runs a query with a plan that `alter` changes.
+    pub fn run_altered(&mut self, text: &str, alter: &dyn Fn(&mut plan::Plan)) -> Result<Vec<Vec<Value>>> {
+        let mut cx = self.cx();
+        let cursor = Cursor::compile_altered(&mut cx, text, alter)?;
+        Session::fetch_all(&mut cx, cursor, &[]).map(|(rows, _)| rows)
+    }
+
+    fn fetch_all(cx: &mut ExecCtx<'_>, mut cursor: Cursor, binds: &[Value]) -> Result<(Vec<Vec<Value>>, u64)> {
         cursor.bind(binds)?;
-        cursor.execute(&mut cx)?;
+        if let Err(e) = cursor.execute(cx) {
+            cursor.close(cx);
+            return Err(e);
+        }
         let mut rows = Vec::new();
         let mut row = Vec::new();
         let result = loop {
-            match cursor.fetch(&mut cx, &mut row) {
+            match cursor.fetch(cx, &mut row) {
                 Ok(true) => rows.push(row.clone()),
                 Ok(false) => break Ok(()),
                 Err(e) => break Err(e),
             }
         };
         let processed = cursor.rows_processed();
-        cursor.close(&mut cx);
+        cursor.close(cx);
         result.map(|()| (rows, processed))
     }
 
