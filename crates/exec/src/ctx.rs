@@ -55,6 +55,8 @@ pub struct Options {
     pub temporary_tablespace: u32,
     /// A number that differs between sessions whose optimizer settings differ.
     pub optimizer: u64,
+    /// What of them the planner obeys.
+    pub planner: plan::Optimizer,
     /// `optimizer_mode`.
     pub optimizer_mode: &'static str,
     /// `statistics_level` and `timed_statistics`: which executions are timed.
@@ -72,6 +74,7 @@ impl Default for Options {
             work_area_auto: true,
             temporary_tablespace: 3,
             optimizer: 0,
+            planner: plan::Optimizer::default(),
             optimizer_mode: "ALL_ROWS",
             timing: Timing::Sampled,
         }

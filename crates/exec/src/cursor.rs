@@ -1257,6 +1257,7 @@ fn plan_of(
 ) -> Result<Plan> {
     let catalog = cx.host.catalog()?;
     let flashback = cx.session.flashback;
+    let optimizer = cx.session.options.planner;
     let functions = HostFunctions::new(cx);
     if internal {
         let sys = catalog.as_owner(dictionary::UserId::SYS)?;
@@ -1267,7 +1268,7 @@ fn plan_of(
         };
         return plan::compile_for_owner(statement, &*sys, &functions, binds, owner);
     }
-    plan::compile_at(statement, &*catalog, &functions, binds, flashback)
+    plan::compile_at(statement, &*catalog, &functions, binds, flashback, &optimizer)
 }
 
 /// The table that a statement of the executor's own is about.

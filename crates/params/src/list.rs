@@ -236,6 +236,7 @@ params! {
     OptimizerDynamicSampling "optimizer_dynamic_sampling" int(0, 11), "2", Both, false, "optimizer dynamic sampling";
     OptimizerAdaptivePlans "optimizer_adaptive_plans" BOOL, "TRUE", Both, false, "controls all types of adaptive plans";
     DbFileMultiblockReadCount "db_file_multiblock_read_count" int(0, 4096), "128", Both, false, "db block to be read each IO";
+    RewriteOff "_rewrite_off" TEXT, "", Both, false, "rewrites of queries that are switched off, by name";
     OldConnectByEnabled "_old_connect_by_enabled" BOOL, "FALSE", Both, false, "enable/disable old connect by";
     ParallelMaxServers "parallel_max_servers" int(0, 32767), "0", System, false, "maximum parallel query servers per instance";
     QueryRewriteEnabled "query_rewrite_enabled" Kind::Word(&["TRUE", "FALSE", "FORCE"]), "TRUE", Both, false, "allow rewrite of queries using materialized views if enabled";

@@ -8,9 +8,8 @@
 //! Which of the two algorithms runs is decided when a cursor is opened, by `_old_connect_by_enabled`: the plan has what
 //! both need.
 
-use crate::from::JoinSet;
 use crate::ir::*;
-use crate::join::filter;
+use crate::logical::{ConnectPlan, ConnectRel, JoinSet, Rel};
 use crate::scope::*;
 use crate::typing::*;
 use sql::ast;
@@ -150,7 +149,7 @@ impl Compiler<'_> {
         joined: usize,
         c: ConnectConditions,
         siblings: Vec<SortKey>,
-    ) -> Result<Source> {
+    ) -> Rel {
         let scope = self.block().connect.take().expect("a hierarchical block");
         let mut join_conds = Vec::new();
         let mut after = Vec::new();
@@ -162,7 +161,7 @@ impl Compiler<'_> {
             own.extend(scope.is_cycle);
             own.extend(scope.roots.iter().map(|(_, r)| *r));
             own.extend(scope.paths.iter().map(|(_, _, r)| *r));
-            let hierarchical = own.iter().any(|&r| self.reads(&cond, r));
+            let hierarchical = own.iter().any(|&r| self.reads_reg(&cond, r));
             if i < joined || several && !hierarchical && self.spans_parts(&set, &cond) {
                 join_conds.push(cond)
             } else {
@@ -176,29 +175,21 @@ impl Compiler<'_> {
         set.conds.extend(c.start);
         // A condition on ROWNUM or LEVEL alone is checked by the row source itself.
         child_set.conds.extend(c.condition.iter().cloned());
-        let (start, _) = self.build_set_copy(set)?;
-        let (child, _) = self.build_set_copy(child_set)?;
-        let mut row = crate::query::produced(&start);
-        row.extend(crate::query::produced(&child));
+        let mut row = Vec::new();
+        self.set_regs(&set, &mut |r| row.push(r));
         row.sort_unstable();
         row.dedup();
         let order = siblings.iter().map(|k| &k.expr);
         let level_decides =
-            c.condition.iter().chain(order).any(|e| self.reads(e, scope.level)) || scope.rownum.is_some();
+            c.condition.iter().chain(order).any(|e| self.reads_reg(e, scope.level)) || scope.rownum.is_some();
         let cycle = self.cycle_columns(&scope, &c.condition, &row);
-        let memory = match is_dual(&start) && is_dual(&child) {
-            true => None,
-            false => {
-                let mut memory = self.connect_memory(base_set, c.condition, &scope, &row, &siblings, all_roots)?;
-                if let Some(columns) = &cycle {
-                    memory.class.clone_from(columns);
-                }
-                Some(memory)
-            }
-        };
-        let source = Source::ConnectBy(Box::new(ConnectBy {
-            start,
-            child,
+        let mut memory = self.connect_memory(base_set, c.condition, &scope, &row, &siblings, all_roots);
+        if let Some(columns) = &cycle {
+            memory.class.clone_from(columns);
+        }
+        let rel = Rel::Connect(Box::new(ConnectRel {
+            start: set,
+            child: child_set,
             row,
             prior: scope.prior,
             level: scope.level,
@@ -215,7 +206,7 @@ impl Compiler<'_> {
             level_decides,
             memory,
         }));
-        Ok(if after.is_empty() { source } else { filter(source, after) })
+        if after.is_empty() { rel } else { Rel::Filter { input: Box::new(rel), conds: after } }
     }
 
     /// The columns whose PRIOR the condition names: a row that has them all in common with an ancestor closes a loop.
@@ -229,12 +220,11 @@ impl Compiler<'_> {
     }
 
     fn prior_columns(&self, scope: &ConnectScope, conds: &[Expr]) -> Vec<Reg> {
-        let named = |p: Reg| conds.iter().any(|c| self.reads(c, p));
+        let named = |p: Reg| conds.iter().any(|c| self.reads_reg(c, p));
         scope.prior.iter().filter(|(_, p)| named(*p)).map(|(column, _)| *column).collect()
     }
 
-    /// What the new algorithm needs: the condition taken apart, and the rows to look through or the way to probe for
-    /// them.
+    /// What the new algorithm needs: the condition taken apart, and the rows to look through or to probe for.
     fn connect_memory(
         &mut self,
         base: JoinSet,
@@ -243,22 +233,18 @@ impl Compiler<'_> {
         row: &[Reg],
         siblings: &[SortKey],
         all_roots: bool,
-    ) -> Result<ConnectMemory> {
-        let of_row = |c: &Self, e: &Expr| row.iter().any(|r| c.reads(e, *r));
+    ) -> ConnectPlan {
+        let of_row = |c: &Self, e: &Expr| row.iter().any(|r| c.reads_reg(e, *r));
         let (decided, gate): (Vec<_>, Vec<_>) = condition.into_iter().partition(|e| of_row(self, e));
         let class = self.prior_columns(scope, &decided);
-        let own_order = siblings.iter().all(|k| !scope.prior.iter().any(|(_, p)| self.reads(&k.expr, *p)));
+        let own_order = siblings.iter().all(|k| !scope.prior.iter().any(|(_, p)| self.reads_reg(&k.expr, *p)));
         let keep = own_order
             && decided.iter().chain(siblings.iter().map(|k| &k.expr)).all(|e| self.follows_from_rows(e, scope, row));
-        if keep && !all_roots {
+        let probe = (keep && !all_roots).then(|| {
             let mut set = base.clone();
             set.conds.extend(decided.iter().cloned());
-            let (probe, _) = self.build_set_copy(set)?;
-            if probes(&probe) {
-                return Ok(ConnectMemory { gate, children: ConnectChildren::Probe(probe), keep, class });
-            }
-        }
-        let (base, _) = self.build_set_copy(base)?;
+            set
+        });
         let (mut row_keys, mut prior_keys, mut conds) = (Vec::new(), Vec::new(), Vec::new());
         for e in decided {
             match self.connect_key(&e, scope, row) {
@@ -269,8 +255,7 @@ impl Compiler<'_> {
                 None => conds.push(e),
             }
         }
-        let children = ConnectChildren::Rows { base, row_keys, prior_keys, conds, all_roots };
-        Ok(ConnectMemory { gate, children, keep, class })
+        ConnectPlan { gate, keep, class, probe, base, row_keys, prior_keys, conds, all_roots }
     }
 
     /// Whether an expression gives the same for the same row and the same parent, wherever in the hierarchy they stand.
@@ -297,31 +282,12 @@ impl Compiler<'_> {
     /// A condition that says that something of the row equals something of its parent: (of the row, of the parent).
     fn connect_key(&self, e: &Expr, scope: &ConnectScope, columns: &[Reg]) -> Option<(Expr, Expr)> {
         let Node::Cmp(CmpOp::Eq, Compare::Plain, a, b) = &e.node else { return None };
-        let of_row = |e: &Expr| columns.iter().any(|r| self.reads(e, *r));
-        let of_parent = |e: &Expr| scope.prior.iter().any(|(_, p)| self.reads(e, *p));
+        let of_row = |e: &Expr| columns.iter().any(|r| self.reads_reg(e, *r));
+        let of_parent = |e: &Expr| scope.prior.iter().any(|(_, p)| self.reads_reg(e, *p));
         let sides = [(a, b), (b, a)];
         let (row, parent) = sides.into_iter().find(|(x, y)| of_row(x) && !of_parent(x) && !of_row(y))?;
-        let plain = !crate::join::has_subquery(row) && !crate::join::has_subquery(parent);
+        let plain = !row.has_subquery() && !parent.has_subquery();
         (plain && self.follows_from_rows(row, scope, columns) && self.follows_from_rows(parent, scope, columns))
             .then(|| ((**row).clone(), (**parent).clone()))
-    }
-}
-
-/// DUAL with conditions and nothing else.
-pub fn is_dual(s: &Source) -> bool {
-    match s {
-        Source::Dual => true,
-        Source::Filter { input, .. } | Source::Startup { input, .. } => is_dual(input),
-        _ => false,
-    }
-}
-
-/// Whether a row source leads to its rows by an index, a hash or a rowid: it is read again for little.
-fn probes(s: &Source) -> bool {
-    match s {
-        Source::Scan(scan) => !matches!(scan.access, Access::Full),
-        Source::Filter { input, .. } | Source::Startup { input, .. } | Source::Project { input, .. } => probes(input),
-        Source::NestedLoops { left, right, .. } => probes(left) && probes(right),
-        _ => false,
     }
 }

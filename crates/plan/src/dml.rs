@@ -4,8 +4,9 @@
 //! for a row of the table: its CHECK conditions, unique keys and foreign keys, over the registers of the new row.
 
 use crate::expr::unsupported;
-use crate::from::{JoinSet, Part, PartKind, item_column, table_item};
+use crate::from::{item_column, table_item};
 use crate::ir::*;
+use crate::logical::{JoinSet, Link, Part, PartKind, Rel};
 use crate::query::conjunction;
 use crate::scope::*;
 use crate::typing::*;
@@ -400,7 +401,7 @@ impl Compiler<'_> {
                 if columns.iter().any(|&c| is_always(table, c)) {
                     return Err(Ora::new(32795).at(pos));
                 }
-                let (source, mut out, names, _) = self.built(q, true)?;
+                let (rel, mut out, names, _) = self.built(q, true)?;
                 if out.len() != columns.len() {
                     return Err(Ora::new(if out.len() < columns.len() { 947 } else { 913 }).at(pos));
                 }
@@ -408,7 +409,7 @@ impl Compiler<'_> {
                     let taken = std::mem::replace(e, null());
                     *e = convert(taken, &table.columns[c as usize].data_type, pos)?;
                 }
-                Ok(InsertSource::Query(QueryPlan { source, out, columns: names }))
+                Ok(InsertSource::Query(QueryPlan { source: self.unplanned(rel), out, columns: names }))
             }
         }
     }
@@ -466,9 +467,10 @@ impl Compiler<'_> {
         query: &ast::Query,
         pos: u32,
     ) -> Result<PlanBody> {
-        let (source, out, columns, _) = self.built(query, true)?;
+        let (rel, out, columns, _) = self.built(query, true)?;
         // The query's columns become a row that conditions and values name.
-        let (source, regs, _) = self.project(source, &out, None);
+        let (rel, regs, _) = self.project(rel, &out, None);
+        let source = self.unplanned(rel);
         let mut plans = Vec::new();
         for b in branches {
             let when = match &b.when {
@@ -560,7 +562,7 @@ impl Compiler<'_> {
             Some(through) => self.changed_through(&through, alias, pos),
             None => {
                 let id = self.add_item(table_item(alias.to_owned(), Some(table.owner.clone()), table.clone()));
-                let part = Part { kind: PartKind::Leaf(id), outer_on: None };
+                let part = Part::inner(PartKind::Leaf(id));
                 self.bind_virtuals(id, table, false).map(|()| (id, JoinSet { parts: vec![part], ..JoinSet::default() }))
             }
         };
@@ -600,16 +602,23 @@ impl Compiler<'_> {
         let mut numbered = Vec::new();
         let rownum = self.block().rownum;
         if let Some(r) = rownum {
-            let (with, without) = set.conds.into_iter().partition(|c| self.reads(c, r));
+            let (with, without) = set.conds.into_iter().partition(|c| self.reads_reg(c, r));
             numbered = with;
             set.conds = without;
         }
         self.block().clause = Clause::Dml;
-        let (source, _) = self.build_set(set)?;
-        Ok(match rownum {
-            Some(r) => self.number_rows(source, r, numbered),
-            None => source,
-        })
+        let rel = Rel::Join(set);
+        let rel = match rownum {
+            Some(reg) => Rel::Count { input: Box::new(rel), reg, conds: numbered },
+            None => rel,
+        };
+        Ok(self.unplanned(rel))
+    }
+
+    /// Keeps the tree of the rows that a statement reads. The physical planner puts the row source in its place.
+    fn unplanned(&mut self, rel: Rel) -> Source {
+        self.rows = Some(rel);
+        Source::Empty
     }
 
     pub fn update(&mut self, u: &ast::Update) -> Result<PlanBody> {
@@ -809,8 +818,8 @@ impl Compiler<'_> {
             }
             None => None,
         };
-        set.parts.push(Part { kind: PartKind::Leaf(id), outer_on: Some(on) });
-        let (source, _) = self.build_set(set)?;
+        set.parts.push(Part { kind: PartKind::Leaf(id), link: Link::Left(on), rewritten: false });
+        let source = self.unplanned(Rel::Join(set));
         Ok(MergePlan { target, source, rowid, old, update, insert })
     }
 

@@ -7,6 +7,7 @@
 use crate::expr::unsupported;
 use crate::ir::Versions;
 use crate::ir::*;
+use crate::logical::{JoinSet, Link, Part, PartKind};
 use crate::query::Compiled;
 use crate::scope::*;
 use crate::typing::*;
@@ -16,40 +17,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result, Value};
 
-/// Row sources to be joined and the conditions on them.
-#[derive(Clone, Default)]
-pub struct JoinSet {
-    pub parts: Vec<Part>,
-    pub conds: Vec<Expr>,
-    pub hints: Vec<ast::Hint>,
-}
-
-#[derive(Clone)]
-pub struct Part {
-    pub kind: PartKind,
-    /// The right side of a left outer join: its condition.
-    pub outer_on: Option<Vec<Expr>>,
-}
-
-#[derive(Clone)]
-pub enum PartKind {
-    Leaf(ItemId),
-    Set(JoinSet),
-    Full(Box<(JoinSet, JoinSet, Vec<Expr>)>),
-}
-
 /// Errors of a view's query that are the view's, whatever the statement that uses it says.
 const FAULTS_OF_VIEWS: [u32; 8] = [904, 918, 942, 980, 1730, 2289, 4063, 6575];
 
 /// ORA-04063 of a view.
 pub(crate) fn has_errors(view: &ViewDef) -> Ora {
     Ora::with(4063, &[&format_args!("view \"{}.{}\"", view.owner, view.name)])
-}
-
-impl Part {
-    fn leaf(id: ItemId) -> Part {
-        Part { kind: PartKind::Leaf(id), outer_on: None }
-    }
 }
 
 impl Compiler<'_> {
@@ -113,7 +86,7 @@ impl Compiler<'_> {
                 self.unstable += 1;
                 self.volatile += 1;
                 let id = self.add_item(item);
-                set.parts.push(Part::leaf(id));
+                set.parts.push(Part::inner(PartKind::Leaf(id)));
                 Ok(())
             }
             TableRefKind::Join { kind, left, right, constraint } => {
@@ -165,7 +138,7 @@ impl Compiler<'_> {
                 self.table_ref(right, &mut right_set, false)?;
                 let on = self.join_condition(kind, constraint, first, middle)?;
                 let kind = PartKind::Full(Box::new((left_set, right_set, on)));
-                set.parts.push(Part { kind, outer_on: None });
+                set.parts.push(Part::inner(kind));
                 Ok(())
             }
             ast::JoinKind::CrossApply | ast::JoinKind::OuterApply => {
@@ -402,7 +375,7 @@ impl Compiler<'_> {
         if let Some(table) = virtuals {
             self.bind_virtuals(id, &table, optional)?;
         }
-        set.parts.push(Part::leaf(id));
+        set.parts.push(Part::inner(PartKind::Leaf(id)));
         Ok(())
     }
 
@@ -517,7 +490,7 @@ impl Compiler<'_> {
         column.value = Some(Expr::new(Node::Const(Value::Text("X".into())), column.ty));
         let item = Item { alias, schema: Some("SYS".into()), kind: ItemKind::Dual, columns: vec![column], rowid: None };
         let id = self.add_item(item);
-        set.parts.push(Part::leaf(id));
+        set.parts.push(Part::inner(PartKind::Leaf(id)));
     }
 
     fn cte(&mut self, index: usize, alias: String, set: &mut JoinSet, merge: bool) -> Result<()> {
@@ -528,7 +501,7 @@ impl Compiler<'_> {
                     self.cte_scopes[index].columns.iter().map(|c| item_column(&c.name, c.ty, c.nullable)).collect();
                 let item = Item { alias, schema: None, kind: ItemKind::Cte { id }, columns, rowid: None };
                 let id = self.add_item(item);
-                set.parts.push(Part::leaf(id));
+                set.parts.push(Part::inner(PartKind::Leaf(id)));
                 Ok(())
             }
             CteKind::Inline(query, names) => {
@@ -577,11 +550,11 @@ impl Compiler<'_> {
                 set.conds.extend(inner.conds);
                 set.hints.extend(inner.hints);
             }
-            Compiled::Built { source, out, outer, rows, .. } => {
+            Compiled::Built { rel, out, outer, .. } => {
                 let lateral = if lateral { outer.into_iter().collect() } else { Vec::new() };
-                let kind = ItemKind::Derived { source: Some(Box::new(source)), out, lateral, rows };
+                let kind = ItemKind::Derived { rel: Some(Box::new(rel)), out, lateral };
                 let id = self.add_item(Item { alias, schema: None, kind, columns: item_columns, rowid: None });
-                set.parts.push(Part::leaf(id));
+                set.parts.push(Part::inner(PartKind::Leaf(id)));
             }
         }
         Ok(())
@@ -620,12 +593,15 @@ impl Compiler<'_> {
                 // ORA-01468: a predicate may reference only one outer-joined table
                 return Err(Ora::new(1468).at(e.pos.0));
             }
-            if matches!(e.kind, ExprKind::Binary { op: ast::BinaryOp::Or, .. }) || has_subquery(&on) {
+            if matches!(e.kind, ExprKind::Binary { op: ast::BinaryOp::Or, .. }) || on.iter().any(Expr::has_subquery) {
                 // ORA-01719, ORA-01799
-                return Err(Ora::new(if has_subquery(&on) { 1799 } else { 1719 }).at(e.pos.0));
+                return Err(Ora::new(if on.iter().any(Expr::has_subquery) { 1799 } else { 1719 }).at(e.pos.0));
             }
             let part = owners.into_iter().next().expect("one owner");
-            set.parts[part].outer_on.get_or_insert_with(Vec::new).extend(on);
+            match &mut set.parts[part].link {
+                Link::Left(known) => known.extend(on),
+                link => *link = Link::Left(on),
+            }
         }
         Ok(())
     }
@@ -647,11 +623,11 @@ impl Compiler<'_> {
 }
 
 fn optional_part(mut optional: JoinSet, on: Vec<Expr>) -> Part {
-    if optional.parts.len() == 1 && optional.conds.is_empty() && optional.parts[0].outer_on.is_none() {
+    if optional.parts.len() == 1 && optional.conds.is_empty() && matches!(optional.parts[0].link, Link::Inner) {
         let part = optional.parts.pop().expect("one part");
-        return Part { kind: part.kind, outer_on: Some(on) };
+        return Part { kind: part.kind, link: Link::Left(on), rewritten: false };
     }
-    Part { kind: PartKind::Set(optional), outer_on: Some(on) }
+    Part { kind: PartKind::Set(optional), link: Link::Left(on), rewritten: false }
 }
 
 pub fn item_column(name: &str, ty: types::DataType, nullable: bool) -> ItemColumn {
@@ -727,16 +703,6 @@ fn marks<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
         }
         _ => {}
     }
-}
-
-fn has_subquery(conds: &[Expr]) -> bool {
-    let mut found = false;
-    for c in conds {
-        c.walk(&mut |e| {
-            found |= matches!(e.node, Node::Scalar(_) | Node::Exists(_) | Node::InSub { .. } | Node::Quantified { .. })
-        });
-    }
-    found
 }
 
 /// Whether a collection is what DBMS_XPLAN prints.

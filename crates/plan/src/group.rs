@@ -7,7 +7,8 @@
 
 use crate::expr::unsupported;
 use crate::ir::*;
-use crate::query::{produced, sort_item};
+use crate::logical::Rel;
+use crate::query::sort_item;
 use crate::scope::*;
 use crate::typing::*;
 use sql::ast::{self, ExprKind, GroupElement};
@@ -104,16 +105,16 @@ impl Compiler<'_> {
     #[allow(clippy::too_many_arguments)]
     pub fn build_group(
         &mut self,
-        input: Source,
+        input: Rel,
         shape: GroupShape,
         out: &mut [Expr],
         having: &mut Vec<Expr>,
         order: &mut [SortKey],
         places: &[u32],
         has_group_by: bool,
-    ) -> Result<Source> {
+    ) -> Result<Rel> {
         let mut keys: Vec<(Expr, Reg)> = Vec::new();
-        let available = produced(&input);
+        let available = self.produced(&input);
         for key in shape.keys {
             let reg = match key.node {
                 Node::Reg(r) if available.binary_search(&r).is_ok() && !keys.iter().any(|(_, k)| *k == r) => r,
@@ -174,7 +175,7 @@ impl Compiler<'_> {
                 }
             }
         }
-        let groups = Source::Group { input: Box::new(input), keys, sets, aggs, scalar: !has_group_by };
+        let groups = Rel::Group { input: Box::new(input), keys, sets, aggs, scalar: !has_group_by };
         if nested.is_empty() {
             return Ok(groups);
         }
@@ -185,15 +186,15 @@ impl Compiler<'_> {
     #[allow(clippy::too_many_arguments)]
     fn group_again(
         &mut self,
-        groups: Source,
+        groups: Rel,
         aggs: Vec<Agg>,
         mut below: Vec<Reg>,
         out: &mut [Expr],
         having: &mut Vec<Expr>,
         order: &mut [SortKey],
         places: &[u32],
-    ) -> Result<Source> {
-        below.extend(produced(&groups));
+    ) -> Result<Rel> {
+        below.extend(self.produced(&groups));
         below.sort_unstable();
         let rewriter = Regroup { keys: &[], available: &below, code: 937 };
         for (i, e) in out.iter_mut().enumerate() {
@@ -205,8 +206,8 @@ impl Compiler<'_> {
             key.expr = rewriter.rewrite(self, e2, 0)?;
         }
         let having = std::mem::take(having);
-        let input = if having.is_empty() { groups } else { Source::Filter { input: Box::new(groups), conds: having } };
-        Ok(Source::Group { input: Box::new(input), keys: Vec::new(), sets: vec![Vec::new()], aggs, scalar: true })
+        let input = if having.is_empty() { groups } else { Rel::Filter { input: Box::new(groups), conds: having } };
+        Ok(Rel::Group { input: Box::new(input), keys: Vec::new(), sets: vec![Vec::new()], aggs, scalar: true })
     }
 
     /// An aggregate or window function, if `name` is one.
@@ -385,7 +386,6 @@ fn takes_null_treatment(kind: AggKind) -> bool {
     matches!(kind, FirstValue | LastValue | NthValue | Lag | Lead)
 }
 
-/// Rewrites expressions above a grouping.
 /// Adds an aggregate to a list, and returns its value. The same aggregate twice is computed once.
 fn add_aggregate(list: &mut Vec<Agg>, agg: Agg) -> Expr {
     let same = list.iter().find(|a| Agg { out: agg.out, ..(*a).clone() } == agg);
@@ -397,6 +397,7 @@ fn add_aggregate(list: &mut Vec<Agg>, agg: Agg) -> Expr {
     value
 }
 
+/// Rewrites expressions above a grouping.
 #[derive(Clone, Copy)]
 struct Regroup<'k> {
     keys: &'k [(Expr, Reg)],

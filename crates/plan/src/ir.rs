@@ -993,6 +993,23 @@ pub enum PlanBody {
     Merge(Box<MergePlan>),
 }
 
+impl PlanBody {
+    /// The row source that the statement reads.
+    pub fn source_mut(&mut self) -> Option<&mut Source> {
+        match self {
+            PlanBody::Query(q) => Some(&mut q.source),
+            PlanBody::Insert(i) => match &mut i.source {
+                InsertSource::Query(q) => Some(&mut q.source),
+                InsertSource::Values(_) => None,
+            },
+            PlanBody::InsertAll(i) => Some(&mut i.query.source),
+            PlanBody::Update(u) => Some(&mut u.source),
+            PlanBody::Delete(d) => Some(&mut d.source),
+            PlanBody::Merge(m) => Some(&mut m.source),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct InsertAllPlan {
     pub query: QueryPlan,
@@ -1106,6 +1123,15 @@ impl Expr {
     pub fn walk<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         f(self);
         self.for_each_child(&mut |e| e.walk(f));
+    }
+
+    /// Whether a subquery is in it.
+    pub fn has_subquery(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |e| {
+            found |= matches!(e.node, Node::Scalar(_) | Node::Exists(_) | Node::InSub { .. } | Node::Quantified { .. });
+        });
+        found
     }
 
     /// Whether the value may differ from one evaluation to the next.

@@ -1,11 +1,11 @@
 //! Name resolution, typing and optimisation: from the parser's tree to a [`Plan`] that the executor runs.
 //!
-//! The compiler works in one pass over the tree. It resolves names through [`dictionary::Catalog`], gives every value a
-//! register, inserts Oracle's implicit conversions, and builds row sources block by block, innermost first. It
-//! evaluates nothing and reads no data: statistics come with the table definitions.
+//! It works in steps: the binder resolves names through [`dictionary::Catalog`], gives every value a register, inserts
+//! Oracle's implicit conversions and makes a logical tree (`logical`); the rewrites (`rewrite`) make that tree faster to
+//! run; the physical planner (`physical`) makes row sources of it by cost. Nothing is evaluated and no data are read:
+//! statistics come with the table definitions.
 #![forbid(unsafe_code)]
 
-mod access;
 mod call;
 mod connect;
 mod dml;
@@ -16,13 +16,14 @@ mod from;
 mod function;
 mod group;
 mod ir;
-mod join;
+mod logical;
 mod nested;
-mod order;
+mod physical;
 mod pivot;
 mod predicate;
 mod query;
 mod refs;
+mod rewrite;
 pub mod rows;
 mod scope;
 mod settings;
@@ -32,10 +33,10 @@ mod virtuals;
 mod visit;
 
 pub use call::{Called, called};
-pub use connect::is_dual;
 pub use function::Func;
 pub use ir::*;
-pub use query::produced;
+pub use physical::{is_dual, produced};
+pub use rewrite::{Rewrite, RewritesOff};
 pub use settings::conversion_depends_on_settings;
 pub use typing::{Class, class, is_alike, is_padded};
 pub use updatable::{UpdatableColumn, updatable_columns};
@@ -60,6 +61,13 @@ pub struct Eyes {
     /// A view of the catalog: UID is whose privileges count, so that USER_ views show the owner's objects inside a unit
     /// of definer's rights.
     pub catalog: bool,
+}
+
+/// What a session's parameters say of planning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Optimizer {
+    /// `_rewrite_off`.
+    pub rewrites_off: RewritesOff,
 }
 
 /// Stored functions, as the host finds them.
@@ -90,7 +98,7 @@ pub fn compile(
     functions: &dyn Functions,
     binds: &[BindType],
 ) -> Result<Plan> {
-    compile_at(statement, catalog, functions, (Vec::new(), binds), None)
+    compile_at(statement, catalog, functions, (Vec::new(), binds), None, &Optimizer::default())
 }
 
 /// As [`compile`]. Binds come with the names that they are numbered by, as the statement's text has them; others are
@@ -104,8 +112,9 @@ pub fn compile_at(
     functions: &dyn Functions,
     (names, binds): (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
+    optimizer: &Optimizer,
 ) -> Result<Plan> {
-    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None)
+    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None, optimizer)
 }
 
 /// As [`compile`], of a statement that the executor makes of a table's own conditions: their functions are those of the
@@ -121,7 +130,7 @@ pub fn compile_for_owner(
     owner: UserId,
 ) -> Result<Plan> {
     let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
-    compile_with_eyes(statement, catalog, functions, names, None, Some(eyes))
+    compile_with_eyes(statement, catalog, functions, names, None, Some(eyes), &Optimizer::default())
 }
 
 fn compile_with_eyes(
@@ -131,15 +140,18 @@ fn compile_with_eyes(
     (names, binds): (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
     eyes: Option<Eyes>,
+    optimizer: &Optimizer,
 ) -> Result<Plan> {
     let scn =
         scn.map(|scn| Expr::new(Node::Const(Value::Number(types::Number::from_i128(scn.0.into()))), DataType::NUMBER));
     let mut c = compiler(catalog, functions, names, binds, scn);
     c.eyes.extend(eyes);
-    let body = match statement {
+    c.rewrites_off = optimizer.rewrites_off;
+    let mut body = match statement {
         Statement::Query(q) => {
-            let (source, out, columns, _) = c.built(q, true)?;
-            PlanBody::Query(QueryPlan { source, out, columns })
+            let (rel, out, columns, _) = c.built(q, true)?;
+            c.rows = Some(rel);
+            PlanBody::Query(QueryPlan { source: Source::Empty, out, columns })
         }
         Statement::Insert(i) => c.insert(i)?,
         Statement::Update(u) => c.update(u)?,
@@ -147,19 +159,11 @@ fn compile_with_eyes(
         Statement::Merge(m) => c.merge(m)?,
         _ => return Err(Ora::new(900)),
     };
-    let mut body = body;
-    let mut c = c;
-    match &mut body {
-        PlanBody::Query(q) => order::follow_indexes(&mut q.source),
-        PlanBody::Insert(i) => {
-            if let InsertSource::Query(q) = &mut i.source {
-                order::follow_indexes(&mut q.source);
-            }
-        }
-        _ => {}
+    c.rewrite();
+    let physical = c.physical()?;
+    if let (Some(source), Some(place)) = (physical.rows, body.source_mut()) {
+        *place = source;
     }
-    c.subs.iter_mut().for_each(|sub| order::follow_indexes(&mut sub.source));
-    c.ctes.iter_mut().for_each(|cte| order::follow_indexes(&mut cte.source));
     let locks = matches!(&body, PlanBody::Query(q) if locks_rows(&q.source));
     let lock_rowid = match &body {
         PlanBody::Query(q) => lock_rowid(&q.source),
@@ -168,8 +172,8 @@ fn compile_with_eyes(
     let cacheable = (matches!(body, PlanBody::Query(_)) && c.volatile == 0 && !locks).then_some(c.cache_deps);
     Ok(Plan {
         body,
-        subs: c.subs,
-        ctes: c.ctes,
+        subs: physical.subs,
+        ctes: physical.ctes,
         regs: c.regs,
         binds: c.binds.into_all(),
         sequences: c.sequences,
@@ -201,6 +205,12 @@ fn compiler<'c>(
         regs: 0,
         items: Vec::new(),
         blocks: Vec::new(),
+        rows: None,
+        cte_rows: Vec::new(),
+        sizes: physical::Sizes::default(),
+        rewrites_off: rewrite::RewritesOff::default(),
+        made_views: 0,
+        filters: 0,
         subs: Vec::new(),
         ctes: Vec::new(),
         cte_scopes: Vec::new(),
@@ -217,7 +227,6 @@ fn compiler<'c>(
         unstable: 0,
         force_results: false,
         all_force: true,
-        copy_derived: false,
         result_cache: false,
         no_result_cache: false,
         as_of: scn.is_some().then_some(0),

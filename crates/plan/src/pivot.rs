@@ -5,7 +5,7 @@
 //! each row with the list of its columns and takes one in turn. The columns of the row source have to be known first,
 //! so it is resolved twice.
 
-use crate::from::JoinSet;
+use crate::logical::JoinSet;
 use crate::scope::*;
 use sql::ast::{self, ExprKind, Pivot};
 use types::{Ora, Result};

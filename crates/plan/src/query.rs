@@ -1,23 +1,23 @@
 //! Query blocks: SELECT with its clauses, set operations, WITH.
 //!
 //! A block is resolved clause by clause, in the order the clauses are evaluated in, and then assembled from the bottom
-//! up: joins, CONNECT BY, ROWNUM, grouping, HAVING, window functions, DISTINCT, ORDER BY, row limit, FOR UPDATE. The
-//! select list itself is evaluated when a row is fetched, unless DISTINCT, a set operation or an enclosing block needs
-//! it in registers.
+//! up into a logical tree: joins, CONNECT BY, ROWNUM, grouping, HAVING, window functions, DISTINCT, ORDER BY, row limit,
+//! FOR UPDATE. The select list itself is evaluated when a row is fetched, unless DISTINCT, a set operation or an
+//! enclosing block needs it in registers.
 
 use crate::expr::{SubUse, and, unsupported};
-use crate::from::JoinSet;
 use crate::group::GroupShape;
 use crate::ir::*;
+use crate::logical::{JoinSet, LogicalQuery, LogicalSub, PartKind, Rel};
 use crate::scope::*;
 use crate::typing::*;
 use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
 use types::{Ora, Result, Value};
 
-/// A query with a plan of its own: its row source, output expressions and columns, and the registers of enclosing
-/// blocks it reads.
-pub type BuiltQuery = (Source, Vec<Expr>, Vec<Column>, BTreeSet<Reg>);
+/// A query with a tree of its own: the tree, output expressions and columns, and the registers of enclosing blocks that
+/// it reads.
+pub type BuiltQuery = (Rel, Vec<Expr>, Vec<Column>, BTreeSet<Reg>);
 
 /// Bytes of stack for each set operation below another: what builds, opens and drops row sources calls itself.
 const SET_BYTES: usize = if cfg!(debug_assertions) { 32 << 10 } else { 8 << 10 };
@@ -31,11 +31,10 @@ pub enum Compiled {
         columns: Vec<Column>,
     },
     Built {
-        source: Source,
+        rel: Rel,
         out: Vec<Expr>,
         columns: Vec<Column>,
         outer: BTreeSet<Reg>,
-        rows: f64,
     },
 }
 
@@ -54,10 +53,10 @@ impl Compiler<'_> {
         result
     }
 
-    /// As [`Compiler::query`], always with a plan of its own.
+    /// As [`Compiler::query`], always with a tree of its own.
     pub fn built(&mut self, q: &ast::Query, opaque: bool) -> Result<BuiltQuery> {
         match self.query(q, opaque, false)? {
-            Compiled::Built { source, out, columns, outer, .. } => Ok((source, out, columns, outer)),
+            Compiled::Built { rel, out, columns, outer } => Ok((rel, out, columns, outer)),
             Compiled::Open { .. } => unreachable!("merging was not asked for"),
         }
     }
@@ -78,11 +77,11 @@ impl Compiler<'_> {
             let inline = has_hint(&cte.query, "INLINE");
             if !inline && (materialize || uses > 1) {
                 let before = self.unstable;
-                let (source, out, mut columns, _) = self.built(&cte.query, true)?;
+                let (rel, out, mut columns, _) = self.built(&cte.query, true)?;
                 if self.unstable == before || materialize {
                     name_columns(&mut columns, &cte.columns)?;
                     let id = self.ctes.len();
-                    self.ctes.push(QueryPlan { source, out, columns: columns.clone() });
+                    self.ctes.push(LogicalQuery { rel, out, columns: columns.clone() });
                     let kind = CteKind::Shared(id);
                     self.cte_scopes.push(CteScope { name: cte.name.name.clone(), columns, kind });
                     continue;
@@ -111,12 +110,12 @@ impl Compiler<'_> {
         self.blocks.push(Block::new(opaque));
         let result = self.set_query_in_block(q);
         let block = self.blocks.pop().expect("pushed above");
-        let (source, out, columns) = result?;
-        Ok(Compiled::Built { source, out, columns, outer: block.outer, rows: 1000.0 })
+        let (rel, out, columns) = result?;
+        Ok(Compiled::Built { rel, out, columns, outer: block.outer })
     }
 
-    fn set_query_in_block(&mut self, q: &ast::Query) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
-        let (mut source, out, columns) = self.set_operand(&q.body)?;
+    fn set_query_in_block(&mut self, q: &ast::Query) -> Result<(Rel, Vec<Expr>, Vec<Column>)> {
+        let (mut rel, out, columns) = self.set_operand(&q.body)?;
         if let Some(order) = &q.order_by {
             if order.siblings {
                 return Err(Ora::new(30929).at(order.pos.0));
@@ -129,12 +128,12 @@ impl Compiler<'_> {
                 };
                 keys.push(sort_key(expr, item));
             }
-            source = self.sort(source, keys);
+            rel = sort(rel, keys);
         }
         if let Some(limit) = &q.limit {
-            source = self.row_limit(source, limit, Vec::new())?;
+            rel = self.row_limit(rel, limit, Vec::new())?;
         }
-        Ok((source, out, columns))
+        Ok((rel, out, columns))
     }
 
     /// ORDER BY after a set operation sees only the columns of the first query.
@@ -143,7 +142,7 @@ impl Compiler<'_> {
         self.expr(e)
     }
 
-    fn set_operand(&mut self, body: &QueryBody) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
+    fn set_operand(&mut self, body: &QueryBody) -> Result<(Rel, Vec<Expr>, Vec<Column>)> {
         // A chain of set operations groups to the left; it is no call for each of them.
         let (mut links, mut first) = (Vec::new(), body);
         while let QueryBody::SetOperation { op, all, left, right, pos } = first {
@@ -174,7 +173,7 @@ impl Compiler<'_> {
         Ok(set)
     }
 
-    fn set_member(&mut self, body: &QueryBody) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
+    fn set_member(&mut self, body: &QueryBody) -> Result<(Rel, Vec<Expr>, Vec<Column>)> {
         match body {
             QueryBody::SetOperation { .. } => self.set_operand(body),
             QueryBody::Select(select) => {
@@ -192,18 +191,18 @@ impl Compiler<'_> {
         }
     }
 
-    fn operand_query(&mut self, q: &ast::Query) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
-        let (source, out, columns, _) = self.built(q, false)?;
-        Ok((source, out, columns))
+    fn operand_query(&mut self, q: &ast::Query) -> Result<(Rel, Vec<Expr>, Vec<Column>)> {
+        let (rel, out, columns, _) = self.built(q, false)?;
+        Ok((rel, out, columns))
     }
 
     fn set_node(
         &mut self,
         kind: SetKind,
-        left: (Source, Vec<Expr>, Vec<Column>),
-        right: (Source, Vec<Expr>, Vec<Column>),
+        left: (Rel, Vec<Expr>, Vec<Column>),
+        right: (Rel, Vec<Expr>, Vec<Column>),
         pos: u32,
-    ) -> Result<(Source, Vec<Expr>, Vec<Column>)> {
+    ) -> Result<(Rel, Vec<Expr>, Vec<Column>)> {
         let (ls, lo, mut columns) = left;
         let (rs, ro, right_columns) = right;
         let mut left_out = Vec::new();
@@ -228,7 +227,7 @@ impl Compiler<'_> {
         let regs: Vec<Reg> = out.iter().map(|(r, _)| *r).collect();
         // UNION ALL of UNION ALL is one list.
         let mut inputs = match ls {
-            Source::Set { kind: SetKind::UnionAll, inputs, out: inner_out }
+            Rel::Set { kind: SetKind::UnionAll, inputs, out: inner_out }
                 if kind == SetKind::UnionAll && plain_regs(&left_out, &inner_out) =>
             {
                 inputs
@@ -236,9 +235,9 @@ impl Compiler<'_> {
             other => vec![(other, left_out)],
         };
         inputs.push((rs, right_out));
-        let source = Source::Set { kind, inputs, out: regs };
+        let rel = Rel::Set { kind, inputs, out: regs };
         let exprs = out.into_iter().map(|(r, ty)| Expr::new(Node::Reg(r), ty)).collect();
-        Ok((source, exprs, columns))
+        Ok((rel, exprs, columns))
     }
 
     fn select(&mut self, s: &ast::Select, q: &ast::Query, opaque: bool, merge: bool) -> Result<Compiled> {
@@ -248,8 +247,8 @@ impl Compiler<'_> {
         self.locking = locking;
         let block = self.blocks.pop().expect("pushed above");
         match result? {
-            Compiled::Built { source, out, columns, rows, .. } => {
-                Ok(Compiled::Built { source, out, columns, outer: block.outer, rows })
+            Compiled::Built { rel, out, columns, outer: _ } => {
+                Ok(Compiled::Built { rel, out, columns, outer: block.outer })
             }
             open => Ok(open),
         }
@@ -322,7 +321,7 @@ impl Compiler<'_> {
             && !s.hints.has("NO_MERGE")
             && !s.hints.has("RESULT_CACHE")
             && !out.iter().any(has_sequence)
-            && !(self.is_grouped_outside() && out.iter().any(has_subquery))
+            && !(self.is_grouped_outside() && out.iter().any(Expr::has_subquery))
             && !is_large(&out);
         if simple {
             return Ok(Compiled::Open { set, out, columns });
@@ -330,60 +329,54 @@ impl Compiler<'_> {
         // ROWNUM conditions are checked while rows are numbered, the others before.
         let mut numbered = Vec::new();
         if let Some(rownum) = self.block().rownum {
-            let (with, without) = set.conds.into_iter().partition(|c| self.reads(c, rownum));
+            let (with, without) = set.conds.into_iter().partition(|c| self.reads_reg(c, rownum));
             numbered = with;
             set.conds = without;
         }
-        let mut rows;
-        let mut source;
+        let mut rel;
         if let Some(conditions) = connect {
-            source = self.build_connect_by(set, joined, conditions, siblings)?;
-            rows = 1000.0;
+            rel = self.build_connect_by(set, joined, conditions, siblings);
         } else {
             let locks = q.for_update.as_ref().map(|f| self.lock_targets(f, &set)).transpose()?;
-            (source, rows) = self.build_set(set)?;
-            if let Some(targets) = locks {
+            rel = Rel::Join(set);
+            if let Some(tables) = locks {
                 let wait = lock_wait(&q.for_update.as_ref().expect("just used").wait)?;
                 if grouped || s.distinct {
                     return Err(Ora::new(2014).at(q.pos.0)); // FOR UPDATE cannot be specified with GROUP BY and such
                 }
-                let tables = targets;
-                source = Source::ForUpdate { input: Box::new(source), tables, wait };
+                rel = Rel::ForUpdate { input: Box::new(rel), tables, wait };
             }
         }
         if let Some(reg) = self.block().rownum {
-            source = self.number_rows(source, reg, numbered);
+            rel = Rel::Count { input: Box::new(rel), reg, conds: numbered };
         }
         if grouped {
-            source =
-                self.build_group(source, shape, &mut out, &mut having, &mut order, &places, s.group_by.is_some())?;
-            rows = (rows / 10.0).max(1.0);
+            rel = self.build_group(rel, shape, &mut out, &mut having, &mut order, &places, s.group_by.is_some())?;
             if !having.is_empty() {
-                source = Source::Filter { input: Box::new(source), conds: having };
+                rel = Rel::Filter { input: Box::new(rel), conds: having };
             }
         }
         let windows = std::mem::take(&mut self.block().windows);
         if !windows.is_empty() {
-            let regs = produced(&source);
-            source = Source::Window { input: Box::new(source), funcs: windows, regs };
+            rel = Rel::Window { input: Box::new(rel), funcs: windows };
         }
         if s.distinct {
-            (source, out) = self.distinct(source, out, &mut order)?;
+            (rel, out) = self.distinct(rel, out, &mut order);
         }
         if !order.is_empty() {
             let ties = q.limit.as_ref().and_then(|l| l.fetch.as_ref()).is_some_and(|f| f.with_ties);
             let keys = if ties { order.clone() } else { Vec::new() };
-            source = self.sort(source, order);
+            rel = sort(rel, order);
             if let Some(limit) = &q.limit {
-                source = self.row_limit(source, limit, keys)?;
+                rel = self.row_limit(rel, limit, keys)?;
             }
         } else if let Some(limit) = &q.limit {
-            source = self.row_limit(source, limit, Vec::new())?;
+            rel = self.row_limit(rel, limit, Vec::new())?;
         }
         for c in &mut columns {
             c.name.shrink_to_fit();
         }
-        Ok(Compiled::Built { source, out, columns, outer: BTreeSet::new(), rows })
+        Ok(Compiled::Built { rel, out, columns, outer: BTreeSet::new() })
     }
 
     /// Whether the block around the current one has GROUP BY, which may name any column of a view, but no subquery.
@@ -531,16 +524,7 @@ impl Compiler<'_> {
         Ok(Some(n - 1))
     }
 
-    pub fn sort(&mut self, input: Source, keys: Vec<SortKey>) -> Source {
-        let keys: Vec<SortKey> = keys.into_iter().filter(|k| !k.expr.is_const()).collect();
-        if keys.is_empty() {
-            return input;
-        }
-        let regs = produced(&input);
-        Source::Sort { input: Box::new(input), keys, regs, top: None }
-    }
-
-    fn row_limit(&mut self, input: Source, limit: &ast::RowLimit, ties: Vec<SortKey>) -> Result<Source> {
+    fn row_limit(&mut self, input: Rel, limit: &ast::RowLimit, ties: Vec<SortKey>) -> Result<Rel> {
         let number_of = |c: &mut Self, e: &ast::Expr| {
             let v = c.expr(e)?;
             convert(v, &number(), e.pos.0)
@@ -556,22 +540,22 @@ impl Compiler<'_> {
             }
             None => (None, false),
         };
-        Ok(Source::Limit { input: Box::new(input), offset, count, percent, ties })
+        Ok(Rel::Limit { input: Box::new(input), offset, count, percent, ties })
     }
 
     /// Puts the select list into registers and drops repeated rows.
-    fn distinct(&mut self, input: Source, out: Vec<Expr>, order: &mut [SortKey]) -> Result<(Source, Vec<Expr>)> {
-        let (source, regs, exprs) = self.project(input, &out, None);
+    fn distinct(&mut self, input: Rel, out: Vec<Expr>, order: &mut [SortKey]) -> (Rel, Vec<Expr>) {
+        let (rel, regs, exprs) = self.project(input, &out, None);
         for key in order {
             if let Some(i) = out.iter().position(|e| *e == key.expr) {
                 key.expr = exprs[i].clone();
             }
         }
-        Ok((Source::Distinct { input: Box::new(source), regs }, exprs))
+        (Rel::Distinct { input: Box::new(rel), regs }, exprs)
     }
 
     /// Evaluates expressions into registers of their own, except those that are registers already.
-    pub fn project(&mut self, input: Source, out: &[Expr], view: Option<String>) -> (Source, Vec<Reg>, Vec<Expr>) {
+    pub fn project(&mut self, input: Rel, out: &[Expr], view: Option<String>) -> (Rel, Vec<Reg>, Vec<Expr>) {
         let mut exprs = Vec::new();
         let mut regs: Vec<Reg> = Vec::new();
         let mut result = Vec::new();
@@ -590,39 +574,10 @@ impl Compiler<'_> {
         if exprs.is_empty() {
             return (input, regs, result);
         }
-        (Source::Project { input: Box::new(input), exprs, view }, regs, result)
+        (Rel::Project { input: Box::new(input), exprs, view }, regs, result)
     }
 
-    /// Numbers rows; `rownum <= n` ends the numbering, other conditions are checked on the numbered row.
-    pub fn number_rows(&mut self, input: Source, reg: Reg, conds: Vec<Expr>) -> Source {
-        let mut stop = None;
-        let mut rest = Vec::new();
-        for c in conds {
-            match stop_key(&c, reg) {
-                Some(limit) if stop.is_none() => stop = Some(limit),
-                _ => rest.push(c),
-            }
-        }
-        let input = match (input, &stop) {
-            // SELECT … FROM (… ORDER BY …) WHERE ROWNUM <= n keeps the n first rows only.
-            (Source::Sort { input, keys, regs, top: None }, Some(limit)) if rest.is_empty() => {
-                Source::Sort { input, keys, regs, top: Some(limit.clone()) }
-            }
-            (Source::Project { input, exprs, view }, Some(limit)) if rest.is_empty() => {
-                let input = match *input {
-                    Source::Sort { input, keys, regs, top: None } => {
-                        Box::new(Source::Sort { input, keys, regs, top: Some(limit.clone()) })
-                    }
-                    other => Box::new(other),
-                };
-                Source::Project { input, exprs, view }
-            }
-            (input, _) => input,
-        };
-        Source::Count { input: Box::new(input), reg: Some(reg), stop, conds: rest }
-    }
-
-    pub fn reads(&self, e: &Expr, reg: Reg) -> bool {
+    pub fn reads_reg(&self, e: &Expr, reg: Reg) -> bool {
         let mut found = false;
         self.expr_regs(e, &mut |r| found |= r == reg);
         found
@@ -649,11 +604,11 @@ impl Compiler<'_> {
             // ORDER BY without a row limit is not allowed in a subquery of an expression: ORA-00907.
             return Err(Ora::new(907).at(order_by.pos.0));
         }
-        let (source, mut out, columns, outer) = self.built(q, false)?;
+        let (rel, mut out, columns, outer) = self.built(q, false)?;
         if used == SubUse::Exists {
             out.clear();
         }
-        let sub = SubPlan { source, out, outer: outer.into_iter().collect(), cacheable: self.unstable == unstable };
+        let sub = LogicalSub { rel, out, outer: outer.into_iter().collect(), cacheable: self.unstable == unstable };
         self.subs.push(sub);
         Ok((self.subs.len() - 1, columns))
     }
@@ -663,7 +618,7 @@ impl Compiler<'_> {
         if f.of.is_empty() {
             for part in &set.parts {
                 match part.kind {
-                    crate::from::PartKind::Leaf(id) => ids.push(id),
+                    PartKind::Leaf(id) => ids.push(id),
                     _ => return Err(Ora::new(2014).at(f.pos.0)),
                 }
             }
@@ -673,7 +628,7 @@ impl Compiler<'_> {
                 let value = self.find_column(None, qualifier, name.last(), name.pos.0)?;
                 let Some(Expr { node: Node::Reg(reg), .. }) = value else { return Err(invalid_identifier(name)) };
                 for part in &set.parts {
-                    if let crate::from::PartKind::Leaf(id) = part.kind
+                    if let PartKind::Leaf(id) = part.kind
                         && self.item_owns(id, reg)
                         && !ids.contains(&id)
                     {
@@ -724,33 +679,6 @@ fn sort_key(expr: Expr, item: &ast::OrderItem) -> SortKey {
 pub fn sort_item(c: &mut Compiler<'_>, item: &ast::OrderItem) -> Result<SortKey> {
     let expr = c.expr(&item.expr)?;
     Ok(sort_key(expr, item))
-}
-
-/// The limit of `rownum < n`, `rownum <= n` and `rownum = 1`, when it does not depend on the row.
-fn stop_key(c: &Expr, reg: Reg) -> Option<StopKey> {
-    let Node::Cmp(op, _, a, b) = &c.node else { return None };
-    let is_rownum = |e: &Expr| matches!(e.node, Node::Reg(r) if r == reg);
-    let (op, limit) = if is_rownum(a) {
-        (*op, b)
-    } else if is_rownum(b) {
-        (op.swap(), a)
-    } else {
-        return None;
-    };
-    if !matches!(limit.node, Node::Const(_) | Node::Bind(_))
-        && !matches!(&limit.node, Node::Convert(e) if matches!(e.node, Node::Bind(_)))
-    {
-        return None;
-    }
-    matches!(op, CmpOp::Lt | CmpOp::Le | CmpOp::Eq).then(|| (op, (**limit).clone()))
-}
-
-fn has_subquery(e: &Expr) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| {
-        found |= matches!(e.node, Node::Scalar(_) | Node::Exists(_) | Node::InSub { .. } | Node::Quantified { .. });
-    });
-    found
 }
 
 fn has_sequence(e: &Expr) -> bool {
@@ -815,67 +743,10 @@ fn item_name(expr: &ast::Expr, alias: Option<&ast::Ident>, text: &str) -> String
     text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_uppercase).collect()
 }
 
-/// The registers a row source leaves a row in, as far as its readers may name them.
-pub fn produced(source: &Source) -> Vec<Reg> {
-    let mut regs = Vec::new();
-    collect(source, &mut regs);
-    regs.sort_unstable();
-    regs.dedup();
-    regs
-}
-
-fn collect(source: &Source, into: &mut Vec<Reg>) {
-    match source {
-        Source::Dual | Source::Empty => {}
-        Source::Scan(s) => {
-            into.extend(s.columns.iter().map(|(_, r)| *r));
-            into.extend(s.rowid);
-            into.extend(s.pseudos.iter().map(|(_, r)| *r));
-        }
-        Source::Fixed { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
-        Source::Filter { input, .. } | Source::Startup { input, .. } | Source::JoinFilter { input, .. } => {
-            collect(input, into)
-        }
-        Source::Sort { regs, .. } | Source::Buffer { regs, .. } => into.extend(regs),
-        Source::Cte { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
-        Source::Window { funcs, regs, .. } => {
-            into.extend(regs);
-            into.extend(funcs.iter().map(|f| f.agg.out));
-        }
-        Source::Project { input, exprs, .. } => {
-            collect(input, into);
-            into.extend(exprs.iter().map(|(_, r)| *r));
-        }
-        Source::NestedLoops { left, right, kind, .. }
-        | Source::HashJoin { left, right, kind, .. }
-        | Source::MergeJoin { left, right, kind, .. } => {
-            collect(left, into);
-            if kind.keeps_right() {
-                collect(right, into);
-            }
-        }
-        Source::Count { input, reg, .. } => {
-            collect(input, into);
-            into.extend(*reg);
-        }
-        Source::Distinct { regs, .. } => into.extend(regs),
-        Source::Group { keys, aggs, .. } => {
-            into.extend(keys.iter().map(|(_, r)| *r));
-            into.extend(aggs.iter().map(|a| a.out));
-        }
-        Source::Set { out, .. } => into.extend(out),
-        Source::ConnectBy(c) => {
-            into.extend(&c.row);
-            into.extend(c.prior.iter().map(|(_, p)| *p));
-            into.push(c.level);
-            into.extend(c.is_leaf);
-            into.extend(c.is_cycle);
-            into.extend(c.roots.iter().map(|(_, r)| *r));
-            into.extend(c.paths.iter().map(|(_, _, r)| *r));
-        }
-        Source::Limit { input, .. } | Source::ForUpdate { input, .. } => collect(input, into),
-        Source::Elements { column, .. } => into.push(*column),
-    }
+/// Sorts rows; a constant is no key.
+fn sort(input: Rel, keys: Vec<SortKey>) -> Rel {
+    let keys: Vec<SortKey> = keys.into_iter().filter(|k| !k.expr.is_const()).collect();
+    if keys.is_empty() { input } else { Rel::Sort { input: Box::new(input), keys } }
 }
 
 /// Joins conditions that were split.

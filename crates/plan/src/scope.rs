@@ -6,6 +6,7 @@
 
 use crate::Functions;
 use crate::ir::*;
+use crate::logical::{LogicalQuery, LogicalSub, Rel};
 use crate::typing::*;
 use dictionary::{Catalog, FixedId, TableDef};
 use sql::ast;
@@ -49,10 +50,10 @@ pub enum ItemKind {
     Dual,
     /// A view or subquery with a plan of its own. Its columns are projected when they are used.
     Derived {
-        source: Option<Box<Source>>,
+        /// Taken out while it is rewritten or planned.
+        rel: Option<Box<Rel>>,
         out: Vec<Expr>,
         lateral: Vec<Reg>,
-        rows: f64,
     },
     /// A view whose row sources became part of the block; its columns are expressions over them. Its rows are those of
     /// the table that is given: its only one, or the first that is key-preserved.
@@ -212,8 +213,18 @@ pub struct Compiler<'c> {
     pub regs: u32,
     pub items: Vec<Item>,
     pub blocks: Vec<Block>,
-    pub subs: Vec<SubPlan>,
-    pub ctes: Vec<QueryPlan>,
+    /// The rows that the statement reads.
+    pub rows: Option<Rel>,
+    /// The expected rows of the WITH queries that are planned.
+    pub cte_rows: Vec<f64>,
+    pub sizes: crate::physical::Sizes,
+    /// How many join filters there are.
+    pub filters: usize,
+    pub rewrites_off: crate::rewrite::RewritesOff,
+    /// How many views the rewrites have made.
+    pub made_views: usize,
+    pub subs: Vec<LogicalSub>,
+    pub ctes: Vec<LogicalQuery>,
     pub cte_scopes: Vec<CteScope>,
     /// The views that are being compiled, one in the other.
     pub views: Vec<types::ObjectId>,
@@ -238,8 +249,6 @@ pub struct Compiler<'c> {
     /// A table (`force_results`), or every table (`all_force`), asks for RESULT_CACHE (MODE FORCE).
     pub force_results: bool,
     pub all_force: bool,
-    /// Plans of inline views are copied, not moved, when they are built in.
-    pub copy_derived: bool,
     pub result_cache: bool,
     pub no_result_cache: bool,
     /// The moment that the tables being added are read as of, the moments so far, and which items have one.

@@ -10,8 +10,9 @@
 //! with a join; views below it are not looked into.
 
 use crate::expr::unsupported;
-use crate::from::{JoinSet, PartKind, has_errors};
+use crate::from::has_errors;
 use crate::ir::*;
+use crate::logical::{JoinSet, Link, Part, PartKind};
 use crate::scope::*;
 use dictionary::{Catalog, ConstraintKindDef, IndexKey, ObjectPrivilege, Resolved, TableDef, ViewDef};
 use sql::ast::{self, JoinKind, QueryBody, TableRefKind};
@@ -290,7 +291,7 @@ impl<'c> Compiler<'c> {
 
     /// The table that is a part of a join, unless an outer join may fill its columns with NULLs.
     fn table_of_part(&self, set: &JoinSet, part: usize) -> Option<(ItemId, Rc<TableDef>)> {
-        let part = set.parts.get(part).filter(|part| part.outer_on.is_none())?;
+        let part = set.parts.get(part).filter(|part| matches!(part.link, Link::Inner))?;
         let PartKind::Leaf(id) = part.kind else { return None };
         match &self.items[id].kind {
             ItemKind::Table(table) => Some((id, Rc::clone(table))),
@@ -329,7 +330,7 @@ impl<'c> Compiler<'c> {
         let PartKind::Leaf(id) = set.parts[part].kind else { return false };
         let ItemKind::Table(table) = &self.items[id].kind else { return false };
         let mut equal = Vec::new();
-        for cond in set.parts[part].outer_on.as_ref().unwrap_or(&set.conds) {
+        for cond in set.parts[part].outer_on().unwrap_or(&set.conds) {
             equalities(cond, &mut equal);
         }
         let column = |reg: Reg| {
@@ -375,7 +376,7 @@ impl<'c> Compiler<'c> {
             Some(Expr { node: Node::Reg(r), .. }) => Some(*r),
             _ => None,
         };
-        let regs_of = |part: &crate::from::Part| -> Vec<(Reg, u16)> {
+        let regs_of = |part: &Part| -> Vec<(Reg, u16)> {
             let PartKind::Leaf(id) = part.kind else { return Vec::new() };
             let ItemKind::Table(table) = &self.items[id].kind else { return Vec::new() };
             let stored = self.items[id].columns.iter().zip(&table.columns).enumerate();
@@ -410,8 +411,9 @@ impl<'c> Compiler<'c> {
         let Some(view) = &through.checked else { return Ok(()) };
         let Apart { set, mut regs, .. } = self.take_apart(&Through::View(Rc::clone(view)), pos)?;
         let regs = regs.swap_remove(through.part);
-        let outer = set.parts.into_iter().filter_map(|part| part.outer_on).flatten();
-        for cond in set.conds.into_iter().chain(outer) {
+        let mut conds = set.conds;
+        set.parts.iter().for_each(|part| part.link.for_each(&mut |cond| conds.push(cond.clone())));
+        for cond in conds {
             let cond = match (carried(cond.clone(), &regs, &target.new), through.is_join) {
                 (Some(cond), _) => cond,
                 // It holds as before, unless it speaks of what is changed.

@@ -112,7 +112,14 @@ impl<'a, 'b> ExecWorld<'a, 'b> {
         let catalog = self.cx.host.catalog()?;
         let types = bind_types(text, binds);
         let functions = HostFunctions(RefCell::new(self.cx));
-        plan::compile_at(&statement, &*catalog, &functions, (sql::bind_names(text), &types), None)
+        plan::compile_at(
+            &statement,
+            &*catalog,
+            &functions,
+            (sql::bind_names(text), &types),
+            None,
+            &plan::Optimizer::default(),
+        )
     }
 
     fn touched(&self, depends: &[ObjectId]) -> bool {

@@ -131,6 +131,7 @@ const OPTIMIZER: &[Param] = &[
     Param::QueryRewriteEnabled,
     Param::ResultCacheMode,
     Param::StatisticsLevel,
+    Param::RewriteOff,
 ];
 
 /// Reads the parameters that the executor obeys. Called when a session begins and when a parameter has changed.
@@ -148,6 +149,7 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
         _ => exec::work_area::limit_of(params.number(Param::PgaAggregateTarget) as u64) as usize,
     };
     session.options.optimizer = params.fingerprint(OPTIMIZER);
+    session.options.planner.rewrites_off = plan::RewritesOff::of(&params.get(Param::RewriteOff)).unwrap_or_default();
     session.options.optimizer_mode = params::word_of(Param::OptimizerMode, &params.get(Param::OptimizerMode));
     session.options.timing = timing(&params);
     core.p.set_timed(session.options.timing != Timing::Off);

@@ -8,7 +8,8 @@
 //! that cannot be, MIN and MAX pass over them anyway. Text orders by its bytes in an index and in a sort alike; CHAR
 //! and zones of time do not and are left out.
 
-use crate::access::{covers, has_every_row, whole};
+use super::access::{covers, has_every_row, size_of, whole};
+use super::cost;
 use crate::ir::*;
 use dictionary::{IndexDef, IndexKey, IndexKind};
 use std::rc::Rc;
@@ -107,7 +108,7 @@ fn reads_one_end(scan: &mut Scan, agg: &Agg) -> bool {
             (range.descending, range.no_nulls, range.first_only) = (max, max, true);
             true
         }
-        Access::Full if !scan.hinted => {
+        Access::Full | Access::IndexFast { .. } if !scan.hinted => {
             let Some(index) = scan.table.indexes.iter().find(|index| usable(index) && rises(index, 0, column)) else {
                 return false;
             };
@@ -160,7 +161,7 @@ fn follows(scan: &mut Scan, keys: &[SortKey], wanted: Option<&StopKey>) -> bool 
             range.descending = down;
             true
         }
-        Access::Full => {
+        Access::Full | Access::IndexFast { .. } => {
             let mut fit = scan.table.indexes.iter().filter(|i| serves(i, 0) && has_every_row(&scan.table, i));
             let Some(index) = fit.find(|index| !scan.hinted && pays(scan, index, wanted)).cloned() else {
                 return false;
@@ -186,16 +187,14 @@ fn pays(scan: &Scan, index: &IndexDef, wanted: Option<&StopKey>) -> bool {
     if covers(index, &scan.columns) && scan.rowid.is_none() {
         return true;
     }
-    let (rows, blocks) = match &scan.table.statistics {
-        Some(s) => (s.rows as f64, s.blocks as f64),
-        None => (1000.0, 20.0),
-    };
+    let (rows, blocks) = size_of(&scan.table);
     let wanted = match wanted {
         Some((_, Expr { node: Node::Const(Value::Number(n)), .. })) => n.to_f64(),
-        Some(_) => 20.0,
+        Some(_) => cost::UNKNOWN_LIMIT,
         None => return false,
     };
     // So many rows are looked at until enough have met the filter.
     let visited = (wanted * rows / scan.rows.max(1.0)).min(rows);
-    2.0 + visited * 0.6 < blocks + rows * 0.05
+    let scanned = 1.0 + blocks * cost::IN_SCAN + rows * cost::PER_ROW + cost::sort(rows, 1);
+    cost::DESCENT + visited * (cost::BY_ROWID + cost::PER_ENTRY) < scanned
 }

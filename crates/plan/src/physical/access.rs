@@ -1,0 +1,457 @@
+//! Access paths: how the rows of one table are reached.
+
+use super::cost;
+use crate::ir::*;
+use crate::scope::*;
+use crate::typing::*;
+use dictionary::{IndexDef, IndexKey, IndexKind, Organization, TableDef};
+use sql::ast;
+use std::rc::Rc;
+use types::DataType;
+
+/// A way into a table and what it is expected to cost.
+pub struct Choice {
+    pub access: Access,
+    /// Conditions it answers exactly, as positions in the list given.
+    pub used: Vec<usize>,
+    pub rows: f64,
+    /// Blocks read and rows looked at, in one unit.
+    pub cost: f64,
+    /// A hint has decided.
+    pub hinted: bool,
+}
+
+/// What the hints of a block say about one table.
+struct Wishes<'a> {
+    hints: Vec<&'a ast::Hint>,
+}
+
+impl<'a> Wishes<'a> {
+    fn of(hints: &'a [ast::Hint], alias: &str) -> Wishes<'a> {
+        Wishes { hints: hints.iter().filter(|h| h.args.first().is_some_and(|a| a == alias)).collect() }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.hints.iter().any(|h| h.name == name)
+    }
+
+    /// Whether one of these hints names the index, or no index, and so all of them.
+    fn names(&self, hints: &[&str], index: &IndexDef) -> bool {
+        let mut named = self.hints.iter().filter(|h| hints.contains(&h.name.as_str())).map(|h| &h.args[1..]);
+        named.any(|names| names.is_empty() || names.contains(&index.name))
+    }
+}
+
+/// A condition on a column, in the form `column op value`.
+struct Bound<'a> {
+    at: usize,
+    op: CmpOp,
+    value: &'a Expr,
+    /// Trailing blanks do not count.
+    padded: bool,
+}
+
+impl Bound<'_> {
+    fn key(&self) -> Key {
+        Key { value: self.value.clone(), padded: self.padded }
+    }
+}
+
+/// Distinct values of leading columns that an index is worth being skipped through for.
+const SKIPS_MAX: f64 = 100.0;
+
+/// Rows and blocks of a table nobody has analysed.
+const UNKNOWN_ROWS: f64 = 1000.0;
+const UNKNOWN_BLOCKS: f64 = 20.0;
+
+impl Compiler<'_> {
+    /// The cheapest way to the rows of `table` that meet `conds`. Registers that are not the table's own count as
+    /// known. `columns` are those that are read of it, once all are known.
+    pub fn choose_access(
+        &self,
+        id: ItemId,
+        table: &Rc<TableDef>,
+        conds: &[Expr],
+        columns: Option<&ColumnMap>,
+        hints: &[ast::Hint],
+    ) -> Choice {
+        let (table_rows, blocks) = size_of(table);
+        let rows = self.kept(conds, table_rows);
+        let mut best = Choice {
+            access: Access::Full,
+            used: Vec::new(),
+            rows: rows.max(0.01),
+            cost: 1.0
+                + blocks * cost::IN_SCAN
+                + table_rows * (cost::PER_ROW + cost::PER_CONDITION * conds.len() as f64),
+            hinted: false,
+        };
+        if self.version_items.contains_key(&id) {
+            return Choice { hinted: true, ..best };
+        }
+        if let Some(by_rowid) = self.rowid_access(id, conds) {
+            return by_rowid;
+        }
+        if let Organization::HashCluster { key_positions, .. } = &table.organization
+            && let Some(hashed) = self.hash_access(id, table, key_positions, conds, table_rows)
+        {
+            return hashed;
+        }
+        let wishes = Wishes::of(hints, &self.items[id].alias);
+        if wishes.has("FULL") && !table.options.index_organized {
+            return Choice { hinted: true, ..best };
+        }
+        best.hinted = wishes.has("NO_INDEX");
+        // Indexes keep no entries for versions of rows that only a flashback query sees; an index-organised table keeps
+        // the rows.
+        let past = self.as_of_items.contains_key(&id);
+        for index in &table.indexes {
+            if past && index.kind != IndexKind::IotTop {
+                continue;
+            }
+            if index.unusable || index.invisible || wishes.names(&["NO_INDEX"], index) {
+                continue;
+            }
+            let ranged = self.index_access(id, table, index, conds, columns, (rows, 0));
+            let by_skip = wishes.names(&["INDEX_SS", "INDEX_SS_ASC", "INDEX_SS_DESC"], index);
+            let skip = match ranged.is_none() || by_skip {
+                true => self.skips(id, table, index, conds, by_skip),
+                false => 0,
+            };
+            let skipped =
+                (skip > 0).then(|| self.index_access(id, table, index, conds, columns, (rows, skip))).flatten();
+            let by_range = wishes.names(&["INDEX", "INDEX_ASC", "INDEX_DESC", "INDEX_RS_ASC"], index);
+            let by_fast = wishes.names(&["INDEX_FFS"], index);
+            let whole =
+                |fast| columns.and_then(|columns| self.whole_index(id, table, index, conds, columns, rows, fast));
+            let ways =
+                [(ranged, by_range), (skipped, by_skip || by_range), (whole(false), by_range), (whole(true), by_fast)];
+            for (found, named) in ways {
+                let Some(mut found) = found else { continue };
+                if named || table.options.index_organized {
+                    found.cost /= 1e6;
+                    found.hinted |= named;
+                }
+                if found.cost < best.cost {
+                    best = found;
+                }
+            }
+        }
+        best
+    }
+
+    /// The whole of an index that has every column that is read: less to read than the table. Without statistics nobody
+    /// knows, so that only a hint makes it so.
+    #[allow(clippy::too_many_arguments)]
+    fn whole_index(
+        &self,
+        id: ItemId,
+        table: &Rc<TableDef>,
+        index: &Rc<IndexDef>,
+        conds: &[Expr],
+        columns: &ColumnMap,
+        filtered_rows: f64,
+        fast: bool,
+    ) -> Option<Choice> {
+        if !covers(index, columns) || self.items[id].rowid.is_some() || !has_every_row(table, index) {
+            return None;
+        }
+        let (rows, _) = size_of(table);
+        let known = table.statistics.is_some();
+        let entries = rows * (cost::PER_ENTRY + cost::PER_CONDITION * conds.len() as f64);
+        let cost = if known { leaves(table, index, rows) * cost::IN_SCAN + entries } else { f64::from(f32::MAX) };
+        // One block after the other, not as they lie.
+        let cost = if known && !fast { cost + leaves(table, index, rows) * (cost::DESCENT - 0.1) } else { cost };
+        let access = match fast {
+            true => Access::IndexFast { index: index.clone() },
+            false => Access::IndexRange(Box::new(whole(index, false))),
+        };
+        Some(Choice { access, used: Vec::new(), rows: filtered_rows.max(0.01), cost, hinted: false })
+    }
+
+    /// The conditions on column `column` of an item whose other side does not read the item.
+    fn bounds<'a>(&self, id: ItemId, column: usize, conds: &'a [Expr]) -> Vec<Bound<'a>> {
+        let Some(Expr { node: wanted, ty }) = &self.items[id].columns[column].value else { return Vec::new() };
+        let mut found = Vec::new();
+        for (at, c) in conds.iter().enumerate() {
+            let Node::Cmp(op, how, a, b) = &c.node else { continue };
+            let is_column = |e: &Expr| e.node == *wanted;
+            let (op, value) = if is_column(a) {
+                (*op, &**b)
+            } else if is_column(b) {
+                (op.swap(), &**a)
+            } else {
+                continue;
+            };
+            if op != CmpOp::Ne && self.is_key(id, ty, *how, value) {
+                found.push(Bound { at, op, value, padded: *how == Compare::Padded });
+            }
+        }
+        found
+    }
+
+    /// Whether entries of an index on a column of type `ty` can be looked for by a value.
+    fn is_key(&self, id: ItemId, ty: &DataType, how: Compare, value: &Expr) -> bool {
+        let comparable = match how {
+            Compare::Plain => true,
+            Compare::Padded => padded_type(ty),
+            Compare::Dynamic => false,
+        };
+        // A key has an instant, or what a clock shows: the one is not looked for by the other.
+        let is_instant = |ty: &DataType| matches!(ty, DataType::Timestamp { zone, .. } if *zone != types::Zone::None);
+        comparable
+            && !is_null(value)
+            && class(&value.ty) == class(ty)
+            && is_instant(ty) == is_instant(&value.ty)
+            && !self.reads_item(id, value)
+    }
+
+    /// `column IN (list)`: its place among the conditions, and the keys.
+    fn listed(&self, id: ItemId, column: usize, conds: &[Expr]) -> Option<(usize, Vec<Key>)> {
+        let Some(Expr { node: wanted, ty }) = &self.items[id].columns[column].value else { return None };
+        conds.iter().enumerate().find_map(|(at, c)| {
+            let Node::InList { value, list, compare, negated: false } = &c.node else { return None };
+            let fits = value.node == *wanted && list.iter().all(|v| is_null(v) || self.is_key(id, ty, *compare, v));
+            let padded = *compare == Compare::Padded;
+            let keys = list.iter().filter(|v| !is_null(v)).map(|v| Key { value: v.clone(), padded });
+            fits.then(|| (at, keys.collect::<Vec<_>>())).filter(|(_, keys)| !keys.is_empty())
+        })
+    }
+
+    /// `column LIKE pattern`, where the pattern begins with what every match begins with.
+    fn liked(&self, id: ItemId, column: usize, conds: &[Expr]) -> Option<(usize, LikeRange)> {
+        let Some(Expr { node: wanted, ty: DataType::Varchar2 { .. } }) = &self.items[id].columns[column].value else {
+            return None;
+        };
+        conds.iter().enumerate().find_map(|(at, c)| {
+            let Node::Like { value, pattern, escape, negated: false } = &c.node else { return None };
+            let begins = match &pattern.node {
+                Node::Const(types::Value::Text(text)) => !text.starts_with(['%', '_']),
+                Node::Bind(_) => true,
+                _ => false,
+            };
+            let fits = value.node == *wanted && begins && !escape.as_ref().is_some_and(|e| !e.is_const());
+            let like = || LikeRange { pattern: (**pattern).clone(), escape: escape.as_deref().cloned() };
+            fits.then(|| (at, like()))
+        })
+    }
+
+    fn recheck(&self, id: ItemId, table: &TableDef, index: &IndexDef) -> Vec<Expr> {
+        if !crate::virtuals::has_virtual_key(table, index) {
+            return Vec::new();
+        }
+        let part = |part: &dictionary::IndexColumnDef| match part.key {
+            IndexKey::Column(at) => self.items[id].columns[at].value.clone(),
+            IndexKey::Expression { .. } => None,
+        };
+        index.columns.iter().filter_map(part).collect()
+    }
+
+    fn reads_item(&self, id: ItemId, e: &Expr) -> bool {
+        let mut found = false;
+        self.expr_regs(e, &mut |r| found |= self.item_owns(id, r));
+        found
+    }
+
+    fn equality<'a>(&self, id: ItemId, column: usize, conds: &'a [Expr]) -> Option<Bound<'a>> {
+        self.bounds(id, column, conds).into_iter().find(|b| b.op == CmpOp::Eq)
+    }
+
+    fn rowid_access(&self, id: ItemId, conds: &[Expr]) -> Option<Choice> {
+        let rowid = self.items[id].rowid?;
+        for (at, c) in conds.iter().enumerate() {
+            let Node::Cmp(CmpOp::Eq, _, a, b) = &c.node else { continue };
+            let is_rowid = |e: &Expr| matches!(e.node, Node::Reg(r) if r == rowid);
+            let value = if is_rowid(a) {
+                b
+            } else if is_rowid(b) {
+                a
+            } else {
+                continue;
+            };
+            if class(&value.ty) == Class::Rowid && !self.reads_item(id, value) {
+                let access = Access::Rowid((**value).clone());
+                return Some(Choice { access, used: vec![at], rows: 1.0, cost: cost::BY_ROWID, hinted: false });
+            }
+        }
+        None
+    }
+
+    fn hash_access(
+        &self,
+        id: ItemId,
+        table: &TableDef,
+        key: &[usize],
+        conds: &[Expr],
+        table_rows: f64,
+    ) -> Option<Choice> {
+        let _ = table;
+        let mut keys = Vec::new();
+        let mut used = Vec::new();
+        for &column in key {
+            let bound = self.equality(id, column, conds)?;
+            keys.push(bound.key());
+            used.push(bound.at);
+        }
+        let rows = (table_rows / 100.0).clamp(1.0, 10.0);
+        Some(Choice { access: Access::ClusterHash { keys }, used, rows, cost: cost::BY_HASH, hinted: false })
+    }
+
+    /// The entries of an index that conditions lead to: by equality with a leading part of the key, IN lists among it,
+    /// and bounds of the column behind; with `skip` from that column of the key on.
+    fn index_access(
+        &self,
+        id: ItemId,
+        table: &TableDef,
+        index: &Rc<IndexDef>,
+        conds: &[Expr],
+        columns: Option<&ColumnMap>,
+        (filtered_rows, skip): (f64, usize),
+    ) -> Option<Choice> {
+        let (table_rows, _) = size_of(table);
+        let mut range = IndexRange { skip, ..IndexRange::whole(index.clone()) };
+        let (mut used, mut ranges) = (Vec::new(), 1.0);
+        // Conditions that the range narrows but does not answer.
+        let mut rechecked = Vec::new();
+        for part in &index.columns[..skip] {
+            let IndexKey::Column(column) = part.key else { return None };
+            ranges *= table.columns[column].statistics.as_ref().map_or(SKIPS_MAX, |s| s.distinct as f64).max(1.0);
+        }
+        for part in &index.columns[skip..] {
+            let IndexKey::Column(column) = part.key else { break };
+            if let Some(bound) = self.equality(id, column, conds) {
+                range.prefix.push(KeyPart::Is(bound.key()));
+                used.push(bound.at);
+                continue;
+            }
+            if let Some((at, keys)) = self.listed(id, column, conds) {
+                ranges *= keys.len() as f64;
+                range.prefix.push(KeyPart::In(keys));
+                used.push(at);
+                continue;
+            }
+            if part.descending {
+                break;
+            }
+            for b in self.bounds(id, column, conds) {
+                match b.op {
+                    CmpOp::Gt | CmpOp::Ge if range.low.is_none() => {
+                        range.low = Some((b.key(), b.op == CmpOp::Ge));
+                        used.push(b.at);
+                    }
+                    CmpOp::Lt | CmpOp::Le if range.high.is_none() => {
+                        range.high = Some((b.key(), b.op == CmpOp::Le));
+                        used.push(b.at);
+                    }
+                    _ => {}
+                }
+            }
+            if range.low.is_none() && range.high.is_none() {
+                if let Some((at, like)) = self.liked(id, column, conds) {
+                    range.like = Some(like);
+                    rechecked.push(at);
+                }
+            }
+            break;
+        }
+        if range.is_whole() {
+            return None;
+        }
+        // Reversed keys are not in the order of their values: only whole keys are found.
+        if index.kind == IndexKind::Reverse && (skip > 0 || range.prefix.len() < index.columns.len()) {
+            return None;
+        }
+        let recheck = self.recheck(id, table, index);
+        let is_one = index.unique && range.prefix.len() == index.columns.len() && skip == 0;
+        if is_one && !range.is_iterated() {
+            let keys = range.prefix.iter().flat_map(|part| part.keys().iter().cloned()).collect();
+            let access = Access::IndexUnique { index: index.clone(), keys, index_only: false, recheck };
+            let cost = cost::DESCENT + cost::BY_ROWID;
+            return Some(Choice { access, used, rows: filtered_rows.min(1.0), cost, hinted: false });
+        }
+        let share = self.share_of_all(used.iter().chain(&rechecked).map(|at| &conds[*at]));
+        let rows = table_rows * share;
+        let rows = if is_one { rows.min(ranges) } else { rows }.max(1.0);
+        range.recheck = recheck;
+        // What an index says by itself costs no visit to the table.
+        let only = columns.is_some_and(|columns| covers(index, columns));
+        let visits = match &index.statistics {
+            _ if only => 0.0,
+            Some(s) if s.clustering_factor > 0 => (s.clustering_factor as f64 * share).clamp(1.0, rows.max(1.0)),
+            _ => rows,
+        };
+        let fetches = if only { 0.0 } else { rows * cost::PER_FETCH };
+        let cost = ranges * cost::DESCENT + rows * cost::PER_ENTRY + fetches + visits * cost::PER_VISIT;
+        let access = Access::IndexRange(Box::new(range));
+        Some(Choice { access, used, rows: filtered_rows.min(rows), cost, hinted: false })
+    }
+
+    /// How many leading columns of an index are worth being skipped: nothing is known of them, they have few values,
+    /// and the next column is compared.
+    fn skips(&self, id: ItemId, table: &TableDef, index: &IndexDef, conds: &[Expr], asked: bool) -> usize {
+        let is_known = |part: &dictionary::IndexColumnDef| match part.key {
+            IndexKey::Column(at) => !self.bounds(id, at, conds).is_empty() || self.listed(id, at, conds).is_some(),
+            IndexKey::Expression { .. } => false,
+        };
+        let mut values = 1.0;
+        for (at, part) in index.columns.iter().enumerate() {
+            if is_known(part) {
+                return at;
+            }
+            let IndexKey::Column(column) = part.key else { return 0 };
+            match &table.columns[column].statistics {
+                Some(s) => values *= s.distinct.max(1) as f64,
+                None if asked => {}
+                None => return 0,
+            }
+            if values > SKIPS_MAX && !asked {
+                return 0;
+            }
+        }
+        0
+    }
+}
+
+/// The whole of an index, from one end to the other.
+pub fn whole(index: &Rc<IndexDef>, descending: bool) -> IndexRange {
+    IndexRange { descending, index_only: true, ..IndexRange::whole(index.clone()) }
+}
+
+/// Whether every row has an entry: not all columns of the key can be NULL.
+pub fn has_every_row(table: &TableDef, index: &IndexDef) -> bool {
+    index.columns.iter().any(|part| matches!(part.key, IndexKey::Column(at) if !table.columns[at].nullable))
+}
+
+/// Blocks of an index's leaves, as far as anybody knows.
+fn leaves(table: &TableDef, index: &IndexDef, rows: f64) -> f64 {
+    let bytes = |part: &dictionary::IndexColumnDef| match part.key {
+        IndexKey::Column(at) => match table.columns[at].data_type {
+            DataType::Varchar2 { len, .. } | DataType::Nvarchar2 { len, .. } => 2.0 + f64::from(len.min(60)) / 2.0,
+            DataType::Char { len, .. } | DataType::Nchar { len, .. } => 2.0 + f64::from(len),
+            _ => 8.0,
+        },
+        IndexKey::Expression { .. } => 20.0,
+    };
+    let entry = 24.0 + index.columns.iter().map(bytes).sum::<f64>();
+    match &index.statistics {
+        Some(s) if s.leaf_blocks > 0 => s.leaf_blocks as f64,
+        _ => (rows * entry / 6000.0).ceil().max(1.0),
+    }
+}
+
+/// Whether an index has all columns that a scan reads, so that the table need not be visited.
+pub fn covers(index: &IndexDef, columns: &[(u16, Reg)]) -> bool {
+    let has = |column: u16| index.columns.iter().any(|part| part.key == IndexKey::Column(column.into()));
+    matches!(index.kind, IndexKind::Normal) && columns.iter().all(|(column, _)| has(*column))
+}
+
+fn padded_type(ty: &DataType) -> bool {
+    matches!(ty, DataType::Char { .. } | DataType::Nchar { .. })
+}
+
+pub fn size_of(table: &TableDef) -> (f64, f64) {
+    match &table.statistics {
+        Some(s) => (s.rows as f64, (s.blocks as f64).max(1.0)),
+        None => (UNKNOWN_ROWS, UNKNOWN_BLOCKS),
+    }
+}

@@ -1,0 +1,1251 @@
+//! The order of joins and the methods of joining.
+//!
+//! Parts of a join are numbered, and a set of them is a word of bits. Up to [`DENSE_MAX`] parts, the cheapest plan of
+//! every set is found by dynamic programming over all pairs of sets that make it up (bushy trees too); with more, the
+//! pair that leaves the fewest rows is joined, again and again. A pair is taken when a condition connects it, or when
+//! nothing connects its sides to anything: products come last.
+//!
+//! Columns that WHERE makes equal to one another are a class: of its equalities, one is checked where two sets are
+//! joined that both have a column of it, so that `a.x = b.x and b.x = c.x` lets `a` and `c` be joined first.
+//!
+//! A part that is not joined by plain conditions (the optional side of an outer join, a semijoin, what reads other
+//! parts' columns) is joined alone, as the right side, once all parts that its condition names are there. Conditions of
+//! WHERE that name the optional side of an outer join are checked above that join.
+//!
+//! `ORDERED` and `LEADING` allow only sets that begin with the parts they name; `USE_NL`, `USE_HASH` and `USE_MERGE`
+//! allow only these methods for a part, as long as one of them is possible.
+
+use super::access::{Choice, covers};
+use super::{Planned, cost, filter, produced};
+use crate::ir::*;
+use crate::logical::*;
+use crate::scope::*;
+use sql::ast;
+use std::collections::{HashMap, HashSet};
+use types::{Ora, Result};
+
+/// A set of parts of a join, one bit each.
+type Mask = u128;
+
+/// Parts up to which all sets are looked at.
+const DENSE_MAX: usize = 12;
+
+/// A part while the order is looked for.
+struct Member<'h> {
+    kind: &'h PartKind,
+    link: &'h Link,
+    alias: String,
+    /// Parts whose columns it reads: what its outer join's condition or its lateral references name.
+    needs: Mask,
+    /// Its rows are made anew for each row of what is joined before.
+    lateral: bool,
+    /// It reads what must be read again each time: fixed tables.
+    unstable: bool,
+    is_fixed: bool,
+    /// Conditions on it alone: of WHERE for an inner part, of its own join otherwise.
+    local: Vec<Expr>,
+    /// The conditions of its own join that name other parts.
+    across: Vec<(Expr, Mask)>,
+    /// Planned by itself with `local`.
+    alone: Option<Planned>,
+    /// A join that is joined as one, with the columns of other parts as known values: its rows and its cost.
+    rerun: Option<(f64, f64)>,
+    /// Rows of the table below, before any condition.
+    raw_rows: f64,
+}
+
+impl Member<'_> {
+    fn is_inner(&self) -> bool {
+        matches!(self.link, Link::Inner)
+    }
+
+    /// It can stand on the left.
+    fn is_free(&self) -> bool {
+        self.is_inner() && self.needs == 0
+    }
+}
+
+/// The best plan of a set of parts.
+#[derive(Clone, Copy)]
+struct Best {
+    rows: f64,
+    cost: f64,
+    how: How,
+}
+
+#[derive(Clone, Copy)]
+enum How {
+    Alone(usize),
+    Join { left: Mask, right: Mask, method: Method },
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Method {
+    /// One side is built into a table by a hash of the join's keys, and the other one looks into it.
+    Hash(Side),
+    /// Both sides are sorted by the join's keys and read side by side.
+    Merge,
+    /// The right side, one table, is reached by an index, a rowid or a hash through the join's conditions.
+    Probe,
+    /// The right side is started again for each row of the left.
+    Again,
+    /// The right side, a join, is planned with the columns of the left row as known values, and started again for each.
+    Rerun,
+    /// The right side is read once and gone over for each row of the left.
+    Buffered,
+}
+
+/// What hints call a method.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kind {
+    Hash,
+    Merge,
+    Loops,
+}
+
+impl Method {
+    fn kind(self) -> Kind {
+        match self {
+            Method::Hash(_) => Kind::Hash,
+            Method::Merge => Kind::Merge,
+            Method::Probe | Method::Again | Method::Rerun | Method::Buffered => Kind::Loops,
+        }
+    }
+}
+
+/// A join while its order is looked for.
+struct Graph<'h> {
+    nodes: Vec<Member<'h>>,
+    /// Conditions of WHERE that name several parts, and those to be checked above outer joins.
+    conds: Vec<(Expr, Mask)>,
+    /// For each part the parts that a condition connects it with.
+    neighbours: Vec<Mask>,
+    owner: HashMap<Reg, usize>,
+    /// Columns that equalities of WHERE make equal, a class each.
+    classes: Vec<Vec<Reg>>,
+    /// Columns that equal a constant.
+    fixed: HashSet<Reg>,
+    hints: &'h [ast::Hint],
+    /// Parts in the order that hints ask for.
+    leading: Vec<usize>,
+    /// Sets of parts that conditions connect with one another.
+    components: Vec<Mask>,
+}
+
+fn bit(part: usize) -> Mask {
+    1 << part
+}
+
+fn parts_of(mut mask: Mask) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let part = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            part
+        })
+    })
+}
+
+impl Compiler<'_> {
+    /// Plans a join.
+    ///
+    /// # Errors
+    /// ORA-01792 for more than 128 parts.
+    pub fn plan_set(&mut self, set: &JoinSet) -> Result<Planned> {
+        self.plan_set_with(set, &[])
+    }
+
+    /// As [`Compiler::plan_set`], with conditions beside the join's own.
+    fn plan_set_with(&mut self, set: &JoinSet, more: &[Expr]) -> Result<Planned> {
+        if set.parts.len() > 128 {
+            return Err(Ora::new(1792));
+        }
+        let mut startup = Vec::new();
+        let mut graph = self.graph(set, more, &mut startup)?;
+        if let [node] = &mut graph.nodes[..]
+            && node.is_free()
+            && graph.conds.is_empty()
+        {
+            let planned = node.alone.take().expect("a free part is planned alone");
+            return Ok(started(planned, startup));
+        }
+        let whole = (0..graph.nodes.len()).fold(0, |mask, part| mask | bit(part));
+        let mut best = HashMap::new();
+        for (part, node) in graph.nodes.iter().enumerate() {
+            if let Some(alone) = node.alone.as_ref().filter(|_| node.is_free()) {
+                best.insert(bit(part), Best { rows: alone.rows, cost: alone.cost, how: How::Alone(part) });
+            }
+        }
+        if best.is_empty() {
+            // Only optional parts: they are joined to one row without columns.
+            best.insert(0, Best { rows: 1.0, cost: 0.0, how: How::Alone(usize::MAX) });
+        }
+        if graph.nodes.len() <= DENSE_MAX && !best.contains_key(&0) {
+            self.all_sets(&graph, whole, &mut best);
+        }
+        if !best.contains_key(&whole) {
+            self.pairs_by_size(&graph, whole, &mut best)?;
+        }
+        let found = best[&whole];
+        let mut source = self.build_join(&mut graph, whole, &best)?;
+        // What names no part that was joined: nothing is left in fact.
+        let rest: Vec<Expr> = graph.conds.drain(..).map(|(c, _)| c).collect();
+        source = filter(source, rest);
+        Ok(started(Planned { source, rows: found.rows, cost: found.cost }, startup))
+    }
+
+    /// Takes a join apart: parts, conditions, and what connects them. Conditions that no part decides go to `startup`.
+    fn graph<'h>(&mut self, set: &'h JoinSet, more: &[Expr], startup: &mut Vec<Expr>) -> Result<Graph<'h>> {
+        let mut owner = HashMap::new();
+        for (i, part) in set.parts.iter().enumerate() {
+            self.part_regs(&part.kind, &mut |r| {
+                owner.insert(r, i);
+            });
+        }
+        let mut nodes: Vec<Member<'h>> = Vec::new();
+        for (i, part) in set.parts.iter().enumerate() {
+            let own = bit(i);
+            let inside = self.reads_of(&part.kind, &owner) & !own;
+            let mut needs = inside;
+            part.link.for_each(&mut |c| needs |= self.mask_of(c, &owner));
+            needs &= !own;
+            let (mut local, mut across) = (Vec::new(), Vec::new());
+            if let Link::Left(on) | Link::Semi(on) | Link::Anti(on) | Link::AntiNulls { on, .. } = &part.link {
+                for c in on {
+                    let mask = self.mask_of(c, &owner);
+                    if mask == own { local.push(c.clone()) } else { across.push((c.clone(), mask)) }
+                }
+            }
+            let alias = match part.kind {
+                PartKind::Leaf(id) => self.items[id].alias.clone(),
+                _ => String::new(),
+            };
+            nodes.push(Member {
+                alias,
+                needs,
+                lateral: inside != 0 || self.is_collection(&part.kind),
+                unstable: self.reads_again(&part.kind),
+                is_fixed: self.is_fixed(&part.kind),
+                local,
+                across,
+                alone: None,
+                rerun: None,
+                raw_rows: 0.0,
+                kind: &part.kind,
+                link: &part.link,
+            });
+        }
+        let mut conds = Vec::new();
+        for c in set.conds.iter().chain(more) {
+            let mask = self.mask_of(c, &owner);
+            match mask.count_ones() {
+                0 if !c.has_subquery() => startup.push(c.clone()),
+                0 if nodes.iter().any(Member::is_inner) => {
+                    let first = nodes.iter_mut().find(|node| node.is_inner());
+                    first.expect("just found").local.push(c.clone());
+                }
+                1 if nodes[mask.trailing_zeros() as usize].is_inner() => {
+                    nodes[mask.trailing_zeros() as usize].local.push(c.clone());
+                }
+                _ => conds.push((c.clone(), mask)),
+            }
+        }
+        for node in &mut nodes {
+            let planned = self.plan_part(node.kind, node.local.clone(), &set.hints)?;
+            node.raw_rows = self.raw_rows(node.kind).unwrap_or(planned.rows);
+            node.alone = Some(planned);
+            let is_join = matches!(node.kind, PartKind::Set(set) if nesting(set) < RERUNS_MAX);
+            if is_join && !node.across.is_empty() && !node.lateral {
+                let known = node.local.iter().chain(node.across.iter().map(|(c, _)| c)).cloned().collect();
+                let planned = self.plan_part(node.kind, known, &set.hints)?;
+                node.rerun = Some((planned.rows, planned.cost));
+            }
+        }
+        let classes = equal_columns(&mut conds, &nodes, &owner);
+        let fixed = nodes.iter().flat_map(|node| &node.local).filter_map(fixed_column).collect();
+        let mut graph = Graph {
+            classes,
+            fixed,
+            neighbours: vec![0; nodes.len()],
+            leading: leading(&set.hints, &nodes),
+            hints: &set.hints,
+            components: Vec::new(),
+            nodes,
+            conds,
+            owner,
+        };
+        graph.connect();
+        Ok(graph)
+    }
+
+    /// The parts whose columns a part reads by itself: lateral references, the collections of TABLE(), conditions
+    /// inside it.
+    fn reads_of(&self, kind: &PartKind, owner: &HashMap<Reg, usize>) -> Mask {
+        match kind {
+            PartKind::Leaf(id) => match &self.items[*id].kind {
+                ItemKind::Derived { lateral, .. } => {
+                    lateral.iter().filter_map(|r| owner.get(r)).fold(0, |mask, &p| mask | bit(p))
+                }
+                ItemKind::Elements { value } => self.mask_of(value, owner),
+                _ => 0,
+            },
+            PartKind::Set(_) | PartKind::Full(_) => {
+                let mut mask = 0;
+                self.for_each_part_expr(kind, &mut |e| mask |= self.mask_of(e, owner));
+                mask
+            }
+        }
+    }
+
+    fn mask_of(&self, e: &Expr, owner: &HashMap<Reg, usize>) -> Mask {
+        let mut mask = 0;
+        self.expr_regs(e, &mut |r| {
+            if let Some(&part) = owner.get(&r) {
+                mask |= bit(part);
+            }
+        });
+        mask
+    }
+
+    fn is_collection(&self, kind: &PartKind) -> bool {
+        matches!(kind, PartKind::Leaf(id) if matches!(self.items[*id].kind, ItemKind::Elements { .. }))
+    }
+
+    fn is_fixed(&self, kind: &PartKind) -> bool {
+        matches!(kind, PartKind::Leaf(id) if matches!(self.items[*id].kind, ItemKind::Fixed { .. } | ItemKind::Dual))
+    }
+
+    /// Whether a part reads fixed tables, which are never kept, or other things that are read again for each row.
+    fn reads_again(&self, kind: &PartKind) -> bool {
+        match kind {
+            PartKind::Leaf(id) => match &self.items[*id].kind {
+                ItemKind::Fixed { .. } | ItemKind::Elements { .. } => true,
+                ItemKind::Derived { rel: Some(rel), lateral, .. } => !lateral.is_empty() || self.rel_reads_again(rel),
+                _ => false,
+            },
+            PartKind::Set(set) => self.set_reads_again(set),
+            PartKind::Full(full) => self.set_reads_again(&full.0) || self.set_reads_again(&full.1),
+        }
+    }
+
+    fn set_reads_again(&self, set: &JoinSet) -> bool {
+        set.parts.iter().any(|p| self.reads_again(&p.kind))
+    }
+
+    fn rel_reads_again(&self, rel: &Rel) -> bool {
+        match rel {
+            Rel::Join(set) => self.set_reads_again(set),
+            Rel::Set { inputs, .. } => inputs.iter().any(|(input, _)| self.rel_reads_again(input)),
+            Rel::Connect(c) => self.set_reads_again(&c.start) || self.set_reads_again(&c.child),
+            other => other.input().is_some_and(|input| self.rel_reads_again(input)),
+        }
+    }
+
+    fn raw_rows(&self, kind: &PartKind) -> Option<f64> {
+        match kind {
+            PartKind::Leaf(id) => match &self.items[*id].kind {
+                ItemKind::Table(table) => Some(super::access::size_of(table).0),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Finds the best plan of every set of parts that can be joined by itself.
+    fn all_sets(&self, graph: &Graph<'_>, whole: Mask, best: &mut HashMap<Mask, Best>) {
+        let most = 1usize << graph.nodes.len();
+        let mut dense: Vec<Option<Best>> = vec![None; most];
+        for (mask, found) in best.iter() {
+            dense[*mask as usize] = Some(*found);
+        }
+        for mask in 1..most as Mask {
+            if mask.count_ones() < 2 || !graph.is_allowed(mask) {
+                continue;
+            }
+            let mut rows = None;
+            let mut left = (mask - 1) & mask;
+            while left != 0 {
+                let right = mask & !left;
+                if let Some(left_best) = dense[left as usize] {
+                    let right_best = dense[right as usize];
+                    self.consider(graph, (left, left_best), (right, right_best), &mut rows, &mut dense[mask as usize]);
+                }
+                left = (left - 1) & mask;
+            }
+        }
+        let found = dense.into_iter().enumerate().filter_map(|(mask, found)| Some((mask as Mask, found?)));
+        best.extend(found.filter(|(mask, _)| whole & mask == *mask));
+    }
+
+    /// Joins the pair that leaves the fewest rows until all parts are joined.
+    fn pairs_by_size(&self, graph: &Graph<'_>, whole: Mask, best: &mut HashMap<Mask, Best>) -> Result<()> {
+        let mut sets: Vec<Mask> = best.keys().copied().filter(|m| m.count_ones() < 2).collect();
+        sets.sort_unstable();
+        let mut waiting: Vec<usize> = (0..graph.nodes.len()).filter(|part| !graph.nodes[*part].is_free()).collect();
+        let mut products = false;
+        while sets.len() > 1 || !waiting.is_empty() {
+            let mut found: Option<(Mask, Mask, Best)> = None;
+            let pairs = sets.iter().flat_map(|l| sets.iter().map(move |r| (*l, *r)).filter(|(l, r)| l != r));
+            let pairs = pairs.chain(sets.iter().flat_map(|l| waiting.iter().map(move |p| (*l, bit(*p)))));
+            for (left, right) in pairs {
+                if !products && !graph.is_allowed(left | right) {
+                    continue;
+                }
+                let mut joined = None;
+                let (left_best, right_best) = (best[&left], best.get(&right).copied());
+                if products {
+                    self.weigh(graph, (left, left_best), (right, right_best), &mut None, &mut joined);
+                } else {
+                    self.consider(graph, (left, left_best), (right, right_best), &mut None, &mut joined);
+                }
+                if let Some(joined) = joined
+                    && found.as_ref().is_none_or(|(_, _, b)| (joined.rows, joined.cost) < (b.rows, b.cost))
+                {
+                    found = Some((left, right, joined));
+                }
+            }
+            match found {
+                Some((left, right, joined)) => {
+                    sets.retain(|m| *m != left && *m != right);
+                    waiting.retain(|p| bit(*p) != right);
+                    sets.push(left | right);
+                    best.insert(left | right, joined);
+                    products = false;
+                }
+                // What is left cannot be connected, or stands where no hint put it.
+                None if !products => products = true,
+                None => return Err(Ora::internal("a join whose parts wait for one another")),
+            }
+        }
+        debug_assert!(sets == [whole]);
+        Ok(())
+    }
+
+    /// Weighs the ways of joining two sets, when they may be joined.
+    fn consider(
+        &self,
+        graph: &Graph<'_>,
+        left: (Mask, Best),
+        right: (Mask, Option<Best>),
+        rows: &mut Option<f64>,
+        best: &mut Option<Best>,
+    ) {
+        if graph.may_join(left.0, right.0) {
+            self.weigh(graph, left, right, rows, best);
+        }
+    }
+
+    fn weigh(
+        &self,
+        graph: &Graph<'_>,
+        (left, left_best): (Mask, Best),
+        (right, right_best): (Mask, Option<Best>),
+        rows: &mut Option<f64>,
+        best: &mut Option<Best>,
+    ) {
+        let single = (right.count_ones() == 1).then(|| right.trailing_zeros() as usize);
+        let node = single.map(|part| &graph.nodes[part]);
+        if let Some(node) = node {
+            if node.needs & !left != 0 {
+                return;
+            }
+        } else if right_best.is_none() {
+            return;
+        }
+        let alone = node.and_then(|node| node.alone.as_ref());
+        let Some((right_rows, right_cost)) =
+            right_best.map(|b| (b.rows, b.cost)).or_else(|| alone.map(|alone| (alone.rows, alone.cost)))
+        else {
+            return;
+        };
+        let join = graph.conditions(left, right, node);
+        let out = *rows.get_or_insert_with(|| self.joined_rows(graph, left_best.rows, right_rows, node, &join));
+        let allowed = graph.methods(right, node);
+        // A hint for a method is heeded where its table is joined to others.
+        let evaded = left.count_ones() == 1 && allowed.is_none() && graph.methods_of(left.trailing_zeros()).is_some();
+        let mut offer = |method: Method, cost: f64| {
+            let is_allowed = allowed.is_none_or(|methods| methods.contains(&method.kind()));
+            // What no hint asks for is taken where nothing else can be done.
+            let cost = if is_allowed { cost } else { cost + UNWANTED };
+            let cost = if evaded { cost + UNHEEDED } else { cost };
+            if best.as_ref().is_none_or(|b| cost < b.cost) {
+                *best = Some(Best { rows: out, cost, how: How::Join { left, right, method } });
+            }
+        };
+        let lateral = node.is_some_and(|node| node.lateral);
+        let link = node.map(|node| node.link);
+        let nulls = matches!(link, Some(Link::AntiNulls { .. }));
+        if (nulls || graph.keys(self, right, &join).next().is_some()) && !lateral {
+            let swapped = node.is_some_and(|node| {
+                graph.hints.iter().any(|h| h.name == "SWAP_JOIN_INPUTS" && h.args.contains(&node.alias))
+            });
+            let build = if right_rows <= left_best.rows || swapped { Side::Right } else { Side::Left };
+            let (built, probing) = match build {
+                Side::Right => (right_rows, left_best.rows),
+                Side::Left => (left_best.rows, right_rows),
+            };
+            offer(Method::Hash(build), left_best.cost + right_cost + cost::hash_join(built, probing, out));
+            let plain = graph.keys(self, right, &join).all(|(_, key)| !key.padded);
+            if !nulls && plain {
+                let sorts = cost::sort(left_best.rows, 1) + cost::sort(right_rows, 1);
+                offer(Method::Merge, left_best.cost + right_cost + sorts + out * cost::PER_ROW);
+            }
+        }
+        if let Some(node) = node
+            && let Some(choice) = self.probe(graph, node, &join)
+        {
+            offer(Method::Probe, left_best.cost + left_best.rows * (choice.cost + cost::PER_ROW));
+        }
+        if let Some((rows, cost)) = node.and_then(|node| node.rerun) {
+            offer(Method::Rerun, left_best.cost + left_best.rows.max(1.0) * (cost + rows * cost::PER_ROW));
+        }
+        let again = left_best.cost + left_best.rows.max(1.0) * (right_cost + right_rows * cost::PER_ROW);
+        if lateral || node.is_some_and(|node| node.unstable) {
+            offer(Method::Again, again);
+        } else {
+            let pairs = left_best.rows * right_rows * cost::PER_PAIR;
+            offer(Method::Buffered, left_best.cost + right_cost + pairs + right_rows * cost::PER_HASHED);
+        }
+    }
+
+    /// How one table is reached through the conditions of a join, when an index, a rowid or a hash leads to it.
+    fn probe(&self, graph: &Graph<'_>, node: &Member<'_>, join: &Conditions<'_>) -> Option<Choice> {
+        let PartKind::Leaf(id) = *node.kind else { return None };
+        let ItemKind::Table(table) = &self.items[id].kind else { return None };
+        let conds: Vec<Expr> = node.local.iter().chain(join.on.iter().copied()).cloned().collect();
+        let columns = self.read_columns(id);
+        let choice = self.choose_access(id, table, &conds, Some(&columns), graph.hints);
+        // An index that the table's own conditions lead through is no better than the table by itself.
+        let uses_join = choice.used.iter().any(|at| *at >= node.local.len());
+        (uses_join || !matches!(choice.access, Access::Full) && node.local.is_empty()).then_some(choice)
+    }
+
+    /// The rows that a join gives.
+    fn joined_rows(
+        &self,
+        graph: &Graph<'_>,
+        left: f64,
+        right: f64,
+        node: Option<&Member>,
+        join: &Conditions<'_>,
+    ) -> f64 {
+        let link = node.map(|node| node.link);
+        let mut share = 1.0;
+        let mut by_table: HashMap<Mask, f64> = HashMap::new();
+        for c in &join.on {
+            let one = self.share_of_join(graph, c);
+            if matches!(&c.node, Node::Cmp(CmpOp::Eq, ..)) {
+                *by_table.entry(self.mask_of(c, &graph.owner)).or_insert(1.0) *= one;
+            } else {
+                share *= one;
+            }
+        }
+        // Several equalities between two tables are mostly a key of one of them.
+        for (mask, product) in by_table {
+            let largest = parts_of(mask).map(|p| graph.nodes[p].raw_rows).fold(1.0, f64::max);
+            share *= product.max(1.0 / largest.max(1.0));
+        }
+        let matches = left * right * share;
+        let rows = match link {
+            None | Some(Link::Inner) => matches,
+            Some(Link::Left(_)) => matches.max(left),
+            Some(Link::Semi(_)) => {
+                left * self.share_met(graph, node, right, &join.on).unwrap_or(right * share).min(1.0)
+            }
+            Some(Link::Anti(_) | Link::AntiNulls { .. }) => {
+                let met = self.share_met(graph, node, right, &join.on).unwrap_or(right * share);
+                left * (1.0 - met).max(0.05)
+            }
+        };
+        (rows * self.share_of_all(join.above.iter().copied())).max(1.0)
+    }
+
+    /// The share of rows that have a match on a part of so many rows: that of the values of the only key.
+    fn share_met(&self, graph: &Graph<'_>, node: Option<&Member<'_>>, right: f64, on: &[&Expr]) -> Option<f64> {
+        let node = node?;
+        let mut equalities = on.iter().filter_map(|c| match &c.node {
+            Node::Cmp(CmpOp::Eq, _, a, b) => Some((&**a, &**b)),
+            _ => None,
+        });
+        let ((a, b), None) = (equalities.next()?, equalities.next()) else { return None };
+        let own = graph.nodes.iter().position(|other| std::ptr::eq(other, node))?;
+        let (inside, outside) = if self.mask_of(a, &graph.owner) == bit(own) { (a, b) } else { (b, a) };
+        let (inside, outside) = (self.distinct_values(inside)?, self.distinct_values(outside)?);
+        let there = crate::estimate::distinct_after(inside, node.raw_rows.max(right), right);
+        Some((there / outside.max(1.0)).min(1.0))
+    }
+
+    /// The share of pairs of rows that a condition keeps, when what it implies of each side has been checked there.
+    fn share_of_join(&self, graph: &Graph<'_>, c: &Expr) -> f64 {
+        match &c.node {
+            Node::Cmp(CmpOp::Eq, _, a, b) => match (&a.node, &b.node) {
+                (Node::Reg(a), Node::Reg(b)) if graph.fixed.contains(a) && graph.fixed.contains(b) => 1.0,
+                _ => self.share(c),
+            },
+            Node::Or(branches) => {
+                let mut share = self.share(c);
+                for part in parts_of(self.mask_of(c, &graph.owner)) {
+                    let mut own = HashSet::new();
+                    self.part_regs(graph.nodes[part].kind, &mut |r| {
+                        own.insert(r);
+                    });
+                    if let Some(limit) = self.limit_of(branches, &own) {
+                        share /= self.share(&limit).max(1e-6);
+                    }
+                }
+                share.min(1.0)
+            }
+            _ => self.share(c),
+        }
+    }
+
+    /// Makes the row source of a set by what was found to be best.
+    fn build_join(&mut self, graph: &mut Graph<'_>, mask: Mask, best: &HashMap<Mask, Best>) -> Result<Source> {
+        let (left, right, method) = match best[&mask].how {
+            How::Alone(usize::MAX) => return Ok(Source::Dual),
+            How::Alone(part) => {
+                let node = &mut graph.nodes[part];
+                return Ok(node.alone.take().expect("each part is joined once").source);
+            }
+            How::Join { left, right, method } => (left, right, method),
+        };
+        let left_source = self.build_join(graph, left, best)?;
+        let single = (right.count_ones() == 1).then(|| right.trailing_zeros() as usize);
+        let node = single.map(|part| &graph.nodes[part]);
+        let join = graph.conditions(left, right, node);
+        let keys: Vec<(usize, JoinKey)> = graph.keys(self, right, &join).collect();
+        let on: Vec<Expr> = join.on.iter().map(|c| (*c).clone()).collect();
+        let above: Vec<Expr> = join.above.iter().map(|c| (*c).clone()).collect();
+        let done = join.done;
+        let (kind, nulls) = match node.map(|node| node.link) {
+            None | Some(Link::Inner) => (JoinKind::Inner, Vec::new()),
+            Some(Link::Left(_)) => (JoinKind::Left, Vec::new()),
+            Some(Link::Semi(_)) => (JoinKind::Semi, Vec::new()),
+            Some(Link::Anti(_)) => (JoinKind::Anti, Vec::new()),
+            Some(Link::AntiNulls { pairs, .. }) => (JoinKind::AntiNullAware, pairs.clone()),
+        };
+        let unstable = node.is_some_and(|node| node.unstable);
+        let lateral = node.is_some_and(|node| node.lateral || node.unstable && !node.is_fixed);
+        let local = node.map_or(Vec::new(), |node| node.local.clone());
+        let mut at = 0;
+        graph.conds.retain(|_| {
+            at += 1;
+            !done.contains(&(at - 1))
+        });
+        let rows = (best.get(&left).map_or(1.0, |b| b.rows), best[&mask].rows);
+        if let Method::Hash(build) = method {
+            let right_rows = match best.get(&right) {
+                Some(right) => right.rows,
+                None => node.and_then(|node| node.alone.as_ref()).map_or(0.0, |alone| alone.rows),
+            };
+            let right_source = self.build_join_side(graph, right, best)?;
+            let keys =
+                keys.into_iter().chain(nulls.into_iter().map(|(left, right)| {
+                    (usize::MAX, JoinKey { left, right, padded: false, nulls: KeyNulls::Unknown })
+                }));
+            let mut source = hash_join(left_source, right_source, kind, build, on, keys.collect());
+            let probing = if build == Side::Right { rows.0 } else { right_rows };
+            if probing > FILTERED_ROWS && rows.1 < probing * FILTERED_SHARE {
+                self.filter_probing_side(&mut source);
+            }
+            return Ok(filter(source, above));
+        }
+        let kind = if kind == JoinKind::AntiNullAware { JoinKind::Anti } else { kind };
+        let on: Vec<Expr> = on.into_iter().chain(nulls.into_iter().map(|(a, b)| unknown_or_equal(a, b))).collect();
+        let source = match method {
+            Method::Hash(_) => unreachable!("made above"),
+            Method::Merge => {
+                let right_source = self.build_join_side(graph, right, best)?;
+                merge_join(left_source, right_source, kind, on, keys)
+            }
+            Method::Probe => {
+                let part = single.expect("one table is probed");
+                let conds = local.into_iter().chain(on).collect();
+                let kind_of_part = graph.nodes[part].kind;
+                let right_source = self.plan_part(kind_of_part, conds, graph.hints)?.source;
+                loops(left_source, right_source, kind, false)
+            }
+            Method::Rerun => {
+                let part = single.expect("one part is planned with known values");
+                let kind_of_part = graph.nodes[part].kind;
+                let conds = local.into_iter().chain(on).collect();
+                let right_source = self.plan_part(kind_of_part, conds, graph.hints)?.source;
+                loops(left_source, right_source, kind, true)
+            }
+            Method::Again => {
+                let right_source = self.build_join_side(graph, right, best)?;
+                loops(left_source, filter(right_source, on), kind, lateral)
+            }
+            Method::Buffered => {
+                let right_source = self.build_join_side(graph, right, best)?;
+                let right_source = if unstable || cheap(&right_source) {
+                    right_source
+                } else {
+                    let regs = produced(&right_source);
+                    Source::Buffer { input: Box::new(right_source), regs }
+                };
+                loops(left_source, filter(right_source, on), kind, false)
+            }
+        };
+        Ok(filter(source, above))
+    }
+
+    fn build_join_side(&mut self, graph: &mut Graph<'_>, side: Mask, best: &HashMap<Mask, Best>) -> Result<Source> {
+        if side.count_ones() == 1 {
+            let node = &mut graph.nodes[side.trailing_zeros() as usize];
+            return Ok(node.alone.take().expect("each part is joined once").source);
+        }
+        self.build_join(graph, side, best)
+    }
+
+    fn plan_part(&mut self, kind: &PartKind, conds: Vec<Expr>, hints: &[ast::Hint]) -> Result<Planned> {
+        match kind {
+            PartKind::Leaf(id) => self.plan_leaf(*id, conds, hints),
+            PartKind::Set(set) => self.plan_set_with(set, &conds),
+            PartKind::Full(full) => {
+                let Planned { source, rows, cost } = self.plan_full(&full.0, &full.1, &full.2)?;
+                let rows = self.kept(&conds, rows);
+                Ok(Planned { source: filter(source, conds), rows, cost })
+            }
+        }
+    }
+
+    fn plan_full(&mut self, left: &JoinSet, right: &JoinSet, on: &[Expr]) -> Result<Planned> {
+        let mut owner = HashMap::new();
+        for (side, set) in [(0, left), (1, right)] {
+            self.set_regs(set, &mut |r| {
+                owner.insert(r, side);
+            });
+        }
+        let is_key = |(at, c): (usize, &Expr)| Some((at, self.hash_key(c, 2, &owner)?));
+        let keys: Vec<_> = on.iter().enumerate().filter_map(is_key).collect();
+        let (l, r) = (self.plan_set(left)?, self.plan_set(right)?);
+        let rows = l.rows + r.rows;
+        let cost = l.cost + r.cost + cost::hash_join(r.rows, l.rows, rows);
+        let build = if r.rows <= l.rows { Side::Right } else { Side::Left };
+        let source = hash_join(l.source, r.source, JoinKind::Full, build, on.to_vec(), keys);
+        Ok(Planned { source, rows, cost })
+    }
+
+    /// `left = right` with each side from one of two sets.
+    fn hash_key(&self, c: &Expr, right: Mask, owner: &HashMap<Reg, usize>) -> Option<JoinKey> {
+        let Node::Cmp(CmpOp::Eq, how, a, b) = &c.node else { return None };
+        let padded = match how {
+            Compare::Plain => false,
+            Compare::Padded => true,
+            Compare::Dynamic => return None,
+        };
+        let (ma, mb) = (self.mask_of(a, owner), self.mask_of(b, owner));
+        if a.has_subquery() || b.has_subquery() {
+            return None;
+        }
+        let is_of = |mask: Mask, side: Mask| mask & side != 0 && mask & !side == 0;
+        let (left, right) = if is_of(mb, right) && ma & right == 0 {
+            (a, b)
+        } else if is_of(ma, right) && mb & right == 0 {
+            (b, a)
+        } else {
+            return None;
+        };
+        Some(JoinKey { padded, ..JoinKey::equal((**left).clone(), (**right).clone()) })
+    }
+
+    /// Gives the side of a hash join that looks into the table a filter of its keys, as near to where its rows are read
+    /// as rows may be left out.
+    fn filter_probing_side(&mut self, join: &mut Source) {
+        let Source::HashJoin { left, right, kind, build, keys, filters, .. } = join else { return };
+        let (probing, side) = match build {
+            Side::Right => (&mut **left, Side::Left),
+            Side::Left => (&mut **right, Side::Right),
+        };
+        let drops = match side {
+            Side::Left => matches!(kind, JoinKind::Inner | JoinKind::Semi),
+            Side::Right => matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti),
+        };
+        if !drops || keys.is_empty() || keys.iter().any(|key| key.nulls != KeyNulls::Never) {
+            return;
+        }
+        let of_side = |key: &JoinKey| Key {
+            value: if side == Side::Left { key.left.clone() } else { key.right.clone() },
+            padded: key.padded,
+        };
+        let id = self.filters;
+        if add_filter(probing, id, keys.iter().map(of_side).collect()) {
+            self.filters += 1;
+            filters.push(BuiltFilter { id, keys: (0..keys.len()).collect() });
+        }
+    }
+
+    fn is_virtual(&self, id: ItemId, column: usize) -> bool {
+        matches!(&self.items[id].kind, ItemKind::Table(t) if t.columns[column].virtual_text.is_some())
+    }
+
+    /// The columns of an item that have registers.
+    fn read_columns(&self, id: ItemId) -> ColumnMap {
+        let columns = self.items[id].columns.iter().enumerate().filter(|(i, _)| !self.is_virtual(id, *i));
+        let read = columns.filter_map(|(i, c)| match &c.value {
+            Some(Expr { node: Node::Reg(r), .. }) => Some((i as u16, *r)),
+            _ => None,
+        });
+        read.collect()
+    }
+
+    /// The row source of one item with the conditions that can be checked on it.
+    fn plan_leaf(&mut self, id: ItemId, conds: Vec<Expr>, hints: &[ast::Hint]) -> Result<Planned> {
+        let alias = self.items[id].alias.clone();
+        let columns = self.read_columns(id);
+        let rowid = self.items[id].rowid;
+        let of = |planned: Planned, conds: Vec<Expr>, c: &Self| {
+            let rows = c.kept(&conds, planned.rows);
+            let cost = planned.cost + planned.rows * cost::PER_CONDITION * conds.len() as f64;
+            Planned { source: filter(planned.source, conds), rows, cost }
+        };
+        Ok(match &mut self.items[id].kind {
+            ItemKind::Table(t) => {
+                let table = t.clone();
+                let choice = self.choose_access(id, &table, &conds, Some(&columns), hints);
+                let used = &choice.used;
+                let filter = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
+                let rows = choice.rows;
+                let mut access = choice.access;
+                if let Access::IndexRange(range) = &mut access {
+                    range.index_only = covers(&range.index, &columns);
+                }
+                let scan = Scan {
+                    table,
+                    alias,
+                    access,
+                    columns,
+                    rowid,
+                    filter,
+                    rows,
+                    as_of: self.as_of_items.get(&id).copied(),
+                    versions: self.version_items.get(&id).copied(),
+                    pseudos: self.pseudos.get(&id).cloned().unwrap_or_default(),
+                    hinted: choice.hinted,
+                };
+                Planned { source: Source::Scan(Box::new(scan)), rows, cost: choice.cost }
+            }
+            ItemKind::Fixed { name, handle } => {
+                let (name, handle) = (name.clone(), *handle);
+                let rows = self.kept(&conds, FIXED_ROWS);
+                let source = Source::Fixed { name, alias, handle, columns, filter: conds };
+                Planned { source, rows, cost: FIXED_ROWS * cost::PER_ROW }
+            }
+            ItemKind::Dual => of(Planned { source: Source::Dual, rows: 1.0, cost: 0.0 }, conds, self),
+            ItemKind::Merged(_) => Planned { source: Source::Dual, rows: 1.0, cost: 0.0 },
+            ItemKind::Cte { id: cte } => {
+                let cte = *cte;
+                let rows = self.cte_rows.get(cte).copied().unwrap_or(200.0);
+                let source = Source::Cte { id: cte, name: alias, columns };
+                of(Planned { source, rows, cost: rows * cost::PER_ROW }, conds, self)
+            }
+            ItemKind::Elements { value } => {
+                let value = value.clone();
+                let column = columns.first().map(|(_, r)| *r).unwrap_or_else(|| self.new_reg());
+                let planned = Planned { source: Source::Elements { value, column }, rows: 10.0, cost: 0.1 };
+                of(planned, conds, self)
+            }
+            ItemKind::Derived { rel, out, .. } => {
+                // Large trees are not copied: it is given back when it has been planned.
+                let tree = rel.take().ok_or_else(|| Ora::internal("a view without a tree"))?;
+                let exprs: Vec<(Expr, Reg)> = columns.iter().map(|&(i, r)| (out[i as usize].clone(), r)).collect();
+                let planned = self.plan_rel(&tree);
+                if let ItemKind::Derived { rel, .. } = &mut self.items[id].kind {
+                    *rel = Some(tree);
+                }
+                let planned = planned?;
+                for (e, reg) in &exprs {
+                    if let Some(distinct) = self.distinct_values(e) {
+                        self.set_distinct(*reg, e.ty, distinct);
+                    }
+                }
+                let view = (!alias.is_empty()).then_some(alias);
+                let source = Source::Project { input: Box::new(planned.source), exprs, view };
+                of(Planned { source, ..planned }, conds, self)
+            }
+        })
+    }
+
+    /// Whether a condition names more than one part of a set.
+    pub fn spans_parts(&self, set: &JoinSet, cond: &Expr) -> bool {
+        let mut owner = HashMap::new();
+        for (i, part) in set.parts.iter().enumerate() {
+            self.part_regs(&part.kind, &mut |r| {
+                owner.insert(r, i);
+            });
+        }
+        self.mask_of(cond, &owner).count_ones() > 1
+    }
+}
+
+/// Rows that look into a hash table from which on a filter of its keys is worth it, and the share of them that has a match
+/// at most.
+const FILTERED_ROWS: f64 = 5000.0;
+const FILTERED_SHARE: f64 = 0.7;
+/// Joins inside a join up to which it is planned a second time, with known values: each doubles the work.
+const RERUNS_MAX: usize = 3;
+/// Added to the cost of what a hint has ruled out.
+const UNWANTED: f64 = 1e12;
+/// Added to the cost of an order that makes nothing of a hint.
+const UNHEEDED: f64 = 1e9;
+
+/// Rows of a fixed table, of which there are no statistics.
+const FIXED_ROWS: f64 = 100.0;
+
+/// The conditions of one join.
+struct Conditions<'g> {
+    /// Those that decide a match.
+    on: Vec<&'g Expr>,
+    /// Those of WHERE that are checked above an outer join.
+    above: Vec<&'g Expr>,
+    /// The conditions of WHERE among them, by their place in the graph.
+    done: Vec<usize>,
+}
+
+impl Graph<'_> {
+    fn connect(&mut self) {
+        let masks = self.conds.iter().map(|(_, mask)| *mask);
+        let links = self.nodes.iter().enumerate().map(|(part, node)| node.needs | bit(part));
+        for mask in masks.chain(links) {
+            for part in parts_of(mask) {
+                self.neighbours[part] |= mask & !bit(part);
+            }
+        }
+        let mut left = (0..self.nodes.len()).fold(0, |mask, part| mask | bit(part));
+        while left != 0 {
+            let mut component = left & left.wrapping_neg();
+            loop {
+                let grown = parts_of(component).fold(component, |all, part| all | self.neighbours[part]);
+                if grown == component {
+                    break;
+                }
+                component = grown;
+            }
+            self.components.push(component);
+            left &= !component;
+        }
+    }
+
+    /// Whether hints allow a set of parts to be joined by itself.
+    fn is_allowed(&self, mask: Mask) -> bool {
+        // A set has a first part of those named, or is joined behind them.
+        let mut named: Mask = 0;
+        for &part in &self.leading {
+            if mask & bit(part) == 0 {
+                break;
+            }
+            named |= bit(part);
+        }
+        let all = self.leading.iter().fold(0, |all, part| all | bit(*part));
+        named & all == mask & all && (named == all || mask & !all == 0)
+    }
+
+    /// Whether two sets may be joined with one another: a condition connects them, or nothing connects them to others.
+    fn may_join(&self, left: Mask, right: Mask) -> bool {
+        if !self.leading.is_empty() {
+            // Hints fix the order of rows too: what comes next is joined to all that was.
+            if right.count_ones() > 1 {
+                return false;
+            }
+            let next = self.leading.iter().position(|part| right == bit(*part));
+            if let Some(at) = next
+                && self.leading[..at].iter().any(|part| left & bit(*part) == 0)
+            {
+                return false;
+            }
+            if next.is_some() {
+                return true;
+            }
+        }
+        let near = parts_of(left).fold(0, |all, part| all | self.neighbours[part]);
+        if near & right != 0 {
+            return true;
+        }
+        let part = right.trailing_zeros() as usize;
+        if right.count_ones() == 1 && !self.nodes[part].is_inner() && self.nodes[part].needs == 0 {
+            return true;
+        }
+        let is_whole = |mask: Mask| self.components.iter().all(|c| c & mask == 0 || c & mask == *c);
+        is_whole(left) && is_whole(right)
+    }
+
+    /// The conditions that are checked when two sets are joined.
+    fn conditions<'g>(&'g self, left: Mask, right: Mask, node: Option<&'g Member>) -> Conditions<'g> {
+        let both = left | right;
+        let mut join = Conditions { on: Vec::new(), above: Vec::new(), done: Vec::new() };
+        let own = node.filter(|node| !node.is_inner());
+        if let Some(node) = own {
+            join.on.extend(node.across.iter().map(|(c, _)| c));
+        }
+        let mut seen: Vec<usize> = Vec::new();
+        for (at, (c, mask)) in self.conds.iter().enumerate() {
+            // A condition without parts has a subquery: it is checked where the last part is joined.
+            let now = match *mask {
+                0 => both.count_ones() as usize == self.nodes.len(),
+                mask => mask & !both == 0 && mask & right != 0 && (mask & left != 0 || own.is_some()),
+            };
+            if !now {
+                continue;
+            }
+            join.done.push(at);
+            // One equality of a class decides all of them: within each side they hold.
+            if own.is_none()
+                && let Some(class) = self.class_of(c)
+            {
+                if seen.contains(&class) {
+                    continue;
+                }
+                seen.push(class);
+            }
+            if own.is_some() { join.above.push(c) } else { join.on.push(c) }
+        }
+        join
+    }
+
+    fn class_of(&self, c: &Expr) -> Option<usize> {
+        let (a, b) = crate::rewrite::equal_columns(c)?;
+        self.classes.iter().position(|class| class.contains(&a) && class.contains(&b))
+    }
+
+    /// The equalities among the conditions of a join that may be hashed: place, left key, right key.
+    fn keys<'s>(
+        &'s self,
+        c: &'s Compiler<'_>,
+        right: Mask,
+        join: &'s Conditions<'_>,
+    ) -> impl Iterator<Item = (usize, JoinKey)> + 's {
+        let key = move |(at, cond): (usize, &&Expr)| Some((at, c.hash_key(cond, right, &self.owner)?));
+        join.on.iter().enumerate().filter_map(key)
+    }
+
+    /// The methods that hints ask for, when a part is joined.
+    fn methods(&self, right: Mask, node: Option<&Member>) -> Option<&'static [Kind]> {
+        let node = node?;
+        if let Some(methods) = self.methods_of(right.trailing_zeros()) {
+            return Some(methods);
+        }
+        // A query that asks for an order of fixed tables samples them: they are read again for each row.
+        let is_first = self.leading.first().is_some_and(|part| right == bit(*part));
+        if node.unstable && !is_first && self.hints.iter().any(|h| h.name == "ORDERED") {
+            return Some(&[Kind::Loops]);
+        }
+        None
+    }
+
+    fn methods_of(&self, part: u32) -> Option<&'static [Kind]> {
+        let node = self.nodes.get(part as usize)?;
+        let hinted = |name: &str| self.hints.iter().any(|h| h.name == name && h.args.contains(&node.alias));
+        if hinted("USE_NL") || hinted("USE_NL_WITH_INDEX") {
+            return Some(&[Kind::Loops]);
+        }
+        if hinted("USE_HASH") {
+            return Some(&[Kind::Hash]);
+        }
+        if hinted("USE_MERGE") {
+            return Some(&[Kind::Merge]);
+        }
+        if hinted("NO_USE_HASH") {
+            return Some(&[Kind::Loops, Kind::Merge]);
+        }
+        if hinted("NO_USE_NL") {
+            return Some(&[Kind::Hash, Kind::Merge]);
+        }
+        None
+    }
+}
+
+/// Classes of columns of inner parts that conditions make equal. The equalities that follow are added to them, so that
+/// each pair of parts that have a column of a class is connected.
+fn equal_columns(conds: &mut Vec<(Expr, Mask)>, nodes: &[Member], owner: &HashMap<Reg, usize>) -> Vec<Vec<Reg>> {
+    let mut classes: Vec<Vec<(Reg, types::DataType)>> = Vec::new();
+    for (c, _) in conds.iter() {
+        let Some((a, b)) = crate::rewrite::equal_columns(c) else { continue };
+        let is_inner = |r: &Reg| owner.get(r).is_some_and(|part| nodes[*part].is_inner());
+        let Node::Cmp(_, _, left, right) = &c.node else { continue };
+        if !is_inner(&a) || !is_inner(&b) {
+            continue;
+        }
+        let mut class = vec![(a, left.ty), (b, right.ty)];
+        let (touched, others): (Vec<_>, Vec<_>) =
+            classes.into_iter().partition(|known| known.iter().any(|(r, _)| *r == a || *r == b));
+        class.extend(touched.into_iter().flatten());
+        class.sort_by_key(|(r, _)| *r);
+        class.dedup_by_key(|(r, _)| *r);
+        classes = others;
+        classes.push(class);
+    }
+    for class in classes.iter().filter(|class| class.len() > 2) {
+        for (at, (a, a_ty)) in class.iter().enumerate() {
+            for (b, b_ty) in &class[at + 1..] {
+                let mask = bit(owner[a]) | bit(owner[b]);
+                let is_it = |c: &Expr| crate::rewrite::equal_columns(c).is_some_and(|p| p == (*a, *b) || p == (*b, *a));
+                if mask.count_ones() == 2 && !conds.iter().any(|(c, _)| is_it(c)) {
+                    let side = |r: &Reg, ty: &types::DataType| Box::new(Expr::new(Node::Reg(*r), *ty));
+                    let eq = Node::Cmp(CmpOp::Eq, Compare::Plain, side(a, a_ty), side(b, b_ty));
+                    conds.push((Expr::new(eq, types::DataType::Boolean), mask));
+                }
+            }
+        }
+    }
+    classes.into_iter().map(|class| class.into_iter().map(|(r, _)| r).collect()).collect()
+}
+
+/// The column that a condition sets equal to a constant.
+fn fixed_column(c: &Expr) -> Option<Reg> {
+    let Node::Cmp(CmpOp::Eq, _, a, b) = &c.node else { return None };
+    match (&a.node, &b.node) {
+        (Node::Reg(r), Node::Const(_) | Node::Bind(_)) | (Node::Const(_) | Node::Bind(_), Node::Reg(r)) => Some(*r),
+        _ => None,
+    }
+}
+
+/// Whether two values are equal, or it cannot be said: the match that NOT IN looks for.
+fn unknown_or_equal(a: Expr, b: Expr) -> Expr {
+    let boolean = types::DataType::Boolean;
+    let is_null = |e: &Expr| Expr::new(Node::IsNull(Box::new(e.clone()), false), boolean);
+    let nulls = [is_null(&a), is_null(&b)];
+    let equal = Expr::new(Node::Cmp(CmpOp::Eq, Compare::Plain, Box::new(a), Box::new(b)), boolean);
+    Expr::new(Node::Or(std::iter::once(equal).chain(nulls).collect()), boolean)
+}
+
+/// How deep joins lie inside a join.
+fn nesting(set: &JoinSet) -> usize {
+    let inside = set.parts.iter().filter_map(|part| match &part.kind {
+        PartKind::Set(set) => Some(nesting(set) + 1),
+        PartKind::Full(_) => Some(RERUNS_MAX),
+        PartKind::Leaf(_) => None,
+    });
+    inside.max().unwrap_or(0)
+}
+
+fn started(planned: Planned, startup: Vec<Expr>) -> Planned {
+    if startup.is_empty() {
+        return planned;
+    }
+    let Planned { source, rows, cost } = planned;
+    Planned { source: Source::Startup { input: Box::new(source), conds: startup }, rows, cost }
+}
+
+/// The order that hints ask for, as parts. A part that is named before what it needs waits for it: a hint never changes
+/// an answer.
+fn leading(hints: &[ast::Hint], nodes: &[Member<'_>]) -> Vec<usize> {
+    let mut wanted: Vec<usize> = if hints.iter().any(|h| h.name == "ORDERED") {
+        (0..nodes.len()).collect()
+    } else {
+        match hints.iter().find(|h| h.name == "LEADING") {
+            Some(h) => h.args.iter().filter_map(|a| nodes.iter().position(|n| n.alias == *a)).collect(),
+            None => Vec::new(),
+        }
+    };
+    let (mut order, mut there): (Vec<usize>, Mask) = (Vec::new(), 0);
+    while let Some(at) = wanted
+        .iter()
+        .position(|part| nodes[*part].needs & !there == 0 && (nodes[*part].is_inner() || !order.is_empty()))
+    {
+        let part = wanted.remove(at);
+        if there & bit(part) == 0 {
+            there |= bit(part);
+            order.push(part);
+        }
+    }
+    order
+}
+
+fn loops(left: Source, right: Source, kind: JoinKind, lateral: bool) -> Source {
+    let right_regs = produced(&right);
+    Source::NestedLoops { left: Box::new(left), right: Box::new(right), kind, right_regs, lateral }
+}
+
+fn hash_join(
+    left: Source,
+    right: Source,
+    kind: JoinKind,
+    build: Side,
+    conds: Vec<Expr>,
+    keys: Vec<(usize, JoinKey)>,
+) -> Source {
+    let (keys, residual) = keys_and_rest(conds, keys);
+    let (left_regs, right_regs) = (produced(&left), produced(&right));
+    let (left, right, filters) = (Box::new(left), Box::new(right), Vec::new());
+    Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters }
+}
+
+fn merge_join(left: Source, right: Source, kind: JoinKind, conds: Vec<Expr>, keys: Vec<(usize, JoinKey)>) -> Source {
+    let (keys, residual) = keys_and_rest(conds, keys);
+    let sorted = |source: Source, side: fn(&JoinKey) -> &Expr| {
+        let regs = produced(&source);
+        let key = |key: &JoinKey| SortKey { expr: side(key).clone(), desc: false, nulls_first: false };
+        let keys = keys.iter().map(key).collect();
+        Source::Sort { input: Box::new(source), keys, regs, top: None }
+    };
+    let (left, right) = (sorted(left, |key| &key.left), sorted(right, |key| &key.right));
+    let (left_regs, right_regs) = (produced(&left), produced(&right));
+    let (left, right) = (Box::new(left), Box::new(right));
+    Source::MergeJoin { left, right, kind, keys, range: None, residual, left_regs, right_regs }
+}
+
+/// The keys of a join, and the conditions that are none of them.
+fn keys_and_rest(conds: Vec<Expr>, keys: Vec<(usize, JoinKey)>) -> (Vec<JoinKey>, Vec<Expr>) {
+    let used: Vec<usize> = keys.iter().map(|(at, _)| *at).collect();
+    let rest = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
+    (keys.into_iter().map(|(_, key)| key).collect(), rest)
+}
+
+/// Puts a join filter above the row source from which on all that its keys read is there. False: there is none below
+/// which rows may be left out.
+fn add_filter(source: &mut Source, id: usize, keys: Vec<Key>) -> bool {
+    let reads_all_of = |source: &Source| {
+        let regs = produced(source);
+        let mut all = true;
+        keys.iter().for_each(|key| {
+            key.value.walk(&mut |e| match e.node {
+                Node::Reg(r) => all &= regs.binary_search(&r).is_ok(),
+                Node::Scalar(_) | Node::Exists(_) | Node::InSub { .. } | Node::Quantified { .. } => all = false,
+                _ => {}
+            });
+        });
+        all
+    };
+    match source {
+        Source::Scan(_) => {
+            if !reads_all_of(source) {
+                return false;
+            }
+            let input = Box::new(std::mem::replace(source, Source::Empty));
+            *source = Source::JoinFilter { input, id, keys };
+            true
+        }
+        Source::Filter { input, .. } | Source::JoinFilter { input, .. } => add_filter(input, id, keys),
+        Source::Project { input, exprs, .. } => add_filter(input, id, within(keys, exprs)),
+        Source::Group { input, keys: groups, sets, scalar: false, .. } if sets.len() == 1 => {
+            let is_key = |key: &Key| matches!(key.value.node, Node::Reg(r) if groups.iter().any(|(_, g)| *g == r));
+            keys.iter().all(is_key) && add_filter(input, id, within(keys, groups))
+        }
+        Source::HashJoin { left, right, kind, .. } => match kind {
+            _ if reads_all_of(left) && *kind != JoinKind::Full => add_filter(left, id, keys),
+            JoinKind::Inner if reads_all_of(right) => add_filter(right, id, keys),
+            _ => false,
+        },
+        Source::NestedLoops { left, kind, .. } if *kind != JoinKind::Full && reads_all_of(left) => {
+            add_filter(left, id, keys)
+        }
+        _ => false,
+    }
+}
+
+/// Keys over the input of a row source that computes registers.
+fn within(mut keys: Vec<Key>, exprs: &[(Expr, Reg)]) -> Vec<Key> {
+    let values = exprs.iter().map(|(e, r)| (*r, e.clone())).collect();
+    keys.iter_mut().for_each(|key| crate::rewrite::substitute(&mut key.value, &values));
+    keys
+}
+
+/// Row sources that cost nothing to read again.
+fn cheap(source: &Source) -> bool {
+    match source {
+        Source::Dual | Source::Empty | Source::Cte { .. } | Source::Buffer { .. } => true,
+        Source::Filter { input, .. } | Source::Startup { input, .. } => cheap(input),
+        _ => false,
+    }
+}

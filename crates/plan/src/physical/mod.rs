@@ -1,0 +1,391 @@
+//! The physical planner: row sources for a logical tree, by cost.
+//!
+//! Operators above joins become the row source of their name; joins are ordered by `join`, tables reached by `access`,
+//! and `order` puts the order of an index to use in the finished tree. A tree is planned once and read only, so that
+//! what stands in several places (CONNECT BY) may be planned for each.
+
+mod access;
+pub mod cost;
+mod join;
+mod order;
+mod rows;
+
+pub use rows::Sizes;
+
+use crate::ir::*;
+use crate::logical::*;
+use crate::scope::Compiler;
+use types::{Ora, Result};
+
+/// A row source with what is expected of it.
+pub struct Planned {
+    pub source: Source,
+    pub rows: f64,
+    /// In single-block reads; see [`cost`].
+    pub cost: f64,
+}
+
+impl Planned {
+    fn new(source: Source, rows: f64, cost: f64) -> Planned {
+        Planned { source, rows, cost }
+    }
+}
+
+/// A statement's trees as row sources.
+pub struct Physical {
+    pub rows: Option<Source>,
+    pub subs: Vec<SubPlan>,
+    pub ctes: Vec<QueryPlan>,
+}
+
+impl Compiler<'_> {
+    /// Plans all trees of the statement: WITH queries first, for their sizes are known then.
+    ///
+    /// # Errors
+    /// ORA-01792 for a join of more than 128 row sources.
+    pub fn physical(&mut self) -> Result<Physical> {
+        self.learn_columns();
+        let mut ctes = Vec::new();
+        for at in 0..self.ctes.len() {
+            let cte = &mut self.ctes[at];
+            let rel = std::mem::replace(&mut cte.rel, Rel::Empty);
+            let (out, columns) = (std::mem::take(&mut cte.out), std::mem::take(&mut cte.columns));
+            let planned = self.finished(&rel)?;
+            self.cte_rows.push(planned.rows);
+            ctes.push(QueryPlan { source: planned.source, out, columns });
+        }
+        let mut subs = Vec::new();
+        for at in 0..self.subs.len() {
+            let rel = std::mem::replace(&mut self.subs[at].rel, Rel::Empty);
+            let source = self.finished(&rel)?.source;
+            let LogicalSub { out, outer, cacheable, .. } = &self.subs[at];
+            let (out, outer, cacheable) = (out.clone(), outer.clone(), *cacheable);
+            subs.push(SubPlan { source, out, outer, cacheable });
+        }
+        let rows = match self.rows.take() {
+            Some(rel) => Some(self.finished(&rel)?.source),
+            None => None,
+        };
+        Ok(Physical { rows, subs, ctes })
+    }
+
+    fn finished(&mut self, rel: &Rel) -> Result<Planned> {
+        let mut planned = self.plan_rel(rel)?;
+        order::follow_indexes(&mut planned.source);
+        Ok(planned)
+    }
+
+    /// Plans an operator and all below it.
+    pub fn plan_rel(&mut self, rel: &Rel) -> Result<Planned> {
+        if os::stack::is_short() {
+            return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"query nesting"]));
+        }
+        Ok(match rel {
+            Rel::Empty => Planned::new(Source::Empty, 0.0, 0.0),
+            Rel::Join(set) => self.plan_set(set)?,
+            Rel::Filter { input, conds } => {
+                let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let kept = self.kept(conds, rows);
+                let cost = cost + rows * cost::PER_CONDITION * conds.len() as f64;
+                Planned::new(filter(source, conds.clone()), kept, cost)
+            }
+            Rel::Project { input, exprs, view } => {
+                let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let source = Source::Project { input: Box::new(source), exprs: exprs.clone(), view: view.clone() };
+                Planned::new(source, rows, cost + rows * cost::PER_ROW)
+            }
+            Rel::Count { input, reg, conds } => {
+                let Planned { source, rows, cost } = self.plan_rel(input)?;
+                number_rows(source, *reg, conds.clone(), rows, cost)
+            }
+            Rel::Sort { input, keys } => {
+                let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let regs = produced(&source);
+                let cost = cost + cost::sort(rows, regs.len() + keys.len());
+                let source = Source::Sort { input: Box::new(source), keys: keys.clone(), regs, top: None };
+                Planned::new(source, rows, cost)
+            }
+            Rel::Distinct { input, regs } => {
+                let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let distinct = self.distinct_of(regs, rows);
+                let source = Source::Distinct { input: Box::new(source), regs: regs.clone() };
+                Planned::new(source, distinct, cost + rows * cost::PER_HASHED)
+            }
+            Rel::Group { input, keys, sets, aggs, scalar } => {
+                let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let groups = if *scalar { 1.0 } else { self.groups_of(keys, rows) * sets.len().max(1) as f64 };
+                let cost = cost + rows * (cost::PER_HASHED * sets.len().max(1) as f64);
+                let cost = cost + rows * cost::PER_CONDITION * aggs.len() as f64;
+                let source = Source::Group {
+                    input: Box::new(source),
+                    keys: keys.clone(),
+                    sets: sets.clone(),
+                    aggs: aggs.clone(),
+                    scalar: *scalar,
+                };
+                if let [(e, key)] = &keys[..] {
+                    self.set_distinct(*key, e.ty, groups);
+                }
+                Planned::new(source, groups, cost)
+            }
+            Rel::Window { input, funcs } => {
+                let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let regs = produced(&source);
+                let cost = cost + cost::sort(rows, regs.len()) * funcs.len() as f64;
+                Planned::new(Source::Window { input: Box::new(source), funcs: funcs.clone(), regs }, rows, cost)
+            }
+            Rel::Set { kind, inputs, out } => self.plan_set_operation(*kind, inputs, out)?,
+            Rel::Connect(c) => self.plan_connect(c)?,
+            Rel::Limit { input, offset, count, percent, ties } => {
+                let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let limit = count.as_ref().filter(|_| !percent).map(constant);
+                let rows = limit.map_or(rows, |n| n.unwrap_or(cost::UNKNOWN_LIMIT).min(rows));
+                let source = Source::Limit {
+                    input: Box::new(source),
+                    offset: offset.clone(),
+                    count: count.clone(),
+                    percent: *percent,
+                    ties: ties.clone(),
+                };
+                Planned::new(source, rows, cost)
+            }
+            Rel::ForUpdate { input, tables, wait } => {
+                let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let source = Source::ForUpdate { input: Box::new(source), tables: tables.clone(), wait: *wait };
+                Planned::new(source, rows, cost + rows)
+            }
+        })
+    }
+
+    fn plan_set_operation(&mut self, kind: SetKind, inputs: &[(Rel, Vec<Expr>)], out: &[Reg]) -> Result<Planned> {
+        let (mut sources, mut sizes, mut cost) = (Vec::new(), Vec::new(), 0.0);
+        for (input, exprs) in inputs {
+            let planned = self.plan_rel(input)?;
+            cost += planned.cost + planned.rows * cost::PER_ROW;
+            sizes.push(planned.rows);
+            sources.push((planned.source, exprs.clone()));
+        }
+        let total: f64 = sizes.iter().sum();
+        let rows = match kind {
+            SetKind::UnionAll => total,
+            SetKind::Union => total * 0.9,
+            SetKind::Intersect => sizes.iter().copied().fold(f64::INFINITY, f64::min),
+            SetKind::Minus => sizes.first().copied().unwrap_or(0.0),
+        };
+        if kind != SetKind::UnionAll {
+            cost += total * cost::PER_HASHED;
+        }
+        Ok(Planned::new(Source::Set { kind, inputs: sources, out: out.to_vec() }, rows, cost))
+    }
+
+    fn plan_connect(&mut self, c: &ConnectRel) -> Result<Planned> {
+        let start = self.plan_set(&c.start)?;
+        let child = self.plan_set(&c.child)?;
+        let memory = match is_dual(&start.source) && is_dual(&child.source) {
+            true => None,
+            false => Some(self.plan_connect_memory(&c.memory)?),
+        };
+        let rows = (start.rows * 10.0).max(child.rows);
+        let cost = start.cost + child.cost * 2.0 + rows * cost::PER_HASHED;
+        let source = Source::ConnectBy(Box::new(ConnectBy {
+            start: start.source,
+            child: child.source,
+            row: c.row.clone(),
+            prior: c.prior.clone(),
+            level: c.level,
+            rownum: c.rownum,
+            is_leaf: c.is_leaf,
+            is_cycle: c.is_cycle,
+            nocycle: c.nocycle,
+            roots: c.roots.clone(),
+            paths: c.paths.clone(),
+            siblings: c.siblings.clone(),
+            generator: c.generator,
+            cycle: c.cycle.clone(),
+            prior_wanted: c.prior_wanted,
+            level_decides: c.level_decides,
+            memory,
+        }));
+        Ok(Planned::new(source, rows, cost))
+    }
+
+    fn plan_connect_memory(&mut self, plan: &ConnectPlan) -> Result<ConnectMemory> {
+        let (gate, keep, class) = (plan.gate.clone(), plan.keep, plan.class.clone());
+        if let Some(probe) = &plan.probe {
+            let probe = self.plan_set(probe)?.source;
+            if probes(&probe) {
+                return Ok(ConnectMemory { gate, children: ConnectChildren::Probe(probe), keep, class });
+            }
+        }
+        let children = ConnectChildren::Rows {
+            base: self.plan_set(&plan.base)?.source,
+            row_keys: plan.row_keys.clone(),
+            prior_keys: plan.prior_keys.clone(),
+            conds: plan.conds.clone(),
+            all_roots: plan.all_roots,
+        };
+        Ok(ConnectMemory { gate, children, keep, class })
+    }
+}
+
+/// The number that an expression is, when it is a constant.
+fn constant(e: &Expr) -> Option<f64> {
+    match &e.node {
+        Node::Const(types::Value::Number(n)) => Some(n.to_f64()),
+        _ => None,
+    }
+}
+
+/// Numbers rows; `rownum <= n` ends the numbering, other conditions are checked on the numbered row.
+fn number_rows(input: Source, reg: Reg, conds: Vec<Expr>, rows: f64, cost: f64) -> Planned {
+    let mut stop = None;
+    let mut rest = Vec::new();
+    for c in conds {
+        match stop_key(&c, reg) {
+            Some(limit) if stop.is_none() => stop = Some(limit),
+            _ => rest.push(c),
+        }
+    }
+    let input = match (input, &stop) {
+        // SELECT … FROM (… ORDER BY …) WHERE ROWNUM <= n keeps the n first rows only.
+        (Source::Sort { input, keys, regs, top: None }, Some(limit)) if rest.is_empty() => {
+            Source::Sort { input, keys, regs, top: Some(limit.clone()) }
+        }
+        (Source::Project { input, exprs, view }, Some(limit)) if rest.is_empty() => {
+            let input = match *input {
+                Source::Sort { input, keys, regs, top: None } => {
+                    Box::new(Source::Sort { input, keys, regs, top: Some(limit.clone()) })
+                }
+                other => Box::new(other),
+            };
+            Source::Project { input, exprs, view }
+        }
+        (input, _) => input,
+    };
+    let most = stop.as_ref().map_or(f64::INFINITY, |(_, e)| constant(e).unwrap_or(cost::UNKNOWN_LIMIT));
+    let source = Source::Count { input: Box::new(input), reg: Some(reg), stop, conds: rest };
+    Planned::new(source, rows.min(most), cost)
+}
+
+/// The limit of `rownum < n`, `rownum <= n` and `rownum = 1`, when it does not depend on the row.
+fn stop_key(c: &Expr, reg: Reg) -> Option<StopKey> {
+    let Node::Cmp(op, _, a, b) = &c.node else { return None };
+    let is_rownum = |e: &Expr| matches!(e.node, Node::Reg(r) if r == reg);
+    let (op, limit) = if is_rownum(a) {
+        (*op, b)
+    } else if is_rownum(b) {
+        (op.swap(), a)
+    } else {
+        return None;
+    };
+    if !matches!(limit.node, Node::Const(_) | Node::Bind(_))
+        && !matches!(&limit.node, Node::Convert(e) if matches!(e.node, Node::Bind(_)))
+    {
+        return None;
+    }
+    matches!(op, CmpOp::Lt | CmpOp::Le | CmpOp::Eq).then(|| (op, (**limit).clone()))
+}
+
+/// Adds conditions to a row source, into a scan where it is one.
+pub fn filter(source: Source, mut conds: Vec<Expr>) -> Source {
+    if conds.is_empty() {
+        return source;
+    }
+    match source {
+        Source::Scan(mut s) => {
+            s.filter.append(&mut conds);
+            Source::Scan(s)
+        }
+        Source::Fixed { name, alias, handle, columns, filter: mut f } => {
+            f.append(&mut conds);
+            Source::Fixed { name, alias, handle, columns, filter: f }
+        }
+        Source::Filter { input, conds: mut inner } => {
+            inner.append(&mut conds);
+            Source::Filter { input, conds: inner }
+        }
+        other => Source::Filter { input: Box::new(other), conds },
+    }
+}
+
+/// DUAL with conditions and nothing else.
+pub fn is_dual(s: &Source) -> bool {
+    match s {
+        Source::Dual => true,
+        Source::Filter { input, .. } | Source::Startup { input, .. } => is_dual(input),
+        _ => false,
+    }
+}
+
+/// Whether a row source leads to its rows by an index, a hash or a rowid: it is read again for little.
+fn probes(s: &Source) -> bool {
+    match s {
+        Source::Scan(scan) => !matches!(scan.access, Access::Full),
+        Source::Filter { input, .. } | Source::Startup { input, .. } | Source::Project { input, .. } => probes(input),
+        Source::NestedLoops { left, right, .. } => probes(left) && probes(right),
+        _ => false,
+    }
+}
+
+/// The registers a row source leaves a row in, as far as its readers may name them.
+pub fn produced(source: &Source) -> Vec<Reg> {
+    let mut regs = Vec::new();
+    collect(source, &mut regs);
+    regs.sort_unstable();
+    regs.dedup();
+    regs
+}
+
+fn collect(source: &Source, into: &mut Vec<Reg>) {
+    match source {
+        Source::Dual | Source::Empty => {}
+        Source::Scan(s) => {
+            into.extend(s.columns.iter().map(|(_, r)| *r));
+            into.extend(s.rowid);
+            into.extend(s.pseudos.iter().map(|(_, r)| *r));
+        }
+        Source::Fixed { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
+        Source::Filter { input, .. } | Source::Startup { input, .. } | Source::JoinFilter { input, .. } => {
+            collect(input, into)
+        }
+        Source::Sort { regs, .. } | Source::Buffer { regs, .. } => into.extend(regs),
+        Source::Cte { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
+        Source::Window { funcs, regs, .. } => {
+            into.extend(regs);
+            into.extend(funcs.iter().map(|f| f.agg.out));
+        }
+        Source::Project { input, exprs, .. } => {
+            collect(input, into);
+            into.extend(exprs.iter().map(|(_, r)| *r));
+        }
+        Source::NestedLoops { left, right, kind, .. }
+        | Source::HashJoin { left, right, kind, .. }
+        | Source::MergeJoin { left, right, kind, .. } => {
+            collect(left, into);
+            if kind.keeps_right() {
+                collect(right, into);
+            }
+        }
+        Source::Count { input, reg, .. } => {
+            collect(input, into);
+            into.extend(*reg);
+        }
+        Source::Distinct { regs, .. } => into.extend(regs),
+        Source::Group { keys, aggs, .. } => {
+            into.extend(keys.iter().map(|(_, r)| *r));
+            into.extend(aggs.iter().map(|a| a.out));
+        }
+        Source::Set { out, .. } => into.extend(out),
+        Source::ConnectBy(c) => {
+            into.extend(&c.row);
+            into.extend(c.prior.iter().map(|(_, p)| *p));
+            into.push(c.level);
+            into.extend(c.is_leaf);
+            into.extend(c.is_cycle);
+            into.extend(c.roots.iter().map(|(_, r)| *r));
+            into.extend(c.paths.iter().map(|(_, _, r)| *r));
+        }
+        Source::Limit { input, .. } | Source::ForUpdate { input, .. } => collect(input, into),
+        Source::Elements { column, .. } => into.push(*column),
+    }
+}

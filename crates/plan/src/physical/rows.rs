@@ -1,0 +1,109 @@
+//! How many rows conditions keep and groupings make: `estimate`, over the registers of a statement.
+
+use crate::estimate::{Column, Estimator, groups};
+use crate::ir::*;
+use crate::scope::{Compiler, ItemId, ItemKind};
+use dictionary::ColumnStatistics;
+use std::collections::HashMap;
+use types::DataType;
+
+/// What the planner knows of values while it works.
+#[derive(Default)]
+pub struct Sizes {
+    /// The column of an item that a register has.
+    columns: HashMap<Reg, (ItemId, usize)>,
+    /// What is known of registers that are no columns of tables: keys of groupings and columns of views.
+    made: HashMap<Reg, (DataType, ColumnStatistics)>,
+}
+
+impl Compiler<'_> {
+    /// Looks up which registers are columns of which tables.
+    pub fn learn_columns(&mut self) {
+        self.sizes = Sizes::default();
+        for (id, item) in self.items.iter().enumerate() {
+            if !matches!(item.kind, ItemKind::Table(_)) {
+                continue;
+            }
+            for (at, column) in item.columns.iter().enumerate() {
+                if let Some(Expr { node: Node::Reg(r), .. }) = &column.value {
+                    self.sizes.columns.insert(*r, (id, at));
+                }
+            }
+        }
+    }
+
+    /// Notes how many values a register has that is no column of a table.
+    pub(super) fn set_distinct(&mut self, reg: Reg, ty: DataType, distinct: f64) {
+        if !self.sizes.columns.contains_key(&reg) {
+            let statistics = ColumnStatistics { distinct: distinct.max(1.0) as u64, ..ColumnStatistics::default() };
+            self.sizes.made.insert(reg, (ty, statistics));
+        }
+    }
+
+    /// What is known of a register.
+    fn known(&self, reg: Reg) -> Option<Column<'_>> {
+        if let Some((data_type, statistics)) = self.sizes.made.get(&reg) {
+            // Each is a row source of its own: nothing says that two are of one row.
+            let (source, position) = (usize::MAX - reg as usize, 0);
+            return Some(Column {
+                source,
+                position,
+                data_type,
+                nullable: true,
+                table: None,
+                statistics: Some(statistics),
+            });
+        }
+        let (source, position) = *self.sizes.columns.get(&reg)?;
+        let ItemKind::Table(table) = &self.items[source].kind else { return None };
+        let column = &table.columns[position];
+        Some(Column {
+            source,
+            position,
+            data_type: &column.data_type,
+            nullable: column.nullable,
+            table: table.statistics.as_ref(),
+            statistics: column.statistics.as_ref(),
+        })
+    }
+
+    /// Distinct values of an expression, as far as anything is known of it.
+    pub(super) fn distinct_values(&self, e: &Expr) -> Option<f64> {
+        match &e.node {
+            Node::Reg(reg) => Some(self.known(*reg)?.statistics?.distinct.max(1) as f64),
+            Node::Convert(e) | Node::Cast(e) | Node::Neg(e) => self.distinct_values(e),
+            // A part of a column has no more values than the column.
+            Node::Func(_, args) => self.distinct_values(args.iter().find(|a| !a.is_const())?),
+            Node::Const(_) | Node::Bind(_) => Some(1.0),
+            _ => None,
+        }
+    }
+
+    /// The rows that conditions keep of so many.
+    pub(super) fn kept(&self, conds: &[Expr], rows: f64) -> f64 {
+        rows * self.share_of_all(conds)
+    }
+
+    /// The share of rows that conditions keep, all together.
+    pub(super) fn share_of_all<'e>(&self, conds: impl IntoIterator<Item = &'e Expr>) -> f64 {
+        Estimator::new(&|reg| self.known(reg)).conjunction(conds)
+    }
+
+    /// The share of rows that a condition keeps.
+    pub(super) fn share(&self, c: &Expr) -> f64 {
+        Estimator::new(&|reg| self.known(reg)).selectivity(c)
+    }
+
+    /// The groups of so many rows by these keys.
+    pub(super) fn groups_of(&self, keys: &[(Expr, Reg)], rows: f64) -> f64 {
+        let key = |(key, _): &(Expr, Reg)| match key.node {
+            Node::Reg(reg) => self.known(reg),
+            _ => None,
+        };
+        groups(&keys.iter().map(key).collect::<Vec<_>>(), rows).max(1.0)
+    }
+
+    pub(super) fn distinct_of(&self, regs: &[Reg], rows: f64) -> f64 {
+        groups(&regs.iter().map(|reg| self.known(*reg)).collect::<Vec<_>>(), rows).max(1.0)
+    }
+}

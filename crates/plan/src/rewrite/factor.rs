@@ -1,0 +1,101 @@
+//! Conditions under OR: what all branches demand, and what each row source must meet in any case.
+//!
+//! `(a = b and x) or (a = b and y)` is `a = b and (x or y)`, which can be joined by a hash. And of
+//! `(n1 = 'F' and n2 = 'G') or (n1 = 'G' and n2 = 'F')` follows that `n1` is one of two, which is checked where `n1` is
+//! read.
+
+use super::is_movable;
+use crate::expr::{and, flatten_and, or};
+use crate::ir::*;
+use crate::logical::*;
+use crate::scope::Compiler;
+use std::collections::HashSet;
+
+/// Takes what all branches demand out of each OR of a list of conditions.
+pub fn factor_all(conds: &mut Vec<Expr>) {
+    if !conds.iter().any(|c| matches!(c.node, Node::Or(_))) {
+        return;
+    }
+    for c in std::mem::take(conds) {
+        flatten_and(factor(c), conds);
+    }
+}
+
+fn branches(e: Expr) -> Vec<Vec<Expr>> {
+    let Node::Or(branches) = e.node else { return vec![vec![e]] };
+    let conjuncts = |branch: Expr| {
+        let mut all = Vec::new();
+        flatten_and(branch, &mut all);
+        all
+    };
+    branches.into_iter().map(conjuncts).collect()
+}
+
+fn factor(e: Expr) -> Expr {
+    if !matches!(e.node, Node::Or(_)) {
+        return e;
+    }
+    let mut branches = branches(e);
+    let (first, others) = branches.split_first().expect("an OR has branches");
+    let in_all = |c: &&Expr| is_movable(c) && others.iter().all(|branch| branch.contains(c));
+    let common: Vec<Expr> = first.iter().filter(in_all).cloned().collect();
+    branches.iter_mut().for_each(|branch| branch.retain(|c| !common.contains(c)));
+    // A branch of which nothing is left is true wherever the common conditions are.
+    if common.is_empty() || branches.iter().any(Vec::is_empty) {
+        let whole = |branch: Vec<Expr>| and(branch);
+        return match common.is_empty() {
+            true => or(branches.into_iter().map(whole).collect()),
+            false => and(common),
+        };
+    }
+    let rest = or(branches.into_iter().map(and).collect());
+    and(common.into_iter().chain([rest]).collect())
+}
+
+impl Compiler<'_> {
+    /// Adds to a join what each OR over several of its row sources demands of each of them.
+    pub(super) fn derive(&mut self, set: &mut JoinSet) {
+        let mut derived = Vec::new();
+        for c in &set.conds {
+            let Node::Or(branches) = &c.node else { continue };
+            for part in set.parts.iter().filter(|part| matches!(part.link, Link::Inner)) {
+                let mut own = HashSet::new();
+                self.part_regs(&part.kind, &mut |r| {
+                    own.insert(r);
+                });
+                if let Some(limit) = self.limit_of(branches, &own)
+                    && limit != *c
+                    && !set.conds.contains(&limit)
+                {
+                    derived.push(limit);
+                }
+            }
+        }
+        set.conds.extend(derived);
+    }
+
+    /// What the branches of an OR demand of one row source, when each of them demands something of it.
+    pub fn limit_of(&self, branches: &[Expr], own: &HashSet<Reg>) -> Option<Expr> {
+        let mut limits = Vec::with_capacity(branches.len());
+        for branch in branches {
+            let conjuncts = match &branch.node {
+                Node::And(conds) => &conds[..],
+                _ => std::slice::from_ref(branch),
+            };
+            let of_it = |c: &&Expr| {
+                let (mut all, mut any) = (true, false);
+                self.expr_regs(c, &mut |r| {
+                    all &= own.contains(&r);
+                    any = true;
+                });
+                all && any && is_movable(c)
+            };
+            let limit: Vec<Expr> = conjuncts.iter().filter(of_it).cloned().collect();
+            if limit.is_empty() {
+                return None;
+            }
+            limits.push(and(limit));
+        }
+        Some(or(limits))
+    }
+}

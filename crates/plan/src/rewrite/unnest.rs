@@ -1,0 +1,445 @@
+//! Subqueries of WHERE that become row sources of the join they restrict.
+//!
+//! | condition | becomes |
+//! |---|---|
+//! | `EXISTS (…)`, `x IN (…)` | a semijoin |
+//! | `NOT EXISTS (…)`; `x NOT IN (…)` where nothing can be NULL | an antijoin |
+//! | `x NOT IN (…)` | an antijoin to which an unknown comparison is a match |
+//! | `x < (SELECT aggregate(…) … WHERE inner = outer)` | an outer join with the groups of the inner column |
+//!
+//! EXISTS and a correlated IN are unnested when their query is a plain join whose conditions alone name the outer rows,
+//! by an equality at least; an IN of any other query becomes a view that is joined. What the subquery compared of the
+//! outer row is then a condition of the join, so that it can be a hash join, or still be answered row by row through an
+//! index: the physical planner decides. Only for an aggregate, which is made of all groups or of one at a time, the
+//! costs of both are compared here.
+//!
+//! The names of views are Oracle's: VW_NSO_n of an IN, VW_SQ_n of an aggregate.
+
+use super::{Values, substitute};
+use crate::expr::flatten_and;
+use crate::ir::*;
+use crate::logical::*;
+use crate::scope::{Compiler, Item, ItemId, ItemKind};
+use std::collections::HashSet;
+use types::{DataType, Value};
+
+/// How a subquery is asked for.
+enum Asked {
+    Exists { negated: bool },
+    In { values: Vec<Expr>, compare: Vec<Compare>, negated: bool },
+}
+
+impl Compiler<'_> {
+    /// Unnests what can be unnested among the conditions of a join.
+    pub(super) fn unnest(&mut self, set: &mut JoinSet) {
+        if !set.conds.iter().any(Expr::has_subquery) {
+            return;
+        }
+        let mut conds = Vec::new();
+        for c in std::mem::take(&mut set.conds) {
+            flatten_and(c, &mut conds);
+        }
+        // What has no subquery is there first: it may tell that a value is not NULL.
+        let (conds, plain): (Vec<_>, Vec<_>) = conds.into_iter().partition(Expr::has_subquery);
+        set.conds = plain;
+        let mut kept = Vec::new();
+        for mut c in conds {
+            let done = match asked(&c) {
+                Some((sub, asked)) => self.unnest_one(set, sub, asked),
+                None => false,
+            };
+            if !done {
+                self.unnest_aggregates(set, &mut c);
+                kept.push(c);
+            }
+        }
+        set.conds.extend(kept);
+    }
+
+    fn unnest_one(&mut self, set: &mut JoinSet, sub: SubId, asked: Asked) -> bool {
+        let own = self.own_regs(set);
+        let LogicalSub { rel, out, .. } = &self.subs[sub];
+        let (rel, mut out) = (rel.clone(), out.clone());
+        let plain = plain_join(rel, &mut out);
+        let link = match (plain, &asked) {
+            (Ok(inner), _) if is_kept(&inner) => return false,
+            (Ok(inner), _) => self.as_part(set, inner, out, &asked, &own),
+            (Err(rel), Asked::In { .. }) => self.as_view(rel, out, &asked, &own),
+            (Err(_), Asked::Exists { .. }) => None,
+        };
+        let Some((part, hints)) = link else { return false };
+        // The values that are compared must come from row sources that are joined before.
+        set.parts.push(part);
+        set.hints.extend(hints);
+        self.forget_sub(sub);
+        true
+    }
+
+    /// A subquery that nothing asks for any more.
+    fn forget_sub(&mut self, sub: SubId) {
+        let LogicalSub { rel, out, outer, .. } = &mut self.subs[sub];
+        *rel = Rel::Empty;
+        out.clear();
+        outer.clear();
+    }
+
+    fn own_regs(&self, set: &JoinSet) -> HashSet<Reg> {
+        let mut own = HashSet::new();
+        self.set_regs(set, &mut |r| {
+            own.insert(r);
+        });
+        own
+    }
+
+    fn reads_any(&self, e: &Expr, regs: &HashSet<Reg>) -> bool {
+        let mut found = false;
+        self.expr_regs(e, &mut |r| found |= regs.contains(&r));
+        found
+    }
+
+    /// Whether only the conditions of a join read these registers, and none of its parts by itself.
+    fn only_conditions_read(&self, inner: &JoinSet, own: &HashSet<Reg>) -> bool {
+        let mut reads = false;
+        for part in &inner.parts {
+            part.link.for_each(&mut |e| reads |= self.reads_any(e, own));
+            self.for_each_part_expr(&part.kind, &mut |e| reads |= self.reads_any(e, own));
+            if let PartKind::Leaf(id) = part.kind
+                && let ItemKind::Derived { lateral, .. } = &self.items[id].kind
+            {
+                reads |= lateral.iter().any(|r| own.contains(r));
+            }
+        }
+        !reads
+    }
+
+    /// A plain join as a part that is joined by what it is asked for.
+    fn as_part(
+        &mut self,
+        set: &JoinSet,
+        mut inner: JoinSet,
+        out: Vec<Expr>,
+        asked: &Asked,
+        own: &HashSet<Reg>,
+    ) -> Option<(Part, Vec<sql::ast::Hint>)> {
+        if inner.parts.is_empty() || !self.only_conditions_read(&inner, own) || inner.conds.iter().any(Expr::varies) {
+            return None;
+        }
+        let within = self.own_regs(&inner);
+        let compared = self.comparisons(asked, &out)?;
+        let (across, local): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut inner.conds).into_iter().partition(|c| self.reads_any(c, own));
+        // What is compared with the outer row must be of the inner one, and the other way round.
+        let joins = |c: &Expr| match &c.node {
+            Node::Cmp(CmpOp::Eq, Compare::Plain, a, b) => {
+                let sides = [(a, b), (b, a)];
+                sides.iter().any(|(x, y)| {
+                    self.reads_any(x, &within)
+                        && !self.reads_any(x, own)
+                        && !self.reads_any(y, &within)
+                        && self.reads_any(y, own)
+                        && !x.has_subquery()
+                        && !y.has_subquery()
+                })
+            }
+            _ => false,
+        };
+        let equal = |(value, out): &(Expr, Expr)| {
+            let eq = Node::Cmp(CmpOp::Eq, Compare::Plain, Box::new(value.clone()), Box::new(out.clone()));
+            joins(&Expr::new(eq, DataType::Boolean))
+        };
+        if !across.iter().any(joins) && !compared.iter().any(|(pair, how)| *how == Compare::Plain && equal(pair)) {
+            return None;
+        }
+        let is_exact =
+            |pair: &(Expr, Expr)| self.never_null(&pair.1, &inner, &local) && self.never_null(&pair.0, set, &set.conds);
+        let exact = compared.iter().all(|(pair, _)| is_exact(pair));
+        let hints: Vec<_> =
+            inner.hints.iter().filter(|h| h.name != "LEADING" && h.name != "ORDERED").cloned().collect();
+        let single = inner.parts.len() == 1 && matches!(inner.parts[0].link, Link::Inner);
+        let (kind, mut on) = if single {
+            (inner.parts.pop()?.kind, local)
+        } else {
+            inner.conds = local;
+            (PartKind::Set(inner), Vec::new())
+        };
+        on.extend(across);
+        Some((
+            Part { kind, link: link_of(asked, compared, on, exact)?, rewritten: true },
+            if single { hints } else { Vec::new() },
+        ))
+    }
+
+    /// A query of another shape as a view that is joined.
+    fn as_view(
+        &mut self,
+        rel: Rel,
+        out: Vec<Expr>,
+        asked: &Asked,
+        own: &HashSet<Reg>,
+    ) -> Option<(Part, Vec<sql::ast::Hint>)> {
+        let mut correlated = out.iter().any(|e| self.reads_any(e, own));
+        self.for_each_expr(&rel, &mut |e| correlated |= self.reads_any(e, own));
+        if correlated || self.reads_lateral(&rel, own) {
+            return None;
+        }
+        let compared = self.comparisons(asked, &out)?;
+        if compared.iter().any(|((value, _), how)| *how != Compare::Plain || !self.reads_any(value, own)) {
+            return None;
+        }
+        let id = self.new_view("VW_NSO", rel, compared.iter().map(|((_, out), _)| out.clone()).collect());
+        let columns: Vec<Expr> = self.items[id].columns.iter().filter_map(|c| c.value.clone()).collect();
+        let compared = compared.into_iter().zip(columns).map(|(((value, _), how), column)| ((value, column), how));
+        let link = link_of(asked, compared.collect(), Vec::new(), false)?;
+        Some((Part { kind: PartKind::Leaf(id), link, rewritten: true }, Vec::new()))
+    }
+
+    fn reads_lateral(&self, rel: &Rel, own: &HashSet<Reg>) -> bool {
+        match rel {
+            Rel::Join(set) => !self.only_conditions_read(set, own),
+            Rel::Set { inputs, .. } => inputs.iter().any(|(input, _)| self.reads_lateral(input, own)),
+            other => other.input().is_some_and(|input| self.reads_lateral(input, own)),
+        }
+    }
+
+    /// The pairs that IN compares: (value of the outer row, value of the subquery), and how.
+    fn comparisons(&self, asked: &Asked, out: &[Expr]) -> Option<Vec<((Expr, Expr), Compare)>> {
+        let Asked::In { values, compare, .. } = asked else { return Some(Vec::new()) };
+        if compare.contains(&Compare::Dynamic) || values.len() != out.len() || values.iter().any(Expr::has_subquery) {
+            return None;
+        }
+        let pair = |((value, out), how): ((&Expr, &Expr), &Compare)| {
+            (crate::typing::instants(value.clone(), out.clone()), *how)
+        };
+        Some(values.iter().zip(out).zip(compare).map(pair).collect())
+    }
+
+    /// Whether a value of a join is never NULL: a column that cannot be, of a row source that no outer join fills.
+    fn never_null(&self, e: &Expr, set: &JoinSet, conds: &[Expr]) -> bool {
+        if let Node::Reg(_) = e.node
+            && conds.iter().any(|c| matches!(&c.node, Node::IsNull(value, true) if **value == *e))
+        {
+            return true;
+        }
+        let kept = set.parts.iter().filter(|part| matches!(part.link, Link::Inner));
+        kept.filter_map(|part| match part.kind {
+            PartKind::Leaf(id) => Some(id),
+            _ => None,
+        })
+        .any(|id| self.is_not_null_of(id, e))
+            || matches!(&e.node, Node::Const(value) if !value.is_null())
+    }
+
+    fn is_not_null_of(&self, id: ItemId, e: &Expr) -> bool {
+        let item = &self.items[id];
+        let ItemKind::Table(table) = &item.kind else { return false };
+        let columns = item.columns.iter().zip(&table.columns);
+        columns.filter(|(_, def)| !def.nullable).any(|(c, _)| c.value.as_ref() == Some(e))
+    }
+
+    /// A view with these columns. They get registers of their own.
+    fn new_view(&mut self, prefix: &str, rel: Rel, out: Vec<Expr>) -> ItemId {
+        self.made_views += 1;
+        let columns = (1..)
+            .zip(&out)
+            .map(|(n, e)| {
+                let value = Some(Expr::new(Node::Reg(self.new_reg()), e.ty));
+                let name = format!("$nso_col_{n}");
+                crate::scope::ItemColumn { value, ..crate::from::item_column(&name, e.ty, true) }
+            })
+            .collect();
+        let alias = format!("{prefix}_{}", self.made_views);
+        let kind = ItemKind::Derived { rel: Some(Box::new(rel)), out, lateral: Vec::new() };
+        self.items.push(Item { alias, schema: None, kind, columns, rowid: None });
+        self.items.len() - 1
+    }
+
+    /// Puts joins with groups in the place of the correlated aggregates of a condition.
+    fn unnest_aggregates(&mut self, set: &mut JoinSet, c: &mut Expr) {
+        let mut found = Vec::new();
+        c.walk(&mut |e| {
+            if let Node::Scalar(sub) = e.node {
+                found.push(sub);
+            }
+        });
+        for sub in found {
+            if let Some(value) = self.unnest_aggregate(set, sub) {
+                replace_scalar(c, sub, &value);
+                self.forget_sub(sub);
+            }
+        }
+    }
+
+    fn unnest_aggregate(&mut self, set: &mut JoinSet, sub: SubId) -> Option<Expr> {
+        let own = self.own_regs(set);
+        let LogicalSub { rel, out, outer, .. } = &self.subs[sub];
+        if !outer.iter().any(|r| own.contains(r)) {
+            return None;
+        }
+        let (rel, mut out) = (rel.clone(), out.clone());
+        let Rel::Group { input, keys, aggs, scalar: true, .. } = without_project(rel, &mut out) else { return None };
+        let Rel::Join(mut inner) = *input else { return None };
+        if !keys.is_empty() || is_kept(&inner) || !self.only_conditions_read(&inner, &own) {
+            return None;
+        }
+        let mut reads = false;
+        aggs.iter().for_each(|agg| agg.for_each_expr(&mut |e| reads |= self.reads_any(e, &own) || e.has_subquery()));
+        if reads || out.iter().any(Expr::has_subquery) {
+            return None;
+        }
+        let within = self.own_regs(&inner);
+        let (across, local): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut inner.conds).into_iter().partition(|c| self.reads_any(c, &own));
+        let mut pairs = Vec::new();
+        for c in &across {
+            let Node::Cmp(CmpOp::Eq, Compare::Plain, a, b) = &c.node else { return None };
+            let of = |e: &Expr, regs: &HashSet<Reg>| self.reads_any(e, regs);
+            let (inside, outside) = [(a, b), (b, a)]
+                .into_iter()
+                .find(|(x, y)| of(x, &within) && !of(x, &own) && of(y, &own) && !of(y, &within))?;
+            if inside.has_subquery() || outside.has_subquery() {
+                return None;
+            }
+            pairs.push(((**inside).clone(), (**outside).clone()));
+        }
+        inner.conds = local;
+        let mut group_keys = Vec::new();
+        for (inside, _) in &pairs {
+            group_keys.push((inside.clone(), self.new_reg()));
+        }
+        let sets = vec![(0..group_keys.len()).collect()];
+        let mut columns: Vec<Expr> = group_keys.iter().map(|(e, r)| Expr::new(Node::Reg(*r), e.ty)).collect();
+        columns.extend(aggs.iter().map(|agg| Expr::new(Node::Reg(agg.out), agg.ty)));
+        let grouped =
+            Rel::Group { input: Box::new(Rel::Join(inner)), keys: group_keys, sets, aggs: aggs.clone(), scalar: false };
+        if !self.groups_pay(set, sub, &grouped) {
+            return None;
+        }
+        let id = self.new_view("VW_SQ", grouped, columns);
+        let values: Vec<Expr> = self.items[id].columns.iter().filter_map(|c| c.value.clone()).collect();
+        let (key_values, agg_values) = values.split_at(pairs.len());
+        let boolean = DataType::Boolean;
+        let on = pairs.iter().zip(key_values).map(|((_, outside), key)| {
+            let eq = Node::Cmp(CmpOp::Eq, Compare::Plain, Box::new(key.clone()), Box::new(outside.clone()));
+            Expr::new(eq, boolean)
+        });
+        let on: Vec<Expr> = on.collect();
+        set.parts.push(Part { kind: PartKind::Leaf(id), link: Link::Left(on), rewritten: false });
+        // Of no rows, a count is zero and everything else NULL.
+        let stand_in = |(agg, value): (&Agg, &Expr)| {
+            let counts = matches!(agg.kind, AggKind::Count | AggKind::CountStar);
+            let zero = Expr::new(Node::Const(Value::Number(0.into())), value.ty);
+            let made = if counts { Node::Coalesce(vec![value.clone(), zero]) } else { value.node.clone() };
+            (agg.out, Expr::new(made, value.ty))
+        };
+        let values: Values = aggs.iter().zip(agg_values).map(stand_in).collect();
+        let mut value = out.pop()?;
+        substitute(&mut value, &values);
+        Some(value)
+    }
+
+    /// Whether all groups cost less than one at a time, for each distinct outer row.
+    fn groups_pay(&mut self, set: &JoinSet, sub: SubId, grouped: &Rel) -> bool {
+        self.learn_columns();
+        let mut around = set.clone();
+        around.conds.retain(|c| !c.has_subquery());
+        let inside = self.subs[sub].rel.clone();
+        let (Ok(rows), Ok(one), Ok(all)) = (self.plan_set(&around), self.plan_rel(&inside), self.plan_rel(grouped))
+        else {
+            return false;
+        };
+        all.cost < rows.rows * one.cost
+    }
+}
+
+/// The subquery that a condition asks for, when it is nothing but that.
+fn asked(c: &Expr) -> Option<(SubId, Asked)> {
+    match &c.node {
+        Node::Exists(sub) => Some((*sub, Asked::Exists { negated: false })),
+        Node::Not(inner) => match &inner.node {
+            Node::Exists(sub) => Some((*sub, Asked::Exists { negated: true })),
+            _ => None,
+        },
+        Node::InSub { values, sub, compare, negated, single: false } => {
+            let asked = Asked::In { values: values.clone(), compare: compare.clone(), negated: *negated };
+            Some((*sub, asked))
+        }
+        _ => None,
+    }
+}
+
+/// How a part is joined by what is asked of it. `exact`: no comparison can be unknown.
+fn link_of(asked: &Asked, compared: Vec<((Expr, Expr), Compare)>, mut on: Vec<Expr>, exact: bool) -> Option<Link> {
+    let equal = |((value, out), how): ((Expr, Expr), Compare)| {
+        Expr::new(Node::Cmp(CmpOp::Eq, how, Box::new(value), Box::new(out)), DataType::Boolean)
+    };
+    Some(match asked {
+        Asked::Exists { negated: false } => Link::Semi(on),
+        Asked::Exists { negated: true } => Link::Anti(on),
+        Asked::In { negated: false, .. } => {
+            on.extend(compared.into_iter().map(equal));
+            Link::Semi(on)
+        }
+        Asked::In { negated: true, .. } if exact => {
+            on.extend(compared.into_iter().map(equal));
+            Link::Anti(on)
+        }
+        Asked::In { .. } => {
+            if compared.iter().any(|(_, how)| *how != Compare::Plain) {
+                return None;
+            }
+            Link::AntiNulls { pairs: compared.into_iter().map(|(pair, _)| pair).collect(), on }
+        }
+    })
+}
+
+/// The join that a query is, apart from what does not matter to whether it has a row: DISTINCT, ORDER BY and values
+/// that are computed, which stand in `out` then. `Err` is a query of another shape.
+fn plain_join(rel: Rel, out: &mut [Expr]) -> Result<JoinSet, Rel> {
+    let shape = &rel;
+    let mut at = shape;
+    loop {
+        match at {
+            Rel::Sort { input, .. } | Rel::Distinct { input, .. } | Rel::Project { input, .. } => at = input,
+            Rel::Join(_) => break,
+            _ => return Err(rel),
+        }
+    }
+    let mut rel = rel;
+    loop {
+        rel = match rel {
+            Rel::Sort { input, .. } | Rel::Distinct { input, .. } => *input,
+            Rel::Project { input, exprs, .. } => {
+                let values: Values = exprs.into_iter().map(|(e, r)| (r, e)).collect();
+                out.iter_mut().for_each(|e| substitute(e, &values));
+                *input
+            }
+            Rel::Join(set) => return Ok(set),
+            other => return Err(other),
+        }
+    }
+}
+
+fn without_project(rel: Rel, out: &mut [Expr]) -> Rel {
+    match rel {
+        Rel::Project { input, exprs, .. } => {
+            let values: Values = exprs.into_iter().map(|(e, r)| (r, e)).collect();
+            out.iter_mut().for_each(|e| substitute(e, &values));
+            without_project(*input, out)
+        }
+        other => other,
+    }
+}
+
+/// Whether a subquery's own hint keeps it where it is.
+fn is_kept(inner: &JoinSet) -> bool {
+    inner.hints.iter().any(|h| h.name == "NO_UNNEST")
+}
+
+/// Puts a value in the place of a scalar subquery.
+fn replace_scalar(e: &mut Expr, sub: SubId, value: &Expr) {
+    if matches!(e.node, Node::Scalar(s) if s == sub) {
+        *e = value.clone();
+        return;
+    }
+    e.for_each_child_mut(&mut |child| replace_scalar(child, sub, value));
+}
