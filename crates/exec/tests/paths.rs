@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Instance, Names, Session};
-use plan::{Access, Expr, IndexRange, Key, KeyPart, LikeRange, Node, Plan, PlanBody, Source};
+use plan::{Access, Expr, IndexRange, JoinKey, JoinKind, Key, KeyPart, LikeRange, Node, Plan, PlanBody, Side, Source};
 use std::cell::RefCell;
 use std::rc::Rc;
 use types::{DataType, LenUnit, Number, Value};
@@ -289,4 +289,103 @@ fn a_whole_index_stands_for_the_table() {
     found.sort();
     assert_eq!(found.len(), 799);
     assert_eq!(found, wanted);
+}
+
+/// Two indexes joined by the rows that they lead to have the columns that neither has alone.
+#[test]
+fn indexes_are_joined() {
+    let instance = Instance::new();
+    let names = Rc::new(Names::default());
+    let mut s = Session::new(&instance, &names);
+    s.run("create table t (a number not null, b number not null, c number)").unwrap();
+    for n in 0..300 {
+        s.run(&format!("insert into t values ({}, {}, 0)", n % 50, n * 3 % 70)).unwrap();
+    }
+    s.run("commit").unwrap();
+    s.run("create index t_a on t (a)").unwrap();
+    s.run("create index t_b on t (b)").unwrap();
+    s.run("update t set b = 1000 where a = 7").unwrap();
+    s.run("delete from t where a = 8 and b > 30").unwrap();
+    for build in [Side::Left, Side::Right] {
+        let found = s.run_altered("select /*+ full(t) */ a, b from t", &|plan: &mut Plan| {
+            let rowids = [plan.regs, plan.regs + 1];
+            plan.regs += 2;
+            let PlanBody::Query(q) = &mut plan.body else { return };
+            let Source::Scan(scan) = &q.source else { panic!("{:?}", q.source) };
+            let side = |name: &str, column: u16, rowid: u32| {
+                let mut side = scan.clone();
+                let index = side.table.indexes.iter().find(|i| i.name == name).unwrap().clone();
+                let mut range = IndexRange { index_only: true, ..IndexRange::whole(index) };
+                if name == "T_A" {
+                    range.high = Some((number(20).into(), true));
+                }
+                side.access = Access::IndexRange(Box::new(range));
+                side.columns.retain(|(at, _)| *at == column);
+                side.rowid = Some(rowid);
+                Source::Scan(side)
+            };
+            let (left, right) = (side("T_A", 0, rowids[0]), side("T_B", 1, rowids[1]));
+            let rowid = |n: usize| Expr::new(Node::Reg(rowids[n]), DataType::Rowid);
+            let (left_regs, right_regs) = (plan::produced(&left), plan::produced(&right));
+            q.source = Source::HashJoin {
+                left: Box::new(left),
+                right: Box::new(right),
+                kind: JoinKind::Inner,
+                build,
+                keys: vec![JoinKey::equal(rowid(0), rowid(1))],
+                residual: Vec::new(),
+                left_regs,
+                right_regs,
+                filters: Vec::new(),
+            };
+        });
+        let mut found = lines(&found.unwrap());
+        let mut wanted = rows(&mut s, "select /*+ full(t) */ a, b from t where a <= 20");
+        wanted.sort();
+        found.sort();
+        assert!(wanted.len() > 100);
+        assert_eq!(found, wanted, "{build:?}");
+    }
+}
+
+#[test]
+fn plans_name_the_path() {
+    let instance = Instance::new();
+    let names = Rc::new(Names::default());
+    let mut s = Session::new(&instance, &names);
+    numbers(&mut s);
+    type Change = fn(IndexRange) -> IndexRange;
+    let cases: [(Change, &[&str], &str); 4] = [
+        (
+            |r| IndexRange { prefix: vec![list(vec![number(2), number(1)])], ..r },
+            &["INLIST ITERATOR ", "TABLE ACCESS BY INDEX ROWID", "INDEX RANGE SCAN"],
+            "(\"T\".\"A\"=2 OR \"T\".\"A\"=1)",
+        ),
+        (
+            |r| IndexRange { skip: 1, prefix: vec![is(5)], ..r },
+            &["TABLE ACCESS BY INDEX ROWID", "INDEX SKIP SCAN"],
+            "\"T\".\"B\"=5",
+        ),
+        (
+            |r| IndexRange { prefix: vec![is(1)], low: Some((number(4).into(), false)), index_only: true, ..r },
+            &["INDEX RANGE SCAN"],
+            "\"T\".\"A\"=1 AND \"T\".\"B\">4",
+        ),
+        (|r| IndexRange { index_only: true, descending: true, ..r }, &["INDEX FULL SCAN DESCENDING"], ""),
+    ];
+    for (change, operations, access) in cases {
+        let shown = RefCell::new(Vec::new());
+        s.run_altered("select * from t", &|plan: &mut Plan| {
+            let PlanBody::Query(q) = &mut plan.body else { return };
+            let Source::Scan(scan) = &mut q.source else { panic!("{:?}", q.source) };
+            let index = scan.table.indexes.iter().find(|i| i.name == "T_AB").unwrap().clone();
+            scan.access = Access::IndexRange(Box::new(change(IndexRange::whole(index))));
+            *shown.borrow_mut() = plan.rows();
+        })
+        .unwrap();
+        let rows = shown.into_inner();
+        let lines: Vec<String> = rows[1..].iter().map(|row| format!("{} {}", row.operation, row.options)).collect();
+        assert_eq!(lines, operations);
+        assert_eq!(rows.last().unwrap().access, access);
+    }
 }
