@@ -1,0 +1,64 @@
+//! What the bench asks of every engine.
+
+use crate::answer::Rows;
+use crate::latchwork::Latchwork;
+use crate::text::{Query, Table};
+use std::path::Path;
+use std::time::Duration;
+
+/// The memory of an engine: what holds blocks, and what one sort or hash table may take.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    pub buffers_mb: u64,
+    pub work_mb: u64,
+}
+
+/// Why a query gave no rows.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    Timeout,
+    Error(String),
+}
+
+pub trait Engine {
+    fn name(&self) -> &'static str;
+
+    /// Makes the tables, brings the rows in, makes the keys and gathers statistics.
+    fn load(&mut self, tables: &[Table], rows: &Path);
+
+    /// Runs a query to its last row.
+    fn run(&mut self, query: &Query, timeout: Duration) -> Result<Rows, Failure>;
+
+    /// Seconds of the last query where the engine measures them itself.
+    fn own_seconds(&self) -> Option<f64> {
+        None
+    }
+
+    /// The engine's plan, printed.
+    fn plan(&mut self, _query: &Query) -> Option<String> {
+        None
+    }
+
+    /// Parses and plans a statement without running it.
+    fn parse(&mut self, sql: &str, timeout: Duration) -> Result<(), Failure>;
+
+    /// A round trip that does nothing.
+    fn round_trip(&mut self) {}
+
+    /// Whether a text that was parsed before is parsed with less work.
+    fn keeps_plans(&self) -> bool {
+        false
+    }
+
+    /// Hard parses so far, where the engine counts them.
+    fn hard_parses(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// The process that does the work, where it is one of its own.
+    fn process(&self) -> Option<u32>;
+
+    fn latchwork(&mut self) -> Option<&mut Latchwork> {
+        None
+    }
+}
