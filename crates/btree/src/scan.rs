@@ -338,6 +338,11 @@ impl RangeScan {
         }
     }
 
+    /// The leaf that the last entry came from.
+    pub fn leaf(&self) -> Rdba {
+        self.leaf
+    }
+
     /// The index being scanned and the leaf that the last entry came from.
     pub(crate) fn place(&self) -> (Option<Index>, Rdba) {
         (self.index, self.leaf)

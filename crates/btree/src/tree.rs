@@ -103,6 +103,17 @@ impl Btree {
         Ok(Index { segment, root, object, table, unique, created: Scn(created), notes_purges: notes == NOTES_PURGES })
     }
 
+    /// Levels above the leaves: 0 for a tree that is one leaf.
+    ///
+    /// # Errors
+    /// ORA-08103 when the index is gone, and those of the buffer cache.
+    pub fn levels(&self, p: &Process, index: &Index) -> Result<u16> {
+        let level = self.cache().read(p, index.root, GetKind::Examination, &mut |v: &BlockView| {
+            (v.obj() == index.object).then(|| Node::new(*v).level())
+        })?;
+        level.ok_or_else(|| Ora::new(8103))
+    }
+
     /// Drops an index: its blocks may be used again.
     ///
     /// # Errors

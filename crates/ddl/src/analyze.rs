@@ -1,149 +1,83 @@
-//! ANALYZE, and the gathering of statistics that DBMS_STATS does, too.
+//! ANALYZE, and what is kept of the statistics of tables that are dropped.
+//!
+//! ANALYZE gathers what DBMS_STATS gathers with METHOD_OPT `FOR ALL COLUMNS SIZE 1`, or as its FOR clause says.
 
+use crate::statistics::{analyze_index, analyze_table, delete_table, is_locked};
 use crate::work::{Parts, Work, by};
-use crate::{index, rows};
 use dictionary::base::{
-    Base, head_history, hist_head, histgrm, histgrm_history, ind, ind_history, mods_all, stat_pref, stats_extension,
-    tab, tab_history,
+    Base, head_history, hist_head, histgrm, histgrm_history, ind_history, mods_all, stat_pref, stats_extension,
+    tab_history,
 };
-use dictionary::rows::{Row, as_u32, int};
 use dictionary::*;
 use sql::ast::{Analyze, AnalyzeKind};
-use std::collections::HashSet;
-use types::{ObjectId, Ora, Result, Value};
+use types::{ObjectId, Ora, Result};
 
-/// Distinct values of a column are counted up to here; a column with more counts as having no two rows alike.
-const DISTINCT_MAX: usize = 100_000;
+/// What the words behind the object's name ask for.
+enum Action {
+    Gather { method: String, percent: Option<f64> },
+    Delete,
+}
 
 pub fn analyze(work: &mut Work<'_>, statement: &Analyze) -> Result<()> {
     let target = work.target(&statement.name)?;
     let any = SystemPrivilege::AnalyzeAny;
-    let first = statement.action.split(' ').next().unwrap_or("");
-    let table = match statement.kind {
-        AnalyzeKind::Table => work.existing_for(&target, ObjectKind::Table, 942, any)?,
-        AnalyzeKind::Index => {
-            let object = work.existing_for(&target, ObjectKind::Index, 1418, any)?;
-            work.image.index(object)?.ok_or_else(|| Ora::new(1418).at(target.pos))?.table
-        }
-        AnalyzeKind::Cluster => {
-            let object = work.existing_for(&target, ObjectKind::Cluster, 943, any)?;
-            work.require(&target, None, any)?;
-            let cluster = work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?;
-            for table in cluster.tables.clone() {
-                gather(work, table)?;
-            }
-            return Ok(());
-        }
+    let kind = match statement.kind {
+        AnalyzeKind::Table => (ObjectKind::Table, 942),
+        AnalyzeKind::Index => (ObjectKind::Index, 1418),
+        AnalyzeKind::Cluster => (ObjectKind::Cluster, 943),
     };
+    let object = work.existing_for(&target, kind.0, kind.1, any)?;
     work.require(&target, None, any)?;
-    match first {
-        "DELETE" => forget(work, table),
-        "COMPUTE" | "ESTIMATE" => gather(work, table),
-        _ => Err(Ora::unsupported().at(statement.pos.0)),
-    }
-}
-
-/// What a scan of a table counts.
-struct Counts {
-    rows: u64,
-    bytes: u64,
-    nulls: Vec<u64>,
-    distinct: Vec<HashSet<u64>>,
-    /// Lowest and highest stored bytes of each column, which order as the values do.
-    ends: Vec<Option<(Vec<u8>, Vec<u8>)>>,
-}
-
-impl Counts {
-    fn of(columns: usize) -> Counts {
-        let (nulls, distinct) = (vec![0; columns], vec![HashSet::new(); columns]);
-        Counts { rows: 0, bytes: 0, nulls, distinct, ends: vec![None; columns] }
-    }
-
-    fn add(&mut self, row: &[u8]) -> Result<()> {
-        self.rows += 1;
-        self.bytes += row.len() as u64;
-        for column in 0..self.nulls.len() {
-            let Some(bytes) = rows::stored(row, column)? else {
-                self.nulls[column] += 1;
-                continue;
-            };
-            if self.distinct[column].len() < DISTINCT_MAX {
-                self.distinct[column].insert(hash(bytes));
-            }
-            match &mut self.ends[column] {
-                None => self.ends[column] = Some((bytes.to_vec(), bytes.to_vec())),
-                Some((low, _)) if bytes < &low[..] => *low = bytes.to_vec(),
-                Some((_, high)) if bytes > &high[..] => *high = bytes.to_vec(),
-                Some(_) => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn statistics(&self, table: &TableDef, at: usize) -> ColumnStatistics {
-        let seen = self.distinct[at].len();
-        let distinct = if seen >= DISTINCT_MAX { self.rows - self.nulls[at] } else { seen as u64 };
-        let place = |bytes: &[u8]| statistics::place_of_stored(bytes, &table.columns[at]);
-        let ends = self.ends[at].as_ref();
-        let range = ends.and_then(|(low, high)| place(low).zip(place(high)));
-        ColumnStatistics {
-            ends: ends.map(|(low, high)| (statistics::cut(low).into(), statistics::cut(high).into())),
-            sample: self.rows - self.nulls[at],
-            ..ColumnStatistics::new(distinct, self.nulls[at], range)
+    let action = action(&statement.action).ok_or_else(|| Ora::unsupported().at(statement.pos.0))?;
+    let tables = match statement.kind {
+        AnalyzeKind::Index => return index(work, object, &action),
+        AnalyzeKind::Table => vec![object],
+        AnalyzeKind::Cluster => work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?.tables.clone(),
+    };
+    for table in tables {
+        match &action {
+            Action::Gather { method, percent } => analyze_table(work, table, method, *percent)?,
+            Action::Delete if is_locked(work, table)? => return Err(Ora::new(38029)),
+            Action::Delete => delete_table(work, table, true, true)?,
         }
     }
-}
-
-/// Counts rows, blocks and the values of each column of a table, and enters them.
-///
-/// # Errors
-/// Those of reading.
-pub fn gather(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
-    let table = index::existing_table(work, object)?;
-    // Everybody has other rows in it.
-    if table.temporary.is_some() {
-        return Ok(());
-    }
-    let mut counts = Counts::of(table.columns.len());
-    // Others may define meanwhile, but not this table.
-    work.keep_table(object)?;
-    work.apart(&mut |work| rows::scan(work, &table, &mut |_, row| counts.add(row).map(|()| true)))?;
-    let blocks = blocks(&work.host.parts(), &table)?;
-    let now = work.now;
-    let average = counts.bytes.checked_div(counts.rows).unwrap_or(0);
-    work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
-        row[tab::ROWCNT] = int(counts.rows as i64);
-        row[tab::BLKCNT] = int(blocks as i64);
-        row[tab::AVGRLN] = int(average as i64);
-        row[tab::ANALYZETIME] = Value::Date(now);
-    })?;
-    forget_columns(work, object)?;
-    let heads: Vec<Row> = (0..table.columns.len())
-        .map(|at| statistics::head_row(object, at as u32 + 1, &counts.statistics(&table, at), false, now))
-        .collect();
-    work.change().insert_many(Base::HistHead, &heads)?;
-    work.change().update(Base::Ind, &by(ind::BO, object), &mut |row| {
-        let of = table.indexes.iter().find(|index| index.object.0 == as_u32(&row[ind::OBJ]));
-        row[ind::DISTKEY] = of.map_or(Value::Null, |index| int(distinct_keys(index, &counts) as i64));
-    })?;
-    work.touch(object);
     Ok(())
 }
 
-/// How many different keys an index has, by what is known of its columns: no more than rows, nor than their values
-/// combined.
-fn distinct_keys(index: &IndexDef, counts: &Counts) -> u64 {
-    let values = |key: &IndexKey| match key {
-        IndexKey::Column(at) if counts.distinct[*at].len() < DISTINCT_MAX => counts.distinct[*at].len() as u64,
-        IndexKey::Column(at) => counts.rows - counts.nulls[*at],
-        IndexKey::Expression { .. } => counts.rows,
-    };
-    let combined = index.columns.iter().map(|c| values(&c.key).max(1)).fold(1u64, u64::saturating_mul);
-    combined.min(counts.rows)
+fn index(work: &mut Work<'_>, object: ObjectId, action: &Action) -> Result<()> {
+    match action {
+        Action::Gather { .. } => analyze_index(work, object),
+        Action::Delete => Err(Ora::unsupported()),
+    }
+}
+
+/// `{COMPUTE | ESTIMATE} STATISTICS [FOR …] [SAMPLE n PERCENT]`, `DELETE STATISTICS`; `None` for anything else.
+fn action(text: &str) -> Option<Action> {
+    let text = text.trim().trim_end_matches(';').to_uppercase();
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((&text, ""));
+    let rest = rest.trim().strip_prefix("STATISTICS")?.trim();
+    match first {
+        "DELETE" => rest.is_empty().then_some(Action::Delete),
+        "COMPUTE" => Some(Action::Gather { method: method(rest), percent: None }),
+        "ESTIMATE" => {
+            let (clause, sample) = rest.split_once("SAMPLE").unwrap_or((rest, ""));
+            let percent = match sample.trim() {
+                "" => None,
+                sample => Some(sample.strip_suffix("PERCENT")?.trim().parse::<f64>().ok()?),
+            };
+            Some(Action::Gather { method: method(clause), percent })
+        }
+        _ => None,
+    }
+}
+
+fn method(clause: &str) -> String {
+    let clause = clause.trim();
+    if clause.is_empty() { "FOR ALL COLUMNS SIZE 1".to_owned() } else { clause.to_owned() }
 }
 
 /// Formatted blocks below the high-water mark.
-fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
+pub fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
     let header = match &table.organization {
         Organization::HashCluster { cluster, .. } => cluster.segment.header,
         Organization::Index(segment) => segment.header,
@@ -156,17 +90,6 @@ fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
         segments.formatted_blocks(parts.p, object, extent, n as u32, &mut found)?;
     }
     Ok(found.len() as u64)
-}
-
-fn forget(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
-    work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
-        for column in [tab::ROWCNT, tab::BLKCNT, tab::AVGRLN, tab::ANALYZETIME] {
-            row[column] = Value::Null;
-        }
-    })?;
-    forget_columns(work, object)?;
-    work.touch(object);
-    Ok(())
 }
 
 /// Forgets the statistics of all columns and column groups of a table.
@@ -193,7 +116,22 @@ pub fn forget_table(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     Ok(())
 }
 
-/// FNV-1a: enough to tell values apart for a count.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, byte| (h ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_analyze() {
+        let gathers = |text: &str| match action(text) {
+            Some(Action::Gather { method, percent }) => Some((method, percent)),
+            _ => None,
+        };
+        let plain = "FOR ALL COLUMNS SIZE 1".to_owned();
+        assert_eq!(gathers("compute statistics"), Some((plain.clone(), None)));
+        assert_eq!(gathers("estimate statistics sample 20 percent"), Some((plain, Some(20.0))));
+        let columns = "FOR COLUMNS A SIZE 10".to_owned();
+        assert_eq!(gathers("compute statistics for columns a size 10"), Some((columns, None)));
+        assert!(matches!(action("delete statistics"), Some(Action::Delete)));
+        assert!(action("validate structure").is_none() && action("estimate statistics sample 5 rows").is_none());
+    }
 }

@@ -72,6 +72,32 @@ pub fn scan(work: &mut Work<'_>, table: &TableDef, each: &mut dyn FnMut(At<'_>, 
     done
 }
 
+/// As [`scan`], over a share of the blocks of an ordinary table.
+pub fn scan_sample(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    share: f64,
+    each: &mut dyn FnMut(At<'_>, &[u8]) -> Result<bool>,
+) -> Result<()> {
+    let Some(heap) = table.heap_table() else { return scan(work, table, each) };
+    let parts = work.host.parts();
+    let txns = parts.storage.heap.transactions();
+    let snapshot = txns.statement_snapshot(parts.p, parts.txn);
+    let mut scan = Scan::new();
+    scan.sample_blocks(share);
+    let done = scan.start(parts.storage.heap, parts.p, &snapshot, &heap).and_then(|()| {
+        while let Some((rowid, row)) = scan.next(parts.storage.heap, parts.p)? {
+            parts.p.check_cancel()?;
+            if !each(At::Rowid(rowid), row)? {
+                break;
+            }
+        }
+        Ok(())
+    });
+    txns.release(parts.p, &snapshot);
+    done
+}
+
 fn scan_as_of(
     parts: &Parts<'_>,
     snapshot: &txn::Snapshot,

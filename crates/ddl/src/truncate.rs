@@ -33,6 +33,8 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
         return Err(Ora::new(2266).at(target.pos));
     }
     work.lock(object)?;
+    let truncated = dictionary::monitoring::Changes { truncated: true, ..Default::default() };
+    work.host.parts().dict.shared().note_changes(object, truncated);
     if table.options.index_organized {
         for index in &table.indexes {
             index::empty(work, index)?;

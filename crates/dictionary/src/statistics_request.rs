@@ -12,14 +12,14 @@ pub struct TableNamed {
 /// How statistics are gathered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gather {
-    /// Of 100; `None` reads all rows (AUTO_SAMPLE_SIZE).
+    /// Of 100; 0 is AUTO_SAMPLE_SIZE, `None` the preference.
     pub percent: Option<f64>,
     /// Whole blocks are chosen, not rows.
     pub block_sample: bool,
     /// METHOD_OPT as given; `None` is the preference.
     pub method: Option<String>,
-    /// Indexes as well.
-    pub cascade: bool,
+    /// Indexes as well; `None` is the preference.
+    pub cascade: Option<bool>,
     pub force: bool,
 }
 

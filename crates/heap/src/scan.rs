@@ -37,6 +37,8 @@ pub struct Scan {
     directory: usize,
     /// A row of several pieces, put together.
     row: Vec<u8>,
+    /// Of 2^32: the share of blocks that a scan of a sample reads.
+    share: Option<u64>,
 }
 
 impl Default for Scan {
@@ -55,6 +57,7 @@ impl Default for Scan {
             slots: 0,
             directory: 0,
             row: Vec::new(),
+            share: None,
         }
     }
 }
@@ -77,6 +80,11 @@ impl Scan {
     /// ORA-08103 when the segment is gone or was truncated.
     pub fn start(&mut self, heap: &Heap, p: &Process, s: &Snapshot, table: &HeapTable) -> Result<()> {
         self.start_kind(heap, p, s, table, BlockKind::Heap)
+    }
+
+    /// Reads a share of the blocks only, between 0 and 1: always the same ones.
+    pub fn sample_blocks(&mut self, share: f64) {
+        self.share = Some((share.clamp(0.0, 1.0) * 2f64.powi(32)) as u64);
     }
 
     /// Starts a scan over the blocks of one kind in a segment.
@@ -190,6 +198,10 @@ impl Scan {
             let n = self.next_extent as u32;
             self.next_extent += 1;
             heap.cache().segments().formatted_blocks(p, self.object, *extent, n, &mut self.blocks)?;
+            if let Some(share) = self.share {
+                // Multiplied by 2^64 over the golden ratio, addresses in a row are spread evenly.
+                self.blocks.retain(|at| u64::from(at.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < share);
+            }
         }
     }
 

@@ -65,9 +65,6 @@ pub trait Services {
     fn user_lock_release(&self, _cx: &mut ExecCtx<'_>, _id: u32) -> Result<i64> {
         Err(Ora::unsupported())
     }
-    fn gather_table_stats(&self, _cx: &mut ExecCtx<'_>, _owner: &str, _table: &str) -> Result<()> {
-        Ok(())
-    }
     fn set_application_info(
         &self,
         _cx: &mut ExecCtx<'_>,
@@ -535,9 +532,6 @@ impl World for ExecWorld<'_, '_> {
     }
     fn user_lock_release(&mut self, id: u32) -> Result<i64> {
         self.services.user_lock_release(self.cx, id)
-    }
-    fn gather_table_stats(&mut self, owner: &str, table: &str) -> Result<()> {
-        self.services.gather_table_stats(self.cx, owner, table)
     }
     fn set_application_info(&mut self, module: Option<&str>, action: Option<&str>, client_info: Option<&str>) {
         self.services.set_application_info(self.cx, module, action, client_info);

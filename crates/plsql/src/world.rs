@@ -442,8 +442,9 @@ pub trait World {
     fn flashback(&mut self, _request: &FlashbackRequest) -> Result<Value> {
         Err(Ora::unsupported())
     }
-    fn gather_table_stats(&mut self, _owner: &str, _table: &str) -> Result<()> {
-        Ok(())
+    /// DBMS_STATS.
+    fn statistics(&mut self, _request: &dictionary::statistics_request::StatisticsRequest) -> Result<Value> {
+        Err(Ora::unsupported())
     }
     /// DBMS_APPLICATION_INFO: module, action and client_info; `None` leaves as it is.
     fn set_application_info(&mut self, _module: Option<&str>, _action: Option<&str>, _client_info: Option<&str>) {}

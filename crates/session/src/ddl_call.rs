@@ -5,6 +5,7 @@ use crate::core::Core;
 use crate::identity::Identity;
 use crate::world::World;
 use ddl::{Described, Host, Outcome, Parts, SessionNames, Storage};
+use dictionary::statistics_request::StatisticsRequest;
 use dictionary::{Catalog, Dictionary, ErrorLine, ObjectKind, Resolved, SALT_BYTES, TableDef, UserId, Verdict};
 use exec::{Cursor, ExecCtx};
 use net::StatementKind;
@@ -18,6 +19,23 @@ use types::{Date, ObjectId, Ora, Result, Value};
 /// # Errors
 /// Those of the statement; ORA-00060 in a function that another DDL statement calls: each would wait for the other.
 pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
+    defining(core, cx, &mut |cx| define(core, cx, ddl))
+}
+
+/// Does what DBMS_STATS asks for. It commits before and after itself, as DDL does.
+///
+/// # Errors
+/// As [`ddl::statistics_request`], and ORA-00060 as [`run`].
+pub fn statistics(core: &Core, cx: &mut ExecCtx<'_>, request: &StatisticsRequest) -> Result<Value> {
+    defining(core, cx, &mut |cx| {
+        end_transaction(core, cx)?;
+        let hook = core.instance.on_commit();
+        let mut session = Session { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
+        ddl::statistics_request(&mut session, request).map_err(|e| exec::Host::name_segment(core, e))
+    })
+}
+
+fn defining<'c, R>(core: &Core, cx: &mut ExecCtx<'c>, f: &mut dyn FnMut(&mut ExecCtx<'c>) -> Result<R>) -> Result<R> {
     crate::global::refuse_commit(core, cx.session)?;
     if crate::sessionless::is_in_force(core, cx.session) {
         core.commit(cx)?;
@@ -25,29 +43,36 @@ pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failur
     if core.defining.replace(true) {
         return Err(Ora::new(60));
     }
-    let done = define(core, cx, ddl);
+    let done = f(cx);
     core.defining.set(false);
     done
 }
 
-fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
-    // With what belongs to the end of a transaction: deferred constraints, rows of temporary tables.
+/// Ends the transaction with what belongs to that: deferred constraints, rows of temporary tables.
+fn end_transaction(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
     if cx.session.txn.xid().is_some() {
         core.commit(cx)?;
     }
     core.savepoints.borrow_mut().clear();
     cx.session.constraints.end_transaction(core.shared.txns.cache());
+    Ok(())
+}
+
+/// DDL has a picture of the dictionary of its own: the session's may be in use by a cursor.
+fn own_dictionary(core: &Core) -> Dictionary {
+    let own = core.dict.borrow();
+    Dictionary::new(own.shared().clone(), Rc::clone(own.fixed())).looking_up_as(&core.p)
+}
+
+fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {
+    end_transaction(core, cx)?;
     crate::passwords::judge(core, cx, ddl)?;
     // The function may have begun a transaction.
     if cx.session.txn.xid().is_some() {
         core.commit(cx)?;
     }
-    let dict = {
-        let own = core.dict.borrow();
-        Dictionary::new(own.shared().clone(), Rc::clone(own.fixed())).looking_up_as(&core.p)
-    };
     let hook = core.instance.on_commit();
-    let mut session = Session { core, cx: cx.reborrow(), dict, hook };
+    let mut session = Session { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
     let commits = core.p.stats().get(wait::Stat::UserCommits);
     let outcome = ddl::execute(&mut session, ddl).map_err(|e| exec::Host::name_segment(core, e));
     // It counts as one commit, however many transactions its work took.
@@ -72,7 +97,7 @@ fn outcome_warning(outcome: Outcome) -> Option<Failure> {
     outcome.compiled_with_errors.then(|| crate::call::failure_of(&warning, StatementKind::UNKNOWN))
 }
 
-/// The session as DDL sees it. It has a picture of the dictionary of its own: the session's may be in use by a cursor.
+/// The session as DDL sees it.
 struct Session<'a> {
     core: &'a Core,
     cx: ExecCtx<'a>,

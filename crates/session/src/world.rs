@@ -637,6 +637,11 @@ impl plsql::World for World<'_> {
         crate::audit::manage(self.core, &self.cx.session.txn, request)
     }
 
+    fn statistics(&mut self, request: &dictionary::statistics_request::StatisticsRequest) -> Result<Value> {
+        self.cx.session.may_control_transaction()?;
+        crate::ddl_call::statistics(self.core, &mut self.cx, request)
+    }
+
     fn shared_pool(&mut self, request: &plsql::SharedPoolRequest) -> Result<()> {
         crate::shared_pool::shared_pool(self.core, request)
     }

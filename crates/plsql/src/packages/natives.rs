@@ -99,9 +99,6 @@ natives! {
     "DBMS_SHARED_POOL" "UNKEEP" 1 PoolUnkeep,
     "DBMS_SHARED_POOL" "PURGE" 1 PoolPurge,
     "DBMS_SQL" "RETURN_RESULT" 1 SqlReturnResult,
-    "DBMS_STATS" "GATHER_TABLE_STATS" 1 GatherTableStats,
-    "DBMS_STATS" "GATHER_SCHEMA_STATS" 1 GatherSchemaStats,
-    "DBMS_STATS" "GATHER_DATABASE_STATS" 1 GatherDatabaseStats,
     "DBMS_UTILITY" "GET_TIME" 1 GetTime,
     "DBMS_UTILITY" "GET_CPU_TIME" 1 GetCpuTime,
     "DBMS_UTILITY" "FORMAT_ERROR_STACK" 1 ErrorStack,
@@ -162,10 +159,18 @@ natives! {
     "UTL_RAW" "BIT_XOR" 1 RawXor,
     "UTL_RAW" "CAST_FROM_BINARY_INTEGER" 1 RawFromInteger,
     "UTL_RAW" "CAST_TO_BINARY_INTEGER" 1 RawToInteger,
+    "UTL_RAW" "CAST_FROM_NUMBER" 1 RawFromNumber,
+    "UTL_RAW" "CAST_TO_NUMBER" 1 RawToNumber,
 }
+
+/// Numbers from here on are those of DBMS_STATS.
+const STATS_FIRST: u32 = 1 << 16;
 
 /// The number of a native subprogram.
 pub(crate) fn native(package: &str, name: &str, overload: u32) -> Option<u32> {
+    if package == "DBMS_STATS" {
+        return super::stats::native(name, overload).map(|n| STATS_FIRST + n);
+    }
     NATIVES.iter().position(|(p, n, o, _)| *p == package && *n == name && *o == overload).map(|i| i as u32)
 }
 
@@ -180,29 +185,29 @@ fn connection_pool<W: World>(w: &mut W, pool: &str, request: ConnectionPoolReque
     w.connection_pool(pool, request).map(|()| Value::Null)
 }
 
-struct Args<'a>(&'a mut Vec<Datum>);
+pub(super) struct Args<'a>(&'a mut Vec<Datum>);
 
 impl Args<'_> {
-    fn value(&self, i: usize) -> &Value {
+    pub(super) fn value(&self, i: usize) -> &Value {
         static NULL: Value = Value::Null;
         match self.0.get(i) {
             Some(Datum::Val(v)) => v,
             _ => &NULL,
         }
     }
-    fn text(&self, i: usize) -> &str {
+    pub(super) fn text(&self, i: usize) -> &str {
         match self.value(i) {
             Value::Text(s) => s,
             _ => "",
         }
     }
-    fn optional_text(&self, i: usize) -> Option<String> {
+    pub(super) fn optional_text(&self, i: usize) -> Option<String> {
         match self.value(i) {
             Value::Text(s) => Some(s.clone()),
             _ => None,
         }
     }
-    fn number(&self, i: usize) -> Option<Number> {
+    pub(super) fn number(&self, i: usize) -> Option<Number> {
         match self.value(i) {
             Value::Number(n) => Some(*n),
             _ => None,
@@ -211,16 +216,16 @@ impl Args<'_> {
     fn integer(&self, i: usize) -> Option<i64> {
         self.number(i).and_then(|n| n.as_i64().or_else(|| n.round(0).as_i64()))
     }
-    fn flag(&self, i: usize) -> bool {
+    pub(super) fn flag(&self, i: usize) -> bool {
         matches!(self.value(i), Value::Boolean(true))
     }
-    fn raw(&self, i: usize) -> &[u8] {
+    pub(super) fn raw(&self, i: usize) -> &[u8] {
         match self.value(i) {
             Value::Raw(r) => r,
             _ => &[],
         }
     }
-    fn set(&mut self, i: usize, v: Value) {
+    pub(super) fn set(&mut self, i: usize, v: Value) {
         if let Some(place) = self.0.get_mut(i) {
             *place = Datum::Val(v);
         }
@@ -234,6 +239,9 @@ fn number(n: i64) -> Value {
 /// DBMS_RANDOM.VALUE, when that is what `native` is and its bounds are numbers.
 #[inline]
 pub(crate) fn random_number<C: 'static>(native: u32, s: &Plsql<C>, args: &[Datum]) -> Option<Number> {
+    if native >= STATS_FIRST {
+        return None;
+    }
     match (NATIVES[native as usize].3, args) {
         (Native::RandomValue, []) => s.with_random(Random::value).ok(),
         (Native::RandomBetween, [Datum::Val(Value::Number(low)), Datum::Val(Value::Number(high))]) => {
@@ -244,52 +252,6 @@ pub(crate) fn random_number<C: 'static>(native: u32, s: &Plsql<C>, args: &[Datum
 }
 
 /// Runs a native subprogram; OUT arguments are changed in place.
-/// Tables that have statistics, as far as the session sees them.
-const ANALYZED: &str = "select owner, table_name from sys.all_tables where temporary = 'N'";
-
-/// ORA-20000, as the package says it.
-fn not_analyzed(owner: &str, table: &str) -> Ora {
-    let what = format!("\"{owner}\".\"{table}\"");
-    Ora::user(20000, format!("Unable to analyze TABLE {what}, insufficient privileges or does not exist"))
-}
-
-/// Gathers the statistics of one table. A name with a quotation mark in it is none.
-///
-/// # Errors
-/// ORA-20000 without the privilege, ORA-00942 for a table that the caller does not see.
-fn analyze<W: World>(w: &mut W, owner: &str, table: &str) -> Result<(), Ora> {
-    if [owner, table].iter().any(|name| name.contains('"')) {
-        return Err(not_analyzed(owner, table));
-    }
-    w.execute_other(&format!("ANALYZE TABLE \"{owner}\".\"{table}\" COMPUTE STATISTICS"))
-        .map_err(|e| if e.is(1031) { not_analyzed(owner, table) } else { e })
-}
-
-/// The rows of a query of two texts.
-fn rows_of_two<W: World>(w: &mut W, query: &str) -> Result<Vec<(String, String)>, Ora> {
-    let mut cursor = w.open_cursor(query, &[], false)?;
-    w.execute(&mut cursor)?;
-    let (mut rows, mut row) = (Vec::new(), Vec::new());
-    while w.fetch(&mut cursor, &mut row)? {
-        if let [Value::Text(a), Value::Text(b), ..] = row.as_slice() {
-            rows.push((a.to_string(), b.to_string()));
-        }
-    }
-    w.end_fetch(&mut cursor);
-    Ok(rows)
-}
-
-/// Gathers the statistics of the tables that a query names. One that is dropped meanwhile is passed over.
-fn gather_all<W: World>(w: &mut W, query: &str) -> Result<(), Ora> {
-    for (owner, table) in rows_of_two(w, query)? {
-        match analyze(w, &owner, &table) {
-            Err(e) if !e.is(942) => return Err(e),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 pub(crate) fn run<W: World>(
     native: u32,
     s: &Plsql<W::Cursor>,
@@ -298,6 +260,9 @@ pub(crate) fn run<W: World>(
     args: &mut Vec<Datum>,
 ) -> Run<Datum> {
     let mut a = Args(args);
+    if let Some(native) = native.checked_sub(STATS_FIRST) {
+        return super::stats::run(native, w, &mut a).map(Datum::Val);
+    }
     Ok(Datum::Val(match NATIVES[native as usize].3 {
         Native::RandomBetween => match (a.number(0), a.number(1)) {
             (Some(low), Some(high)) => Value::Number(s.with_random(|r| r.between(&low, &high))?),
@@ -516,28 +481,6 @@ pub(crate) fn run<W: World>(
         }
         Native::SessionSetNls => {
             w.set_nls(a.text(0), a.text(1))?;
-            Value::Null
-        }
-        Native::GatherTableStats => {
-            let owner = a.optional_text(0).map_or_else(|| w.schema(), |o| unquote(&o));
-            let table = unquote(a.text(1));
-            analyze(w, &owner, &table).map_err(|e| if e.is(942) { not_analyzed(&owner, &table) } else { e })?;
-            Value::Null
-        }
-        Native::GatherSchemaStats => {
-            let owner = a.optional_text(0).map_or_else(|| w.schema(), |o| unquote(&o));
-            let literal = owner.replace('\'', "''");
-            let known = format!("select username, username from sys.all_users where username = '{literal}'");
-            if rows_of_two(w, &known)?.is_empty() {
-                let text = format!("Schema \"{owner}\" does not exist or insufficient privileges");
-                return Err(Ora::user(20000, text).into());
-            }
-            let tables = format!("{ANALYZED} and owner = '{literal}' order by 2");
-            gather_all(w, &tables)?;
-            Value::Null
-        }
-        Native::GatherDatabaseStats => {
-            gather_all(w, &format!("{ANALYZED} and owner <> 'SYS' order by 1, 2"))?;
             Value::Null
         }
         Native::JobSubmit => {
@@ -760,6 +703,18 @@ pub(crate) fn run<W: World>(
             Some(n) => Value::raw((n as i32).to_be_bytes().to_vec()),
             None => Value::Null,
         },
+        Native::RawFromNumber => match a.value(0) {
+            value @ Value::Number(_) => {
+                let mut bytes = Vec::new();
+                types::codec::encode(value, &mut bytes);
+                Value::raw(bytes)
+            }
+            _ => Value::Null,
+        },
+        Native::RawToNumber => match a.raw(0) {
+            [] => Value::Null,
+            bytes => Value::Number(Number::decode(bytes).ok_or_else(|| scalar::value_error(""))?),
+        },
         Native::RawToInteger => {
             let r = a.raw(0);
             if r.is_empty() {
@@ -813,7 +768,7 @@ fn interval(text: Option<String>) -> Option<String> {
     text.filter(|t| !t.trim().is_empty() && !t.trim().eq_ignore_ascii_case("null"))
 }
 
-fn unquote(name: &str) -> String {
+pub(super) fn unquote(name: &str) -> String {
     let name = name.trim();
     match name.strip_prefix('"').and_then(|n| n.strip_suffix('"')) {
         Some(quoted) => quoted.to_string(),

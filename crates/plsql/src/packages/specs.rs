@@ -176,23 +176,98 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
         "DBMS_STATS",
         "package dbms_stats is
            auto_sample_size constant number := 0; auto_cascade constant boolean := null; auto_degree constant number := 32768;
+           auto_invalidate constant boolean := null; default_degree constant number := 32767;
            procedure gather_table_stats(ownname varchar2, tabname varchar2, partname varchar2 default null,
              estimate_percent number default null, block_sample boolean default false, method_opt varchar2 default null,
              degree number default null, granularity varchar2 default null, cascade boolean default null,
              stattab varchar2 default null, statid varchar2 default null, statown varchar2 default null,
-             no_invalidate boolean default null, stattype varchar2 default null, force boolean default false);
+             no_invalidate boolean default null, stattype varchar2 default 'DATA', force boolean default false,
+             context raw default null, options varchar2 default 'GATHER');
+           procedure gather_index_stats(ownname varchar2, indname varchar2, partname varchar2 default null,
+             estimate_percent number default null, stattab varchar2 default null, statid varchar2 default null,
+             statown varchar2 default null, degree number default null, granularity varchar2 default null,
+             no_invalidate boolean default null, stattype varchar2 default 'DATA', force boolean default false);
            procedure gather_schema_stats(ownname varchar2, estimate_percent number default null,
              block_sample boolean default false, method_opt varchar2 default null, degree number default null,
              granularity varchar2 default null, cascade boolean default null, stattab varchar2 default null,
              statid varchar2 default null, options varchar2 default 'GATHER', statown varchar2 default null,
              no_invalidate boolean default null, gather_temp boolean default false, gather_fixed boolean default false,
-             stattype varchar2 default null, force boolean default false);
+             stattype varchar2 default 'DATA', force boolean default false);
            procedure gather_database_stats(estimate_percent number default null, block_sample boolean default false,
              method_opt varchar2 default null, degree number default null, granularity varchar2 default null,
              cascade boolean default null, stattab varchar2 default null, statid varchar2 default null,
              options varchar2 default 'GATHER', statown varchar2 default null, gather_sys boolean default true,
              no_invalidate boolean default null, gather_temp boolean default false, gather_fixed boolean default false,
-             stattype varchar2 default null);
+             stattype varchar2 default 'DATA', force boolean default false);
+           procedure delete_table_stats(ownname varchar2, tabname varchar2, partname varchar2 default null,
+             stattab varchar2 default null, statid varchar2 default null, cascade_parts boolean default true,
+             cascade_columns boolean default true, cascade_indexes boolean default true, statown varchar2 default null,
+             no_invalidate boolean default null, stattype varchar2 default 'ALL', force boolean default false);
+           procedure delete_column_stats(ownname varchar2, tabname varchar2, colname varchar2,
+             partname varchar2 default null, stattab varchar2 default null, statid varchar2 default null,
+             cascade_parts boolean default true, statown varchar2 default null, no_invalidate boolean default null,
+             force boolean default false, col_stat_type varchar2 default 'ALL');
+           procedure delete_index_stats(ownname varchar2, indname varchar2, partname varchar2 default null,
+             stattab varchar2 default null, statid varchar2 default null, cascade_parts boolean default true,
+             statown varchar2 default null, no_invalidate boolean default null, stattype varchar2 default 'ALL',
+             force boolean default false);
+           procedure delete_schema_stats(ownname varchar2, stattab varchar2 default null, statid varchar2 default null,
+             statown varchar2 default null, no_invalidate boolean default null, stattype varchar2 default 'ALL',
+             force boolean default false);
+           procedure delete_database_stats(stattab varchar2 default null, statid varchar2 default null,
+             statown varchar2 default null, no_invalidate boolean default null, stattype varchar2 default 'ALL',
+             force boolean default false);
+           procedure set_table_stats(ownname varchar2, tabname varchar2, partname varchar2 default null,
+             stattab varchar2 default null, statid varchar2 default null, numrows number default null,
+             numblks number default null, avgrlen number default null, flags number default null,
+             statown varchar2 default null, no_invalidate boolean default null, cachedblk number default null,
+             cachehit number default null, force boolean default false);
+           procedure set_column_stats(ownname varchar2, tabname varchar2, colname varchar2, partname varchar2 default null,
+             stattab varchar2 default null, statid varchar2 default null, distcnt number default null,
+             density number default null, nullcnt number default null, avgclen number default null,
+             flags number default null, statown varchar2 default null, no_invalidate boolean default null,
+             force boolean default false);
+           procedure set_index_stats(ownname varchar2, indname varchar2, partname varchar2 default null,
+             stattab varchar2 default null, statid varchar2 default null, numrows number default null,
+             numlblks number default null, numdist number default null, avglblk number default null,
+             avgdblk number default null, clstfct number default null, indlevel number default null,
+             flags number default null, statown varchar2 default null, no_invalidate boolean default null,
+             guessq number default null, cachedblk number default null, cachehit number default null,
+             force boolean default false);
+           procedure get_table_stats(ownname varchar2, tabname varchar2, partname varchar2 default null,
+             stattab varchar2 default null, statid varchar2 default null, numrows out number, numblks out number,
+             avgrlen out number, statown varchar2 default null);
+           procedure get_column_stats(ownname varchar2, tabname varchar2, colname varchar2,
+             partname varchar2 default null, stattab varchar2 default null, statid varchar2 default null,
+             distcnt out number, density out number, nullcnt out number, avgclen out number,
+             statown varchar2 default null);
+           procedure get_index_stats(ownname varchar2, indname varchar2, partname varchar2 default null,
+             stattab varchar2 default null, statid varchar2 default null, numrows out number, numlblks out number,
+             numdist out number, avglblk out number, avgdblk out number, clstfct out number, indlevel out number,
+             statown varchar2 default null);
+           procedure lock_table_stats(ownname varchar2, tabname varchar2, stattype varchar2 default 'ALL');
+           procedure unlock_table_stats(ownname varchar2, tabname varchar2, stattype varchar2 default 'ALL');
+           procedure lock_schema_stats(ownname varchar2, stattype varchar2 default 'ALL');
+           procedure unlock_schema_stats(ownname varchar2, stattype varchar2 default 'ALL');
+           procedure restore_table_stats(ownname varchar2, tabname varchar2, as_of_timestamp timestamp with time zone,
+             restore_cluster_index boolean default false, force boolean default false, no_invalidate boolean default null);
+           procedure restore_schema_stats(ownname varchar2, as_of_timestamp timestamp with time zone,
+             force boolean default false, no_invalidate boolean default null);
+           function get_stats_history_availability return timestamp with time zone;
+           function get_stats_history_retention return number;
+           procedure purge_stats(before_timestamp timestamp with time zone);
+           function create_extended_stats(ownname varchar2, tabname varchar2, extension varchar2) return varchar2;
+           function show_extended_stats_name(ownname varchar2, tabname varchar2, extension varchar2) return varchar2;
+           procedure drop_extended_stats(ownname varchar2, tabname varchar2, extension varchar2);
+           procedure set_table_prefs(ownname varchar2, tabname varchar2, pname varchar2, pvalue varchar2);
+           procedure delete_table_prefs(ownname varchar2, tabname varchar2, pname varchar2);
+           procedure set_schema_prefs(ownname varchar2, pname varchar2, pvalue varchar2);
+           procedure set_global_prefs(pname varchar2, pvalue varchar2);
+           function get_prefs(pname varchar2, ownname varchar2 default null, tabname varchar2 default null) return varchar2;
+           procedure flush_database_monitoring_info;
+           procedure convert_raw_value(rawval raw, resval out varchar2);
+           procedure convert_raw_value(rawval raw, resval out date);
+           procedure convert_raw_value(rawval raw, resval out number);
          end;",
     ),
     (
@@ -333,6 +408,8 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            function bit_xor(r1 raw, r2 raw) return raw;
            function cast_from_binary_integer(n binary_integer) return raw;
            function cast_to_binary_integer(r raw) return binary_integer;
+           function cast_from_number(n number) return raw;
+           function cast_to_number(r raw) return number;
          end;",
     ),
 ];

@@ -1,0 +1,413 @@
+//! DBMS_STATS.
+//!
+//! The package reads its arguments, looks tables up where a call is about many, and asks the host for each
+//! ([`dictionary::statistics_request`]).
+
+use super::natives::Args;
+use crate::machine::Run;
+use crate::world::World;
+use dictionary::statistics_request::{ColumnFigures, Gather, StatisticsRequest, TableNamed};
+use types::{Number, Ora, Value};
+
+macro_rules! subprograms {
+    ($($name:literal $overload:literal $variant:ident,)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Native { $($variant,)* }
+        const NATIVES: &[(&str, u32, Native)] = &[$(($name, $overload, Native::$variant),)*];
+    };
+}
+
+subprograms! {
+    "GATHER_TABLE_STATS" 1 GatherTable,
+    "GATHER_INDEX_STATS" 1 GatherIndex,
+    "GATHER_SCHEMA_STATS" 1 GatherSchema,
+    "GATHER_DATABASE_STATS" 1 GatherDatabase,
+    "DELETE_TABLE_STATS" 1 DeleteTable,
+    "DELETE_COLUMN_STATS" 1 DeleteColumn,
+    "DELETE_INDEX_STATS" 1 DeleteIndex,
+    "DELETE_SCHEMA_STATS" 1 DeleteSchema,
+    "DELETE_DATABASE_STATS" 1 DeleteDatabase,
+    "SET_TABLE_STATS" 1 SetTable,
+    "SET_COLUMN_STATS" 1 SetColumn,
+    "SET_INDEX_STATS" 1 SetIndex,
+    "GET_TABLE_STATS" 1 GetTable,
+    "GET_COLUMN_STATS" 1 GetColumn,
+    "GET_INDEX_STATS" 1 GetIndex,
+    "LOCK_TABLE_STATS" 1 LockTable,
+    "UNLOCK_TABLE_STATS" 1 UnlockTable,
+    "LOCK_SCHEMA_STATS" 1 LockSchema,
+    "UNLOCK_SCHEMA_STATS" 1 UnlockSchema,
+    "RESTORE_TABLE_STATS" 1 RestoreTable,
+    "RESTORE_SCHEMA_STATS" 1 RestoreSchema,
+    "GET_STATS_HISTORY_AVAILABILITY" 1 Availability,
+    "GET_STATS_HISTORY_RETENTION" 1 Retention,
+    "PURGE_STATS" 1 Purge,
+    "CREATE_EXTENDED_STATS" 1 CreateExtension,
+    "SHOW_EXTENDED_STATS_NAME" 1 ShowExtension,
+    "DROP_EXTENDED_STATS" 1 DropExtension,
+    "SET_TABLE_PREFS" 1 SetTablePreference,
+    "DELETE_TABLE_PREFS" 1 DeleteTablePreference,
+    "SET_SCHEMA_PREFS" 1 SetSchemaPreference,
+    "SET_GLOBAL_PREFS" 1 SetGlobalPreference,
+    "GET_PREFS" 1 GetPreference,
+    "FLUSH_DATABASE_MONITORING_INFO" 1 Flush,
+    "CONVERT_RAW_VALUE" 1 ConvertText,
+    "CONVERT_RAW_VALUE" 2 ConvertDate,
+    "CONVERT_RAW_VALUE" 3 ConvertNumber,
+}
+
+/// Days that statistics can be restored for.
+const RETENTION_DAYS: i64 = 31;
+
+/// The number of a subprogram in this package.
+pub(super) fn native(name: &str, overload: u32) -> Option<u32> {
+    NATIVES.iter().position(|(n, o, _)| *n == name && *o == overload).map(|at| at as u32)
+}
+
+/// The dictionary form of a name as a caller writes it.
+fn plain(name: &str) -> String {
+    super::natives::unquote(name)
+}
+
+fn owner<W: World>(w: &W, a: &Args<'_>) -> String {
+    a.optional_text(0).map_or_else(|| w.schema(), |owner| plain(&owner))
+}
+
+fn table<W: World>(w: &W, a: &Args<'_>) -> TableNamed {
+    TableNamed { owner: owner(w, a), table: plain(a.text(1)) }
+}
+
+/// Tables of statistics and partitions are not there.
+fn refuse(a: &Args<'_>, unsupported: &[usize]) -> Result<(), Ora> {
+    let given = |at: &usize| !a.value(*at).is_null();
+    if unsupported.iter().any(given) { Err(Ora::unsupported()) } else { Ok(()) }
+}
+
+fn optional_flag(a: &Args<'_>, at: usize) -> Option<bool> {
+    match a.value(at) {
+        Value::Boolean(is) => Some(*is),
+        _ => None,
+    }
+}
+
+fn double(a: &Args<'_>, at: usize) -> Option<f64> {
+    a.number(at).map(|n| n.to_f64())
+}
+
+/// ESTIMATE_PERCENT, BLOCK_SAMPLE, METHOD_OPT, CASCADE and FORCE at these places.
+fn gather(a: &Args<'_>, places: [usize; 5]) -> Gather {
+    Gather {
+        percent: double(a, places[0]),
+        block_sample: a.flag(places[1]),
+        method: a.optional_text(places[2]),
+        cascade: optional_flag(a, places[3]),
+        force: a.flag(places[4]),
+    }
+}
+
+/// Which tables OPTIONS means: all, those whose statistics are old, those without, or both.
+fn chosen(options: &str) -> Result<&'static str, Ora> {
+    match options.trim().to_uppercase().as_str() {
+        "GATHER" | "" => Ok("1 = 1"),
+        "GATHER STALE" => Ok("s.stale_stats = 'YES'"),
+        "GATHER EMPTY" => Ok("s.last_analyzed is null"),
+        "GATHER AUTO" => Ok("(s.last_analyzed is null or s.stale_stats = 'YES')"),
+        other => Err(Ora::user(20001, format!("Invalid value for options: {other}"))),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The rows of a query.
+fn rows<W: World>(w: &mut W, query: &str) -> Result<Vec<Vec<Value>>, Ora> {
+    let mut cursor = w.open_cursor(query, &[], false)?;
+    w.execute(&mut cursor)?;
+    let (mut rows, mut row) = (Vec::new(), Vec::new());
+    while w.fetch(&mut cursor, &mut row)? {
+        rows.push(row.clone());
+    }
+    w.end_fetch(&mut cursor);
+    Ok(rows)
+}
+
+/// Tables that the session may analyze, of the owner or of everybody but SYS, that meet a condition.
+fn tables<W: World>(w: &mut W, owner: Option<&str>, condition: &str) -> Result<Vec<TableNamed>, Ora> {
+    let whose = match owner {
+        Some(owner) => format!("s.owner = {}", quoted(owner)),
+        None => "s.owner <> 'SYS'".to_owned(),
+    };
+    let query = format!(
+        "select s.owner, s.table_name from sys.all_tab_statistics s, sys.all_tables t where t.owner = s.owner \
+         and t.table_name = s.table_name and t.temporary = 'N' and {whose} and {condition} order by 1, 2"
+    );
+    let named = |row: Vec<Value>| match row.as_slice() {
+        [Value::Text(owner), Value::Text(table), ..] => Some(TableNamed { owner: owner.clone(), table: table.clone() }),
+        _ => None,
+    };
+    Ok(rows(w, &query)?.into_iter().filter_map(named).collect())
+}
+
+/// ORA-20000 for a schema that is not there.
+fn require_schema<W: World>(w: &mut W, owner: &str) -> Result<(), Ora> {
+    let known = format!("select 1 from sys.all_users where username = {}", quoted(owner));
+    if rows(w, &known)?.is_empty() {
+        let text = format!("Schema \"{owner}\" does not exist or insufficient privileges");
+        return Err(Ora::user(20000, text));
+    }
+    Ok(())
+}
+
+/// Asks for each table; one that is gone meanwhile, or may not be analyzed, is passed over, and so is one with locked
+/// statistics.
+fn each<W: World>(
+    w: &mut W,
+    tables: Vec<TableNamed>,
+    request: impl Fn(TableNamed) -> StatisticsRequest,
+) -> Result<(), Ora> {
+    for table in tables {
+        match w.statistics(&request(table)) {
+            Err(e) if !e.is(20000) && !e.is(20005) => return Err(e),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn gather_many<W: World>(w: &mut W, owner: Option<&str>, options: &str, gather: &Gather) -> Result<(), Ora> {
+    if let Some(owner) = owner {
+        require_schema(w, owner)?;
+    }
+    if let Some(method) = &gather.method
+        && !method.trim().to_uppercase().starts_with("FOR ALL")
+    {
+        return Err(Ora::user(20000, format!("Cannot parse for clause: {method}")));
+    }
+    let condition = chosen(options)?;
+    flush(w)?;
+    let all = tables(w, owner, condition)?;
+    each(w, all, |table| StatisticsRequest::Gather(table, gather.clone()))
+}
+
+/// Adds up what is monitored, where the session may.
+fn flush<W: World>(w: &mut W) -> Result<(), Ora> {
+    match w.statistics(&StatisticsRequest::Flush) {
+        Err(e) if !e.is(20000) => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Sets OUT arguments, from `first` on, to the columns of the one row of a query; ORA-20000 when there is none.
+fn get<W: World>(w: &mut W, a: &mut Args<'_>, first: usize, query: &str, what: &str) -> Result<(), Ora> {
+    let Some(row) = rows(w, query)?.into_iter().next() else {
+        return Err(Ora::user(20000, format!("Unable to get values for {what}")));
+    };
+    row.into_iter().enumerate().for_each(|(at, value)| a.set(first + at, value));
+    Ok(())
+}
+
+/// Runs a subprogram; OUT arguments are changed in place.
+pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Value> {
+    use StatisticsRequest as Request;
+    let request = match NATIVES[native as usize].2 {
+        Native::GatherTable => {
+            refuse(a, &[2, 9])?;
+            let table = table(w, a);
+            let condition = chosen(a.text(16))?;
+            if condition != "1 = 1" {
+                flush(w)?;
+                let name = format!("{condition} and s.table_name = {}", quoted(&table.table));
+                if tables(w, Some(&table.owner), &name)?.is_empty() {
+                    return Ok(Value::Null);
+                }
+            }
+            Request::Gather(table, gather(a, [3, 4, 5, 8, 14]))
+        }
+        Native::GatherIndex => {
+            refuse(a, &[2, 4])?;
+            let (owner, index) = (owner(w, a), plain(a.text(1)));
+            Request::GatherIndex { owner, index, percent: double(a, 3), force: a.flag(11) }
+        }
+        Native::GatherSchema => {
+            refuse(a, &[7])?;
+            let (owner, gather) = (owner(w, a), gather(a, [1, 2, 3, 6, 15]));
+            gather_many(w, Some(&owner), a.text(9), &gather)?;
+            return Ok(Value::Null);
+        }
+        Native::GatherDatabase => {
+            refuse(a, &[6])?;
+            let gather = gather(a, [0, 1, 2, 5, 15]);
+            gather_many(w, None, a.text(8), &gather)?;
+            return Ok(Value::Null);
+        }
+        Native::DeleteTable => {
+            refuse(a, &[2, 3])?;
+            let (columns, indexes) = (a.flag(6), a.flag(7));
+            Request::DeleteTable { table: table(w, a), columns, indexes, force: a.flag(11) }
+        }
+        Native::DeleteColumn => {
+            refuse(a, &[3, 4])?;
+            let histogram_only = a.text(10).eq_ignore_ascii_case("HISTOGRAM");
+            Request::DeleteColumn { table: table(w, a), column: plain(a.text(2)), histogram_only, force: a.flag(9) }
+        }
+        Native::DeleteIndex => {
+            refuse(a, &[2, 3])?;
+            Request::DeleteIndex { owner: owner(w, a), index: plain(a.text(1)), force: a.flag(9) }
+        }
+        Native::DeleteSchema | Native::DeleteDatabase => {
+            let schema = NATIVES[native as usize].2 == Native::DeleteSchema;
+            let at = usize::from(schema);
+            refuse(a, &[at])?;
+            let owner = schema.then(|| owner(w, a));
+            if let Some(owner) = &owner {
+                require_schema(w, owner)?;
+            }
+            let force = a.flag(at + 5);
+            let all = tables(w, owner.as_deref(), "s.last_analyzed is not null")?;
+            each(w, all, |table| Request::DeleteTable { table, columns: true, indexes: true, force })?;
+            return Ok(Value::Null);
+        }
+        Native::SetTable => {
+            refuse(a, &[2, 3])?;
+            let [rows, blocks, average] = [5, 6, 7].map(|at| double(a, at));
+            Request::SetTable { table: table(w, a), rows, blocks, average, force: a.flag(13) }
+        }
+        Native::SetColumn => {
+            refuse(a, &[3, 4])?;
+            let figures = ColumnFigures {
+                distinct: double(a, 6),
+                density: double(a, 7),
+                nulls: double(a, 8),
+                average_bytes: double(a, 9),
+                ends: None,
+            };
+            Request::SetColumn { table: table(w, a), column: plain(a.text(2)), figures, force: a.flag(13) }
+        }
+        Native::SetIndex => {
+            refuse(a, &[2, 3])?;
+            let figures = std::array::from_fn(|at| double(a, 5 + at));
+            Request::SetIndex { owner: owner(w, a), index: plain(a.text(1)), figures, force: a.flag(18) }
+        }
+        Native::GetTable => {
+            refuse(a, &[2, 3])?;
+            let named = table(w, a);
+            let query = format!(
+                "select num_rows, blocks, avg_row_len from sys.all_tab_statistics where owner = {} and table_name = {} \
+                 and last_analyzed is not null",
+                quoted(&named.owner),
+                quoted(&named.table)
+            );
+            get(w, a, 5, &query, &format!("table {}", named.table))?;
+            return Ok(Value::Null);
+        }
+        Native::GetColumn => {
+            refuse(a, &[3, 4])?;
+            let (named, column) = (table(w, a), plain(a.text(2)));
+            let query = format!(
+                "select num_distinct, density, num_nulls, avg_col_len from sys.all_tab_col_statistics where owner = {} \
+                 and table_name = {} and column_name = {}",
+                quoted(&named.owner),
+                quoted(&named.table),
+                quoted(&column)
+            );
+            get(w, a, 6, &query, &format!("column {column}"))?;
+            return Ok(Value::Null);
+        }
+        Native::GetIndex => {
+            refuse(a, &[2, 3])?;
+            let (owner, index) = (owner(w, a), plain(a.text(1)));
+            let query = format!(
+                "select num_rows, leaf_blocks, distinct_keys, avg_leaf_blocks_per_key, avg_data_blocks_per_key, \
+                 clustering_factor, blevel from sys.all_ind_statistics where owner = {} and index_name = {} \
+                 and last_analyzed is not null",
+                quoted(&owner),
+                quoted(&index)
+            );
+            get(w, a, 5, &query, &format!("index {index}"))?;
+            return Ok(Value::Null);
+        }
+        Native::LockTable => Request::Lock(table(w, a), true),
+        Native::UnlockTable => Request::Lock(table(w, a), false),
+        Native::LockSchema | Native::UnlockSchema => {
+            let locked = NATIVES[native as usize].2 == Native::LockSchema;
+            let owner = owner(w, a);
+            require_schema(w, &owner)?;
+            let all = tables(w, Some(&owner), "1 = 1")?;
+            each(w, all, |table| Request::Lock(table, locked))?;
+            return Ok(Value::Null);
+        }
+        Native::RestoreTable => {
+            Request::Restore { table: table(w, a), as_of: timestamp(a.value(2))?, force: a.flag(4) }
+        }
+        Native::RestoreSchema => {
+            let (owner, as_of, force) = (owner(w, a), timestamp(a.value(1))?, a.flag(2));
+            require_schema(w, &owner)?;
+            let all = tables(w, Some(&owner), "1 = 1")?;
+            each(w, all, |table| Request::Restore { table, as_of, force })?;
+            return Ok(Value::Null);
+        }
+        Native::Availability => Request::Availability,
+        Native::Retention => return Ok(Value::Number(Number::from_i64(RETENTION_DAYS))),
+        Native::Purge => match a.value(0) {
+            Value::Null => Request::Purge(None),
+            value => Request::Purge(Some(timestamp(value)?)),
+        },
+        Native::CreateExtension | Native::ShowExtension => {
+            let create = NATIVES[native as usize].2 == Native::CreateExtension;
+            Request::Extension { table: table(w, a), columns: a.text(2).to_owned(), create }
+        }
+        Native::DropExtension => Request::DropExtension { table: table(w, a), columns: a.text(2).to_owned() },
+        Native::SetTablePreference => {
+            let (name, value) = (a.text(2).to_uppercase(), a.optional_text(3));
+            Request::SetPreference { table: Some(table(w, a)), name, value }
+        }
+        Native::DeleteTablePreference => {
+            Request::SetPreference { table: Some(table(w, a)), name: a.text(2).to_uppercase(), value: None }
+        }
+        Native::SetSchemaPreference => {
+            let (owner, name, value) = (owner(w, a), a.text(1).to_uppercase(), a.optional_text(2));
+            require_schema(w, &owner)?;
+            for table in tables(w, Some(&owner), "1 = 1")? {
+                let (name, value) = (name.clone(), value.clone());
+                w.statistics(&Request::SetPreference { table: Some(table), name, value })?;
+            }
+            return Ok(Value::Null);
+        }
+        Native::SetGlobalPreference => {
+            Request::SetPreference { table: None, name: a.text(0).to_uppercase(), value: a.optional_text(1) }
+        }
+        Native::GetPreference => {
+            let owner = a.optional_text(1).map_or_else(|| w.schema(), |owner| plain(&owner));
+            let table = a.optional_text(2).map(|table| TableNamed { owner, table: plain(&table) });
+            Request::Preference { table, name: a.text(0).to_uppercase() }
+        }
+        Native::Flush => Request::Flush,
+        Native::ConvertText => {
+            let text = String::from_utf8_lossy(a.raw(0)).into_owned();
+            a.set(1, Value::text(text));
+            return Ok(Value::Null);
+        }
+        Native::ConvertDate | Native::ConvertNumber => {
+            let ty = match NATIVES[native as usize].2 {
+                Native::ConvertDate => types::DataType::Date,
+                _ => types::DataType::NUMBER,
+            };
+            let mut value = Value::Null;
+            if !a.raw(0).is_empty() {
+                let unusable = |_| Ora::user(20001, "Invalid or inconsistent input values");
+                types::codec::decode_into(a.raw(0), &ty, &mut value).map_err(unusable)?;
+            }
+            a.set(1, value);
+            return Ok(Value::Null);
+        }
+    };
+    Ok(w.statistics(&request)?)
+}
+
+fn timestamp(value: &Value) -> Result<types::Timestamp, Ora> {
+    match value {
+        Value::Timestamp(at) => Ok(*at),
+        _ => Err(Ora::user(20001, "Invalid or inconsistent input values")),
+    }
+}
