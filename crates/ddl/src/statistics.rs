@@ -1,6 +1,6 @@
 //! Optimizer statistics in the dictionary: what DBMS_STATS does to them.
 //!
-//! Each request is a statement of its own: it commits before and after itself, as the package does. Whatever changes
+//! A request that changes anything is a statement of its own: it commits before and after itself. Whatever changes
 //! statistics saves the ones before with the moment, for RESTORE_TABLE_STATS. What is counted is counted without the DD
 //! enqueue, under a TM enqueue in SS.
 
@@ -49,6 +49,9 @@ const FIXED_PREFERENCES: &[(&str, &str)] = &[
 /// ORA-20000 for what is not there or may not be changed, ORA-20001 and ORA-20007 for arguments, ORA-20005 for locked
 /// statistics, ORA-20006 for a history that does not go back as far; those of reading.
 pub fn request(host: &mut dyn Host, request: &StatisticsRequest) -> Result<Value> {
+    if request.only_asks() {
+        return Work::look(host, &mut |work| run(work, request));
+    }
     let mut answer = Value::Null;
     Work::run(host, &mut |work| {
         answer = run(work, request)?;

@@ -290,6 +290,11 @@ impl<'a> Work<'a> {
         undone.and(done)
     }
 
+    /// Runs `f`, which only looks: nothing is committed, undone or locked.
+    pub fn look<R>(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<R>) -> Result<R> {
+        f(&mut Work::new(host, None)?)
+    }
+
     fn new(host: &'a mut dyn Host, lock: Option<LockId>) -> Result<Work<'a>> {
         let session = host.session();
         let now = host.now();

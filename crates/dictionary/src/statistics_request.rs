@@ -1,6 +1,6 @@
 //! What DBMS_STATS asks for: the language of the package on one side, and of what changes the dictionary on the other.
 
-use types::{Timestamp, Value};
+use types::Timestamp;
 
 /// A table, by dictionary-form names.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,5 +117,10 @@ pub enum StatisticsRequest {
     Availability,
 }
 
-/// The answer: the values that were asked for, NULL for most requests.
-pub type StatisticsAnswer = Value;
+impl StatisticsRequest {
+    /// Whether it changes nothing.
+    pub fn only_asks(&self) -> bool {
+        use StatisticsRequest::*;
+        matches!(self, Preference { .. } | Availability | Extension { create: false, .. })
+    }
+}

@@ -27,6 +27,11 @@ pub fn run(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failur
 /// # Errors
 /// As [`ddl::statistics_request`], and ORA-00060 as [`run`].
 pub fn statistics(core: &Core, cx: &mut ExecCtx<'_>, request: &StatisticsRequest) -> Result<Value> {
+    if request.only_asks() {
+        let hook = core.instance.on_commit();
+        let mut session = Session { core, cx: cx.reborrow(), dict: own_dictionary(core), hook };
+        return ddl::statistics_request(&mut session, request);
+    }
     defining(core, cx, &mut |cx| {
         end_transaction(core, cx)?;
         let hook = core.instance.on_commit();

@@ -638,8 +638,21 @@ impl plsql::World for World<'_> {
     }
 
     fn statistics(&mut self, request: &dictionary::statistics_request::StatisticsRequest) -> Result<Value> {
-        self.cx.session.may_control_transaction()?;
-        crate::ddl_call::statistics(self.core, &mut self.cx, request)
+        use dictionary::statistics_request::StatisticsRequest;
+        if request.only_asks() {
+            return crate::ddl_call::statistics(self.core, &mut self.cx, request);
+        }
+        match (self.cx.session.may_control_transaction(), request) {
+            (Ok(()), _) => crate::ddl_call::statistics(self.core, &mut self.cx, request),
+            // CREATE_EXTENDED_STATS is a function that people call in queries: it has a transaction of its own.
+            (Err(_), StatisticsRequest::Extension { .. }) => {
+                self.autonomous_begin()?;
+                let done = crate::ddl_call::statistics(self.core, &mut self.cx, request);
+                let ended = self.autonomous_end();
+                done.and_then(|answer| ended.map(|()| answer))
+            }
+            (Err(e), _) => Err(e),
+        }
     }
 
     fn shared_pool(&mut self, request: &plsql::SharedPoolRequest) -> Result<()> {
