@@ -153,8 +153,10 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             let object = table.as_ref().map_or(Ok(ObjectId(0)), |table| seen(work, table))?;
             return preference(work, object, name).map(text);
         }
-        Flush => {
-            require_any(work)?;
+        Flush { asked } => {
+            if *asked {
+                require_any(work)?;
+            }
             let now = work.now;
             work.change().flush_monitoring(now)?;
         }

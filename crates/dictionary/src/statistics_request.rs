@@ -109,8 +109,10 @@ pub enum StatisticsRequest {
         table: Option<TableNamed>,
         name: String,
     },
-    /// Adds up the rows changed since the last time.
-    Flush,
+    /// Adds up the rows changed since the last time; `asked` for by its name, which takes a privilege.
+    Flush {
+        asked: bool,
+    },
     /// Deletes the history from before a moment; without one, what is older than the retention.
     Purge(Option<Timestamp>),
     /// Since when statistics can be restored.

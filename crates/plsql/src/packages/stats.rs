@@ -190,12 +190,9 @@ fn gather_many<W: World>(w: &mut W, owner: Option<&str>, options: &str, gather: 
     each(w, all, |table| StatisticsRequest::Gather(table, gather.clone()))
 }
 
-/// Adds up what is monitored, where the session may.
+/// Adds up what is monitored, before it is asked which statistics are old.
 fn flush<W: World>(w: &mut W) -> Result<(), Ora> {
-    match w.statistics(&StatisticsRequest::Flush) {
-        Err(e) if !e.is(20000) => Err(e),
-        _ => Ok(()),
-    }
+    w.statistics(&StatisticsRequest::Flush { asked: false }).map(drop)
 }
 
 /// Sets OUT arguments, from `first` on, to the columns of the one row of a query; ORA-20000 when there is none.
@@ -382,7 +379,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             let table = a.optional_text(2).map(|table| TableNamed { owner, table: plain(&table) });
             Request::Preference { table, name: a.text(0).to_uppercase() }
         }
-        Native::Flush => Request::Flush,
+        Native::Flush => Request::Flush { asked: true },
         Native::ConvertText => {
             let text = String::from_utf8_lossy(a.raw(0)).into_owned();
             a.set(1, Value::text(text));

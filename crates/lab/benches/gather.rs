@@ -1,0 +1,119 @@
+//! What gathering the statistics of a table costs beside reading it: processor time of the session's process.
+//!
+//!     cargo build --release && cargo bench -p lab --bench gather [-- --rows 500000 --pairs 9]
+//!
+//! Each portion runs one statement of each kind in turn, in an order that rotates; a figure is the median of the ratios
+//! to the full scan of the same turn. `LATCHWORK_EXE` names another program than the release build.
+
+use std::path::PathBuf;
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use types::Value;
+
+/// Reads every row and every column.
+const SCAN: &str =
+    "select count(*), max(id), max(few), max(many), max(price), max(day), max(kind), max(name), max(pad) from g";
+
+/// What is measured beside it.
+const KINDS: &[(&str, &str)] = &[
+    ("full scan of all columns", SCAN),
+    ("count(*)", "select count(*) from g where pad is not null"),
+    (
+        "no histograms, no indexes",
+        "begin dbms_stats.gather_table_stats(user, 'G', method_opt => 'for all columns size 1', cascade => false); end;",
+    ),
+    ("size auto, no indexes", "begin dbms_stats.gather_table_stats(user, 'G', cascade => false); end;"),
+    ("size auto, two indexes", "begin dbms_stats.gather_table_stats(user, 'G'); end;"),
+    (
+        "10 % of the blocks, no indexes",
+        "begin dbms_stats.gather_table_stats(user, 'G', 10, true, 'for all columns size 1', cascade => false); end;",
+    ),
+];
+
+fn argument(name: &str, default: u64) -> u64 {
+    let all: Vec<String> = std::env::args().collect();
+    let given = all.iter().position(|a| a == name).and_then(|at| all.get(at + 1));
+    given.map_or(default, |given| given.parse().expect("a number"))
+}
+
+fn start() -> Ephemeral {
+    let executable = std::env::var_os("LATCHWORK_EXE").map(PathBuf::from).unwrap_or_else(|| {
+        let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/release/latchwork");
+        assert!(built.is_file(), "build it first: cargo build --release");
+        built
+    });
+    let params = [("db_cache_size", "512M"), ("job_queue_processes", "0"), ("_ash_enable", "false")];
+    let params = params.map(|(n, v)| (n.to_string(), v.to_string())).to_vec();
+    Ephemeral::start_with(&EphemeralOptions { params, executable: Some(executable) }).expect("starts")
+}
+
+fn run(session: &mut Client, statement: &str) {
+    if statement.starts_with("select") {
+        session.query(statement, &[]).and_then(|q| q.all()).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
+    } else {
+        session.execute(statement, &[]).map(drop).unwrap_or_else(|e| panic!("{e}\n{statement}"));
+    }
+}
+
+fn server_pid(session: &mut Client) -> u32 {
+    let sql =
+        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')";
+    let rows = session.query(sql, &[]).and_then(|q| q.all()).expect("answers");
+    match &rows[0][0] {
+        Value::Text(s) => s.parse().expect("a process number"),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn main() {
+    let (rows, pairs) = (argument("--rows", 500_000), argument("--pairs", 9) as usize);
+    let instance = start();
+    let mut session = instance.connect(&Credentials::Sysdba).expect("connects");
+    run(
+        &mut session,
+        "create table g (id number, few number, many number, price number, day date, kind varchar2(10), name varchar2(30), pad varchar2(60))",
+    );
+    let mut made = 0;
+    while made < rows {
+        let more = (rows - made).min(100_000);
+        run(
+            &mut session,
+            &format!(
+                "insert into g select {made} + level, mod(level, 7), mod(level * 7919, 50000), mod(level, 9999) / 100, \
+                 date '2020-01-01' + mod(level, 2000), 'kind' || mod(level, 5), 'name' || mod(level * 31, 20000), \
+                 rpad('x', 20 + mod(level, 40), 'x') from dual connect by level <= {more}"
+            ),
+        );
+        run(&mut session, "commit");
+        made += more;
+    }
+    run(&mut session, "create index g_id on g (id)");
+    run(&mut session, "create index g_many on g (many, few)");
+    let pid = i32::try_from(server_pid(&mut session)).expect("a process number");
+    let mut time = |statement: &str| {
+        let before = os::clock::process_cpu_ns(pid).expect("alive");
+        run(&mut session, statement);
+        (os::clock::process_cpu_ns(pid).expect("alive") - before) as f64
+    };
+    KINDS.iter().for_each(|(_, statement)| drop(time(statement)));
+    let mut ratios = vec![Vec::new(); KINDS.len()];
+    let mut scans = Vec::new();
+    for turn in 0..pairs {
+        let mut times = vec![0.0; KINDS.len()];
+        for n in 0..KINDS.len() {
+            let at = (n + turn) % KINDS.len();
+            times[at] = time(KINDS[at].1);
+        }
+        scans.push(times[0]);
+        times.iter().enumerate().for_each(|(at, time)| ratios[at].push(time / times[0]));
+    }
+    println!("{rows} rows; a full scan of all columns takes {:.0} ns a row", median(scans) / rows as f64);
+    for ((name, _), ratios) in KINDS.iter().zip(ratios) {
+        println!("{name:32} {:6.2}", median(ratios));
+    }
+}
