@@ -26,7 +26,7 @@ const KINDS: &[(&str, &str)] = &[
     ("size auto, two indexes", "begin dbms_stats.gather_table_stats(user, 'G'); end;"),
     (
         "10 % of the blocks, no indexes",
-        "begin dbms_stats.gather_table_stats(user, 'G', 10, true, 'for all columns size 1', cascade => false); end;",
+        "begin dbms_stats.gather_table_stats(user, 'G', estimate_percent => 10, block_sample => true, method_opt => 'for all columns size 1', cascade => false); end;",
     ),
 ];
 
