@@ -431,6 +431,7 @@ fn drop_column(
     hidden.default_on_null = false;
     let object = table.object;
     columns::update(work, object, position, &table.columns[position])?;
+    crate::statistics::forget_column(work, object, position)?;
     let mine = |row: &[Value]| as_u32(&row[com::OBJ]) == object.0 && as_u32(&row[com::COL]) as usize == position + 1;
     work.change().delete(Base::Com, &mine)?;
     let granted =

@@ -681,6 +681,24 @@ fn drop_extension(work: &mut Work<'_>, object: ObjectId, columns: &str) -> Resul
     Ok(())
 }
 
+/// A column is dropped: its statistics go, and so do the groups that it is in.
+///
+/// # Errors
+/// Those of changing the dictionary.
+pub fn forget_column(work: &mut Work<'_>, object: ObjectId, position: usize) -> Result<()> {
+    let rows = work.select(Base::StatsExtension, &by(stats_extension::OBJ, object))?;
+    let with = |row: &&Row| statistics::group_columns(&row[stats_extension::COLUMNS]).contains(&position);
+    let groups: Vec<u32> = rows.iter().filter(with).map(|row| as_u32(&row[stats_extension::COL])).collect();
+    let mine = |row: &[Value]| {
+        as_u32(&row[stats_extension::OBJ]) == object.0 && groups.contains(&as_u32(&row[stats_extension::COL]))
+    };
+    work.change().delete(Base::StatsExtension, &mine)?;
+    for number in groups.iter().copied().chain([position as u32 + 1]) {
+        delete_column(work, object, number, false)?;
+    }
+    Ok(())
+}
+
 // Preferences.
 
 fn known_preference(name: &str) -> Option<(&'static str, bool)> {

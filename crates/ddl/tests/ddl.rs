@@ -688,6 +688,12 @@ fn statistics_and_comments() {
     assert_eq!(table.statistics.as_ref().map(|statistics| statistics.rows), Some(10));
     let column = |i: usize| table.columns[i].statistics.clone().expect("statistics");
     assert_eq!((column(0).distinct, column(1).nulls), (3, 1));
+    s.ok("alter table t add gone number");
+    s.ok("analyze table t compute statistics");
+    assert!(s.table("T").columns[2].statistics.is_some());
+    s.ok("alter table t drop column gone");
+    let columns: Vec<bool> = s.table("T").columns.iter().map(|column| column.statistics.is_some()).collect();
+    assert_eq!(columns, [true, true, false]);
     s.ok("analyze table t delete statistics");
     assert!(s.table("T").statistics.is_none());
     s.ok("comment on table t is 'a table'");
