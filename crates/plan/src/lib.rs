@@ -17,6 +17,7 @@ mod function;
 mod group;
 mod ir;
 mod logical;
+mod logical_text;
 mod nested;
 mod physical;
 mod pivot;
@@ -189,6 +190,26 @@ fn compile_with_eyes(
     })
 }
 
+/// The logical tree of a query as text: as it is bound, and behind the rewrites that `optimizer` leaves on.
+///
+/// # Errors
+/// As [`compile`]; ORA-00900 for what is no query.
+pub fn logical_text(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    functions: &dyn Functions,
+    optimizer: &Optimizer,
+) -> Result<(String, String)> {
+    let Statement::Query(q) = statement else { return Err(Ora::new(900)) };
+    let mut c = compiler(catalog, functions, Vec::new(), &[], None);
+    c.rewrites_off = optimizer.rewrites_off;
+    let (rel, ..) = c.built(q, true)?;
+    c.rows = Some(rel);
+    let bound = c.logical_text();
+    c.rewrite();
+    Ok((bound, c.logical_text()))
+}
+
 /// A compiler that has compiled nothing.
 fn compiler<'c>(
     catalog: &'c dyn Catalog,
@@ -211,6 +232,7 @@ fn compiler<'c>(
         rewrites_off: rewrite::RewritesOff::default(),
         made_views: 0,
         filters: 0,
+        expanding: false,
         subs: Vec::new(),
         ctes: Vec::new(),
         cte_scopes: Vec::new(),

@@ -15,6 +15,10 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    pub(crate) fn with(regs: HashMap<Reg, String>, binds: Vec<String>) -> Names {
+        Names { regs, binds }
+    }
+
     pub(crate) fn of(plan: &Plan) -> Names {
         let mut names = Names { regs: HashMap::new(), binds: plan.binds.clone() };
         for cte in &plan.ctes {

@@ -220,6 +220,8 @@ pub struct Compiler<'c> {
     pub sizes: crate::physical::Sizes,
     /// How many join filters there are.
     pub filters: usize,
+    /// The branches of an OR are being planned.
+    pub expanding: bool,
     pub rewrites_off: crate::rewrite::RewritesOff,
     /// How many views the rewrites have made.
     pub made_views: usize,

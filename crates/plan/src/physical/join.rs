@@ -804,6 +804,9 @@ impl Compiler<'_> {
             ItemKind::Table(t) => {
                 let table = t.clone();
                 let choice = self.choose_access(id, &table, &conds, Some(&columns), hints);
+                if let Some(expanded) = self.expand_or(id, &table, &conds, &choice, hints)? {
+                    return Ok(expanded);
+                }
                 let used = &choice.used;
                 let filter = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
                 let rows = choice.rows;
@@ -867,6 +870,51 @@ impl Compiler<'_> {
         })
     }
 
+    /// A table whose OR is answered by an index for each of its branches: one scan after the other, of which each leaves
+    /// out what those before it have found. `None` where that costs more than `single`, the best way by one scan.
+    fn expand_or(
+        &mut self,
+        id: ItemId,
+        table: &std::rc::Rc<dictionary::TableDef>,
+        conds: &[Expr],
+        single: &Choice,
+        hints: &[ast::Hint],
+    ) -> Result<Option<Planned>> {
+        let is_or = |c: &&Expr| matches!(&c.node, Node::Or(all) if all.len() <= BRANCHES_MAX) && !c.has_subquery();
+        if single.hinted || !matches!(single.access, Access::Full) || !conds.iter().any(|c| is_or(&c)) {
+            return Ok(None);
+        }
+        if table.indexes.is_empty() || self.version_items.contains_key(&id) || self.expanding {
+            return Ok(None);
+        }
+        let Some(at) = conds.iter().position(|c| is_or(&c)) else { return Ok(None) };
+        let Node::Or(branches) = &conds[at].node else { return Ok(None) };
+        let rest: Vec<Expr> = conds.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, c)| c.clone()).collect();
+        let columns = self.read_columns(id);
+        let mut cost = 0.0;
+        let mut all = Vec::new();
+        for (n, branch) in branches.iter().enumerate() {
+            let mut own = rest.clone();
+            crate::expr::flatten_and(branch.clone(), &mut own);
+            own.extend(branches[..n].iter().map(not_true));
+            let choice = self.choose_access(id, table, &own, Some(&columns), hints);
+            cost += choice.cost;
+            if matches!(choice.access, Access::Full | Access::IndexFast { .. }) || cost >= single.cost {
+                return Ok(None);
+            }
+            all.push(own);
+        }
+        self.expanding = true;
+        let planned = all.into_iter().map(|own| self.plan_leaf(id, own, hints)).collect::<Result<Vec<_>>>();
+        self.expanding = false;
+        // Every branch leaves its row in the same registers.
+        let regs = planned.as_ref().map_or(Vec::new(), |all| produced(&all[0].source));
+        let value = |r: &Reg| Expr::new(Node::Reg(*r), types::DataType::NUMBER);
+        let inputs = planned?.into_iter().map(|p| (p.source, regs.iter().map(value).collect())).collect();
+        let source = Source::Set { kind: SetKind::UnionAll, inputs, out: regs };
+        Ok(Some(Planned { source, rows: single.rows, cost }))
+    }
+
     /// Whether a condition names more than one part of a set.
     pub fn spans_parts(&self, set: &JoinSet, cond: &Expr) -> bool {
         let mut owner = HashMap::new();
@@ -883,6 +931,8 @@ impl Compiler<'_> {
 /// at most.
 const FILTERED_ROWS: f64 = 5000.0;
 const FILTERED_SHARE: f64 = 0.7;
+/// Branches of an OR that are looked for by an index each.
+const BRANCHES_MAX: usize = 8;
 /// Joins inside a join up to which it is planned a second time, with known values: each doubles the work.
 const RERUNS_MAX: usize = 3;
 /// Added to the cost of what a hint has ruled out.
@@ -1098,6 +1148,15 @@ fn fixed_column(c: &Expr) -> Option<Reg> {
         (Node::Reg(r), Node::Const(_) | Node::Bind(_)) | (Node::Const(_) | Node::Bind(_), Node::Reg(r)) => Some(*r),
         _ => None,
     }
+}
+
+/// That a condition is false or unknown.
+fn not_true(c: &Expr) -> Expr {
+    let number = |n: i64| Expr::new(Node::Const(types::Value::Number(n.into())), types::DataType::NUMBER);
+    let is_true =
+        Expr::new(Node::Case(vec![(c.clone(), number(1))], Some(Box::new(number(0)))), types::DataType::NUMBER);
+    let node = Node::Cmp(CmpOp::Eq, Compare::Plain, Box::new(is_true), Box::new(number(0)));
+    Expr::new(node, types::DataType::Boolean)
 }
 
 /// Whether two values are equal, or it cannot be said: the match that NOT IN looks for.

@@ -138,6 +138,15 @@ impl Compiler<'_> {
             Rel::Connect(c) => self.plan_connect(c)?,
             Rel::Limit { input, offset, count, percent, ties } => {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let source = match (source, count) {
+                    // A sort keeps so many rows only.
+                    (Source::Sort { input, keys, regs, top: None }, Some(count))
+                        if offset.is_none() && !percent && ties.is_empty() =>
+                    {
+                        Source::Sort { input, keys, regs, top: Some((CmpOp::Le, count.clone())) }
+                    }
+                    (source, _) => source,
+                };
                 let limit = count.as_ref().filter(|_| !percent).map(constant);
                 let rows = limit.map_or(rows, |n| n.unwrap_or(cost::UNKNOWN_LIMIT).min(rows));
                 let source = Source::Limit {

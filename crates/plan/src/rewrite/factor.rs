@@ -31,7 +31,40 @@ fn branches(e: Expr) -> Vec<Vec<Expr>> {
     branches.into_iter().map(conjuncts).collect()
 }
 
+/// `a = 1 or a = 2 or b = 3` as `a in (1, 2) or b = 3`.
+fn listed(e: Expr) -> Expr {
+    let Node::Or(branches) = e.node else { return e };
+    let mut lists: Vec<(Expr, Vec<Expr>)> = Vec::new();
+    let mut others = Vec::new();
+    for branch in branches {
+        match branch.node {
+            Node::Cmp(CmpOp::Eq, Compare::Plain, value, item)
+                if matches!(value.node, Node::Reg(_)) && matches!(item.node, Node::Const(_) | Node::Bind(_)) =>
+            {
+                match lists.iter_mut().find(|(known, _)| *known == *value) {
+                    Some((_, list)) => list.push(*item),
+                    None => lists.push((*value, vec![*item])),
+                }
+            }
+            node => others.push(Expr::new(node, branch.ty)),
+        }
+    }
+    let list = |(value, mut list): (Expr, Vec<Expr>)| {
+        let (value, compare) = (Box::new(value), Compare::Plain);
+        let node = match list.len() {
+            1 => Node::Cmp(CmpOp::Eq, compare, value, Box::new(list.remove(0))),
+            _ => Node::InList { value, list, compare, negated: false },
+        };
+        Expr::new(node, e.ty)
+    };
+    or(lists.into_iter().map(list).chain(others).collect())
+}
+
 fn factor(e: Expr) -> Expr {
+    if !matches!(e.node, Node::Or(_)) {
+        return e;
+    }
+    let e = listed(e);
     if !matches!(e.node, Node::Or(_)) {
         return e;
     }

@@ -1,0 +1,130 @@
+//! Each rewrite by itself: the logical tree as it is bound, what the rewrite makes of it, and that it makes nothing of it
+//! when it is switched off.
+
+mod common;
+
+use common::Tables;
+use plan::{NoFunctions, Optimizer, Rewrite, RewritesOff, logical_text};
+
+/// The tree as it is bound, and behind all rewrites but those named.
+fn trees(text: &str, off: &str) -> (String, String) {
+    let statement = sql::parse_statement(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    let optimizer = Optimizer { rewrites_off: RewritesOff::of(off).expect("names of rewrites") };
+    logical_text(&statement, &Tables, &NoFunctions, &optimizer).unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+/// The tree behind one rewrite alone.
+fn only(rewrite: Rewrite, text: &str) -> String {
+    let others = Rewrite::ALL.iter().filter(|(other, _)| *other != rewrite).map(|(_, name)| *name);
+    trees(text, &others.collect::<Vec<_>>().join(",")).1
+}
+
+#[test]
+fn nothing_is_rewritten_when_all_is_switched_off() {
+    for text in [
+        "select * from big where exists (select 1 from small where small.k = big.id)",
+        "select * from big b left join small s on b.id = s.id where s.k = 1",
+        "select * from (select k, count(*) c from big group by k) where k = 1",
+    ] {
+        let (bound, rewritten) = trees(text, "ALL");
+        assert_eq!(bound, rewritten, "{text}");
+        assert_ne!(bound, trees(text, "").1, "{text}");
+    }
+    assert_eq!(RewritesOff::of("unnest, push"), RewritesOff::of("PUSH UNNEST"));
+    assert_eq!(RewritesOff::of("nonsense"), None);
+}
+
+#[test]
+fn subqueries_become_joins() {
+    let cases = [
+        ("exists (select 1 from small where small.k = big.id and small.d > sysdate)", "SEMI SMALL ["),
+        ("not exists (select 1 from small where small.k = big.id)", "ANTI SMALL ["),
+        ("id in (select k from small)", "SEMI SMALL [BIG.ID=SMALL.K]"),
+        ("id not in (select id from small)", "ANTI SMALL [BIG.ID=SMALL.ID]"),
+        ("id not in (select k from small)", "ANTI NA SMALL ["),
+        ("id not in (select k from small where k is not null)", "ANTI SMALL ["),
+        ("id in (select s.k from small s, seen where seen.id = s.id)", "SEMI JOIN [BIG.ID=S.K]"),
+        ("id in (select k from small group by k having count(*) > 1)", "SEMI VW_NSO_1 ["),
+        ("id > (select max(id) from seen where seen.k = big.k)", "LEFT VW_SQ_1 ["),
+    ];
+    for (cond, expected) in cases {
+        let tree = only(Rewrite::Unnest, &format!("select * from big where {cond}"));
+        assert!(tree.contains(expected) && !tree.contains("SUBQUERY"), "{cond}\n{tree}");
+    }
+    // What compares no columns for equality, what a hint keeps, and what is asked under OR stays.
+    let kept = [
+        "exists (select 1 from small where small.k > big.id)",
+        "exists (select /*+ no_unnest */ 1 from small where small.k = big.id)",
+        "id = 1 or exists (select 1 from small where small.k = big.id)",
+        "exists (select 1 from small where small.k = big.id and rownum < 2)",
+        "exists (select 1 from small)",
+    ];
+    for cond in kept {
+        let tree = only(Rewrite::Unnest, &format!("select * from big where {cond}"));
+        assert!(tree.contains("SUBQUERY") && !tree.contains("SEMI"), "{cond}\n{tree}");
+    }
+}
+
+#[test]
+fn outer_joins_that_lose_their_nulls_are_inner() {
+    let on = "select * from big b left join small s on b.id = s.id where";
+    for cond in ["s.k = 1", "s.k + 1 > b.k", "s.name like 'a%'", "s.k is not null", "s.k = 1 or s.k = 2"] {
+        let tree = only(Rewrite::OuterToInner, &format!("{on} {cond}"));
+        assert!(!tree.contains("LEFT"), "{cond}\n{tree}");
+    }
+    for cond in ["s.k is null", "nvl(s.k, 1) = 1", "s.k = 1 or b.k = 2", "b.k = 1", "s.name || 'x' = 'x'"] {
+        let tree = only(Rewrite::OuterToInner, &format!("{on} {cond}"));
+        assert!(tree.contains("LEFT S"), "{cond}\n{tree}");
+    }
+}
+
+#[test]
+fn conditions_go_into_views() {
+    let inside = |text: &str| {
+        let tree = only(Rewrite::Push, text);
+        let deepest = tree.lines().filter(|line| line.trim_start().starts_with("WHERE")).last().map(str::to_owned);
+        deepest.unwrap_or_default().contains("BIG.K=1")
+    };
+    assert!(inside("select * from (select k, count(*) c from big group by k) where k = 1"));
+    assert!(inside("select * from (select distinct k, id from big) where k = 1"));
+    assert!(inside("select * from (select k from big union all select k from big) where k = 1"));
+    assert!(inside("select * from (select k, row_number() over (partition by k order by id) n from big) where k = 1"));
+    assert!(inside("select k, count(*) from big group by k having k = 1"));
+    assert!(!inside("select * from (select id, row_number() over (order by id) n, k from big) where k = 1"));
+    assert!(!inside("select * from (select k from big where rownum < 5) where k = 1"));
+    assert!(!inside("select * from (select k from big order by id fetch first 5 rows only) where k = 1"));
+    assert!(!inside("select * from (select k, count(*) c from big group by rollup (k)) where k = 1"));
+    assert!(!inside("select * from small s left join (select distinct k from big) v on s.k = v.k where v.k = 1"));
+}
+
+#[test]
+fn constants_go_over_equalities() {
+    let tree = only(Rewrite::Transitive, "select * from big, small where big.id = small.k and small.k = 7");
+    assert!(tree.contains("BIG.ID=7"), "{tree}");
+    let tree = only(Rewrite::Transitive, "select * from big, small where big.id = small.k and small.k in (1, 2)");
+    assert!(tree.contains("BIG.ID IN (1,2)"), "{tree}");
+    // Into the condition of an outer join, and not out of it.
+    let tree = only(Rewrite::Transitive, "select * from big left join small on big.id = small.k where big.id = 7");
+    assert!(tree.contains("SMALL.K=7"), "{tree}");
+    let tree = only(Rewrite::Transitive, "select * from big left join small on big.id = small.k and small.k = 7");
+    assert!(!tree.contains("BIG.ID=7"), "{tree}");
+}
+
+#[test]
+fn what_all_branches_of_an_or_demand_is_demanded_once() {
+    let tree = only(
+        Rewrite::Factor,
+        "select * from big, small where big.id = small.id and big.k > 1 or big.id = small.id and small.k > 2",
+    );
+    assert!(tree.contains("WHERE [BIG.ID=SMALL.ID AND (BIG.K>1 OR SMALL.K>2)]"), "{tree}");
+    let tree = only(Rewrite::Factor, "select * from big where id = 1 or id = 2 or k = 3");
+    assert!(tree.contains("BIG.ID IN (1,2) OR BIG.K=3"), "{tree}");
+    // A branch of which nothing else is left decides.
+    let tree = only(Rewrite::Factor, "select * from big where id > 1 and k = 2 or id > 1");
+    assert!(tree.contains("WHERE [BIG.ID>1]"), "{tree}");
+    let tree = only(
+        Rewrite::Derive,
+        "select * from big, small where big.id = small.id and (big.k = 1 and small.k = 2 or big.k = 3 and small.k = 4)",
+    );
+    assert!(tree.contains("(BIG.K=1 OR BIG.K=3)") && tree.contains("(SMALL.K=2 OR SMALL.K=4)"), "{tree}");
+}
