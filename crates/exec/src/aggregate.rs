@@ -160,6 +160,21 @@ impl Acc {
         Ok(())
     }
 
+    /// Of nothing yet: for AVG, and for SUM too.
+    pub fn average() -> Acc {
+        Acc { core: Core::Avg(None, 0), seen: None, best: None }
+    }
+
+    /// Begins with the sum, the least or the greatest of so many values.
+    pub fn preset(&mut self, v: Value, values: u64) {
+        match &mut self.core {
+            Core::Sum(sum) => *sum = Some(v),
+            Core::Avg(sum, n) => (*sum, *n) = (Some(v), values),
+            Core::Extreme(best, _) => *best = v,
+            _ => {}
+        }
+    }
+
     /// Counts rows without looking at them.
     pub fn count(&mut self, rows: u64) {
         if let Core::Count(n) = &mut self.core {
@@ -240,6 +255,7 @@ impl Acc {
             Core::Count(n) => Value::Number(Number::from_u64(*n)),
             Core::Sum(sum) => sum.clone().unwrap_or(Value::Null),
             Core::Avg(None, _) => Value::Null,
+            Core::Avg(Some(sum), _) if agg.kind == AggKind::Sum => sum.clone(),
             Core::Avg(Some(sum), n) => {
                 let count = Number::from_u64(*n);
                 match sum {

@@ -18,7 +18,7 @@ use types::{DataType, Number, Ora, Result, Value};
 /// TRUE, FALSE or UNKNOWN.
 pub type Truth = Option<bool>;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Code {
     Reg(Reg),
     Special(Special, Reg),
@@ -48,7 +48,7 @@ pub enum Code {
     Truth(Box<Cond>, Reg),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Cond {
     /// A value of type BOOLEAN.
     Value(Code),
@@ -109,6 +109,8 @@ pub struct Builder<'b> {
     pub caller: Rc<Caller>,
     /// Registers of the values that are evaluated once, the innermost last.
     pub operands: Vec<Reg>,
+    /// Row sources may work on batches.
+    pub batches: bool,
 }
 
 impl<'b> Builder<'b> {
@@ -124,6 +126,7 @@ impl<'b> Builder<'b> {
             temporary_tablespace: cx.session.options.temporary_tablespace,
             caller: Rc::new(caller),
             operands: Vec::new(),
+            batches: cx.session.options.batches,
         }
     }
 }

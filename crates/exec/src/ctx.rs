@@ -61,6 +61,8 @@ pub struct Options {
     pub optimizer_mode: &'static str,
     /// `statistics_level` and `timed_statistics`: which executions are timed.
     pub timing: Timing,
+    /// `_batch_execution`: row sources that go over many rows work on batches of them.
+    pub batches: bool,
 }
 
 impl Default for Options {
@@ -77,6 +79,7 @@ impl Default for Options {
             planner: plan::Optimizer::default(),
             optimizer_mode: "ALL_ROWS",
             timing: Timing::Sampled,
+            batches: true,
         }
     }
 }

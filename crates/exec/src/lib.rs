@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod batch;
 mod block;
 mod code;
 pub mod constraints;

@@ -238,6 +238,7 @@ params! {
     DbFileMultiblockReadCount "db_file_multiblock_read_count" int(0, 4096), "128", Both, false, "db block to be read each IO";
     RewriteOff "_rewrite_off" TEXT, "", Both, false, "rewrites of queries that are switched off, by name";
     OldConnectByEnabled "_old_connect_by_enabled" BOOL, "FALSE", Both, false, "enable/disable old connect by";
+    BatchExecution "_batch_execution" BOOL, "TRUE", Both, false, "row sources over many rows work on batches of them";
     ParallelMaxServers "parallel_max_servers" int(0, 32767), "0", System, false, "maximum parallel query servers per instance";
     QueryRewriteEnabled "query_rewrite_enabled" Kind::Word(&["TRUE", "FALSE", "FORCE"]), "TRUE", Both, false, "allow rewrite of queries using materialized views if enabled";
     StarTransformationEnabled "star_transformation_enabled" Kind::Word(&["FALSE", "TRUE", "TEMP_DISABLE"]), "FALSE", Both, true, "enable the use of star transformation";

@@ -127,6 +127,7 @@ const OPTIMIZER: &[Param] = &[
     Param::OptimizerDynamicSampling,
     Param::CursorSharing,
     Param::OldConnectByEnabled,
+    Param::BatchExecution,
     Param::StarTransformationEnabled,
     Param::QueryRewriteEnabled,
     Param::ResultCacheMode,
@@ -141,6 +142,7 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.result_cache_force = params.get(Param::ResultCacheMode) == "FORCE";
     session.options.result_cache = core.shared.results.is_enabled();
     session.options.old_connect_by = params.flag(Param::OldConnectByEnabled);
+    session.options.batches = params.flag(Param::BatchExecution);
     session.options.work_area_limit_bytes = params.number(Param::PgaMaxSize) as usize;
     let policy = params.get(Param::WorkareaSizePolicy);
     session.options.work_area_auto = policy != "MANUAL";

@@ -26,13 +26,25 @@ use plan::{CmpOp, JoinKind, Source, StopKey};
 use types::{Number, Result, Value};
 
 pub enum Op {
-    Dual { done: bool },
+    Dual {
+        done: bool,
+    },
     Empty,
     Scan(Box<scan::Scan>),
     Fixed(Box<basic::Fixed>),
-    Filter { input: Box<Op>, conds: Vec<Cond> },
-    Startup { input: Box<Op>, conds: Vec<Cond>, passed: bool },
-    Project { input: Box<Op>, exprs: Vec<(Code, plan::Reg)> },
+    Filter {
+        input: Box<Op>,
+        conds: Vec<Cond>,
+    },
+    Startup {
+        input: Box<Op>,
+        conds: Vec<Cond>,
+        passed: bool,
+    },
+    Project {
+        input: Box<Op>,
+        exprs: Vec<(Code, plan::Reg)>,
+    },
     Loops(Box<join::Loops>),
     Hash(Box<hash_join::HashJoin>),
     Merge(Box<merge_join::MergeJoin>),
@@ -49,11 +61,18 @@ pub enum Op {
     Limit(Box<basic::Limit>),
     ForUpdate(Box<basic::ForUpdate>),
     Elements(Box<basic::Elements>),
+    /// Row sources that work on batches.
+    Batch(Box<crate::batch::Rows>),
 }
 
 impl Op {
     /// Builds the row sources of a plan.
     pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Op> {
+        if takes_all(s)
+            && let Some(node) = crate::batch::build(s, b)?
+        {
+            return Ok(Op::Batch(Box::new(crate::batch::Rows::new(node))));
+        }
         Ok(match s {
             Source::Dual => Op::Dual { done: true },
             Source::Empty => Op::Empty,
@@ -170,6 +189,7 @@ impl Op {
             Op::Limit(l) => l.open(m, cx)?,
             Op::ForUpdate(f) => f.open(m, cx)?,
             Op::Elements(e) => e.open(m, cx)?,
+            Op::Batch(rows) => rows.open(m, cx)?,
         }
         Ok(())
     }
@@ -206,6 +226,7 @@ impl Op {
             }
             Op::Merge(j) => j.rewind(m, cx),
             Op::UseFilter(f) => f.rewind(m, cx),
+            Op::Batch(rows) => rows.rewind(m, cx),
             other => other.open(m, cx),
         }
     }
@@ -273,7 +294,17 @@ impl Op {
             Op::Limit(l) => l.next(m, cx),
             Op::ForUpdate(f) => f.next(m, cx),
             Op::Elements(e) => e.next(m),
+            Op::Batch(rows) => rows.next(m, cx),
         }
+    }
+}
+
+/// Whether a row source takes all rows of its input, however few of its own are wanted.
+fn takes_all(s: &Source) -> bool {
+    match s {
+        Source::Group { .. } | Source::Sort { .. } | Source::Distinct { .. } => true,
+        Source::Project { input, .. } | Source::Filter { input, .. } => takes_all(input),
+        _ => false,
     }
 }
 

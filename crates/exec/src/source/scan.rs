@@ -319,23 +319,35 @@ impl Scan {
         cx: &mut ExecCtx<'_>,
         f: &mut impl FnMut(&[u8], &ExecCtx<'_>) -> Result<()>,
     ) -> Result<()> {
-        while self.rows_left {
-            self.rows_left = match (&mut self.path, &self.storage) {
-                (Path::Heap(scan), _) => scan.each_in_block(cx.shared.heap, cx.p, &mut |row| f(row, cx))?,
-                (Path::Cluster(scan), _) => scan.each_in_block(cx.shared.clusters, cx.p, &mut |row| f(row, cx))?,
-                (Path::Rows(scan) | Path::RowRange(_, scan), _) => match scan.next(cx.shared.btree, cx.p)? {
-                    Some((_, row)) => f(row, cx).map(|()| true)?,
-                    None => false,
-                },
-                (Path::Range(r), Storage::Heap(table)) => r.each_ahead(table, m, cx, f)?,
-                _ => return Err(no_bytes()),
-            };
-            if !self.rows_left {
-                self.rows_left = self.next_range(m, cx)?;
-            }
-            cx.check_cancel()?;
-        }
+        while self.some_rows(m, cx, f)? {}
         Ok(())
+    }
+
+    /// As [`Scan::each_row`], for the rows of one block or so. False at the end.
+    pub fn some_rows(
+        &mut self,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+        f: &mut impl FnMut(&[u8], &ExecCtx<'_>) -> Result<()>,
+    ) -> Result<bool> {
+        if !self.rows_left {
+            return Ok(false);
+        }
+        self.rows_left = match (&mut self.path, &self.storage) {
+            (Path::Heap(scan), _) => scan.each_in_block(cx.shared.heap, cx.p, &mut |row| f(row, cx))?,
+            (Path::Cluster(scan), _) => scan.each_in_block(cx.shared.clusters, cx.p, &mut |row| f(row, cx))?,
+            (Path::Rows(scan) | Path::RowRange(_, scan), _) => match scan.next(cx.shared.btree, cx.p)? {
+                Some((_, row)) => f(row, cx).map(|()| true)?,
+                None => false,
+            },
+            (Path::Range(r), Storage::Heap(table)) => r.each_ahead(table, m, cx, f)?,
+            _ => return Err(no_bytes()),
+        };
+        if !self.rows_left {
+            self.rows_left = self.next_range(m, cx)?;
+        }
+        cx.check_cancel()?;
+        Ok(self.rows_left)
     }
 
     /// Calls `f` with the bytes of the rows that [`Scan::next`] would find, until it wants no more. False at the end.

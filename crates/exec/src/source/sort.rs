@@ -26,6 +26,11 @@ impl Keys {
         self.0.is_empty()
     }
 
+    /// What the keys are computed from.
+    pub fn codes(&self) -> impl Iterator<Item = &Code> {
+        self.0.iter().map(|(code, ..)| code)
+    }
+
     /// Appends the key of the current row.
     pub fn encode(&self, m: &mut Machine, cx: &mut ExecCtx<'_>, out: &mut Vec<u8>) -> Result<()> {
         for (code, desc, nulls_first) in &self.0 {

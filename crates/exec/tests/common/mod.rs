@@ -48,11 +48,16 @@ fn leak<T>(x: T) -> &'static T {
 
 impl Instance {
     pub fn new() -> Instance {
+        Instance::with_blocks(2000)
+    }
+
+    /// With a buffer cache of so many blocks.
+    pub fn with_blocks(blocks: usize) -> Instance {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let n = NUMBER.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("exec-test-{}-{n}", std::process::id()));
         std::fs::create_dir_all(&directory).expect("a temporary directory");
-        let config = CacheConfig::new(2000, BLOCK, 16);
+        let config = CacheConfig::new(blocks, BLOCK, 16);
         let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(16) };
         let results = result_cache::Config {
             max_size_bytes: 1 << 20,

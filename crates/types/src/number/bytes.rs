@@ -9,6 +9,17 @@ use super::{Number, Repr};
 const ZERO: u8 = 0x80;
 const TERMINATOR: u8 = 102;
 
+/// `10^n`.
+const TENS: [i64; 19] = {
+    let mut all = [1; 19];
+    let mut i = 1;
+    while i < all.len() {
+        all[i] = all[i - 1] * 10;
+        i += 1;
+    }
+    all
+};
+
 impl Number {
     /// Appends the stored form: at most 21 bytes.
     #[inline]
@@ -62,6 +73,51 @@ impl Number {
             n = n * 100 + i64::from(digit);
         }
         (greatest <= 99).then(|| n * POWERS[exponent + 1 - digits.len()])
+    }
+
+    /// Reads the stored form as `value * 10^scale`, when that is a whole number of at most eighteen digits; `None` for
+    /// others, and for some bytes that are no number.
+    #[inline]
+    pub fn decode_scaled(bytes: &[u8], scale: u8) -> Option<i64> {
+        let (&head, rest) = bytes.split_first()?;
+        let (mut n, mut greatest) = (0i64, 0u8);
+        let (exponent, len) = if head > ZERO {
+            if rest.len() > 9 {
+                return None;
+            }
+            for &b in rest {
+                let digit = b.wrapping_sub(1);
+                greatest = greatest.max(digit);
+                n = n * 100 + i64::from(digit);
+            }
+            (i32::from(head) - 193, rest.len())
+        } else if head == ZERO {
+            return rest.is_empty().then_some(0);
+        } else {
+            let digits = rest.strip_suffix(&[TERMINATOR])?;
+            if digits.len() > 9 {
+                return None;
+            }
+            for &b in digits {
+                let digit = 101u8.wrapping_sub(b);
+                greatest = greatest.max(digit);
+                n = n * 100 - i64::from(digit);
+            }
+            (62 - i32::from(head), digits.len())
+        };
+        if greatest > 99 || len == 0 {
+            return None;
+        }
+        // The last digit counts hundreds to this power, which the scale shifts.
+        let shift = (exponent + 1 - len as i32) * 2 + i32::from(scale);
+        if shift == 0 {
+            return Some(n);
+        }
+        if shift == -1 {
+            return (n % 10 == 0).then_some(n / 10);
+        }
+        let power = *TENS.get(usize::try_from(shift).ok()?)?;
+        n.checked_mul(power).filter(|n| n.unsigned_abs() < 1_000_000_000_000_000_000)
     }
 
     /// Reads the stored form; `None` when the bytes are no number.

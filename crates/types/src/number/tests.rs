@@ -472,3 +472,16 @@ proptest! {
         prop_assert!(back.sub(&x).unwrap().abs() < n("1e-37"));
     }
 }
+
+proptest! {
+    #[test]
+    fn a_scaled_word_is_the_number(n in any::<i64>(), cut in 0u32..19, exponent in -24i32..24, scale in 0u8..19) {
+        let coefficient = n / 10i64.pow(cut);
+        let number = Number::from_scaled(coefficient.into(), exponent).unwrap();
+        let mut bytes = Vec::new();
+        number.encode(&mut bytes);
+        let whole = number.mul(&Number::from_i64(10i64.pow(scale.into()))).unwrap();
+        let word = whole.as_i64().filter(|n| n.unsigned_abs() < 10u64.pow(18));
+        prop_assert_eq!(Number::decode_scaled(&bytes, scale), word);
+    }
+}

@@ -1,0 +1,910 @@
+//! GROUP BY and aggregation without it, over batches.
+//!
+//! Groups are numbered by a [`KeyTable`]; an aggregate has an array with an entry for each group. Sums of numbers are
+//! words at one scale while they are exact, and go on in the accumulators of registers ([`Acc`]) from where they are
+//! not. Aggregates that are no more than accumulators take the rows of a batch one by one.
+//!
+//! Groups come in no order but for few of them, which are sorted as they are with registers: it costs nothing, and
+//! examples look tidy.
+
+use super::column::{Column, Data, Nulls, number_of};
+use super::kernels::{Numbers, Rows};
+use super::keys::{COLUMNS_MAX, KeyTable};
+use super::{Batch, Expression, Node, ROWS_MAX, eval, kernels};
+use crate::aggregate::{Acc, AggCode};
+use crate::code::{Builder, Code};
+use crate::ctx::ExecCtx;
+use crate::machine::Machine;
+use crate::spill::partition::{Division, LEVELS_MAX, level_of};
+use crate::spill::{Reader, TempFile, rows};
+use crate::work_area::Way;
+use plan::{Agg, AggKind, Expr, Reg, Source};
+use std::cmp::Ordering;
+use types::{Number, Ora, Result, Value};
+
+/// Groups that are given in the order of their keys, at most.
+const SORTED_MAX: usize = 4096;
+/// Bytes of a group for each aggregate, for accounting.
+const AGGREGATE_BYTES: usize = 24;
+
+/// What an aggregate does with a row.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// COUNT(*)
+    Rows,
+    Count,
+    Sum,
+    /// How a better value compares.
+    Extreme(Ordering),
+    /// COUNT(DISTINCT)
+    Distinct,
+    /// What accumulators do with registers.
+    Row,
+}
+
+struct Function {
+    code: AggCode,
+    kind: Kind,
+    arg: Option<Expression>,
+    /// The function whose state it shares.
+    state: usize,
+}
+
+/// The state of an aggregate: an entry for each group.
+enum State {
+    Counts(Vec<u64>),
+    /// Sums at a scale, how many values they are of, and more than the greatest sum there can be without its sign.
+    Sums {
+        sums: Vec<i64>,
+        counts: Vec<u64>,
+        scale: u8,
+        bound: u128,
+    },
+    WideSums {
+        sums: Vec<i128>,
+        counts: Vec<u64>,
+        scale: u8,
+        bound: u128,
+    },
+    /// The best words so far; the column that they come from says what they are.
+    Words {
+        best: Vec<i64>,
+        seen: Vec<bool>,
+        of: Words,
+    },
+    Distinct {
+        values: Box<KeyTable>,
+        counts: Vec<u64>,
+    },
+    Accs(Vec<Acc>),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Words {
+    Unknown,
+    Number(u8),
+    Date,
+}
+
+pub struct Group {
+    input: Box<dyn Node>,
+    keys: Vec<(Expression, Reg)>,
+    functions: Vec<Function>,
+    scalar: bool,
+    regs: Vec<Reg>,
+    table: KeyTable,
+    states: Vec<State>,
+    groups: usize,
+    /// The group of each row of the batch; rows that were put off are not in `taken`.
+    group_of: Vec<u32>,
+    taken: Vec<u32>,
+    /// What was charged for the groups in memory.
+    charged: usize,
+    done: bool,
+    /// Groups in the order in which they are given, and how many have been.
+    order: Vec<u32>,
+    at: usize,
+    waiting: Vec<(TempFile, u32)>,
+    work: Work,
+}
+
+/// What the work area needed.
+#[derive(Default)]
+struct Work {
+    rows: u64,
+    seen: u64,
+    bytes: u64,
+    need: u64,
+    records: u64,
+    deepest: u32,
+}
+
+impl Group {
+    /// The grouping in batches, where there is one grouping set and all can be evaluated so.
+    pub fn build(
+        input: &Source,
+        keys: &[(Expr, Reg)],
+        sets: &[Vec<usize>],
+        aggs: &[Agg],
+        scalar: bool,
+        b: &mut Builder<'_>,
+    ) -> Result<Option<Group>> {
+        let whole = matches!(sets, [set] if set.len() == keys.len() && set.iter().copied().eq(0..keys.len()));
+        let grouping =
+            aggs.iter().any(|a| matches!(a.kind, AggKind::Grouping | AggKind::GroupingId | AggKind::GroupId));
+        let one = scalar && keys.is_empty();
+        if !(whole || one) || !(scalar || !keys.is_empty()) || grouping || keys.len() > COLUMNS_MAX {
+            return Ok(None);
+        }
+        if !super::pays(input) {
+            return Ok(None);
+        }
+        let input = super::build_any(input, b)?;
+        let mut made = Vec::with_capacity(keys.len());
+        for (e, reg) in keys {
+            let Some(e) = Expression::new(b.code(e), input.regs()) else { return Ok(None) };
+            made.push((e, *reg));
+        }
+        let Some(functions) = functions(aggs, input.regs(), b) else { return Ok(None) };
+        let regs = keys.iter().map(|(_, r)| *r).chain(aggs.iter().map(|a| a.out)).collect();
+        Ok(Some(Group::new(input, made, functions, scalar, regs)))
+    }
+
+    /// Each row once, by the values of `regs`.
+    pub fn distinct(input: Box<dyn Node>, regs: &[Reg]) -> Option<Group> {
+        if regs.is_empty() || regs.len() > COLUMNS_MAX {
+            return None;
+        }
+        let keys = regs.iter().map(|r| Some((Expression::new(Code::Reg(*r), input.regs())?, *r)));
+        let keys = keys.collect::<Option<Vec<_>>>()?;
+        Some(Group::new(input, keys, Vec::new(), false, regs.to_vec()))
+    }
+
+    fn new(
+        input: Box<dyn Node>,
+        keys: Vec<(Expression, Reg)>,
+        functions: Vec<Function>,
+        scalar: bool,
+        regs: Vec<Reg>,
+    ) -> Group {
+        let table = KeyTable::new(keys.len());
+        Group {
+            input,
+            keys,
+            functions,
+            scalar,
+            regs,
+            table,
+            states: Vec::new(),
+            groups: 0,
+            group_of: Vec::new(),
+            taken: Vec::new(),
+            charged: 0,
+            done: false,
+            order: Vec::new(),
+            at: 0,
+            waiting: Vec::new(),
+            work: Work::default(),
+        }
+    }
+
+    fn clear_groups(&mut self, m: &mut Machine) {
+        self.table.clear();
+        self.groups = 0;
+        m.release(self.charged);
+        self.charged = 0;
+        self.states = self.functions.iter().map(State::start).collect();
+        self.order.clear();
+        self.at = 0;
+    }
+
+    fn run(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.clear_groups(m);
+        self.waiting.clear();
+        self.work = Work::default();
+        let mut later = None;
+        let mut batch = Batch::default();
+        if self.scalar {
+            self.grow(1);
+        }
+        self.input.open(m, cx)?;
+        while self.input.next_batch(&mut batch, m, cx)? {
+            self.work.rows += batch.len as u64;
+            if !self.scalar {
+                batch.restore(0, self.input.regs(), m)?;
+                let mut record = Vec::new();
+                rows::encode(self.input.regs().iter().map(|&r| m.value(r)), &mut record);
+                self.work.seen += 1;
+                self.work.bytes += record.len() as u64 + 6;
+            }
+            self.absorb(&mut batch, 0, &mut later, m, cx)?;
+            cx.check_cancel()?;
+        }
+        self.finish_level(later, cx)?;
+        self.arrange(m, cx)?;
+        self.done = true;
+        Ok(())
+    }
+
+    /// The parts of what was put off wait.
+    fn finish_level(&mut self, later: Option<Division>, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Some(division) = later else { return Ok(()) };
+        let level = division.level;
+        self.work.deepest = self.work.deepest.max(level + 1);
+        self.waiting.extend(division.finish(cx)?.into_iter().filter(|p| p.records() > 0).map(|part| {
+            let level = level_of(&part, level);
+            (part, level)
+        }));
+        Ok(())
+    }
+
+    /// Takes the groups of the next part that waits. False when none does.
+    fn next_part(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.note_part(cx);
+        let Some((part, level)) = self.waiting.pop() else {
+            self.clear_groups(m);
+            return Ok(false);
+        };
+        self.clear_groups(m);
+        let (mut reader, mut record, mut later) = (Reader::default(), Vec::new(), None);
+        let regs = self.input.regs().to_vec();
+        let mut batch = Batch::default();
+        loop {
+            let mut values: Vec<Vec<Value>> = regs.iter().map(|_| Vec::new()).collect();
+            batch.clear();
+            while batch.len < ROWS_MAX && part.next(&mut reader, &mut record, cx)? {
+                let mut row = &record[..];
+                for column in &mut values {
+                    let mut value = Value::Null;
+                    rows::decode(&mut row, &mut value)?;
+                    column.push(value);
+                }
+                batch.len += 1;
+            }
+            if batch.len == 0 {
+                break;
+            }
+            let Batch { columns, arena, .. } = &mut batch;
+            columns.extend(values.into_iter().map(|values| Column::of_values(values, arena)));
+            self.absorb(&mut batch, level, &mut later, m, cx)?;
+            cx.check_cancel()?;
+        }
+        self.finish_level(later, cx)?;
+        self.arrange(m, cx)?;
+        Ok(true)
+    }
+
+    /// Notes the groups in memory, and, once nothing waits, the work area.
+    fn note_part(&mut self, cx: &ExecCtx<'_>) {
+        if self.scalar || self.work.rows == 0 {
+            return;
+        }
+        self.work.need += self.charged as u64;
+        self.work.records += self.groups as u64;
+        if self.waiting.is_empty() {
+            let Work { rows, seen, bytes, need, records, deepest } = std::mem::take(&mut self.work);
+            let written = bytes * rows / seen.max(1);
+            cx.shared.areas.note(cx, need, deepest, || (Way::Overflow { records, sorted: 0 }, written));
+        }
+    }
+
+    /// Takes the rows of a batch into their groups. Rows of new groups that memory has no room for go to `later`.
+    fn absorb(
+        &mut self,
+        batch: &mut Batch,
+        level: u32,
+        later: &mut Option<Division>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        let (keys, args) = match self.evaluate(batch, m, cx) {
+            Some(found) => found,
+            None => self.evaluate_rows(batch, m, cx)?,
+        };
+        fn column<'c>(batch: &'c Batch, e: &Expression, made: &'c Option<Column>) -> Result<&'c Column> {
+            match (made, e.slot()) {
+                (Some(column), _) => Ok(column),
+                (None, Some(slot)) => Ok(&batch.columns[slot]),
+                (None, None) => Err(eval::unexplained()),
+            }
+        }
+        if self.scalar {
+            self.group_of.clear();
+            self.group_of.resize(batch.len, 0);
+        } else {
+            let found = self.keys.iter().zip(&keys).map(|((e, _), made)| column(batch, e, made));
+            let found = found.collect::<Result<Vec<_>>>()?;
+            self.table.load(&found, batch.len, &batch.arena)?;
+            self.number(batch, &found, level, later, m, cx)?;
+        }
+        let whole = self.scalar || self.taken.len() == batch.len;
+        let rows = if whole { Rows::All(batch.len) } else { Rows::Some(&self.taken) };
+        let mut states = std::mem::take(&mut self.states);
+        let mut done = Ok(());
+        for (n, (f, state)) in self.functions.iter().zip(&mut states).enumerate() {
+            if f.state != n {
+                continue;
+            }
+            done = match (f.kind, &f.arg) {
+                (Kind::Row, _) => self.take_rows(f, state, batch, rows, m, cx),
+                (_, None) => {
+                    state.count(&self.group_of, rows, &Nulls::default());
+                    Ok(())
+                }
+                (_, Some(arg)) => column(batch, arg, &args[n])
+                    .and_then(|c| state.take(f, c, &self.group_of, rows, batch, self.scalar, m, cx)),
+            };
+            if done.is_err() {
+                break;
+            }
+        }
+        self.states = states;
+        done
+    }
+
+    /// Finds the group of each row.
+    fn number(
+        &mut self,
+        batch: &Batch,
+        keys: &[&Column],
+        level: u32,
+        later: &mut Option<Division>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        self.group_of.clear();
+        self.group_of.resize(batch.len, 0);
+        self.taken.clear();
+        let limit = cx.session.options.spill_bytes;
+        let more = self.keys.len() * 8 + 24 + self.functions.len() * AGGREGATE_BYTES;
+        let mut full = self.charged + more > limit && level < LEVELS_MAX;
+        let (mut key, mut record, mut scratch) = (Vec::new(), Vec::new(), Value::Null);
+        let before = self.table.len();
+        for row in 0..batch.len {
+            match self.table.find(row) {
+                Ok(n) => self.group_of[row] = n as u32,
+                Err(_) if full => {
+                    key.clear();
+                    for column in keys {
+                        column.push_part(row, &batch.arena, &mut scratch, &mut key)?;
+                    }
+                    record.clear();
+                    batch.restore(row, self.input.regs(), m)?;
+                    rows::encode(self.input.regs().iter().map(|&r| m.value(r)), &mut record);
+                    later.get_or_insert_with(|| Division::new(level, &m.temporary, cx)).push(&key, &record, cx)?;
+                    continue;
+                }
+                Err(place) => {
+                    self.group_of[row] = self.table.add(row, place) as u32;
+                    if level < LEVELS_MAX {
+                        let used = self.table.used() + self.table.len() * self.functions.len() * AGGREGATE_BYTES;
+                        full = used + more > limit;
+                    }
+                }
+            }
+            self.taken.push(row as u32);
+        }
+        if self.table.len() > before {
+            self.grow(self.table.len());
+            let used = self.table.used() + self.groups * self.functions.len() * AGGREGATE_BYTES;
+            m.charge(used.saturating_sub(self.charged), cx)?;
+            self.charged = self.charged.max(used);
+        }
+        Ok(())
+    }
+
+    /// Makes entries for so many groups.
+    fn grow(&mut self, groups: usize) {
+        self.groups = groups;
+        for (f, state) in self.functions.iter().zip(&mut self.states) {
+            state.grow(groups, f);
+        }
+    }
+
+    /// Keys and arguments of the rows of a batch, where they are not columns of it; `None` when some row fails.
+    #[expect(clippy::type_complexity, reason = "two lists of the same kind")]
+    fn evaluate(
+        &self,
+        batch: &mut Batch,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Option<(Vec<Option<Column>>, Vec<Option<Column>>)> {
+        let mut keys = Vec::with_capacity(self.keys.len());
+        for (e, _) in &self.keys {
+            keys.push(if e.slot().is_some() { None } else { Some(e.column(batch, m, cx)?) });
+        }
+        let mut args = Vec::with_capacity(self.functions.len());
+        for (n, f) in self.functions.iter().enumerate() {
+            args.push(match &f.arg {
+                Some(e) if e.slot().is_none() && f.state == n => Some(e.column(batch, m, cx)?),
+                _ => None,
+            });
+        }
+        Some((keys, args))
+    }
+
+    /// As [`Group::evaluate`], row by row.
+    ///
+    /// # Errors
+    /// That of the first row that fails.
+    #[expect(clippy::type_complexity, reason = "two lists of the same kind")]
+    fn evaluate_rows(
+        &self,
+        batch: &mut Batch,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<(Vec<Option<Column>>, Vec<Option<Column>>)> {
+        let exprs: Vec<&Expression> =
+            self.keys.iter().map(|(e, _)| e).chain(self.functions.iter().filter_map(|f| f.arg.as_ref())).collect();
+        let mut values: Vec<Vec<Value>> = exprs.iter().map(|_| Vec::with_capacity(batch.len)).collect();
+        for row in 0..batch.len {
+            batch.restore(row, self.input.regs(), m)?;
+            for (e, values) in exprs.iter().zip(&mut values) {
+                let r = e.code().eval(m, cx)?;
+                values.push(m.value(r).clone());
+            }
+        }
+        let arena = &mut batch.arena;
+        let mut columns = values.into_iter().map(|values| Column::of_values(values, arena));
+        let keys = columns.by_ref().take(self.keys.len()).map(Some).collect();
+        let args = self.functions.iter().map(|f| f.arg.as_ref().and_then(|_| columns.next())).collect();
+        Ok((keys, args))
+    }
+
+    /// An aggregate that takes a row from the registers.
+    fn take_rows(
+        &self,
+        f: &Function,
+        state: &mut State,
+        batch: &Batch,
+        rows: Rows<'_>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        let State::Accs(accs) = state else { return Err(eval::unexplained()) };
+        let mut done = Ok(());
+        rows.each(|row| {
+            if done.is_ok() {
+                done = batch.restore(row, self.input.regs(), m);
+            }
+            if done.is_ok() {
+                done = f.code.add(&mut accs[self.group_of[row] as usize], m, cx);
+            }
+        });
+        done
+    }
+
+    /// The order in which the groups in memory are given.
+    fn arrange(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.at = 0;
+        self.order = (0..self.groups as u32).collect();
+        if self.scalar || self.groups > SORTED_MAX || self.work.deepest > 0 {
+            return Ok(());
+        }
+        let mut arena = Vec::new();
+        let mut keys = vec![Vec::new(); self.groups];
+        let (mut value, mut stored) = (Value::Null, std::mem::take(&mut m.scratch));
+        for n in 0..self.keys.len() {
+            let column = self.table.column(n, &self.order, &mut arena)?;
+            for (row, key) in keys.iter_mut().enumerate() {
+                column.put(row, &arena, &mut value)?;
+                if value.is_null() {
+                    key.push(2);
+                    continue;
+                }
+                key.push(1);
+                stored.clear();
+                types::codec::encode_instant(&value, &mut stored);
+                types::codec::push_key_part(Some(&stored), false, key);
+            }
+        }
+        m.scratch = stored;
+        types::sorting::sort_checked(&mut self.order, |a, b| keys[*a as usize].cmp(&keys[*b as usize]), &mut || {
+            cx.check_cancel()
+        })
+    }
+}
+
+impl Node for Group {
+    fn open(&mut self, m: &mut Machine, _: &mut ExecCtx<'_>) -> Result<()> {
+        self.done = false;
+        self.clear_groups(m);
+        self.waiting.clear();
+        Ok(())
+    }
+
+    fn regs(&self) -> &[Reg] {
+        &self.regs
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if !self.done {
+            self.run(m, cx)?;
+        }
+        while self.at >= self.order.len() {
+            if !self.next_part(m, cx)? {
+                return Ok(false);
+            }
+        }
+        let end = (self.at + ROWS_MAX).min(self.order.len());
+        let groups = self.order[self.at..end].to_vec();
+        self.at = end;
+        out.clear();
+        out.len = groups.len();
+        for n in 0..self.keys.len() {
+            let column = self.table.column(n, &groups, &mut out.arena)?;
+            out.columns.push(column);
+        }
+        for f in &self.functions {
+            let column = self.states[f.state].finish(f, &groups, &mut out.arena, cx)?;
+            out.columns.push(column);
+        }
+        Ok(true)
+    }
+}
+
+/// The aggregates over rows of those registers; `None` when one has to be evaluated in its place.
+fn functions(aggs: &[Agg], regs: &[Reg], b: &mut Builder<'_>) -> Option<Vec<Function>> {
+    let mut all: Vec<Function> = Vec::with_capacity(aggs.len());
+    for (n, agg) in aggs.iter().enumerate() {
+        let code = AggCode::build(agg, b);
+        let simple = agg.keep_last.is_none() && agg.order.is_empty() && agg.args.len() <= 1;
+        let kind = match (agg.kind, agg.distinct) {
+            _ if !simple => Kind::Row,
+            (AggKind::CountStar, false) if agg.args.is_empty() => Kind::Rows,
+            (AggKind::Count, false) => Kind::Count,
+            (AggKind::Sum | AggKind::Avg, false) => Kind::Sum,
+            (AggKind::Min, false) => Kind::Extreme(Ordering::Less),
+            (AggKind::Max, false) => Kind::Extreme(Ordering::Greater),
+            (AggKind::Count, true) => Kind::Distinct,
+            _ => Kind::Row,
+        };
+        let mut arg = None;
+        if kind == Kind::Row {
+            // Evaluated from registers, but nothing may have to be evaluated in its place.
+            let orders = code.order.codes();
+            if code.args.iter().chain(orders).any(|code| super::reads::of_code(code).is_none()) {
+                return None;
+            }
+        } else if let Some(code) = code.args.first() {
+            arg = Some(Expression::new(code.clone(), regs)?);
+        }
+        // SUM and AVG of one column have one state.
+        let slot = arg.as_ref().and_then(Expression::slot);
+        let same = |f: &Function| f.kind == kind && slot.is_some() && f.arg.as_ref().and_then(Expression::slot) == slot;
+        let state = match kind {
+            Kind::Row | Kind::Distinct => n,
+            Kind::Rows => all.iter().position(|f| f.kind == kind).unwrap_or(n),
+            _ => all.iter().position(same).unwrap_or(n),
+        };
+        all.push(Function { code, kind, arg, state });
+    }
+    Some(all)
+}
+
+impl State {
+    fn start(f: &Function) -> State {
+        match f.kind {
+            Kind::Rows | Kind::Count => State::Counts(Vec::new()),
+            Kind::Sum => State::Sums { sums: Vec::new(), counts: Vec::new(), scale: 0, bound: 0 },
+            Kind::Extreme(_) => State::Words { best: Vec::new(), seen: Vec::new(), of: Words::Unknown },
+            Kind::Distinct => State::Distinct { values: Box::new(KeyTable::new(2)), counts: Vec::new() },
+            Kind::Row => State::Accs(Vec::new()),
+        }
+    }
+
+    fn grow(&mut self, groups: usize, f: &Function) {
+        match self {
+            State::Counts(counts) | State::Distinct { counts, .. } => counts.resize(groups, 0),
+            State::Sums { sums, counts, .. } => {
+                sums.resize(groups, 0);
+                counts.resize(groups, 0);
+            }
+            State::WideSums { sums, counts, .. } => {
+                sums.resize(groups, 0);
+                counts.resize(groups, 0);
+            }
+            State::Words { best, seen, .. } => {
+                best.resize(groups, 0);
+                seen.resize(groups, false);
+            }
+            State::Accs(accs) => accs.resize_with(groups, || f.code.start()),
+        }
+    }
+
+    fn count(&mut self, group_of: &[u32], rows: Rows<'_>, nulls: &Nulls) {
+        let State::Counts(counts) = self else { return };
+        match (nulls.any(), &mut counts[..]) {
+            (false, [count]) => *count += rows.count() as u64,
+            (false, counts) => rows.each(|row| counts[group_of[row] as usize] += 1),
+            (true, counts) => rows.each(|row| counts[group_of[row] as usize] += u64::from(!nulls.is(row))),
+        }
+    }
+
+    /// Takes the values of rows into their groups.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a grouping and what every evaluation gets")]
+    fn take(
+        &mut self,
+        f: &Function,
+        column: &Column,
+        group_of: &[u32],
+        rows: Rows<'_>,
+        batch: &Batch,
+        scalar: bool,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        match f.kind {
+            Kind::Rows | Kind::Count => {
+                if let Data::Values(values) = &column.data {
+                    let mut nulls = Nulls::default();
+                    for (row, _) in values.iter().enumerate().filter(|(_, v)| v.is_null()) {
+                        nulls.set(row, values.len());
+                    }
+                    self.count(group_of, rows, &nulls);
+                } else {
+                    self.count(group_of, rows, &column.nulls);
+                }
+                return Ok(());
+            }
+            Kind::Sum => {
+                if self.sum(column, group_of, rows, scalar) {
+                    return Ok(());
+                }
+            }
+            Kind::Extreme(better) => {
+                if self.improve(column, better, group_of, rows) {
+                    return Ok(());
+                }
+            }
+            Kind::Distinct => return self.take_distinct(column, group_of, rows, batch, m, cx),
+            Kind::Row => {}
+        }
+        self.settle(f)?;
+        let State::Accs(accs) = self else { return Err(eval::unexplained()) };
+        let (mut value, mut done) = (Value::Null, Ok(()));
+        rows.each(|row| {
+            if done.is_ok() && !column.is_null(row) {
+                done = column
+                    .put(row, &batch.arena, &mut value)
+                    .and_then(|()| accs[group_of[row] as usize].take(&value, cx));
+            }
+        });
+        done
+    }
+
+    /// Adds numbers; false where that might not be exact, and nothing was added.
+    fn sum(&mut self, column: &Column, group_of: &[u32], rows: Rows<'_>, scalar: bool) -> bool {
+        if matches!(&column.data, Data::Values(v) if v.iter().all(Value::is_null)) {
+            return true;
+        }
+        let Some(numbers) = Numbers::of_column(column) else { return false };
+        if let State::Sums { sums, counts, scale, bound } = self {
+            if let Numbers::Fixed(values, own) = numbers {
+                let fresh = *bound == 0;
+                if fresh {
+                    *scale = own;
+                }
+                let most = numbers.most(rows).checked_mul(rows.count() as u128);
+                if own == *scale
+                    && let Some(most) = most.and_then(|most| bound.checked_add(most.max(1)))
+                    && most < 1 << 63
+                {
+                    *bound = most;
+                    add_words(values, &column.nulls, group_of, rows, sums, counts, scalar);
+                    return true;
+                }
+            }
+            *self = State::WideSums {
+                sums: sums.iter().map(|n| i128::from(*n)).collect(),
+                counts: std::mem::take(counts),
+                scale: *scale,
+                bound: *bound,
+            };
+        }
+        let State::WideSums { sums, counts, scale, bound } = self else { return false };
+        let own = numbers.scale();
+        let power = |by: u8| 10u128.checked_pow(by.into());
+        let common = own.max(*scale);
+        let (Some(up_sum), Some(up)) = (power(common - *scale), power(common - own)) else { return false };
+        let most = numbers.most(rows).checked_mul(up).and_then(|n| n.checked_mul(rows.count() as u128));
+        let all = bound.checked_mul(up_sum).and_then(|n| n.checked_add(most?));
+        let Some(all) = all.filter(|n| *n < super::column::WIDE_LIMIT.unsigned_abs()) else { return false };
+        *bound = all.max(1);
+        if up_sum > 1 {
+            sums.iter_mut().for_each(|n| *n *= up_sum as i128);
+            *scale = common;
+        }
+        rows.each(|row| {
+            if !column.nulls.is(row) {
+                let group = group_of[row] as usize;
+                sums[group] += numbers.at(row) * up as i128;
+                counts[group] += 1;
+            }
+        });
+        true
+    }
+
+    /// Keeps the better of numbers or dates; false for other values, and for numbers of another scale.
+    fn improve(&mut self, column: &Column, better: Ordering, group_of: &[u32], rows: Rows<'_>) -> bool {
+        let State::Words { best, seen, of } = self else { return false };
+        let own = match &column.data {
+            Data::Fixed(_, scale) => Words::Number(*scale),
+            Data::Date(_) => Words::Date,
+            Data::Values(v) if v.iter().all(Value::is_null) => return true,
+            _ => return false,
+        };
+        if *of == Words::Unknown {
+            *of = own;
+        }
+        if *of != own {
+            return false;
+        }
+        let mut take = |row: usize, word: i64| {
+            if !column.nulls.is(row) {
+                let group = group_of[row] as usize;
+                if !seen[group] || word.cmp(&best[group]) == better {
+                    (seen[group], best[group]) = (true, word);
+                }
+            }
+        };
+        match &column.data {
+            Data::Fixed(words, _) => rows.each(|row| take(row, words[row])),
+            // Years have bytes below 128, so the words are positive.
+            Data::Date(words) => rows.each(|row| take(row, (words[row] >> 1) as i64)),
+            _ => {}
+        }
+        true
+    }
+
+    fn take_distinct(
+        &mut self,
+        column: &Column,
+        group_of: &[u32],
+        rows: Rows<'_>,
+        batch: &Batch,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        let State::Distinct { values, counts } = self else { return Err(eval::unexplained()) };
+        let groups = Column::new(Data::Fixed(group_of.iter().map(|n| i64::from(*n)).collect(), 0));
+        let before = values.used();
+        values.load(&[&groups, column], batch.len, &batch.arena)?;
+        rows.each(|row| {
+            if !column.is_null(row)
+                && let Err(place) = values.find(row)
+            {
+                values.add(row, place);
+                counts[group_of[row] as usize] += 1;
+            }
+        });
+        m.charge(values.used().saturating_sub(before), cx)
+    }
+
+    /// Goes on with accumulators.
+    fn settle(&mut self, f: &Function) -> Result<()> {
+        let start = |number: Option<Number>, count: u64| {
+            // SUM and AVG of one column share it.
+            let mut acc = Acc::average();
+            if let Some(number) = number {
+                acc.preset(Value::Number(number), count);
+            }
+            acc
+        };
+        let accs = match self {
+            State::Sums { sums, counts, scale, .. } => {
+                let sums = sums.iter().zip(&*counts);
+                sums.map(|(n, c)| start((*c > 0).then(|| number_of((*n).into(), *scale)), *c)).collect()
+            }
+            State::WideSums { sums, counts, scale, .. } => {
+                sums.iter().zip(&*counts).map(|(n, c)| start((*c > 0).then(|| number_of(*n, *scale)), *c)).collect()
+            }
+            State::Words { best, seen, of } => {
+                let mut accs = Vec::with_capacity(best.len());
+                for (word, seen) in best.iter().zip(&*seen) {
+                    let mut acc = f.code.start();
+                    if *seen {
+                        acc.preset(value_of(*word, *of)?, 1);
+                    }
+                    accs.push(acc);
+                }
+                accs
+            }
+            _ => return Ok(()),
+        };
+        *self = State::Accs(accs);
+        Ok(())
+    }
+
+    /// The values of the aggregate `f` of the groups.
+    fn finish(&mut self, f: &Function, groups: &[u32], arena: &mut Vec<u8>, cx: &mut ExecCtx<'_>) -> Result<Column> {
+        let average = f.code.kind == AggKind::Avg;
+        let mut nulls = Nulls::default();
+        Ok(match self {
+            State::Counts(counts) | State::Distinct { counts, .. } => {
+                Column::new(Data::Fixed(groups.iter().map(|n| counts[*n as usize] as i64).collect(), 0))
+            }
+            State::Sums { sums, counts, scale, .. } if !average => {
+                for (row, _) in groups.iter().enumerate().filter(|(_, n)| counts[**n as usize] == 0) {
+                    nulls.set(row, groups.len());
+                }
+                let data = Data::Fixed(groups.iter().map(|n| sums[*n as usize]).collect(), *scale);
+                Column { data, nulls }
+            }
+            State::Words { best, seen, of: Words::Number(scale) } => {
+                for (row, _) in groups.iter().enumerate().filter(|(_, n)| !seen[**n as usize]) {
+                    nulls.set(row, groups.len());
+                }
+                let data = Data::Fixed(groups.iter().map(|n| best[*n as usize]).collect(), *scale);
+                Column { data, nulls }
+            }
+            state => {
+                let mut values = Vec::with_capacity(groups.len());
+                for &n in groups {
+                    values.push(state.value(f, n as usize, cx)?);
+                }
+                Column::of_values(values, arena)
+            }
+        })
+    }
+
+    /// The value of the aggregate of one group.
+    fn value(&mut self, f: &Function, n: usize, cx: &mut ExecCtx<'_>) -> Result<Value> {
+        let of_sum = |sum: Number, count: u64| match (count, f.code.kind) {
+            (0, _) => Ok(Value::Null),
+            (count, AggKind::Avg) => sum.div(&Number::from_u64(count)).map(Value::Number),
+            _ => Ok(Value::Number(sum)),
+        };
+        match self {
+            State::Counts(counts) | State::Distinct { counts, .. } => Ok(kernels::count(counts[n])),
+            State::Sums { sums, counts, scale, .. } => of_sum(number_of(sums[n].into(), *scale), counts[n]),
+            State::WideSums { sums, counts, scale, .. } => of_sum(number_of(sums[n], *scale), counts[n]),
+            State::Words { best, seen, of } => {
+                if seen[n] {
+                    value_of(best[n], *of)
+                } else {
+                    Ok(Value::Null)
+                }
+            }
+            State::Accs(accs) => accs[n].finish(&f.code, cx),
+        }
+    }
+}
+
+fn value_of(word: i64, of: Words) -> Result<Value> {
+    match of {
+        Words::Number(scale) => Ok(Value::Number(number_of(word.into(), scale))),
+        Words::Date => super::column::date_of((word as u64) << 1).map(Value::Date),
+        Words::Unknown => Err(Ora::internal("the best of nothing")),
+    }
+}
+
+/// Adds words to the sums of their groups.
+fn add_words(
+    values: &[i64],
+    nulls: &Nulls,
+    group_of: &[u32],
+    rows: Rows<'_>,
+    sums: &mut [i64],
+    counts: &mut [u64],
+    scalar: bool,
+) {
+    match (nulls.any(), scalar, rows) {
+        (false, true, Rows::All(len)) => {
+            sums[0] += values[..len].iter().sum::<i64>();
+            counts[0] += len as u64;
+        }
+        (false, ..) => rows.each(|row| {
+            let group = group_of[row] as usize;
+            sums[group] += values[row];
+            counts[group] += 1;
+        }),
+        (true, ..) => rows.each(|row| {
+            if !nulls.is(row) {
+                let group = group_of[row] as usize;
+                sums[group] += values[row];
+                counts[group] += 1;
+            }
+        }),
+    }
+}

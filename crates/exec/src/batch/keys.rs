@@ -1,0 +1,487 @@
+//! Keys of columns as words: what GROUP BY, DISTINCT and hash joins look up.
+//!
+//! A value of a key is a word and a tag beside it: a number at the scale of its column, a date, a text of up to seven
+//! bytes, or the number of what does not fit a word, which is kept once. Equal values have equal words and tags, so a
+//! key of any types is compared and hashed as words.
+
+use super::column::{Column, Data, Nulls, Span, date_of, number_of, parts_of, scaled_up};
+use types::{Ora, Result, Value};
+
+/// The word is the value.
+const PLAIN: u64 = 0;
+const NULL: u64 = 1;
+/// The word is the number of a value that is kept.
+const KEPT: u64 = 2;
+/// Most columns of a key: two bits of a word each.
+pub const COLUMNS_MAX: usize = 32;
+
+/// What a column's plain words are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// Not known yet: only NULLs have come.
+    Unknown,
+    Number(u8),
+    Date,
+    Text,
+    Raw,
+    /// All values are kept.
+    Other,
+}
+
+/// Values that do not fit a word, each once.
+#[derive(Default)]
+struct Kept {
+    /// The bytes by which values are equal, and of texts the texts.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    values: Vec<Value>,
+    table: Table,
+    used: usize,
+}
+
+impl Kept {
+    fn get(&self, n: usize) -> &[u8] {
+        &self.bytes[if n == 0 { 0 } else { self.ends[n - 1] }..self.ends[n]]
+    }
+
+    fn find(&mut self, bytes: &[u8], value: impl FnOnce() -> Value) -> u64 {
+        let hash = hash_bytes(bytes);
+        let found = self.table.find(hash, |n| {
+            let begin = if n == 0 { 0 } else { self.ends[n - 1] };
+            &self.bytes[begin..self.ends[n]] == bytes
+        });
+        match found {
+            Ok(n) => n as u64,
+            Err(place) => {
+                let value = value();
+                self.used += bytes.len() + 24 + crate::machine::heap_bytes(&value);
+                self.bytes.extend_from_slice(bytes);
+                self.ends.push(self.bytes.len());
+                self.values.push(value);
+                self.table.insert(place, hash);
+                self.ends.len() as u64 - 1
+            }
+        }
+    }
+}
+
+/// A hash table of numbers from zero on: places with a hash and a number, tried one after the other.
+#[derive(Default)]
+pub struct Table {
+    /// The upper half of the hash, and the number and one; zero where there is none.
+    places: Vec<u64>,
+    count: usize,
+}
+
+impl Table {
+    pub fn clear(&mut self) {
+        self.places.clear();
+        self.count = 0;
+    }
+
+    /// Looks for an entry of that hash for which `same` holds: its number, or the place where it belongs.
+    #[inline]
+    pub fn find(&self, hash: u64, same: impl Fn(usize) -> bool) -> std::result::Result<usize, usize> {
+        if self.places.is_empty() {
+            return Err(0);
+        }
+        let mask = self.places.len() - 1;
+        let mut place = hash as usize & mask;
+        loop {
+            let entry = self.places[place];
+            if entry == 0 {
+                return Err(place);
+            }
+            let n = (entry as u32 - 1) as usize;
+            if entry >> 32 == hash >> 32 && same(n) {
+                return Ok(n);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    /// Adds the next number at a place that [`Table::find`] gave.
+    pub fn insert(&mut self, place: usize, hash: u64) {
+        let entry = hash >> 32 << 32 | (self.count as u64 + 1);
+        self.count += 1;
+        if self.places.len() < self.count * 2 {
+            self.grow();
+            self.put(hash, entry);
+        } else {
+            self.places[place] = entry;
+        }
+    }
+
+    fn put(&mut self, hash: u64, entry: u64) {
+        let mask = self.places.len() - 1;
+        let mut place = hash as usize & mask;
+        while self.places[place] != 0 {
+            place = (place + 1) & mask;
+        }
+        self.places[place] = entry;
+    }
+
+    fn grow(&mut self) {
+        let before = std::mem::take(&mut self.places);
+        self.places = vec![0; (before.len() * 4).max(64)];
+        for entry in before.into_iter().filter(|e| *e != 0) {
+            self.put(entry >> 32, entry);
+        }
+    }
+}
+
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A hash whose halves are the same: the place of an entry follows from the half that the entry has.
+#[inline]
+fn finish(n: u64) -> u64 {
+    let half = (n ^ n >> 32).wrapping_mul(MULTIPLIER) >> 32;
+    half << 32 | half
+}
+
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER)
+}
+
+fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut chunks = bytes.chunks_exact(8);
+    let mut hash = bytes.len() as u64;
+    for c in &mut chunks {
+        hash = mix(hash, u64::from_le_bytes(c.try_into().expect("eight bytes")));
+    }
+    let mut last = [0u8; 8];
+    last[..chunks.remainder().len()].copy_from_slice(chunks.remainder());
+    finish(mix(hash, u64::from_le_bytes(last)))
+}
+
+/// A text of at most seven bytes as a word: its length, then its bytes.
+#[inline]
+fn text_word(bytes: &[u8]) -> u64 {
+    let mut word = [0u8; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    word[7] = bytes.len() as u8;
+    u64::from_le_bytes(word)
+}
+
+/// One column of a key.
+struct Part {
+    kind: Kind,
+    kept: Kept,
+}
+
+/// Keys of some columns, each distinct one with a number.
+pub struct KeyTable {
+    parts: Vec<Part>,
+    /// The words of each key, and its tags behind them.
+    words: Vec<u64>,
+    table: Table,
+    /// Words and tags of the rows that are looked up.
+    rows: Vec<Vec<u64>>,
+    scratch: Vec<u8>,
+}
+
+impl KeyTable {
+    pub fn new(columns: usize) -> KeyTable {
+        let parts = (0..columns).map(|_| Part { kind: Kind::Unknown, kept: Kept::default() }).collect();
+        let rows = vec![Vec::new(); columns + 1];
+        KeyTable { parts, words: Vec::new(), table: Table::default(), rows, scratch: Vec::new() }
+    }
+
+    pub fn clear(&mut self) {
+        self.parts.iter_mut().for_each(|part| *part = Part { kind: Kind::Unknown, kept: Kept::default() });
+        self.words.clear();
+        self.table.clear();
+    }
+
+    /// Distinct keys so far.
+    pub fn len(&self) -> usize {
+        self.table.count
+    }
+
+    /// Bytes in memory.
+    pub fn used(&self) -> usize {
+        let kept = self.parts.iter().map(|part| part.kept.used).sum::<usize>();
+        self.words.len() * 8 + self.table.count * 16 + kept
+    }
+
+    /// Takes the keys of the rows of a batch: [`KeyTable::find`] then looks one up.
+    ///
+    /// # Errors
+    /// ORA-00600 for bytes that cannot be of their type.
+    pub fn load(&mut self, columns: &[&Column], len: usize, arena: &[u8]) -> Result<()> {
+        let (tags, words) = self.rows.split_last_mut().ok_or_else(|| Ora::internal("a key without columns"))?;
+        tags.clear();
+        tags.resize(len, 0);
+        for (n, ((part, column), words)) in self.parts.iter_mut().zip(columns).zip(words).enumerate() {
+            words.clear();
+            part.load(column, len, arena, words, tags, n, &mut self.scratch)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn hash(&self, row: usize) -> u64 {
+        finish(self.rows.iter().fold(0, |hash, words| mix(hash, words[row])))
+    }
+
+    #[inline]
+    fn is(&self, n: usize, row: usize) -> bool {
+        let stride = self.rows.len();
+        self.words[n * stride..][..stride].iter().zip(&self.rows).all(|(word, words)| *word == words[row])
+    }
+
+    /// The number of the key of a row that was taken; an error is the place and hash for [`KeyTable::add`].
+    #[inline]
+    pub fn find(&self, row: usize) -> std::result::Result<usize, (usize, u64)> {
+        let hash = self.hash(row);
+        self.table.find(hash, |n| self.is(n, row)).map_err(|place| (place, hash))
+    }
+
+    /// Gives the key of a row the next number.
+    pub fn add(&mut self, row: usize, (place, hash): (usize, u64)) -> usize {
+        self.words.extend(self.rows.iter().map(|words| words[row]));
+        self.table.insert(place, hash);
+        self.table.count - 1
+    }
+
+    /// The values of column `n` of the keys `keys`.
+    ///
+    /// # Errors
+    /// ORA-00600 for bytes that cannot be of their type.
+    pub fn column(&self, n: usize, keys: &[u32], arena: &mut Vec<u8>) -> Result<Column> {
+        let stride = self.rows.len();
+        let part = &self.parts[n];
+        let at = |key: u32| {
+            let words = &self.words[key as usize * stride..][..stride];
+            (words[n], words[stride - 1] >> (2 * n) & 3)
+        };
+        let mut nulls = Nulls::default();
+        let plain = keys.iter().all(|key| at(*key).1 != KEPT);
+        for (row, _) in keys.iter().enumerate().filter(|(_, key)| at(**key).1 == NULL) {
+            nulls.set(row, keys.len());
+        }
+        let data = match part.kind {
+            Kind::Number(scale) if plain => Data::Fixed(keys.iter().map(|key| at(*key).0 as i64).collect(), scale),
+            Kind::Date if plain => Data::Date(keys.iter().map(|key| at(*key).0).collect()),
+            Kind::Text | Kind::Raw => {
+                let mut spans = Vec::with_capacity(keys.len());
+                for key in keys {
+                    let begin = arena.len() as u32;
+                    match at(*key) {
+                        (word, PLAIN) => arena.extend_from_slice(&word.to_le_bytes()[..(word >> 56) as usize]),
+                        (word, KEPT) => {
+                            // A value of another type than the column's is none of its texts.
+                            if !part.kept.values[word as usize].is_null() {
+                                return part.values(keys, at);
+                            }
+                            arena.extend_from_slice(part.kept.get(word as usize));
+                        }
+                        _ => {}
+                    }
+                    spans.push(Span { at: begin, len: arena.len() as u32 - begin });
+                }
+                if part.kind == Kind::Text { Data::Text(spans) } else { Data::Raw(spans) }
+            }
+            _ => return part.values(keys, at),
+        };
+        Ok(Column { data, nulls })
+    }
+}
+
+impl Part {
+    /// The values of any kind.
+    fn values(&self, keys: &[u32], at: impl Fn(u32) -> (u64, u64)) -> Result<Column> {
+        let mut values = Vec::with_capacity(keys.len());
+        for key in keys {
+            let (word, tag) = at(*key);
+            values.push(match (tag, self.kind) {
+                (NULL, _) => Value::Null,
+                (KEPT, kind) => match (&self.kept.values[word as usize], kind) {
+                    (Value::Null, Kind::Text) => Value::text(
+                        std::str::from_utf8(self.kept.get(word as usize))
+                            .map_err(|_| Ora::internal("row bytes are damaged"))?,
+                    ),
+                    (Value::Null, _) => Value::raw(self.kept.get(word as usize)),
+                    (value, _) => value.clone(),
+                },
+                (_, Kind::Number(scale)) => Value::Number(number_of((word as i64).into(), scale)),
+                (_, Kind::Date) => Value::Date(date_of(word)?),
+                (_, kind) => {
+                    let bytes = word.to_le_bytes();
+                    let bytes = &bytes[..(word >> 56) as usize];
+                    match std::str::from_utf8(bytes) {
+                        Ok(text) if kind == Kind::Text => Value::text(text),
+                        _ => Value::raw(bytes),
+                    }
+                }
+            });
+        }
+        Ok(Column::new(Data::Values(values)))
+    }
+
+    /// Takes a column: words, and tags of column `n`.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a table and of a batch")]
+    fn load(
+        &mut self,
+        column: &Column,
+        len: usize,
+        arena: &[u8],
+        words: &mut Vec<u64>,
+        tags: &mut [u64],
+        n: usize,
+        scratch: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mark = |tags: &mut [u64], row: usize, tag: u64| tags[row] |= tag << (2 * n);
+        let kind = match &column.data {
+            Data::Fixed(_, scale) | Data::Wide(_, scale) => Kind::Number(*scale),
+            Data::Date(_) => Kind::Date,
+            Data::Text(_) => Kind::Text,
+            Data::Raw(_) => Kind::Raw,
+            Data::Values(v) if v.iter().all(Value::is_null) => Kind::Unknown,
+            Data::Double(_) | Data::Values(_) => Kind::Other,
+        };
+        if self.kind == Kind::Unknown {
+            self.kind = kind;
+        }
+        match (&column.data, self.kind) {
+            (Data::Fixed(v, scale), Kind::Number(own)) if *scale == own => {
+                words.extend(v.iter().map(|n| *n as u64));
+            }
+            (Data::Date(v), Kind::Date) => words.extend_from_slice(v),
+            (Data::Text(spans), Kind::Text) | (Data::Raw(spans), Kind::Raw) => {
+                for (row, span) in spans.iter().enumerate() {
+                    let bytes = span.of(arena);
+                    words.push(match bytes.len() {
+                        0..=7 => text_word(bytes),
+                        _ => {
+                            mark(tags, row, KEPT);
+                            self.kept.find(bytes, || Value::Null)
+                        }
+                    });
+                }
+            }
+            _ => {
+                let mut value = Value::Null;
+                for row in 0..len {
+                    if column.is_null(row) {
+                        words.push(0);
+                        mark(tags, row, NULL);
+                        continue;
+                    }
+                    column.put(row, arena, &mut value)?;
+                    let (word, tag) = self.word(&value, scratch);
+                    words.push(word);
+                    mark(tags, row, tag);
+                }
+                return Ok(());
+            }
+        }
+        if column.nulls.any() {
+            for row in (0..len).filter(|row| column.nulls.is(*row)) {
+                words[row] = 0;
+                tags[row] &= !(3 << (2 * n));
+                mark(tags, row, NULL);
+            }
+        }
+        Ok(())
+    }
+
+    /// The word and tag of any value but NULL.
+    fn word(&mut self, v: &Value, scratch: &mut Vec<u8>) -> (u64, u64) {
+        match (v, self.kind) {
+            (Value::Number(number), Kind::Number(own)) => {
+                if let Some((n, scale)) = parts_of(number)
+                    && scale <= own
+                    && let Some(n) = scaled_up(n, own - scale)
+                    && let Ok(n) = i64::try_from(n)
+                {
+                    return (n as u64, PLAIN);
+                }
+            }
+            (Value::Date(d), Kind::Date) => return (super::column::date_word(d), PLAIN),
+            (Value::Text(s), Kind::Text) if s.len() <= 7 => return (text_word(s.as_bytes()), PLAIN),
+            (Value::Raw(s), Kind::Raw) if s.len() <= 7 => return (text_word(s), PLAIN),
+            (Value::Text(s), Kind::Text) => return (self.kept.find(s.as_bytes(), || Value::Null), KEPT),
+            (Value::Raw(s), Kind::Raw) => return (self.kept.find(s, || Value::Null), KEPT),
+            _ => {}
+        }
+        scratch.clear();
+        types::codec::encode_instant(v, scratch);
+        (self.kept.find(scratch, || v.clone()), KEPT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+    use types::Number;
+
+    fn lookup(table: &mut KeyTable, column: &Column, len: usize, arena: &[u8]) -> Vec<usize> {
+        table.load(&[column], len, arena).unwrap();
+        (0..len)
+            .map(|row| match table.find(row) {
+                Ok(n) => n,
+                Err(place) => table.add(row, place),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn equal_values_have_one_number_whatever_their_form() {
+        let mut table = KeyTable::new(1);
+        let a = Column::new(Data::Fixed(vec![150, 200, i64::MAX], 2));
+        assert_eq!(lookup(&mut table, &a, 3, &[]), [0, 1, 2]);
+        let b = Column::new(Data::Fixed(vec![2, 15, 3], 0));
+        assert_eq!(lookup(&mut table, &b, 3, &[]), [1, 3, 4]);
+        let c = Column::new(Data::Fixed(vec![1500, 1501, 30], 3));
+        assert_eq!(lookup(&mut table, &c, 3, &[]), [0, 5, 6]);
+        let huge = Number::from_i128(10i128.pow(37));
+        let d = Column::new(Data::Values(vec![Value::Null, Value::Number(huge), Value::Number(Number::from(2i64))]));
+        assert_eq!(lookup(&mut table, &d, 3, &[]), [7, 8, 1]);
+        let e = Column::new(Data::Wide(vec![10i128.pow(37), 15], 0));
+        assert_eq!(lookup(&mut table, &e, 2, &[]), [8, 3]);
+        let back = table.column(0, &[0, 5, 7, 8], &mut Vec::new()).unwrap();
+        let mut v = Value::Null;
+        let mut shown = Vec::new();
+        for row in 0..4 {
+            back.put(row, &[], &mut v).unwrap();
+            shown.push(format!("{v:?}"));
+        }
+        let number = |n: &str| format!("{:?}", Value::Number(n.parse().unwrap()));
+        assert_eq!(shown, [number("1.5"), number("1.501"), "Null".into(), number("1e37")]);
+    }
+
+    #[test]
+    fn keys_of_all_lengths_are_told_apart() {
+        let (mut table, mut model) = (KeyTable::new(2), HashMap::new());
+        let mut x = 88172645463325252u64;
+        for _ in 0..40 {
+            let (mut texts, mut numbers) = (Vec::new(), Vec::new());
+            for _ in 0..500 {
+                x ^= x << 13;
+                x ^= x >> 7;
+                x ^= x << 17;
+                let len = (x >> 8) as usize % 12;
+                texts.push(if len == 0 { Value::Null } else { Value::text("ab".repeat(len)[..len].to_owned()) });
+                numbers.push(Value::Number(Number::from((x >> 20) as i64 % 300)));
+            }
+            let mut arena = Vec::new();
+            let columns =
+                [Column::of_values(texts.clone(), &mut arena), Column::of_values(numbers.clone(), &mut arena)];
+            table.load(&[&columns[0], &columns[1]], 500, &arena).unwrap();
+            for row in 0..500 {
+                let n = match table.find(row) {
+                    Ok(n) => n,
+                    Err(place) => table.add(row, place),
+                };
+                let next = model.len();
+                let key = format!("{:?} {:?}", texts[row], numbers[row]);
+                assert_eq!(*model.entry(key).or_insert(next), n);
+            }
+        }
+        assert_eq!(table.len(), model.len());
+        assert!(table.len() > 3000);
+    }
+}

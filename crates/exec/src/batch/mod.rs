@@ -1,0 +1,414 @@
+//! Row sources that work on batches of rows.
+//!
+//! A batch has typed columns: whole numbers and decimals as words, dates as their bytes in a word, texts as views into
+//! the bytes that the rows were read as. A loop over a column has no branch on types and no copy of a text, so scans,
+//! filters, joins and groupings over many rows spend nanoseconds on a value where registers take tens of them. What
+//! finds single rows or depends on an outer row for each of its own stays with registers.
+//!
+//! The result is that of registers, to the digit and to the error. Arithmetic on words is used only while it is exact.
+//! Where an evaluation over a batch meets an error, or what it has no form for, it gives up (`None`) without a trace;
+//! the rows of the batch are then evaluated one by one with the code for registers, in their order, and rows before
+//! the one that fails are given first ([`Failing`]). So no error is raised that a row before it, or a condition that
+//! leaves the row out, would have kept from being raised.
+
+pub mod column;
+mod eval;
+mod group;
+mod kernels;
+mod keys;
+mod reads;
+mod scan;
+mod sort;
+
+use crate::code::Builder;
+use crate::ctx::ExecCtx;
+use crate::machine::Machine;
+use crate::source::Op;
+use column::Column;
+pub use eval::{Condition, Expression};
+use plan::{Reg, Source};
+use types::{Ora, Result, Value};
+
+/// Rows of a batch at most.
+pub const ROWS_MAX: usize = 1024;
+
+/// Some rows: a column for each register of the row source they come from, in the order of [`Node::regs`]. Every row
+/// counts: what a filter leaves out is not in a batch.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub len: usize,
+    pub columns: Vec<Column>,
+    /// The bytes of texts.
+    pub arena: Vec<u8>,
+}
+
+impl Batch {
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.columns.clear();
+        self.arena.clear();
+    }
+
+    /// Puts a row into the registers of its columns.
+    ///
+    /// # Errors
+    /// ORA-00600 for bytes that cannot be of their type.
+    pub fn restore(&self, row: usize, regs: &[Reg], m: &mut Machine) -> Result<()> {
+        for (column, &reg) in self.columns.iter().zip(regs) {
+            column.put(row, &self.arena, &mut m.regs[reg as usize])?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the rows `rows`, which ascend.
+    pub fn keep(&mut self, rows: &[u32]) {
+        if rows.len() < self.len {
+            self.columns.iter_mut().for_each(|c| c.keep(rows));
+            self.len = rows.len();
+        }
+    }
+}
+
+/// A row source that gives batches.
+pub trait Node {
+    /// Starts afresh.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()>;
+
+    /// Starts again for another row of an enclosing nested loop; may keep what does not depend on that row.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.open(m, cx)
+    }
+
+    /// The registers whose values a row has, in the order of a batch's columns.
+    fn regs(&self) -> &[Reg];
+
+    /// Fills `out` with the next rows, at least one. False: there are none, and `out` means nothing.
+    ///
+    /// # Errors
+    /// Those of the row that follows those which were given.
+    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool>;
+}
+
+/// The rows of a batch that were found before one that failed are given first; then the error is raised.
+#[derive(Default)]
+pub struct Failing(Option<Ora>);
+
+impl Failing {
+    pub fn clear(&mut self) {
+        self.0 = None;
+    }
+
+    /// The error that is due.
+    ///
+    /// # Errors
+    /// The one that was put off.
+    pub fn raise(&mut self) -> Result<()> {
+        self.0.take().map_or(Ok(()), Err)
+    }
+
+    /// Puts an error off until `rows` rows before it have been given.
+    ///
+    /// # Errors
+    /// The error, when there are none.
+    pub fn after(&mut self, rows: usize, e: Ora) -> Result<()> {
+        if rows == 0 {
+            return Err(e);
+        }
+        self.0 = Some(e);
+        Ok(())
+    }
+}
+
+/// A source of batches as one of rows.
+pub struct Rows {
+    pub node: Box<dyn Node>,
+    batch: Batch,
+    at: usize,
+}
+
+impl Rows {
+    pub fn new(node: Box<dyn Node>) -> Rows {
+        Rows { node, batch: Batch::default(), at: 0 }
+    }
+
+    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.batch.clear();
+        self.at = 0;
+        self.node.open(m, cx)
+    }
+
+    pub fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.batch.clear();
+        self.at = 0;
+        self.node.rewind(m, cx)
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if self.at >= self.batch.len {
+            self.at = 0;
+            self.batch.len = 0;
+            if !self.node.next_batch(&mut self.batch, m, cx)? {
+                self.batch.len = 0;
+                return Ok(false);
+            }
+        }
+        self.at += 1;
+        self.batch.restore(self.at - 1, self.node.regs(), m)?;
+        Ok(true)
+    }
+}
+
+/// A source of rows as one of batches, which grow: a reader that wants few rows makes few.
+pub struct FromRows {
+    op: Op,
+    regs: Vec<Reg>,
+    size: usize,
+    ended: bool,
+    failing: Failing,
+}
+
+impl FromRows {
+    pub fn new(op: Op, regs: Vec<Reg>) -> FromRows {
+        FromRows { op, regs, size: 1, ended: false, failing: Failing::default() }
+    }
+
+    fn start(&mut self) {
+        (self.size, self.ended) = (1, false);
+        self.failing.clear();
+    }
+}
+
+impl Node for FromRows {
+    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.start();
+        self.op.open(m, cx)
+    }
+
+    fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.start();
+        self.op.rewind(m, cx)
+    }
+
+    fn regs(&self) -> &[Reg] {
+        &self.regs
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.failing.raise()?;
+        out.clear();
+        let mut values: Vec<Vec<Value>> = self.regs.iter().map(|_| Vec::new()).collect();
+        while !self.ended && out.len < self.size {
+            match self.op.next(m, cx) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.ended = true;
+                    break;
+                }
+                Err(e) => {
+                    self.ended = true;
+                    self.failing.after(out.len, e)?;
+                    break;
+                }
+            }
+            for (column, &reg) in values.iter_mut().zip(&self.regs) {
+                column.push(m.value(reg).clone());
+            }
+            out.len += 1;
+        }
+        self.size = (self.size * 64).min(ROWS_MAX);
+        out.columns.extend(values.into_iter().map(|values| Column::of_values(values, &mut out.arena)));
+        Ok(out.len > 0)
+    }
+}
+
+/// Conditions over the rows of another source.
+pub struct Filter {
+    input: Box<dyn Node>,
+    conds: Vec<Condition>,
+    failing: Failing,
+    selected: Vec<u32>,
+}
+
+impl Node for Filter {
+    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.failing.clear();
+        self.input.open(m, cx)
+    }
+
+    fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.failing.clear();
+        self.input.rewind(m, cx)
+    }
+
+    fn regs(&self) -> &[Reg] {
+        self.input.regs()
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.failing.raise()?;
+        while self.input.next_batch(out, m, cx)? {
+            let regs = self.input.regs();
+            eval::filter(&self.conds, out, regs, &mut self.selected, &mut self.failing, m, cx)?;
+            out.keep(&self.selected);
+            if out.len > 0 {
+                return Ok(true);
+            }
+            self.failing.raise()?;
+            cx.check_cancel()?;
+        }
+        Ok(false)
+    }
+}
+
+/// Values computed into registers.
+pub struct Project {
+    input: Box<dyn Node>,
+    exprs: Vec<(Expression, Reg)>,
+    regs: Vec<Reg>,
+    failing: Failing,
+}
+
+impl Project {
+    /// The values of a batch row by row, up to the first that fails.
+    fn row_by_row(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let mut values: Vec<Vec<Value>> = self.exprs.iter().map(|_| Vec::new()).collect();
+        for row in 0..out.len {
+            let mut made = || -> Result<()> {
+                out.restore(row, self.input.regs(), m)?;
+                for ((expr, reg), values) in self.exprs.iter().zip(&mut values) {
+                    crate::source::assign(expr.code(), *reg, m, cx)?;
+                    values.push(m.value(*reg).clone());
+                }
+                Ok(())
+            };
+            if let Err(e) = made() {
+                self.failing.after(row, e)?;
+                let rows: Vec<u32> = (0..row as u32).collect();
+                out.keep(&rows);
+                values.iter_mut().for_each(|v| v.truncate(row));
+                break;
+            }
+        }
+        let Batch { columns, arena, .. } = out;
+        columns.extend(values.into_iter().map(|values| Column::of_values(values, arena)));
+        Ok(())
+    }
+}
+
+impl Node for Project {
+    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.failing.clear();
+        self.input.open(m, cx)
+    }
+
+    fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.failing.clear();
+        self.input.rewind(m, cx)
+    }
+
+    fn regs(&self) -> &[Reg] {
+        &self.regs
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.failing.raise()?;
+        if !self.input.next_batch(out, m, cx)? {
+            return Ok(false);
+        }
+        let before = out.columns.len();
+        for (expr, _) in &self.exprs {
+            match expr.column(out, m, cx) {
+                Some(column) => out.columns.push(column),
+                None => {
+                    out.columns.truncate(before);
+                    self.row_by_row(out, m, cx)?;
+                    break;
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The row source as a source of batches, where it is one that goes over many rows and all it evaluates can be
+/// evaluated for many rows at a time; `None` for others.
+///
+/// # Errors
+/// Those of building row sources.
+pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
+    if !b.batches || !pays(s) {
+        return Ok(None);
+    }
+    Ok(Some(match s {
+        Source::Scan(scan) => match scan::Scan::build(scan, b)? {
+            Some(scan) => Box::new(scan),
+            None => return Ok(None),
+        },
+        Source::Filter { input, conds } => {
+            let Some(input) = build(input, b)? else { return Ok(None) };
+            let conds = b.conds(conds);
+            let Some(conds) = Condition::all(conds, input.regs()) else { return Ok(None) };
+            Box::new(Filter { input, conds, failing: Failing::default(), selected: Vec::new() })
+        }
+        Source::Project { input, exprs, .. } => {
+            let Some(input) = build(input, b)? else { return Ok(None) };
+            if exprs.is_empty() {
+                return Ok(Some(input));
+            }
+            let mut regs = input.regs().to_vec();
+            let mut made = Vec::with_capacity(exprs.len());
+            for (e, reg) in exprs {
+                // An expression may read what one before it has made.
+                let Some(expr) = Expression::new(b.code(e), &regs) else { return Ok(None) };
+                made.push((expr, *reg));
+                regs.push(*reg);
+            }
+            Box::new(Project { input, exprs: made, regs, failing: Failing::default() })
+        }
+        Source::Group { input, keys, sets, aggs, scalar } => {
+            match group::Group::build(input, keys, sets, aggs, *scalar, b)? {
+                Some(group) => Box::new(group),
+                None => return Ok(None),
+            }
+        }
+        Source::Sort { input, keys, regs: _, top } => {
+            let input = build_any(input, b)?;
+            match sort::Sort::build(input, keys, top.as_ref(), b) {
+                Some(sort) => Box::new(sort),
+                None => return Ok(None),
+            }
+        }
+        Source::Distinct { input, regs } => match group::Group::distinct(build_any(input, b)?, regs) {
+            Some(distinct) => Box::new(distinct),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    }))
+}
+
+/// As [`build`]; another row source gives its rows to batches.
+///
+/// # Errors
+/// Those of building row sources.
+pub fn build_any(s: &Source, b: &mut Builder<'_>) -> Result<Box<dyn Node>> {
+    match build(s, b)? {
+        Some(node) => Ok(node),
+        None => Ok(Box::new(FromRows::new(Op::build(s, b)?, plan::produced(s)))),
+    }
+}
+
+/// Whether rows come in such numbers that batches are worth it.
+pub fn pays(s: &Source) -> bool {
+    match s {
+        Source::Scan(scan) => scan::pays(scan),
+        Source::Filter { input, .. } | Source::Project { input, .. } => pays(input),
+        Source::Group { input, .. } | Source::Sort { input, .. } | Source::Distinct { input, .. } => pays(input),
+        _ => false,
+    }
+}

@@ -1,0 +1,275 @@
+//! Batches give what registers give: the same rows, to the digit, and the same errors.
+
+mod common;
+
+use common::{Instance, Names, Session};
+use std::rc::Rc;
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+
+    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.next(list.len() as u64) as usize]
+    }
+
+    fn digits(&mut self, most: u64) -> String {
+        let len = 1 + self.next(most);
+        (0..len).map(|_| char::from(b'0' + self.next(10) as u8)).collect()
+    }
+
+    /// A literal for a column.
+    fn literal(&mut self, column: &str) -> String {
+        if self.next(9) == 0 {
+            return "null".into();
+        }
+        let sign = self.pick(&["", "-"]);
+        match column {
+            "i" => format!("{sign}{}", self.next(40)),
+            "d" => format!("{sign}{}.{:02}", self.next(1000), self.next(100)),
+            "e" => format!("{sign}{}000", self.next(90)),
+            "n" => match self.next(8) {
+                0 => format!("{sign}{}", self.digits(38)),
+                1 => format!("{sign}{}.{}", self.digits(19), self.digits(19)),
+                2 => format!("{sign}{}e{}", self.digits(5), self.next(200) as i64 - 100),
+                3 => format!("{sign}.{}", self.digits(6)),
+                _ => format!("{sign}{}", self.next(30)),
+            },
+            "w" => format!("{sign}{}", self.digits(18)),
+            "c" => format!("'{}'", self.pick(&["a", "b", "ab", "R", "N"])),
+            "v" => {
+                let text = self.pick(&["x", "special requests", "ä", "PROMO BRUSHED", "a%b_c", "déjà vu", "x  "]);
+                format!("'{text}{}'", self.next(12))
+            }
+            "t" => format!("date '{}-{:02}-{:02}'", 1970 + self.next(40), 1 + self.next(12), 1 + self.next(28)),
+            "f" => format!("{sign}{}.5d", self.next(9)),
+            "g" => format!("{sign}{}.25f", self.next(9)),
+            "s" => format!("timestamp '2001-0{}-01 10:00:00.{}'", 1 + self.next(9), self.next(9)),
+            "y" => format!("interval '{}' month", self.next(30)),
+            "r" => format!("hextoraw('{:02x}{:06x}')", self.next(4), self.next(3)),
+            _ => unreachable!("{column} is no column"),
+        }
+    }
+}
+
+const COLUMNS: [&str; 13] = ["i", "d", "c", "v", "t", "n", "w", "e", "f", "g", "s", "y", "r"];
+const TABLE: &str = "(i number(9), d number(15,2), c char(3), v varchar2(60), t date, n number, w number(18), \
+    e number(7,-3), f binary_double, g binary_float, s timestamp, y interval year to month, r raw(9), l varchar2(3000))";
+
+fn fill(s: &mut Session<'_>, table: &str, rows: u64, random: &mut Random) {
+    s.run(&format!("create table {table} {TABLE}")).expect("a table");
+    for row in 0..rows {
+        // Rows end where the rest is NULL; some are of several pieces.
+        let columns = match random.next(6) {
+            0 => random.next(13) as usize,
+            _ => 13,
+        };
+        let mut values: Vec<String> = COLUMNS[..columns].iter().map(|c| random.literal(c)).collect();
+        values.resize(13, "null".into());
+        let long =
+            if random.next(5) == 0 { format!("rpad('{row}', {}, 'x')", 1 + random.next(3000)) } else { "null".into() };
+        s.run(&format!("insert into {table} values ({}, {long})", values.join(", "))).expect("a row");
+    }
+}
+
+fn number(random: &mut Random) -> String {
+    match random.next(12) {
+        0 => "(i + d)".into(),
+        1 => "(d * (1 - d))".into(),
+        2 => "(i * w * 3)".into(),
+        3 => "(-n)".into(),
+        4 => "(n - i * 2.5)".into(),
+        5 => "case when i > 3 then d when c = 'R' then n else 0 end".into(),
+        6 => "extract(year from t)".into(),
+        7 => "length(v)".into(),
+        8 => "case when v like '%requests%' then 1 end".into(),
+        9 => "(d / 7)".into(),
+        _ => random.pick(&["i", "d", "n", "w", "e"]).into(),
+    }
+}
+
+fn condition(random: &mut Random, depth: u32) -> String {
+    if depth > 0 && random.next(3) == 0 {
+        let (a, b) = (condition(random, depth - 1), condition(random, depth - 1));
+        return match random.next(3) {
+            0 => format!("({a} and {b})"),
+            1 => format!("({a} or {b})"),
+            _ => format!("not ({a} or {b})"),
+        };
+    }
+    let op = random.pick(&["=", "<>", "<", "<=", ">", ">="]);
+    match random.next(12) {
+        0 => format!("{} {op} {}", number(random), number(random)),
+        1 => {
+            let column = COLUMNS[random.next(13) as usize];
+            format!("{column} {op} {}", random.literal(column))
+        }
+        2 => format!("{} is {}null", random.pick(&COLUMNS), random.pick(&["", "not "])),
+        3 => {
+            let pattern =
+                random.pick(&["%special%requests%", "PROMO%", "%1", "%ä%", "x_", "%", "a!%b!_c%", "ä3", "%é%u1"]);
+            let escape = if pattern.contains('!') { " escape '!'" } else { "" };
+            format!("v {}like '{pattern}'{escape}", random.pick(&["", "not "]))
+        }
+        4 => {
+            let column = random.pick(&["i", "d", "c", "v", "t", "n"]);
+            let list: Vec<String> = (0..1 + random.next(12)).map(|_| random.literal(column)).collect();
+            format!("{column} {}in ({})", random.pick(&["", "not "]), list.join(", "))
+        }
+        5 => format!("{} between {} and {}", number(random), random.literal("d"), random.literal("i")),
+        6 => format!(
+            "substr(v, {}, {}) {op} '{}'",
+            random.next(4),
+            random.next(4),
+            random.pick(&["s", "sp", "PRO", "ä"])
+        ),
+        7 => format!("t {op} date '1990-01-01' + i"),
+        8 => format!("upper(v) {op} 'X' || c"),
+        _ => {
+            let column = random.pick(&["i", "d", "c", "v", "t"]);
+            format!("{column} {op} {}", random.literal(column))
+        }
+    }
+}
+
+fn aggregate(random: &mut Random) -> String {
+    let distinct = if random.next(6) == 0 { "distinct " } else { "" };
+    match random.next(12) {
+        0 => "count(*)".into(),
+        1 => format!("count({distinct}{})", random.pick(&COLUMNS)),
+        2 | 3 => format!("{}({})", random.pick(&["min", "max"]), random.pick(&COLUMNS)),
+        4 => format!("avg({distinct}{})", number(random)),
+        5 => random.pick(&["sum(f)", "avg(g)", "stddev(i)", "max(d) keep (dense_rank first order by t, v)"]).into(),
+        6 => "listagg(c, ',') within group (order by v, i)".into(),
+        _ => format!("{}({distinct}{})", random.pick(&["sum", "min", "max"]), number(random)),
+    }
+}
+
+fn query(random: &mut Random) -> String {
+    let condition = condition(random, 3);
+    let aggregates: Vec<String> = (0..1 + random.next(5)).map(|_| aggregate(random)).collect();
+    let aggregates = aggregates.join(", ");
+    let table = random.pick(&["a", "b", "nothing"]);
+    match random.next(5) {
+        0 => format!("select {aggregates} from {table} where {condition}"),
+        1 => {
+            let key = number(random);
+            format!("select k, {aggregates} from (select {key} k, {table}.* from {table}) where {condition} group by k")
+        }
+        _ => {
+            let keys: Vec<&str> = (0..1 + random.next(3)).map(|_| random.pick(&COLUMNS)).collect();
+            let keys = keys.join(", ");
+            let having = random.pick(&["", " having count(*) > 1"]);
+            format!("select {keys}, {aggregates} from {table} where {condition} group by {keys}{having}")
+        }
+    }
+}
+
+/// Rows of a query in an order of their own, or its error.
+fn answer(s: &mut Session<'_>, batches: bool, query: &str) -> Vec<String> {
+    s.state.options.batches = batches;
+    match s.run(query) {
+        Ok(rows) => {
+            let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+            rows.sort();
+            rows
+        }
+        Err(e) => vec![e.to_string()],
+    }
+}
+
+fn setup<'i>(instance: &'i Instance, random: &mut Random) -> Session<'i> {
+    let names = Rc::new(Names::default());
+    let mut s = Session::new(instance, &names);
+    fill(&mut s, "nothing", 0, random);
+    fill(&mut s, "a", 400, random);
+    fill(&mut s, "b", 1500, random);
+    for text in
+        ["update b set v = v || v, l = rpad('y', 2500, 'y') where mod(i, 7) = 3", "delete b where i = 5", "commit"]
+    {
+        s.run(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    }
+    s
+}
+
+#[test]
+fn generated_queries_have_the_rows_of_registers() {
+    let instance = Instance::new();
+    let mut random = Random(0x2545_F491_4F6C_DD1D);
+    let mut s = setup(&instance, &mut random);
+    let (mut rows, mut errors) = (0, 0);
+    for n in 0..400 {
+        let query = query(&mut random);
+        let expected = answer(&mut s, false, &query);
+        s.state.options.spill_bytes = if n % 10 == 9 { 2_000 } else { 64 << 20 };
+        let found = answer(&mut s, true, &query);
+        s.state.options.spill_bytes = 64 << 20;
+        assert_eq!(found, expected, "{query}");
+        rows += expected.len();
+        errors += usize::from(expected.first().is_some_and(|row| row.starts_with("ORA-")));
+    }
+    assert!(rows > 2_500, "{rows} rows");
+    assert!(errors < 40, "{errors} errors");
+}
+
+#[test]
+fn another_sessions_changes_are_not_seen() {
+    let instance = Instance::new();
+    let mut random = Random(77);
+    let names = Rc::new(Names::default());
+    let mut s = Session::new(&instance, &names);
+    fill(&mut s, "a", 700, &mut random);
+    s.run("commit").expect("a commit");
+    let mut other = Session::new(&instance, &names);
+    let queries = [
+        "select count(*), sum(d), max(v), sum(length(l)) from a",
+        "select c, count(*), sum(n), min(t) from a where i > 3 group by c",
+        "select i, c, count(distinct v) from a group by i, c",
+    ];
+    let before: Vec<_> = queries.iter().map(|q| answer(&mut s, true, q)).collect();
+    for text in ["update a set d = d + 1, l = rpad('z', 2000, 'z') where i > 0", "delete a where c = 'ab'"] {
+        other.run(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    }
+    for (query, before) in queries.iter().zip(&before) {
+        assert_eq!(answer(&mut s, true, query), *before, "{query}");
+        assert_ne!(answer(&mut other, true, query), *before, "{query}");
+        assert_eq!(answer(&mut other, true, query), answer(&mut other, false, query), "{query}");
+    }
+}
+
+#[test]
+fn an_error_is_that_of_the_row_that_meets_it_first() {
+    let instance = Instance::new();
+    let names = Rc::new(Names::default());
+    let mut s = Session::new(&instance, &names);
+    for text in [
+        "create table t (n number, v varchar2(20))",
+        "insert into t select level, to_char(level) from dual connect by level <= 900",
+        "update t set v = 'none' where n = 700",
+        "update t set n = 0 where n = 500",
+        "commit",
+    ] {
+        s.run(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    }
+    for (query, expected) in [
+        ("select sum(to_number(v)) from t", "ORA-01722"),
+        ("select sum(1 / n), sum(to_number(v)) from t", "ORA-01476"),
+        ("select sum(to_number(v)), sum(1 / n) from t", "ORA-01476"),
+        ("select count(*) from t where to_number(v) > 0 and 1 / n > 0", "ORA-01476"),
+        ("select count(*) from t where n <> 0 and to_number(v) > 0 and 1 / n > 0", "ORA-01722"),
+        ("select count(*) from t where n <> 0 and v <> 'none' and to_number(v) > 0 and 1 / n > 0", "898"),
+        ("select count(case when n <> 0 then 1 / n end) from t", "899"),
+    ] {
+        for batches in [true, false] {
+            s.state.options.batches = batches;
+            let found = s.text(query);
+            assert!(found.starts_with(expected), "{query}: {found}");
+        }
+    }
+}
