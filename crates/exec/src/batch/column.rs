@@ -275,6 +275,34 @@ impl Column {
         Column { data, nulls }
     }
 
+    /// Appends a part of a sort key: descending or not, NULLs first or not.
+    pub fn push_key(
+        &self,
+        row: usize,
+        arena: &[u8],
+        (desc, nulls_first): (bool, bool),
+        value: &mut Value,
+        stored: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if self.is_null(row) {
+            out.push(if nulls_first { 0 } else { 2 });
+            return Ok(());
+        }
+        out.push(1);
+        match &self.data {
+            Data::Text(v) | Data::Raw(v) => codec::push_key_part(Some(v[row].of(arena)), desc, out),
+            Data::Date(v) => codec::push_key_part(Some(&v[row].to_be_bytes()[..7]), desc, out),
+            _ => {
+                self.put(row, arena, value)?;
+                stored.clear();
+                codec::encode_instant(value, stored);
+                codec::push_key_part(Some(stored), desc, out);
+            }
+        }
+        Ok(())
+    }
+
     /// Appends the bytes by which equal values are equal, as [`crate::hash::push_part`] does.
     pub fn push_part(&self, row: usize, arena: &[u8], scratch: &mut Value, out: &mut Vec<u8>) -> Result<()> {
         match &self.data {

@@ -91,6 +91,8 @@ pub struct Group {
     keys: Vec<(Expression, Reg)>,
     functions: Vec<Function>,
     scalar: bool,
+    /// Few groups are given in the order of their keys.
+    sorts: bool,
     regs: Vec<Reg>,
     table: KeyTable,
     states: Vec<State>,
@@ -157,7 +159,7 @@ impl Group {
         }
         let keys = regs.iter().map(|r| Some((Expression::new(Code::Reg(*r), input.regs())?, *r)));
         let keys = keys.collect::<Option<Vec<_>>>()?;
-        Some(Group::new(input, keys, Vec::new(), false, regs.to_vec()))
+        Some(Group { sorts: false, ..Group::new(input, keys, Vec::new(), false, regs.to_vec()) })
     }
 
     fn new(
@@ -173,6 +175,7 @@ impl Group {
             keys,
             functions,
             scalar,
+            sorts: !scalar,
             regs,
             table,
             states: Vec::new(),
@@ -478,7 +481,7 @@ impl Group {
     fn arrange(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.at = 0;
         self.order = (0..self.groups as u32).collect();
-        if self.scalar || self.groups > SORTED_MAX || self.work.deepest > 0 {
+        if !self.sorts || self.groups > SORTED_MAX || self.work.deepest > 0 {
             return Ok(());
         }
         let mut arena = Vec::new();
@@ -487,15 +490,7 @@ impl Group {
         for n in 0..self.keys.len() {
             let column = self.table.column(n, &self.order, &mut arena)?;
             for (row, key) in keys.iter_mut().enumerate() {
-                column.put(row, &arena, &mut value)?;
-                if value.is_null() {
-                    key.push(2);
-                    continue;
-                }
-                key.push(1);
-                stored.clear();
-                types::codec::encode_instant(&value, &mut stored);
-                types::codec::push_key_part(Some(&stored), false, key);
+                column.push_key(row, &arena, (false, false), &mut value, &mut stored, key)?;
             }
         }
         m.scratch = stored;

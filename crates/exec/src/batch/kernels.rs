@@ -146,14 +146,15 @@ pub fn arith(op: ArithOp, a: Numbers<'_>, b: Numbers<'_>, rows: Rows<'_>, len: u
         let (up_a, up_b) = (up_a as i64, up_b as i64);
         let data = match (a, b) {
             (Numbers::Fixed(a, _), Numbers::Fixed(b, _)) => {
+                let (a, b) = (&a[..len], &b[..len]);
                 words(op, rows, len, |row| a[row].wrapping_mul(up_a), |row| b[row].wrapping_mul(up_b))
             }
             (Numbers::Fixed(a, _), Numbers::One(b, _)) => {
-                let b = b as i64 * up_b;
+                let (a, b) = (&a[..len], b as i64 * up_b);
                 words(op, rows, len, |row| a[row].wrapping_mul(up_a), |_| b)
             }
             (Numbers::One(a, _), Numbers::Fixed(b, _)) => {
-                let a = a as i64 * up_a;
+                let (a, b) = (a as i64 * up_a, &b[..len]);
                 words(op, rows, len, |_| a, |row| b[row].wrapping_mul(up_b))
             }
             (a, b) => words(op, rows, len, |row| a.at(row) as i64 * up_a, |row| b.at(row) as i64 * up_b),

@@ -178,6 +178,7 @@ pub struct KeyTable {
     table: Table,
     /// Words and tags of the rows that are looked up.
     rows: Vec<Vec<u64>>,
+    hashes: Vec<u64>,
     scratch: Vec<u8>,
 }
 
@@ -185,7 +186,7 @@ impl KeyTable {
     pub fn new(columns: usize) -> KeyTable {
         let parts = (0..columns).map(|_| Part { kind: Kind::Unknown, kept: Kept::default() }).collect();
         let rows = vec![Vec::new(); columns + 1];
-        KeyTable { parts, words: Vec::new(), table: Table::default(), rows, scratch: Vec::new() }
+        KeyTable { parts, words: Vec::new(), table: Table::default(), rows, hashes: Vec::new(), scratch: Vec::new() }
     }
 
     pub fn clear(&mut self) {
@@ -217,12 +218,13 @@ impl KeyTable {
             words.clear();
             part.load(column, len, arena, words, tags, n, &mut self.scratch)?;
         }
+        self.hashes.clear();
+        self.hashes.resize(len, 0);
+        for words in &self.rows {
+            self.hashes.iter_mut().zip(words).for_each(|(hash, word)| *hash = mix(*hash, *word));
+        }
+        self.hashes.iter_mut().for_each(|hash| *hash = finish(*hash));
         Ok(())
-    }
-
-    #[inline]
-    fn hash(&self, row: usize) -> u64 {
-        finish(self.rows.iter().fold(0, |hash, words| mix(hash, words[row])))
     }
 
     #[inline]
@@ -234,7 +236,7 @@ impl KeyTable {
     /// The number of the key of a row that was taken; an error is the place and hash for [`KeyTable::add`].
     #[inline]
     pub fn find(&self, row: usize) -> std::result::Result<usize, (usize, u64)> {
-        let hash = self.hash(row);
+        let hash = self.hashes[row];
         self.table.find(hash, |n| self.is(n, row)).map_err(|place| (place, hash))
     }
 

@@ -120,8 +120,8 @@ pub fn pays(s: &plan::Scan) -> bool {
     plain
         && match &s.access {
             Access::Full => true,
-            Access::IndexRange { index_only, recheck, .. } => {
-                !index_only && recheck.is_empty() && s.rows >= RANGE_ROWS_MIN
+            Access::IndexRange(range) => {
+                !range.index_only && !range.first_only && range.recheck.is_empty() && s.rows >= RANGE_ROWS_MIN
             }
             _ => false,
         }

@@ -225,8 +225,8 @@ impl Sort {
                     (Some(column), _) => column,
                     (None, slot) => &batch.columns[slot.unwrap_or_default()],
                 };
-                column.put(row, &batch.arena, &mut value)?;
-                push_part(&value, *desc, *nulls_first, &mut stored, &mut self.bytes);
+                let how = (*desc, *nulls_first);
+                column.push_key(row, &batch.arena, how, &mut value, &mut stored, &mut self.bytes)?;
             }
             ends.push(self.bytes.len());
         }
