@@ -204,7 +204,7 @@ fn generated_queries_have_the_rows_of_registers() {
     let mut random = Random(0x2545_F491_4F6C_DD1D);
     let mut s = setup(&instance, &mut random);
     let (mut rows, mut errors) = (0, 0);
-    for n in 0..400 {
+    for n in 0..300 {
         let query = query(&mut random);
         let expected = answer(&mut s, false, &query);
         s.state.options.spill_bytes = if n % 10 == 9 { 2_000 } else { 64 << 20 };
@@ -214,8 +214,8 @@ fn generated_queries_have_the_rows_of_registers() {
         rows += expected.len();
         errors += usize::from(expected.first().is_some_and(|row| row.starts_with("ORA-")));
     }
-    assert!(rows > 2_500, "{rows} rows");
-    assert!(errors < 40, "{errors} errors");
+    assert!(rows > 2_000, "{rows} rows");
+    assert!(errors < 30, "{errors} errors");
 }
 
 #[test]

@@ -264,7 +264,7 @@ fn what_goes_to_temporary_space_comes_back_the_same() {
         "select v, w from a full join b on a.k = b.k and b.k > 150 and a.k < 200 order by 1, 2",
         "select k, count(*), min(v), max(v), sum(length(v)), count(distinct v) from a group by k order by k",
         "select mod(k, 7), k, count(*), grouping(k) from a group by rollup (mod(k, 7), k) order by 1, 2, 4",
-        "select k, count(*) from a group by k",
+        "select k, count(*) from a group by k order by 2, 1",
         "select distinct mod(k, 100), substr(v, 1, 6) from a order by 1, 2",
         "select k from a union select k + 100 from b order by 1",
         "select count(*), sum(c) from (select a.k, count(*) c from a, b where a.k = b.k group by a.k having count(*) > 3)",

@@ -104,8 +104,9 @@ impl Op {
             Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters } => {
                 let filters = hash_join::Filter::build(filters, keys, *build, b);
                 let (left_keys, right_keys) = Keys::build(keys, b);
-                let left = hash_join::Input { op: Op::build(left, b)?, keys: left_keys, regs: left_regs.clone() };
-                let right = hash_join::Input { op: Op::build(right, b)?, keys: right_keys, regs: right_regs.clone() };
+                let left = hash_join::Input { op: Op::build_many(left, b)?, keys: left_keys, regs: left_regs.clone() };
+                let right =
+                    hash_join::Input { op: Op::build_many(right, b)?, keys: right_keys, regs: right_regs.clone() };
                 Op::Hash(Box::new(hash_join::HashJoin::new(left, right, *kind, *build, b.conds(residual), filters)))
             }
             Source::MergeJoin { left, right, kind, keys, range, residual, left_regs: _, right_regs } => {
@@ -116,7 +117,7 @@ impl Op {
                 Op::Merge(Box::new(join))
             }
             Source::JoinFilter { input, id, keys } => {
-                let input = Op::build(input, b)?;
+                let input = Op::build_many(input, b)?;
                 let keys = Keys::plain(keys.iter().map(|key| (b.code(&key.value), key.padded)).collect());
                 Op::UseFilter(Box::new(join::UseFilter::new(input, *id, keys)))
             }
@@ -153,6 +154,17 @@ impl Op {
             }
             Source::Elements { value, column } => Op::Elements(Box::new(basic::Elements::new(b.code(value), *column))),
         })
+    }
+
+    /// Builds the row sources of one that is read to its end: rows that a filter leaves out never reach registers where
+    /// it works on batches.
+    fn build_many(s: &Source, b: &mut Builder<'_>) -> Result<Op> {
+        if filters(s)
+            && let Some(node) = crate::batch::build(s, b)?
+        {
+            return Ok(Op::Batch(Box::new(crate::batch::Rows::new(node))));
+        }
+        Op::build(s, b)
     }
 
     fn boxed(s: &Source, b: &mut Builder<'_>) -> Result<Box<Op>> {
@@ -304,6 +316,16 @@ fn takes_all(s: &Source) -> bool {
     match s {
         Source::Group { .. } | Source::Sort { .. } | Source::Distinct { .. } => true,
         Source::Project { input, .. } | Source::Filter { input, .. } => takes_all(input),
+        _ => false,
+    }
+}
+
+/// Whether rows of a scan are left out.
+fn filters(s: &Source) -> bool {
+    match s {
+        Source::Scan(scan) => !scan.filter.is_empty(),
+        Source::Filter { .. } => true,
+        Source::Project { input, .. } => filters(input),
         _ => false,
     }
 }
