@@ -14,6 +14,8 @@ use crate::source::scan;
 use plan::{Access, Reg};
 use types::{DataType, Ora, Result};
 
+/// Rows of a table from which on it is read in batches: fewer are read before the columns are made.
+const TABLE_ROWS_MIN: u64 = 64;
 /// Rows of a range from which on it is read in batches.
 const RANGE_ROWS_MIN: f64 = 1000.0;
 
@@ -119,7 +121,7 @@ pub fn pays(s: &plan::Scan) -> bool {
     let plain = s.as_of.is_none() && s.versions.is_none() && s.pseudos.is_empty() && s.rowid.is_none();
     plain
         && match &s.access {
-            Access::Full => true,
+            Access::Full => s.table.statistics.as_ref().is_none_or(|t| t.rows >= TABLE_ROWS_MIN),
             Access::IndexRange(range) => {
                 !range.index_only && !range.first_only && range.recheck.is_empty() && s.rows >= RANGE_ROWS_MIN
             }
