@@ -745,7 +745,7 @@ impl State {
         };
         match &column.data {
             Data::Fixed(words, _) => rows.each(|row| take(row, words[row])),
-            // Years have bytes below 128, so the words are positive.
+            // The last byte is zero; a word shifted by a bit has no sign.
             Data::Date(words) => rows.each(|row| take(row, (words[row] >> 1) as i64)),
             _ => {}
         }
