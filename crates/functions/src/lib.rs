@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregate;
+mod charset;
 mod context;
 mod convert;
 mod date;

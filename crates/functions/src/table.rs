@@ -1,6 +1,6 @@
 //! The list of scalar functions, and the way to find one.
 
-use crate::{Eval, FnCtx, Returns, convert, date, general, hash, numeric, raw, regexp, session, text};
+use crate::{Eval, FnCtx, Returns, charset, convert, date, general, hash, numeric, raw, regexp, session, text};
 use types::{DataType, Ora, Result, Value};
 
 /// As many arguments as anyone likes.
@@ -211,9 +211,9 @@ static FUNCTIONS: &[FnDef] = &[
     pure("CHARTOROWID", (1, 1), to_rowid, convert::chartorowid),
     pure("CHR", (1, 1), to_varchar, text::chr),
     pure("COALESCE", (2, MANY), general::common_type, general::coalesce),
-    pure("COMPOSE", (1, 1), first, text::unchanged),
+    pure("COMPOSE", (1, 1), first, charset::compose),
     pure("CONCAT", (2, 2), to_text, text::concat),
-    pure("CONVERT", (2, 3), to_text, text::unchanged),
+    pure("CONVERT", (2, 3), to_text, charset::convert),
     pure("COS", (1, 1), to_numeric, numeric::cos),
     pure("COSH", (1, 1), to_numeric, numeric::cosh),
     bare("CURRENT_DATE", to_date, date::current_date),
@@ -221,6 +221,7 @@ static FUNCTIONS: &[FnDef] = &[
     pure("DBMS_XA_XID", (1, 3), to_raw, raw::global_identifier),
     bare("DBTIMEZONE", to_varchar, date::dbtimezone),
     pure("DECODE", (3, MANY), decode, general::decode),
+    pure("DECOMPOSE", (1, 2), to_text, charset::decompose),
     pure("DUMP", (1, 4), to_varchar, raw::dump),
     pure("EMPTY_BLOB", (0, 0), to_blob, general::empty_lob),
     pure("EMPTY_CLOB", (0, 0), to_clob, general::empty_lob),
@@ -249,10 +250,10 @@ static FUNCTIONS: &[FnDef] = &[
     pure("NANVL", (2, 2), to_numeric, numeric::nanvl),
     pure("NEW_TIME", (3, 3), to_date, date::new_time),
     pure("NEXT_DAY", (2, 2), to_date, date::next_day),
-    pure("NLSSORT", (1, 2), to_raw, text::nlssort),
-    pure("NLS_INITCAP", (1, 2), to_text, text::initcap),
-    pure("NLS_LOWER", (1, 2), to_text, text::lower),
-    pure("NLS_UPPER", (1, 2), to_text, text::upper),
+    pure("NLSSORT", (1, 2), to_raw, charset::nlssort),
+    pure("NLS_INITCAP", (1, 2), to_text, charset::nls_initcap),
+    pure("NLS_LOWER", (1, 2), to_text, charset::nls_lower),
+    pure("NLS_UPPER", (1, 2), to_text, charset::nls_upper),
     pure("NULLIF", (2, 2), first, general::nullif),
     pure("NUMTODSINTERVAL", (2, 2), to_interval_ds, convert::numtodsinterval),
     pure("NUMTOYMINTERVAL", (2, 2), to_interval_ym, convert::numtoyminterval),
@@ -300,11 +301,11 @@ static FUNCTIONS: &[FnDef] = &[
     pure("TO_DATE", (1, 3), to_date, convert::to_date),
     pure("TO_DSINTERVAL", (1, 1), to_interval_ds, convert::to_dsinterval),
     pure("TO_LOB", (1, 1), to_clob, text::unchanged),
-    pure("TO_MULTI_BYTE", (1, 1), first, text::unchanged),
+    pure("TO_MULTI_BYTE", (1, 1), first, charset::to_multi_byte),
     pure("TO_NCHAR", (1, 3), to_varchar, convert::to_char),
     pure("TO_NCLOB", (1, 1), to_clob, convert::to_clob),
     pure("TO_NUMBER", (1, 3), to_number, convert::to_number),
-    pure("TO_SINGLE_BYTE", (1, 1), first, text::unchanged),
+    pure("TO_SINGLE_BYTE", (1, 1), first, charset::to_single_byte),
     pure("TO_TIMESTAMP", (1, 3), to_timestamp, convert::to_timestamp),
     pure("TO_TIMESTAMP_TZ", (1, 3), to_zoned, convert::to_timestamp_tz),
     pure("TO_YMINTERVAL", (1, 1), to_interval_ym, convert::to_yminterval),

@@ -371,15 +371,6 @@ pub(crate) fn unistr(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Re
     write(out, |buffer| buffer.extend(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))))
 }
 
-/// NLSSORT in binary order: the bytes and a closing zero.
-pub(crate) fn nlssort(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    let Some(s) = text(ctx, &args[0])? else { return null(out) };
-    let mut bytes = s.as_bytes().to_vec();
-    bytes.push(0);
-    *out = Value::Raw(bytes);
-    Ok(())
-}
-
 /// SOUNDEX (Knuth, The Art of Computer Programming, volume 3, chapter 6).
 pub(crate) fn soundex(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Some(s) = text(ctx, &args[0])? else { return null(out) };

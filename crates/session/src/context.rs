@@ -53,7 +53,7 @@ pub fn sys_context(core: &Core, session: &SessionState, namespace: &str, paramet
         "CON_ID" => number(0),
         "ISDBA" => Value::text(if core.who.is_sysdba_login() { "TRUE" } else { "FALSE" }),
         "LANG" => Value::text("US"),
-        "LANGUAGE" => Value::text("AMERICAN_AMERICA.AL32UTF8"),
+        "LANGUAGE" => Value::text(format!("{}_{}.AL32UTF8", session.nls.language, session.nls.territory)),
         "NLS_TERRITORY" => own(Param::NlsTerritory),
         "NLS_CURRENCY" => own(Param::NlsCurrency),
         "NLS_CALENDAR" => own(Param::NlsCalendar),
