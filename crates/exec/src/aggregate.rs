@@ -20,7 +20,7 @@ pub struct AggCode {
     pub keys: Vec<usize>,
     pub out: Reg,
     pub ignore_nulls: bool,
-    /// NTH_VALUE counts from the end of the frame.
+    /// NTH_VALUE counts from the end of the frame; the order of PERCENTILE_CONT and PERCENTILE_DISC is descending.
     pub from_last: bool,
 }
 
@@ -51,11 +51,34 @@ impl AggCode {
             StddevSamp | Stddev | StddevPop | VarSamp | Variance | VarPop => {
                 Core::Spread { n: 0, sum: Number::default(), squares: Number::default() }
             }
-            Median => Core::Values(Vec::new()),
+            Median => Core::Values { values: Vec::new(), fraction: Some(half()) },
+            PercentileCont | PercentileDisc => Core::Values { values: Vec::new(), fraction: None },
             Listagg => Core::List { items: Vec::new(), separator: None, bytes: 0 },
             _ => Core::Nothing,
         };
         Acc { core, seen: self.distinct.then(KeySet::default), best: None }
+    }
+
+    /// Whether an accumulator can take in another one: frames that move with the rows then keep parts of their value.
+    pub fn merges(&self) -> bool {
+        use AggKind::*;
+        let is_plain = !self.distinct && self.keep_last.is_none();
+        is_plain
+            && matches!(
+                self.kind,
+                CountStar
+                    | Count
+                    | Sum
+                    | Avg
+                    | Min
+                    | Max
+                    | StddevSamp
+                    | Stddev
+                    | StddevPop
+                    | VarSamp
+                    | Variance
+                    | VarPop
+            )
     }
 
     /// COUNT(*): what is in the rows does not matter.
@@ -108,7 +131,12 @@ impl AggCode {
             items.push((key, text));
             return Ok(());
         }
-        acc.core.take(m.value(r), cx)
+        acc.core.take(m.value(r), cx)?;
+        if let Core::Values { fraction: fraction @ None, .. } = &mut acc.core {
+            let r = self.args[1].eval(m, cx)?;
+            *fraction = Some(fraction_of(m.value(r), cx)?);
+        }
+        Ok(())
     }
 
     /// KEEP: whether the row is among the first (or last) by its order; a better row drops what was kept.
@@ -175,6 +203,34 @@ impl Acc {
         }
     }
 
+    /// The same state once more, of an aggregate that [`AggCode::merges`].
+    pub fn copy(&self) -> Acc {
+        Acc { core: self.core.clone(), seen: None, best: None }
+    }
+
+    /// Takes in the rows that come behind its own and that another accumulator of the aggregate has taken in.
+    ///
+    /// # Errors
+    /// Those of a sum out of range.
+    pub fn merge(&mut self, later: &Acc, cx: &ExecCtx<'_>) -> Result<()> {
+        match (&mut self.core, &later.core) {
+            (Core::Count(n), Core::Count(more)) => *n += more,
+            (Core::Sum(sum), Core::Sum(Some(more))) => add_to(sum, more)?,
+            (Core::Avg(sum, n), Core::Avg(Some(more), count)) => {
+                add_to(sum, more)?;
+                *n += count;
+            }
+            (Core::Extreme(..), Core::Extreme(best, _)) if !best.is_null() => self.core.take(best, cx)?,
+            (Core::Spread { n, sum, squares }, Core::Spread { n: count, sum: more, squares: more_squares }) => {
+                *n += count;
+                *sum = sum.add(more)?;
+                *squares = squares.add(more_squares)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Counts rows without looking at them.
     pub fn count(&mut self, rows: u64) {
         if let Core::Count(n) = &mut self.core {
@@ -183,6 +239,7 @@ impl Acc {
     }
 }
 
+#[derive(Clone)]
 enum Core {
     Count(u64),
     Sum(Option<Value>),
@@ -194,7 +251,11 @@ enum Core {
         sum: Number,
         squares: Number,
     },
-    Values(Vec<Value>),
+    /// MEDIAN and its kin: the fraction of the rows that stand before the result.
+    Values {
+        values: Vec<Value>,
+        fraction: Option<Number>,
+    },
     List {
         items: Vec<(Vec<u8>, Value)>,
         separator: Option<String>,
@@ -226,7 +287,7 @@ impl Core {
                     *squares = squares.add(&x.mul(&x)?)?;
                 }
             }
-            Core::Values(values) => values.push(v.clone()),
+            Core::Values { values, .. } => values.push(v.clone()),
             Core::List { .. } | Core::Nothing => {}
         }
         Ok(())
@@ -267,7 +328,10 @@ impl Acc {
             }
             Core::Extreme(best, _) => best.clone(),
             Core::Spread { n, sum, squares } => spread(agg.kind, *n, sum, squares)?,
-            Core::Values(values) => median(values, cx)?,
+            Core::Values { values, fraction } => match fraction {
+                Some(fraction) if !values.is_empty() => percentile(agg, values, fraction, cx)?,
+                _ => Value::Null,
+            },
             Core::List { items, separator, .. } => {
                 sort_checked(items, |a, b| a.0.cmp(&b.0), &mut || cx.p.check_cancel())?;
                 let mut text = String::new();
@@ -305,20 +369,57 @@ fn spread(kind: AggKind, n: u64, sum: &Number, squares: &Number) -> Result<Value
     }))
 }
 
-fn median(values: &mut Vec<Value>, cx: &ExecCtx<'_>) -> Result<Value> {
-    if values.is_empty() {
-        return Ok(Value::Null);
+fn half() -> Number {
+    Number::parse("0.5").expect("a number")
+}
+
+/// The first argument of PERCENTILE_CONT and PERCENTILE_DISC.
+fn fraction_of(value: &Value, cx: &ExecCtx<'_>) -> Result<Number> {
+    let fraction = value.to_number(&cx.session.nls)?.unwrap_or_default();
+    if fraction.signum() < 0 || fraction > Number::from_i64(1) {
+        return Err(Ora::with(1428, &[&fraction]));
     }
+    Ok(fraction)
+}
+
+/// The value before which that fraction of the values stands.
+fn percentile(agg: &AggCode, values: &mut Vec<Value>, fraction: &Number, cx: &ExecCtx<'_>) -> Result<Value> {
     sort_checked(values, Value::sort_cmp, &mut || cx.p.check_cancel())?;
-    let (low, high) = (&values[(values.len() - 1) / 2], &values[values.len() / 2]);
-    match (low, high) {
-        (Value::Date(a), Value::Date(b)) => {
-            let half = (b.to_unix() - a.to_unix()) / 2;
-            Ok(Value::Date(Date::from_unix(a.to_unix() + half)?))
-        }
-        (a, b) => match (a.to_number(&cx.session.nls)?, b.to_number(&cx.session.nls)?) {
-            (Some(a), Some(b)) => Ok(Value::Number(a.add(&b)?.div(&Number::from(2i64))?)),
-            _ => Ok(Value::Null),
-        },
+    if agg.from_last {
+        values.reverse();
     }
+    let index = |n: &Number| n.as_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let count = Number::from_u64(values.len() as u64);
+    if agg.kind == AggKind::PercentileDisc {
+        let place = index(&fraction.mul(&count)?.ceil()).clamp(1, values.len());
+        return Ok(values[place - 1].clone());
+    }
+    let place = fraction.mul(&count.sub(&Number::from_i64(1))?)?;
+    let before = index(&place.floor());
+    between(&values[before], &values[index(&place.ceil())], &place.sub(&Number::from_u64(before as u64))?)
+}
+
+/// The value at that part of the way from one value to another.
+fn between(low: &Value, high: &Value, part: &Number) -> Result<Value> {
+    use crate::datetime::arith;
+    use plan::ArithOp::{Add, Mul, Sub};
+    if part.signum() == 0 {
+        return Ok(low.clone());
+    }
+    Ok(match (low, high) {
+        (Value::Double(a), Value::Double(b)) => Value::Double(a + (b - a) * part.to_f64()),
+        (Value::Float(a), Value::Float(b)) => Value::Float(a + (b - a) * part.to_f64() as f32),
+        (Value::Number(a), Value::Number(b)) => {
+            let rest = Number::from_i64(1).sub(part)?;
+            Value::Number(a.mul(&rest)?.add(&b.mul(part)?)?)
+        }
+        (Value::Date(a), Value::Date(b)) => {
+            let seconds = Number::from_i64(b.to_unix() - a.to_unix()).mul(part)?.round(0).as_i64();
+            Value::Date(Date::from_unix(a.to_unix() + seconds.unwrap_or(0))?)
+        }
+        (low, high) => {
+            let way = arith(Mul, &arith(Sub, high, low)?, &Value::Number(*part))?;
+            arith(Add, low, &way)?
+        }
+    })
 }

@@ -251,41 +251,81 @@ impl Compiler<'_> {
     }
 
     fn aggregate(&mut self, kind: AggKind, call: &ast::Call, pos: u32) -> Result<Agg> {
-        let star = matches!(call.args.first().map(|a| &a.value.kind), Some(ExprKind::Star));
+        let ast::Call {
+            name: _, // not a clause: `kind` is made of it
+            distinct,
+            args: given,
+            within_group,
+            keep,
+            ignore_nulls,
+            from_last,
+            over,
+            on_overflow,
+        } = call;
+        let star = matches!(given.first().map(|a| &a.value.kind), Some(ExprKind::Star));
         let kind = if kind == AggKind::Count && star { AggKind::CountStar } else { kind };
-        if star && (kind != AggKind::CountStar || call.distinct) {
-            return Err(Ora::new(936).at(call.args[0].value.pos.0));
+        if star && (kind != AggKind::CountStar || *distinct) {
+            return Err(Ora::new(936).at(given[0].value.pos.0));
         }
         let mut args = Vec::new();
-        if kind != AggKind::CountStar {
-            for a in &call.args {
-                args.push(self.expr(&a.value)?);
+        for ast::Argument { name, value } in given {
+            if let Some(name) = name {
+                return Err(Ora::new(907).at(name.pos.0));
+            }
+            if kind != AggKind::CountStar {
+                args.push(self.expr(value)?);
             }
         }
         check_arg_count(kind, args.len(), pos)?;
         let mut order = Vec::new();
-        for item in &call.within_group {
+        for item in within_group {
             order.push(sort_item(self, item)?);
         }
+        let is_percentile = matches!(kind, AggKind::PercentileCont | AggKind::PercentileDisc);
+        match order.len() {
+            0 if is_percentile => return Err(Ora::with(2000, &[&"WITHIN"]).at(pos)),
+            0 => {}
+            1 if is_percentile => {}
+            _ if kind == AggKind::Listagg => {}
+            _ if is_percentile => return Err(Ora::new(909).at(pos)),
+            _ => return Err(Ora::new(923).at(pos)), // WITHIN GROUP is not for this function
+        }
+        let mut is_descending = false;
+        if is_percentile {
+            let key = order.remove(0);
+            is_descending = key.desc;
+            args.insert(0, key.expr);
+        }
         let mut keep_last = None;
-        if let Some(keep) = &call.keep {
-            keep_last = Some(keep.last);
-            for item in &keep.order_by {
+        if let Some(ast::Keep { last, order_by }) = keep {
+            if is_percentile || kind == AggKind::Listagg {
+                return Err(Ora::new(923).at(pos));
+            }
+            keep_last = Some(*last);
+            for item in order_by {
                 order.push(sort_item(self, item)?);
             }
         }
-        if kind == AggKind::Listagg && call.on_overflow.is_some() {
+        if on_overflow.is_some() {
             return Err(unsupported("ON OVERFLOW", pos));
         }
         let (args, ty) = aggregate_type(kind, args, pos)?;
         let out = self.new_reg();
-        let ignore_nulls = call.ignore_nulls == Some(true);
-        let from_last = call.from_last;
-        if (call.ignore_nulls.is_some() && !takes_null_treatment(kind)) || (from_last && kind != AggKind::NthValue) {
-            return Err(Ora::new(if call.over.is_some() { 907 } else { 923 }).at(pos));
+        if (ignore_nulls.is_some() && !takes_null_treatment(kind)) || (*from_last && kind != AggKind::NthValue) {
+            return Err(Ora::new(if over.is_some() { 907 } else { 923 }).at(pos));
         }
-        let keys = Vec::new();
-        Ok(Agg { kind, distinct: call.distinct, args, order, keep_last, keys, ignore_nulls, from_last, out, ty })
+        Ok(Agg {
+            kind,
+            distinct: *distinct,
+            args,
+            order,
+            keep_last,
+            keys: Vec::new(),
+            ignore_nulls: *ignore_nulls == Some(true),
+            from_last: *from_last || is_descending,
+            out,
+            ty,
+        })
     }
 
     fn window_function(&mut self, kind: AggKind, call: &ast::Call, w: &ast::Window, pos: u32) -> Result<Expr> {
@@ -298,6 +338,11 @@ impl Compiler<'_> {
         }
         if call.distinct && !w.order_by.is_empty() {
             return Err(Ora::new(30487).at(pos));
+        }
+        use AggKind::{Listagg, Median, PercentileCont, PercentileDisc, RatioToReport};
+        let of_whole_partitions = matches!(kind, Listagg | Median | PercentileCont | PercentileDisc | RatioToReport);
+        if of_whole_partitions && !(w.order_by.is_empty() && w.frame.is_none()) {
+            return Err(Ora::new(30487).at(pos)); // ORDER BY not allowed here
         }
         self.block().in_window = true;
         let result = self.window_parts(kind, call, w, pos);
@@ -463,6 +508,8 @@ fn aggregate_kind(name: &str, over: bool) -> Option<AggKind> {
         "VAR_SAMP" => AggKind::VarSamp,
         "VAR_POP" => AggKind::VarPop,
         "MEDIAN" => AggKind::Median,
+        "PERCENTILE_CONT" => AggKind::PercentileCont,
+        "PERCENTILE_DISC" => AggKind::PercentileDisc,
         "LISTAGG" => AggKind::Listagg,
         "GROUPING" if !over => AggKind::Grouping,
         "GROUPING_ID" if !over => AggKind::GroupingId,
@@ -541,9 +588,13 @@ fn aggregate_type(kind: AggKind, mut args: Vec<Expr>, pos: u32) -> Result<(Vec<E
         Sum | Avg | StddevSamp | Stddev | StddevPop | VarSamp | Variance | VarPop | RatioToReport => {
             numeric(&mut args)?
         }
-        Median => match class(&args[0].ty) {
+        Median | PercentileCont => match class(&args[0].ty) {
             Class::Date | Class::Timestamp => args[0].ty,
             _ => numeric(&mut args)?,
+        },
+        PercentileDisc => match class(&args[0].ty) {
+            Class::Lob | Class::Other => return Err(inconsistent("-", type_name(&args[0].ty), pos)),
+            _ => args[0].ty,
         },
         Ntile => {
             numeric(&mut args)?;
@@ -576,5 +627,9 @@ fn aggregate_type(kind: AggKind, mut args: Vec<Expr>, pos: u32) -> Result<(Vec<E
             text(4000)
         }
     };
+    if matches!(kind, PercentileCont | PercentileDisc) {
+        let fraction = args.remove(1);
+        args.push(convert(fraction, &number(), pos)?);
+    }
     Ok((args, ty))
 }

@@ -527,6 +527,9 @@ pub enum AggKind {
     Variance,
     VarPop,
     Median,
+    /// The arguments are the value to order by and the fraction.
+    PercentileCont,
+    PercentileDisc,
     Listagg,
     /// GROUPING(x): 1 where the key is rolled up. `args` is empty; `keys` says which.
     Grouping,
@@ -560,7 +563,7 @@ pub struct Agg {
     /// GROUPING and GROUPING_ID: positions of the keys.
     pub keys: Vec<usize>,
     pub ignore_nulls: bool,
-    /// NTH_VALUE ... FROM LAST.
+    /// NTH_VALUE ... FROM LAST; of PERCENTILE_CONT and PERCENTILE_DISC the order is descending.
     pub from_last: bool,
     pub out: Reg,
     pub ty: DataType,

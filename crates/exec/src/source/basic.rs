@@ -5,6 +5,7 @@ use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::{ExecCtx, FixedScan, Row};
 use crate::machine::{CteRows, Machine, Saved};
 use crate::spill::Reader;
+use crate::spill::store::Store;
 use crate::table::{Address, Storage};
 use plan::{ColumnMap, Expr, LockTarget, LockWait, Reg, SortKey, Source};
 use std::rc::Rc;
@@ -52,37 +53,34 @@ impl Fixed {
 pub struct Buffer {
     input: Op,
     regs: Vec<Reg>,
-    rows: Option<Vec<Saved>>,
-    at: usize,
+    rows: Store,
+    is_filled: bool,
 }
 
 impl Buffer {
     pub fn new(input: Op, regs: Vec<Reg>) -> Buffer {
-        Buffer { input, regs, rows: None, at: 0 }
+        Buffer { input, regs, rows: Store::default(), is_filled: false }
     }
 
-    pub fn open(&mut self) {
-        self.rows = None;
-        self.at = 0;
+    pub fn open(&mut self, m: &mut Machine) {
+        self.rows.clear(m);
+        self.is_filled = false;
     }
 
     pub fn rewind(&mut self) {
-        self.at = 0;
+        self.rows.rewind();
     }
 
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        if self.rows.is_none() {
+        if !self.is_filled {
             self.input.open(m, cx)?;
-            let mut rows = Vec::new();
             while self.input.next(m, cx)? {
-                rows.push(m.save(&self.regs, cx)?);
+                self.rows.push(&self.regs, m, cx)?;
             }
-            self.rows = Some(rows);
+            self.rows.finish(cx)?;
+            self.is_filled = true;
         }
-        let Some(row) = self.rows.as_ref().and_then(|rows| rows.get(self.at)) else { return Ok(false) };
-        self.at += 1;
-        m.restore(&self.regs, row);
-        Ok(true)
+        self.rows.next(&self.regs, m, cx)
     }
 }
 
@@ -323,7 +321,7 @@ pub struct ForUpdate {
     tables: Vec<(Storage, Reg)>,
     objects: Vec<ObjectId>,
     wait: LockWait,
-    rows: std::vec::IntoIter<Saved>,
+    rows: Store,
 }
 
 impl ForUpdate {
@@ -331,7 +329,7 @@ impl ForUpdate {
         let regs = plan::produced(input);
         let objects = tables.iter().map(|t| t.table.object).collect();
         let tables = tables.iter().map(|t| Ok((Storage::of(&t.table, b)?, t.rowid))).collect::<Result<_>>()?;
-        Ok(ForUpdate { input: Op::build(input, b)?, regs, tables, objects, wait, rows: Vec::new().into_iter() })
+        Ok(ForUpdate { input: Op::build(input, b)?, regs, tables, objects, wait, rows: Store::default() })
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -349,8 +347,8 @@ impl ForUpdate {
                 return Err(Ora::new(8103));
             }
         }
+        self.rows.clear(m);
         self.input.open(m, cx)?;
-        let mut rows = Vec::new();
         let snapshot: Snapshot = *m.snapshot();
         'rows: while self.input.next(m, cx)? {
             for (storage, rowid) in &self.tables {
@@ -361,20 +359,13 @@ impl ForUpdate {
                     heap::RowOutcome::Changed => return Err(crate::restart()),
                 }
             }
-            rows.push(m.save(&self.regs, cx)?);
+            self.rows.push(&self.regs, m, cx)?;
         }
-        self.rows = rows.into_iter();
-        Ok(())
+        self.rows.finish(cx)
     }
 
-    pub fn next(&mut self, m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<bool> {
-        match self.rows.next() {
-            Some(row) => {
-                m.restore(&self.regs, &row);
-                Ok(true)
-            }
-            None => Ok(false),
-        }
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.rows.next(&self.regs, m, cx)
     }
 }
 

@@ -189,7 +189,7 @@ impl Op {
             Op::Hash(j) => j.open(m),
             Op::Merge(j) => j.open(m, cx)?,
             Op::UseFilter(f) => f.open(m, cx)?,
-            Op::Buffer(b) => b.open(),
+            Op::Buffer(b) => b.open(m),
             Op::Cte(c) => c.open(),
             Op::Count(c) => c.open(m, cx)?,
             Op::Sort(s) => s.open(),

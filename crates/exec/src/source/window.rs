@@ -7,7 +7,7 @@
 
 use super::Op;
 use super::sort::Keys;
-use crate::aggregate::AggCode;
+use crate::aggregate::{Acc, AggCode};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
 use crate::machine::{Machine, Saved};
@@ -345,6 +345,34 @@ struct Partition<'p> {
     keys: &'p [(Vec<u8>, Vec<u8>)],
 }
 
+/// What the frames of a partition's rows are found by.
+struct Edges {
+    /// For each row those that the order does not tell from it.
+    peers: Vec<Range<usize>>,
+    /// The order key of each row, for RANGE frames with values.
+    keys: Vec<Value>,
+    /// IGNORE NULLS: the rows that have a value.
+    with_value: Vec<usize>,
+}
+
+/// An aggregate over a frame that moves on with the rows: two stacks, as of a queue. What leaves the frame is never
+/// taken out of a value, which rounding would not allow: `front` has for each of the older rows the aggregate from it
+/// up to the youngest of them, the oldest row last, `back` that of the rows behind those. When the older rows are used
+/// up, all that are left become older rows: each row is taken in twice at most. Source: Tangwongsan, Hirzel, Schneider,
+/// "Low-Latency Sliding-Window Aggregation in Worst-Case Constant Time", the two-stack algorithm in it.
+struct Sliding {
+    rows: Range<usize>,
+    front: Vec<Acc>,
+    back: Acc,
+}
+
+impl Sliding {
+    /// An empty frame before that row.
+    fn at(agg: &AggCode, row: usize) -> Sliding {
+        Sliding { rows: row..row, front: Vec::new(), back: agg.start() }
+    }
+}
+
 impl Partition<'_> {
     fn len(&self) -> usize {
         self.order.len()
@@ -531,73 +559,162 @@ impl Partition<'_> {
             }
             return Ok(());
         }
+        let edges = self.edges(f, m, cx)?;
+        if f.agg.merges() {
+            let mut window = Sliding::at(&f.agg, 0);
+            for i in 0..self.len() {
+                let range = self.frame(f, &edges, i, m, cx)?;
+                results[self.order[i]] = self.slid(&f.agg, &mut window, range, m, cx)?;
+            }
+            return Ok(());
+        }
         for i in 0..self.len() {
             cx.check_cancel()?;
-            let range = match &f.frame {
-                None => 0..self.peers(i).end,
-                Some(x) if x.rows => self.rows_frame(x, i, m, cx)?,
-                Some(x) => self.range_frame(f, x, i, m, cx)?,
+            let range = self.frame(f, &edges, i, m, cx)?;
+            results[self.order[i]] = match is_plain {
+                true => self.over(f, range, m, cx)?,
+                false => self.picked(f, &edges, range, m, cx)?,
             };
-            results[self.order[i]] = self.over(f, range, m, cx)?;
         }
         Ok(())
     }
 
-    /// The function's value over rows `range` of the partition.
-    fn over(&self, f: &Func, range: Range<usize>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
-        match f.agg.kind {
-            AggKind::FirstValue => self.pick(f, range, 1, m, cx),
-            AggKind::LastValue => self.pick(f, range.rev(), 1, m, cx),
-            AggKind::NthValue => {
-                if range.is_empty() {
-                    return Ok(Value::Null);
-                }
-                self.load(range.start, m);
-                let r = f.agg.args[1].eval(m, cx)?;
-                let n = m.value(r).to_number(&cx.session.nls)?.unwrap_or_default().to_i64().unwrap_or(0);
-                if n < 1 {
-                    return Err(Ora::with(1428, &[&n]));
-                }
-                match f.agg.from_last {
-                    true => self.pick(f, range.rev(), n as u64, m, cx),
-                    false => self.pick(f, range, n as u64, m, cx),
+    /// What the frames of the partition's rows are found by.
+    fn edges(&self, f: &Func, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Edges> {
+        let mut peers = Vec::with_capacity(self.len());
+        while peers.len() < self.len() {
+            let group = self.peers(peers.len());
+            peers.resize(group.end, group);
+        }
+        let mut edges = Edges { peers, keys: Vec::new(), with_value: Vec::new() };
+        let by_value = |b: &BoundCode| matches!(b, BoundCode::Preceding(_) | BoundCode::Following(_));
+        let needs_keys = f.frame.as_ref().is_some_and(|x| !x.rows && (by_value(&x.start) || by_value(&x.end)));
+        if needs_keys {
+            let [(key, ..)] = &f.order_codes[..] else { return Err(Ora::new(30486)) };
+            for i in 0..self.len() {
+                cx.check_cancel()?;
+                self.load(i, m);
+                let r = key.eval(m, cx)?;
+                edges.keys.push(m.value(r).clone());
+            }
+        }
+        if f.agg.ignore_nulls {
+            for i in 0..self.len() {
+                cx.check_cancel()?;
+                self.load(i, m);
+                let r = f.agg.args[0].eval(m, cx)?;
+                if !m.value(r).is_null() {
+                    edges.with_value.push(i);
                 }
             }
-            _ => {
-                let mut acc = f.agg.start();
-                for i in range {
-                    cx.check_cancel()?;
-                    self.load(i, m);
-                    f.agg.add(&mut acc, m, cx)?;
-                }
-                acc.finish(&f.agg, cx)
-            }
+        }
+        Ok(edges)
+    }
+
+    /// The frame of row `i`.
+    fn frame(&self, f: &Func, edges: &Edges, i: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Range<usize>> {
+        match &f.frame {
+            None => Ok(0..edges.peers[i].end),
+            Some(x) if x.rows => self.rows_frame(x, i, m, cx),
+            Some(x) => self.range_frame(f, x, edges, i, m, cx),
         }
     }
 
-    /// The `n`-th value of the rows, in the order given.
-    fn pick(
+    /// The aggregate over the next frame. A frame that is not ahead of the one before it is aggregated anew.
+    fn slid(
         &self,
-        f: &Func,
-        rows: impl Iterator<Item = usize>,
-        n: u64,
+        agg: &AggCode,
+        window: &mut Sliding,
+        range: Range<usize>,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<Value> {
-        let mut left = n;
-        for i in rows {
+        let rows = &window.rows;
+        if range.start < rows.start || range.end < rows.end || range.start > rows.end {
+            *window = Sliding::at(agg, range.start);
+        }
+        for i in window.rows.end..range.end {
             cx.check_cancel()?;
             self.load(i, m);
-            let r = f.agg.args[0].eval(m, cx)?;
-            if f.agg.ignore_nulls && m.value(r).is_null() {
-                continue;
-            }
-            left -= 1;
-            if left == 0 {
-                return Ok(m.value(r).clone());
+            agg.add(&mut window.back, m, cx)?;
+        }
+        window.rows.end = range.end;
+        let leaving = range.start - window.rows.start;
+        if leaving > 0 && leaving < window.front.len() {
+            window.front.truncate(window.front.len() - leaving);
+        } else if leaving > 0 {
+            window.front.clear();
+            window.back = agg.start();
+            for i in range.clone().rev() {
+                cx.check_cancel()?;
+                self.load(i, m);
+                let mut from_here = agg.start();
+                agg.add(&mut from_here, m, cx)?;
+                if let Some(behind) = window.front.last() {
+                    from_here.merge(behind, cx)?;
+                }
+                window.front.push(from_here);
             }
         }
-        Ok(Value::Null)
+        window.rows.start = range.start;
+        match window.front.last() {
+            Some(front) => {
+                let mut all = front.copy();
+                all.merge(&window.back, cx)?;
+                all.finish(agg, cx)
+            }
+            None => window.back.finish(agg, cx),
+        }
+    }
+
+    /// The aggregate over rows `range` of the partition.
+    fn over(&self, f: &Func, range: Range<usize>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
+        let mut acc = f.agg.start();
+        for i in range {
+            cx.check_cancel()?;
+            self.load(i, m);
+            f.agg.add(&mut acc, m, cx)?;
+        }
+        acc.finish(&f.agg, cx)
+    }
+
+    /// FIRST_VALUE, LAST_VALUE and NTH_VALUE over rows `range` of the partition.
+    fn picked(
+        &self,
+        f: &Func,
+        edges: &Edges,
+        range: Range<usize>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Value> {
+        if range.is_empty() {
+            return Ok(Value::Null);
+        }
+        let (n, from_last) = match f.agg.kind {
+            AggKind::FirstValue => (1, false),
+            AggKind::LastValue => (1, true),
+            _ => {
+                self.load(range.start, m);
+                let r = f.agg.args[1].eval(m, cx)?;
+                let n = m.value(r).to_number(&cx.session.nls)?.unwrap_or_default().to_i64().unwrap_or(0);
+                (usize::try_from(n).ok().filter(|n| *n > 0).ok_or_else(|| Ora::with(1428, &[&n]))?, f.agg.from_last)
+            }
+        };
+        // With IGNORE NULLS the rows that have a value are counted.
+        let place = |range: &Range<usize>| match from_last {
+            true => range.end.checked_sub(n).filter(|at| range.contains(at)),
+            false => range.start.checked_add(n - 1).filter(|at| range.contains(at)),
+        };
+        let at = if f.agg.ignore_nulls {
+            let position = |row: usize| edges.with_value.partition_point(|&at| at < row);
+            place(&(position(range.start)..position(range.end))).map(|at| edges.with_value[at])
+        } else {
+            place(&range)
+        };
+        let Some(at) = at else { return Ok(Value::Null) };
+        self.load(at, m);
+        let r = f.agg.args[0].eval(m, cx)?;
+        Ok(m.value(r).clone())
     }
 
     fn rows_frame(&self, x: &FrameCode, i: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Range<usize>> {
@@ -632,11 +749,12 @@ impl Partition<'_> {
         &self,
         f: &Func,
         x: &FrameCode,
+        edges: &Edges,
         i: usize,
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<Range<usize>> {
-        let peers = self.peers(i);
+        let peers = &edges.peers[i];
         let edge = |b: &BoundCode, is_start: bool, m: &mut Machine, cx: &mut ExecCtx<'_>| -> Result<usize> {
             let (code, back) = match b {
                 BoundCode::UnboundedPreceding => return Ok(0),
@@ -645,42 +763,33 @@ impl Partition<'_> {
                 BoundCode::Preceding(c) => (c, true),
                 BoundCode::Following(c) => (c, false),
             };
-            let [(key, desc, nulls_first)] = &f.order_codes[..] else { return Err(Ora::new(30486)) };
-            self.load(i, m);
-            let r = key.eval(m, cx)?;
-            let here = m.value(r).clone();
+            let [(_, desc, nulls_first)] = &f.order_codes[..] else { return Err(Ora::new(30486)) };
+            let here = &edges.keys[i];
             if here.is_null() {
                 return Ok(if is_start { peers.start } else { peers.end });
             }
+            self.load(i, m);
             let r = code.eval(m, cx)?;
             let by = m.value(r).clone();
             let op = if back != *desc { plan::ArithOp::Sub } else { plan::ArithOp::Add };
-            let limit = match (&here, &by) {
+            let limit = match (here, &by) {
                 (Value::Number(a), Value::Number(b)) => Value::Number(crate::code::arith_numbers(op, a, b)?),
                 (a, b) => crate::datetime::arith(op, a, b)?,
             };
-            let mut at = 0;
-            while at < self.len() {
-                self.load(at, m);
-                let r = key.eval(m, cx)?;
-                let order = m.value(r).compare(&limit, &cx.session.nls)?;
+            // The keys are in order, so that those outside come before those inside.
+            let mut failed = None;
+            let at = edges.keys.partition_point(|key| {
+                let order = key.compare(&limit, &cx.session.nls).unwrap_or_else(|e| {
+                    failed = Some(e);
+                    None
+                });
                 let order = if *desc { order.map(std::cmp::Ordering::reverse) } else { order };
-                let inside = match order {
-                    None => !*nulls_first,
-                    Some(o) => {
-                        if is_start {
-                            o.is_ge()
-                        } else {
-                            o.is_gt()
-                        }
-                    }
-                };
-                if inside {
-                    break;
+                match order {
+                    None => *nulls_first,
+                    Some(o) => !(if is_start { o.is_ge() } else { o.is_gt() }),
                 }
-                at += 1;
-            }
-            Ok(at)
+            });
+            failed.map_or(Ok(at), Err)
         };
         let start = edge(&x.start, true, m, cx)?;
         let end = edge(&x.end, false, m, cx)?;

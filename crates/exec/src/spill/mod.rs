@@ -8,6 +8,7 @@ pub mod partition;
 pub mod pool;
 pub mod rows;
 pub mod sorter;
+pub mod store;
 pub mod unique;
 
 use crate::ctx::ExecCtx;
