@@ -20,7 +20,8 @@ use std::rc::Rc;
 use types::{Ora, Result, Value, codec};
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterTable) -> Result<()> {
-    let target = work.target(&alter.name)?;
+    let AlterTable { name, actions, pos: _ } = alter;
+    let target = work.target(name)?;
     let object = work.existing(&target, ObjectKind::Table, 942)?;
     let allowed = work.names.allowed(object, target.owner, ObjectPrivilege::Alter)?;
     if !allowed {
@@ -29,7 +30,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTable) -> Result<()> {
     let mut table = (*existing_table(work, object)?).clone();
     work.require_unused(&table)?;
     work.lock(object)?;
-    for action in &alter.actions {
+    for action in actions {
         use AlterTableAction::*;
         if matches!(action, AddColumns(_)) {
             work.grow(object);
@@ -47,7 +48,8 @@ fn act(work: &mut Work<'_>, table: &mut TableDef, action: &AlterTableAction, tar
         AlterTableAction::AddColumns(specs) => specs.iter().try_for_each(|spec| add_column(work, table, spec)),
         AlterTableAction::ModifyColumns(specs) => specs.iter().try_for_each(|spec| modify_column(work, table, spec)),
         AlterTableAction::AddConstraint(spec) => constraint::add(work, &mut Subject::of(table), spec),
-        AlterTableAction::DropColumns { columns, cascade, .. } => {
+        // Columns that are set unused and those that are dropped leave the rows alike.
+        AlterTableAction::DropColumns { columns, cascade, unused: _ } => {
             columns.iter().try_for_each(|column| drop_column(work, table, column, *cascade, columns))
         }
         AlterTableAction::DropConstraint { target, cascade, index } => {
@@ -214,6 +216,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
         expression::check_inline(&on.table.columns, &spec.name.name, constraint)?;
         match constraint.kind {
             ConstraintKind::NotNull => constraint::add_not_null(work, &mut on, Some(constraint), position)?,
+            // not a clause: `add` knows every kind
             _ => constraint::add(work, &mut on, constraint)?,
         }
     }
@@ -356,6 +359,7 @@ fn modify_constraint(
             table.columns[position].nullable = true;
             columns::update(work, table.object, position, &table.columns[position])
         }
+        // not a clause: `add` knows every kind
         _ => {
             expression::check_inline(&table.columns, &table.columns[position].name, spec)?;
             constraint::add(work, &mut Subject::of(table), spec)
@@ -503,13 +507,29 @@ fn rename_constraint(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to
 }
 
 fn set_options(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptions) -> Result<()> {
-    if let Some(name) = &options.tablespace {
+    let SegmentOptions {
+        tablespace,
+        pctfree: _,
+        pctused: _,
+        initrans: _,
+        maxtrans: _,
+        storage: _,
+        logging: _,
+        cache: _,
+        parallel,
+        compress: _,
+        result_cache_force,
+        row_movement,
+        overflow: _,
+        other: _,
+    } = options;
+    if let Some(name) = tablespace {
         return Err(Ora::new(1735).at(name.pos.0));
     }
-    if let Some(on) = options.row_movement {
+    if let Some(on) = *row_movement {
         table.options.row_movement = on;
     }
-    if let Some(degree) = options.parallel {
+    if let Some(degree) = *parallel {
         table.options.degree = degree.max(1);
     }
     if let Some(cache) = options.cache {
@@ -518,7 +538,7 @@ fn set_options(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptio
     if let Some(logging) = options.logging {
         table.options.logging = logging;
     }
-    if let Some(force) = options.result_cache_force {
+    if let Some(force) = *result_cache_force {
         table.options.result_cache_force = force;
     }
     if let Some(pctfree) = options.pctfree {

@@ -19,17 +19,18 @@ enum Action {
 }
 
 pub fn analyze(work: &mut Work<'_>, statement: &Analyze) -> Result<()> {
-    let target = work.target(&statement.name)?;
+    let Analyze { kind: what, name, action: words, pos } = statement;
+    let target = work.target(name)?;
     let any = SystemPrivilege::AnalyzeAny;
-    let kind = match statement.kind {
+    let kind = match what {
         AnalyzeKind::Table => (ObjectKind::Table, 942),
         AnalyzeKind::Index => (ObjectKind::Index, 1418),
         AnalyzeKind::Cluster => (ObjectKind::Cluster, 943),
     };
     let object = work.existing_for(&target, kind.0, kind.1, any)?;
     work.require(&target, None, any)?;
-    let action = action(&statement.action).ok_or_else(|| Ora::unsupported().at(statement.pos.0))?;
-    let tables = match statement.kind {
+    let action = action(words).ok_or_else(|| Ora::unsupported().at(pos.0))?;
+    let tables = match what {
         AnalyzeKind::Index => return index(work, object, &action),
         AnalyzeKind::Table => vec![object],
         AnalyzeKind::Cluster => work.image.cluster(object)?.ok_or_else(|| Ora::new(943).at(target.pos))?.tables.clone(),

@@ -12,13 +12,24 @@ use types::{Ora, Result, Value};
 const KEY_COLUMNS_MAX: usize = 32;
 
 pub fn create(work: &mut Work<'_>, create: &CreateCluster) -> Result<()> {
+    let CreateCluster {
+        name: _,
+        columns: _,
+        single_table,
+        hashkeys: _,
+        hash_is,
+        size_bytes: _,
+        indexed: _,
+        options: _,
+        pos,
+    } = create;
     let target = work.target(&create.name)?;
     work.require(&target, Some(SystemPrivilege::CreateCluster), SystemPrivilege::CreateAnyCluster)?;
     work.require_new(&target, ObjectKind::Cluster)?;
-    let hashkeys = create.hashkeys.filter(|_| create.single_table && create.hash_is.is_none());
+    let hashkeys = create.hashkeys.filter(|_| *single_table && hash_is.is_none());
     let Some(hashkeys) = hashkeys else {
         // Indexed clusters, clusters of several tables and HASH IS are not there.
-        return Err(Ora::unsupported().at(create.pos.0));
+        return Err(Ora::unsupported().at(pos.0));
     };
     if create.columns.len() > KEY_COLUMNS_MAX {
         return Err(Ora::new(1793).at(target.pos));
@@ -35,9 +46,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateCluster) -> Result<()> {
     let block_size = work.host.parts().storage.heap.transactions().cache().block_size();
     // Without SIZE a key has a block to itself.
     let size = create.size_bytes.unwrap_or(block_size as u64);
-    let size_bytes = u32::try_from(size).map_err(|_| Ora::new(2457).at(create.pos.0))?;
-    let geometry =
-        ::cluster::Geometry::new(hashkeys, size_bytes, block_size, initrans).map_err(|e| e.at(create.pos.0))?;
+    let size_bytes = u32::try_from(size).map_err(|_| Ora::new(2457).at(pos.0))?;
+    let geometry = ::cluster::Geometry::new(hashkeys, size_bytes, block_size, initrans).map_err(|e| e.at(pos.0))?;
     let header = {
         let parts = work.host.parts();
         parts.storage.clusters.create_segment_in(parts.p, parts.txn, tablespace, object, &geometry, initrans)?
@@ -54,8 +64,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateCluster) -> Result<()> {
     row[clu::INITRANS] = int(initrans);
     row[clu::SIZE] = int(size_bytes);
     row[clu::HASHKEYS] = int(geometry.hash_buckets);
-    row[clu::HASHFUNC] = create.hash_is.as_ref().map_or(Value::Null, |_| text(""));
-    row[clu::FLAGS] = flag(create.single_table);
+    row[clu::HASHFUNC] = hash_is.as_ref().map_or(Value::Null, |_| text(""));
+    row[clu::FLAGS] = flag(*single_table);
     work.change().insert(Base::Clu, &row)?;
     columns::insert(work, object, &key)
 }

@@ -5,7 +5,7 @@ use dictionary::base::{Base, col};
 use dictionary::image::property;
 use dictionary::rows::{Row, as_u32, blank, flag, int, text, type_columns};
 use dictionary::{ColumnDef, Identity};
-use sql::ast::{ColumnSpec, ConstraintKind, ConstraintSpec, Expr, ExprKind, Literal, TypeKind};
+use sql::ast::{ColumnDefault, ColumnSpec, ConstraintKind, ConstraintSpec, Expr, ExprKind, Literal, TypeKind};
 use types::{DataType, LenUnit, ObjectId, Ora, Result, Value};
 
 /// The most columns a table may have.
@@ -34,20 +34,25 @@ pub fn column_type(spec: &ColumnSpec) -> Result<Option<DataType>> {
 
 /// A column's definition, with what its inline constraints say of NULL.
 pub fn definition(spec: &ColumnSpec, data_type: DataType) -> Result<ColumnDef> {
-    let mut column = ColumnDef::new(spec.name.name.clone(), data_type);
-    column.virtual_text = spec.generated.as_ref().map(ToString::to_string);
+    let ColumnSpec { name, ty: _, default: _, generated, identity, visible, constraints, sort: _ } = spec;
+    let mut column = ColumnDef::new(name.name.clone(), data_type);
+    column.virtual_text = generated.as_ref().map(ToString::to_string);
     if let Some(default) = &spec.default {
-        column.default_text = stored_default(&default.expr, &default.text);
-        column.default_on_null = default.on_null;
+        let ColumnDefault { expr, text, on_null } = default;
+        column.default_text = stored_default(expr, text);
+        column.default_on_null = *on_null;
     }
-    column.invisible = spec.visible == Some(false);
+    column.invisible = *visible == Some(false);
     let required = |c: &ConstraintSpec| match &c.kind {
         ConstraintKind::NotNull => c.state.validated && !c.state.deferrable,
-        ConstraintKind::PrimaryKey { .. } => true,
-        _ => false,
+        ConstraintKind::PrimaryKey { columns: _, using: _ } => true,
+        ConstraintKind::Null
+        | ConstraintKind::Unique { columns: _, using: _ }
+        | ConstraintKind::Check { condition: _, text: _ }
+        | ConstraintKind::References { columns: _, table: _, referenced: _, on_delete: _ } => false,
     };
-    let not_null = spec.constraints.iter().any(|c| c.state.enabled && required(c));
-    column.nullable = !(not_null || column.default_on_null || spec.identity.is_some());
+    let not_null = constraints.iter().any(|c| c.state.enabled && required(c));
+    column.nullable = !(not_null || column.default_on_null || identity.is_some());
     Ok(column)
 }
 

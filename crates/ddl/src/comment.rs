@@ -11,8 +11,9 @@ use types::{Ora, Result, Value};
 const LENGTH_MAX: usize = 4000;
 
 pub fn comment(work: &mut Work<'_>, statement: &CommentOn) -> Result<()> {
+    let CommentOn { on_column, name: _, text: comment, pos } = statement;
     let mut name: Name = statement.name.clone();
-    let column = if statement.on_column { name.parts.pop() } else { None };
+    let column = if *on_column { name.parts.pop() } else { None };
     if name.parts.is_empty() {
         return Err(Ora::new(1748).at(statement.name.pos.0));
     }
@@ -30,13 +31,13 @@ pub fn comment(work: &mut Work<'_>, statement: &CommentOn) -> Result<()> {
             at.ok_or_else(|| no_column(&column))? + 1
         }
     };
-    if statement.text.len() > LENGTH_MAX {
-        return Err(Ora::new(1704).at(statement.pos.0));
+    if comment.len() > LENGTH_MAX {
+        return Err(Ora::new(1704).at(pos.0));
     }
     let mine = move |row: &[Value]| as_u32(&row[com::OBJ]) == object.0 && as_u32(&row[com::COL]) as usize == position;
     work.change().delete(Base::Com, &mine)?;
-    if statement.text.is_empty() {
+    if comment.is_empty() {
         return Ok(());
     }
-    work.change().insert(Base::Com, &[int(object.0), int(position as i64), text(statement.text.as_str())])
+    work.change().insert(Base::Com, &[int(object.0), int(position as i64), text(comment.as_str())])
 }

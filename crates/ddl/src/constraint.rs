@@ -52,7 +52,8 @@ impl<'t> Subject<'t> {
 
 /// Adds one constraint; its index with it.
 pub fn add(work: &mut Work<'_>, on: &mut Subject<'_>, spec: &ConstraintSpec) -> Result<()> {
-    match &spec.kind {
+    let ConstraintSpec { name: _, kind, state: _, exceptions: _, pos: _ } = spec;
+    match kind {
         ConstraintKind::Null => Ok(()),
         ConstraintKind::NotNull => Ok(()),
         ConstraintKind::PrimaryKey { columns, using } => add_key(work, on, spec, columns, using.as_deref(), true),
@@ -101,6 +102,7 @@ fn definition(
     kind: ConstraintKindDef,
     state: &ConstraintState,
 ) -> ConstraintDef {
+    let ConstraintState { enabled: _, validated: _, deferrable: _, initially_deferred: _, rely: _ } = state;
     ConstraintDef {
         id,
         name,
@@ -341,7 +343,7 @@ fn is_on(work: &Work<'_>, table: &TableDef, create: &ast::CreateIndex, columns: 
     let named = work.target(named)?;
     let position = |key: &ast::IndexColumn| match &key.expr.kind {
         ast::ExprKind::Name(name) if !key.descending => table.column(name.last()).map(|(at, _)| at),
-        _ => None,
+        _ => None, // not a clause: an expression is no column
     };
     let same = keys.iter().map(position).eq(columns.iter().map(|at| Some(*at)));
     let plain = !create.bitmap && !create.online && create.other.is_none();

@@ -48,11 +48,12 @@ pub fn change(
     ways: &Ways<'_>,
     pos: u32,
 ) -> Result<()> {
+    let StateClause { enabled, validated, deferrable: _, initially_deferred, rely } = clause;
     let mut def = old.clone();
-    def.enabled = clause.enabled.unwrap_or(old.enabled);
-    def.validated = clause.validated.unwrap_or(if clause.enabled.is_some() { def.enabled } else { old.validated });
-    def.rely = clause.rely.unwrap_or(old.rely);
-    def.initially_deferred = clause.initially_deferred.unwrap_or(old.initially_deferred);
+    def.enabled = enabled.unwrap_or(old.enabled);
+    def.validated = validated.unwrap_or(if enabled.is_some() { def.enabled } else { old.validated });
+    def.rely = rely.unwrap_or(old.rely);
+    def.initially_deferred = initially_deferred.unwrap_or(old.initially_deferred);
     if def.initially_deferred && !def.deferrable {
         return Err(Ora::new(2447).at(pos));
     }

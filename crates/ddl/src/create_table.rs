@@ -11,7 +11,7 @@ use dictionary::base::{Base, tab};
 use dictionary::image::{cluster_columns, property};
 use dictionary::rows::{blank, int};
 use dictionary::*;
-use sql::ast::{ColumnSpec, ConstraintKind, ConstraintSpec, CreateTable, Ident, Name, TableOrganization};
+use sql::ast::{ColumnSpec, ConstraintKind, ConstraintSpec, CreateTable, Ident, Name, TableOrganization, Temporary};
 use std::rc::Rc;
 use txn::LockWait;
 use types::{DataType, ObjectId, Ora, Rdba, Result, RowWriter, Value};
@@ -74,7 +74,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateTable) -> Result<()> {
 fn loading(create: &CreateTable, table: &TableDef) -> TableDef {
     let mut table = table.clone();
     for spec in create.constraints.iter().filter(|spec| spec.state.enabled) {
-        let ConstraintKind::PrimaryKey { columns, .. } = &spec.kind else { continue };
+        let ConstraintKind::PrimaryKey { columns, using: _ } = &spec.kind else { continue };
         for column in table.columns.iter_mut().filter(|have| columns.iter().any(|c| c.name == have.name)) {
             column.nullable = false;
         }
@@ -91,43 +91,53 @@ fn make_identity(work: &mut Work<'_>, create: &CreateTable, target: &Target, tab
     };
     let pos = spec.name.pos.0;
     let name = format!("ISEQ$$_{}", table.object.0);
+    let sql::ast::Identity { always, on_null, options } = wanted;
     let column = &mut table.columns[at];
     if !column.data_type.is_numeric() {
         return Err(Ora::new(30675).at(pos));
     }
     let of_sequence = Target { owner: target.owner, owner_name: target.owner_name.clone(), name, pos };
-    let sequence = sequence::create_for(work, &of_sequence, &wanted.options)?;
+    let sequence = sequence::create_for(work, &of_sequence, &options)?;
     column.default_text = Some(format!("\"{}\".\"{}\".nextval", of_sequence.owner_name, of_sequence.name));
-    column.default_on_null = wanted.on_null;
-    column.identity = Some(Identity { sequence, always: wanted.always, on_null: wanted.on_null });
+    column.default_on_null = on_null;
+    column.identity = Some(Identity { sequence, always, on_null });
     Ok(())
 }
 
 /// Says by the right error what is parsed and not there.
 fn refuse_what_is_missing(create: &CreateTable) -> Result<()> {
+    let CreateTable {
+        name: _,
+        temporary,
+        columns,
+        constraints: _,
+        organization,
+        options,
+        partitioning,
+        as_query,
+        pos: _,
+    } = create;
     let pos = create.pos.0;
-    if create.partitioning.is_some() {
+    if partitioning.is_some() {
         return Err(Ora::with(439, &[&"Partitioning"]).at(pos));
     }
     // A row that is too long for its leaf has no second segment to go to.
-    if let Some(pos) = create.options.overflow {
+    if let Some(pos) = options.overflow {
         return Err(Ora::unsupported().at(pos.0));
     }
-    if create.temporary.as_ref().is_some_and(|t| t.private)
-        || matches!(create.organization, TableOrganization::External(_))
-    {
+    if temporary.as_ref().is_some_and(|t| t.private) || matches!(*organization, TableOrganization::External(_)) {
         return Err(Ora::unsupported().at(pos));
     }
-    if create.temporary.is_some() && !matches!(create.organization, TableOrganization::Heap) {
+    if temporary.is_some() && !matches!(*organization, TableOrganization::Heap) {
         return Err(Ora::new(14451).at(pos));
     }
-    if create.as_query.is_some() {
+    if as_query.is_some() {
         refuse_beside_query(create)?;
     }
-    let mut identities = create.columns.iter().filter(|column| column.identity.is_some());
+    let mut identities = columns.iter().filter(|column| column.identity.is_some());
     match (identities.next(), identities.next()) {
         (_, Some(second)) => Err(Ora::new(30669).at(second.name.pos.0)),
-        (Some(column), _) if create.as_query.is_some() => Err(Ora::unsupported().at(column.name.pos.0)),
+        (Some(column), _) if as_query.is_some() => Err(Ora::unsupported().at(column.name.pos.0)),
         _ => Ok(()),
     }
 }
@@ -204,15 +214,17 @@ fn plain_column(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> Res
 fn referenced_type(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> Result<DataType> {
     let missing = || Ora::new(2263).at(spec.name.pos.0);
     let inline = spec.constraints.iter().find_map(|constraint| match &constraint.kind {
-        ConstraintKind::References { table, referenced, .. } => Some((table, referenced.first(), 0)),
-        _ => None,
+        ConstraintKind::References { columns: _, table, referenced, on_delete: _ } => {
+            Some((table, referenced.first(), 0))
+        }
+        _ => None, // not a clause: other constraints have no type to give
     });
     let outer = create.constraints.iter().find_map(|constraint| match &constraint.kind {
-        ConstraintKind::References { columns, table, referenced, .. } => {
+        ConstraintKind::References { columns, table, referenced, on_delete: _ } => {
             let at = columns.iter().position(|column| column.name == spec.name.name)?;
             Some((table, referenced.get(at), at))
         }
-        _ => None,
+        _ => None, // not a clause: other constraints have no type to give
     });
     let (parent, column, at): (&Name, Option<&Ident>, usize) = inline.or(outer).ok_or_else(missing)?;
     let target = work.target(parent)?;
@@ -276,6 +288,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
     let options = &create.options;
     let organization = match &create.organization {
         TableOrganization::Cluster { cluster, columns: keys } => in_cluster(work, cluster, keys, &columns)?,
+        // not a clause: the kinds are told apart below
         organization => {
             let temporary = create.temporary.is_some();
             let tablespace = match temporary {
@@ -298,6 +311,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
             };
             match organization {
                 TableOrganization::Index => Organization::Index(segment),
+                // not a clause: external tables are refused, those in clusters come above
                 _ => Organization::Heap(segment),
             }
         }
@@ -323,7 +337,8 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
         constraints: Vec::new(),
         referenced_by: Vec::new(),
         statistics: None,
-        temporary: create.temporary.as_ref().map(|t| match t.preserve {
+        // PRIVATE is refused.
+        temporary: create.temporary.as_ref().map(|Temporary { private: _, preserve }| match preserve {
             true => TemporaryKind::PreserveRows,
             false => TemporaryKind::DeleteRows,
         }),
@@ -426,9 +441,9 @@ fn add_constraints(work: &mut Work<'_>, create: &CreateTable, table: &mut TableD
     let mut on = Subject { table, exists: false, filled };
     add_not_nulls(work, create, &mut on)?;
     let rank = |spec: &ConstraintSpec| match spec.kind {
-        ConstraintKind::PrimaryKey { .. } => 0,
-        ConstraintKind::References { .. } => 2,
-        _ => 1,
+        ConstraintKind::PrimaryKey { columns: _, using: _ } => 0,
+        ConstraintKind::References { columns: _, table: _, referenced: _, on_delete: _ } => 2,
+        _ => 1, // not a clause: their order does not matter
     };
     for wanted in 0..3 {
         for (n, spec) in constraints_of(create).enumerate().filter(|(_, spec)| rank(spec) == wanted) {

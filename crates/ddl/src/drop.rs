@@ -10,7 +10,10 @@ use types::{ObjectId, Ora, Result};
 
 pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     use SystemPrivilege as S;
-    match drop.kind {
+    // FORCE and PURGE change nothing: what depends on a type or synonym is compiled at its next use, and nothing is
+    // kept.
+    let DropObject { kind, name, cascade, purge: _, including: _, and_files: _, force: _, pos } = drop;
+    match kind {
         DropKind::User | DropKind::Role => return crate::user::drop_user(work, drop),
         DropKind::Synonym | DropKind::PublicSynonym => return crate::synonym::drop_synonym(work, drop),
         DropKind::Edition => return crate::edition::drop_edition(work, drop),
@@ -18,14 +21,15 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         DropKind::AuditPolicy => return crate::audit::drop(work, drop),
         DropKind::Profile => return crate::profile::drop(work, drop),
         DropKind::Tablespace => return crate::tablespace::drop_tablespace(work, drop),
+        // not a clause: the other kinds come below
         _ => {}
     }
-    let target = work.target(&drop.name)?;
-    match drop.kind {
+    let target = work.target(name)?;
+    match *kind {
         DropKind::Table => {
             let object = work.existing(&target, ObjectKind::Table, 942)?;
             work.require(&target, None, S::DropAnyTable)?;
-            table(work, object, drop.cascade, target.pos)
+            table(work, object, *cascade, target.pos)
         }
         DropKind::Cluster => {
             let object = work.existing(&target, ObjectKind::Cluster, 943)?;
@@ -49,7 +53,7 @@ pub fn drop_object(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         }
         DropKind::Stored(kind) => crate::stored::drop_unit(work, &target, kind),
         DropKind::MaterializedView => Err(Ora::with(12003, &[&target.owner_name, &target.name]).at(target.pos)),
-        _ => Err(Ora::unsupported().at(drop.pos.0)),
+        _ => Err(Ora::unsupported().at(pos.0)),
     }
 }
 

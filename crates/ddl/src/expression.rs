@@ -76,11 +76,13 @@ fn look(place: Place, columns: &[ColumnDef], e: &Expr, used: &mut Used) -> Resul
         | ExprKind::Exists(_)
         | ExprKind::Cursor(..)
         | ExprKind::CastMultiset { .. }
-        | ExprKind::In { source: InSource::Query(_), .. }
-        | ExprKind::Quantified { right: InSource::Query(_), .. } => Err(Ora::new(place.subquery())),
+        | ExprKind::In { expr: _, source: InSource::Query(_), negated: _ }
+        | ExprKind::Quantified { op: _, quantifier: _, left: _, right: InSource::Query(_) } => {
+            Err(Ora::new(place.subquery()))
+        }
         ExprKind::Bind(_) => Err(Ora::new(1027)),
-        ExprKind::Unary { op: UnaryOp::Prior | UnaryOp::ConnectByRoot, .. } => Err(Ora::new(976)),
-        _ => Ok(()),
+        ExprKind::Unary { op: UnaryOp::Prior | UnaryOp::ConnectByRoot, expr: _ } => Err(Ora::new(976)),
+        _ => Ok(()), // not a clause: the walk comes to their operands
     }
 }
 
@@ -198,7 +200,7 @@ pub fn check_computed(
 /// # Errors
 /// ORA-02438 when it is about another column.
 pub fn check_inline(columns: &[ColumnDef], column: &str, spec: &ConstraintSpec) -> Result<()> {
-    let ConstraintKind::Check { condition, .. } = &spec.kind else { return Ok(()) };
+    let ConstraintKind::Check { condition, text: _ } = &spec.kind else { return Ok(()) };
     let used = used(Place::Check, columns, condition)?;
     let is_other = used.columns.iter().any(|at| columns[*at].name != column);
     if is_other { Err(Ora::new(2438).at(spec.pos.0)) } else { Ok(()) }

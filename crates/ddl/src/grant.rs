@@ -86,20 +86,21 @@ fn grantees(work: &mut Work<'_>, list: &[Grantee]) -> Result<Vec<UserId>> {
 }
 
 pub fn grant(work: &mut Work<'_>, grant: &Grant) -> Result<()> {
+    let Grant { privileges, on: _, to: _, with_option, pos } = grant;
     match &grant.on {
         None => {
-            let list = granted(work, &grant.privileges)?;
-            require_admin(work, &list, grant.pos.0)?;
+            let list = granted(work, privileges)?;
+            require_admin(work, &list, pos.0)?;
             let to = grantees(work, &grant.to)?;
             for grantee in to {
                 for what in &list {
-                    grant_one(work, grantee, what, grant.with_option, grant.pos.0)?;
+                    grant_one(work, grantee, what, *with_option, pos.0)?;
                 }
             }
             Ok(())
         }
         Some(GrantObject::Users(users)) => {
-            let users = inherited(work, users, &grant.privileges)?;
+            let users = inherited(work, users, privileges)?;
             let to = grantees(work, &grant.to)?;
             for user in users {
                 for grantee in &to {
@@ -109,9 +110,9 @@ pub fn grant(work: &mut Work<'_>, grant: &Grant) -> Result<()> {
             Ok(())
         }
         Some(on) => {
-            let on = object_of(work, on, &grant.privileges, grant.pos.0)?;
-            let list = object_privileges(work, &grant.privileges, &on)?;
-            let list = grantable(work, &on, list, grant.pos.0)?;
+            let on = object_of(work, on, privileges, pos.0)?;
+            let list = object_privileges(work, privileges, &on)?;
+            let list = grantable(work, &on, list, pos.0)?;
             if on.kind == ObjectKind::View && on.object.0 >= FIRST_USER_OBJECT && !on.is_fixed {
                 let text = work.image.view(on.object)?.map(|view| view.text.clone()).unwrap_or_default();
                 let query = sql::parse_query(&text).map_err(|_| has_errors(&on).at(on.pos))?;
@@ -119,7 +120,7 @@ pub fn grant(work: &mut Work<'_>, grant: &Grant) -> Result<()> {
             }
             let to = grantees(work, &grant.to)?;
             for (grantee, name) in to.iter().zip(&grant.to) {
-                check_grantee(work, *grantee, &list, grant.with_option, name.name.pos.0)?;
+                check_grantee(work, *grantee, &list, *with_option, name.name.pos.0)?;
             }
             let object = materialize(work, &on)?;
             for grantee in to {
@@ -127,7 +128,7 @@ pub fn grant(work: &mut Work<'_>, grant: &Grant) -> Result<()> {
                     continue;
                 }
                 for wanted in &list {
-                    grant_on(work, grantee, (object, on.owner), wanted, grant.with_option)?;
+                    grant_on(work, grantee, (object, on.owner), wanted, *with_option)?;
                 }
             }
             work.touch(object);
@@ -341,11 +342,12 @@ fn object_privileges(work: &Work<'_>, list: &[Privilege], on: &On) -> Result<Vec
 }
 
 fn columns_of(work: &Work<'_>, privilege: &Privilege, on: &On) -> Result<Vec<u32>> {
+    let Privilege { name: _, columns: _, pos } = privilege;
     if privilege.columns.is_empty() {
         return Ok(Vec::new());
     }
     if !matches!(on.kind, ObjectKind::Table | ObjectKind::View) {
-        return Err(Ora::new(969).at(privilege.pos.0));
+        return Err(Ora::new(969).at(pos.0));
     }
     let columns = work.image.columns(on.object)?;
     let mut list = Vec::new();
@@ -494,6 +496,7 @@ fn grant_on(
 }
 
 pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
+    let Revoke { privileges, on: _, from: _, cascade, pos } = revoke;
     let mut from = Vec::new();
     for grantee in &revoke.from {
         let found = work.image.user_named(&grantee.name.name).map(|user| user.id);
@@ -501,33 +504,33 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
     }
     match &revoke.on {
         None => {
-            let list = granted(work, &revoke.privileges)?;
-            require_admin(work, &list, revoke.pos.0)?;
-            let all = revoke.privileges.iter().any(is_all);
+            let list = granted(work, privileges)?;
+            require_admin(work, &list, pos.0)?;
+            let all = privileges.iter().any(is_all);
             for grantee in from {
                 for what in &list {
-                    revoke_one(work, grantee, what, all, revoke.pos.0)?;
+                    revoke_one(work, grantee, what, all, pos.0)?;
                 }
             }
             Ok(())
         }
         Some(GrantObject::Users(users)) => {
-            for user in inherited(work, users, &revoke.privileges)? {
+            for user in inherited(work, users, privileges)? {
                 for grantee in &from {
                     if work.change().delete(Base::Userauth, &of_pair(user, *grantee))? == 0 {
-                        return Err(Ora::new(1927).at(revoke.pos.0));
+                        return Err(Ora::new(1927).at(pos.0));
                     }
                 }
             }
             Ok(())
         }
         Some(on) => {
-            let on = object_of(work, on, &revoke.privileges, revoke.pos.0)?;
-            if let Some(privilege) = revoke.privileges.iter().find(|privilege| !privilege.columns.is_empty()) {
+            let on = object_of(work, on, privileges, pos.0)?;
+            if let Some(privilege) = privileges.iter().find(|privilege| !privilege.columns.is_empty()) {
                 return Err(Ora::new(1750).at(privilege.pos.0));
             }
-            let list = object_privileges(work, &revoke.privileges, &on)?;
-            let all = revoke.privileges.iter().any(is_all);
+            let list = object_privileges(work, privileges, &on)?;
+            let all = privileges.iter().any(is_all);
             for (grantee, name) in from.iter().zip(&revoke.from) {
                 if *grantee == work.session.user {
                     return Err(Ora::new(1749).at(name.name.pos.0));
@@ -535,11 +538,11 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
                 for wanted in &list {
                     let lost = revoke_on(work, &on, *grantee, wanted.privilege)?;
                     if lost.is_empty() && !all {
-                        return Err(Ora::new(1927).at(revoke.pos.0));
+                        return Err(Ora::new(1927).at(pos.0));
                     }
                     if wanted.privilege == ObjectPrivilege::References {
                         for grantee in lost {
-                            remove_keys_of(work, on.object, grantee, revoke.cascade, revoke.pos.0)?;
+                            remove_keys_of(work, on.object, grantee, *cascade, pos.0)?;
                         }
                     }
                 }

@@ -10,7 +10,9 @@ use dictionary::image::property;
 use dictionary::rows::{Row, blank, int};
 use dictionary::*;
 use enqueue::LockMode;
-use sql::ast::{AlterIndex, AlterIndexAction, CreateIndex, Expr, ExprKind, Ident, IndexTarget, SegmentOptions};
+use sql::ast::{
+    AlterIndex, AlterIndexAction, CreateIndex, Expr, ExprKind, Ident, IndexColumn, IndexTarget, SegmentOptions,
+};
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Rdba, Result, Value, Zone};
 
@@ -36,15 +38,27 @@ pub struct NewIndex {
 }
 
 pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
+    let CreateIndex {
+        unique: _,
+        bitmap,
+        name: _,
+        target: _,
+        options: _,
+        reverse,
+        invisible: _,
+        online: _,
+        other,
+        pos: _,
+    } = create;
     let index = work.target(&create.name)?;
     crate::online::clean_up(work, Some(&index))?;
     let IndexTarget::Table { table, columns } = &create.target else {
         return Err(Ora::unsupported().at(create.pos.0));
     };
-    if create.other.is_some() {
+    if other.is_some() {
         return Err(Ora::unsupported().at(create.pos.0));
     }
-    if create.bitmap {
+    if *bitmap {
         return Err(Ora::with(439, &[&"Bit-mapped indexes"]).at(create.pos.0));
     }
     let table_target = work.target(table)?;
@@ -58,30 +72,30 @@ pub fn create(work: &mut Work<'_>, create: &CreateIndex) -> Result<()> {
     }
     let mut positions = Vec::new();
     let mut computed = false;
-    for column in columns {
-        let instant = instant_key(&table, &column.expr)?;
-        let key = instant.as_ref().unwrap_or(&column.expr);
+    for IndexColumn { expr, text: _, descending } in columns {
+        let instant = instant_key(&table, expr)?;
+        let key = instant.as_ref().unwrap_or(expr);
         let ExprKind::Name(name) = &key.kind else {
-            if create.reverse || matches!(table.organization, Organization::HashCluster { .. }) {
-                return Err(Ora::unsupported().at(column.expr.pos.0));
+            if *reverse || matches!(table.organization, Organization::HashCluster { .. }) {
+                return Err(Ora::unsupported().at(expr.pos.0));
             }
             if !create.online {
                 work.lock(object)?;
             }
-            positions.push((virtual_column::for_key(work, &mut table, key)?, column.descending));
+            positions.push((virtual_column::for_key(work, &mut table, key)?, *descending));
             computed = true;
             continue;
         };
         let ident = Ident { name: name.last().to_owned(), pos: name.pos };
         let position = column_position(&table, &ident)?;
         computed |= table.columns[position].virtual_text.is_some();
-        positions.push((position, column.descending));
+        positions.push((position, *descending));
     }
     let new = NewIndex {
         target: index,
         unique: create.unique,
         distinct: create.unique,
-        kind: match (create.reverse, computed) {
+        kind: match (*reverse, computed) {
             (true, _) => IndexKind::Reverse,
             (_, true) => IndexKind::FunctionBased,
             _ => IndexKind::Normal,
@@ -346,6 +360,7 @@ fn load(
 }
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
+    let AlterIndex { name: _, action, pos: _ } = alter;
     crate::online::clean_up(work, None)?;
     let target = work.target(&alter.name)?;
     let object = work.existing(&target, ObjectKind::Index, 1418)?;
@@ -360,12 +375,12 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
         work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
     };
     let table = existing_table(work, index.table)?;
-    if table.temporary.is_some() && matches!(alter.action, AlterIndexAction::Rebuild { .. }) {
+    if table.temporary.is_some() && matches!(*action, AlterIndexAction::Rebuild { .. }) {
         return Err(Ora::new(14456).at(target.pos));
     }
     work.require_unused(&table)?;
-    match &alter.action {
-        _ if table.temporary.is_some() && alter.action == AlterIndexAction::Coalesce => {}
+    match action {
+        _ if table.temporary.is_some() && *action == AlterIndexAction::Coalesce => {}
         AlterIndexAction::Rebuild { options, online: true } => {
             return crate::online::rebuild(work, &index, &target, options);
         }
@@ -393,11 +408,11 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
         AlterIndexAction::Shrink { .. } if table.temporary.is_some() => return Err(Ora::new(10635).at(target.pos)),
         AlterIndexAction::Shrink { compact } => crate::shrink::index(work, &index, *compact)?,
         // Only REBUILD takes an index elsewhere.
-        AlterIndexAction::Options(SegmentOptions { tablespace: Some(name), .. }) => {
-            return Err(Ora::new(2243).at(name.pos.0));
-        }
-        // Storage: nothing that changes what the index says.
-        AlterIndexAction::Options(_) => {}
+        AlterIndexAction::Options(options) => match &options.tablespace {
+            Some(name) => return Err(Ora::new(2243).at(name.pos.0)),
+            // Storage: nothing that changes what the index says.
+            None => {}
+        },
         AlterIndexAction::Other { text, pos } => match text.as_str() {
             "MONITORING USAGE" | "NOMONITORING USAGE" | "DEALLOCATE UNUSED" => {}
             "ENABLE" if index.kind == IndexKind::FunctionBased => {}

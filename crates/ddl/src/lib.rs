@@ -94,7 +94,7 @@ fn dispatch(work: &mut Work<'_>, ddl: &Ddl) -> Result<Outcome> {
         Ddl::ConnectThrough(through) => proxy::connect_through(work, through)?,
         Ddl::AlterCompile(alter) => return stored::compile(work, alter),
         Ddl::Truncate(statement) => truncate::truncate(work, statement)?,
-        Ddl::Rename { from, to, .. } => rename::rename(work, from, to)?,
+        Ddl::Rename { from, to, pos: _ } => rename::rename(work, from, to)?,
         Ddl::Comment(statement) => comment::comment(work, statement)?,
         Ddl::Grant(statement) => grant::grant(work, statement)?,
         Ddl::Revoke(statement) => grant::revoke(work, statement)?,

@@ -32,7 +32,7 @@ pub fn define(work: &mut Work<'_>, define: &ProfileLimits) -> Result<()> {
         let resource = Resource::parse(&word.name).ok_or_else(|| Ora::new(2376).at(word.pos.0))?;
         let function = match limit {
             ProfileLimit::Function(name) => text(name.name.as_str()),
-            _ => Value::Null,
+            _ => Value::Null, // not a clause: `number_of` knows every kind
         };
         given.push((resource, number_of(work, resource, word, limit, name.name == DEFAULT)?, function));
     }
@@ -79,12 +79,12 @@ fn number_of(
         (ProfileLimit::Unlimited, _) => Ok(UNLIMITED),
         (ProfileLimit::Function(name), Unit::Function) => verify_function(work, name),
         (ProfileLimit::Function(name), _) => Err(Ora::new(2377).at(name.pos.0)),
-        (ProfileLimit::Number { value, .. }, Unit::NotObeyed)
+        (ProfileLimit::Number { value, divisor: _, pos: _ }, Unit::NotObeyed)
             if resource == Resource::PasswordRolloverTime && value == "0" =>
         {
             Ok(UNLIMITED)
         }
-        (ProfileLimit::Number { pos, .. }, Unit::NotObeyed) => Err(Ora::unsupported().at(pos.0)),
+        (ProfileLimit::Number { value: _, divisor: _, pos }, Unit::NotObeyed) => Err(Ora::unsupported().at(pos.0)),
         (ProfileLimit::Number { value, divisor, pos }, unit) => {
             let wrong = || Ora::new(2377).at(pos.0);
             let read = |text: &str| Number::parse(text).map_err(|_| wrong());

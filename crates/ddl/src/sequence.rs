@@ -33,13 +33,18 @@ fn parse(text: &str, pos: u32) -> Result<i128> {
 
 impl Numbers {
     fn new(options: &SequenceOptions, pos: u32) -> Result<Numbers> {
+        let SequenceOptions { start_with, increment_by, maxvalue, minvalue, cycle: _, cache: _, order: _, restart } =
+            options;
+        if *restart {
+            return Err(Ora::new(933).at(pos)); // RESTART is for ALTER SEQUENCE
+        }
         let number = |text: &Option<String>| text.as_deref().map(|text| parse(text, pos)).transpose();
         let limit = |text: &Option<Option<String>>| number(&text.clone().flatten());
-        let increment = number(&options.increment_by)?.unwrap_or(1);
+        let increment = number(increment_by)?.unwrap_or(1);
         let up = increment > 0;
-        let maximum = limit(&options.maxvalue)?.unwrap_or(if up { MAXVALUE } else { -1 });
-        let minimum = limit(&options.minvalue)?.unwrap_or(if up { 1 } else { MINVALUE });
-        let start = number(&options.start_with)?.unwrap_or(if up { minimum } else { maximum });
+        let maximum = limit(maxvalue)?.unwrap_or(if up { MAXVALUE } else { -1 });
+        let minimum = limit(minvalue)?.unwrap_or(if up { 1 } else { MINVALUE });
+        let start = number(start_with)?.unwrap_or(if up { minimum } else { maximum });
         let numbers = Numbers {
             increment,
             minimum,
@@ -92,10 +97,11 @@ impl Numbers {
 }
 
 pub fn create(work: &mut Work<'_>, create: &CreateSequence) -> Result<()> {
-    let target = work.target(&create.name)?;
+    let CreateSequence { name, options, pos: _ } = create;
+    let target = work.target(name)?;
     work.require(&target, Some(SystemPrivilege::CreateSequence), SystemPrivilege::CreateAnySequence)?;
     work.require_new(&target, ObjectKind::Sequence)?;
-    create_for(work, &target, &create.options).map(|_| ())
+    create_for(work, &target, options).map(|_| ())
 }
 
 /// Makes a sequence, without a question of privileges: that of an identity column.
@@ -113,7 +119,8 @@ pub fn create_for(work: &mut Work<'_>, target: &Target, options: &SequenceOption
 }
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {
-    let target = work.target(&alter.name)?;
+    let AlterSequence { name, options: _, pos: _ } = alter;
+    let target = work.target(name)?;
     let object = work.existing(&target, ObjectKind::Sequence, 2289)?;
     if !work.names.allowed(object, target.owner, ObjectPrivilege::Alter)? {
         return Err(Ora::new(1031).at(target.pos));

@@ -73,7 +73,7 @@ impl Stars<'_> {
             QueryBody::Select(select) => {
                 for item in &select.items {
                     let list = match &item.kind {
-                        SelectItemKind::Expr { .. } => continue,
+                        SelectItemKind::Expr { expr: _, alias: _, text: _ } => continue,
                         SelectItemKind::Star => self.all(select)?,
                         SelectItemKind::TableStar(name) => {
                             let qualifier: Vec<String> = name.parts.iter().map(|part| quoted(&part.name)).collect();
@@ -85,7 +85,7 @@ impl Stars<'_> {
                 }
                 Some(())
             }
-            QueryBody::SetOperation { left, right, .. } => {
+            QueryBody::SetOperation { op: _, all: _, left, right, pos: _ } => {
                 self.of_body(left, found)?;
                 self.of_body(right, found)
             }
@@ -146,28 +146,27 @@ impl Stars<'_> {
 /// Whether there is a join by USING or NATURAL.
 fn is_joined(from: &[TableRef]) -> bool {
     from.iter().any(|table| match &table.kind {
-        TableRefKind::Join { left, right, constraint, .. } => {
+        TableRefKind::Join { kind: _, left, right, constraint } => {
             matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural)
                 || is_joined(std::slice::from_ref(left))
                 || is_joined(std::slice::from_ref(right))
         }
-        TableRefKind::Table(_) | TableRefKind::Subquery { .. } | TableRefKind::Collection { .. } => false,
+        _ => false, // not a clause: a table alone is not joined
     })
 }
 
 /// Appends the names that the tables of FROM have; there are none where one has no name of its own.
 fn aliases(table: &TableRef, into: &mut Option<Vec<String>>) {
     let name = match &table.kind {
-        TableRefKind::Join { left, right, .. } => {
+        TableRefKind::Join { kind: _, left, right, constraint: _ } => {
             aliases(left, into);
             return aliases(right, into);
         }
         TableRefKind::Table(t) if t.pivot.is_some() => None,
         TableRefKind::Table(t) => Some(t.alias.as_ref().map_or(t.name.last(), |alias| &alias.name)),
-        TableRefKind::Subquery { pivot: Some(_), .. } => None,
-        TableRefKind::Subquery { alias, .. } | TableRefKind::Collection { alias, .. } => {
-            alias.as_ref().map(|alias| alias.name.as_str())
-        }
+        TableRefKind::Subquery { query: _, lateral: _, as_of: _, alias: _, pivot: Some(_) } => None,
+        TableRefKind::Subquery { query: _, lateral: _, as_of: _, alias, pivot: None }
+        | TableRefKind::Collection { expr: _, outer: _, alias } => alias.as_ref().map(|alias| alias.name.as_str()),
     };
     match (name, into.as_mut()) {
         (Some(name), Some(list)) => list.push(name.to_owned()),

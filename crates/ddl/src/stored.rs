@@ -31,12 +31,13 @@ fn privileges(kind: ObjectKind) -> (SystemPrivilege, SystemPrivilege, SystemPriv
 }
 
 pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
-    let kind = object_kind(create.kind).map_err(|e| e.at(create.pos.0))?;
-    let target = work.target(&create.name)?;
+    let CreateStored { or_replace, kind: _, name, source: _, source_pos: _, pos } = create;
+    let kind = object_kind(create.kind).map_err(|e| e.at(pos.0))?;
+    let target = work.target(name)?;
     let (own, any, _) = privileges(kind);
     work.require(&target, Some(own), any)?;
     let old = match work.image.object_named(target.owner, kind.namespace(), &target.name) {
-        Some(object) if object.kind == kind && create.or_replace => Some(object.object),
+        Some(object) if object.kind == kind && *or_replace => Some(object.object),
         Some(_) => return Err(Ora::new(955).at(target.pos)),
         None => None,
     };
@@ -73,7 +74,7 @@ const CALLERS_RIGHTS: i64 = 4;
 fn has_callers_rights(source: &str) -> bool {
     use sql::plsql::ast::{AuthId, Unit};
     let authid = match sql::plsql::parse_unit(source) {
-        Ok(Unit::Subprogram { subprogram, .. }) => subprogram.attributes.authid,
+        Ok(Unit::Subprogram { schema: _, subprogram }) => subprogram.attributes.authid,
         Ok(Unit::Package(package)) => package.authid,
         _ => AuthId::Definer,
     };
@@ -101,8 +102,9 @@ pub fn store_errors(work: &mut Work<'_>, object: ObjectId, errors: &[ErrorLine])
 
 /// ALTER ... COMPILE.
 pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
-    let target = work.target(&alter.name)?;
-    if alter.action != CompileAction::Compile {
+    let AlterCompile { kind: _, name, body, action, pos } = alter;
+    let target = work.target(name)?;
+    if *action != CompileAction::Compile {
         return Err(Ora::with(4080, &[&target.name]).at(target.pos));
     }
     let stored = match alter.kind {
@@ -114,14 +116,14 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
         CompileKind::Stored(kind) => kind,
     };
     let mut kinds = vec![stored];
-    match (stored, alter.body) {
+    match (stored, *body) {
         (StoredKind::Package, true) => kinds = vec![StoredKind::PackageBody],
         (StoredKind::Package, false) => kinds.push(StoredKind::PackageBody),
         _ => {}
     }
     let mut outcome = Outcome::default();
     for (i, stored) in kinds.into_iter().enumerate() {
-        let kind = object_kind(stored).map_err(|e| e.at(alter.pos.0))?;
+        let kind = object_kind(stored).map_err(|e| e.at(pos.0))?;
         if i > 0 && work.image.find(target.owner, kind, &target.name).is_none() {
             continue;
         }
@@ -141,6 +143,7 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
 pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Result<()> {
     let kind = match stored {
         StoredKind::Trigger => ObjectKind::Trigger,
+        // not a clause: `object_kind` knows every kind
         stored => object_kind(stored).map_err(|e| e.at(target.pos))?,
     };
     let missing = if kind == ObjectKind::Trigger { 4080 } else { 4043 };
@@ -176,6 +179,7 @@ pub fn remove_unit(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
 }
 
 pub fn create_directory(work: &mut Work<'_>, create: &CreateDirectory) -> Result<()> {
+    let CreateDirectory { or_replace, name: _, path, pos: _ } = create;
     if !work.names.has(SystemPrivilege::CreateAnyDirectory) {
         return Err(Ora::new(1031).at(create.pos.0));
     }
@@ -183,7 +187,7 @@ pub fn create_directory(work: &mut Work<'_>, create: &CreateDirectory) -> Result
         Target { owner: UserId::SYS, owner_name: "SYS".into(), name: create.name.name.clone(), pos: create.name.pos.0 };
     let old = work.image.find(UserId::SYS, ObjectKind::Directory, &target.name).map(|object| object.object);
     let object = match old {
-        Some(object) if create.or_replace => {
+        Some(object) if *or_replace => {
             work.change().delete(Base::Dir, &by(dir::OBJ, object))?;
             object
         }
@@ -194,7 +198,7 @@ pub fn create_directory(work: &mut Work<'_>, create: &CreateDirectory) -> Result
             object
         }
     };
-    work.change().insert(Base::Dir, &[int(object.0), text(create.path.as_str())])?;
+    work.change().insert(Base::Dir, &[int(object.0), text(path.as_str())])?;
     // The directory is SYS's; its maker has everything on it.
     let creator = work.session.user;
     if old.is_none() && creator != UserId::SYS {

@@ -19,8 +19,9 @@ fn synonym_target(work: &Work<'_>, name: &Name, public: bool) -> Result<Target> 
 }
 
 pub fn create(work: &mut Work<'_>, create: &CreateSynonym) -> Result<()> {
-    let target = synonym_target(work, &create.name, create.public)?;
-    if create.public {
+    let CreateSynonym { or_replace, public, name: _, target: _, pos: _ } = create;
+    let target = synonym_target(work, &create.name, *public)?;
+    if *public {
         require_public(work, &target, SystemPrivilege::CreatePublicSynonym)?;
     } else {
         work.require(&target, Some(SystemPrivilege::CreateSynonym), SystemPrivilege::CreateAnySynonym)?;
@@ -34,7 +35,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateSynonym) -> Result<()> {
         return Err(Ora::new(1471).at(target.pos));
     }
     match work.image.object_named(target.owner, ObjectKind::Synonym.namespace(), &target.name) {
-        Some(object) if create.or_replace && object.kind == ObjectKind::Synonym => {
+        Some(object) if *or_replace && object.kind == ObjectKind::Synonym => {
             let object = object.object;
             work.change().delete(Base::Syn, &by(syn::OBJ, object))?;
             work.delete_object(object)?;

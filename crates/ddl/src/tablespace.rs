@@ -41,6 +41,19 @@ fn existing(work: &mut Work<'_>, name: &Ident) -> Result<TablespaceEntry> {
 }
 
 pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
+    let CreateTablespace {
+        name: _,
+        contents: _,
+        bigfile,
+        files,
+        uniform: _,
+        nologging,
+        offline,
+        block_size: _,
+        retention,
+        not_for_undo: _,
+        pos: _,
+    } = create;
     require(work, &[SystemPrivilege::CreateTablespace], create.pos)?;
     let name = &create.name;
     if work.image.tablespace_named(&name.name).is_some() {
@@ -53,11 +66,11 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
     if let Some((_, pos)) = create.block_size.filter(|(size, _)| *size != block_size) {
         return Err(Ora::with(29339, &[&(create.block_size.map_or(0, |b| b.0))]).at(pos.0));
     }
-    if create.files.is_empty() {
+    if files.is_empty() {
         return Err(Ora::new(2199).at(name.pos.0));
     }
-    if create.bigfile && create.files.len() > 1 {
-        return Err(Ora::new(32774).at(create.files[1].pos.0));
+    if *bigfile && files.len() > 1 {
+        return Err(Ora::new(32774).at(files[1].pos.0));
     }
     let contents = match create.contents {
         TablespaceContents::Temporary => Contents::Temporary,
@@ -71,19 +84,19 @@ pub fn create(work: &mut Work<'_>, create: &CreateTablespace) -> Result<()> {
         contents,
         is_offline: false,
         is_read_only: false,
-        is_bigfile: create.bigfile,
-        is_nologging: create.nologging,
+        is_bigfile: *bigfile,
+        is_nologging: *nologging,
         deletes_files: false,
-        guarantees_retention: create.retention.is_some_and(|(on, _)| on),
+        guarantees_retention: retention.is_some_and(|(on, _)| on),
     };
-    let specs = file_specs(&create.files, block_size)?;
-    add_files(work, &entry, &specs, create.files[0].pos)?;
+    let specs = file_specs(files, block_size)?;
+    add_files(work, &entry, &specs, files[0].pos)?;
     if contents == Contents::Undo {
         crate::undo_tablespace::make_segments(work, &entry).map_err(|e| e.at(name.pos.0))?;
     }
     let row = [int(entry.number), text(name.name.as_str()), int(contents as u32), int(block_size as i64), int(1)];
     work.change().insert(Base::Ts, &row)?;
-    if create.offline {
+    if *offline {
         take_offline(work, &entry)?;
     }
     Ok(())
@@ -120,12 +133,13 @@ fn highest(work: &mut Work<'_>) -> Result<u32> {
 fn file_specs(specs: &[FileSpec], block_size: u64) -> Result<Vec<NewFile>> {
     let new = |spec: &FileSpec| {
         // Managed files need a place to be made in, which nobody has named.
-        let name = spec.name.clone().ok_or_else(|| Ora::new(2199).at(spec.pos.0))?;
+        let FileSpec { name, size, reuse, autoextend, pos } = spec;
+        let name = name.clone().ok_or_else(|| Ora::new(2199).at(pos.0))?;
         if name.is_empty() || name.contains('\n') {
-            return Err(Ora::new(2236).at(spec.pos.0));
+            return Err(Ora::new(2236).at(pos.0));
         }
-        let (bytes_max, step_bytes) = growth(spec.autoextend.unwrap_or(Autoextend::Off), block_size);
-        Ok(NewFile { name, bytes: spec.size, reuse: spec.reuse, bytes_max, step_bytes })
+        let (bytes_max, step_bytes) = growth(autoextend.unwrap_or(Autoextend::Off), block_size);
+        Ok(NewFile { name, bytes: *size, reuse: *reuse, bytes_max, step_bytes })
     };
     specs.iter().map(new).collect()
 }
@@ -291,11 +305,12 @@ fn objects_in(work: &mut Work<'_>, tablespace: u32) -> Result<(Vec<ObjectId>, Ve
 }
 
 pub fn alter(work: &mut Work<'_>, alter: &AlterTablespace) -> Result<()> {
+    let AlterTablespace { name, action, pos } = alter;
     use TablespaceAction as A;
-    require(work, &[SystemPrivilege::AlterTablespace], alter.pos)?;
-    let entry = existing(work, &alter.name)?;
-    let at = alter.name.pos;
-    match &alter.action {
+    require(work, &[SystemPrivilege::AlterTablespace], *pos)?;
+    let entry = existing(work, name)?;
+    let at = name.pos;
+    match action {
         A::AddFiles { temp, files } => add_to(work, &entry, *temp, files),
         A::DropFile { temp, file } => drop_file(work, &entry, *temp, file),
         A::Rename(to) => rename(work, &entry, to),
@@ -305,7 +320,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterTablespace) -> Result<()> {
         A::ReadWrite if !entry.is_read_only => Err(Ora::with(1646, &[&entry.name]).at(at.0)),
         A::ReadWrite => change(work, &entry, &mut |t| t.is_read_only = false),
         // The parser makes them statements of the instance.
-        A::BeginBackup | A::EndBackup => Err(Ora::unsupported().at(alter.pos.0)),
+        A::BeginBackup | A::EndBackup => Err(Ora::unsupported().at(pos.0)),
         A::Resize(bytes) => {
             let file = one_file(work, &entry, at)?;
             resize(work, file, *bytes)
@@ -516,10 +531,11 @@ fn one_file(work: &mut Work<'_>, entry: &TablespaceEntry, pos: Pos) -> Result<Fi
 }
 
 pub fn alter_files(work: &mut Work<'_>, alter: &AlterFiles) -> Result<()> {
-    require(work, &[SystemPrivilege::AlterDatabase], alter.pos)?;
-    for (at, file) in alter.files.iter().enumerate() {
-        let found = find_file(work, file, alter.temp)?;
-        let done = match &alter.action {
+    let AlterFiles { temp, files, action, pos } = alter;
+    require(work, &[SystemPrivilege::AlterDatabase], *pos)?;
+    for (at, file) in files.iter().enumerate() {
+        let found = find_file(work, file, *temp)?;
+        let done = match action {
             FileAction::Resize(bytes) => resize(work, found, *bytes),
             FileAction::Autoextend(to) => set_growth(work, found.file, *to),
             FileAction::Offline { drop } => crate::datafile_state::take_offline(work, &found, *drop),
@@ -577,19 +593,20 @@ fn resize(work: &mut Work<'_>, file: FileEntry, bytes: u64) -> Result<()> {
 }
 
 pub fn set_default(work: &mut Work<'_>, to: &DefaultTablespace) -> Result<()> {
-    require(work, &[SystemPrivilege::AlterDatabase], to.pos)?;
+    let DefaultTablespace { temporary, name: _, pos } = to;
+    require(work, &[SystemPrivilege::AlterDatabase], *pos)?;
     let entry = existing(work, &to.name)?;
-    if to.temporary != (entry.contents == Contents::Temporary) || entry.contents == Contents::Undo {
-        return Err(Ora::new(if to.temporary { 10615 } else { 12910 }).at(to.name.pos.0));
+    if *temporary != (entry.contents == Contents::Temporary) || entry.contents == Contents::Undo {
+        return Err(Ora::new(if *temporary { 10615 } else { 12910 }).at(to.name.pos.0));
     }
-    let name = if to.temporary { "DEFAULT_TEMP_TABLESPACE" } else { "DEFAULT_PERMANENT_TABLESPACE" };
+    let name = if *temporary { "DEFAULT_TEMP_TABLESPACE" } else { "DEFAULT_PERMANENT_TABLESPACE" };
     let old = property(work, name)?;
     work.change().update(Base::Props, &|row| as_text(&row[props::NAME]) == name, &mut |row| {
         row[props::VALUE] = text(entry.name.as_str());
     })?;
     // Who had the old one by default has the new one.
     let Some(old) = work.image.tablespace_named(&old) else { return Ok(()) };
-    let column = if to.temporary { user::TEMPTS } else { user::DATATS };
+    let column = if *temporary { user::TEMPTS } else { user::DATATS };
     work.change().update(
         Base::User,
         &move |row| !row[column].is_null() && as_u32(&row[column]) == old,

@@ -10,7 +10,8 @@ use sql::ast::Truncate;
 use types::{Ora, Result};
 
 pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
-    let target = work.target(&statement.name)?;
+    let Truncate { cluster: _, name, reuse_storage: _, cascade, pos } = statement;
+    let target = work.target(name)?;
     if statement.cluster {
         let object = work.existing(&target, ObjectKind::Cluster, 943)?;
         work.require(&target, None, SystemPrivilege::DropAnyTable)?;
@@ -29,6 +30,10 @@ pub fn truncate(work: &mut Work<'_>, statement: &Truncate) -> Result<()> {
         return Ok(());
     }
     let foreign = table.referenced_by.iter().any(|reference| reference.enabled && reference.from_table != object);
+    // Rows of the tables that refer to this one are not truncated with it.
+    if foreign && *cascade {
+        return Err(Ora::unsupported().at(pos.0));
+    }
     if foreign {
         return Err(Ora::new(2266).at(target.pos));
     }

@@ -203,13 +203,14 @@ pub fn existing(work: &Work<'_>, name: &Ident, role: bool, code: u32) -> Result<
 }
 
 pub fn create_role(work: &mut Work<'_>, create: &CreateRole) -> Result<()> {
-    require(work, SystemPrivilege::CreateRole, create.pos.0)?;
-    require_new(work, &create.name, 1921)?;
+    let CreateRole { name, authentication: _, pos } = create;
+    require(work, SystemPrivilege::CreateRole, pos.0)?;
+    require_new(work, name, 1921)?;
     let verifier = role_verifier(work, create)?;
     let id = work.host.parts().dict.shared().next_user();
     let mut row = blank(Base::User);
     row[user::USER] = int(id.0);
-    row[user::NAME] = text(create.name.name.as_str());
+    row[user::NAME] = text(name.name.as_str());
     row[user::TYPE] = flag(false);
     row[user::CTIME] = Value::Date(work.now);
     row[user::ASTATUS] = int(0);

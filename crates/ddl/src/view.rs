@@ -10,10 +10,23 @@ use sql::ast::CreateView;
 use types::{ObjectId, Ora, Result};
 
 pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
+    let CreateView {
+        or_replace: _,
+        force,
+        materialized,
+        name: _,
+        columns: _,
+        query: _,
+        text: _,
+        read_only: _,
+        check_option,
+        bequeaths: _,
+        pos,
+    } = create;
     let target = work.target(&create.name)?;
     work.require(&target, Some(SystemPrivilege::CreateView), SystemPrivilege::CreateAnyView)?;
-    if create.materialized {
-        return Err(Ora::unsupported().at(create.pos.0));
+    if *materialized {
+        return Err(Ora::unsupported().at(pos.0));
     }
     let replaced = existing(work, create, &target)?;
     let mut errors = Vec::new();
@@ -24,7 +37,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
             view_columns(create, &described)?
         }
         // FORCE keeps the view though its query is wrong; it fails when it is used.
-        Err(error) if create.force => {
+        Err(error) if *force => {
             errors.push(ErrorLine { line: 0, column: 0, text: error.headline() });
             create.columns.iter().map(|name| ColumnDef::new(name.name.clone(), types::DataType::TEXT)).collect()
         }
@@ -32,7 +45,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
     };
     let object = match replaced {
         Some(object) => {
-            if !create.force {
+            if !*force {
                 crate::grant::require_still_grantable(work, object, &target, &create.query)?;
             }
             forget_column_grants(work, object, &columns)?;
@@ -53,7 +66,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
     row[view::OBJ] = int(object.0);
     row[view::COLS] = int(columns.len() as i64);
     let read_only = if create.read_only { property::VIEW_READ_ONLY } else { 0 };
-    let checked = if create.check_option { property::VIEW_CHECK_OPTION } else { 0 };
+    let checked = if *check_option { property::VIEW_CHECK_OPTION } else { 0 };
     let bequeaths = if create.bequeaths { property::VIEW_BEQUEATHS } else { 0 };
     row[view::PROPERTY] = int(read_only | checked | bequeaths);
     let query = written_out.as_ref().unwrap_or(&create.text);

@@ -22,18 +22,20 @@ impl Compiler<'_> {
             ExprKind::Literal(l) => literal(l, pos),
             ExprKind::Name(name) => self.name(name),
             ExprKind::OuterJoined(inner) => self.expr(inner),
-            ExprKind::Bind(b) => match self.bind(&b.name) {
+            ExprKind::Bind(ast::Bind { name: _, indicator: Some(_) }) => Err(unsupported("indicator", pos)),
+            ExprKind::Bind(ast::Bind { name, indicator: None }) => match self.bind(name) {
                 // A cursor is an argument of a function of PL/SQL, and nothing else.
                 bind if bind.ty == DataType::Cursor => Err(inconsistent("-", bind.ty.name(), pos)),
                 bind => Ok(bind),
             },
             ExprKind::Unary { op, expr } => self.unary(*op, expr, pos),
-            ExprKind::Binary { op, .. } if is_operator(*op) => self.operators(e),
+            ExprKind::Binary { op, left: _, right: _ } if is_operator(*op) => self.operators(e),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right, pos),
             ExprKind::Quantified { op, quantifier, left, right } => self.quantified(*op, *quantifier, left, right, pos),
             ExprKind::Between { expr, low, high, negated } => self.between(expr, low, high, *negated, pos),
             ExprKind::In { expr, source, negated } => self.in_condition(expr, source, *negated, pos),
-            ExprKind::Like { expr, pattern, escape, negated, .. } => {
+            // LIKEC, LIKE2 and LIKE4 differ by units of text: all of them are whole characters here.
+            ExprKind::Like { kind: _, expr, pattern, escape, negated } => {
                 self.like(expr, pattern, escape.as_deref(), *negated, pos)
             }
             ExprKind::Is { expr, test, negated } => self.is_condition(expr, test, *negated, pos),
@@ -48,7 +50,7 @@ impl Compiler<'_> {
                 }
                 Ok(Expr::new(Node::Scalar(sub), columns[0].ty))
             }
-            ExprKind::Case(case) => self.case(case, pos),
+            ExprKind::Case(case) => self.case(case),
             ExprKind::Call(call) => self.call(call, pos),
             ExprKind::Cast { expr, ty, default_on_error, format } => {
                 let to = crate::data_type(ty)?;
@@ -69,7 +71,14 @@ impl Compiler<'_> {
                 let extracted = self.scalar_function("EXTRACT", vec![field, arg], &[pos, pos], pos)?;
                 Ok(match field_kind {
                     ast::DateField::TimezoneRegion | ast::DateField::TimezoneAbbr => Expr { ty: text(64), ..extracted },
-                    _ => extracted,
+                    ast::DateField::Year
+                    | ast::DateField::Month
+                    | ast::DateField::Day
+                    | ast::DateField::Hour
+                    | ast::DateField::Minute
+                    | ast::DateField::Second
+                    | ast::DateField::TimezoneHour
+                    | ast::DateField::TimezoneMinute => extracted,
                 })
             }
             ExprKind::Trim { side, chars, expr } => {
@@ -154,6 +163,7 @@ impl Compiler<'_> {
                 self.conditions(left, into)?;
                 self.conditions(right, into)
             }
+            // not a clause: any other condition is one conjunct
             _ => {
                 let cond = self.condition(e)?;
                 flatten_and(cond, into);
@@ -378,6 +388,7 @@ impl Compiler<'_> {
                 let (a, b) = (self.condition(left)?, self.condition(right)?);
                 Ok(if op == BinaryOp::And { and(vec![a, b]) } else { or(vec![a, b]) })
             }
+            // not a clause: `cmp_op` refuses what compares nothing
             _ => self.comparison(cmp_op(op, pos)?, left, right, pos),
         }
     }
@@ -500,6 +511,7 @@ impl Compiler<'_> {
             }
             InSource::Query(query) => match &e.kind {
                 ExprKind::Row(left) => self.in_subquery(left, query, negated, pos),
+                // not a clause: any other expression is one value
                 _ => self.in_subquery(std::slice::from_ref(e), query, negated, pos),
             },
             InSource::Expr(item) => self.in_list(e, std::slice::from_ref(item), negated),
@@ -590,6 +602,7 @@ impl Compiler<'_> {
                 };
                 let is = match test {
                     IsTest::Nan => is(f64::NAN)?,
+                    // not a clause: the arm is for NAN and INFINITE alone
                     _ => or(vec![is(f64::INFINITY)?, is(f64::NEG_INFINITY)?]),
                 };
                 Ok(if negated { negate(is) } else { is })
@@ -598,41 +611,40 @@ impl Compiler<'_> {
         }
     }
 
-    fn case(&mut self, case: &ast::Case, pos: u32) -> Result<Expr> {
+    fn case(&mut self, case: &ast::Case) -> Result<Expr> {
         match &case.operand {
-            None => self.case_of(case, None, pos),
+            None => self.case_of(case, None),
             Some(operand) if matches!(operand.kind, ExprKind::Row(_)) => Err(Ora::new(907).at(operand.pos.0)),
             Some(operand) => {
                 let value = self.value(operand)?;
-                Expr::once(value, |value| self.case_of(case, Some((value, operand.pos.0)), pos))
+                Expr::once(value, |value| self.case_of(case, Some((value, operand.pos.0))))
             }
         }
     }
 
-    fn case_of(&mut self, case: &ast::Case, operand: Option<(&Expr, u32)>, pos: u32) -> Result<Expr> {
+    fn case_of(&mut self, case: &ast::Case, operand: Option<(&Expr, u32)>) -> Result<Expr> {
         let mut whens = Vec::new();
         let mut results = Vec::new();
         let mut places = Vec::new();
-        for branch in &case.branches {
-            let when = match operand {
+        let ast::Case { operand: _, branches, otherwise } = case;
+        for ast::CaseBranch { when, then } in branches {
+            whens.push(match operand {
                 Some((value, at)) => {
-                    let when = self.value(&branch.when)?;
-                    let (a, b) = pad_literals(value.clone(), when);
-                    compare(CmpOp::Eq, a, b, branch.when.pos.0.max(at))?
+                    let place = when.pos.0.max(at);
+                    let (a, b) = pad_literals(value.clone(), self.value(when)?);
+                    compare(CmpOp::Eq, a, b, place)?
                 }
-                None => self.condition(&branch.when)?,
-            };
-            whens.push(when);
-            results.push(self.value(&branch.then)?);
-            places.push(branch.then.pos.0);
+                None => self.condition(when)?,
+            });
+            results.push(self.value(then)?);
+            places.push(then.pos.0);
         }
-        if let Some(e) = &case.otherwise {
+        if let Some(e) = otherwise {
             results.push(self.value(e)?);
             places.push(e.pos.0);
         }
-        let _ = pos;
         let (mut results, ty) = unify(results, &places)?;
-        let otherwise = case.otherwise.is_some().then(|| Box::new(results.pop().expect("ELSE was pushed last")));
+        let otherwise = otherwise.is_some().then(|| Box::new(results.pop().expect("ELSE was pushed last")));
         let arms = whens.into_iter().zip(results).collect();
         Ok(Expr::new(Node::Case(arms, otherwise), ty))
     }
@@ -656,7 +668,15 @@ fn arith_op(op: BinaryOp) -> Option<ArithOp> {
         BinaryOp::Sub => ArithOp::Sub,
         BinaryOp::Mul => ArithOp::Mul,
         BinaryOp::Div => ArithOp::Div,
-        _ => return None,
+        BinaryOp::Or
+        | BinaryOp::And
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::Concat => return None,
     })
 }
 
@@ -721,13 +741,14 @@ fn literal(l: &Literal, pos: u32) -> Result<Expr> {
             Ok(v) => constant(Value::Double(v), DataType::BinaryDouble),
             Err(_) => Err(Ora::new(1722).at(pos)),
         },
-        Literal::String { text: s, .. } if s.is_empty() => Ok(null()),
-        Literal::String { text: s, .. } => {
+        Literal::String { text: s, national: _ } if s.is_empty() => Ok(null()),
+        Literal::String { text: s, national } => {
             if s.len() > 4000 {
                 return Err(Ora::new(1704).at(pos));
             }
             // A literal is CHAR; blank padding matters only against another CHAR.
-            constant(Value::Text(s.clone()), char_type(s.len() as u32))
+            let len = s.len() as u32;
+            constant(Value::Text(s.clone()), if *national { DataType::Nchar { len } } else { char_type(len) })
         }
         Literal::Date(s) => constant(Value::Date(date_literal(s).map_err(|e| e.at(pos))?), DataType::Date),
         Literal::Timestamp(s) => {

@@ -297,7 +297,8 @@ fn lock_rowid(source: &Source) -> Option<Reg> {
 /// # Errors
 /// ORA-00906, 01727, 01728, 00910 for numbers out of range; ORA-00902 for a type that is none of SQL's.
 pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
-    let pos = ty.pos.0;
+    let ast::DataTypeName { kind, pos } = ty;
+    let pos = pos.0;
     let unit = |u: Option<ast::LengthUnit>| match u {
         Some(ast::LengthUnit::Char) => LenUnit::Char,
         _ => LenUnit::Byte,
@@ -308,7 +309,7 @@ pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
         Some(n) if n > most => Err(Ora::new(910).at(pos)),
         Some(n) => Ok(n),
     };
-    Ok(match &ty.kind {
+    Ok(match kind {
         TypeKind::Number { precision, scale } => {
             if precision.is_some_and(|p| p == 0 || p > 38) {
                 return Err(Ora::new(1727).at(pos));
@@ -327,12 +328,16 @@ pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
         }
         TypeKind::BinaryFloat => DataType::BinaryFloat,
         TypeKind::BinaryDouble => DataType::BinaryDouble,
-        TypeKind::Varchar2 { length: n, national: true, .. } => DataType::Nvarchar2 { len: length(*n, 2000, None)? },
-        TypeKind::Varchar2 { length: n, unit: u, .. } => {
+        TypeKind::Varchar2 { length: n, unit: _, national: true } => {
+            DataType::Nvarchar2 { len: length(*n, 2000, None)? }
+        }
+        TypeKind::Varchar2 { length: n, unit: u, national: false } => {
             DataType::Varchar2 { len: length(*n, 32767, None)?, unit: unit(*u) }
         }
-        TypeKind::Char { length: n, national: true, .. } => DataType::Nchar { len: length(*n, 1000, Some(1))? },
-        TypeKind::Char { length: n, unit: u, .. } => DataType::Char { len: length(*n, 2000, Some(1))?, unit: unit(*u) },
+        TypeKind::Char { length: n, unit: _, national: true } => DataType::Nchar { len: length(*n, 1000, Some(1))? },
+        TypeKind::Char { length: n, unit: u, national: false } => {
+            DataType::Char { len: length(*n, 2000, Some(1))?, unit: unit(*u) }
+        }
         TypeKind::Date => DataType::Date,
         TypeKind::Timestamp { precision, zone } => {
             let digits = precision.unwrap_or(6);
@@ -360,7 +365,8 @@ pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
         TypeKind::Clob { national: true } => DataType::Nclob,
         TypeKind::Blob => DataType::Blob,
         TypeKind::Rowid => DataType::Rowid,
-        TypeKind::Urowid { .. } => DataType::Urowid,
+        // Every UROWID has room for the longest.
+        TypeKind::Urowid { length: _ } => DataType::Urowid,
         _ => return Err(Ora::new(902).at(pos)),
     })
 }
@@ -417,14 +423,15 @@ fn leading_digits(q: &ast::IntervalQualifier, pos: u32) -> Result<u8> {
 /// The type that `DAY [(n)] TO SECOND [(n)]` and its kin name.
 fn interval_type(q: &ast::IntervalQualifier, pos: u32) -> Result<DataType> {
     use ast::DateField::*;
-    let to = q.to.unwrap_or(q.from);
+    let ast::IntervalQualifier { from, from_precision: _, to, fraction } = q;
+    let to = to.unwrap_or(*from);
     let leading = leading_digits(q, pos)?;
-    let fraction = q.fraction.unwrap_or(6);
+    let fraction = fraction.unwrap_or(6);
     if fraction > 9 {
         return Err(Ora::new(30088).at(pos));
     }
     let digits = if to == Second { fraction as u8 } else { 0 };
-    match (q.from, to) {
+    match (*from, to) {
         (Year, Year | Month) => Ok(DataType::IntervalYm { years: leading }),
         (Month, Month) => Ok(DataType::IntervalYm { years: 2 }),
         (Day, Day | Hour | Minute | Second) => Ok(DataType::IntervalDs { days: leading, digits }),

@@ -62,7 +62,7 @@ fn list<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> St
 fn written(value: &ast::Expr) -> String {
     match &value.kind {
         ExprKind::Row(parts) => parts.iter().map(written).collect::<Vec<_>>().join("_"),
-        _ => value.to_string(),
+        _ => value.to_string(), // not a clause: as it is written
     }
 }
 
@@ -92,7 +92,7 @@ fn pivot_text(
     for (value, value_alias) in values {
         let parts: Vec<&ast::Expr> = match &value.kind {
             ExprKind::Row(parts) => parts.iter().collect(),
-            _ => vec![value],
+            _ => vec![value], // not a clause: one value
         };
         if parts.len() != keys.len() {
             return Err(Ora::new(if parts.len() < keys.len() { 947 } else { 913 }).at(value.pos.0));
@@ -139,7 +139,7 @@ fn unpivot_text(
     }
     let label = |group: &[ast::Ident], given: &Option<ast::Expr>, at: usize| -> Result<String> {
         match given {
-            Some(ast::Expr { kind: ExprKind::Row(parts), .. }) => {
+            Some(ast::Expr { kind: ExprKind::Row(parts), pos: _ }) => {
                 parts.get(at).map(ToString::to_string).ok_or_else(|| Ora::new(947).at(pos))
             }
             Some(value) => Ok(value.to_string()),

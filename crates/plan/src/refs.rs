@@ -9,41 +9,72 @@ pub fn mentions(q: &Query, name: &str) -> usize {
 
 /// As [`mentions`], the query's own WITH clause left out.
 pub fn mentions_body(q: &Query, name: &str) -> usize {
-    let order = q.order_by.iter().flat_map(|o| &o.items).map(|i| in_expr(&i.expr, name)).sum::<usize>();
-    body(&q.body, name) + order
+    let Query { with: _, body: rows, order_by, limit, for_update: _, pos: _ } = q;
+    let order = order_by.iter().flat_map(|o| &o.items).map(|i| in_expr(&i.expr, name)).sum::<usize>();
+    let mut n = body(rows, name) + order;
+    if let Some(RowLimit { offset, fetch, pos: _ }) = limit {
+        let count = fetch.as_ref().and_then(|fetch| fetch.count.as_ref());
+        n += offset.iter().chain(count).map(|e| in_expr(e, name)).sum::<usize>();
+    }
+    n
 }
 
 fn body(b: &QueryBody, name: &str) -> usize {
     match b {
         QueryBody::Select(s) => select(s, name),
-        QueryBody::SetOperation { left, right, .. } => body(left, name) + body(right, name),
+        QueryBody::SetOperation { op: _, all: _, left, right, pos: _ } => body(left, name) + body(right, name),
         QueryBody::Nested(q) => mentions(q, name),
     }
 }
 
 fn select(s: &Select, name: &str) -> usize {
-    let mut n = s.from.iter().map(|t| table(t, name)).sum::<usize>();
-    for item in &s.items {
-        if let SelectItemKind::Expr { expr, .. } = &item.kind {
+    let Select {
+        hints: _,
+        distinct: _,
+        items,
+        into: _,
+        from,
+        filter,
+        connect_by,
+        group_by,
+        having,
+        pos: _,
+        from_pos: _,
+    } = s;
+    let mut n = from.iter().map(|t| table(t, name)).sum::<usize>();
+    for item in items {
+        if let SelectItemKind::Expr { expr, alias: _, text: _ } = &item.kind {
             n += in_expr(expr, name);
         }
     }
-    n += s.filter.iter().chain(&s.having).map(|e| in_expr(e, name)).sum::<usize>();
-    if let Some(c) = &s.connect_by {
-        n += in_expr(&c.condition, name) + c.start_with.iter().map(|e| in_expr(e, name)).sum::<usize>();
+    n += filter.iter().chain(having).map(|e| in_expr(e, name)).sum::<usize>();
+    if let Some(ConnectBy { start_with, nocycle: _, condition, pos: _ }) = connect_by {
+        n += in_expr(condition, name) + start_with.iter().map(|e| in_expr(e, name)).sum::<usize>();
+    }
+    if let Some(GroupBy { elements, pos: _ }) = group_by {
+        n += elements.iter().map(|element| group(element, name)).sum::<usize>();
     }
     n
+}
+
+fn group(element: &GroupElement, name: &str) -> usize {
+    match element {
+        GroupElement::Expr(e) => in_expr(e, name),
+        GroupElement::Rollup(list) | GroupElement::Cube(list) => list.iter().map(|e| in_expr(e, name)).sum(),
+        GroupElement::GroupingSets(list) => list.iter().map(|element| group(element, name)).sum(),
+    }
 }
 
 fn table(t: &TableRef, name: &str) -> usize {
     match &t.kind {
         TableRefKind::Table(t) => usize::from(t.name.as_simple() == Some(name)),
-        TableRefKind::Subquery { query, .. } => mentions(query, name),
-        TableRefKind::Collection { expr, .. } => in_expr(expr, name),
-        TableRefKind::Join { left, right, constraint, .. } => {
+        // Neither AS OF nor PIVOT has a subquery.
+        TableRefKind::Subquery { query, lateral: _, as_of: _, alias: _, pivot: _ } => mentions(query, name),
+        TableRefKind::Collection { expr, outer: _, alias: _ } => in_expr(expr, name),
+        TableRefKind::Join { kind: _, left, right, constraint } => {
             let on = match constraint {
                 JoinConstraint::On(e) => in_expr(e, name),
-                _ => 0,
+                JoinConstraint::None | JoinConstraint::Using(_) | JoinConstraint::Natural => 0,
             };
             table(left, name) + table(right, name) + on
         }
@@ -60,15 +91,16 @@ fn in_expr(e: &Expr, name: &str) -> usize {
 fn each_query<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Query)) {
     match &e.kind {
         ExprKind::Exists(q) | ExprKind::Subquery(q) | ExprKind::Cursor(q, _) => f(q),
-        ExprKind::CastMultiset { query, .. } => f(query),
-        ExprKind::In { expr, source, .. } => {
+        ExprKind::CastMultiset { query, ty: _ } => f(query),
+        ExprKind::In { expr, source, negated: _ } => {
             each_query(expr, f);
             in_source(source, f);
         }
-        ExprKind::Quantified { left, right, .. } => {
+        ExprKind::Quantified { op: _, quantifier: _, left, right } => {
             each_query(left, f);
             in_source(right, f);
         }
+        // not a clause: `each_child` knows every kind
         _ => each_child(e, &mut |c| each_query(c, f)),
     }
 }
@@ -84,62 +116,101 @@ fn in_source<'a>(s: &'a InSource, f: &mut dyn FnMut(&'a Query)) {
 /// Calls `f` with each direct operand.
 pub fn each_child<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Name(_)
+        | ExprKind::Bind(_)
+        | ExprKind::Exists(_)
+        | ExprKind::Subquery(_)
+        | ExprKind::Cursor(..)
+        | ExprKind::CastMultiset { query: _, ty: _ }
+        | ExprKind::Star
+        | ExprKind::Default => {}
         ExprKind::OuterJoined(a) => f(a),
-        ExprKind::Unary { expr, .. } | ExprKind::Is { expr, .. } => f(expr),
+        ExprKind::Unary { op: _, expr } | ExprKind::Is { expr, test: _, negated: _ } => f(expr),
         ExprKind::Cast { expr, ty: _, default_on_error, format } => {
             f(expr);
             default_on_error.iter().for_each(|e| f(e));
             format.iter().for_each(f);
         }
-        ExprKind::Extract { expr, .. } | ExprKind::AsInterval { expr, .. } => f(expr),
-        ExprKind::Trim { chars, expr, .. } => {
+        ExprKind::Extract { field: _, expr } | ExprKind::AsInterval { expr, qualifier: _ } => f(expr),
+        ExprKind::Field { base, field: _ } => f(base),
+        ExprKind::Trim { side: _, chars, expr } => {
             chars.iter().for_each(|c| f(c));
             f(expr);
         }
-        ExprKind::Binary { left, right, .. } => {
+        ExprKind::AtTimeZone { expr, zone } => {
+            f(expr);
+            zone.iter().for_each(|zone| f(zone));
+        }
+        ExprKind::Binary { op: _, left, right } | ExprKind::Multiset { op: _, distinct: _, left, right } => {
             f(left);
             f(right);
         }
-        ExprKind::Quantified { left, right, .. } => {
+        ExprKind::Quantified { op: _, quantifier: _, left, right } => {
             f(left);
-            if let InSource::List(items) = right {
-                items.iter().for_each(f);
-            }
+            each_item(right, f);
         }
-        ExprKind::Between { expr, low, high, .. } => {
+        ExprKind::Between { expr, low, high, negated: _ } => {
             f(expr);
             f(low);
             f(high);
         }
-        ExprKind::In { expr, source, .. } => {
+        ExprKind::In { expr, source, negated: _ } => {
             f(expr);
-            if let InSource::List(items) = source {
-                items.iter().for_each(f);
-            }
+            each_item(source, f);
         }
-        ExprKind::Like { expr, pattern, escape, .. } => {
+        ExprKind::Like { kind: _, expr, pattern, escape, negated: _ } => {
             f(expr);
             f(pattern);
             escape.iter().for_each(|e| f(e));
         }
+        ExprKind::Member { expr, of, submultiset: _, negated: _ } => {
+            f(expr);
+            f(of);
+        }
         ExprKind::Row(items) => items.iter().for_each(f),
         ExprKind::Case(case) => {
-            case.operand.iter().for_each(&mut *f);
-            for b in &case.branches {
-                f(&b.when);
-                f(&b.then);
+            let Case { operand, branches, otherwise } = &**case;
+            operand.iter().for_each(&mut *f);
+            for CaseBranch { when, then } in branches {
+                f(when);
+                f(then);
             }
-            case.otherwise.iter().for_each(f);
+            otherwise.iter().for_each(f);
         }
-        ExprKind::Call(call) => {
-            call.args.iter().for_each(|a| f(&a.value));
-            call.within_group.iter().for_each(|o| f(&o.expr));
-            if let Some(w) = &call.over {
-                w.partition_by.iter().for_each(&mut *f);
-                w.order_by.iter().for_each(|o| f(&o.expr));
+        ExprKind::Apply { base, args } => {
+            f(base);
+            args.iter().for_each(|a| f(&a.value));
+        }
+        ExprKind::Call(call) => each_of_call(call, f),
+    }
+}
+
+fn each_item<'a>(source: &'a InSource, f: &mut dyn FnMut(&'a Expr)) {
+    match source {
+        InSource::List(items) => items.iter().for_each(f),
+        InSource::Expr(e) => f(e),
+        InSource::Query(_) => {}
+    }
+}
+
+fn each_of_call<'a>(call: &'a Call, f: &mut dyn FnMut(&'a Expr)) {
+    let Call { name: _, distinct: _, args, within_group, keep, ignore_nulls: _, from_last: _, over, on_overflow: _ } =
+        call;
+    args.iter().for_each(|a| f(&a.value));
+    within_group.iter().for_each(|o| f(&o.expr));
+    keep.iter().flat_map(|keep| &keep.order_by).for_each(|o| f(&o.expr));
+    if let Some(Window { name: _, partition_by, order_by, frame }) = over {
+        partition_by.iter().for_each(&mut *f);
+        order_by.iter().for_each(|o| f(&o.expr));
+        if let Some(Frame { unit: _, start, end }) = frame {
+            for bound in std::iter::once(start).chain(end) {
+                match bound {
+                    FrameBound::Preceding(e) | FrameBound::Following(e) => f(e),
+                    FrameBound::UnboundedPreceding | FrameBound::CurrentRow | FrameBound::UnboundedFollowing => {}
+                }
             }
         }
-        _ => {}
     }
 }
 
@@ -166,7 +237,8 @@ pub fn is_kept(t: &TableRef, marked: Option<&[String]>) -> bool {
     let Some(marked) = marked else { return false };
     let alias = match &t.kind {
         TableRefKind::Table(table) => table.alias.as_ref().map_or(table.name.last(), |alias| &alias.name),
-        TableRefKind::Subquery { alias: Some(alias), .. } => &alias.name,
+        TableRefKind::Subquery { query: _, lateral: _, as_of: _, alias: Some(alias), pivot: _ } => &alias.name,
+        // not a clause: columns of other items have no alias that they go by
         _ => return false,
     };
     marked.iter().all(|name| name != alias)

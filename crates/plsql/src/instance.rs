@@ -394,8 +394,8 @@ impl World for ExecWorld<'_, '_> {
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {
                 DynamicKind::Dml
             }
-            Statement::Block { .. } => DynamicKind::Block,
-            _ => DynamicKind::Other,
+            Statement::Block { pos: _ } => DynamicKind::Block,
+            _ => DynamicKind::Other, // not a clause: they are run as they are
         };
         let count = || lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count();
         Ok((kind, if kind == DynamicKind::Other { 0 } else { count() }))

@@ -382,7 +382,7 @@ impl<C: 'static> Plsql<C> {
             }
             Ok(Unit::Package(p)) => (UnitKind::Package, name(&p.schema, &p.name)),
             Ok(Unit::PackageBody(p)) => (UnitKind::PackageBody, name(&p.schema, &p.name)),
-            Ok(Unit::Type { schema, name: n, .. }) => (UnitKind::Type, name(&schema, &n)),
+            Ok(Unit::Type { schema, name: n, definition: _ }) => (UnitKind::Type, name(&schema, &n)),
             Ok(Unit::Trigger(t)) => (UnitKind::Trigger, name(&t.schema, &t.name)),
             Ok(Unit::Block(_)) => return Err(Ora::new(900)),
             Err(e) => {

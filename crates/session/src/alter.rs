@@ -19,7 +19,8 @@ use types::{Ora, Result};
 /// # Errors
 /// ORA-02248 for an unknown parameter, ORA-02096 for one no session may set, those of a bad value.
 pub fn alter_session(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSession) -> Result<()> {
-    match &a.action {
+    let AlterSession { action, pos: _ } = a;
+    match action {
         AlterSessionAction::Set(settings) => settings.iter().try_for_each(|s| {
             match s.name.name.eq_ignore_ascii_case("CONSTRAINTS") || s.name.name.eq_ignore_ascii_case("CONSTRAINT") {
                 true => crate::constraints::set_in_session(cx, s),
@@ -32,20 +33,21 @@ pub fn alter_session(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSession) -> Res
 }
 
 fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting) -> Result<()> {
+    let ParameterSetting { name: _, value, quoted } = s;
     let at = |e: Ora| e.at(s.name.pos.0);
     match s.name.name.to_ascii_uppercase().as_str() {
         "CURRENT_SCHEMA" => {
-            let name = if s.quoted { s.value.clone() } else { s.value.to_uppercase() };
+            let name = if *quoted { value.clone() } else { value.to_uppercase() };
             core.set_current_schema(session, &name)
         }
         "TIME_ZONE" => {
             let local = core.local_time().zone().unwrap_or(types::TimeZone::UTC);
-            let zone = nls::time_zone(&s.value, local).map_err(at)?;
+            let zone = nls::time_zone(value, local).map_err(at)?;
             session.change_nls(|n| n.zone = zone);
             Ok(())
         }
         "ERROR_ON_OVERLAP_TIME" => {
-            let on = match s.value.to_ascii_uppercase().as_str() {
+            let on = match value.to_ascii_uppercase().as_str() {
                 "TRUE" => true,
                 "FALSE" => false,
                 _ => return Err(at(Ora::new(2248))),
@@ -53,13 +55,13 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
             session.change_nls(|n| n.error_on_overlap = on);
             Ok(())
         }
-        "ISOLATION_LEVEL" => match s.value.to_ascii_uppercase().replace('_', " ").as_str() {
+        "ISOLATION_LEVEL" => match value.to_ascii_uppercase().replace('_', " ").as_str() {
             "READ COMMITTED" => set_isolation(core, session, txn::Isolation::ReadCommitted),
             "SERIALIZABLE" => set_isolation(core, session, txn::Isolation::Serializable),
             _ => Err(at(Ora::new(2183))),
         },
         "EDITION" => {
-            let name = if s.quoted { s.value.clone() } else { s.value.to_uppercase() };
+            let name = if *quoted { value.clone() } else { value.to_uppercase() };
             crate::edition::set(core, &name).map_err(at)
         }
         "EVENTS" | "EVENT" => core.require(SystemPrivilege::AlterSession).map_err(at),
@@ -67,8 +69,8 @@ fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting)
             if name == "SQL_TRACE" {
                 core.require(SystemPrivilege::AlterSession).map_err(at)?;
             }
-            nls::check_format(name, &s.value, &session.nls).map_err(at)?;
-            let (param, _) = core.params.borrow_mut().alter_session(name, &s.value).map_err(at)?;
+            nls::check_format(name, value, &session.nls).map_err(at)?;
+            let (param, _) = core.params.borrow_mut().alter_session(name, value).map_err(at)?;
             apply(core, session, param)
         }
     }
@@ -177,24 +179,30 @@ fn timing(params: &SessionParams) -> Timing {
 /// ORA-01031 without the privilege; ORA-02065, ORA-02095 and those of a bad value; ORA-00030 for a session that does
 /// not exist.
 pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Result<()> {
-    match &a.action {
+    let AlterSystem { action, pos: _ } = a;
+    match action {
         // These are parts of ALTER DATABASE and ALTER TABLESPACE.
         AlterSystemAction::Backup { begin, tablespace } => return backup::run(core, *begin, tablespace.as_ref()),
         AlterSystemAction::Archivelog(on) => return backup::set_archivelog(core, *on),
         AlterSystemAction::Recover(target) => return crate::media::recover(core, target),
-        AlterSystemAction::AddLogfile { .. } | AlterSystemAction::DropLogfile { .. } => {
-            return change_logs(core, &a.action);
+        AlterSystemAction::AddLogfile { group: _, file: _, bytes: _ } | AlterSystemAction::DropLogfile { group: _ } => {
+            return change_logs(core, action);
         }
+        // not a clause: the other actions come below
         _ => {}
     }
     core.require(SystemPrivilege::AlterSystem)?;
-    match &a.action {
-        AlterSystemAction::Set { settings, scope, .. } => {
+    match action {
+        // No parameter of an instance is one of later sessions alone.
+        AlterSystemAction::Set { settings, scope: _, deferred: true } => {
+            Err(Ora::new(2096).at(settings.first().map_or(0, |s| s.name.pos.0)))
+        }
+        AlterSystemAction::Set { settings, scope, deferred: false } => {
             settings.iter().try_for_each(|s| set_in_system(core, cx.session, s, *scope))
         }
-        AlterSystemAction::KillSession { target, .. } | AlterSystemAction::DisconnectSession { target, .. } => {
-            kill_session(core, target)
-        }
+        // A session that is killed is rolled back at once in either form.
+        AlterSystemAction::KillSession { target, immediate: _ }
+        | AlterSystemAction::DisconnectSession { target, immediate: _ } => kill_session(core, target),
         AlterSystemAction::Checkpoint => core.instance.checkpoint(&core.p),
         AlterSystemAction::FlushBufferCache => core.instance.storage().cache.empty(&core.p).map(drop),
         AlterSystemAction::SwitchLogfile => core.instance.storage().redo.switch(&core.p).map(drop),
@@ -310,7 +318,7 @@ fn kill_session(core: &Core, target: &str) -> Result<()> {
 pub fn literal_number(e: &Expr) -> Result<u32> {
     let n = match &e.kind {
         ExprKind::Literal(Literal::Number(text)) => text.parse().ok(),
-        _ => None,
+        _ => None, // not a clause: refused below
     };
     n.ok_or_else(|| Ora::new(933).at(e.pos.0))
 }

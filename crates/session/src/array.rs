@@ -191,7 +191,7 @@ impl Calls {
                 core.kept.borrow_mut().count_parse(&array.sql);
                 compile(cx, &array.sql, statement, &array.binds).map(Some)
             }
-            Statement::Block { .. } | Statement::Call(_) => Ok(None),
+            Statement::Block { pos: _ } | Statement::Call(_) => Ok(None),
             _ => Err(Ora::unsupported()),
         }
     }

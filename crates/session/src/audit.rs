@@ -480,7 +480,7 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
             | sql::ast::DropKind::AuditPolicy
             | sql::ast::DropKind::Edition
             | sql::ast::DropKind::Directory => return plain(s.name.last()),
-            _ => &s.name,
+            _ => &s.name, // not a clause: all others are a schema's
         },
         Ddl::AlterTable(s) => &s.name,
         Ddl::AlterIndex(s) => &s.name,
@@ -501,7 +501,8 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
         Ddl::AlterUser(s) => return plain(&s.name.name),
         Ddl::ConnectThrough(s) => return plain(&s.clients.first()?.name),
         Ddl::Edition(
-            sql::ast::EditionStatement::Create { name, .. } | sql::ast::EditionStatement::Default { name, .. },
+            sql::ast::EditionStatement::Create { name, parent: _, pos: _ }
+            | sql::ast::EditionStatement::Default { name, pos: _ },
         ) => return plain(&name.name),
         Ddl::CreateRole(s) | Ddl::AlterRole(s) => return plain(&s.name.name),
         Ddl::Profile(s) => return plain(&s.name.name),
@@ -509,7 +510,7 @@ fn target(core: &Core, statement: &Statement) -> Option<(String, String, u32)> {
         Ddl::CreateTablespace(s) => return plain(&s.name.name),
         Ddl::AlterTablespace(s) => return plain(&s.name.name),
         Ddl::AuditPolicy(s) => return plain(&s.name.name),
-        Ddl::Rename { from, .. } => return plain(&from.name),
+        Ddl::Rename { from, to: _, pos: _ } => return plain(&from.name),
         Ddl::Audit(_) | Ddl::AlterFiles(_) | Ddl::DefaultTablespace(_) | Ddl::Purge(_) => return None,
     };
     let names = core.names().ok()?;

@@ -14,6 +14,7 @@ use exec::{BlockCursor, ExecCtx};
 use net::StatementKind;
 use net::local::{Bind, TableBind};
 use plsql::{HostType, HostTypes};
+use sql::lexer::{Token, TokenKind, lex};
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result};
 use wait::Stat;
@@ -291,14 +292,39 @@ fn kind_of_type(ty: DataType) -> DataType {
     }
 }
 
-/// `CALL p(x)` as the block that does it.
+/// `CALL p(x)` as the block that does it; `CALL f(x) INTO :v` assigns.
 fn call_block(text: &str) -> String {
-    let rest = text.trim_start();
-    let rest = rest.get(4..).unwrap_or("").trim().trim_end_matches(';');
-    // CALL f(x) INTO :v assigns.
-    let lower = rest.to_ascii_lowercase();
-    match lower.rfind(" into ") {
-        Some(at) => format!("begin {} := {}; end;", rest[at + 6..].trim(), rest[..at].trim()),
-        None => format!("begin {rest}; end;"),
+    let tokens: Vec<Token> =
+        lex(text).tokens.into_iter().filter(|t| !matches!(t.kind, TokenKind::End | TokenKind::Semicolon)).collect();
+    let part = |tokens: &[Token]| match (tokens.first(), tokens.last()) {
+        (Some(first), Some(last)) => &text[first.start as usize..last.end as usize],
+        _ => "",
+    };
+    let is_into = |t: &Token| t.kind == TokenKind::Word && part(&[*t]).eq_ignore_ascii_case("into");
+    // The first word is CALL. INTO is a word of its own: inside parentheses it would be an argument's name.
+    let mut depth = 0;
+    let into = tokens.iter().position(|t| {
+        match t.kind {
+            TokenKind::LeftParen => depth += 1,
+            TokenKind::RightParen => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && is_into(t)
+    });
+    match into {
+        Some(at) => format!("begin {} := {}; end;", part(&tokens[at + 1..]), part(&tokens[1..at])),
+        None => format!("begin {}; end;", part(&tokens[1..])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::call_block;
+
+    #[test]
+    fn call_becomes_a_block_by_its_words() {
+        assert_eq!(call_block("call p('one into two') -- done"), "begin p('one into two'); end;");
+        assert_eq!(call_block("CALL f(1)\nINTO :v;"), "begin :v := f(1); end;");
+        assert_eq!(call_block("call/**/s.p"), "begin s.p; end;");
     }
 }

@@ -202,7 +202,7 @@ impl Calls {
             core.p.end_parse(&clock, statement.is_err());
         }
         let statement = statement?;
-        if !e.tables.is_empty() && !matches!(statement, Statement::Block { .. } | Statement::Call(_)) {
+        if !e.tables.is_empty() && !matches!(statement, Statement::Block { pos: _ } | Statement::Call(_)) {
             return Err(Ora::new(1484));
         }
         *kind = kind_of(&statement);
@@ -221,7 +221,8 @@ impl Calls {
                 };
                 self.run_cursor(core, cx, cursor, e, (*kind, sink), out)
             }
-            Statement::Block { .. } | Statement::Call(_) => self.run_block(core, cx, e, *kind),
+            Statement::Block { pos: _ } | Statement::Call(_) => self.run_block(core, cx, e, *kind),
+            // not a clause: `run_parsed` knows every kind
             other => run::run_parsed(core, cx, &other, &e.sql).map(|warning| {
                 let outcome = Outcome { warning, ..Outcome::of(*kind) };
                 done(cx, outcome)
@@ -724,12 +725,12 @@ fn parse_only(core: &Core, cx: &mut ExecCtx<'_>, text: &str, kind: &mut Statemen
             let columns = if *kind == StatementKind::SELECT { described.columns } else { Vec::new() };
             Ok(columns.iter().map(|c| wire_column(c, &cx.session.nls)).collect())
         }
-        Statement::Block { .. } | Statement::Call(_) => {
+        Statement::Block { pos: _ } | Statement::Call(_) => {
             let open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, *kind, blocks::no_types())?;
             open.close(true, core, cx);
             Ok(Vec::new())
         }
-        _ => Ok(Vec::new()),
+        _ => Ok(Vec::new()), // not a clause: nothing of them is described
     }
 }
 

@@ -29,18 +29,19 @@ pub fn check_before_commit(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
 /// # Errors
 /// ORA-02448, ORA-02447; with IMMEDIATE, the error of a constraint that does not hold: nothing is set then.
 pub fn set(core: &Core, cx: &mut ExecCtx<'_>, s: &SetConstraints) -> Result<()> {
-    if s.names.is_empty() {
-        if !s.deferred {
+    let SetConstraints { names, deferred } = s;
+    if names.is_empty() {
+        if !*deferred {
             constraints::check(&|_| true, cx)?;
         }
-        cx.session.constraints.set_all(s.deferred);
+        cx.session.constraints.set_all(*deferred);
         return Ok(());
     }
-    let numbers = s.names.iter().map(|name| deferrable(core, name)).collect::<Result<Vec<u32>>>()?;
-    if !s.deferred {
+    let numbers = names.iter().map(|name| deferrable(core, name)).collect::<Result<Vec<u32>>>()?;
+    if !*deferred {
         constraints::check(&|constraint| numbers.contains(&constraint), cx)?;
     }
-    numbers.iter().for_each(|n| cx.session.constraints.set(*n, s.deferred));
+    numbers.iter().for_each(|n| cx.session.constraints.set(*n, *deferred));
     Ok(())
 }
 

@@ -23,16 +23,17 @@ const COLUMNS: &str = "statement_id, plan_id, timestamp, operation, options, obj
 /// Those of compiling the statement; ORA-02402, ORA-02403, ORA-02404 for the table; ORA-03001 for statements other than
 /// queries and DML.
 pub fn run(cx: &mut ExecCtx<'_>, e: &ExplainPlan) -> Result<()> {
+    let ExplainPlan { statement_id: _, into, statement, pos } = e;
     let compiled = matches!(
-        e.statement,
+        *statement,
         Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_)
     );
     if !compiled {
-        return Err(Ora::unsupported().at(e.pos.0));
+        return Err(Ora::unsupported().at(pos.0));
     }
-    let rows = Cursor::plan_rows(cx, &e.statement)?;
-    let table = e.into.as_ref().map_or_else(|| "PLAN_TABLE".to_string(), quoted);
-    let missing = || e.into.as_ref().map_or_else(|| Ora::new(2402), |name| Ora::new(2404).at(name.pos.0));
+    let rows = Cursor::plan_rows(cx, statement)?;
+    let table = into.as_ref().map_or_else(|| "PLAN_TABLE".to_string(), quoted);
+    let missing = || into.as_ref().map_or_else(|| Ora::new(2402), |name| Ora::new(2404).at(name.pos.0));
     let places: Vec<String> = (1..=17).map(|n| if n == 3 { "sysdate".into() } else { format!(":{n}") }).collect();
     let insert = format!("insert into {table} ({COLUMNS}) values ({})", places.join(", "));
     let mut cursor = Cursor::compile(cx, &insert, &[]).map_err(|error| match error {

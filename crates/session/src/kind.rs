@@ -20,7 +20,7 @@ pub fn kind_of(statement: &Statement) -> StatementKind {
         Statement::SetRole(_) => StatementKind::SET_ROLE,
         Statement::SetConstraints(_) => StatementKind::SET_CONSTRAINTS,
         Statement::LockTable(_) => StatementKind::LOCK_TABLE,
-        Statement::Block { .. } => StatementKind::PLSQL_EXECUTE,
+        Statement::Block { pos: _ } => StatementKind::PLSQL_EXECUTE,
         Statement::Ddl(ddl) => ddl_kind(ddl),
         Statement::AlterSession(_) => StatementKind::ALTER_SESSION,
         Statement::AlterSystem(a) => alter_kind(&a.action),
@@ -67,8 +67,10 @@ fn ddl_kind(ddl: &Ddl) -> StatementKind {
         Ddl::CreateTablespace(_) => StatementKind::CREATE_TABLESPACE,
         Ddl::AlterTablespace(_) => StatementKind::ALTER_TABLESPACE,
         Ddl::AlterFiles(_) | Ddl::DefaultTablespace(_) => StatementKind::ALTER_DATABASE,
-        Ddl::Edition(sql::ast::EditionStatement::Create { .. }) => StatementKind::CREATE_EDITION,
-        Ddl::Edition(sql::ast::EditionStatement::Default { .. }) => StatementKind::ALTER_DATABASE,
+        Ddl::Edition(sql::ast::EditionStatement::Create { name: _, parent: _, pos: _ }) => {
+            StatementKind::CREATE_EDITION
+        }
+        Ddl::Edition(sql::ast::EditionStatement::Default { name: _, pos: _ }) => StatementKind::ALTER_DATABASE,
         Ddl::CreateDirectory(_) => StatementKind::CREATE_DIRECTORY,
         Ddl::Drop(d) => drop_kind(d.kind),
         Ddl::AlterTable(_) => StatementKind::ALTER_TABLE,
@@ -81,7 +83,7 @@ fn ddl_kind(ddl: &Ddl) -> StatementKind {
         },
         Ddl::Truncate(t) if t.cluster => StatementKind::TRUNCATE_CLUSTER,
         Ddl::Truncate(_) => StatementKind::TRUNCATE_TABLE,
-        Ddl::Rename { .. } => StatementKind::RENAME,
+        Ddl::Rename { from: _, to: _, pos: _ } => StatementKind::RENAME,
         Ddl::Comment(_) => StatementKind::COMMENT,
         Ddl::Grant(_) => StatementKind::GRANT,
         Ddl::Revoke(_) => StatementKind::REVOKE,

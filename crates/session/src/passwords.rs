@@ -77,7 +77,7 @@ fn passwords_of<'a>(ddl: &'a Ddl) -> Vec<Given<'a>> {
             };
             grant.to.iter().filter_map(given).collect()
         }
-        _ => Vec::new(),
+        _ => Vec::new(), // not a clause: no other statement gives a password
     }
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn value_of(cx: &mut ExecCtx<'_>, text: &str) -> Result<Value> {
     let expr = sql::parse_expression(text)?;
     let mut query = sql::parse_query("select null from sys.dual")?;
     if let sql::ast::QueryBody::Select(select) = &mut query.body
-        && let [sql::ast::SelectItem { kind: sql::ast::SelectItemKind::Expr { expr: item, .. }, .. }] =
+        && let [sql::ast::SelectItem { kind: sql::ast::SelectItemKind::Expr { expr: item, alias: _, text: _ }, pos: _ }] =
             &mut *select.items
     {
         *item = expr;

@@ -154,11 +154,12 @@ fn is_running(core: &Core, image: &Image, unit: &EnabledBy) -> bool {
 }
 
 fn set_transaction(core: &Core, cx: &mut ExecCtx<'_>, s: &ast::SetTransaction) -> Result<()> {
+    let ast::SetTransaction { mode, name: _, pos: _ } = s;
     let t = &mut cx.session.txn;
     if t.has_begun() {
         return Err(Ora::new(1453));
     }
-    t.set(match s.mode {
+    t.set(match *mode {
         ast::TransactionMode::Unchanged => None,
         ast::TransactionMode::ReadWrite | ast::TransactionMode::ReadCommitted => Some(Isolation::ReadCommitted),
         ast::TransactionMode::ReadOnly => Some(Isolation::ReadOnly),
@@ -175,6 +176,7 @@ fn set_transaction(core: &Core, cx: &mut ExecCtx<'_>, s: &ast::SetTransaction) -
 }
 
 fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<()> {
+    let ast::LockTable { tables, mode: _, wait: _, pos: _ } = l;
     let mode = match l.mode {
         ast::LockMode::RowShare => LockMode::SubShare,
         ast::LockMode::RowExclusive => LockMode::SubExclusive,
@@ -189,7 +191,7 @@ fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<(
         ast::LockWait::SkipLocked => return Err(Ora::new(933)),
     };
     let names = core.names()?;
-    for name in &l.tables {
+    for name in tables {
         let missing = || Ora::new(942).at(name.pos.0);
         let table = match names.relation(name.qualifier(), name.last())?.ok_or_else(missing)? {
             Resolved::Table(t) => t,

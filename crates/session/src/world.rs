@@ -497,8 +497,8 @@ impl plsql::World for World<'_> {
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {
                 DynamicKind::Dml
             }
-            Statement::Block { .. } | Statement::Call(_) => DynamicKind::Block,
-            _ => return Ok((DynamicKind::Other, 0)),
+            Statement::Block { pos: _ } | Statement::Call(_) => DynamicKind::Block,
+            _ => return Ok((DynamicKind::Other, 0)), // not a clause: they have no binds
         };
         Ok((kind, placeholders(text)))
     }

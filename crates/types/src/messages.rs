@@ -610,7 +610,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 1981, "CASCADE CONSTRAINTS must be specified to perform this revoke"),
     (Ora, 1994, "GRANT failed: password file missing or disabled"),
     (Ora, 1999, "password file cannot be updated in SHARED mode"),
-    (Ora, 2000, "missing ALWAYS keyword"),
+    (Ora, 2000, "missing %s keyword"),
     (Ora, 2002, "error while writing to audit trail"),
     (Ora, 2003, "invalid USERENV parameter"),
     (Ora, 2004, "security violation"),

@@ -7,8 +7,8 @@ use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, World};
 use sql::plsql::ast::{
-    self, CursorDeclaration, Declaration, Ident, LengthUnit, Mode, Pos, Pragma, Subprogram, TypeDefinition, TypeKind,
-    TypeRef, Variable,
+    self, CursorDeclaration, Declaration, Ident, LengthUnit, Mode, Pos, Pragma, ResultCache, Subprogram,
+    SubprogramAttributes, SubprogramBody, TypeDefinition, TypeKind, TypeRef, Variable,
 };
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -108,6 +108,7 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn variable(&mut self, v: &Variable) -> CResult<()> {
+        let Variable { name, ty: _, constant, not_null: _, default } = v;
         let mut ty = self.type_ref(&v.ty)?;
         if v.not_null
             && let Ty::Scalar(s) = &mut ty
@@ -115,17 +116,17 @@ impl<W: World> Compiler<'_, W> {
             s.not_null = true;
         }
         let not_null = ty.scalar().is_some_and(|s| s.not_null);
-        if not_null && v.default.is_none() {
-            return Err(self.pls(218, &[], v.name.pos));
+        if not_null && default.is_none() {
+            return Err(self.pls(218, &[], name.pos));
         }
-        if v.constant && v.default.is_none() {
-            return Err(self.pls(322, &[&v.name.name], v.name.pos));
+        if *constant && default.is_none() {
+            return Err(self.pls(322, &[&name.name], name.pos));
         }
         let loc = self.new_loc();
-        let result = self.initialise(&loc, &ty, v.default.as_ref());
+        let result = self.initialise(&loc, &ty, default.as_ref());
         // The name is known even when its value is wrong, so that one mistake gives one error.
-        let access = if v.constant { Access::Constant } else { Access::Free };
-        self.declare(&v.name, Symbol::Var(Var { loc, ty, access }))?;
+        let access = if *constant { Access::Constant } else { Access::Free };
+        self.declare(name, Symbol::Var(Var { loc, ty, access }))?;
         result
     }
 
@@ -233,23 +234,34 @@ impl<W: World> Compiler<'_, W> {
                 }
                 Ok(Ty::Record(Rc::new(RecordTy::new(false, list))))
             }
-            TypeDefinition::NestedTable { element, .. } => self.collection(element, None, CollKind::Nested),
-            TypeDefinition::Varray { limit, element, .. } => self.collection(element, Some(*limit), CollKind::Varray),
-            TypeDefinition::Associative { element, index, .. } => {
+            TypeDefinition::NestedTable { element, not_null } => {
+                self.collection(element, *not_null, None, CollKind::Nested)
+            }
+            TypeDefinition::Varray { limit, element, not_null } => {
+                self.collection(element, *not_null, Some(*limit), CollKind::Varray)
+            }
+            TypeDefinition::Associative { element, not_null, index } => {
                 let index_ty = self.type_ref(index)?;
                 let kind = match index_ty.class() {
                     Class::Text => CollKind::ByText,
                     Class::Number if index_ty.data_type() == Some(DataType::PlsInteger) => CollKind::ByInteger,
                     _ => return Err(self.pls(315, &[], index.pos)),
                 };
-                self.collection(element, None, kind)
+                self.collection(element, *not_null, None, kind)
             }
-            TypeDefinition::RefCursor { .. } => Ok(Ty::Cursor),
+            TypeDefinition::RefCursor { returns } => {
+                // The type must be there; what is opened may have other columns, which INTO then finds out.
+                returns.as_ref().map(|returns| self.type_ref(returns)).transpose()?;
+                Ok(Ty::Cursor)
+            }
         }
     }
 
-    fn collection(&mut self, element: &TypeRef, limit: Option<u32>, kind: CollKind) -> CResult<Ty> {
-        let ty = self.type_ref(element)?;
+    fn collection(&mut self, element: &TypeRef, not_null: bool, limit: Option<u32>, kind: CollKind) -> CResult<Ty> {
+        let mut ty = self.type_ref(element)?;
+        if let Ty::Scalar(s) = &mut ty {
+            s.not_null |= not_null;
+        }
         if matches!(ty, Ty::Cursor) {
             return Err(self.pls(990, &[], element.pos));
         }
@@ -258,7 +270,8 @@ impl<W: World> Compiler<'_, W> {
     }
 
     pub(super) fn type_ref(&mut self, t: &TypeRef) -> CResult<Ty> {
-        match &t.kind {
+        let TypeRef { kind, pos } = t;
+        match kind {
             TypeKind::RefCursor => Ok(Ty::Cursor),
             TypeKind::TypeOf(path) => self.type_of(path),
             TypeKind::RowTypeOf(path) => self.rowtype_of(path),
@@ -266,24 +279,24 @@ impl<W: World> Compiler<'_, W> {
                 if let [name] = path.as_slice() {
                     if let Some(symbol) = self.lookup(&name.name) {
                         return match symbol {
-                            Symbol::Type(ty) => self.constrain(ty, sizes, *unit, t.pos),
+                            Symbol::Type(ty) => self.constrain(ty, sizes, *unit, *pos),
                             _ => Err(self.pls(488, &[&name.name], name.pos)),
                         };
                     }
-                    if let Some(ty) = self.builtin_type(&name.name, sizes, *unit, t.pos)? {
+                    if let Some(ty) = self.builtin_type(&name.name, sizes, *unit, *pos)? {
                         return Ok(ty);
                     }
                 }
                 match self.path_symbol(path)? {
-                    Some(Symbol::Type(ty)) => self.constrain(ty, sizes, *unit, t.pos),
-                    Some(_) => Err(self.pls(488, &[&dotted(path)], t.pos)),
+                    Some(Symbol::Type(ty)) => self.constrain(ty, sizes, *unit, *pos),
+                    Some(_) => Err(self.pls(488, &[&dotted(path)], *pos)),
                     None => {
                         if let Some(ty) =
                             crate::packages::package_type(&path.iter().map(|i| i.name.as_str()).collect::<Vec<_>>())
                         {
                             return Ok(ty);
                         }
-                        Err(self.pls(201, &[&dotted(path)], t.pos))
+                        Err(self.pls(201, &[&dotted(path)], *pos))
                     }
                 }
             }
@@ -496,6 +509,7 @@ impl<W: World> Compiler<'_, W> {
     // ---- cursors
 
     fn cursor(&mut self, c: &CursorDeclaration) -> CResult<()> {
+        let CursorDeclaration { name: _, parameters: _, returns, query: _ } = c;
         let previous = self.scopes.last().and_then(|s| s.names.get(&c.name.name)).cloned();
         if let (Some(Symbol::Cursor(sym)), Some(query)) = (&previous, &c.query) {
             // The body of a cursor that the package's specification announced.
@@ -525,7 +539,7 @@ impl<W: World> Compiler<'_, W> {
             }
         }
         let open = self.new_proc();
-        let row = match (&c.query, &c.returns) {
+        let row = match (&c.query, returns) {
             (Some(query), _) => self.cursor_open_proc(c, query, &parameters, &loc, open.clone())?,
             (None, Some(t)) => match self.type_ref(t)? {
                 Ty::Record(r) => r,
@@ -594,13 +608,15 @@ impl<W: World> Compiler<'_, W> {
     pub(super) fn parameters(&mut self, list: &[ast::Parameter]) -> CResult<Vec<Param>> {
         let mut parameters: Vec<Param> = Vec::new();
         for p in list {
+            // NOCOPY asks for what is done anyway, or changes nothing.
+            let ast::Parameter { name: _, mode: _, nocopy: _, ty: _, default: _ } = p;
             if parameters.iter().any(|q| q.name == p.name.name) {
                 return Err(self.pls(410, &[], p.name.pos));
             }
             let mut ty = self.type_ref(&p.ty)?;
             if let Ty::Scalar(s) = &mut ty {
                 // The actual parameter's length and precision are in force, not a declared one.
-                let sized = matches!(p.ty.kind, TypeKind::Named { ref sizes, .. } if !sizes.is_empty());
+                let sized = matches!(p.ty.kind, TypeKind::Named { path: _, ref sizes, unit: _ } if !sizes.is_empty());
                 if sized {
                     return Err(self.pls(
                         103,
@@ -639,8 +655,20 @@ impl<W: World> Compiler<'_, W> {
             }),
             None => None,
         };
-        if let Some(pos) = s.attributes.pipelined {
-            return Err(self.pls(707, &[&"PIPELINED"], pos));
+        // AUTHID is the unit's; PARALLEL_ENABLE changes nothing where nothing runs in parallel.
+        let SubprogramAttributes {
+            deterministic,
+            authid: _,
+            pipelined,
+            accessible_by,
+            parallel_enable: _,
+            result_cache: _,
+        } = &s.attributes;
+        if let Some(pos) = pipelined {
+            return Err(self.pls(707, &[&"PIPELINED"], *pos));
+        }
+        if let Some(pos) = accessible_by {
+            return Err(self.pls(707, &[&"ACCESSIBLE BY"], *pos));
         }
         let known = match self.scopes.last().and_then(|sc| sc.names.get(&s.name.name)) {
             Some(Symbol::Subs(list)) => list.clone(),
@@ -664,7 +692,7 @@ impl<W: World> Compiler<'_, W> {
                     parameters: parameters.clone(),
                     returns: returns.clone(),
                     target: self.new_proc(),
-                    deterministic: s.attributes.deterministic,
+                    deterministic: *deterministic,
                     overload: known.len() as u32 + 1,
                 });
                 let mut list = known;
@@ -693,7 +721,7 @@ impl<W: World> Compiler<'_, W> {
         returns: Option<Ty>,
         level: u32,
     ) -> Proc {
-        let body = s.body.as_deref().expect("the caller saw a body");
+        let SubprogramBody { declarations, body } = s.body.as_deref().expect("the caller saw a body");
         let outer = std::mem::replace(&mut self.f, FnState::new(&s.name.name, level));
         let line = self.line;
         self.f.function = returns.is_some();
@@ -706,24 +734,26 @@ impl<W: World> Compiler<'_, W> {
             let symbol = Symbol::Var(Var { loc, ty: p.ty.clone(), access });
             self.scopes.last_mut().expect("just pushed").names.insert(p.name.clone(), symbol);
         }
-        self.set_pos(body.body.pos);
-        let cached = s.attributes.result_cache.is_some() && parameters.iter().all(|p| p.mode == Mode::In);
+        self.set_pos(body.pos);
+        // RELIES_ON says nothing since 11.2: the tables are those that the function reads.
+        let cached = matches!(s.attributes.result_cache, Some(ResultCache { relies_on: _ }))
+            && parameters.iter().all(|p| p.mode == Mode::In);
         let hit = match returns.as_ref().and_then(Ty::data_type) {
             Some(result) if cached && parameters.iter().all(|p| p.ty.scalar().is_some()) => {
                 let name = format!("\"{}\".\"{}\"::8.\"{}\"", self.owner, self.unit, s.name.name);
                 let reads = std::cell::RefCell::default();
-                self.f.result_cache = Some(Box::new(ResultCacheDef { name, at: body.body.pos, result, reads }));
+                self.f.result_cache = Some(Box::new(ResultCacheDef { name, at: body.pos, result, reads }));
                 Some(self.emit(Op::ResultCacheGet { d: Opd::local(0), n: parameters.len() as u32, hit: 0 }))
             }
             _ => None,
         };
-        self.declarations(&body.declarations);
+        self.declarations(declarations);
         if self.f.autonomous {
             self.emit(Op::Autonomous { begin: true });
         }
-        self.body(&body.body);
-        self.check_forward(&body.body);
-        self.set_pos(body.body.end_pos);
+        self.body(body);
+        self.check_forward(body);
+        self.set_pos(body.end_pos);
         if returns.is_some() {
             self.emit(Op::NoReturn);
         } else {
@@ -798,10 +828,12 @@ fn is_same_type(a: &Ty, b: &Ty) -> bool {
 fn declaration_pos(d: &Declaration) -> Pos {
     match d {
         Declaration::Variable(v) => v.name.pos,
-        Declaration::Type { name, .. } | Declaration::Subtype { name, .. } | Declaration::Exception(name) => name.pos,
+        Declaration::Type { name, definition: _ }
+        | Declaration::Subtype { name, base: _, not_null: _, range: _ }
+        | Declaration::Exception(name) => name.pos,
         Declaration::Cursor(c) => c.name.pos,
         Declaration::Pragma(Pragma::AutonomousTransaction(pos)) => *pos,
-        Declaration::Pragma(Pragma::ExceptionInit { exception, .. }) => exception.pos,
+        Declaration::Pragma(Pragma::ExceptionInit { exception, code: _ }) => exception.pos,
         Declaration::Pragma(Pragma::Other(name)) => name.pos,
         Declaration::Pragma(Pragma::SeriallyReusable) => 0,
         Declaration::Subprogram(s) => s.pos,

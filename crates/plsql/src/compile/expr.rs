@@ -42,7 +42,7 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::BindGet { d, bind });
                 Ok(Val { o: d, ty: self.bind_ty(bind) })
             }
-            ExprKind::Bind { name, .. } => Err(self.pls(49, &[&name], e.pos)),
+            ExprKind::Bind { name, field: _ } => Err(self.pls(49, &[&name], e.pos)),
             ExprKind::Name(n) | ExprKind::New(n) => self.name_value(n, e.pos, want),
             ExprKind::CursorAttribute { cursor, attribute } => self.cursor_attribute(cursor, *attribute, want),
             ExprKind::BulkRowCount(index) => {
@@ -63,7 +63,7 @@ impl<W: World> Compiler<'_, W> {
                 Ok(Val { o: d, ty: Ty::INTEGER })
             }
             ExprKind::Unary { op, operand } => self.unary(*op, operand, e.pos, want),
-            ExprKind::Binary { op, .. } if is_operator(*op) => self.operators(e, want),
+            ExprKind::Binary { op, left: _, right: _ } if is_operator(*op) => self.operators(e, want),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right, e, want),
             ExprKind::IsNull { operand, negated } => {
                 let v = self.expr(operand, None)?;
@@ -286,7 +286,7 @@ impl<W: World> Compiler<'_, W> {
         }
         let operand = |c: &mut Self, op, e: &Expr| match op {
             BinaryOp::Concat => c.text_operand(e),
-            _ => c.expr(e, None),
+            _ => c.expr(e, None), // not a clause: other operators take any value
         };
         let mut a = operand(self, links.last().map_or(BinaryOp::Add, |(op, ..)| *op), first)?;
         let (mut slot, mut next) = (None, self.f.next);
@@ -348,14 +348,14 @@ impl<W: World> Compiler<'_, W> {
         }
         let jump = match op {
             BinaryOp::And => self.emit(Op::JumpIfFalse { c: d, to: 0 }),
-            _ => self.emit(Op::JumpIfTrue { c: d, to: 0 }),
+            _ => self.emit(Op::JumpIfTrue { c: d, to: 0 }), // not a clause: OR
         };
         let saved = self.f.next;
         let b = self.expr(right, None)?;
         self.boolean(&b, op, pos)?;
         match op {
             BinaryOp::And => self.emit(Op::And { d, a: d, b: b.o }),
-            _ => self.emit(Op::Or { d, a: d, b: b.o }),
+            _ => self.emit(Op::Or { d, a: d, b: b.o }), // not a clause: OR
         };
         self.f.next = saved;
         self.patch(jump);
@@ -445,7 +445,7 @@ impl<W: World> Compiler<'_, W> {
             BinaryOp::Mul => Arith::Mul,
             BinaryOp::Div => Arith::Div,
             BinaryOp::Power => Arith::Power,
-            _ => Arith::Mod,
+            _ => Arith::Mod, // not a clause: the caller has an arithmetic operator
         };
         let ty = arithmetic_type(arith, &a.ty, &b.ty).ok_or_else(|| self.pls(306, &[&arith_name(arith)], pos))?;
         let d = self.result(want);
@@ -567,7 +567,7 @@ impl<W: World> Compiler<'_, W> {
                 Res::Path(p) if matches!(p.ty, Ty::Cursor) => Ok(self.path_value(&p, None).o),
                 _ => Err(self.pls(code, &[&super::name::shown_name(n)], e.pos)),
             },
-            ExprKind::Bind { .. } => Ok(self.expr(e, None)?.o),
+            ExprKind::Bind { name: _, field: _ } => Ok(self.expr(e, None)?.o),
             _ => Err(self.pls(code, &[&"expression"], e.pos)),
         }
     }
@@ -602,9 +602,9 @@ impl<W: World> Compiler<'_, W> {
                 ExprKind::Binary { op, left, right } if is_comparison(*op) => {
                     self.compare_jump(comparison(*op).negate(), left, right, e.pos)?
                 }
-                _ => self.value_jump(e)?,
+                _ => self.value_jump(e)?, // not a clause: a value is made and looked at
             },
-            _ => self.value_jump(e)?,
+            _ => self.value_jump(e)?, // not a clause: a value is made and looked at
         };
         self.f.next = saved;
         Ok(jumps)
@@ -1046,7 +1046,7 @@ fn comparison(op: BinaryOp) -> Cmp {
         BinaryOp::Lt => Cmp::Lt,
         BinaryOp::Le => Cmp::Le,
         BinaryOp::Gt => Cmp::Gt,
-        _ => Cmp::Ge,
+        _ => Cmp::Ge, // not a clause: the caller has a comparison
     }
 }
 

@@ -10,7 +10,7 @@ use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, World};
 use sql::plsql::ast::{
-    self, Body, CursorSource, Expr, ExprKind, ForAllBounds, Ident, Into, Mode, Part, Pos, SqlKind, Statement,
+    self, Body, CursorSource, Expr, ExprKind, ForAllBounds, Handler, Ident, Into, Mode, Part, Pos, SqlKind, Statement,
     StatementKind, UsingArgument,
 };
 use std::rc::Rc;
@@ -19,12 +19,13 @@ use types::{DataType, Value};
 impl<W: World> Compiler<'_, W> {
     /// A block's `BEGIN … END`, with its handlers.
     pub(super) fn body(&mut self, body: &Body) {
+        let Body { statements, handlers, pos: _, end_pos: _ } = body;
         self.f.block_count += 1;
         self.f.blocks.push(self.f.block_count);
         let from = self.here();
-        self.statements(&body.statements);
+        self.statements(statements);
         let to = self.here();
-        if !body.handlers.is_empty() {
+        if !handlers.is_empty() {
             self.handlers(body, from, to);
         }
         self.f.blocks.pop();
@@ -39,21 +40,21 @@ impl<W: World> Compiler<'_, W> {
         let mut list = Vec::new();
         self.f.handlers += 1;
         let mut others = false;
-        for h in &body.handlers {
+        for Handler { exceptions, statements, pos } in &body.handlers {
             if others {
-                let e = self.pls(370, &[], h.pos);
-                self.note(e, h.pos, "Statement");
+                let e = self.pls(370, &[], *pos);
+                self.note(e, *pos, "Statement");
             }
-            others |= h.exceptions.is_empty();
+            others |= exceptions.is_empty();
             let mut wanted = Vec::new();
-            for path in &h.exceptions {
+            for path in exceptions {
                 match self.exception(path) {
                     Ok(i) => wanted.push(i),
-                    Err(e) => self.note(e, h.pos, "Statement"),
+                    Err(e) => self.note(e, *pos, "Statement"),
                 }
             }
             list.push((wanted, self.here()));
-            self.statements(&h.statements);
+            self.statements(statements);
             self.emit(Op::EndHandlers { n: 1 });
             ends.push(self.emit(Op::Jump { to: 0 }));
         }
@@ -99,10 +100,12 @@ impl<W: World> Compiler<'_, W> {
             if let Err(e) = self.statement(s) {
                 let what = match s.kind {
                     StatementKind::Sql(_)
-                    | StatementKind::OpenFor { .. }
-                    | StatementKind::Fetch { .. }
-                    | StatementKind::ForCursor { source: CursorSource::Query(_), .. } => "SQL Statement",
-                    _ => "Statement",
+                    | StatementKind::OpenFor { cursor: _, query: _ }
+                    | StatementKind::Fetch { cursor: _, into: _, limit: _ }
+                    | StatementKind::ForCursor { variable: _, source: CursorSource::Query(_), body: _ } => {
+                        "SQL Statement"
+                    }
+                    _ => "Statement", // not a clause: a word for the message
                 };
                 self.note(e, s.pos, what);
             }
@@ -114,8 +117,9 @@ impl<W: World> Compiler<'_, W> {
 
     fn statement(&mut self, s: &Statement) -> CResult<()> {
         self.check_nesting(s.pos)?;
-        let label = s.labels.last().map(|l| l.name.clone());
-        match &s.kind {
+        let Statement { labels, kind, pos: _ } = s;
+        let label = labels.last().map(|l| l.name.clone());
+        match kind {
             StatementKind::Null => Ok(()),
             StatementKind::Assign { target, value } => self.assign(target, value),
             StatementKind::Call(e) => self.call_statement(e),
@@ -542,24 +546,26 @@ impl<W: World> Compiler<'_, W> {
     // ---- SQL
 
     fn sql_statement(&mut self, q: &ast::SqlText) -> CResult<()> {
-        if q.kind == SqlKind::Select && q.into.is_none() {
-            return Err(self.pls(428, &[], q.span.start));
+        let ast::SqlText { kind, span, text: _, into: _, returning, current_of: _ } = q;
+        if *kind == SqlKind::Select && q.into.is_none() {
+            return Err(self.pls(428, &[], span.start));
         }
         let statement = self.static_sql(q)?;
-        let into = match q.kind {
+        let into = match *kind {
             SqlKind::Select => q.into.as_ref(),
-            _ => q.returning.as_ref(),
+            _ => returning.as_ref(), // not a clause: DML
         };
         let Some((into, _)) = into else {
             let row = self.null();
             self.emit(Op::Execute { sql: statement.index, row });
             return Ok(());
         };
-        self.sql_into(&statement, into, q.kind == SqlKind::Select)
+        self.sql_into(&statement, into, *kind == SqlKind::Select)
     }
 
     fn sql_into(&mut self, statement: &SqlStatement, into: &Into, query: bool) -> CResult<()> {
-        if into.bulk {
+        let Into { bulk, targets: _, pos: _ } = into;
+        if *bulk {
             let bulk = self.bulk_targets(into, Some(&statement.columns))?;
             self.emit(Op::BulkInto { sql: statement.index, bulk });
             return Ok(());
@@ -675,7 +681,9 @@ impl<W: World> Compiler<'_, W> {
         let mut walk = None;
         let head;
         let mut collected = Vec::new();
-        if let StatementKind::Sql(ast::SqlText { returning: Some((into, _)), .. }) = sql {
+        if let StatementKind::Sql(q) = sql
+            && let Some((into, _)) = &q.returning
+        {
             self.forall_targets(into, &mut collected)?;
         }
         self.emit(Op::ForAllBegin);
@@ -687,7 +695,7 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::ForInit { counter, lo, hi, reverse: false });
                 head = self.emit(Op::ForNext { counter, i, out: 0 });
             }
-            ForAllBounds::IndicesOf { collection, .. } | ForAllBounds::ValuesOf(collection) => {
+            ForAllBounds::IndicesOf { collection, between: _ } | ForAllBounds::ValuesOf(collection) => {
                 let TargetRef::Path(p) = self.target_path(collection)? else {
                     return Err(self.pls(382, &[], collection.pos));
                 };
@@ -709,14 +717,15 @@ impl<W: World> Compiler<'_, W> {
                             return Err(self.pls(382, &[], collection.pos));
                         }
                     }
-                    ForAllBounds::IndicesOf { between: Some((low, high)), .. } => {
+                    ForAllBounds::IndicesOf { collection: _, between: Some((low, high)) } => {
                         self.emit(Op::Move { d: i, s: at });
                         let lo = self.expr(low, None)?.o;
                         skips.push(self.emit(Op::CmpJump { op: Cmp::Ge, a: at, b: lo, to: 0 }));
                         let hi = self.expr(high, None)?.o;
                         skips.push(self.emit(Op::CmpJump { op: Cmp::Le, a: at, b: hi, to: 0 }));
                     }
-                    _ => {
+                    ForAllBounds::IndicesOf { collection: _, between: None }
+                    | ForAllBounds::Range { low: _, high: _ } => {
                         self.emit(Op::Move { d: i, s: at });
                     }
                 }
@@ -732,7 +741,10 @@ impl<W: World> Compiler<'_, W> {
         let from = self.here();
         let result = match sql {
             StatementKind::Sql(q) => self.forall_sql(q, &collected, save),
-            StatementKind::ExecuteImmediate { text, using, .. } => self.execute_immediate(text, None, using, None),
+            // A RETURNING of it has its places among those of USING.
+            StatementKind::ExecuteImmediate { text, using, into: _, returning: _ } => {
+                self.execute_immediate(text, None, using, None)
+            }
             _ => unreachable!("the parser takes only these"),
         };
         self.scopes.pop();
@@ -854,7 +866,7 @@ impl<W: World> Compiler<'_, W> {
         let target = self.target_path(cursor).map_err(|e| {
             let name = match &cursor.kind {
                 ExprKind::Name(n) => super::name::shown_name(n),
-                _ => "expression".to_string(),
+                _ => "expression".to_string(), // not a clause: a word for the message
             };
             if e.code() == 363 { self.pls(455, &[&name], cursor.pos) } else { e }
         })?;
@@ -884,7 +896,7 @@ impl<W: World> Compiler<'_, W> {
                 Res::Cursor(c) => Some(c.row.clone()),
                 _ => None,
             },
-            _ => None,
+            _ => None, // not a clause: the row of no other expression is known
         };
         let c = self.cursor_operand(cursor, 456)?;
         if into.bulk {
@@ -955,16 +967,16 @@ impl<W: World> Compiler<'_, W> {
         self.emit(Op::Move { d, s: t.o });
         let mut list = Vec::new();
         let mut outs = Vec::new();
-        for (i, u) in using.iter().enumerate() {
+        for (i, UsingArgument { mode, value }) in using.iter().enumerate() {
             let slot = self.temp();
-            let ty = if u.mode == Mode::In {
-                let v = self.expr(&u.value, None)?;
+            let ty = if *mode == Mode::In {
+                let v = self.expr(value, None)?;
                 self.emit(Op::Move { d: slot, s: v.o });
                 v.ty
             } else {
-                let target = self.target_path(&u.value)?;
+                let target = self.target_path(value)?;
                 let ty = target.ty();
-                if u.mode == Mode::InOut {
+                if *mode == Mode::InOut {
                     let v = self.target_value(&target);
                     self.emit(Op::Move { d: slot, s: v.o });
                 } else {
@@ -975,12 +987,12 @@ impl<W: World> Compiler<'_, W> {
             };
             let dt = match ty.data_type() {
                 Some(DataType::Boolean) | None if !matches!(ty, Ty::Cursor) => {
-                    return Err(self.pls(457, &[], u.value.pos));
+                    return Err(self.pls(457, &[], value.pos));
                 }
                 Some(dt) => unconstrained(dt),
                 None => DataType::Cursor,
             };
-            list.push((slot, dt, u.mode != Mode::In));
+            list.push((slot, dt, *mode != Mode::In));
         }
         self.pool.dynamics.push(Dynamic { text: d, using: list, into, bulk, returning });
         Ok((self.pool.dynamics.len() as u32 - 1, outs))

@@ -551,14 +551,15 @@ pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str, types: &Hos
     c.binds = names.into();
     c.procs.push(None);
     c.f = FnState::new("", 1);
-    c.scopes[0].labels = block.labels.iter().map(|l| l.name.clone()).collect();
-    c.declarations(&block.declarations);
+    let ast::Block { labels, declarations, body, pos: _ } = &block;
+    c.scopes[0].labels = labels.iter().map(|l| l.name.clone()).collect();
+    c.declarations(declarations);
     if c.f.autonomous {
         c.emit(Op::Autonomous { begin: true });
     }
-    c.body(&block.body);
-    c.check_forward(&block.body);
-    c.set_pos(block.body.end_pos);
+    c.body(body);
+    c.check_forward(body);
+    c.set_pos(body.end_pos);
     c.emit(Op::Return);
     c.resolve_gotos();
     let main = c.finish(FnState::new("", 0), 0);
@@ -589,7 +590,7 @@ pub fn compile_unit<W: World>(
         Err(e) => return (None, vec![parse_error(text, &e)]),
     };
     match unit {
-        Unit::Subprogram { subprogram, .. } => {
+        Unit::Subprogram { schema: _, subprogram } => {
             let mut c = Compiler::new(w, units, &specification.owner, &specification.name, text);
             c.authid = subprogram.attributes.authid;
             c.procs.push(None);
@@ -603,11 +604,9 @@ pub fn compile_unit<W: World>(
             (result, errors)
         }
         Unit::Package(p) => compile_package(w, units, specification, &p, body),
-        Unit::Type { .. } => {
+        Unit::Type { schema: _, name, definition } => {
             let mut c = Compiler::new(w, units, &specification.owner, &specification.name, text);
-            if let Unit::Type { name, definition, .. } = &unit
-                && let Err(e) = c.type_definition(definition)
-            {
+            if let Err(e) = c.type_definition(&definition) {
                 c.note(e, name.pos, "Declaration");
             }
             let errors = c.errors();
@@ -632,6 +631,7 @@ fn compile_package<W: World>(
     p: &ast::Package,
     body: Option<&StoredUnit>,
 ) -> (Option<Compiled>, Vec<CompileError>) {
+    let ast::Package { schema: _, name: _, authid, declarations } = p;
     let body_text = body.map_or("", |b| b.source.as_str());
     let parsed = match body.map(|b| sql::plsql::parse_unit(&b.source)) {
         Some(Ok(Unit::PackageBody(b))) => Some(b),
@@ -640,12 +640,12 @@ fn compile_package<W: World>(
         None => None,
     };
     let mut c = Compiler::new(w, units, &specification.owner, &specification.name, &specification.source);
-    c.authid = p.authid;
+    c.authid = *authid;
     c.procs.push(None);
     c.f = FnState::new(&specification.name, 0);
     c.f.package = true;
     c.scopes[0].labels = vec![specification.name.clone()];
-    c.declarations(&p.declarations);
+    c.declarations(declarations);
     if !c.problems.is_empty() {
         return (None, c.errors());
     }
@@ -667,8 +667,9 @@ fn compile_package<W: World>(
     if let Some(b) = &parsed {
         c.text = body_text;
         c.lines = std::iter::once(0).chain(body_text.match_indices('\n').map(|(i, _)| i as u32 + 1)).collect();
-        c.declarations(&b.declarations);
-        if let Some(body) = &b.initialisation {
+        let ast::PackageBody { schema: _, name: _, declarations, initialisation } = b;
+        c.declarations(declarations);
+        if let Some(body) = initialisation {
             c.body(body);
         }
         let missing: Vec<String> = exports
@@ -706,7 +707,7 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
         }))
     };
     match parsed {
-        Unit::Subprogram { subprogram, .. } => {
+        Unit::Subprogram { schema: _, subprogram } => {
             let mut s = c.signature(&subprogram)?;
             s.invokers = subprogram.attributes.authid == ast::AuthId::CurrentUser;
             s.target = external(&unit.name, 1);
@@ -746,7 +747,7 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
                 .collect();
             Ok(Interface::Package(Rc::new(PackageSym { symbols })))
         }
-        Unit::Type { definition, .. } => Ok(Interface::Type(c.type_definition(&definition)?)),
+        Unit::Type { schema: _, name: _, definition } => Ok(Interface::Type(c.type_definition(&definition)?)),
         _ => Err(Ora::pls(801, &[&"interface of a unit without one"])),
     }
 }
@@ -769,6 +770,7 @@ impl<W: World> Compiler<'_, W> {
 
     /// Compiles a stored procedure or function as subprogram 0 of its unit.
     fn stored_subprogram(&mut self, s: &ast::Subprogram) -> CResult<()> {
+        let ast::Subprogram { name: _, parameters: _, returns: _, attributes: _, body: _, pos: _ } = s;
         self.f.level = 0;
         let mut declared = s.clone();
         declared.body = None;

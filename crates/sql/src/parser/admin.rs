@@ -226,7 +226,9 @@ impl Parser<'_> {
             () if self.eat_words(&["DISCONNECT", "SESSION"]) => {
                 let target = self.string(26)?;
                 let immediate = self.eat_word("IMMEDIATE");
-                self.eat_word("POST_TRANSACTION");
+                if self.at_word("POST_TRANSACTION") {
+                    return Err(Ora::unsupported().at(self.pos().0));
+                }
                 AlterSystemAction::DisconnectSession { target, immediate }
             }
             () if self.eat_words(&["FLUSH", "SHARED_POOL"]) => AlterSystemAction::FlushSharedPool,

@@ -128,7 +128,9 @@ impl Parser<'_> {
     }
 
     fn alter_log_mode(&mut self, on: bool, pos: Pos) -> Result<Statement> {
-        self.eat_word("MANUAL");
+        if self.at_word("MANUAL") {
+            return Err(Ora::unsupported().at(self.pos().0));
+        }
         Ok(Statement::AlterSystem(AlterSystem { action: AlterSystemAction::Archivelog(on), pos }))
     }
 

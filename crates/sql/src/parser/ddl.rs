@@ -153,7 +153,6 @@ impl Parser<'_> {
             &["NOMONITORING"],
             &["SEGMENT", "CREATION", "DEFERRED"],
             &["SEGMENT", "CREATION", "IMMEDIATE"],
-            &["FLASHBACK", "ARCHIVE"],
             &["NO", "FLASHBACK", "ARCHIVE"],
             &["FILESYSTEM_LIKE_LOGGING"],
             &["NO", "INMEMORY"],
@@ -168,6 +167,8 @@ impl Parser<'_> {
         match word.as_str() {
             "ENABLE" if self.eat_words(&["ROW", "MOVEMENT"]) => options.row_movement = Some(true),
             "DISABLE" if self.eat_words(&["ROW", "MOVEMENT"]) => options.row_movement = Some(false),
+            // It asks for history that nobody keeps.
+            "FLASHBACK" if self.at_word("ARCHIVE") => return Err(Ora::unsupported().at(pos.0)),
             "OVERFLOW" => options.overflow = Some(pos),
             "TABLESPACE" => options.tablespace = Some(self.ident(2216)?),
             "PCTFREE" => options.pctfree = Some(self.percentage(2211)?),

@@ -280,6 +280,8 @@ pub struct SubprogramAttributes {
     pub deterministic: bool,
     pub authid: AuthId,
     pub pipelined: Option<Pos>,
+    /// Where `ACCESSIBLE BY` stands.
+    pub accessible_by: Option<Pos>,
     pub parallel_enable: bool,
     pub result_cache: Option<ResultCache>,
 }

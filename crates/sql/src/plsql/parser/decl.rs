@@ -410,6 +410,7 @@ impl Parser<'_> {
                 }
                 attributes.result_cache = Some(cache);
             } else if self.at_word("ACCESSIBLE") && self.word_at(1, "BY") {
+                attributes.accessible_by = Some(pos);
                 self.bump();
                 self.bump();
                 self.skip_brackets();
