@@ -1,5 +1,6 @@
-//! SQL by golden files: this project's own, and the public suite where it is there.
+//! SQL by golden files: this project's own, the public suite where it is there, and the examples of COMPAT.md.
 
+mod compat;
 mod slt;
 
 use client::{Credentials, Ephemeral, EphemeralOptions};
