@@ -401,7 +401,6 @@ fn percentile(agg: &AggCode, values: &mut Vec<Value>, fraction: &Number, cx: &Ex
 
 /// The value at that part of the way from one value to another.
 fn between(low: &Value, high: &Value, part: &Number) -> Result<Value> {
-    use crate::datetime::arith;
     use plan::ArithOp::{Add, Mul, Sub};
     if part.signum() == 0 {
         return Ok(low.clone());
@@ -418,8 +417,8 @@ fn between(low: &Value, high: &Value, part: &Number) -> Result<Value> {
             Value::Date(Date::from_unix(a.to_unix() + seconds.unwrap_or(0))?)
         }
         (low, high) => {
-            let way = arith(Mul, &arith(Sub, high, low)?, &Value::Number(*part))?;
-            arith(Add, low, &way)?
+            let way = Mul.typed(&Sub.typed(high, low)?, &Value::Number(*part))?;
+            Add.typed(low, &way)?
         }
     })
 }
