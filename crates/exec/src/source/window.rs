@@ -772,6 +772,9 @@ impl Partition<'_> {
             let r = code.eval(m, cx)?;
             let by = m.value(r).clone();
             let op = if back != *desc { plan::ArithOp::Sub } else { plan::ArithOp::Add };
+            if by.is_null() {
+                return Err(Ora::with(932, &[&here.data_type().name(), &by.data_type().name()]));
+            }
             let limit = op.typed(here, &by)?;
             // The keys are in order, so that those outside come before those inside.
             let mut failed = None;
