@@ -1137,7 +1137,13 @@ fn equal_columns(conds: &mut Vec<(Expr, Mask)>, nodes: &[Member], owner: &HashMa
             }
         }
     }
-    classes.into_iter().map(|class| class.into_iter().map(|(r, _)| r).collect()).collect()
+    // A part with two columns of a class does not hold their equality by itself: of such a class each one is checked.
+    let holds = |class: &Vec<(Reg, types::DataType)>| {
+        let mut parts: Vec<usize> = class.iter().map(|(r, _)| owner[r]).collect();
+        parts.sort_unstable();
+        parts.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    classes.into_iter().filter(holds).map(|class| class.into_iter().map(|(r, _)| r).collect()).collect()
 }
 
 /// The column that a condition sets equal to a constant.
