@@ -1,0 +1,343 @@
+//! Generated joins: whatever way a plan takes, the rows are those of a naive interpreter.
+//!
+//! Queries over 1 to 10 row sources with inner, outer (ANSI and `(+)`), full and cross joins, inline, named and WITH
+//! views, correlated EXISTS, IN, ANY, ALL and scalar subqueries, GROUP BY, DISTINCT, set operators, ORDER BY and FETCH
+//! FIRST, over small tables with NULLs, duplicates, CHAR, VARCHAR2, NUMBER and DATE columns, with and without indexes
+//! and statistics. Each is run as it is and under random settings: hints in every query block, rewrites switched off,
+//! small work areas. `reference` computes the same rows from the tree by nested loops.
+//!
+//! The long form: `LATCHWORK_JOINS=2000 LATCHWORK_JOIN_SETTINGS=10 LATCHWORK_SEED=1 cargo test --release -p latchwork
+//! --test joins`. `LATCHWORK_JOIN_FROM` begins at another query of the seed, `LATCHWORK_JOIN_SHOW` prints every
+//! statement. A failure prints the number of its query, the statement made as small as it can, the rows of its tables
+//! and where the answers differ.
+
+#[path = "joins/generate.rs"]
+mod generate;
+#[path = "joins/reference.rs"]
+mod reference;
+#[path = "joins/shrink.rs"]
+mod shrink;
+mod support;
+#[path = "joins/tree.rs"]
+mod tree;
+
+use client::Client;
+use generate::{Generator, Random, TABLES, World, world};
+use reference::{Reference, Row, ordered};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::time::Duration;
+use tree::{Datum, Printer, Query, Statement};
+use types::Value;
+
+/// Queries and settings of the short form.
+const QUERIES: usize = 150;
+const SETTINGS: usize = 4;
+/// Queries between two sets of tables.
+const QUERIES_OF_A_WORLD: usize = 50;
+/// Conditions that the reference looks at before a query is left out as too long.
+const STEPS: u64 = 150_000;
+const ROWS_MAX: usize = 3_000;
+/// How long a statement may take under a setting: a hint may ask for a product of many row sources.
+const LIMIT: Duration = Duration::from_secs(20);
+const BROKEN: u32 = 1013;
+/// 31 December 2023, in days after 1 January 1970.
+const LAST_OF_2023: i64 = 19_722;
+
+/// Rewrites that the parameter `_rewrite_off` can name.
+const REWRITES: &[&str] = &["FOLD", "FACTOR", "UNNEST", "OUTER_TO_INNER", "PUSH", "TRANSITIVE", "DERIVE"];
+
+fn number(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+/// A way to plan and run a statement.
+#[derive(Clone, Debug)]
+struct Setting {
+    /// Without one there are no hints.
+    hints: Option<u64>,
+    off: Vec<&'static str>,
+    /// Bytes of a work area; by the target when absent.
+    area: Option<u64>,
+    optimizer_mode: &'static str,
+}
+
+impl Setting {
+    const PLAIN: Setting = Setting { hints: None, off: Vec::new(), area: None, optimizer_mode: "all_rows" };
+
+    fn random(r: &mut Random) -> Setting {
+        let mut off: Vec<&'static str> = Vec::new();
+        if !REWRITES.is_empty() && r.percent(70) {
+            let share = r.of(&[15, 40, 100]);
+            off = REWRITES.iter().filter(|_| r.percent(share)).copied().collect();
+        }
+        Setting {
+            hints: r.percent(85).then(|| r.next()),
+            off,
+            area: r.percent(20).then_some(0),
+            optimizer_mode: r.of(&["all_rows", "all_rows", "first_rows_1", "first_rows_10"]),
+        }
+    }
+
+    fn statements(&self) -> Vec<String> {
+        let mut all = vec![format!("alter session set optimizer_mode = {}", self.optimizer_mode)];
+        if !REWRITES.is_empty() {
+            all.push(format!("alter session set \"_rewrite_off\" = '{}'", self.off.join(",")));
+        }
+        match self.area {
+            Some(bytes) => {
+                all.push("alter session set workarea_size_policy = manual".to_string());
+                all.push(format!("alter session set sort_area_size = {bytes}"));
+                all.push(format!("alter session set hash_area_size = {bytes}"));
+            }
+            None => all.push("alter session set workarea_size_policy = auto".to_string()),
+        }
+        all
+    }
+}
+
+/// A hint for a query block with these row sources.
+fn hint(r: &mut Random, aliases: &[usize]) -> String {
+    if aliases.is_empty() || r.percent(30) {
+        return String::new();
+    }
+    let one = |r: &mut Random| format!("a{}", r.of(aliases));
+    let some = |r: &mut Random, most: usize| {
+        let mut left = aliases.to_vec();
+        let count = (1 + r.below(most)).min(left.len());
+        let taken: Vec<String> = (0..count).map(|_| format!("a{}", left.swap_remove(r.below(left.len())))).collect();
+        taken.join(" ")
+    };
+    let mut all = Vec::new();
+    for _ in 0..1 + r.below(3) {
+        all.push(match r.below(26) {
+            0..=2 => format!("leading({})", some(r, 3)),
+            // A product of many row sources would take for ever.
+            3 if aliases.len() < 5 => "ordered".to_string(),
+            4 | 5 => format!("use_hash({})", some(r, 4)),
+            6 | 7 => format!("use_nl({})", some(r, 4)),
+            8 | 9 => format!("use_merge({})", some(r, 4)),
+            10 => format!("full({})", one(r)),
+            11 => format!("index({})", one(r)),
+            12 => format!("no_index({})", one(r)),
+            13 => format!("swap_join_inputs({})", one(r)),
+            14 => format!("no_swap_join_inputs({})", one(r)),
+            15 => r.of(&["no_unnest", "unnest"]).to_string(),
+            16 => r.of(&["no_merge", "merge"]).to_string(),
+            17 => format!("{}({})", r.of(&["no_merge", "merge", "push_pred", "no_push_pred"]), one(r)),
+            18 => r.of(&["hash_sj", "nl_sj", "merge_sj", "hash_aj", "nl_aj", "merge_aj"]).to_string(),
+            19 => r.of(&["use_concat", "no_expand"]).to_string(),
+            20 => "no_query_transformation".to_string(),
+            21 => r.of(&["use_hash_aggregation", "no_use_hash_aggregation"]).to_string(),
+            22 => format!("{}({})", r.of(&["index_ffs", "index_ss", "index_join", "no_index_ffs"]), one(r)),
+            23 => format!("cardinality({} {})", one(r), r.of(&[1, 1000, 1_000_000])),
+            24 => format!("{}({})", r.of(&["no_use_hash", "no_use_nl", "no_use_merge"]), some(r, 3)),
+            _ => r.of(&["materialize", "inline", "push_subq", "no_push_subq", "no_eliminate_join"]).to_string(),
+        });
+    }
+    format!("/*+ {} */ ", all.join(" "))
+}
+
+/// What a statement came to in the engine.
+enum Came {
+    Rows(Vec<Row>),
+    Late,
+    Error(String),
+}
+
+struct Harness {
+    session: Client,
+    world: World,
+}
+
+impl Harness {
+    /// Makes other tables.
+    fn turn(&mut self, r: &mut Random) {
+        for table in 0..self.world.tables.len() {
+            support::run(&mut self.session, &format!("drop table t{table} purge"));
+        }
+        self.world = world(r);
+        for statement in &self.world.statements {
+            support::run(&mut self.session, statement);
+        }
+    }
+
+    fn text(statement: &Statement, setting: &Setting) -> (Vec<String>, String) {
+        let mut r = Random(setting.hints.unwrap_or(0));
+        let mut hints = |aliases: &[usize]| match setting.hints {
+            Some(_) => hint(&mut r, aliases),
+            None => String::new(),
+        };
+        let mut printer = Printer::new(&mut hints);
+        let text = printer.statement(statement);
+        (printer.views, text)
+    }
+
+    fn answer(&mut self, statement: &Statement, setting: &Setting) -> Came {
+        let (views, text) = Harness::text(statement, setting);
+        for sql in setting.statements().iter().chain(&views) {
+            if let Err(e) = self.session.execute(sql, &[]) {
+                return Came::Error(format!("{sql}: {e}"));
+            }
+        }
+        let breaker = self.session.break_handle();
+        let (done, ended) = std::sync::mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            if ended.recv_timeout(LIMIT) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                let _ = breaker.send();
+            }
+        });
+        let result = self.session.query(&text, &[]).and_then(|q| q.all());
+        drop(done);
+        watch.join().expect("no panic");
+        match result {
+            Ok(rows) => Came::Rows(rows.iter().map(|row| row.iter().map(datum).collect()).collect()),
+            Err(e) if e.code() == BROKEN => Came::Late,
+            Err(e) => Came::Error(e.to_string()),
+        }
+    }
+
+    /// What is wrong with an answer, if anything.
+    fn fault(&mut self, statement: &Statement, setting: &Setting, expected: &[Row]) -> Option<String> {
+        let rows = match self.answer(statement, setting) {
+            Came::Rows(rows) => rows,
+            Came::Late => return None,
+            Came::Error(e) => return Some(e),
+        };
+        if let Some(pair) = rows.windows(2).find(|pair| ordered(&pair[0], &pair[1], &statement.order).is_gt()) {
+            return Some(format!("rows are not ordered: {pair:?}"));
+        }
+        let sorted = |rows: &[Row]| {
+            let mut rows: Vec<Row> = rows.iter().map(|row| row.iter().map(plain).collect()).collect();
+            rows.sort();
+            rows
+        };
+        let (mut theirs, mut ours) = (sorted(expected), sorted(&rows));
+        if ours == theirs {
+            return None;
+        }
+        // What only one of them has.
+        let all = ours.clone();
+        for row in &all {
+            if let Some(at) = theirs.iter().position(|other| other == row) {
+                theirs.remove(at);
+                ours.remove(ours.iter().position(|mine| mine == row).expect("it is there"));
+            }
+        }
+        let few = |rows: &[Row]| rows.iter().take(10).map(|row| format!("\n    {row:?}")).collect::<String>();
+        Some(format!(
+            "{} rows instead of {}\n  too many: {}{}\n  missing: {}{}",
+            rows.len(),
+            expected.len(),
+            ours.len(),
+            few(&ours),
+            theirs.len(),
+            few(&theirs)
+        ))
+    }
+
+    /// The statement, its tables and what is wrong, made as small as it can.
+    fn report(&mut self, seed: u64, statement: &Statement, setting: &Setting, fault: &str) -> String {
+        let expected = |me: &Harness, s: &Statement| Reference::new(&me.world.tables, STEPS).statement(s).ok();
+        let is_error = fault.starts_with("ORA-");
+        let code = |fault: &str| fault.get(..9).map(str::to_string);
+        let small = shrink::shrink(statement, 400, |smaller| {
+            let Some(rows) = expected(self, smaller) else { return false };
+            // The same kind of failure: another error of a statement that is no longer valid is none.
+            self.fault(smaller, setting, &rows)
+                .is_some_and(|f| f.starts_with("ORA-") == is_error && (!is_error || code(&f) == code(fault)))
+        });
+        let rows = expected(self, &small).unwrap_or_default();
+        let fault = self.fault(&small, setting, &rows).unwrap_or_else(|| fault.to_string());
+        let (views, text) = Harness::text(&small, setting);
+        let mut out = format!("-- seed {seed}, setting {setting:?}\n");
+        for view in views {
+            let _ = writeln!(out, "{view};");
+        }
+        let _ = writeln!(out, "{text};\n  {fault}");
+        for table in tables(&small.query) {
+            let begins = [format!("create table t{table} "), format!("insert into t{table} "), format!("on t{table} ")];
+            let of_table =
+                |s: &&String| begins.iter().any(|b| s.contains(b.as_str())) || s.contains(&format!("'T{table}'"));
+            for statement in self.world.statements.iter().filter(of_table) {
+                let _ = writeln!(out, "  {statement};");
+            }
+        }
+        out
+    }
+}
+
+/// Tables that a query reads.
+fn tables(query: &Query) -> BTreeSet<usize> {
+    let text = Harness::text(&Statement { query: query.clone(), order: Vec::new(), first: None }, &Setting::PLAIN);
+    let all = format!("{} {}", text.0.join(" "), text.1);
+    (0..TABLES).filter(|table| all.contains(&format!(" t{table} a"))).collect()
+}
+
+fn datum(value: &Value) -> Datum {
+    match value {
+        Value::Null => Datum::Null,
+        Value::Number(n) => Datum::Number(n.to_i64().unwrap_or_else(|_| panic!("a whole number, not {n}"))),
+        Value::Text(text) => Datum::Text(text.clone()),
+        Value::Date(d) => Datum::Date(d.to_unix() / 86_400 - LAST_OF_2023),
+        other => panic!("no value of the workload: {other:?}"),
+    }
+}
+
+/// Without the difference between texts of columns and literals.
+fn plain(datum: &Datum) -> Datum {
+    match datum {
+        Datum::Char(text) => Datum::Text(text.clone()),
+        other => other.clone(),
+    }
+}
+
+/// A statement that the reference can answer, and its answer.
+fn draw(r: &mut Random, world: &World) -> (Statement, Vec<Row>) {
+    loop {
+        let statement = Generator::new(r, &world.keyed).statement();
+        match Reference::new(&world.tables, STEPS).statement(&statement) {
+            // Most random conditions together hold for nothing.
+            Ok(rows) if rows.is_empty() && !r.percent(15) => {}
+            Ok(rows) if rows.len() <= ROWS_MAX => return (statement, rows),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_plan_gives_the_rows_of_the_reference() {
+    let (queries, settings) = (number("LATCHWORK_JOINS", QUERIES), number("LATCHWORK_JOIN_SETTINGS", SETTINGS));
+    let seed = number("LATCHWORK_SEED", 14) as u64;
+    // The first query of a seed can be asked for alone.
+    let from = number("LATCHWORK_JOIN_FROM", 0);
+    let instance = support::start(&[]);
+    let session = support::connect(&instance);
+    let world = World { statements: Vec::new(), tables: Vec::new(), keyed: Vec::new() };
+    let mut harness = Harness { session, world };
+    let (mut failures, mut rows, mut empty) = (Vec::new(), 0, 0);
+    for at in from..from + queries {
+        if at == from || at.is_multiple_of(QUERIES_OF_A_WORLD) {
+            harness.turn(&mut Random(seed ^ (at / QUERIES_OF_A_WORLD) as u64 * 0x1234_5678_9ABC));
+        }
+        let mut r = Random(seed.wrapping_mul(0x1_0000_0001).wrapping_add(at as u64));
+        let (statement, expected) = draw(&mut r, &harness.world);
+        rows += expected.len();
+        empty += usize::from(expected.is_empty());
+        let all = std::iter::once(Setting::PLAIN).chain((1..settings).map(|_| Setting::random(&mut r)));
+        for setting in all.collect::<Vec<Setting>>() {
+            if std::env::var_os("LATCHWORK_JOIN_SHOW").is_some() {
+                println!("-- {at}: {} rows\n{};", expected.len(), Harness::text(&statement, &setting).1);
+            }
+            if let Some(fault) = harness.fault(&statement, &setting, &expected) {
+                failures.push(harness.report(at as u64, &statement, &setting, &fault));
+                println!("{}", failures.last().expect("just pushed"));
+                break;
+            }
+        }
+        assert!(failures.len() < number("LATCHWORK_JOIN_FAILURES", 5), "too many failures, given above");
+    }
+    println!("{queries} queries, {rows} rows, {empty} without any");
+    assert!(rows > queries, "the workload finds rows");
+    assert!(failures.is_empty(), "{} of {queries} queries from {from} of seed {seed} fail", failures.len());
+}
