@@ -122,12 +122,7 @@ fn is_name(text: &str) -> bool {
 ///
 /// # Errors
 /// ORA-00903 for what is no name; those of reading the table; ORA-06502 for a format that is none.
-pub fn display(
-    cx: &mut ExecCtx<'_>,
-    table: &str,
-    statement_id: Option<&str>,
-    format: &str,
-) -> Result<Value> {
+pub fn display(cx: &mut ExecCtx<'_>, table: &str, statement_id: Option<&str>, format: &str) -> Result<Value> {
     let format = Format::of(format).ok_or_else(|| Ora::with(6502, &[&": invalid format of DBMS_XPLAN"]))?;
     let table = if table.is_empty() { "PLAN_TABLE" } else { table.trim() };
     if !is_name(table) {

@@ -233,7 +233,7 @@ pub fn select_words<T: Ord>(
 /// Keeps the rows in which the order of two texts is what `op` asks for.
 #[inline]
 pub fn select_ordered(op: CmpOp, rows: Rows<'_>, out: &mut Vec<u32>, order: impl Fn(usize) -> Ordering) {
-    rows.select(out, |row| crate::code::holds(op, order(row)));
+    rows.select(out, |row| op.holds(order(row)));
 }
 
 /// A pattern of LIKE without `_` and without an escape character.
