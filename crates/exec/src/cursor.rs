@@ -300,10 +300,25 @@ impl Cursor {
     pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
         let statement = sql::parse_statement(text)?;
         cx.p.count(Stat::ParseCountDescribe, 1);
-        let plan = plan_of(cx, &statement, (sql::bind_names(text), binds), false)?;
-        let (kind, columns) = (kind_of(&plan), columns_of(&plan));
-        let Plan { binds, dependencies, units, .. } = plan;
-        Ok(Described { kind, columns, binds, dependencies, units })
+        Ok(described(plan_of(cx, &statement, (sql::bind_names(text), binds), false)?))
+    }
+
+    /// As [`Cursor::describe`], of a static statement of PL/SQL: its variables stand where SQL knows no column.
+    /// `functions` and `variables` reach the call that is in progress themselves.
+    ///
+    /// # Errors
+    /// Those of compiling the statement, and of `variables`.
+    pub fn describe_static(
+        host: &dyn crate::Host,
+        (text, binds): (&str, &[BindType]),
+        scn: Option<types::Scn>,
+        functions: &dyn plan::Functions,
+        variables: &dyn plan::Variables,
+    ) -> Result<Described> {
+        let statement = sql::parse_statement(text)?;
+        let catalog = host.catalog()?;
+        let binds = (sql::bind_names(text), binds);
+        plan::compile_with_variables(&statement, &*catalog, functions, variables, binds, scn).map(described)
     }
 
     /// Whether what a query gives depends on the session's time zone or on its formats of dates.
@@ -1206,6 +1221,12 @@ fn fits(value: &Value, ty: &BindType) -> bool {
         Value::Null => return true,
     };
     is == expected || (is == Class::Text && expected == Class::Lob)
+}
+
+fn described(plan: Plan) -> Described {
+    let (kind, columns) = (kind_of(&plan), columns_of(&plan));
+    let Plan { binds, dependencies, units, .. } = plan;
+    Described { kind, columns, binds, dependencies, units }
 }
 
 fn kind_of(plan: &Plan) -> StatementKind {

@@ -52,7 +52,10 @@ impl Compiler<'_> {
         }
         match self.named_function(call, pos)? {
             Some(e) => Ok(e),
-            None => Err(invalid_identifier(&call.name)),
+            None => match self.variable(&call.name.parts, call.name.pos.0, crate::Asked::Last)? {
+                Some(e) => Ok(e),
+                None => Err(invalid_identifier(&call.name)),
+            },
         }
     }
 
@@ -99,6 +102,13 @@ impl Compiler<'_> {
                 }
                 return self.scalar_function(&dotted, args, &[], pos).map(Some);
             }
+        }
+        // A name without arguments was asked for when it was met.
+        if let [_, ..] = call.args[..]
+            && let Some(e) =
+                self.variable(&call.name.parts, call.name.pos.0, crate::Asked::BeforeFunctions { call: true })?
+        {
+            return Ok(Some(e));
         }
         self.host_function(call, pos)
     }

@@ -1,5 +1,6 @@
 //! Expressions: from the parser's tree to resolved and typed ones.
 
+use crate::Asked;
 use crate::ir::*;
 use crate::scope::*;
 use crate::typing::*;
@@ -95,11 +96,13 @@ impl Compiler<'_> {
             ExprKind::Default => Err(Ora::new(936).at(pos)),
             ExprKind::Row(_) => Err(Ora::new(907).at(pos)),
             ExprKind::Cursor(query, text) => self.nested_cursor(query, &text.0, pos),
-            ExprKind::Member { .. }
-            | ExprKind::CastMultiset { .. }
-            | ExprKind::Field { .. }
-            | ExprKind::Apply { .. }
-            | ExprKind::Multiset { .. } => Err(unsupported("object expression", pos)),
+            ExprKind::Field { base, .. } | ExprKind::Apply { base, .. } => match self.element(base)? {
+                Some(e) => Ok(e),
+                None => Err(unsupported("object expression", pos)),
+            },
+            ExprKind::Member { .. } | ExprKind::CastMultiset { .. } | ExprKind::Multiset { .. } => {
+                Err(unsupported("object expression", pos))
+            }
         }
     }
 
@@ -199,6 +202,9 @@ impl Compiler<'_> {
         if n >= 2 && matches!(part(n - 1), "NEXTVAL" | "CURRVAL") {
             return self.sequence(name);
         }
+        if let Some(e) = self.variable(&name.parts, pos, Asked::BeforeFunctions { call: false })? {
+            return Ok(e);
+        }
         // A function without parentheses.
         let call = ast::Call {
             name: name.clone(),
@@ -213,7 +219,24 @@ impl Compiler<'_> {
         };
         match self.named_function(&call, pos)? {
             Some(e) => Ok(e),
-            None => Err(invalid_identifier(name)),
+            None => match self.variable(&name.parts, pos, Asked::Last)? {
+                Some(e) => Ok(e),
+                None => Err(invalid_identifier(name)),
+            },
+        }
+    }
+
+    /// What stands before fields and subscripts, where it is a variable: all of it is.
+    fn element(&mut self, base: &ast::Expr) -> Result<Option<Expr>> {
+        match &base.kind {
+            ExprKind::Field { base, .. } | ExprKind::Apply { base, .. } => self.element(base),
+            ExprKind::Call(call) => {
+                match self.variable(&call.name.parts, call.name.pos.0, Asked::BeforeFunctions { call: true })? {
+                    None => self.variable(&call.name.parts, call.name.pos.0, Asked::Last),
+                    found => Ok(found),
+                }
+            }
+            _ => Ok(None),
         }
     }
 

@@ -87,6 +87,44 @@ impl Functions for NoFunctions {
     }
 }
 
+/// Names that stand in the statement's own text and are no columns: PL/SQL's variables. The text of a view, or of a
+/// table's expression, has none.
+pub trait Variables {
+    /// The variable, or the part of one, whose name begins at `pos` with `path`. It may go on behind that, with
+    /// subscripts and fields; all of it is the variable. Columns are looked for first, and SQL's own functions.
+    ///
+    /// # Errors
+    /// Whatever says that such a name may not stand in SQL.
+    fn variable(&self, path: &[ast::Ident], pos: u32, asked: Asked) -> Result<Option<Variable>>;
+}
+
+/// No variables.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoVariables;
+
+impl Variables for NoVariables {
+    fn variable(&self, _path: &[ast::Ident], _pos: u32, _asked: Asked) -> Result<Option<Variable>> {
+        Ok(None)
+    }
+}
+
+/// When a name is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Before stored functions are looked for: what is declared around the statement hides them. `call`: arguments
+    /// follow, so that only what has elements can be meant.
+    BeforeFunctions { call: bool },
+    /// There is nothing else of that name.
+    Last,
+}
+
+/// What a name of [`Variables`] stands for. Equal names are one bind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    pub ty: DataType,
+}
+
 /// Compiles a query or a DML statement.
 ///
 /// # Errors
@@ -114,7 +152,7 @@ pub fn compile_at(
     scn: Option<types::Scn>,
     optimizer: &Optimizer,
 ) -> Result<Plan> {
-    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None, optimizer)
+    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None, (optimizer, None))
 }
 
 /// As [`compile`], of a statement that the executor makes of a table's own conditions: their functions are those of the
@@ -130,7 +168,22 @@ pub fn compile_for_owner(
     owner: UserId,
 ) -> Result<Plan> {
     let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
-    compile_with_eyes(statement, catalog, functions, names, None, Some(eyes), &Optimizer::default())
+    compile_with_eyes(statement, catalog, functions, names, None, Some(eyes), (&Optimizer::default(), None))
+}
+
+/// As [`compile_at`], where names that are no columns may be variables. They become binds behind those in the text.
+///
+/// # Errors
+/// As [`compile`]; those of `variables`.
+pub fn compile_with_variables(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    functions: &dyn Functions,
+    variables: &dyn Variables,
+    names: (Vec<String>, &[BindType]),
+    scn: Option<types::Scn>,
+) -> Result<Plan> {
+    compile_with_eyes(statement, catalog, functions, names, scn, None, (&Optimizer::default(), Some(variables)))
 }
 
 fn compile_with_eyes(
@@ -140,12 +193,13 @@ fn compile_with_eyes(
     (names, binds): (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
     eyes: Option<Eyes>,
-    optimizer: &Optimizer,
+    (optimizer, variables): (&Optimizer, Option<&dyn Variables>),
 ) -> Result<Plan> {
     let scn =
         scn.map(|scn| Expr::new(Node::Const(Value::Number(types::Number::from_i128(scn.0.into()))), DataType::NUMBER));
     let mut c = compiler(catalog, functions, names, binds, scn);
     c.eyes.extend(eyes);
+    c.variables = variables;
     c.rewrites_off = optimizer.rewrites_off;
     let mut body = match statement {
         Statement::Query(q) => {
@@ -202,6 +256,8 @@ fn compiler<'c>(
         catalogs: Vec::new(),
         eyes: Vec::new(),
         functions,
+        variables: None,
+        named_variable: None,
         regs: 0,
         items: Vec::new(),
         blocks: Vec::new(),

@@ -439,7 +439,7 @@ impl Compiler<'_> {
                         return Err(Ora::new(923).at(expr.pos.0));
                     }
                     columns.push(Column {
-                        name: item_name(expr, alias.as_ref(), &text.0),
+                        name: item_name(expr, alias.as_ref(), &text.0, self.named_variable),
                         ty: e.ty,
                         nullable: self.nullable(&e),
                         nested: crate::nested::columns_of(&e),
@@ -732,15 +732,20 @@ fn first_pos(body: &QueryBody) -> u32 {
 }
 
 /// The heading of a select-list item: alias, column name, or the text in upper case without blanks.
-fn item_name(expr: &ast::Expr, alias: Option<&ast::Ident>, text: &str) -> String {
+fn item_name(expr: &ast::Expr, alias: Option<&ast::Ident>, text: &str, variable: Option<u32>) -> String {
     if let Some(a) = alias {
         return a.name.clone();
     }
-    if let ExprKind::Name(name) = &expr.kind {
+    // A variable's name is none that SQL has: it is read as a bind's.
+    if let ExprKind::Name(name) = &expr.kind
+        && variable != Some(expr.pos.0)
+    {
         return name.last().to_owned();
     }
     // Literals too: the heading of 'Hello World' is 'HELLOWORLD'.
-    text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_uppercase).collect()
+    let mark = if variable == Some(expr.pos.0) { ":" } else { "" };
+    let text = text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_uppercase);
+    mark.chars().chain(text).collect()
 }
 
 /// Sorts rows; a constant is no key.

@@ -210,6 +210,9 @@ pub struct Compiler<'c> {
     /// Whose text is compiled, outside of the statement's own: beside `catalogs`.
     pub eyes: Vec<crate::Eyes>,
     pub functions: &'c dyn Functions,
+    pub variables: Option<&'c dyn crate::Variables>,
+    /// Where the name stands that was found last to be a variable.
+    pub named_variable: Option<u32>,
     pub regs: u32,
     pub items: Vec<Item>,
     pub blocks: Vec<Block>,
@@ -546,6 +549,18 @@ impl Compiler<'_> {
         let index = self.binds.number(name);
         let ty = self.bind_types.get(index).copied().flatten().unwrap_or_else(|| text(4000));
         Expr::new(Node::Bind(index), ty)
+    }
+}
+
+impl Compiler<'_> {
+    /// A name of the statement's own text that is neither a column nor a function of SQL.
+    pub fn variable(&mut self, path: &[ast::Ident], pos: u32, asked: crate::Asked) -> Result<Option<Expr>> {
+        let Some(variables) = self.variables.filter(|_| self.eyes.is_empty() && self.catalogs.is_empty()) else {
+            return Ok(None);
+        };
+        let Some(found) = variables.variable(path, pos, asked)? else { return Ok(None) };
+        self.named_variable = Some(pos);
+        Ok(Some(Expr::new(Node::Bind(self.binds.number(&found.name)), found.ty)))
     }
 }
 

@@ -103,34 +103,19 @@ impl<'a, 'b> ExecWorld<'a, 'b> {
         ExecWorld { cx, services, cache: FnCache::default(), building: Vec::new(), before: Vec::new() }
     }
 
-    /// What the planner asks for functions is answered by the session's host.
-    fn plan(&mut self, text: &str, binds: &[DataType]) -> Result<plan::Plan> {
-        let statement = sql::parse_statement(text)?;
-        let catalog = self.cx.host.catalog()?;
-        let types = bind_types(text, binds);
-        let functions = HostFunctions(RefCell::new(self.cx));
-        plan::compile_at(
-            &statement,
-            &*catalog,
-            &functions,
-            (sql::bind_names(text), &types),
-            None,
-            &plan::Optimizer::default(),
-        )
-    }
-
     fn touched(&self, depends: &[ObjectId]) -> bool {
         self.cx.session.txn.is_active() && depends.iter().any(|d| self.cx.session.txn.has_touched(*d))
     }
 }
 
-struct HostFunctions<'a, 'b>(RefCell<&'a mut ExecCtx<'b>>);
+/// What the planner asks for functions is answered by the session's host.
+struct HostFunctions<'w, 'r, 'a, 'b>(&'w RefCell<&'r mut ExecWorld<'a, 'b>>);
 
-impl plan::Functions for HostFunctions<'_, '_> {
+impl plan::Functions for HostFunctions<'_, '_, '_, '_> {
     fn function(&self, eyes: Option<exec::Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
-        let mut cx = self.0.borrow_mut();
-        let host = cx.host;
-        host.function(&mut cx, eyes, path, args)
+        let mut world = self.0.borrow_mut();
+        let host = world.cx.host;
+        host.function(world.cx, eyes, path, args)
     }
 }
 
@@ -295,7 +280,7 @@ impl World for ExecWorld<'_, '_> {
             )),
             Some(Resolved::View(v)) => {
                 let text = format!("SELECT * FROM \"{}\".\"{}\"", v.owner, v.name);
-                Ok(Some(self.describe(&text, &[])?.columns))
+                Ok(Some(Self::describe(&RefCell::new(self), &text, &[], &plan::NoVariables)?.columns))
             }
             _ => Ok(None),
         }
@@ -316,8 +301,17 @@ impl World for ExecWorld<'_, '_> {
             .collect())
     }
 
-    fn describe(&mut self, text: &str, binds: &[DataType]) -> Result<Described> {
-        let plan = self.plan(text, binds)?;
+    fn describe(
+        world: &RefCell<&mut Self>,
+        text: &str,
+        binds: &[DataType],
+        variables: &dyn plan::Variables,
+    ) -> Result<Described> {
+        let statement = sql::parse_statement(text)?;
+        let catalog = world.borrow().cx.host.catalog()?;
+        let types = bind_types(text, binds);
+        let names = (sql::bind_names(text), &types[..]);
+        let plan = plan::compile_with_variables(&statement, &*catalog, &HostFunctions(world), variables, names, None)?;
         let info = |c: &plan::Column| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable };
         let returned = |r: &[(plan::Expr, plan::Column)]| r.iter().map(|(_, c)| info(c)).collect();
         let (query, columns) = match &plan.body {

@@ -6,6 +6,8 @@
 
 use crate::session::Block;
 use dictionary::Access;
+use plan::Variables;
+use std::cell::RefCell;
 use std::rc::Rc;
 use types::{DataType, Date, Nls, ObjectId, Ora, Result, Timestamp, Value};
 
@@ -245,12 +247,18 @@ pub trait World {
     fn subprogram_left(&mut self, _before: [u64; 2]) {}
 
     /// Compiles a statement without registering it. Placeholders are named `:B1`, `:B2` …; `binds[0]` is the type of
-    /// `:B1`.
+    /// `:B1`. Names that are no columns are asked of `variables`, which may borrow the world while it is asked.
     ///
     /// # Errors
-    /// What the SQL compiler finds, with the position in `text`. For a name that is no column it must be ORA-00904 at
-    /// the name's first byte: the PL/SQL compiler then looks whether it is a variable.
-    fn describe(&mut self, text: &str, binds: &[DataType]) -> Result<Described>;
+    /// What the SQL compiler finds, with the position in `text`; those of `variables`.
+    fn describe(
+        world: &RefCell<&mut Self>,
+        text: &str,
+        binds: &[DataType],
+        variables: &dyn Variables,
+    ) -> Result<Described>
+    where
+        Self: Sized;
     /// Opens a cursor on a statement: one parse call. `by_name`: bind 0 is `:B1`, wherever it stands; otherwise binds
     /// go to placeholders in the order they are written.
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<Self::Cursor>;

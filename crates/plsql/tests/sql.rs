@@ -57,6 +57,26 @@ fn text_of_static_sql() {
 }
 
 #[test]
+fn a_static_statement_is_compiled_once_whatever_its_variables() {
+    let mut s = session();
+    s.world.store("package pk is g number := 3; end;");
+    let out = s.run(
+        "<<b>> declare l number := 2; type nt is table of number; x nt := nt(7, 2); type rt is record (f number, y nt); r rt; v varchar2(9);
+         begin
+           r.f := 2; r.y := x;
+           select v into v from t where n = l and n = b.l and n < pk.g and n = x(l) and n = r.f and n = r.y(l) and n = x(x.count);
+           dbms_output.put_line(v);
+         end;",
+    );
+    assert_eq!(out, "v2");
+    assert_eq!(s.world.described, 1);
+    assert_eq!(
+        s.world.statements,
+        ["SELECT V FROM T WHERE N = :B7 AND N = :B6 AND N < :B5 AND N = :B4 AND N = :B3 AND N = :B2 AND N = :B1 "]
+    );
+}
+
+#[test]
 fn a_static_statement_is_parsed_once() {
     let mut s = session();
     s.world.store("procedure p(k number) is l number; begin for i in 1..k loop select n into l from t where n = 1; for r in (select n from t) loop null; end loop; end loop; end;");

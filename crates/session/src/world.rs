@@ -15,6 +15,7 @@ use plsql::{
 use sql::ast::Statement;
 use sql::lexer::{TokenKind, lex};
 use sql::plsql::ast::UnitKind as UnitKindOfText;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -84,6 +85,22 @@ fn asker_of(text: &str, binds: &[DataType], by_name: bool) -> Asker {
 /// How many placeholders a statement has, each counted as often as it stands there.
 fn placeholders(text: &str) -> usize {
     lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count()
+}
+
+/// Stored functions for a static statement that is compiled while the compiler of PL/SQL has the world too.
+struct Functions<'w, 'r, 'a>(&'w RefCell<&'r mut World<'a>>);
+
+impl exec::Functions for Functions<'_, '_, '_> {
+    fn function(
+        &self,
+        eyes: Option<exec::Eyes>,
+        path: &[String],
+        args: &[DataType],
+    ) -> Result<Option<exec::HostFunction>> {
+        let cx = &mut self.0.borrow_mut().cx;
+        let host = cx.host;
+        host.function(cx, eyes, path, args)
+    }
 }
 
 impl World<'_> {
@@ -263,7 +280,7 @@ impl plsql::World for World<'_> {
                     Some(o) => format!("select * from \"{o}\".\"{name}\""),
                     None => format!("select * from \"{name}\""),
                 };
-                Ok(Some(self.describe(&qualified, &[])?.columns))
+                Ok(Some(Self::describe(&RefCell::new(self), &qualified, &[], &exec::NoVariables)?.columns))
             }
             _ => Ok(None),
         }
@@ -381,9 +398,19 @@ impl plsql::World for World<'_> {
         }
     }
 
-    fn describe(&mut self, text: &str, binds: &[DataType]) -> Result<Described> {
+    fn describe(
+        world: &RefCell<&mut Self>,
+        text: &str,
+        binds: &[DataType],
+        variables: &dyn exec::Variables,
+    ) -> Result<Described> {
         let binds: Vec<_> = binds.iter().copied().map(Some).collect();
-        let d = Cursor::describe(&mut self.cx, text, &binds)?;
+        let (host, scn) = {
+            let cx = &world.borrow().cx;
+            cx.p.count(Stat::ParseCountDescribe, 1);
+            (cx.host, cx.session.flashback)
+        };
+        let d = Cursor::describe_static(host, (text, &binds), scn, &Functions(world), variables)?;
         Ok(Described {
             query: d.kind == exec::StatementKind::Select,
             columns: Self::column_infos(&d.columns),

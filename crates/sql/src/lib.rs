@@ -22,5 +22,5 @@ pub use parser::{
     parse_condition, parse_data_type, parse_expression, parse_query, parse_statement, parse_statement_by_place,
 };
 pub use parser::{Outline, Placeholder, outline};
-pub use sql_id::{StaticSql, normalise_static, sql_id};
+pub use sql_id::{StaticSql, normalise_static, numbers_of, sql_id};
 pub use visit::visit_expr;

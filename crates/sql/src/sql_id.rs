@@ -2,6 +2,7 @@
 
 use crate::lexer::{TokenKind, lex};
 use md5::{Digest, Md5};
+use std::collections::HashMap;
 
 /// Oracle's base 32: digits and letters without e, i, l and o.
 const ALPHABET: &[u8; 32] = b"0123456789abcdfghjkmnpqrstuvwxyz";
@@ -37,13 +38,7 @@ pub struct StaticSql {
 pub fn normalise_static(text: &str, variables: &[(u32, u32)], removed: &[(u32, u32)]) -> StaticSql {
     let lexed = lex(text);
     let source = |range: (u32, u32)| text[range.0 as usize..range.1 as usize].to_uppercase();
-    let mut distinct: Vec<String> = Vec::new();
-    for range in variables {
-        let name = source(*range);
-        distinct.retain(|seen| *seen != name);
-        distinct.push(name);
-    }
-    let number = |name: &str| distinct.len() - distinct.iter().position(|seen| seen == name).unwrap_or(0);
+    let numbers = numbers_of(variables.iter().map(|range| source(*range)));
     let mut out = Collapser::default();
     let mut binds = Vec::new();
     let mut hints = lexed.hints.iter().peekable();
@@ -66,9 +61,9 @@ pub fn normalise_static(text: &str, variables: &[(u32, u32)], removed: &[(u32, u
         if gap {
             out.blank();
         }
-        if let Some(range) = variables.iter().find(|range| range.0 == token.start) {
-            let name = source(*range);
-            out.word(&format!(":B{}", number(&name)));
+        if let Ok(at) = variables.binary_search_by_key(&token.start, |range| range.0) {
+            let range = variables[at];
+            out.word(&format!(":B{}", numbers[at]));
             out.blank();
             binds.push(text[range.0 as usize..range.1 as usize].to_owned());
             skip_to = range.1;
@@ -82,6 +77,17 @@ pub fn normalise_static(text: &str, variables: &[(u32, u32)], removed: &[(u32, u
     }
     out.finish(variables.last().is_some_and(|range| text[range.1 as usize..].trim().is_empty()));
     StaticSql { text: out.text, binds }
+}
+
+/// The number of the bind that each name becomes: the last of the distinct ones is number 1.
+pub fn numbers_of(names: impl Iterator<Item = String>) -> Vec<usize> {
+    let names: Vec<String> = names.collect();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for name in names.iter().rev() {
+        let next = numbers.len() + 1;
+        numbers.entry(name).or_insert(next);
+    }
+    names.iter().map(|name| numbers[name.as_str()]).collect()
 }
 
 /// Text with single blanks between its pieces.

@@ -88,7 +88,7 @@ impl<W: World> Compiler<'_, W> {
         let scopes = match &sub.target {
             SubTarget::External(e) => {
                 let owner = if e.owner.is_empty() { None } else { Some(e.owner.as_str()) };
-                let symbols = match self.units.interface(self.w, owner, &e.name, &self.owner)? {
+                let symbols = match self.units.interface(&mut **self.w.borrow_mut(), owner, &e.name, &self.owner)? {
                     Some(Interface::Package(package)) => package.symbols.clone(),
                     _ => Default::default(),
                 };

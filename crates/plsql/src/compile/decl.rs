@@ -412,7 +412,7 @@ impl<W: World> Compiler<'_, W> {
         match unit {
             Some(LengthUnit::Byte) => LenUnit::Byte,
             Some(LengthUnit::Char) => LenUnit::Char,
-            None => self.w.nls().length_semantics,
+            None => self.w.borrow().nls().length_semantics,
         }
     }
 
@@ -487,8 +487,8 @@ impl<W: World> Compiler<'_, W> {
 
     fn table(&mut self, path: &[Ident]) -> CResult<Option<Vec<ColumnInfo>>> {
         match path {
-            [name] => self.w.table_columns(None, &name.name),
-            [owner, name] => self.w.table_columns(Some(&owner.name), &name.name),
+            [name] => self.w.borrow_mut().table_columns(None, &name.name),
+            [owner, name] => self.w.borrow_mut().table_columns(Some(&owner.name), &name.name),
             _ => Ok(None),
         }
     }

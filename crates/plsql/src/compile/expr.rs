@@ -26,11 +26,12 @@ impl<W: World> Compiler<'_, W> {
                 Ok(Val { o, ty })
             }
             ExprKind::Date(s) => {
-                let date = types::format::date_from_text(s, "YYYY-MM-DD", self.w.nls()).map_err(|x| x.at(e.pos))?;
+                let date =
+                    types::format::date_from_text(s, "YYYY-MM-DD", self.w.borrow().nls()).map_err(|x| x.at(e.pos))?;
                 Ok(Val { o: self.constant(Value::Date(date)), ty: Ty::of(DataType::Date) })
             }
             ExprKind::Timestamp(s) => {
-                let t = types::format::timestamp_literal(s, self.w.nls()).map_err(|x| x.at(e.pos))?;
+                let t = types::format::timestamp_literal(s, self.w.borrow().nls()).map_err(|x| x.at(e.pos))?;
                 let zone = if t.zone().is_some() { types::Zone::WithTimeZone } else { types::Zone::None };
                 let ty = Ty::of(DataType::Timestamp { digits: 9, zone });
                 Ok(Val { o: self.constant(Value::Timestamp(t)), ty })

@@ -24,6 +24,7 @@ use crate::world::World;
 use scope::{Loc, Scope};
 use sql::plsql::ast::{AuthId, Pos};
 use sql::plsql::line_column;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use types::{Facility, ObjectId, Ora, Value};
@@ -127,7 +128,9 @@ impl FnState {
 
 /// The compiler of one unit.
 pub struct Compiler<'a, W: World> {
-    w: &'a mut W,
+    /// Shared: while the SQL compiler works on a static statement, it asks the world for functions and this compiler for
+    /// variables.
+    w: &'a RefCell<&'a mut W>,
     units: &'a Units,
     text: &'a str,
     owner: String,
@@ -163,7 +166,7 @@ pub struct Compiler<'a, W: World> {
 const COMPILED_MAX: u32 = 2_000_000;
 
 impl<'a, W: World> Compiler<'a, W> {
-    fn new(w: &'a mut W, units: &'a Units, owner: &str, unit: &str, text: &'a str) -> Compiler<'a, W> {
+    fn new(w: &'a RefCell<&'a mut W>, units: &'a Units, owner: &str, unit: &str, text: &'a str) -> Compiler<'a, W> {
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i as u32 + 1)).collect();
         Compiler {
             w,

@@ -47,11 +47,13 @@ impl<W: World> Compiler<'_, W> {
             [owner, name] => (Some(owner.name.as_str()), name),
             _ => return Ok(None),
         };
-        let found = self.units.interface(self.w, owner, &name.name, &self.owner).map_err(|e| match e.position() {
-            _ if e.facility() == types::Facility::Pls && matches!(e.code(), 904 | 905) => e.at(name.pos),
-            // Errors of another unit have no place in this one.
-            _ if e.facility() == types::Facility::Pls => self.pls(905, &[&self.owner, &name.name], name.pos),
-            _ => e,
+        let found = self.units.interface(&mut **self.w.borrow_mut(), owner, &name.name, &self.owner).map_err(|e| {
+            match e.position() {
+                _ if e.facility() == types::Facility::Pls && matches!(e.code(), 904 | 905) => e.at(name.pos),
+                // Errors of another unit have no place in this one.
+                _ if e.facility() == types::Facility::Pls => self.pls(905, &[&self.owner, &name.name], name.pos),
+                _ => e,
+            }
         })?;
         Ok(found)
     }
@@ -112,13 +114,13 @@ impl<W: World> Compiler<'_, W> {
         }
         if let [Part::Field(f)] = n.parts.as_slice()
             && (f.name == "NEXTVAL" || f.name == "CURRVAL")
-            && self.w.sequence_exists(None, &first.name)?
+            && self.w.borrow_mut().sequence_exists(None, &first.name)?
         {
             return Ok(Res::Val(self.sequence(&format!("{}.{}", quoted(first), f.name))?));
         }
         if let [Part::Field(s), Part::Field(f)] = n.parts.as_slice()
             && (f.name == "NEXTVAL" || f.name == "CURRVAL")
-            && self.w.sequence_exists(Some(&first.name), &s.name)?
+            && self.w.borrow_mut().sequence_exists(Some(&first.name), &s.name)?
         {
             return Ok(Res::Val(self.sequence(&format!("{}.{}.{}", quoted(first), quoted(s), f.name))?));
         }
@@ -160,7 +162,7 @@ impl<W: World> Compiler<'_, W> {
                     Some(Part::Field(f)) => format!("{}.{}", first.name, f.name),
                     _ => first.name.clone(),
                 };
-                if n.parts.is_empty() && self.w.table_columns(None, &first.name)?.is_some() {
+                if n.parts.is_empty() && self.w.borrow_mut().table_columns(None, &first.name)?.is_some() {
                     return Err(self.pls(357, &[&first.name], first.pos));
                 }
                 Err(self.pls(201, &[&shown], first.pos))

@@ -1,16 +1,18 @@
 //! Static SQL: host variables become binds.
 //!
-//! A name in static SQL is a column if it can be, and a variable only if not. So the SQL compiler is asked first: the
-//! statement is compiled as it stands, and where that fails on a name which is no column, the name is looked up here,
-//! becomes a bind, and the statement is compiled again. A statement is compiled once a session, and the rule of capture
-//! is the SQL compiler's own.
+//! A name in static SQL is a column if it can be, and a variable only if not. The SQL compiler resolves the statement
+//! once and asks here for each name that is no column; what it is told becomes a bind, and the text that is executed is
+//! written from the stretches of the source that did. The rule of capture is the SQL compiler's own.
 
 use super::{CResult, Compiler, Val};
 use crate::op::*;
 use crate::ty::*;
 use crate::world::{ColumnInfo, Described, World};
+use plan::{Asked, Variables};
 use sql::lexer::{Token, TokenKind, lex};
 use sql::plsql::ast::{Expr, ExprKind, Name, Part, SqlKind, SqlText};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use types::{DataType, Ora};
 
 /// A compiled static statement.
@@ -26,14 +28,62 @@ struct Variable {
     val: Val,
 }
 
-/// The text that is compiled while names are being looked for, with what its offsets were in the source.
+/// The text that is compiled, with what its offsets were in the source.
 struct Draft {
     text: String,
     map: Vec<(u32, u32)>,
     types: Vec<DataType>,
 }
 
-const UNKNOWN_NAME: [u32; 2] = [904, 984];
+/// The compiler while the SQL compiler asks it for names, and what they have come to.
+struct Host<'c, 'a, W: World> {
+    compiler: &'c mut Compiler<'a, W>,
+    variables: Vec<Variable>,
+    /// Of those, which one begins at a byte of the statement.
+    found: HashMap<u32, usize>,
+    /// Their names as they are written, in upper case: equal ones are one bind.
+    numbers: HashMap<String, usize>,
+    /// The last name that was refused, with its place in the source.
+    refused: Option<Ora>,
+}
+
+/// PL/SQL's names for the SQL compiler.
+struct HostNames<'c, 'a, W: World> {
+    /// The statement in the source, and where it begins there.
+    text: &'c str,
+    base: u32,
+    draft: &'c Draft,
+    state: RefCell<Host<'c, 'a, W>>,
+}
+
+impl<W: World> Variables for HostNames<'_, '_, W> {
+    fn variable(&self, path: &[sql::ast::Ident], pos: u32, asked: Asked) -> types::Result<Option<plan::Variable>> {
+        let start = self.draft.source_offset(pos);
+        let mut state = self.state.borrow_mut();
+        let state = &mut *state;
+        let at = match state.found.get(&start) {
+            Some(at) => *at,
+            None => match state.compiler.host_name((self.text, self.base), path, start, asked) {
+                Ok(None) => return Ok(None),
+                Ok(Some(found)) => {
+                    state.found.insert(start, state.variables.len());
+                    state.variables.push(found);
+                    state.variables.len() - 1
+                }
+                Err(e) => {
+                    state.refused = Some(e.clone());
+                    return Err(e);
+                }
+            },
+        };
+        let v = &state.variables[at];
+        let written = self.text[v.start as usize..v.end as usize].to_uppercase();
+        let number = state.numbers.len();
+        let number = *state.numbers.entry(written).or_insert(number);
+        // No bind in a text has such a name.
+        Ok(Some(plan::Variable { name: format!(".{number}"), ty: bind_type(&v.val.ty) }))
+    }
+}
 
 impl<W: World> Compiler<'_, W> {
     pub(super) fn static_sql(&mut self, q: &SqlText) -> CResult<Statement> {
@@ -70,31 +120,29 @@ impl<W: World> Compiler<'_, W> {
             self.pool.sql[statement.index as usize].other = true;
             return Ok(statement);
         }
-        let described = loop {
-            let draft = draft(q_text, &removed, outs, &variables);
-            match self.w.describe(&draft.text, &draft.types) {
-                Ok(d) => break d,
-                Err(e) => {
-                    let at = e.position().map(|p| draft.source_offset(p));
-                    let known = e.facility() == types::Facility::Ora && UNKNOWN_NAME.contains(&e.code());
-                    let found = match at {
-                        Some(at) if known && variables.len() < 1000 => self.host_name(q_text, at, base, &variables)?,
-                        _ => None,
-                    };
-                    match found {
-                        Some(v) => {
-                            variables.retain(|w: &Variable| w.end <= v.start || w.start >= v.end);
-                            variables.push(v);
-                            variables.sort_by_key(|v| v.start);
-                        }
-                        None => {
-                            let position = at.map_or(base, |p| base + p);
-                            return Err(Ora::from_text(e.facility(), e.code(), e.message()).at(position));
-                        }
-                    }
-                }
+        let draft = draft(q_text, &removed, outs, &variables);
+        let world = self.w;
+        let (found, numbers) = (HashMap::new(), HashMap::new());
+        let state = RefCell::new(Host { compiler: self, variables, found, numbers, refused: None });
+        let host = HostNames { text: q_text, base, draft: &draft, state };
+        let described = W::describe(world, &draft.text, &draft.types, &host);
+        let Host { mut variables, refused, .. } = host.state.into_inner();
+        let described = described.map_err(|e| match refused {
+            Some(refused) if refused.headline() == e.headline() => refused,
+            _ => {
+                let position = e.position().map_or(base, |p| base + draft.source_offset(p));
+                Ora::from_text(e.facility(), e.code(), e.message()).at(position)
             }
-        };
+        })?;
+        // What stands in the subscript of an element is part of the element.
+        variables.sort_by_key(|v| (v.start, std::cmp::Reverse(v.end)));
+        let mut end = 0;
+        variables.retain(|v| {
+            v.start >= end && {
+                end = v.end;
+                true
+            }
+        });
         self.keep(q_text, &removed, outs, &variables, described)
     }
 
@@ -137,16 +185,14 @@ impl<W: World> Compiler<'_, W> {
         };
         let ranges: Vec<(u32, u32)> = variables.iter().map(|v| (v.start, v.end)).collect();
         let normal = sql::normalise_static(body, &ranges, removed);
-        // `:B1` is the last of the distinct variables.
-        let mut distinct: Vec<(String, Val)> = Vec::new();
-        for v in variables {
-            let name = text[v.start as usize..v.end as usize].to_uppercase();
-            distinct.retain(|(seen, _)| *seen != name);
-            distinct.push((name, v.val.clone()));
+        let written = |v: &Variable| text[v.start as usize..v.end as usize].to_uppercase();
+        let numbers = sql::numbers_of(variables.iter().map(written));
+        let mut last: Vec<Option<&Val>> = vec![None; numbers.iter().copied().max().unwrap_or(0)];
+        for (v, number) in variables.iter().zip(numbers) {
+            last[number - 1] = Some(&v.val);
         }
-        distinct.reverse();
-        let binds = distinct.iter().map(|(_, v)| v.o).collect();
-        let bind_types = distinct.iter().map(|(_, v)| bind_type(&v.ty)).collect();
+        let binds = last.iter().flatten().map(|v| v.o).collect();
+        let bind_types = last.iter().flatten().map(|v| bind_type(&v.ty)).collect();
         for d in &described.dependencies {
             if !self.depends.contains(d) {
                 self.depends.push(*d);
@@ -195,43 +241,31 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    /// The variable or expression of PL/SQL that stands where SQL knows no column.
-    fn host_name(&mut self, text: &str, at: u32, base: u32, known: &[Variable]) -> CResult<Option<Variable>> {
-        let tokens = lex(text).tokens;
-        let Some(mut i) = tokens.iter().position(|t| t.start <= at && at < t.end.max(t.start + 1)) else {
-            return Ok(None);
-        };
-        // From the middle of a dotted name to its start.
-        while i >= 2 && tokens[i - 1].kind == TokenKind::Dot && is_name(&tokens[i - 2]) {
-            i -= 2;
+    /// The variable or expression of PL/SQL whose name begins at `start` of the statement's text.
+    fn host_name(
+        &mut self,
+        (text, base): (&str, u32),
+        path: &[sql::ast::Ident],
+        start: u32,
+        asked: Asked,
+    ) -> CResult<Option<Variable>> {
+        let [first, rest @ ..] = path else { return Ok(None) };
+        let symbol = self.lookup(&first.name);
+        match (asked, &symbol) {
+            // A number or a text has no elements: that is a function.
+            (Asked::BeforeFunctions { call: true }, Some(super::Symbol::Var(v))) if !matches!(v.ty, Ty::Scalar(_)) => {}
+            (Asked::BeforeFunctions { call: false }, Some(super::Symbol::Var(_))) => {}
+            (Asked::BeforeFunctions { .. }, _) => return Ok(None),
+            (Asked::Last, _) => {}
         }
-        if !is_name(&tokens[i]) {
-            return Ok(None);
-        }
-        // A subscript is part of the element it belongs to.
-        while let Some(outer) = enclosing_name(&tokens, i) {
-            let name = word(text, &tokens[outer]);
-            // A number or a text has no elements: that is a function, or a word of SQL.
-            let is_element = |v: &super::scope::Var| !matches!(v.ty, Ty::Scalar(_));
-            if !matches!(self.lookup(&name), Some(super::Symbol::Var(v)) if is_element(&v)) {
-                break;
-            }
-            i = outer;
-        }
-        let start = tokens[i].start;
-        if known.iter().any(|v| v.start == start) {
-            return Ok(None);
-        }
-        let first = word(text, &tokens[i]);
-        let is_local = self.lookup(&first).is_some() || self.scopes.iter().any(|s| s.labels.contains(&first));
-        let has_field = tokens.get(i + 1).is_some_and(|t| t.kind == TokenKind::Dot);
-        if !is_local && !has_field {
+        let is_local = symbol.is_some() || self.scopes.iter().any(|s| s.labels.contains(&first.name));
+        if !is_local && rest.is_empty() {
             return Ok(None);
         }
         let Ok((mut e, end)) = sql::plsql::parse_name_at(text, start) else { return Ok(None) };
         shift(&mut e, base);
-        if let Some(super::Symbol::Subs(_)) = self.lookup(&first) {
-            return Err(self.pls(231, &[&first], base + start));
+        if let Some(super::Symbol::Subs(_)) = symbol {
+            return Err(self.pls(231, &[&first.name], base + start));
         }
         let val = match self.expr(&e, None) {
             Ok(val) => val,
@@ -239,12 +273,11 @@ impl<W: World> Compiler<'_, W> {
             Err(e) => return Err(e),
         };
         // What is computed must stay as it is until the statement is executed.
-        let val = match val.ty {
-            Ty::Scalar(ScalarTy { ty: DataType::Boolean, .. }) => return Err(self.pls(382, &[], base + start)),
-            Ty::Scalar(_) | Ty::Null => val,
-            _ => return Err(self.pls(382, &[], base + start)),
-        };
-        Ok(Some(Variable { start, end, val }))
+        match val.ty {
+            Ty::Scalar(ScalarTy { ty: DataType::Boolean, .. }) => Err(self.pls(382, &[], base + start)),
+            Ty::Scalar(_) | Ty::Null => Ok(Some(Variable { start, end, val })),
+            _ => Err(self.pls(382, &[], base + start)),
+        }
     }
 
     /// `INSERT … VALUES record` and `UPDATE … SET ROW = record`, written out.
@@ -293,9 +326,9 @@ impl<W: World> Compiler<'_, W> {
         let name = |i: usize| tokens.get(i).filter(|t| is_name(t)).map(|t| word(&q.text, t));
         let columns = match (name(1), name(3)) {
             (Some(owner), Some(table)) if tokens[2].kind == TokenKind::Dot => {
-                self.w.table_columns(Some(&owner), &table)?
+                self.w.borrow_mut().table_columns(Some(&owner), &table)?
             }
-            (Some(table), _) => self.w.table_columns(None, &table)?,
+            (Some(table), _) => self.w.borrow_mut().table_columns(None, &table)?,
             _ => None,
         };
         Ok(columns.unwrap_or_default().into_iter().map(|c| c.name).collect())
@@ -341,29 +374,6 @@ fn word(text: &str, t: &Token) -> String {
         TokenKind::QuotedIdent => piece.trim_matches('"').to_string(),
         _ => piece.to_uppercase(),
     }
-}
-
-/// The token of the name whose brackets stand around token `i`.
-fn enclosing_name(tokens: &[Token], i: usize) -> Option<usize> {
-    let mut depth = 0;
-    for j in (0..i).rev() {
-        match tokens[j].kind {
-            TokenKind::RightParen => depth += 1,
-            TokenKind::LeftParen if depth > 0 => depth -= 1,
-            TokenKind::LeftParen => {
-                let mut k = j.checked_sub(1)?;
-                if !is_name(&tokens[k]) {
-                    return None;
-                }
-                while k >= 2 && tokens[k - 1].kind == TokenKind::Dot && is_name(&tokens[k - 2]) {
-                    k -= 2;
-                }
-                return Some(k);
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 /// Moves the positions of a name that was parsed in a part of the source.

@@ -545,7 +545,8 @@ pub fn compile_block<W: World>(w: &mut W, units: &Units, text: &str, types: &Hos
     }
     let block = sql::plsql::parse_block(text).map_err(|e| block_failed(text, &[parse_error(text, &e)]))?;
     let schema = w.schema();
-    let mut c = Compiler::new(w, units, &schema, "", text);
+    let w = RefCell::new(w);
+    let mut c = Compiler::new(&w, units, &schema, "", text);
     c.bind_types = types.iter().map(|(name, ty)| (name.clone(), ty.ty())).collect();
     // In the order of the text, whatever order their places are compiled in.
     c.binds = names.into();
@@ -590,7 +591,8 @@ pub fn compile_unit<W: World>(
     };
     match unit {
         Unit::Subprogram { subprogram, .. } => {
-            let mut c = Compiler::new(w, units, &specification.owner, &specification.name, text);
+            let w = RefCell::new(w);
+            let mut c = Compiler::new(&w, units, &specification.owner, &specification.name, text);
             c.authid = subprogram.attributes.authid;
             c.procs.push(None);
             let result = c.stored_subprogram(&subprogram);
@@ -604,7 +606,8 @@ pub fn compile_unit<W: World>(
         }
         Unit::Package(p) => compile_package(w, units, specification, &p, body),
         Unit::Type { .. } => {
-            let mut c = Compiler::new(w, units, &specification.owner, &specification.name, text);
+            let w = RefCell::new(w);
+            let mut c = Compiler::new(&w, units, &specification.owner, &specification.name, text);
             if let Unit::Type { name, definition, .. } = &unit
                 && let Err(e) = c.type_definition(definition)
             {
@@ -639,7 +642,8 @@ fn compile_package<W: World>(
         Some(Err(e)) => return (None, vec![parse_error(body_text, &e)]),
         None => None,
     };
-    let mut c = Compiler::new(w, units, &specification.owner, &specification.name, &specification.source);
+    let w = RefCell::new(w);
+    let mut c = Compiler::new(&w, units, &specification.owner, &specification.name, &specification.source);
     c.authid = p.authid;
     c.procs.push(None);
     c.f = FnState::new(&specification.name, 0);
@@ -696,7 +700,8 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
     let text = unit.source.as_str();
     let failed = |e: Ora| compile_failed(&[parse_error(text, &e)]);
     let parsed = sql::plsql::parse_unit(text).map_err(failed)?;
-    let mut c = Compiler::new(w, units, &unit.owner, &unit.name, text);
+    let w = RefCell::new(w);
+    let mut c = Compiler::new(&w, units, &unit.owner, &unit.name, text);
     let external = |subprogram: &str, overload: u32| {
         SubTarget::External(Rc::new(External {
             owner: unit.owner.clone(),
@@ -799,7 +804,7 @@ impl<W: World> Compiler<'_, W> {
                 result_cache: None,
             })
         };
-        let number = if self.unit.is_empty() { 0 } else { self.w.unit_number(&self.owner, &self.unit) };
+        let number = if self.unit.is_empty() { 0 } else { self.w.borrow_mut().unit_number(&self.owner, &self.unit) };
         let mut told_as = vec![0; self.procs.len()];
         if number != 0 {
             // Numbered as they are declared; hidden ones open cursors.
@@ -810,13 +815,13 @@ impl<W: World> Compiler<'_, W> {
             }
         }
         let is_package = number != 0 && self.package_slots > 0;
-        let defined = if is_package { self.w.unit_defined(&self.owner, &self.unit) } else { [0; 2] };
+        let defined = if is_package { self.w.borrow_mut().unit_defined(&self.owner, &self.unit) } else { [0; 2] };
         let links = RefCell::new(self.pool.externals.iter().map(|_| None).collect());
         let statements = RefCell::new(self.pool.sql.iter().map(|_| None).collect());
         let rights = match self.authid {
             _ if self.unit.is_empty() || self.owner.is_empty() => Rights::Callers,
-            ast::AuthId::Definer => Rights::Definers(owner_of(self.w, &self.owner)),
-            ast::AuthId::CurrentUser => Rights::Invokers(owner_of(self.w, &self.owner)),
+            ast::AuthId::Definer => Rights::Definers(owner_of(&mut **self.w.borrow_mut(), &self.owner)),
+            ast::AuthId::CurrentUser => Rights::Invokers(owner_of(&mut **self.w.borrow_mut(), &self.owner)),
         };
         let procs: Vec<_> = self.procs.into_iter().map(|p| p.unwrap_or_else(empty)).collect();
         Compiled {

@@ -4,8 +4,10 @@
 //! term [WHERE …]`, `DELETE FROM t [WHERE …]`, `RETURNING c INTO :O0`; terms are columns, binds, numbers and strings.
 #![allow(dead_code)]
 
+use plan::{Asked, NoVariables, Variables};
 use plsql::{ColumnInfo, Datum, Described, DynamicKind, JobRequest, Plsql, StoredUnit, World};
 use sql::lexer::{TokenKind, lex};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use types::{DataType, Date, Nls, Number, Ora, Result, Timestamp, Value};
@@ -29,6 +31,8 @@ pub struct Mock {
     pub jobs: Vec<JobRequest>,
     pub commits: u32,
     pub opened: u32,
+    /// How often the compiler had a statement compiled.
+    pub described: u32,
     pub cancel_after: Option<u64>,
     pub slept: f64,
     pub cached: HashMap<(String, Vec<u8>), Vec<u8>>,
@@ -109,7 +113,7 @@ impl Mock {
         self.epoch += 1;
     }
 
-    fn term(&self, t: &[Tok], i: &mut usize, table: &Table) -> Result<Term> {
+    fn term(&self, t: &[Tok], i: &mut usize, table: &Table, names: &dyn Variables) -> Result<Term> {
         let tok = t[*i].clone();
         *i += 1;
         match tok.kind {
@@ -127,14 +131,14 @@ impl Mock {
                         *i += 2;
                         return Ok(Term::Nextval);
                     }
-                    return Err(unknown(&tok));
+                    return variable(t, i, names);
                 }
                 if tok.text == "SYSDATE" {
                     return Ok(Term::Value(Value::Date(Date::from_ymd(2026, 1, 2)?)));
                 }
                 match table.columns.iter().position(|c| c.name == tok.text) {
                     Some(c) => Ok(Term::Column(c)),
-                    None => Err(unknown(&tok)),
+                    None => variable(t, i, names),
                 }
             }
             _ => Err(Ora::new(936).at(tok.start)),
@@ -148,7 +152,7 @@ impl Mock {
         self.tables.get(&t.text).cloned().ok_or_else(|| Ora::new(942).at(t.start))
     }
 
-    fn parse(&self, text: &str) -> Result<(Statement, Table)> {
+    fn parse(&self, text: &str, names: &dyn Variables) -> Result<(Statement, Table)> {
         let t = tokens(text);
         let verb = t[0].text.clone();
         let mut s = Statement {
@@ -178,7 +182,7 @@ impl Mock {
                         i += 1;
                     } else {
                         let name = t[i].text.clone();
-                        s.items.push(self.term(&t, &mut i, &table)?);
+                        s.items.push(self.term(&t, &mut i, &table, names)?);
                         s.names.push(name);
                     }
                     if t[i].kind == TokenKind::Comma {
@@ -199,7 +203,7 @@ impl Mock {
                 s.table = t[2].text.clone();
                 i = 5;
                 loop {
-                    s.items.push(self.term(&t, &mut i, &table)?);
+                    s.items.push(self.term(&t, &mut i, &table, names)?);
                     i += 1;
                     if t[i - 1].kind == TokenKind::RightParen {
                         break;
@@ -214,9 +218,9 @@ impl Mock {
                 s.table = t[1].text.clone();
                 i = 3;
                 loop {
-                    let Term::Column(c) = self.term(&t, &mut i, &table)? else { return Err(Ora::new(904)) };
+                    let Term::Column(c) = self.term(&t, &mut i, &table, names)? else { return Err(Ora::new(904)) };
                     i += 1;
-                    s.sets.push((c, self.term(&t, &mut i, &table)?));
+                    s.sets.push((c, self.term(&t, &mut i, &table, names)?));
                     if t[i].kind != TokenKind::Comma {
                         break;
                     }
@@ -234,10 +238,10 @@ impl Mock {
         if word(i, "WHERE") {
             loop {
                 i += 1;
-                let a = self.term(&t, &mut i, &table)?;
+                let a = self.term(&t, &mut i, &table, names)?;
                 let op = t[i].text.clone();
                 i += 1;
-                let b = self.term(&t, &mut i, &table)?;
+                let b = self.term(&t, &mut i, &table, names)?;
                 s.filter.push((a, op, b));
                 if !word(i, "AND") {
                     break;
@@ -247,7 +251,7 @@ impl Mock {
         if word(i, "RETURNING") {
             i += 1;
             while !word(i, "INTO") {
-                s.returning.push(self.term(&t, &mut i, &table)?);
+                s.returning.push(self.term(&t, &mut i, &table, names)?);
                 if t[i].kind == TokenKind::Comma {
                     i += 1;
                 }
@@ -276,6 +280,29 @@ impl Mock {
             })
             .collect()
     }
+}
+
+/// A name that is no column; `i` is behind its first word.
+fn variable(t: &[Tok], i: &mut usize, names: &dyn Variables) -> Result<Term> {
+    let first = *i - 1;
+    let mut path = vec![ident(&t[first])];
+    while t[*i].kind == TokenKind::Dot {
+        path.push(ident(&t[*i + 1]));
+        *i += 2;
+    }
+    if names.variable(&path, t[first].start, Asked::Last)?.is_none() {
+        return Err(unknown(&t[first]));
+    }
+    let mut depth = 0;
+    while t[*i].kind == TokenKind::LeftParen || depth > 0 || t[*i].kind == TokenKind::Dot {
+        depth += i32::from(t[*i].kind == TokenKind::LeftParen) - i32::from(t[*i].kind == TokenKind::RightParen);
+        *i += if depth == 0 && t[*i].kind == TokenKind::Dot { 2 } else { 1 };
+    }
+    Ok(Term::Value(Value::Null))
+}
+
+fn ident(t: &Tok) -> sql::ast::Ident {
+    sql::ast::Ident { name: t.text.clone(), pos: sql::ast::Pos(t.start) }
 }
 
 fn unknown(t: &Tok) -> Ora {
@@ -355,11 +382,18 @@ impl World for Mock {
         let fits = |u: &&StoredUnit| u.name == name && owner.is_none_or(|o| o == u.owner);
         Ok(self.units.iter().filter(fits).cloned().collect())
     }
-    fn describe(&mut self, text: &str, _binds: &[DataType]) -> Result<Described> {
-        let (s, table) = self.parse(text)?;
+    fn describe(
+        world: &RefCell<&mut Self>,
+        text: &str,
+        _binds: &[DataType],
+        variables: &dyn Variables,
+    ) -> Result<Described> {
+        world.borrow_mut().described += 1;
+        let tables = Mock { tables: world.borrow().tables.clone(), ..Mock::default() };
+        let (s, table) = tables.parse(text, variables)?;
         Ok(Described {
             query: s.verb == "SELECT",
-            columns: self.columns_of(&s, &table),
+            columns: tables.columns_of(&s, &table),
             dependencies: vec![],
             units: vec![],
         })
@@ -367,7 +401,7 @@ impl World for Mock {
     fn open_cursor(&mut self, text: &str, binds: &[DataType], _by_name: bool) -> Result<Cursor> {
         self.opened += 1;
         self.statements.push(text.to_string());
-        let (s, table) = self.parse(text)?;
+        let (s, table) = self.parse(text, &NoVariables)?;
         let columns = self.columns_of(&s, &table);
         Ok(Cursor { text: text.into(), binds: vec![Value::Null; binds.len()], rows: vec![], at: 0, columns })
     }
@@ -376,7 +410,7 @@ impl World for Mock {
         Ok(())
     }
     fn execute(&mut self, cursor: &mut Cursor) -> Result<u64> {
-        let (s, table) = self.parse(&cursor.text)?;
+        let (s, table) = self.parse(&cursor.text, &NoVariables)?;
         cursor.rows.clear();
         cursor.at = 0;
         let nls = self.nls.clone();
