@@ -228,7 +228,7 @@ fn add_to(sum: &mut Option<Value>, v: &Value) -> Result<()> {
             }
         }
         (None, _) => *sum = Some(v.clone()),
-        (Some(s), _) => *s = crate::datetime::arith(plan::ArithOp::Add, s, v)?,
+        (Some(s), _) => *s = plan::ArithOp::Add.typed(s, v)?,
     }
     Ok(())
 }
@@ -246,7 +246,7 @@ impl Acc {
                     Value::Number(s) => Value::Number(s.div(&count)?),
                     Value::Double(d) => Value::Double(*d / *n as f64),
                     Value::Float(d) => Value::Float(*d / *n as f32),
-                    other => crate::datetime::arith(plan::ArithOp::Div, other, &Value::Number(count))?,
+                    other => plan::ArithOp::Div.typed(other, &Value::Number(count))?,
                 }
             }
             Core::Extreme(best, _) => best.clone(),

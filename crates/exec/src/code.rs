@@ -8,7 +8,7 @@
 use crate::ctx::{Caller, ExecCtx};
 use crate::machine::Machine;
 use crate::sub;
-use functions::TextMax;
+use functions::{TextMax, clock};
 use plan::{ArithOp, Class, CmpOp, Compare, Expr, Func, HostFunction, Node, Reg, SequenceRef, Special, SubId, class};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -221,7 +221,7 @@ impl Builder<'_> {
             };
             if let Some(op) = op
                 && let (Node::Const(Value::Number(x)), Node::Const(Value::Number(y))) = (&a.node, &b.node)
-                && let Ok(n) = arith_numbers(op, x, y)
+                && let Ok(n) = op.numbers(x, y)
             {
                 break self.constant(Value::Number(n));
             }
@@ -358,14 +358,7 @@ impl Code {
             }
             Code::Neg(a, dst) => {
                 let a = a.eval(m, cx)?;
-                let v = match m.value(a) {
-                    Value::Number(n) => Value::Number(n.neg()),
-                    Value::Double(d) => Value::Double(-d),
-                    Value::Float(d) => Value::Float(-d),
-                    Value::IntervalYm(i) => Value::IntervalYm(types::IntervalYm { months: -i.months }),
-                    Value::IntervalDs(i) => Value::IntervalDs(crate::datetime::negate(i)?),
-                    _ => Value::Null,
-                };
+                let v = functions::ops::negate(m.value(a), &cx.session.nls)?;
                 m.put(*dst, v)
             }
             Code::Func(f, args, base, dst, text_max) => {
@@ -488,7 +481,7 @@ fn is_conversion_error(e: &Ora) -> bool {
 #[inline(never)]
 fn eval_arith(op: ArithOp, a: &Code, b: &Code, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
     let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
-    match arith_words(op, m.value(a), m.value(b)) {
+    match op.words(m.value(a), m.value(b)) {
         Some(n) => Ok(m.put_whole(dst, n)),
         None => arith_values(op, a, b, dst, m),
     }
@@ -496,11 +489,7 @@ fn eval_arith(op: ArithOp, a: &Code, b: &Code, dst: Reg, m: &mut Machine, cx: &m
 
 #[inline(never)]
 fn arith_values(op: ArithOp, a: Reg, b: Reg, dst: Reg, m: &mut Machine) -> Result<Reg> {
-    let v = match (m.value(a), m.value(b)) {
-        (Value::Number(x), Value::Number(y)) => Value::Number(arith_numbers(op, x, y)?),
-        (Value::Null, _) | (_, Value::Null) => Value::Null,
-        (x, y) => crate::datetime::arith(op, x, y)?,
-    };
+    let v = op.typed(m.value(a), m.value(b))?;
     Ok(m.put(dst, v))
 }
 
@@ -534,7 +523,7 @@ fn mod_values(a: Reg, b: Reg, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -
 fn eval_concat(a: &Code, b: &Code, dst: Reg, most: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
     let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
     let mut out = m.take(dst);
-    let result = concat(m.value(a), m.value(b), most, &cx.session.nls, &mut out);
+    let result = functions::ops::concat(m.value(a), m.value(b), most, &cx.session.nls, &mut out);
     m.put(dst, out);
     result?;
     Ok(dst)
@@ -547,7 +536,7 @@ impl Cond {
             Cond::Cmp(op, how, a, b) => {
                 let (a, b) = (a.eval(m, cx)?, b.eval(m, cx)?);
                 let order = compare_values(m.value(a), m.value(b), *how, &cx.session.nls)?;
-                Ok(order.map(|o| holds(*op, o)))
+                Ok(order.map(|o| op.holds(o)))
             }
             Cond::And(list) => {
                 let mut truth = Some(true);
@@ -583,13 +572,13 @@ impl Cond {
                     Some(e) => {
                         let r = e.eval(m, cx)?;
                         match m.value(r) {
-                            Value::Text(s) => Some(crate::like::single_char(s)?),
+                            Value::Text(s) => Some(functions::ops::escape_character(s)?),
                             _ => return Ok(None),
                         }
                     }
                 };
                 match (m.value(v), m.value(p)) {
-                    (Value::Text(s), Value::Text(p)) => Ok(Some(crate::like::matches(s, p, escape)? != *negated)),
+                    (Value::Text(s), Value::Text(p)) => Ok(Some(functions::ops::like(s, p, escape)? != *negated)),
                     _ => Ok(None),
                 }
             }
@@ -657,17 +646,6 @@ pub fn all_true(conds: &[Cond], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result
     Ok(true)
 }
 
-pub fn holds(op: CmpOp, o: Ordering) -> bool {
-    match op {
-        CmpOp::Eq => o == Ordering::Equal,
-        CmpOp::Ne => o != Ordering::Equal,
-        CmpOp::Lt => o == Ordering::Less,
-        CmpOp::Le => o != Ordering::Greater,
-        CmpOp::Gt => o == Ordering::Greater,
-        CmpOp::Ge => o != Ordering::Less,
-    }
-}
-
 /// Compares two values as the plan decided. `None` when one is NULL.
 #[inline]
 pub fn compare_values(a: &Value, b: &Value, how: Compare, nls: &types::Nls) -> Result<Option<Ordering>> {
@@ -685,66 +663,11 @@ fn compare_others(a: &Value, b: &Value, how: Compare, nls: &types::Nls) -> Resul
         (Value::Number(x), Value::Number(y)) => Ok(Some(x.cmp(y))),
         (Value::Null, _) | (_, Value::Null) => Ok(None),
         (Value::Text(x), Value::Text(y)) => Ok(Some(match how {
-            Compare::Padded => padded_order(x, y),
+            Compare::Padded => types::compare_padded(x, y),
             _ => x.as_bytes().cmp(y.as_bytes()),
         })),
         _ => a.compare(b, nls),
     }
-}
-
-/// Text order with the shorter side padded with blanks.
-pub fn padded_order(a: &str, b: &str) -> Ordering {
-    let (x, y) = (a.as_bytes(), b.as_bytes());
-    let n = x.len().min(y.len());
-    let head = x[..n].cmp(&y[..n]);
-    if head != Ordering::Equal {
-        return head;
-    }
-    for &c in &x[n..] {
-        if c != b' ' {
-            return c.cmp(&b' ');
-        }
-    }
-    for &c in &y[n..] {
-        if c != b' ' {
-            return b' '.cmp(&c);
-        }
-    }
-    Ordering::Equal
-}
-
-pub fn arith_numbers(op: ArithOp, a: &Number, b: &Number) -> Result<Number> {
-    match op {
-        ArithOp::Add => a.add(b),
-        ArithOp::Sub => a.sub(b),
-        ArithOp::Mul => a.mul(b),
-        ArithOp::Div => a.div(b),
-    }
-}
-
-/// A sum, difference or product of whole numbers that fit a word, when it fits one too.
-#[inline]
-fn arith_words(op: ArithOp, a: &Value, b: &Value) -> Option<i64> {
-    let (Value::Number(a), Value::Number(b)) = (a, b) else { return None };
-    let (a, b) = (a.as_i64()?, b.as_i64()?);
-    match op {
-        ArithOp::Add => a.checked_add(b),
-        ArithOp::Sub => a.checked_sub(b),
-        ArithOp::Mul => a.checked_mul(b),
-        _ => None,
-    }
-}
-
-fn concat(a: &Value, b: &Value, most: usize, nls: &types::Nls, out: &mut Value) -> Result<()> {
-    let text = out.text_buffer();
-    a.write_text(nls, text)?;
-    b.write_text(nls, text)?;
-    let long = text.len() > most;
-    out.normalize();
-    if long {
-        return Err(Ora::new(1489)); // result of string concatenation is too long
-    }
-    Ok(())
 }
 
 /// An implicit conversion.
@@ -784,12 +707,6 @@ pub fn convert(v: &Value, ty: &DataType, nls: &types::Nls, out: &mut Value) -> R
     Ok(())
 }
 
-/// The time of the statement on the clock of the session's time zone.
-fn session_now(m: &mut Machine, cx: &ExecCtx<'_>) -> types::Timestamp {
-    let zone = cx.session.nls.zone;
-    m.now(cx).moved(types::Place::In(zone))
-}
-
 fn special(s: Special, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
     let v = match s {
         Special::User => {
@@ -800,14 +717,11 @@ fn special(s: Special, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Resul
         Special::Uid => Value::Number(Number::from(cx.session.user_id)),
         Special::CurrentUid => Value::Number(Number::from(cx.session.parsing_user)),
         Special::SysGuid => Value::Raw(cx.host.sys_guid().to_vec()),
-        Special::Sysdate => Value::Date(m.now(cx).own_date()),
+        Special::Sysdate => Value::Date(clock::sysdate(&m.now(cx))),
         Special::Systimestamp => Value::Timestamp(m.now(cx)),
-        Special::CurrentDate => Value::Date(session_now(m, cx).own_date()),
-        Special::CurrentTimestamp => Value::Timestamp(session_now(m, cx)),
-        Special::LocalTimestamp => {
-            let now = session_now(m, cx);
-            Value::Timestamp(types::Timestamp::new(now.own_date(), now.nanos))
-        }
+        Special::CurrentDate => Value::Date(clock::current_date(&m.now(cx), &cx.session.nls)),
+        Special::CurrentTimestamp => Value::Timestamp(clock::session_now(&m.now(cx), &cx.session.nls)),
+        Special::LocalTimestamp => Value::Timestamp(clock::local_timestamp(&m.now(cx), &cx.session.nls)),
     };
     m.put(dst, v);
     Ok(())

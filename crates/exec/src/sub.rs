@@ -303,7 +303,7 @@ pub fn quantified(
     let rows = with_sub(s, m, cx, |sub, m, cx| sub.all_rows(m, cx))?;
     let mut truth = Some(all);
     for row in &rows.rows {
-        match compare_values(m.value(value), &row[0], how, &cx.session.nls)?.map(|o| holds(op, o)) {
+        match compare_values(m.value(value), &row[0], how, &cx.session.nls)?.map(|o| op.holds(o)) {
             Some(b) if b != all => return Ok(Some(b)),
             Some(_) => {}
             None => truth = None,

@@ -1,11 +1,11 @@
 //! Functions of dates and times.
 
 use crate::text::text;
-use crate::{FnCtx, count, give, null};
+use crate::{FnCtx, clock, count, give, null};
 use types::{DAY_SECONDS, Date, Number, Ora, Place, Result, TimeZone, Timestamp, Value};
 
 pub(crate) fn sysdate(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
-    *out = Value::Date(ctx.clock.now().own_date());
+    *out = Value::Date(clock::sysdate(&ctx.clock.now()));
     Ok(())
 }
 
@@ -24,23 +24,18 @@ pub(crate) fn systimestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value)
     Ok(())
 }
 
-fn session_now(ctx: &FnCtx<'_>) -> Timestamp {
-    ctx.clock.now().moved(Place::In(ctx.nls.zone))
-}
-
 pub(crate) fn current_date(ctx: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
-    *out = Value::Date(session_now(ctx).own_date());
+    *out = Value::Date(clock::current_date(&ctx.clock.now(), ctx.nls));
     Ok(())
 }
 
 pub(crate) fn current_timestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    *out = Value::Timestamp(rounded(session_now(ctx), ctx, args)?);
+    *out = Value::Timestamp(rounded(clock::session_now(&ctx.clock.now(), ctx.nls), ctx, args)?);
     Ok(())
 }
 
 pub(crate) fn localtimestamp(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    let t = rounded(session_now(ctx), ctx, args)?;
-    *out = Value::Timestamp(Timestamp::new(t.own_date(), t.nanos));
+    *out = Value::Timestamp(rounded(clock::local_timestamp(&ctx.clock.now(), ctx.nls), ctx, args)?);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Scalar and aggregate SQL functions of Latchwork.
+//! Scalar SQL functions and operators of Latchwork.
 //!
 //! Everything here works on [`Value`]s that have been evaluated: the engine finds a function by name once
 //! ([`lookup`]), asks it for its return type, and calls it for every row with a result value whose buffer is used
@@ -7,7 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-mod aggregate;
+pub mod clock;
 mod context;
 mod convert;
 mod date;
@@ -23,7 +23,6 @@ mod table;
 mod tests;
 mod text;
 
-pub use aggregate::{Aggregate, AggregateDef, aggregate};
 pub use context::{Clock, FnCache, FnCtx, LOB_MAX, SQL_TEXT_MAX, SessionInfo, TextMax};
 pub use general::{common_type, decode_equal};
 pub use table::{AT_TIME_ZONE, FnDef, TO_CHAR_OF_DIGITS, lookup, names};

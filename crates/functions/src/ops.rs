@@ -1,10 +1,10 @@
-//! The operators of SQL over values: arithmetic with dates and intervals, concatenation, LIKE.
+//! The operators of SQL and PL/SQL over values: arithmetic with dates and intervals, comparisons, concatenation, LIKE.
+//!
+//! SQL converts operands when it plans; PL/SQL may only know their types when it runs. So [`Arithmetic::typed`] works on
+//! operands whose types go together, and [`Arithmetic::apply`] converts them first.
 
 use std::cmp::Ordering;
-use types::{DataType, Date, IntervalDs, IntervalYm, Nls, Number, Ora, Result, Timestamp, Value};
-
-/// The longest text that SQL makes.
-const MAX_BYTES: usize = 32_767;
+use types::{IntervalDs, IntervalYm, Nls, Number, Ora, Place, Result, Timestamp, Value};
 
 /// An arithmetic operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,245 +12,236 @@ pub enum Arithmetic {
     /// `+`
     Add,
     /// `-`
-    Subtract,
+    Sub,
     /// `*`
-    Multiply,
+    Mul,
     /// `/`
-    Divide,
+    Div,
 }
 
 impl Arithmetic {
-    /// Returns the type of the result for operands of these types. A text counts as a NUMBER.
+    /// Of two NUMBERs.
     ///
     /// # Errors
-    /// ORA-00975 for date + date, ORA-00932, ORA-30081 and others when the types do not go together.
-    pub fn result_type(self, a: &DataType, b: &DataType) -> Result<DataType> {
-        use DataType as T;
-        let interval = T::IntervalDs { days: 9, digits: 9 };
+    /// ORA-01426, ORA-01476.
+    #[inline]
+    pub fn numbers(self, a: &Number, b: &Number) -> Result<Number> {
+        match self {
+            Arithmetic::Add => a.add(b),
+            Arithmetic::Sub => a.sub(b),
+            Arithmetic::Mul => a.mul(b),
+            Arithmetic::Div => a.div(b),
+        }
+    }
+
+    /// The sum, difference or product of whole numbers that fit a word, when it fits one too.
+    #[inline(always)]
+    pub fn words(self, a: &Value, b: &Value) -> Option<i64> {
+        let (Value::Number(a), Value::Number(b)) = (a, b) else { return None };
+        let (a, b) = (a.as_i64()?, b.as_i64()?);
+        match self {
+            Arithmetic::Add => a.checked_add(b),
+            Arithmetic::Sub => a.checked_sub(b),
+            Arithmetic::Mul => a.checked_mul(b),
+            Arithmetic::Div => None,
+        }
+    }
+
+    fn doubles(self, a: f64, b: f64) -> f64 {
+        match self {
+            Arithmetic::Add => a + b,
+            Arithmetic::Sub => a - b,
+            Arithmetic::Mul => a * b,
+            Arithmetic::Div => a / b,
+        }
+    }
+
+    /// `a op b` of operands whose types go together: nothing is converted. NULL gives NULL.
+    ///
+    /// # Errors
+    /// ORA-00932 for types that do not go together; ORA-01426, ORA-01476, ORA-01841, ORA-01873 and others.
+    pub fn typed(self, a: &Value, b: &Value) -> Result<Value> {
+        use Arithmetic::{Add, Div, Mul, Sub};
+        use Value::{Date, Double, Float, IntervalDs as Ds, IntervalYm as Ym, Null, Number, Timestamp as Ts};
+        let is_sub = self == Sub;
         Ok(match (self, a, b) {
-            (Arithmetic::Add, T::Date, T::Date) => return Err(Ora::new(975)),
-            (Arithmetic::Add, x, y) if x.is_datetime() && y.is_datetime() => return Err(Ora::new(30087)),
-            (Arithmetic::Subtract, T::Date, T::Date) => T::NUMBER,
-            (Arithmetic::Subtract, x, y) if x.is_datetime() && y.is_datetime() => interval,
-            (Arithmetic::Add | Arithmetic::Subtract, x, y) if x.is_datetime() && y.is_interval() => match (x, y) {
-                (T::Date, _) => T::Date,
-                _ => *x,
-            },
-            (Arithmetic::Add, x, y) if x.is_interval() && y.is_datetime() => *y,
-            (Arithmetic::Add | Arithmetic::Subtract, x, y) if x.is_datetime() => {
-                number_or_text(y)?;
-                T::Date
+            (_, Null, _) | (_, _, Null) => Null,
+            (_, Number(x), Number(y)) => Number(self.numbers(x, y)?),
+            (_, Double(x), Double(y)) => Double(self.doubles(*x, *y)),
+            (_, Float(x), Float(y)) => Float(self.doubles((*x).into(), (*y).into()) as f32),
+            (Add | Sub, Date(d), Number(n)) => Date(d.add_days(&if is_sub { n.neg() } else { *n })?),
+            (Sub, Date(x), Date(y)) => Number(x.days_since(y)),
+            (Sub, Ts(x), Ts(y)) => Ds(x.since(y)),
+            (Add | Sub, Date(d), Ds(i)) => Date(d.add_seconds(signed_ds(i, is_sub)?.seconds)?),
+            (Add | Sub, Date(d), Ym(i)) => Date(types::Timestamp::new(*d, 0).add_ym(&signed_ym(i, is_sub))?.clock()),
+            (Add | Sub, Ts(t), Ds(i)) => Ts(t.add_ds(&signed_ds(i, is_sub)?)?),
+            (Add | Sub, Ts(t), Ym(i)) => Ts(t.add_ym(&signed_ym(i, is_sub))?),
+            (Add | Sub, Ds(x), Ds(y)) => {
+                let y = if is_sub { -y.to_nanos() } else { y.to_nanos() };
+                Ds(IntervalDs::from_nanos(x.to_nanos() + y)?)
             }
-            (Arithmetic::Add, x, y) if y.is_datetime() => {
-                number_or_text(x)?;
-                T::Date
+            (Add | Sub, Ym(x), Ym(y)) => {
+                let y = signed_ym(y, is_sub);
+                Ym(IntervalYm::new(i64::from(x.months) + i64::from(y.months))?)
             }
-            (Arithmetic::Add | Arithmetic::Subtract, T::IntervalDs { .. }, T::IntervalDs { .. }) => interval,
-            (Arithmetic::Add | Arithmetic::Subtract, T::IntervalYm { .. }, T::IntervalYm { .. }) => {
-                T::IntervalYm { years: 9 }
-            }
-            (Arithmetic::Multiply | Arithmetic::Divide, T::IntervalDs { .. }, y) if !y.is_interval() => interval,
-            (Arithmetic::Multiply | Arithmetic::Divide, T::IntervalYm { .. }, y) if !y.is_interval() => {
-                T::IntervalYm { years: 9 }
-            }
-            (Arithmetic::Multiply, x, T::IntervalDs { .. }) if !x.is_interval() => interval,
-            (Arithmetic::Multiply, x, T::IntervalYm { .. }) if !x.is_interval() => T::IntervalYm { years: 9 },
-            (_, x, y) if x.is_interval() || y.is_interval() => return Err(Ora::new(30081)),
-            (_, x, y) => {
-                number_or_text(x)?;
-                number_or_text(y)?;
-                match (x, y) {
-                    (T::BinaryDouble, _) | (_, T::BinaryDouble) => T::BinaryDouble,
-                    (T::BinaryFloat, _) | (_, T::BinaryFloat) => T::BinaryFloat,
-                    (T::PlsInteger, T::PlsInteger) if self != Arithmetic::Divide => T::PlsInteger,
-                    _ => T::NUMBER,
-                }
-            }
+            (Mul | Div, Ds(i), Number(n)) => Ds(self.scaled_ds(i, n)?),
+            (Mul | Div, Ym(i), Number(n)) => Ym(self.scaled_ym(i, n)?),
+            (Add, Number(_) | Ds(_) | Ym(_), Date(_) | Ts(_)) | (Mul, Number(_), Ds(_) | Ym(_)) => self.typed(b, a)?,
+            _ => return Err(Ora::with(932, &[&a.data_type().name(), &b.data_type().name()])),
         })
     }
 
-    /// Computes `a op b`. NULL gives NULL.
+    fn scaled_ds(self, i: &IntervalDs, n: &Number) -> Result<IntervalDs> {
+        let scaled = self.numbers(&Number::from_i128(i.to_nanos()), n)?;
+        IntervalDs::from_nanos(scaled.round(0).to_string().parse().map_err(|_| Ora::new(1873))?)
+    }
+
+    fn scaled_ym(self, i: &IntervalYm, n: &Number) -> Result<IntervalYm> {
+        let scaled = self.numbers(&Number::from(i64::from(i.months)), n)?;
+        IntervalYm::new(scaled.trunc(0).to_i64().map_err(|_| Ora::new(1873))?)
+    }
+
+    /// `a op b`, with operands converted as PL/SQL converts them: text becomes NUMBER, or BINARY_DOUBLE beside one; a
+    /// timestamp that a number is added to becomes a DATE; of two datetimes the one without a time zone is at the
+    /// session's.
     ///
     /// # Errors
-    /// ORA-01426, ORA-01476, ORA-01722, ORA-01841 and those of [`Arithmetic::result_type`].
-    #[inline]
-    pub fn apply(self, a: &Value, b: &Value, nls: &Nls, out: &mut Value) -> Result<()> {
-        if let (Value::Number(x), Value::Number(y)) = (a, b) {
-            *out = Value::Number(self.numbers(x, y)?);
-            return Ok(());
-        }
-        self.apply_mixed(a, b, nls, out)
-    }
-
-    #[inline]
-    fn numbers(self, x: &Number, y: &Number) -> Result<Number> {
-        match self {
-            Arithmetic::Add => x.add(y),
-            Arithmetic::Subtract => x.sub(y),
-            Arithmetic::Multiply => x.mul(y),
-            Arithmetic::Divide => x.div(y),
-        }
-    }
-
-    fn apply_mixed(self, a: &Value, b: &Value, nls: &Nls, out: &mut Value) -> Result<()> {
-        use Value::{Double, Float, IntervalDs as Ds, IntervalYm as Ym};
-        if a.is_null() || b.is_null() {
-            *out = Value::Null;
-            return Ok(());
-        }
-        *out = match (self, a, b) {
-            (_, Float(x), Float(y)) => Float(self.doubles((*x).into(), (*y).into()) as f32),
-            (_, Double(_) | Float(_), _) | (_, _, Double(_) | Float(_)) if !is_time(a) && !is_time(b) => {
+    /// Those of [`Arithmetic::typed`]; ORA-01722.
+    pub fn apply(self, a: &Value, b: &Value, nls: &Nls) -> Result<Value> {
+        use Value::{Date, Double, Float, Timestamp as Ts};
+        match (a, b) {
+            (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+            (Date(_) | Ts(_), Date(_) | Ts(_)) if self == Arithmetic::Sub => match (a, b) {
+                (Date(_), Date(_)) => self.typed(a, b),
+                _ => Ok(Value::IntervalDs(difference(&datetime(a), &datetime(b), nls)?)),
+            },
+            _ if is_time(a) && is_time(b) => self.typed(a, b),
+            _ if is_time(a) => self.typed(&moved_by_days(a, nls)?, &number(b, nls)?),
+            _ if is_time(b) => self.typed(&number(a, nls)?, &moved_by_days(b, nls)?),
+            (Double(_) | Float(_), _) | (_, Double(_) | Float(_)) => {
                 let (x, y) = (a.to_double(nls)?, b.to_double(nls)?);
-                Double(self.doubles(x.unwrap_or(f64::NAN), y.unwrap_or(f64::NAN)))
+                Ok(Double(self.doubles(x.unwrap_or(f64::NAN), y.unwrap_or(f64::NAN))))
             }
-            (Arithmetic::Add | Arithmetic::Subtract, Value::Date(_) | Value::Timestamp(_), _) => {
-                self.date_first(a, b, nls)?
-            }
-            (Arithmetic::Add, _, Value::Date(_) | Value::Timestamp(_)) => self.date_first(b, a, nls)?,
-            (Arithmetic::Add | Arithmetic::Subtract, Ds(x), Ds(y)) => {
-                let sign = if self == Arithmetic::Add { 1 } else { -1 };
-                Ds(IntervalDs::from_nanos(x.to_nanos() + sign * y.to_nanos())?)
-            }
-            (Arithmetic::Add | Arithmetic::Subtract, Ym(x), Ym(y)) => {
-                let sign = if self == Arithmetic::Add { 1 } else { -1 };
-                Ym(IntervalYm::new(i64::from(x.months) + sign * i64::from(y.months))?)
-            }
-            (Arithmetic::Multiply, _, Ds(_) | Ym(_)) if !is_time(a) => return self.apply_mixed(b, a, nls, out),
-            (Arithmetic::Multiply | Arithmetic::Divide, Ds(x), _) if !is_time(b) => {
-                Ds(IntervalDs::from_seconds(&self.numbers(&x.to_seconds(), &required(b, nls)?)?)?)
-            }
-            (Arithmetic::Multiply | Arithmetic::Divide, Ym(x), _) if !is_time(b) => {
-                let months = self.numbers(&Number::from(x.months), &required(b, nls)?)?.trunc(0);
-                Ym(IntervalYm::new(months.to_i64()?)?)
-            }
-            _ if is_time(a) || is_time(b) => return Err(self.mismatch(a, b)),
-            _ => Value::Number(self.numbers(&required(a, nls)?, &required(b, nls)?)?),
-        };
-        Ok(())
-    }
-
-    fn doubles(self, x: f64, y: f64) -> f64 {
-        match self {
-            Arithmetic::Add => x + y,
-            Arithmetic::Subtract => x - y,
-            Arithmetic::Multiply => x * y,
-            Arithmetic::Divide => x / y,
-        }
-    }
-
-    /// A datetime with something added to it or taken off.
-    fn date_first(self, a: &Value, b: &Value, nls: &Nls) -> Result<Value> {
-        let minus = self == Arithmetic::Subtract;
-        Ok(match (a, b) {
-            (Value::Date(x), Value::Date(y)) if minus => Value::Number(x.days_since(y)),
-            (_, Value::Date(_) | Value::Timestamp(_)) if minus => {
-                let (x, y) = (instant(a, nls)?, instant(b, nls)?);
-                Value::IntervalDs(x.since(&y))
-            }
-            (_, Value::Date(_) | Value::Timestamp(_)) => return Err(self.mismatch(a, b)),
-            (_, Value::IntervalDs(i)) => {
-                let i = if minus { IntervalDs::from_nanos(-i.to_nanos())? } else { *i };
-                shifted(a, |t| t.add_ds(&i))?
-            }
-            (_, Value::IntervalYm(i)) => {
-                let i = if minus { IntervalYm { months: -i.months } } else { *i };
-                shifted(a, |t| t.add_ym(&i))?
-            }
-            // A number of days makes a timestamp a DATE first.
-            _ => {
-                let days = required(b, nls)?;
-                let days = if minus { days.neg() } else { days };
-                let date: Date = a.to_date(nls)?.ok_or_else(|| self.mismatch(a, b))?;
-                Value::Date(date.add_days(&days)?)
-            }
-        })
-    }
-
-    #[cold]
-    fn mismatch(self, a: &Value, b: &Value) -> Ora {
-        match self.result_type(&a.data_type(), &b.data_type()) {
-            Err(e) => e,
-            Ok(_) => b.mismatch(&a.data_type()),
+            _ => self.typed(&number(a, nls)?, &number(b, nls)?),
         }
     }
 }
 
-fn number_or_text(t: &DataType) -> Result<()> {
-    if t.is_numeric() || t.is_text() || *t == DataType::Null {
-        Ok(())
-    } else {
-        Err(Ora::with(932, &[&"NUMBER", &t.name()]))
-    }
+fn signed_ds(i: &IntervalDs, minus: bool) -> Result<IntervalDs> {
+    if minus { IntervalDs::from_nanos(-i.to_nanos()) } else { Ok(*i) }
+}
+
+fn signed_ym(i: &IntervalYm, minus: bool) -> IntervalYm {
+    if minus { IntervalYm { months: -i.months } } else { *i }
 }
 
 fn is_time(v: &Value) -> bool {
     matches!(v, Value::Date(_) | Value::Timestamp(_) | Value::IntervalDs(_) | Value::IntervalYm(_))
 }
 
-fn required(v: &Value, nls: &Nls) -> Result<Number> {
-    v.to_number(nls)?.ok_or_else(|| Ora::internal("ops: NULL operand"))
+fn number(v: &Value, nls: &Nls) -> Result<Value> {
+    Ok(v.to_number(nls)?.map_or(Value::Null, Value::Number))
 }
 
-/// A datetime as an instant: one without a zone is at the session's.
-fn instant(v: &Value, nls: &Nls) -> Result<Timestamp> {
+/// What a number is added to: a timestamp becomes a DATE.
+fn moved_by_days(v: &Value, nls: &Nls) -> Result<Value> {
     match v {
-        Value::Timestamp(t) => nls.placed(t),
-        Value::Date(d) => nls.placed(&Timestamp::new(*d, 0)),
-        _ => Err(v.mismatch(&DataType::TIMESTAMP)),
+        Value::Timestamp(t) => Ok(Value::Date(t.date(nls.zone)?)),
+        other => Ok(other.clone()),
     }
 }
 
-/// Moves a timestamp, or a date that stays a date.
-fn shifted(v: &Value, f: impl Fn(&Timestamp) -> Result<Timestamp>) -> Result<Value> {
+fn datetime(v: &Value) -> Timestamp {
     match v {
-        Value::Date(d) => Ok(Value::Date(f(&Timestamp::new(*d, 0))?.clock())),
-        Value::Timestamp(t) => Ok(Value::Timestamp(f(t)?)),
-        _ => Err(v.mismatch(&DataType::Date)),
+        Value::Date(d) => Timestamp::new(*d, 0),
+        Value::Timestamp(t) => *t,
+        other => unreachable!("no datetime: {other:?}"),
     }
 }
 
-/// Computes `-a`.
+fn difference(a: &Timestamp, b: &Timestamp, nls: &Nls) -> Result<IntervalDs> {
+    let is_nowhere = |t: &Timestamp| t.place() == Place::Nowhere;
+    if is_nowhere(a) == is_nowhere(b) {
+        return Ok(a.since(b));
+    }
+    Ok(nls.placed(a)?.since(&nls.placed(b)?))
+}
+
+/// `-a`.
 ///
 /// # Errors
 /// ORA-01722, ORA-00932.
-pub fn negate(a: &Value, nls: &Nls, out: &mut Value) -> Result<()> {
-    *out = match a {
+pub fn negate(a: &Value, nls: &Nls) -> Result<Value> {
+    Ok(match a {
+        Value::Number(n) => Value::Number(n.neg()),
         Value::Double(x) => Value::Double(-x),
         Value::Float(x) => Value::Float(-x),
-        Value::IntervalDs(i) => Value::IntervalDs(IntervalDs::from_nanos(-i.to_nanos())?),
-        Value::IntervalYm(i) => Value::IntervalYm(IntervalYm { months: -i.months }),
+        Value::IntervalDs(i) => Value::IntervalDs(signed_ds(i, true)?),
+        Value::IntervalYm(i) => Value::IntervalYm(signed_ym(i, true)),
         _ => a.to_number(nls)?.map_or(Value::Null, |n| Value::Number(n.neg())),
-    };
-    Ok(())
+    })
 }
 
-/// Computes `a || b`: NULL is the empty text. `out` must be neither operand.
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl Comparison {
+    /// The operator with its operands exchanged.
+    pub fn swap(self) -> Comparison {
+        match self {
+            Comparison::Lt => Comparison::Gt,
+            Comparison::Le => Comparison::Ge,
+            Comparison::Gt => Comparison::Lt,
+            Comparison::Ge => Comparison::Le,
+            same => same,
+        }
+    }
+
+    /// The operator that is true where this one is false; NULL makes neither true.
+    pub fn negate(self) -> Comparison {
+        match self {
+            Comparison::Eq => Comparison::Ne,
+            Comparison::Ne => Comparison::Eq,
+            Comparison::Lt => Comparison::Ge,
+            Comparison::Le => Comparison::Gt,
+            Comparison::Gt => Comparison::Le,
+            Comparison::Ge => Comparison::Lt,
+        }
+    }
+
+    /// Whether it is true of operands in that order.
+    #[inline]
+    pub fn holds(self, order: Ordering) -> bool {
+        match self {
+            Comparison::Eq => order == Ordering::Equal,
+            Comparison::Ne => order != Ordering::Equal,
+            Comparison::Lt => order == Ordering::Less,
+            Comparison::Le => order != Ordering::Greater,
+            Comparison::Gt => order == Ordering::Greater,
+            Comparison::Ge => order != Ordering::Less,
+        }
+    }
+}
+
+/// Writes `a || b`: NULL is the empty text. `out` must be neither operand.
 ///
 /// # Errors
-/// ORA-01489 when the result is too long.
-pub fn concat(a: &Value, b: &Value, nls: &Nls, out: &mut Value) -> Result<()> {
-    if let (Value::Raw(x), Value::Raw(y)) = (a, b) {
-        *out = Value::raw([x.as_slice(), y].concat());
-        return Ok(());
-    }
+/// ORA-01489 when the result is longer than `most` bytes.
+pub fn concat(a: &Value, b: &Value, most: usize, nls: &Nls, out: &mut Value) -> Result<()> {
     let buffer = out.text_buffer();
     a.write_text(nls, buffer)?;
     b.write_text(nls, buffer)?;
-    if buffer.len() > MAX_BYTES {
-        return Err(Ora::new(1489));
-    }
+    let long = buffer.len() > most;
     out.normalize();
-    Ok(())
-}
-
-/// Appends to a text that is being put together, for chains of `||` that keep one buffer.
-///
-/// # Errors
-/// ORA-01489 when the result is too long.
-pub fn append(buffer: &mut String, b: &Value, nls: &Nls) -> Result<()> {
-    b.write_text(nls, buffer)?;
-    if buffer.len() > MAX_BYTES { Err(Ora::new(1489)) } else { Ok(()) }
+    if long { Err(Ora::new(1489)) } else { Ok(()) }
 }
 
 /// `text LIKE pattern ESCAPE escape`: `%` stands for any text, `_` for one character.
@@ -258,8 +249,24 @@ pub fn append(buffer: &mut String, b: &Value, nls: &Nls) -> Result<()> {
 /// # Errors
 /// ORA-01424 when something else than `%`, `_` or the escape character follows the escape character.
 pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
-    if let Some(escape) = escape {
-        check_escapes(pattern, escape)?;
+    match escape {
+        Some(escape) => check_escapes(pattern, escape)?,
+        // The common forms are plain searches.
+        None if !pattern.contains('_') => {
+            let mut parts = pattern.split('%');
+            let first = parts.next().unwrap_or("");
+            let Some(mut last) = parts.next() else { return Ok(text == first) };
+            let Some(mut rest) = text.strip_prefix(first) else { return Ok(false) };
+            for part in parts {
+                match rest.find(last) {
+                    Some(at) => rest = &rest[at + last.len()..],
+                    None => return Ok(false),
+                }
+                last = part;
+            }
+            return Ok(rest.ends_with(last));
+        }
+        None => {}
     }
     Ok(if text.is_ascii() && pattern.is_ascii() {
         like_units(text.as_bytes(), pattern.as_bytes(), escape.map(|c| u8::try_from(c).unwrap_or(0xFF)), b'%', b'_')
@@ -313,22 +320,40 @@ fn like_units<T: Copy + PartialEq>(text: &[T], pattern: &[T], escape: Option<T>,
     }
 }
 
-/// Compares as BETWEEN, IN and the comparison operators do, with blank-padded semantics when both sides are CHAR or a
-/// literal.
+/// The escape character that a text is.
 ///
 /// # Errors
-/// As [`Value::compare`].
-#[inline]
-pub fn compare(a: &Value, b: &Value, padded: bool, nls: &Nls) -> Result<Option<Ordering>> {
-    match (a, b) {
-        (Value::Text(x), Value::Text(y)) if padded => Ok(Some(types::compare_padded(x, y))),
-        _ => a.compare(b, nls),
+/// ORA-01425 when it has another length than one.
+pub fn escape_character(s: &str) -> Result<char> {
+    let mut chars = s.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), None) => Ok(c),
+        _ => Err(Ora::new(1425)), // escape character must be character string of length 1
+    }
+}
+
+/// Writes what every text begins with that matches the pattern. A pattern that ends within an escape is the business of
+/// [`like`].
+pub fn like_beginning(pattern: &str, escape: Option<char>, out: &mut String) {
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if Some(c) == escape {
+            match chars.next() {
+                Some(n) if n == '%' || n == '_' || Some(n) == escape => out.push(n),
+                _ => return,
+            }
+        } else if c == '%' || c == '_' {
+            return;
+        } else {
+            out.push(c);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use types::Date;
 
     #[test]
     fn like_patterns() {
@@ -352,6 +377,8 @@ mod tests {
             ("abab", "%ab", None, true),
             ("ab", "%%%", None, true),
             ("ab", "ab%_", None, false),
+            ("aa", "a%a%a", None, false),
+            ("abcbc", "%b_", None, true),
         ] {
             assert_eq!(like(text, pattern, escape).unwrap(), matches, "{text} like {pattern}");
         }
@@ -364,23 +391,20 @@ mod tests {
         let nls = Nls::default();
         let date = |d| Value::Date(Date::from_ymd(2024, 1, d).unwrap());
         let n = |x: i64| Value::Number(x.into());
-        let apply = |op: Arithmetic, a: &Value, b: &Value| {
-            let mut out = Value::Null;
-            op.apply(a, b, &nls, &mut out).map(|()| out)
-        };
+        let apply = |op: Arithmetic, a: &Value, b: &Value| op.apply(a, b, &nls);
         assert_eq!(apply(Arithmetic::Add, &date(1), &n(2)).unwrap(), date(3));
         assert_eq!(apply(Arithmetic::Add, &n(2), &date(1)).unwrap(), date(3));
-        assert_eq!(apply(Arithmetic::Subtract, &date(3), &date(1)).unwrap(), n(2));
+        assert_eq!(apply(Arithmetic::Sub, &date(3), &date(1)).unwrap(), n(2));
         assert_eq!(apply(Arithmetic::Add, &Value::text("1"), &n(2)).unwrap(), n(3));
-        assert!(apply(Arithmetic::Add, &date(1), &date(1)).unwrap_err().is(975));
-        assert!(apply(Arithmetic::Multiply, &date(1), &n(1)).unwrap_err().is(932));
-        assert!(apply(Arithmetic::Subtract, &n(1), &date(1)).unwrap_err().is(932));
-        assert!(apply(Arithmetic::Divide, &n(1), &n(0)).unwrap_err().is(1476));
+        assert!(apply(Arithmetic::Add, &date(1), &date(1)).unwrap_err().is(932));
+        assert!(apply(Arithmetic::Mul, &date(1), &n(1)).unwrap_err().is(932));
+        assert!(apply(Arithmetic::Sub, &n(1), &date(1)).unwrap_err().is(932));
+        assert!(apply(Arithmetic::Div, &n(1), &n(0)).unwrap_err().is(1476));
         assert!(apply(Arithmetic::Add, &n(1), &Value::Null).unwrap().is_null());
         let day = Value::IntervalDs(IntervalDs { seconds: 86_400, nanos: 0 });
         assert_eq!(apply(Arithmetic::Add, &date(1), &day).unwrap(), date(2));
         assert_eq!(
-            apply(Arithmetic::Multiply, &n(2), &day).unwrap(),
+            apply(Arithmetic::Mul, &n(2), &day).unwrap(),
             Value::IntervalDs(IntervalDs { seconds: 172_800, nanos: 0 })
         );
         let month = Value::IntervalYm(IntervalYm { months: 1 });

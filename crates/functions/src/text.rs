@@ -310,7 +310,11 @@ pub(crate) fn reverse(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> R
 }
 
 pub(crate) fn concat(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
-    crate::ops::concat(&args[0], &args[1], ctx.nls, out)
+    if let (Value::Raw(x), Value::Raw(y)) = (&args[0], &args[1]) {
+        *out = Value::raw([x.as_slice(), y].concat());
+        return Ok(());
+    }
+    crate::ops::concat(&args[0], &args[1], ctx.text_max.bytes(), ctx.nls, out)
 }
 
 /// CHR(n): the character whose UTF-8 bytes are the base-256 digits of `n`.

@@ -24,7 +24,6 @@ pub const NAME_BYTES_MAX: usize = 32;
 /// Longest plan kept, in bytes of its rows.
 pub const PLAN_BYTES_MAX: usize = 4096;
 /// The 32 digits of a `sql_id`: the lower-case letters without e, i, l and o.
-const SQL_ID_DIGITS: &[u8; 32] = b"0123456789abcdfghjkmnpqrstuvwxyz";
 
 mod advice;
 mod change;
@@ -147,15 +146,7 @@ impl Namespace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digest(pub [u8; 16]);
 
-/// The `sql_id` that a [`Digest::value`] prints.
-pub fn sql_id_of(mut value: u64) -> String {
-    let mut digits = [b'0'; 13];
-    for digit in digits.iter_mut().rev() {
-        *digit = SQL_ID_DIGITS[(value & 31) as usize];
-        value >>= 5;
-    }
-    String::from_utf8(digits.to_vec()).expect("digits are ASCII")
-}
+pub use types::sql_id_of;
 
 impl Digest {
     /// The `sql_id`: the last eight bytes, two little-endian words, in base 32; 13 digits.

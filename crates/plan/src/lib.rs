@@ -399,8 +399,16 @@ pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
     })
 }
 
-/// INTERVAL '…' DAY TO SECOND and its kin.
 fn interval_literal(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<Expr> {
+    let (value, ty) = interval_value(text, q, pos)?;
+    Ok(Expr::new(Node::Const(value), ty))
+}
+
+/// INTERVAL '…' DAY TO SECOND and its kin, for both languages.
+///
+/// # Errors
+/// ORA-01867, ORA-01873, ORA-30088, and others of a literal that is wrong.
+pub fn interval_value(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<(Value, DataType)> {
     use ast::DateField::*;
     let bad = || Ora::new(1867).at(pos);
     let to = q.to.unwrap_or(q.from);
@@ -437,7 +445,7 @@ fn interval_literal(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<
     if let (Value::IntervalYm(i), DataType::IntervalYm { years }) = (&value, &mut ty) {
         *years = ((i.months.unsigned_abs() / 12).to_string().len() as u8).max(*years);
     }
-    Ok(Expr::new(Node::Const(value), ty))
+    Ok((value, ty))
 }
 
 /// How many digits the leading field of an interval may have.

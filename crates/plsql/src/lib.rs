@@ -9,7 +9,6 @@ mod compile;
 pub mod datum;
 mod exceptions;
 mod instance;
-mod interval;
 mod intmap;
 mod machine;
 mod op;

@@ -72,29 +72,7 @@ impl std::fmt::Debug for Opd {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cmp {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-}
-
-impl Cmp {
-    /// The comparison that is true where this one is false; NULL makes neither true.
-    pub fn negate(self) -> Cmp {
-        match self {
-            Cmp::Eq => Cmp::Ne,
-            Cmp::Ne => Cmp::Eq,
-            Cmp::Lt => Cmp::Ge,
-            Cmp::Le => Cmp::Gt,
-            Cmp::Gt => Cmp::Le,
-            Cmp::Ge => Cmp::Lt,
-        }
-    }
-}
+pub use functions::ops::Comparison as Cmp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arith {
@@ -104,6 +82,20 @@ pub enum Arith {
     Div,
     Power,
     Mod,
+}
+
+impl Arith {
+    /// The operator where SQL has it too.
+    pub fn basic(self) -> Option<functions::ops::Arithmetic> {
+        use functions::ops::Arithmetic;
+        match self {
+            Arith::Add => Some(Arithmetic::Add),
+            Arith::Sub => Some(Arithmetic::Sub),
+            Arith::Mul => Some(Arithmetic::Mul),
+            Arith::Div => Some(Arithmetic::Div),
+            Arith::Power | Arith::Mod => None,
+        }
+    }
 }
 
 /// Functions of numbers with a short way.

@@ -4,21 +4,12 @@ use crate::lexer::{TokenKind, lex};
 use md5::{Digest, Md5};
 use std::collections::HashMap;
 
-/// Oracle's base 32: digits and letters without e, i, l and o.
-const ALPHABET: &[u8; 32] = b"0123456789abcdfghjkmnpqrstuvwxyz";
-
 /// SQL_ID of a statement's text: the last eight bytes of the MD5 of the text and a NUL, each word of four
 /// little-endian, in base 32.
 pub fn sql_id(text: &str) -> String {
     let digest = Md5::new().chain_update(text.as_bytes()).chain_update([0]).finalize();
     let word = |i: usize| u64::from(u32::from_le_bytes([digest[i], digest[i + 1], digest[i + 2], digest[i + 3]]));
-    let mut bits = word(8) << 32 | word(12);
-    let mut letters = [0u8; 13];
-    for letter in letters.iter_mut().rev() {
-        *letter = ALPHABET[(bits % 32) as usize];
-        bits /= 32;
-    }
-    letters.iter().map(|letter| char::from(*letter)).collect()
+    types::sql_id_of(word(8) << 32 | word(12))
 }
 
 /// Static SQL as PL/SQL hands it on, and what each of its binds stands for.

@@ -247,6 +247,19 @@ impl FromStr for Rowid {
     }
 }
 
+/// Oracle's base 32: digits and letters without e, i, l and o.
+const SQL_ID_DIGITS: &[u8; 32] = b"0123456789abcdfghjkmnpqrstuvwxyz";
+
+/// The SQL_ID that a number of 64 bits prints.
+pub fn sql_id_of(mut value: u64) -> String {
+    let mut digits = ['0'; 13];
+    for digit in digits.iter_mut().rev() {
+        *digit = char::from(SQL_ID_DIGITS[(value & 31) as usize]);
+        value >>= 5;
+    }
+    digits.iter().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,7 +25,7 @@ mod zone;
 pub use datatype::{DataType, LenUnit, Zone};
 pub use datetime::{DAY_SECONDS, Date, DateFields, IntervalDs, IntervalYm, Place, Timestamp, days_in_month};
 pub use error::{Facility, Ora, Result, bare_message, is_listed};
-pub use ids::{ObjectId, Rdba, Rowid, Scn, Uba, Xid};
+pub use ids::{ObjectId, Rdba, Rowid, Scn, Uba, Xid, sql_id_of};
 pub use nls::{Nls, iso_currency};
 pub use number::Number;
 pub use row::{Column, RowReader, RowWriter};

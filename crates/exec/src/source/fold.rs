@@ -166,7 +166,7 @@ impl Fold {
         for test in &self.tests {
             // NULL compares with nothing.
             match seen[test.column] {
-                Some(stored) if holds(test.op, test.order(stored)) => {}
+                Some(stored) if test.op.holds(test.order(stored)) => {}
                 _ => return Ok(()),
             }
         }

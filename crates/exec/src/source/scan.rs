@@ -1026,13 +1026,13 @@ impl RangePath {
             Some(code) => {
                 let r = code.eval(m, cx)?;
                 let Value::Text(text) = m.value(r) else { return Ok(false) };
-                Some(crate::like::single_char(text)?)
+                Some(functions::ops::escape_character(text)?)
             }
         };
         let r = pattern.eval(m, cx)?;
         let Value::Text(pattern) = m.value(r) else { return Ok(false) };
         let mut text = String::new();
-        crate::like::beginning(pattern, escape, &mut text);
+        functions::ops::like_beginning(pattern, escape, &mut text);
         let from = self.low_key.len();
         codec::push_key_part(Some(text.as_bytes()), false, &mut self.low_key);
         // Without the two bytes that end a text.

@@ -655,10 +655,7 @@ impl Partition<'_> {
             let r = code.eval(m, cx)?;
             let by = m.value(r).clone();
             let op = if back != *desc { plan::ArithOp::Sub } else { plan::ArithOp::Add };
-            let limit = match (&here, &by) {
-                (Value::Number(a), Value::Number(b)) => Value::Number(crate::code::arith_numbers(op, a, b)?),
-                (a, b) => crate::datetime::arith(op, a, b)?,
-            };
+            let limit = op.typed(&here, &by)?;
             let mut at = 0;
             while at < self.len() {
                 self.load(at, m);

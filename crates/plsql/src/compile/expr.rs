@@ -202,7 +202,13 @@ impl<W: World> Compiler<'_, W> {
     }
 
     fn interval(&mut self, text: &str, qualifier: &str, pos: Pos) -> CResult<Val> {
-        let (value, ty) = crate::interval::literal(text, qualifier).map_err(|e| e.at(pos))?;
+        // The qualifier is SQL's, and so is what it means.
+        let parsed = sql::parse_expression(&format!("INTERVAL '0' {qualifier}")).map_err(|e| e.at(pos))?;
+        let sql::ast::ExprKind::Literal(sql::ast::Literal::Interval { qualifier, .. }) = parsed.kind else {
+            return Err(Ora::new(1867).at(pos));
+        };
+        let (value, _) = plan::interval_value(text, &qualifier, pos)?;
+        let ty = value.data_type();
         Ok(Val { o: self.constant(value), ty: Ty::of(ty) })
     }
 

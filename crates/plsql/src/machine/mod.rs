@@ -1096,14 +1096,11 @@ impl Machine {
 
     fn special<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, what: Special, a: Opd) -> Run<Value> {
         Ok(match what {
-            Special::Sysdate => Value::Date(w.now().own_date()),
+            Special::Sysdate => Value::Date(clock::sysdate(&w.now())),
             Special::Systimestamp => Value::Timestamp(w.now()),
-            Special::CurrentDate => Value::Date(session_now(w).own_date()),
-            Special::CurrentTimestamp => Value::Timestamp(session_now(w)),
-            Special::LocalTimestamp => {
-                let now = session_now(w);
-                Value::Timestamp(types::Timestamp::new(now.own_date(), now.nanos))
-            }
+            Special::CurrentDate => Value::Date(clock::current_date(&w.now(), w.nls())),
+            Special::CurrentTimestamp => Value::Timestamp(clock::session_now(&w.now(), w.nls())),
+            Special::LocalTimestamp => Value::Timestamp(clock::local_timestamp(&w.now(), w.nls())),
             Special::User => Value::text(w.user()),
             Special::Uid => Value::Number(Number::from_i64(w.user_id())),
             Special::SysGuid => {
@@ -1212,7 +1209,7 @@ fn like(a: &Value, pattern: &Value, escape: &Value, nls: &types::Nls) -> Run<Opt
         Value::Null => None,
         _ => return Err(Ora::new(1425).into()),
     };
-    Ok(Some(scalar::like(&a, &p, escape)?))
+    Ok(Some(functions::ops::like(&a, &p, escape)?))
 }
 
 fn frame_line(name: &str, line: u32) -> String {
@@ -1322,6 +1319,3 @@ fn find_handler(f: &Frame, at: Label, fault: &Fault) -> Option<(Label, u32)> {
 }
 
 /// The current time on the clock of the session's time zone.
-fn session_now<W: World>(w: &W) -> types::Timestamp {
-    w.now().moved(types::Place::In(w.nls().zone))
-}

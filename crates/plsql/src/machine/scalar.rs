@@ -1,7 +1,6 @@
 //! Operations on scalar values.
 
 use crate::op::{Arith, Cmp, Target};
-use std::cmp::Ordering;
 use types::{DataType, Date, IntervalDs, LenUnit, Nls, Number, Ora, Result, Timestamp, Value};
 
 /// ORA-06502 with the detail that PL/SQL gives.
@@ -101,111 +100,43 @@ pub fn arith_simple(op: Arith, a: &Value, b: &Value) -> Result<Value> {
 
 /// Arithmetic whose meaning follows from the values.
 pub fn arith_any(op: Arith, a: &Value, b: &Value, nls: &Nls) -> Result<Value> {
-    use Value::{Date as D, Double, Float, IntervalDs as Ds, IntervalYm as Ym, Null, Timestamp as Ts};
-    let days = |d: &Date, n: &Value, sign: i32| -> Result<Value> {
-        let n = number(n, nls)?.unwrap_or(Number::ZERO);
-        Ok(D(d.add_days(&if sign < 0 { n.neg() } else { n })?))
-    };
-    Ok(match (op, a, b) {
-        (_, Null, _) | (_, _, Null) => Null,
-        (Arith::Sub, D(x), D(y)) => Value::Number(x.days_since(y)),
-        (Arith::Sub, Ts(x), Ts(y)) => Ds(x.since(y)),
-        (Arith::Sub, Ts(x), D(y)) => Ds(x.since(&Timestamp::new(*y, 0))),
-        (Arith::Sub, D(x), Ts(y)) => Ds(Timestamp::new(*x, 0).since(y)),
-        (Arith::Add, D(x), Ds(i)) | (Arith::Add, Ds(i), D(x)) => date_plus_ds(x, i, 1)?,
-        (Arith::Sub, D(x), Ds(i)) => date_plus_ds(x, i, -1)?,
-        (Arith::Add, D(x), Ym(i)) | (Arith::Add, Ym(i), D(x)) => D(x.add_months_strict(i64::from(i.months))?),
-        (Arith::Sub, D(x), Ym(i)) => D(x.add_months_strict(-i64::from(i.months))?),
-        (Arith::Add, Ts(x), Ds(i)) | (Arith::Add, Ds(i), Ts(x)) => Ts(x.add_ds(i)?),
-        (Arith::Sub, Ts(x), Ds(i)) => Ts(x.add_ds(&IntervalDs::from_nanos(-i.to_nanos())?)?),
-        (Arith::Add, Ts(x), Ym(i)) | (Arith::Add, Ym(i), Ts(x)) => Ts(x.add_ym(i)?),
-        (Arith::Sub, Ts(x), Ym(i)) => Ts(x.add_ym(&types::IntervalYm::new(-i64::from(i.months))?)?),
-        (Arith::Add, Ds(x), Ds(y)) => Ds(IntervalDs::from_nanos(x.to_nanos() + y.to_nanos())?),
-        (Arith::Sub, Ds(x), Ds(y)) => Ds(IntervalDs::from_nanos(x.to_nanos() - y.to_nanos())?),
-        (Arith::Add, Ym(x), Ym(y)) => Ym(types::IntervalYm::new(i64::from(x.months) + i64::from(y.months))?),
-        (Arith::Sub, Ym(x), Ym(y)) => Ym(types::IntervalYm::new(i64::from(x.months) - i64::from(y.months))?),
-        (Arith::Mul | Arith::Div, Ds(x), n) | (Arith::Mul, n, Ds(x)) => {
-            let n = number(n, nls)?.unwrap_or(Number::ZERO);
-            let s = arith(op, &x.to_seconds(), &n)?;
-            Ds(IntervalDs::from_seconds(&s)?)
-        }
-        (Arith::Mul | Arith::Div, Ym(x), n) | (Arith::Mul, n, Ym(x)) => {
-            let n = number(n, nls)?.unwrap_or(Number::ZERO);
-            let m = arith(op, &Number::from_i64(i64::from(x.months)), &n)?.trunc(0);
-            Ym(types::IntervalYm::new(m.to_i64()?)?)
-        }
-        (Arith::Add, D(d), n) | (Arith::Add, n, D(d)) => days(d, n, 1)?,
-        (Arith::Sub, D(d), n) => days(d, n, -1)?,
-        (Arith::Add, Ts(t), n) | (Arith::Add, n, Ts(t)) => days(&t.date(nls.zone)?, n, 1)?,
-        (Arith::Sub, Ts(t), n) => days(&t.date(nls.zone)?, n, -1)?,
-        (_, Double(_) | Float(_), _) | (_, _, Double(_) | Float(_)) => {
-            let x = a.to_double(nls).map_err(conversion_error)?.unwrap_or(0.0);
-            let y = b.to_double(nls).map_err(conversion_error)?.unwrap_or(0.0);
-            Double(match op {
-                Arith::Add => x + y,
-                Arith::Sub => x - y,
-                Arith::Mul => x * y,
-                Arith::Div => x / y,
-                Arith::Power => x.powf(y),
-                Arith::Mod => x % y,
-            })
-        }
-        _ => match (number(a, nls)?, number(b, nls)?) {
-            (Some(x), Some(y)) => Value::Number(arith(op, &x, &y)?),
-            _ => Null,
-        },
+    if let Some(op) = op.basic() {
+        return op.apply(a, b, nls).map_err(conversion_error);
+    }
+    if let (Value::Double(_) | Value::Float(_), _) | (_, Value::Double(_) | Value::Float(_)) = (a, b) {
+        let (Some(x), Some(y)) = (double(a, nls)?, double(b, nls)?) else { return Ok(Value::Null) };
+        return Ok(Value::Double(if op == Arith::Power { x.powf(y) } else { x % y }));
+    }
+    Ok(match (number(a, nls)?, number(b, nls)?) {
+        (Some(x), Some(y)) => Value::Number(arith(op, &x, &y)?),
+        _ => Value::Null,
     })
 }
 
-fn date_plus_ds(d: &Date, i: &IntervalDs, sign: i128) -> Result<Value> {
-    let nanos = sign * i.to_nanos();
-    let t = Timestamp::new(*d, 0).add_ds(&IntervalDs::from_nanos(nanos)?)?;
-    Ok(Value::Date(t.clock()))
+fn double(v: &Value, nls: &Nls) -> Result<Option<f64>> {
+    v.to_double(nls).map_err(conversion_error)
 }
 
 pub fn negate(v: &Value, nls: &Nls) -> Result<Value> {
-    Ok(match v {
-        Value::Null => Value::Null,
-        Value::Number(n) => Value::Number(n.neg()),
-        Value::Double(x) => Value::Double(-x),
-        Value::Float(x) => Value::Float(-x),
-        Value::IntervalDs(i) => Value::IntervalDs(IntervalDs::from_nanos(-i.to_nanos())?),
-        Value::IntervalYm(i) => Value::IntervalYm(types::IntervalYm::new(-i64::from(i.months))?),
-        other => match number(other, nls)? {
-            Some(n) => Value::Number(n.neg()),
-            None => Value::Null,
-        },
-    })
-}
-
-#[inline]
-pub fn holds(op: Cmp, o: Ordering) -> bool {
-    match op {
-        Cmp::Eq => o == Ordering::Equal,
-        Cmp::Ne => o != Ordering::Equal,
-        Cmp::Lt => o == Ordering::Less,
-        Cmp::Le => o != Ordering::Greater,
-        Cmp::Gt => o == Ordering::Greater,
-        Cmp::Ge => o != Ordering::Less,
-    }
+    functions::ops::negate(v, nls).map_err(conversion_error)
 }
 
 /// Three-valued comparison.
 #[inline]
 pub fn compare(op: Cmp, a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
     if let (Value::Number(x), Value::Number(y)) = (a, b) {
-        return Ok(Some(holds(op, x.cmp(y))));
+        return Ok(Some(op.holds(x.cmp(y))));
     }
     match (a, b) {
         (Value::Null, _) | (_, Value::Null) => Ok(None),
-        (Value::Boolean(x), Value::Boolean(y)) => Ok(Some(holds(op, x.cmp(y)))),
-        _ => Ok(a.compare(b, nls).map_err(conversion_error)?.map(|o| holds(op, o))),
+        (Value::Boolean(x), Value::Boolean(y)) => Ok(Some(op.holds(x.cmp(y)))),
+        _ => Ok(a.compare(b, nls).map_err(conversion_error)?.map(|o| op.holds(o))),
     }
 }
 
 pub fn compare_padded(op: Cmp, a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
     match (a, b) {
-        (Value::Text(x), Value::Text(y)) => Ok(Some(holds(op, types::compare_padded(x, y)))),
+        (Value::Text(x), Value::Text(y)) => Ok(Some(op.holds(types::compare_padded(x, y)))),
         _ => compare(op, a, b, nls),
     }
 }
@@ -235,57 +166,6 @@ pub fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
         (Some(false), Some(false)) => Some(false),
         _ => None,
     }
-}
-
-/// LIKE with `%`, `_` and an escape character.
-pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
-    #[derive(Clone, Copy)]
-    enum P {
-        Any,
-        One,
-        Char(char),
-    }
-    let mut parts = Vec::with_capacity(pattern.len());
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        parts.push(match c {
-            c if Some(c) == escape => match chars.next() {
-                Some(x) if x == '%' || x == '_' || Some(x) == escape => P::Char(x),
-                _ => return Err(Ora::new(1424)),
-            },
-            '%' => P::Any,
-            '_' => P::One,
-            c => P::Char(c),
-        });
-    }
-    let text: Vec<char> = text.chars().collect();
-    let (mut i, mut j) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while i < text.len() {
-        match parts.get(j) {
-            Some(P::Any) => {
-                star = Some((j, i));
-                j += 1;
-            }
-            Some(P::One) => {
-                i += 1;
-                j += 1;
-            }
-            Some(P::Char(c)) if *c == text[i] => {
-                i += 1;
-                j += 1;
-            }
-            _ => match star {
-                Some((sj, si)) => {
-                    star = Some((sj, si + 1));
-                    i = si + 1;
-                    j = sj + 1;
-                }
-                None => return Ok(false),
-            },
-        }
-    }
-    Ok(parts[j..].iter().all(|p| matches!(p, P::Any)))
 }
 
 /// As [`coerce`], for a value that has the type: it is copied into the buffer that `out` has. False when it has to be
