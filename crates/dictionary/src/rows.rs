@@ -124,6 +124,8 @@ pub fn type_columns(ty: &DataType) -> [Value; 6] {
         DataType::Boolean => columns(252, 1),
         DataType::PlsInteger => columns(3, 4),
         DataType::Cursor => columns(102, 0),
+        // DDL takes no column of a named type yet.
+        DataType::Named(_) => columns(121, 0),
         DataType::Null => columns(0, 0),
     };
     match ty {

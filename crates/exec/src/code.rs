@@ -441,6 +441,10 @@ impl Code {
                     let r = a.eval(m, cx)?;
                     values.push(m.value(r).clone());
                 }
+                if f.handle == plan::CONSTRUCTOR {
+                    let made = construct(f, values, &cx.session.nls)?;
+                    return Ok(m.put(*dst, made));
+                }
                 let now = Some((caller.clone(), cx.session.suspended));
                 let before = std::mem::replace(&mut cx.session.caller, now);
                 let result = cx.host.call(cx, f, &values);
@@ -469,6 +473,15 @@ impl Code {
             _ => None,
         })
     }
+}
+
+/// A collection of elements that have the class of the type's.
+fn construct(f: &HostFunction, mut parts: Vec<Value>, nls: &types::Nls) -> Result<Value> {
+    let DataType::Named(ty) = f.ty else { return Err(Ora::internal("constructor of no type")) };
+    for (value, element) in parts.iter_mut().zip(&f.arg_types).filter(|(value, _)| !value.is_null()) {
+        element.assign(value, nls, &"").map_err(|e| if e.is(12899) { Ora::new(22814) } else { e })?;
+    }
+    Ok(Value::Composite(std::sync::Arc::new(types::Composite { ty, parts })))
 }
 
 /// What a value raises that is none of the type it is converted to.

@@ -268,8 +268,10 @@ pub trait Host {
     /// ORA-08004 at the end of one that does not cycle.
     fn next_value(&self, cx: &mut ExecCtx<'_>, sequence: &SequenceDef) -> Result<Number>;
 
-    /// The elements of a host collection, for TABLE(…).
-    fn elements(&self, cx: &mut ExecCtx<'_>, collection: &Value) -> Result<Vec<Value>>;
+    /// The definition of a type that came as the type of a function of the host's.
+    fn type_def(&self, _id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {
+        None
+    }
 
     /// The time on the database's clock, with that clock's offset from UTC.
     fn now(&self) -> Timestamp;
@@ -338,5 +340,9 @@ impl Functions for HostFunctions<'_, '_> {
         let mut cx = self.0.borrow_mut();
         let host = cx.host;
         host.function(&mut cx, eyes, path, args)
+    }
+
+    fn type_def(&self, id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {
+        self.0.borrow().host.type_def(id)
     }
 }

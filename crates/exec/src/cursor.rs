@@ -1218,6 +1218,7 @@ fn fits(value: &Value, ty: &BindType) -> bool {
         Value::Boolean(_) => Class::Boolean,
         Value::IntervalYm(_) => Class::IntervalYm,
         Value::IntervalDs(_) => Class::IntervalDs,
+        Value::Composite(c) => return *ty == Some(DataType::Named(c.ty)),
         Value::Null => return true,
     };
     is == expected || (is == Class::Text && expected == Class::Lob)

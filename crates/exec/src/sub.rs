@@ -4,7 +4,7 @@
 //! combination of outer values that is new; answers are kept by those values, unless the subquery reads something that
 //! changes by itself.
 
-use crate::code::{Code, Truth, compare_values, holds};
+use crate::code::{Code, Truth, compare_values};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeyMap, KeySet, push_part};
 use crate::machine::{CteRows, Machine, Saved, heap_bytes};

@@ -15,7 +15,7 @@ use dictionary::{ObjectPrivilege, Organization, Resolved, TableDef, UserId, View
 use sql::ast::{self, ExprKind, JoinConstraint, TableRefKind};
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use types::{ObjectId, Ora, Result, Value};
+use types::{DataType, ObjectId, Ora, Result, Value};
 
 /// Errors of a view's query that are the view's, whatever the statement that uses it says.
 const FAULTS_OF_VIEWS: [u32; 8] = [904, 918, 942, 980, 1730, 2289, 4063, 6575];
@@ -26,6 +26,24 @@ pub(crate) fn has_errors(view: &ViewDef) -> Ora {
 }
 
 impl Compiler<'_> {
+    /// The columns of TABLE(collection), and whether they are attributes of objects.
+    ///
+    /// # Errors
+    /// ORA-22905 for what is no collection.
+    fn element_columns(&self, ty: &DataType, pos: u32) -> Result<(bool, Vec<ItemColumn>)> {
+        let def = |ty: &DataType| match ty {
+            DataType::Named(id) => id.built_in().map(std::rc::Rc::new).or_else(|| self.functions.type_def(*id)),
+            _ => None,
+        };
+        let element = def(ty).and_then(|def| def.element()).ok_or_else(|| Ora::new(22905).at(pos))?;
+        Ok(match def(&element).map(|def| def.shape.clone()) {
+            Some(types::TypeShape::Object(attributes)) => {
+                (true, attributes.iter().map(|a| item_column(&a.name, a.ty, true)).collect())
+            }
+            _ => (false, vec![item_column("COLUMN_VALUE", element, true)]),
+        })
+    }
+
     /// Adds one row source of FROM. `merge`: views may become part of the block.
     pub fn from_item(&mut self, t: &ast::TableRef, set: &mut JoinSet, merge: bool) -> Result<()> {
         self.table_ref(t, set, merge)
@@ -66,21 +84,12 @@ impl Compiler<'_> {
             }
             TableRefKind::Collection { expr, alias, .. } => {
                 let value = self.expr(expr)?;
+                let (objects, columns) = self.element_columns(&value.ty, expr.pos.0)?;
                 let item = Item {
                     alias: alias.as_ref().map_or(String::new(), |a| a.name.clone()),
                     schema: None,
-                    kind: ItemKind::Elements { value },
-                    columns: vec![ItemColumn {
-                        name: lines_of(expr).into(),
-                        ty: text(4000),
-                        nullable: true,
-                        value: None,
-                        hidden: false,
-                        invisible: false,
-                        dropped: false,
-                        joined_by: None,
-                        joined: None,
-                    }],
+                    kind: ItemKind::Elements { value, objects },
+                    columns,
                     rowid: None,
                 };
                 self.unstable += 1;
@@ -702,19 +711,5 @@ fn marks<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
             case.otherwise.iter().for_each(|e| marks(e, into));
         }
         _ => {}
-    }
-}
-
-/// Whether a collection is what DBMS_XPLAN prints.
-fn lines_of(expr: &ast::Expr) -> &'static str {
-    let name = match &expr.kind {
-        ast::ExprKind::Call(call) => &call.name,
-        ast::ExprKind::Name(name) => name,
-        _ => return "COLUMN_VALUE",
-    };
-    match name.qualifier() {
-        Some("DBMS_XPLAN") => "PLAN_TABLE_OUTPUT",
-        Some("DBMS_WORKLOAD_REPOSITORY") => "OUTPUT",
-        _ => "COLUMN_VALUE",
     }
 }

@@ -174,6 +174,9 @@ pub struct HostFunction {
 /// takes from outside, its arguments are their values, and it gives the number of a cursor that it has opened.
 pub const NESTED_CURSOR: u64 = u64::MAX;
 
+/// The handle of a constructor of a type of collections: its arguments are the elements. The executor makes the value.
+pub const CONSTRUCTOR: u64 = u64::MAX - 1;
+
 /// How many columns a table gives up to a row source: which column goes to which register.
 pub type ColumnMap = Vec<(u16, Reg)>;
 
@@ -698,7 +701,9 @@ pub enum Source {
     /// TABLE(collection): elements of a host value. One column.
     Elements {
         value: Expr,
-        column: Reg,
+        /// Elements are objects, of which the columns are attributes; without, the column is the element.
+        objects: bool,
+        columns: ColumnMap,
     },
 }
 

@@ -407,7 +407,7 @@ impl Compiler<'_> {
                     out.iter().for_each(&mut *f);
                     self.for_each_expr(rel, f);
                 }
-                ItemKind::Elements { value } => f(value),
+                ItemKind::Elements { value, .. } => f(value),
                 _ => {}
             },
             PartKind::Set(set) => self.for_each_set_expr(set, f),

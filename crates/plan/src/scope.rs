@@ -63,6 +63,7 @@ pub enum ItemKind {
     },
     Elements {
         value: Expr,
+        objects: bool,
     },
 }
 

@@ -96,6 +96,9 @@ pub fn inconsistent(expected: &str, got: &str, pos: u32) -> Ora {
 /// Converts `e` to the class of `ty`. The value's own precision or length is not changed.
 pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     let (from, to) = (class(&e.ty), class(ty));
+    if matches!(ty, DataType::Named(_)) && e.ty == *ty {
+        return Ok(e);
+    }
     if from == to && from != Class::Other {
         return Ok(if is_zoned(ty) && zone_of(ty) != zone_of(&e.ty) { zoned(e, ty) } else { e });
     }

@@ -117,6 +117,10 @@ impl plan::Functions for HostFunctions<'_, '_, '_, '_> {
         let host = world.cx.host;
         host.function(world.cx, eyes, path, args)
     }
+
+    fn type_def(&self, id: types::TypeId) -> Option<Rc<types::TypeDef>> {
+        self.0.borrow().cx.host.type_def(id)
+    }
 }
 
 /// `B3` is the third of PL/SQL's binds.

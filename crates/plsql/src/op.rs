@@ -519,6 +519,12 @@ pub enum Op {
         coll: u32,
         ty: u32,
     },
+    /// The value that SQL has of a collection.
+    CollValue {
+        d: Opd,
+        s: Opd,
+        id: types::TypeId,
+    },
     /// The cursor variable that a value of CURSOR(subquery) is.
     CursorOf {
         d: Opd,

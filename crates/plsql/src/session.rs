@@ -11,7 +11,7 @@ use sql::plsql::ast::{Mode, Unit, UnitKind};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::{DataType, ObjectId, Ora, Result, Value};
+use types::{DataType, ObjectId, Ora, Result, TypeId, Value};
 
 /// How often SQL may call PL/SQL that runs SQL and so on: more is ORA-00036.
 const LEVELS_MAX: u32 = 50;
@@ -219,23 +219,54 @@ impl<C: 'static> Plsql<C> {
             let found = match interface {
                 Some(Interface::Subprogram(s)) if member.is_none() => Some(vec![s]),
                 Some(Interface::Package(p)) => member.and_then(|m| functions_of(&p, m)),
+                Some(Interface::Type(ty)) if member.is_none() => match ty.named() {
+                    Some((_, id)) => return self.constructor(id, args.len()),
+                    None => None,
+                },
                 _ => None,
             };
             let Some(list) = found else { continue };
             let fits = |s: &&Rc<SubSym>| {
                 s.returns.is_some()
                     && (s.required()..=s.parameters.len()).contains(&args.len())
-                    && s.parameters.iter().all(|p| p.mode == Mode::In && (p.ty.scalar().is_some() || is_cursor(&p.ty)))
-                    && s.parameters
-                        .iter()
-                        .zip(args)
-                        .all(|(p, arg)| *arg == DataType::Null || is_cursor(&p.ty) == (*arg == DataType::Cursor))
+                    && s.parameters.iter().all(|p| p.mode == Mode::In && is_of_sql(&p.ty))
+                    && s.parameters.iter().zip(args).all(|(p, arg)| match (arg, p.ty.named()) {
+                        (DataType::Null, _) => true,
+                        (arg, Some((_, id))) => *arg == DataType::Named(id),
+                        (arg, None) => is_cursor(&p.ty) == (*arg == DataType::Cursor),
+                    })
             };
             // The first of those that fit equally well.
             let Some(s) = list.iter().filter(fits).min_by_key(|s| distance(s, args)) else { continue };
             return Ok(Some(self.describe_function(s, &schema)));
         }
         Ok(None)
+    }
+
+    /// The constructor of a type of collections, as SQL calls it.
+    fn constructor(&self, id: TypeId, elements: usize) -> Result<Option<Function>> {
+        let Some(def) = self.units.type_def(id) else { return Ok(None) };
+        let Some(element) = def.element() else { return Ok(None) };
+        if matches!(def.shape, types::TypeShape::Varray { limit, .. } if elements > limit as usize) {
+            return Err(Ora::new(22909));
+        }
+        Ok(Some(Function {
+            owner: if def.owner.is_empty() { "SYS".to_string() } else { def.owner.clone() },
+            package: None,
+            name: def.name.clone(),
+            handle: plan::CONSTRUCTOR,
+            arg_types: vec![element; elements],
+            arg_names: Vec::new(),
+            required: elements,
+            ty: DataType::Named(id),
+            deterministic: true,
+            invokers: false,
+        }))
+    }
+
+    /// The definition of a type that a function, or a constructor, has given.
+    pub fn type_def(&self, id: TypeId) -> Option<Rc<types::TypeDef>> {
+        self.units.type_def(id)
     }
 
     fn describe_function(&self, s: &Rc<SubSym>, schema: &str) -> Function {
@@ -255,6 +286,7 @@ impl<C: 'static> Plsql<C> {
         };
         let data_type = |ty: &crate::ty::Ty| match ty.data_type() {
             None if is_cursor(ty) => DataType::Cursor,
+            None if ty.named().is_some() => ty.named().map_or(DataType::Null, |(_, id)| DataType::Named(id)),
             Some(DataType::PlsInteger) => DataType::NUMBER,
             other => other.unwrap_or(DataType::Null),
         };
@@ -280,7 +312,7 @@ impl<C: 'static> Plsql<C> {
     /// told.
     pub fn reads<W: World<Cursor = C>>(&self, w: &mut W, f: &Function) -> Option<Vec<ObjectId>> {
         let unit = f.package.as_deref().unwrap_or(&f.name);
-        if f.owner == "SYS" && crate::packages::specification(unit).is_some() {
+        if f.owner == "SYS" && crate::packages::is_built_in(unit) {
             return Some(Vec::new());
         }
         if self.units.is_compiling(&f.owner, unit) {
@@ -305,8 +337,12 @@ impl<C: 'static> Plsql<C> {
         let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
         let mut given: Vec<Datum> = Vec::with_capacity(args.len());
         for (at, value) in args.iter().enumerate() {
-            let is_cursor = sub.parameters.get(at).is_some_and(|p| is_cursor(&p.ty));
-            given.push(match is_cursor {
+            let ty = sub.parameters.get(at).map(|p| &p.ty);
+            if let Some((collection, _)) = ty.and_then(|ty| ty.named()) {
+                given.push(collection.of_value(value));
+                continue;
+            }
+            given.push(match ty.is_some_and(is_cursor) {
                 true => match w.take_nested(value) {
                     Some(cursor) => self.adopt_cursor(w, cursor, 0, None),
                     None => w.bound_cursor(value).unwrap_or(Datum::Cur(None)),
@@ -338,8 +374,7 @@ impl<C: 'static> Plsql<C> {
         }
         let result = self.on_machine(|m| m.call(self, w, unit, proc, given))?;
         let returned = match result.map_err(|f| f.ora) {
-            Ok((Datum::Val(v), _)) => Ok(v),
-            Ok(_) => Err(Ora::new(902)),
+            Ok((given, _)) => result_of(&sub, given),
             Err(e) => Err(e),
         };
         self.close_left(w);
@@ -362,10 +397,7 @@ impl<C: 'static> Plsql<C> {
         }
         self.run_block(w, &block, &mut binds)?;
         let at = block.binds().iter().position(|b| b == "R").unwrap_or(0);
-        match std::mem::take(&mut binds[at]) {
-            Datum::Val(v) => Ok(v),
-            _ => Err(Ora::new(902)),
-        }
+        result_of(sub, std::mem::take(&mut binds[at]))
     }
 
     /// Compiles a stored unit to see its errors: what CREATE and ALTER … COMPILE need. `source` begins at the word
@@ -709,6 +741,21 @@ impl<C: 'static> Plsql<C> {
 
     pub(crate) fn package_with<R>(&self, state: usize, slot: u32, f: impl FnOnce(&mut Datum) -> R) -> R {
         f(&mut self.packages.borrow_mut()[state].slots[slot as usize])
+    }
+}
+
+/// Whether SQL has values of the type.
+fn is_of_sql(ty: &crate::ty::Ty) -> bool {
+    ty.scalar().is_some() || is_cursor(ty) || ty.named().is_some()
+}
+
+/// What a function gives SQL.
+fn result_of(sub: &SubSym, result: Datum) -> Result<Value> {
+    let collection = sub.returns.as_ref().and_then(|ty| ty.named());
+    match (result, collection) {
+        (Datum::Val(v), _) => Ok(v),
+        (result, Some((ty, _))) => ty.to_value(&result).ok_or_else(|| Ora::new(902)),
+        (_, None) => Err(Ora::new(902)),
     }
 }
 

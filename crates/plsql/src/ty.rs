@@ -1,10 +1,11 @@
 //! Types as the compiler sees them.
 
-use crate::datum::{Coll, CollInfo, CollKind, Datum, Rec};
+use crate::datum::{Coll, CollData, CollInfo, CollKind, Datum, Rec};
 use crate::op::Target;
 use sql::plsql::ast::Expr;
 use std::rc::Rc;
-use types::{DataType, Value};
+use std::sync::Arc;
+use types::{Composite, DataType, TypeId, Value};
 
 /// The type of an expression or a variable.
 #[derive(Clone, Debug)]
@@ -53,6 +54,26 @@ pub struct CollTy {
     pub info: Rc<CollInfo>,
     /// A client's bind that is a table: it may be given to and taken from any index-by table of such elements.
     pub is_host: bool,
+    /// Its number, where it is a type of a schema that SQL knows too.
+    pub id: Option<TypeId>,
+}
+
+impl CollTy {
+    /// The value that SQL has of a collection of the type; `None` where its elements are no values.
+    pub fn to_value(&self, collection: &Datum) -> Option<Value> {
+        let Datum::Coll(collection) = collection else { return None };
+        let Some(collection) = collection else { return Some(Value::Null) };
+        let part = |element: &Datum| if let Datum::Val(v) = element { Some(v.clone()) } else { None };
+        let parts: Option<Vec<Value>> = collection.elements().map(part).collect();
+        Some(Value::Composite(Arc::new(Composite { ty: self.id?, parts: parts? })))
+    }
+
+    /// The collection that a value of SQL is.
+    pub fn of_value(&self, value: &Value) -> Datum {
+        let Value::Composite(composite) = value else { return Datum::Coll(None) };
+        let elements = composite.parts.iter().map(|part| Some(Datum::Val(part.clone()))).collect();
+        Datum::Coll(Some(Rc::new(Coll { info: self.info.clone(), data: CollData::Dense(elements) })))
+    }
 }
 
 impl Ty {
@@ -74,6 +95,14 @@ impl Ty {
     pub fn scalar(&self) -> Option<&ScalarTy> {
         match self {
             Ty::Scalar(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The type of collections that SQL knows too.
+    pub fn named(&self) -> Option<(&Rc<CollTy>, TypeId)> {
+        match self {
+            Ty::Coll(c) => Some((c, c.id?)),
             _ => None,
         }
     }
@@ -181,7 +210,7 @@ impl HostType {
         match (self.is_table, scalar) {
             (true, _) => {
                 let info = CollInfo { element: Datum::default(), limit: None, kind: CollKind::ByInteger };
-                Ty::Coll(Rc::new(CollTy { element: Ty::of(scalar), info: Rc::new(info), is_host: true }))
+                Ty::Coll(Rc::new(CollTy { element: Ty::of(scalar), info: Rc::new(info), is_host: true, id: None }))
             }
             (false, DataType::Cursor) => Ty::Cursor,
             (false, _) => Ty::of(scalar),
@@ -225,7 +254,7 @@ pub fn class(ty: &DataType) -> Class {
         DataType::Raw { .. } | DataType::LongRaw | DataType::Blob | DataType::Bfile => Class::Raw,
         DataType::Rowid | DataType::Urowid => Class::Rowid,
         DataType::Boolean => Class::Boolean,
-        DataType::Cursor => Class::Composite,
+        DataType::Cursor | DataType::Named(_) => Class::Composite,
     }
 }
 

@@ -57,8 +57,8 @@ impl Host for PlHost {
     fn next_value(&self, cx: &mut ExecCtx<'_>, sequence: &SequenceDef) -> Result<Number> {
         self.inner.next_value(cx, sequence)
     }
-    fn elements(&self, cx: &mut ExecCtx<'_>, collection: &Value) -> Result<Vec<Value>> {
-        self.inner.elements(cx, collection)
+    fn type_def(&self, id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {
+        self.inner.type_def(id)
     }
     fn now(&self) -> Timestamp {
         self.inner.now()

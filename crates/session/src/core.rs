@@ -83,8 +83,6 @@ pub struct Core {
     pub functions: FunctionCache,
     /// The shared cursor of the last statement, for DBMS_XPLAN.DISPLAY_CURSOR.
     pub last_cursor: Cell<Option<(library_cache::Digest, u64)>>,
-    /// The lines that it printed.
-    pub plan_lines: RefCell<Vec<String>>,
     /// Job that runs in this session; 0 for none.
     pub job: Cell<u64>,
     guid: Cell<u64>,
@@ -203,7 +201,6 @@ impl Core {
             builds: RefCell::default(),
             functions: FunctionCache::default(),
             last_cursor: Cell::new(None),
-            plan_lines: RefCell::default(),
             job: Cell::new(0),
             guid: Cell::new(0),
             guid_seed: seed,
@@ -736,8 +733,8 @@ impl exec::Host for Core {
         self.dict.borrow().next_value(cx.p, sequence)
     }
 
-    fn elements(&self, _cx: &mut ExecCtx<'_>, collection: &Value) -> Result<Vec<Value>> {
-        crate::shared_pool::elements(self, collection)
+    fn type_def(&self, id: types::TypeId) -> Option<Rc<types::TypeDef>> {
+        self.plsql.type_def(id)
     }
 
     fn now(&self) -> Timestamp {

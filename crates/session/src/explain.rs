@@ -9,9 +9,8 @@ use exec::{Cursor, ExecCtx};
 use sql::ast::{ExplainPlan, Name, Statement};
 use types::{Number, Ora, Result, Value};
 
-use crate::core::Core;
 use crate::recursive::rows_of;
-use crate::shared_pool::LINES;
+use crate::shared_pool::lines;
 
 /// Columns that are filled, as the placeholders number them.
 const COLUMNS: &str = "statement_id, plan_id, timestamp, operation, options, object_owner, object_name, object_alias, object_type, \
@@ -118,17 +117,11 @@ fn is_name(text: &str) -> bool {
     parts.len() <= 2 && parts.iter().all(|part| plain(part) || quoted(part))
 }
 
-/// DBMS_XPLAN.DISPLAY: keeps the lines for TABLE(…), and gives what stands for them.
+/// DBMS_XPLAN.DISPLAY: the lines of a plan.
 ///
 /// # Errors
 /// ORA-00903 for what is no name; those of reading the table; ORA-06502 for a format that is none.
-pub fn display(
-    core: &Core,
-    cx: &mut ExecCtx<'_>,
-    table: &str,
-    statement_id: Option<&str>,
-    format: &str,
-) -> Result<Value> {
+pub fn display(cx: &mut ExecCtx<'_>, table: &str, statement_id: Option<&str>, format: &str) -> Result<Value> {
     let format = Format::of(format).ok_or_else(|| Ora::with(6502, &[&": invalid format of DBMS_XPLAN"]))?;
     let table = if table.is_empty() { "PLAN_TABLE" } else { table.trim() };
     if !is_name(table) {
@@ -149,7 +142,7 @@ pub fn display(
     let found = cursor.bind(&values).and_then(|()| rows_of(&mut cursor, cx));
     cursor.close(cx);
     let rows: Vec<PlanRow> = found?.iter().map(|row| plan_row(row)).collect();
-    *core.plan_lines.borrow_mut() = if rows.is_empty() {
+    let text = if rows.is_empty() {
         let what =
             statement_id.map_or_else(|| "last explain plan".to_string(), |id| format!("plan for statement_id '{id}'"));
         vec![format!("Error: cannot fetch {what} from {}", table.to_uppercase())]
@@ -158,7 +151,7 @@ pub fn display(
         lines.extend(lines_of(&rows, format));
         lines
     };
-    Ok(Value::text(LINES.to_string()))
+    Ok(lines(types::TypeId::PLAN_LINES, text))
 }
 
 /// A row of a plan table.

@@ -38,7 +38,7 @@ pub fn repository(w: &mut World<'_>, request: &RepositoryRequest) -> Result<Valu
             }
             _ => return Ok(Value::Null),
         };
-        return Ok(crate::shared_pool::keep_lines(core, text.lines().flat_map(pieces).collect()));
+        return Ok(crate::shared_pool::lines(types::TypeId::REPORT_LINES, text.lines().flat_map(pieces).collect()));
     }
     w.autonomous_begin()?;
     let changed = change(w.core, &mut w.cx, request);

@@ -6,10 +6,8 @@ use exec::objects;
 use exec::plan_rows::{Format, decode, display};
 use library_cache::{Digest, ParentRow};
 use plsql::SharedPoolRequest;
-use types::{Ora, Result, Value};
-
-/// What stands for the lines of a plan between DBMS_XPLAN and TABLE(…).
-pub(crate) const LINES: &str = "\u{1}DBMS_XPLAN";
+use std::sync::Arc;
+use types::{Composite, DataType, Ora, Result, TypeId, Value};
 
 /// Runs a request of DBMS_SHARED_POOL.
 ///
@@ -84,7 +82,7 @@ fn named(core: &Core, name: &str) -> Result<Digest> {
     core.shared.library.statements().find(is_it).map(|row| row.digest).ok_or_else(missing)
 }
 
-/// DBMS_XPLAN.DISPLAY_CURSOR: keeps the lines for TABLE(…), and gives what stands for them.
+/// DBMS_XPLAN.DISPLAY_CURSOR: the lines of a cursor's plan.
 ///
 /// # Errors
 /// ORA-06502 for a format that is none. A missing privilege is a line, as in Oracle's package.
@@ -97,7 +95,7 @@ pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: i64, format: &st
     if sql_id.is_some() {
         for view in ["V$SQL", "V$SQL_PLAN"] {
             if hidden(&view)? {
-                return Ok(keep_lines(core, vec![format!("User has no SELECT privilege on {view}")]));
+                return Ok(lines(TypeId::PLAN_LINES, vec![format!("User has no SELECT privilege on {view}")]));
             }
         }
     }
@@ -110,41 +108,35 @@ pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: i64, format: &st
     let found = core.shared.library.statements().find(wanted);
     let cursor =
         found.as_ref().and_then(|row| row.children.iter().find(|c| c.number as i64 == number).map(|c| (row, c)));
-    *core.plan_lines.borrow_mut() = match cursor {
-        Some((row, child)) => {
-            let title = format!("SQL_ID  {}, child number {}", row.digest.sql_id(), child.number);
-            let mut lines = vec![title.clone(), "-".repeat(title.len())];
-            lines.extend(row.text.lines().map(str::to_string));
-            lines.extend([String::new(), format!("Plan hash value: {}", child.plan_hash), String::new()]);
-            match decode(&child.plan) {
-                rows if rows.is_empty() => lines.push("The plan of this cursor is not kept.".into()),
-                rows => lines.extend(display(&rows, format)),
+    Ok(lines(
+        TypeId::PLAN_LINES,
+        match cursor {
+            Some((row, child)) => {
+                let title = format!("SQL_ID  {}, child number {}", row.digest.sql_id(), child.number);
+                let mut lines = vec![title.clone(), "-".repeat(title.len())];
+                lines.extend(row.text.lines().map(str::to_string));
+                lines.extend([String::new(), format!("Plan hash value: {}", child.plan_hash), String::new()]);
+                match decode(&child.plan) {
+                    rows if rows.is_empty() => lines.push("The plan of this cursor is not kept.".into()),
+                    rows => lines.extend(display(&rows, format)),
+                }
+                lines
             }
-            lines
-        }
-        None => {
-            let id = sql_id.map_or_else(|| last.map_or(String::new(), |(digest, _)| digest.sql_id()), str::to_string);
-            vec![format!("SQL_ID: {id}, child number: {number} cannot be found")]
-        }
+            None => {
+                let id =
+                    sql_id.map_or_else(|| last.map_or(String::new(), |(digest, _)| digest.sql_id()), str::to_string);
+                vec![format!("SQL_ID: {id}, child number: {number} cannot be found")]
+            }
+        },
+    ))
+}
+
+/// Lines as a collection of objects with one attribute, of a type that comes with the database.
+pub fn lines(ty: TypeId, lines: Vec<String>) -> Value {
+    let element = match ty.built_in().and_then(|def| def.element()) {
+        Some(DataType::Named(element)) => element,
+        _ => ty,
     };
-    Ok(Value::text(LINES.to_string()))
-}
-
-/// Keeps lines for TABLE(…), and gives what stands for them.
-pub fn keep_lines(core: &Core, lines: Vec<String>) -> Value {
-    *core.plan_lines.borrow_mut() = lines;
-    Value::text(LINES.to_string())
-}
-
-/// The elements of a value for TABLE(…).
-///
-/// # Errors
-/// ORA-22905 for anything but what DBMS_XPLAN and DBMS_WORKLOAD_REPOSITORY give.
-pub fn elements(core: &Core, value: &Value) -> Result<Vec<Value>> {
-    match value {
-        Value::Text(text) if text == LINES => {
-            Ok(core.plan_lines.borrow().iter().map(|line| Value::text(line.clone())).collect())
-        }
-        _ => Err(Ora::new(22905)),
-    }
+    let object = |line: String| Value::Composite(Arc::new(Composite { ty: element, parts: vec![Value::text(line)] }));
+    Value::Composite(Arc::new(Composite { ty, parts: lines.into_iter().map(object).collect() }))
 }

@@ -101,6 +101,10 @@ impl exec::Functions for Functions<'_, '_, '_> {
         let host = cx.host;
         host.function(cx, eyes, path, args)
     }
+
+    fn type_def(&self, id: types::TypeId) -> Option<Rc<types::TypeDef>> {
+        self.0.borrow().cx.host.type_def(id)
+    }
 }
 
 impl World<'_> {
@@ -691,7 +695,7 @@ impl plsql::World for World<'_> {
     }
 
     fn display_plan(&mut self, table: &str, statement_id: Option<&str>, format: &str) -> Result<Value> {
-        crate::explain::display(self.core, &mut self.cx, table, statement_id, format)
+        crate::explain::display(&mut self.cx, table, statement_id, format)
     }
 
     fn xa(&mut self, xid: &[u8], request: &plsql::XaRequest) -> Result<i64> {

@@ -90,6 +90,8 @@ pub enum DataType {
     PlsInteger,
     /// REF CURSOR.
     Cursor,
+    /// An object type or a type of collections, by its number in the catalog of types.
+    Named(crate::TypeId),
 }
 
 /// What a text type holds at most.
@@ -172,6 +174,7 @@ impl DataType {
             DataType::Bfile => "FILE",
             DataType::Boolean => "BOOLEAN",
             DataType::Cursor => "CURSER",
+            DataType::Named(_) => "UDT",
         }
     }
 
@@ -217,6 +220,7 @@ impl DataType {
             DataType::BinaryFloat => 100,
             DataType::BinaryDouble => 101,
             DataType::Cursor => 102,
+            DataType::Named(_) => 121,
             DataType::Clob | DataType::Nclob => 112,
             DataType::Blob => 113,
             DataType::Bfile => 114,
@@ -278,7 +282,7 @@ impl DataType {
             DataType::Number { .. } | DataType::Float { .. } => 22,
             DataType::Urowid | DataType::Clob | DataType::Nclob | DataType::Blob => 4000,
             DataType::Bfile => 530,
-            DataType::Cursor => 0,
+            DataType::Cursor | DataType::Named(_) => 0,
         }
     }
 
@@ -416,7 +420,10 @@ impl DataType {
                 interval.map(Value::IntervalDs)
             }
             DataType::Boolean if matches!(value, Value::Boolean(_)) => return Ok(()),
-            DataType::Boolean | DataType::Cursor | DataType::Bfile => return Err(value.mismatch(self)),
+            DataType::Named(ty) if matches!(value, Value::Composite(c) if c.ty == ty) => return Ok(()),
+            DataType::Boolean | DataType::Cursor | DataType::Bfile | DataType::Named(_) => {
+                return Err(value.mismatch(self));
+            }
             DataType::Null => return Ok(()),
             _ if matches!(value, Value::Text(_)) => return Ok(()),
             _ => value.to_text(nls)?.map(|text| Value::Text(text.into_owned())),

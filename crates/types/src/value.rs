@@ -5,10 +5,12 @@ use crate::datetime::{Date, IntervalDs, IntervalYm, Place, Timestamp};
 use crate::error::{Ora, Result};
 use crate::format;
 use crate::ids::Rowid;
+use crate::named::Composite;
 use crate::nls::Nls;
 use crate::number::Number;
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// A value. The empty text is NULL: nothing stores or returns `Text("")` or an empty `Raw`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,6 +40,8 @@ pub enum Value {
     IntervalYm(IntervalYm),
     /// INTERVAL DAY TO SECOND.
     IntervalDs(IntervalDs),
+    /// An object or a collection.
+    Composite(Arc<Composite>),
 }
 
 const _: () = assert!(size_of::<Value>() == 32);
@@ -71,6 +75,7 @@ impl Value {
             Value::Float(_) => DataType::BinaryFloat,
             Value::IntervalYm(_) => DataType::IntervalYm { years: 9 },
             Value::IntervalDs(_) => DataType::IntervalDs { days: 9, digits: 9 },
+            Value::Composite(c) => DataType::Named(c.ty),
         }
     }
 
@@ -287,7 +292,7 @@ impl Value {
             Value::Float(x) => write_double(f64::from(*x), 8, out),
             Value::IntervalYm(i) => format::interval_ym_to_text(i, 2, out),
             Value::IntervalDs(i) => format::interval_ds_to_text(i, 2, 6, out),
-            Value::Boolean(_) => return Err(self.mismatch(&DataType::TEXT)),
+            Value::Boolean(_) | Value::Composite(_) => return Err(self.mismatch(&DataType::TEXT)),
         }
         Ok(())
     }
@@ -351,6 +356,8 @@ impl Value {
                 both(zip(self.to_interval_ds()?, other.to_interval_ds()?, Ord::cmp))
             }
             (Boolean(a), Boolean(b)) => both(Some(a.cmp(b))),
+            // Objects have no MAP or ORDER method: only whether they are the same could be told.
+            (Composite(_), Composite(_)) => Err(Ora::new(22950)),
             _ => Err(other.mismatch(&self.data_type())),
         }
     }
@@ -373,6 +380,11 @@ impl Value {
             (IntervalYm(a), IntervalYm(b)) => a.cmp(b),
             (IntervalDs(a), IntervalDs(b)) => a.cmp(b),
             (Null, Null) => Ordering::Equal,
+            (Composite(a), Composite(b)) => a.ty.cmp(&b.ty).then_with(|| {
+                let pairs = a.parts.iter().zip(&b.parts).map(|(a, b)| a.sort_cmp(b));
+                let first = pairs.into_iter().find(|o| o.is_ne());
+                first.unwrap_or_else(|| a.parts.len().cmp(&b.parts.len()))
+            }),
             _ => self.rank().cmp(&other.rank()),
         }
     }
@@ -391,7 +403,8 @@ impl Value {
             Value::Boolean(_) => 8,
             Value::IntervalYm(_) => 9,
             Value::IntervalDs(_) => 10,
-            Value::Null => 11,
+            Value::Composite(_) => 11,
+            Value::Null => 12,
         }
     }
 }

@@ -8,8 +8,9 @@ use crate::spill::Reader;
 use crate::table::{Address, Storage};
 use plan::{ColumnMap, Expr, LockTarget, LockWait, Reg, SortKey, Source};
 use std::rc::Rc;
+use std::sync::Arc;
 use txn::Snapshot;
-use types::{Number, ObjectId, Ora, Result, Value};
+use types::{Composite, Number, ObjectId, Ora, Result, Value};
 
 /// A fixed table: read by its own code, anew each time it is opened.
 pub struct Fixed {
@@ -381,29 +382,39 @@ impl ForUpdate {
 /// TABLE(collection).
 pub struct Elements {
     value: Code,
-    column: Reg,
-    rows: std::vec::IntoIter<Value>,
+    objects: bool,
+    columns: Vec<(u16, Reg)>,
+    collection: Option<Arc<Composite>>,
+    at: usize,
 }
 
 impl Elements {
-    pub fn new(value: Code, column: Reg) -> Elements {
-        Elements { value, column, rows: Vec::new().into_iter() }
+    pub fn new(value: Code, objects: bool, columns: Vec<(u16, Reg)>) -> Elements {
+        Elements { value, objects, columns, collection: None, at: 0 }
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let r = self.value.eval(m, cx)?;
-        let value = m.value(r).clone();
-        self.rows = cx.host.elements(cx, &value)?.into_iter();
+        self.at = 0;
+        self.collection = match m.value(r) {
+            Value::Composite(collection) => Some(collection.clone()),
+            // An atomically null collection has no rows.
+            _ => None,
+        };
         Ok(())
     }
 
     pub fn next(&mut self, m: &mut Machine) -> Result<bool> {
-        match self.rows.next() {
-            Some(v) => {
-                m.put(self.column, v);
-                Ok(true)
-            }
-            None => Ok(false),
+        let Some(element) = self.collection.as_ref().and_then(|c| c.parts.get(self.at)) else { return Ok(false) };
+        self.at += 1;
+        for &(column, reg) in &self.columns {
+            let value = match (self.objects, element) {
+                (false, value) => value.clone(),
+                (true, Value::Composite(object)) => object.parts.get(usize::from(column)).cloned().unwrap_or_default(),
+                (true, _) => Value::Null,
+            };
+            m.put(reg, value);
         }
+        Ok(true)
     }
 }

@@ -8,7 +8,7 @@
 
 use super::scan::Scan;
 use crate::aggregate::{Acc, AggCode};
-use crate::code::{Code, Cond, holds};
+use crate::code::{Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use plan::{AggKind, CmpOp, Compare, Reg};

@@ -132,7 +132,9 @@ impl Op {
             Source::ForUpdate { input, tables, wait } => {
                 Op::ForUpdate(Box::new(basic::ForUpdate::build(input, tables, *wait, b)?))
             }
-            Source::Elements { value, column } => Op::Elements(Box::new(basic::Elements::new(b.code(value), *column))),
+            Source::Elements { value, objects, columns } => {
+                Op::Elements(Box::new(basic::Elements::new(b.code(value), *objects, columns.clone())))
+            }
         })
     }
 

@@ -655,6 +655,9 @@ impl Partition<'_> {
             let r = code.eval(m, cx)?;
             let by = m.value(r).clone();
             let op = if back != *desc { plan::ArithOp::Sub } else { plan::ArithOp::Add };
+            if by.is_null() {
+                return Err(Ora::with(932, &[&here.data_type().name(), &by.data_type().name()]));
+            }
             let limit = op.typed(&here, &by)?;
             let mut at = 0;
             while at < self.len() {

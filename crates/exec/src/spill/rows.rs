@@ -1,11 +1,14 @@
 //! Rows as records: a tag and the stored form of each value, and back.
 
+use std::sync::Arc;
 use types::codec;
-use types::{DataType, Number, Ora, Place, Result, Value, Zone};
+use types::{Composite, DataType, Number, Ora, Place, Result, TypeId, Value, Zone};
 
 const NULL: u8 = 0;
 /// A whole number of eight bytes: no length follows.
 const WHOLE: u8 = 14;
+/// The number of the type, and the parts as a record.
+const COMPOSITE: u8 = 15;
 
 /// The types by tag, from 1.
 const TYPES: [DataType; 13] = [
@@ -42,6 +45,7 @@ fn tag(v: &Value) -> u8 {
         Value::Float(_) => 10,
         Value::IntervalYm(_) => 11,
         Value::IntervalDs(_) => 12,
+        Value::Composite(_) => COMPOSITE,
     }
 }
 
@@ -62,7 +66,13 @@ pub fn encode<'v>(values: impl IntoIterator<Item = &'v Value>, out: &mut Vec<u8>
         }
         let at = out.len();
         out.extend_from_slice(&[0; 4]);
-        codec::encode(v, out);
+        match v {
+            Value::Composite(c) => {
+                out.extend_from_slice(&c.ty.0.to_le_bytes());
+                encode(&c.parts, out);
+            }
+            v => codec::encode(v, out),
+        }
         let len = (out.len() - at - 4) as u32;
         out[at..at + 4].copy_from_slice(&len.to_le_bytes());
     }
@@ -84,6 +94,18 @@ pub fn decode(record: &mut &[u8], value: &mut Value) -> Result<()> {
         let (n, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
         *record = rest;
         *value = Value::Number(Number::from_i64(i64::from_le_bytes(*n)));
+        return Ok(());
+    }
+    if tag == COMPOSITE {
+        let (ty, mut rest) = take_part(record)?.split_at_checked(4).ok_or_else(damaged)?;
+        let ty = TypeId(u32::from_le_bytes(ty.try_into().expect("four bytes")));
+        let mut parts = Vec::new();
+        while !rest.is_empty() {
+            let mut part = Value::Null;
+            decode(&mut rest, &mut part)?;
+            parts.push(part);
+        }
+        *value = Value::Composite(Arc::new(Composite { ty, parts }));
         return Ok(());
     }
     let ty = TYPES.get(usize::from(tag) - 1).ok_or_else(damaged)?;
@@ -138,6 +160,14 @@ mod tests {
             Value::Float(2.25),
             Value::IntervalYm(IntervalYm { months: -14 }),
             Value::IntervalDs(IntervalDs { seconds: -3, nanos: 5 }),
+            Value::Composite(Arc::new(Composite {
+                ty: TypeId(7),
+                parts: vec![
+                    Value::Null,
+                    Value::Text("x".into()),
+                    Value::Composite(Arc::new(Composite { ty: TypeId(8), parts: vec![] })),
+                ],
+            })),
         ];
         let mut record = Vec::new();
         encode(&all, &mut record);

@@ -290,9 +290,6 @@ impl Host for TestHost {
         *last += 1;
         Ok(Number::from(*last))
     }
-    fn elements(&self, _cx: &mut ExecCtx<'_>, _collection: &Value) -> Result<Vec<Value>> {
-        Err(Ora::unsupported())
-    }
     fn now(&self) -> Timestamp {
         Timestamp::new(Date::from_ymd(2024, 2, 29).expect("a date"), 0)
     }

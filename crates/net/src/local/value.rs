@@ -77,6 +77,8 @@ pub fn write_value(w: &mut Writer<'_>, value: &Value) {
             w.u64(i.seconds as u64);
             w.u32(i.nanos);
         }
+        // A query with such a column is refused before it is executed (ORA-03115), and no bind has one.
+        Value::Composite(_) => w.u8(NULL),
     }
 }
 
@@ -223,6 +225,7 @@ pub fn write_type(w: &mut Writer<'_>, t: &DataType) {
         DataType::Boolean => w.u8(22),
         DataType::PlsInteger => w.u8(23),
         DataType::Cursor => w.u8(24),
+        DataType::Named(_) => w.u8(0),
     }
 }
 

@@ -137,7 +137,7 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
             Shape { scale: digits as i8, ..sized(n::TIMESTAMP_LTZ, 11) }
         }
         DataType::Urowid => sized(n::UROWID, UNKNOWN_SIZE),
-        DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile => return None,
+        DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile | DataType::Named(_) => return None,
         DataType::Cursor => sized(n::CURSOR, 1),
     })
 }

@@ -286,7 +286,7 @@ impl Compiler<'_> {
                 ItemKind::Derived { lateral, .. } => {
                     lateral.iter().filter_map(|r| owner.get(r)).fold(0, |mask, &p| mask | bit(p))
                 }
-                ItemKind::Elements { value } => self.mask_of(value, owner),
+                ItemKind::Elements { value, .. } => self.mask_of(value, owner),
                 _ => 0,
             },
             PartKind::Set(_) | PartKind::Full(_) => {
@@ -840,10 +840,9 @@ impl Compiler<'_> {
                 let source = Source::Cte { id: cte, name: alias, columns };
                 of(Planned { source, rows, cost: rows * cost::PER_ROW }, conds, self)
             }
-            ItemKind::Elements { value } => {
-                let value = value.clone();
-                let column = columns.first().map(|(_, r)| *r).unwrap_or_else(|| self.new_reg());
-                let planned = Planned { source: Source::Elements { value, column }, rows: 10.0, cost: 0.1 };
+            ItemKind::Elements { value, objects } => {
+                let source = Source::Elements { value: value.clone(), objects: *objects, columns };
+                let planned = Planned { source, rows: 10.0, cost: 0.1 };
                 of(planned, conds, self)
             }
             ItemKind::Derived { rel, out, .. } => {

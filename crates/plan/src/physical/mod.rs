@@ -386,6 +386,6 @@ fn collect(source: &Source, into: &mut Vec<Reg>) {
             into.extend(c.paths.iter().map(|(_, _, r)| *r));
         }
         Source::Limit { input, .. } | Source::ForUpdate { input, .. } => collect(input, into),
-        Source::Elements { column, .. } => into.push(*column),
+        Source::Elements { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
     }
 }

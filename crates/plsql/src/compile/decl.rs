@@ -254,7 +254,7 @@ impl<W: World> Compiler<'_, W> {
             return Err(self.pls(990, &[], element.pos));
         }
         let info = Rc::new(CollInfo { element: ty.initial(), limit, kind });
-        Ok(Ty::Coll(Rc::new(CollTy { element: ty, info, is_host: false })))
+        Ok(Ty::Coll(Rc::new(CollTy { element: ty, info, is_host: false, id: None })))
     }
 
     pub(super) fn type_ref(&mut self, t: &TypeRef) -> CResult<Ty> {

@@ -205,7 +205,7 @@ impl<W: World> Compiler<'_, W> {
         // The qualifier is SQL's, and so is what it means.
         let parsed = sql::parse_expression(&format!("INTERVAL '0' {qualifier}")).map_err(|e| e.at(pos))?;
         let sql::ast::ExprKind::Literal(sql::ast::Literal::Interval { qualifier, .. }) = parsed.kind else {
-            return Err(Ora::new(1867).at(pos));
+            return Err(types::Ora::new(1867).at(pos));
         };
         let (value, _) = plan::interval_value(text, &qualifier, pos)?;
         let ty = value.data_type();

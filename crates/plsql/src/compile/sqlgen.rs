@@ -276,6 +276,14 @@ impl<W: World> Compiler<'_, W> {
         match val.ty {
             Ty::Scalar(ScalarTy { ty: DataType::Boolean, .. }) => Err(self.pls(382, &[], base + start)),
             Ty::Scalar(_) | Ty::Null => Ok(Some(Variable { start, end, val })),
+            Ty::Coll(ref c) if let Some(id) = c.id => {
+                let d = self.temp();
+                self.emit(Op::CollValue { d, s: val.o, id });
+                let val = Val { o: d, ty: Ty::of(DataType::Named(id)) };
+                Ok(Some(Variable { start, end, val }))
+            }
+            // A type of a block or a package is none of SQL's.
+            Ty::Coll(_) => Err(self.pls(642, &[], base + start)),
             _ => Err(self.pls(382, &[], base + start)),
         }
     }

@@ -2,9 +2,10 @@
 
 use super::scope::*;
 use super::{CResult, Compiler, FnState, Problem};
+use crate::datum::CollKind;
 use crate::op::*;
 use crate::session::CompileError;
-use crate::ty::HostType;
+use crate::ty::{CollTy, HostType, Ty};
 use crate::world::{Owner, StoredUnit, World};
 use dictionary::Access;
 use sql::plsql::ast::{self, Declaration, Unit, UnitKind};
@@ -12,7 +13,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use types::{ObjectId, Ora, Result};
+use types::{ObjectId, Ora, Result, TypeDef, TypeId, TypeShape};
 
 /// Where an external was found: a subprogram of a unit, or a package's state.
 #[derive(Debug)]
@@ -160,6 +161,8 @@ pub struct Units {
     compiling: RefCell<HashSet<Key>>,
     /// The unit that CREATE compiles: it stands for what is stored under its name.
     creating: RefCell<Option<StoredUnit>>,
+    /// Types of collections that SQL knows by their numbers, as they were met.
+    types: RefCell<HashMap<TypeId, Rc<TypeDef>>>,
     epoch: Cell<u64>,
 }
 
@@ -235,6 +238,10 @@ impl Units {
         if self.is_creating(&shown.owner, &shown.name) {
             return Ok(Some(shown.interface));
         }
+        // EXECUTE on the types that come with the database is PUBLIC's.
+        if shown.owner.is_empty() && crate::packages::type_source(&shown.name).is_some() {
+            return Ok(Some(shown.interface));
+        }
         match w.may_execute(&shown.owner, &shown.name)? {
             Access::Yes if self.stays_invalid(w, &shown.owner, &shown.name) => {
                 Err(Ora::pls(905, &[&shown.owner, &shown.name]))
@@ -260,7 +267,9 @@ impl Units {
         if !self.in_progress.borrow_mut().insert(key.clone()) {
             return Err(Ora::pls(907, &[&unit.name, &unit.name]));
         }
-        w.unit_linked(&unit.owner, &unit.name, false);
+        if !unit.owner.is_empty() || unit.kind != UnitKind::Type {
+            w.unit_linked(&unit.owner, &unit.name, false);
+        }
         let result = as_owner(w, &unit.owner, |w| interface_of(w, self, unit));
         self.in_progress.borrow_mut().remove(&key);
         let shown = |interface| Some(Shown { owner: unit.owner.clone(), name: unit.name.clone(), interface });
@@ -280,6 +289,26 @@ impl Units {
         };
         self.interfaces.borrow_mut().retain(|_, shown| !is_it(shown));
         done
+    }
+
+    /// The definition of a type of collections.
+    pub fn type_def(&self, id: TypeId) -> Option<Rc<TypeDef>> {
+        id.built_in().map(Rc::new).or_else(|| self.types.borrow().get(&id).cloned())
+    }
+
+    /// A type of a schema with its number, where SQL may know it: its elements are scalars.
+    fn catalogued(&self, unit: &StoredUnit, id: Option<TypeId>, ty: Ty) -> Ty {
+        let Ty::Coll(c) = &ty else { return ty };
+        let (Some(id), Some(element)) = (id.filter(|id| id.0 != 0), c.element.data_type()) else { return ty };
+        let shape = match (c.info.kind, c.info.limit) {
+            (CollKind::Varray, Some(limit)) => TypeShape::Varray { element, limit },
+            (CollKind::Nested, _) => TypeShape::Table { element },
+            _ => return ty,
+        };
+        let def = TypeDef { id, owner: unit.owner.clone(), name: unit.name.clone(), shape };
+        self.types.borrow_mut().insert(id, Rc::new(def));
+        let (element, info) = (c.element.clone(), c.info.clone());
+        Ty::Coll(Rc::new(CollTy { element, info, is_host: false, id: Some(id) }))
     }
 
     fn is_creating(&self, owner: &str, name: &str) -> bool {
@@ -303,7 +332,12 @@ impl Units {
         if owner.is_none_or(|o| o == "SYS")
             && let Some(source) = crate::packages::specification(name)
         {
-            return Ok(vec![built_in(name, source)]);
+            return Ok(vec![built_in(name, source, UnitKind::Package)]);
+        }
+        if owner.is_none_or(|o| o == "SYS")
+            && let Some(source) = crate::packages::type_source(name)
+        {
+            return Ok(vec![built_in(name, source, UnitKind::Type)]);
         }
         Ok(Vec::new())
     }
@@ -329,7 +363,7 @@ impl Units {
             let externals = unit.pool.externals.iter().map(|e| (e.owner.clone(), e.name.clone()));
             for key in externals.chain(unit.calls.iter().cloned()) {
                 // The built-in packages read no tables.
-                let built_in = key.0.is_empty() || (key.0 == "SYS" && crate::packages::specification(&key.1).is_some());
+                let built_in = key.0.is_empty() || (key.0 == "SYS" && crate::packages::is_built_in(&key.1));
                 if built_in || seen.contains(&key) {
                     continue;
                 }
@@ -439,7 +473,7 @@ impl Units {
         }
         // Whether it may be run was asked where it was named; what it is made of is its owner's business.
         let units = match crate::packages::specification(name).filter(|_| owner.is_empty()) {
-            Some(source) => vec![built_in(name, source)],
+            Some(source) => vec![built_in(name, source, UnitKind::Package)],
             None => as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner))?,
         };
         let Some(specification) = units.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger)
@@ -491,9 +525,9 @@ impl Units {
 }
 
 /// A built-in package's specification.
-fn built_in(name: &str, source: &str) -> StoredUnit {
+fn built_in(name: &str, source: &str, kind: UnitKind) -> StoredUnit {
     let (owner, source) = (String::new(), source.to_string());
-    StoredUnit { owner, name: name.into(), kind: UnitKind::Package, source }
+    StoredUnit { owner, name: name.into(), kind, source }
 }
 
 fn owner_of<W: World>(w: &mut W, name: &str) -> Owner {
@@ -751,7 +785,14 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
                 .collect();
             Ok(Interface::Package(Rc::new(PackageSym { symbols })))
         }
-        Unit::Type { definition, .. } => Ok(Interface::Type(c.type_definition(&definition)?)),
+        Unit::Type { definition, .. } => {
+            let ty = c.type_definition(&definition)?;
+            let id = match unit.owner.as_str() {
+                "" => TypeId::built_in_named(&unit.name),
+                owner => Some(TypeId(w.borrow_mut().unit_number(owner, &unit.name))),
+            };
+            Ok(Interface::Type(units.catalogued(unit, id, ty)))
+        }
         _ => Err(Ora::pls(801, &[&"interface of a unit without one"])),
     }
 }

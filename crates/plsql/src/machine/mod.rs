@@ -15,8 +15,10 @@ use crate::datum::{Coll, Datum, Rec};
 use crate::op::*;
 use crate::session::Plsql;
 use crate::world::World;
+use functions::clock;
 use std::cmp::Ordering;
 use std::rc::Rc;
+use std::sync::Arc;
 use types::{Number, Ora, Value};
 
 pub(crate) use cursor::{Left, OpenCursor, adopted};
@@ -923,6 +925,17 @@ impl Machine {
                     }
                     self.put(base, d, Datum::Coll(Some(Rc::new(made))));
                 }
+                Op::CollValue { d, s: from, id } => {
+                    let value = match self.datum(unit, base, from) {
+                        Datum::Coll(Some(c)) => {
+                            let part = |e: &Datum| if let Datum::Val(v) = e { v.clone() } else { Value::Null };
+                            let parts = c.elements().map(part).collect();
+                            Value::Composite(Arc::new(types::Composite { ty: id, parts }))
+                        }
+                        _ => Value::Null,
+                    };
+                    self.put_value(base, d, value);
+                }
                 Op::CursorOf { d, s: from } => {
                     let value = match self.datum(unit, base, from) {
                         Datum::Val(Value::Null) => Datum::Cur(None),
@@ -1317,5 +1330,3 @@ fn find_handler(f: &Frame, at: Label, fault: &Fault) -> Option<(Label, u32)> {
     }
     None
 }
-
-/// The current time on the clock of the session's time zone.

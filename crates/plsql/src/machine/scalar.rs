@@ -1,7 +1,7 @@
 //! Operations on scalar values.
 
 use crate::op::{Arith, Cmp, Target};
-use types::{DataType, Date, IntervalDs, LenUnit, Nls, Number, Ora, Result, Timestamp, Value};
+use types::{DataType, LenUnit, Nls, Number, Ora, Result, Value};
 
 /// ORA-06502 with the detail that PL/SQL gives.
 #[cold]

@@ -16,6 +16,16 @@ pub fn specification(name: &str) -> Option<&'static str> {
     Some(specs::SPECIFICATIONS[at].1)
 }
 
+/// Whether a package or type of that name comes with the database.
+pub fn is_built_in(name: &str) -> bool {
+    specification(name).is_some() || type_source(name).is_some()
+}
+
+/// The text of a built-in type.
+pub fn type_source(name: &str) -> Option<&'static str> {
+    specs::TYPES.iter().find(|(n, _)| *n == name).map(|(_, source)| *source)
+}
+
 /// Names of the built-in packages.
 pub fn names() -> impl Iterator<Item = &'static str> {
     specs::SPECIFICATIONS.iter().map(|(name, _)| *name)
@@ -26,6 +36,11 @@ pub(crate) fn package_type(path: &[&str]) -> Option<Ty> {
     match path {
         // An object type of Oracle; here its value is what the function of that name makes.
         ["DBMS_XA_XID"] | ["SYS", "DBMS_XA_XID"] => Some(Ty::of(types::DataType::Raw { len: 140 })),
+        // Lines of plans and reports are for TABLE(…); PL/SQL only hands them on.
+        [name @ ("DBMS_XPLAN_TYPE_TABLE" | "AWRRPT_TEXT_TYPE_TABLE")]
+        | ["SYS", name @ ("DBMS_XPLAN_TYPE_TABLE" | "AWRRPT_TEXT_TYPE_TABLE")] => {
+            types::TypeId::built_in_named(name).map(|id| Ty::of(types::DataType::Named(id)))
+        }
         ["SYS" | "STANDARD", name] | ["SYS", "STANDARD", name] => match *name {
             "NUMBER" => Some(Ty::NUMBER),
             "VARCHAR2" => Some(Ty::TEXT),

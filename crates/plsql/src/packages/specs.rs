@@ -319,23 +319,23 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              dbid number default null, expiration number default null) return number;
            procedure drop_baseline(baseline_name varchar2, cascade boolean default false, dbid number default null);
            function awr_report_text(l_dbid number, l_inst_num number, l_bid number, l_eid number,
-             l_options number default 0) return varchar2;
+             l_options number default 0) return awrrpt_text_type_table;
            function awr_report_html(l_dbid number, l_inst_num number, l_bid number, l_eid number,
-             l_options number default 0) return varchar2;
+             l_options number default 0) return awrrpt_text_type_table;
            function awr_diff_report_text(dbid1 number, inst_num1 number, bid1 number, eid1 number,
-             dbid2 number, inst_num2 number, bid2 number, eid2 number) return varchar2;
+             dbid2 number, inst_num2 number, bid2 number, eid2 number) return awrrpt_text_type_table;
            function awr_diff_report_html(dbid1 number, inst_num1 number, bid1 number, eid1 number,
-             dbid2 number, inst_num2 number, bid2 number, eid2 number) return varchar2;
+             dbid2 number, inst_num2 number, bid2 number, eid2 number) return awrrpt_text_type_table;
            function ash_report_text(l_dbid number, l_inst_num number, l_btime date, l_etime date,
              l_options number default 0, l_slot_width number default 0, l_sid number default null, l_sql_id varchar2 default null,
              l_wait_class varchar2 default null, l_service_hash number default null, l_module varchar2 default null,
              l_action varchar2 default null, l_client_id varchar2 default null, l_plsql_entry varchar2 default null,
-             l_data_src number default 0) return varchar2;
+             l_data_src number default 0) return awrrpt_text_type_table;
            function ash_report_html(l_dbid number, l_inst_num number, l_btime date, l_etime date,
              l_options number default 0, l_slot_width number default 0, l_sid number default null, l_sql_id varchar2 default null,
              l_wait_class varchar2 default null, l_service_hash number default null, l_module varchar2 default null,
              l_action varchar2 default null, l_client_id varchar2 default null, l_plsql_entry varchar2 default null,
-             l_data_src number default 0) return varchar2;
+             l_data_src number default 0) return awrrpt_text_type_table;
          end;",
     ),
     (
@@ -374,9 +374,9 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
         "DBMS_XPLAN",
         "package dbms_xplan is
            function display(table_name varchar2 default 'PLAN_TABLE', statement_id varchar2 default null,
-             format varchar2 default 'TYPICAL') return varchar2;
+             format varchar2 default 'TYPICAL') return dbms_xplan_type_table;
            function display_cursor(sql_id varchar2 default null, cursor_child_no number default 0,
-             format varchar2 default 'TYPICAL') return varchar2;
+             format varchar2 default 'TYPICAL') return dbms_xplan_type_table;
          end;",
     ),
     // JDBC asks it for how long names may be.
@@ -412,4 +412,12 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            function cast_to_number(r raw) return number;
          end;",
     ),
+];
+
+/// Types of collections that come with the database, and that PL/SQL makes and reads as it does its own.
+pub const TYPES: &[(&str, &str)] = &[
+    ("ODCIDATELIST", "type odcidatelist as varray(32767) of date"),
+    ("ODCINUMBERLIST", "type odcinumberlist as varray(32767) of number"),
+    ("ODCIRAWLIST", "type odcirawlist as varray(32767) of raw(2000)"),
+    ("ODCIVARCHAR2LIST", "type odcivarchar2list as varray(32767) of varchar2(4000)"),
 ];

@@ -1,0 +1,118 @@
+//! Types that have a name, and the values that have parts: objects and collections.
+//!
+//! A [`DataType`] stays a few bytes that are copied: a named type is its number there, and the catalog of types says what
+//! it is ([`TypeDef`]). Types of schemas have the number of their object, those that come with the database have theirs
+//! here. A value with parts is shared, so that a register holds and copies it as cheaply as a number.
+
+use crate::datatype::{DataType, LenUnit};
+use crate::value::Value;
+
+/// The number of a named type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub u32);
+
+/// What a named type is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeDef {
+    pub id: TypeId,
+    pub owner: String,
+    pub name: String,
+    pub shape: TypeShape,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum TypeShape {
+    /// The parts of a value are the attributes.
+    Object(Vec<Attribute>),
+    /// The parts of a value are the elements.
+    Table {
+        element: DataType,
+    },
+    Varray {
+        element: DataType,
+        limit: u32,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    pub name: String,
+    pub ty: DataType,
+}
+
+impl TypeDef {
+    /// The type of a collection's elements.
+    pub fn element(&self) -> Option<DataType> {
+        match &self.shape {
+            TypeShape::Table { element } | TypeShape::Varray { element, .. } => Some(*element),
+            TypeShape::Object(_) => None,
+        }
+    }
+}
+
+/// A value of a named type. An object or a collection that is atomically null is [`Value::Null`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Composite {
+    pub ty: TypeId,
+    pub parts: Vec<Value>,
+}
+
+/// Numbers of the types that come with the database lie above those of objects.
+const BUILT_IN: u32 = 0xFFFF_0000;
+
+impl TypeId {
+    /// SYS.DBMS_XPLAN_TYPE_TABLE, the lines of a plan.
+    pub const PLAN_LINES: TypeId = TypeId(BUILT_IN);
+    /// SYS.AWRRPT_TEXT_TYPE_TABLE, the lines of a report.
+    pub const REPORT_LINES: TypeId = TypeId(BUILT_IN + 2);
+
+    /// What the type is, when it comes with the database.
+    pub fn built_in(self) -> Option<TypeDef> {
+        let at = self.0.checked_sub(BUILT_IN)?;
+        let (name, shape) = built_in(at)?;
+        Some(TypeDef { id: self, owner: "SYS".into(), name: name.into(), shape })
+    }
+
+    /// The type of that name that comes with the database; its owner is SYS.
+    pub fn built_in_named(name: &str) -> Option<TypeId> {
+        let of = |at: u32| built_in(at).is_some_and(|(n, _)| n == name).then_some(TypeId(BUILT_IN + at));
+        (0..).take_while(|at| built_in(*at).is_some()).find_map(of)
+    }
+}
+
+fn built_in(at: u32) -> Option<(&'static str, TypeShape)> {
+    let text = |len| DataType::Varchar2 { len, unit: LenUnit::Byte };
+    let line = |name: &str, len| TypeShape::Object(vec![Attribute { name: name.into(), ty: text(len) }]);
+    let of = |at: u32| TypeShape::Table { element: DataType::Named(TypeId(BUILT_IN + at)) };
+    // The lists of the data cartridge interface hold as many elements as a varray can of them.
+    let list = |element| TypeShape::Varray { element, limit: 32767 };
+    Some(match at {
+        0 => ("DBMS_XPLAN_TYPE_TABLE", of(1)),
+        1 => ("DBMS_XPLAN_TYPE", line("PLAN_TABLE_OUTPUT", 4000)),
+        2 => ("AWRRPT_TEXT_TYPE_TABLE", of(3)),
+        3 => ("AWRRPT_TEXT_TYPE", line("OUTPUT", 4000)),
+        4 => ("ODCINUMBERLIST", list(DataType::NUMBER)),
+        5 => ("ODCIVARCHAR2LIST", list(text(4000))),
+        6 => ("ODCIDATELIST", list(DataType::Date)),
+        7 => ("ODCIRAWLIST", list(DataType::Raw { len: 2000 })),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_the_database_are_found_by_name_and_number() {
+        let id = TypeId::built_in_named("ODCINUMBERLIST").unwrap();
+        let def = id.built_in().unwrap();
+        assert_eq!((def.name.as_str(), def.element()), ("ODCINUMBERLIST", Some(DataType::NUMBER)));
+        let lines = TypeId::PLAN_LINES.built_in().unwrap().element();
+        let Some(DataType::Named(line)) = lines else { panic!("{lines:?}") };
+        assert_eq!(line.built_in().unwrap().name, "DBMS_XPLAN_TYPE");
+        assert_eq!(TypeId::built_in_named("AWRRPT_TEXT_TYPE_TABLE"), Some(TypeId::REPORT_LINES));
+        assert_eq!(TypeId::built_in_named("NOSUCH"), None);
+        assert_eq!(TypeId(17).built_in(), None);
+    }
+}
