@@ -238,6 +238,10 @@ impl Units {
         if self.is_creating(&shown.owner, &shown.name) {
             return Ok(Some(shown.interface));
         }
+        // EXECUTE on the types that come with the database is PUBLIC's.
+        if shown.owner.is_empty() && crate::packages::type_source(&shown.name).is_some() {
+            return Ok(Some(shown.interface));
+        }
         match w.may_execute(&shown.owner, &shown.name)? {
             Access::Yes if self.stays_invalid(w, &shown.owner, &shown.name) => {
                 Err(Ora::pls(905, &[&shown.owner, &shown.name]))
@@ -263,7 +267,9 @@ impl Units {
         if !self.in_progress.borrow_mut().insert(key.clone()) {
             return Err(Ora::pls(907, &[&unit.name, &unit.name]));
         }
-        w.unit_linked(&unit.owner, &unit.name, false);
+        if !unit.owner.is_empty() || unit.kind != UnitKind::Type {
+            w.unit_linked(&unit.owner, &unit.name, false);
+        }
         let result = as_owner(w, &unit.owner, |w| interface_of(w, self, unit));
         self.in_progress.borrow_mut().remove(&key);
         let shown = |interface| Some(Shown { owner: unit.owner.clone(), name: unit.name.clone(), interface });
