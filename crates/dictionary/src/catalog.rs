@@ -22,6 +22,10 @@ pub trait Catalog {
     /// The table of that number, without regard to privileges: for foreign keys.
     fn table_by_id(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>>;
     fn index_by_id(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>>;
+    /// The sequence of that number, without regard to privileges: for plans that were made before.
+    fn sequence_by_id(&self, _object: ObjectId) -> Result<Option<Rc<SequenceDef>>> {
+        Ok(None)
+    }
     /// Whether the session may do that to the object. What it may not even see has not been resolved in the first
     /// place; this tells ORA-01031 from success.
     fn allowed(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> Result<bool>;

@@ -6,10 +6,11 @@
 
 use crate::statistics::{ColumnStatistics, IndexStatistics, TableStatistics};
 use std::rc::Rc;
+use types::image::Image;
 use types::{DataType, ObjectId, Rdba};
 
 /// A schema's number. SYS is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Image)]
 pub struct UserId(pub u32);
 
 impl UserId {
@@ -120,7 +121,7 @@ pub enum Organization {
 }
 
 /// The number of a fixed table in the [`crate::FixedCatalog`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Image)]
 pub struct FixedId(pub u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,6 +33,7 @@ pub mod statistics_request;
 mod statistics_views;
 pub mod validity;
 mod verifier;
+mod version;
 
 pub use base::{Base, FIRST_USER_OBJECT};
 pub use cached::{Property, PropertyList, caches_of};
@@ -56,3 +57,4 @@ pub use statistics::{
 };
 pub use validity::{ErrorLine, Verdict, Verdicts};
 pub use verifier::{SALT_BYTES, Verifier};
+pub use version::{State, States};

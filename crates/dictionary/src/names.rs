@@ -752,6 +752,10 @@ impl Catalog for SessionCatalog {
         self.image.index(object)
     }
 
+    fn sequence_by_id(&self, object: ObjectId) -> Result<Option<Rc<SequenceDef>>> {
+        Ok(self.image.sequence(object))
+    }
+
     fn allowed(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> Result<bool> {
         Ok(self.may(object, owner, privilege, 0))
     }

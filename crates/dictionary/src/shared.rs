@@ -170,6 +170,12 @@ impl DictionaryShared {
         epoch & CHANGING == 0
     }
 
+    /// A number for the dictionary of that epoch; none while DDL was being committed. It comes again after 2^32 changes.
+    #[inline]
+    pub fn number_of(epoch: u64) -> Option<u32> {
+        DictionaryShared::is_settled(epoch).then_some((epoch / (CHANGING + 1)) as u32)
+    }
+
     /// Before DDL commits: from here until [`Self::end_change`] no picture is kept. The caller holds the DD enqueue.
     pub(crate) fn begin_change(&self, p: &Process) {
         let epoch = self.words[EPOCH].load(Ordering::Relaxed) & !CHANGING;

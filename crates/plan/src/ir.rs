@@ -9,6 +9,7 @@
 
 use dictionary::{IndexDef, TableDef};
 use std::rc::Rc;
+use types::image::Image;
 use types::{DataType, Value};
 
 /// A register of the cursor's register file.
@@ -17,7 +18,7 @@ pub type Reg = u32;
 pub type SubId = usize;
 
 /// An output column of a query.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct Column {
     pub name: String,
     pub ty: DataType,
@@ -27,7 +28,7 @@ pub struct Column {
 }
 
 /// What a value is compared as. Decided when the statement is compiled; conversions are already inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Compare {
     /// Both sides have one type, compared as its values order. Text is compared unpadded.
     Plain,
@@ -40,7 +41,7 @@ pub enum Compare {
 pub use functions::ops::{Arithmetic as ArithOp, Comparison as CmpOp};
 
 /// Values that come from the session or the clock, fixed for one execution of the statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Special {
     Sysdate,
     Systimestamp,
@@ -55,13 +56,13 @@ pub enum Special {
 }
 
 /// A resolved and typed expression. Conditions are expressions of type BOOLEAN with three values.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct Expr {
     pub node: Node,
     pub ty: DataType,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub enum Node {
     Const(Value),
     Reg(Reg),
@@ -132,7 +133,7 @@ pub enum Node {
 }
 
 /// A sequence as a statement names it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct SequenceRef {
     pub def: Rc<dictionary::SequenceDef>,
     /// Which of the statement's sequences it is: NEXTVAL advances once a row however often it is written.
@@ -180,7 +181,7 @@ pub const CONSTRUCTOR: u64 = u64::MAX - 1;
 /// How many columns a table gives up to a row source: which column goes to which register.
 pub type ColumnMap = Vec<(u16, Reg)>;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct SortKey {
     pub expr: Expr,
     pub desc: bool,
@@ -188,7 +189,7 @@ pub struct SortKey {
 }
 
 /// How two row sources are joined. The names say what becomes of the left side, whichever side a hash table is built of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum JoinKind {
     Inner,
     /// The left side is kept when nothing on the right matches.
@@ -216,14 +217,14 @@ impl JoinKind {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Side {
     Left,
     Right,
 }
 
 /// What NULL means in an equality of a join.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum KeyNulls {
     /// It matches nothing: `=`.
     Never,
@@ -234,7 +235,7 @@ pub enum KeyNulls {
 }
 
 /// An equality between the two sides of a join.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct JoinKey {
     pub left: Expr,
     pub right: Expr,
@@ -252,7 +253,7 @@ impl JoinKey {
 
 /// A Bloom filter of a hash join: made of these of its keys when the build side has been read. Row sources below the
 /// other side leave out what cannot match ([`Source::JoinFilter`]).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct BuiltFilter {
     pub id: usize,
     /// Positions in the join's keys, none of which lets NULL match.
@@ -260,14 +261,14 @@ pub struct BuiltFilter {
 }
 
 /// A condition of a merge join besides its equalities: `left op right`, with `<`, `<=`, `>` or `>=`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct MergeRange {
     pub op: CmpOp,
     pub left: Expr,
     pub right: Expr,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum SetKind {
     UnionAll,
     Union,
@@ -276,7 +277,7 @@ pub enum SetKind {
 }
 
 /// A value that a part of a key is compared with: of an index, a cluster, a join filter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct Key {
     pub value: Expr,
     /// The column is CHAR, and trailing blanks of the value do not count. Only exact where the comparison is one of
@@ -291,7 +292,7 @@ impl From<Expr> for Key {
 }
 
 /// What an index scan knows of a leading column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub enum KeyPart {
     Is(Key),
     /// IN: the values one after the other, in the order of the index, each once and without NULL.
@@ -321,7 +322,7 @@ impl From<Expr> for KeyPart {
 }
 
 /// How a table's rows are reached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub enum Access {
     Full,
     /// By the value of a ROWID expression.
@@ -348,7 +349,7 @@ pub enum Access {
 
 /// Entries of an index between two bounds, or of several such ranges, one after the other. The rows come in the order
 /// of the index, all of them, IN lists and skipped columns or not.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct IndexRange {
     pub index: Rc<IndexDef>,
     /// INDEX SKIP SCAN: nothing is known of so many leading columns; every combination of their values in the index is
@@ -373,7 +374,7 @@ pub struct IndexRange {
     pub recheck: Vec<Expr>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct LikeRange {
     pub pattern: Expr,
     pub escape: Option<Expr>,
@@ -409,7 +410,7 @@ impl IndexRange {
 }
 
 /// A column that a table does not have: what is known of a row besides its values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Pseudo {
     /// ORA_ROWSCN: an SCN at or above that of the last commit of a change.
     RowScn,
@@ -447,13 +448,13 @@ impl Pseudo {
 }
 
 /// VERSIONS BETWEEN: the numbers of the plan's moments, if not MINVALUE and MAXVALUE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub struct Versions {
     pub low: Option<usize>,
     pub high: Option<usize>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Scan {
     pub table: Rc<TableDef>,
     /// The name it goes by in the statement.
@@ -474,7 +475,7 @@ pub struct Scan {
 }
 
 /// Aggregate functions the executor knows by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum AggKind {
     CountStar,
     Count,
@@ -513,7 +514,7 @@ pub enum AggKind {
     RatioToReport,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct Agg {
     pub kind: AggKind,
     pub distinct: bool,
@@ -532,7 +533,7 @@ pub struct Agg {
 }
 
 /// One edge of a window frame.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub enum Bound {
     UnboundedPreceding,
     Preceding(Expr),
@@ -541,7 +542,7 @@ pub enum Bound {
     UnboundedFollowing,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Frame {
     /// ROWS, else RANGE.
     pub rows: bool,
@@ -549,7 +550,7 @@ pub struct Frame {
     pub end: Bound,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct WindowFunc {
     pub agg: Agg,
     pub partition: Vec<Expr>,
@@ -561,7 +562,7 @@ pub struct WindowFunc {
 pub type StopKey = (CmpOp, Expr);
 
 /// A row source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub enum Source {
     /// One row without columns: FROM dual.
     Dual,
@@ -710,7 +711,7 @@ pub enum Source {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum LockWait {
     Forever,
     NoWait,
@@ -718,7 +719,7 @@ pub enum LockWait {
     SkipLocked,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct LockTarget {
     pub table: Rc<TableDef>,
     pub rowid: Reg,
@@ -727,7 +728,7 @@ pub struct LockTarget {
 /// CONNECT BY. The old algorithm finds the children of a row by running `child` with the row in the PRIOR registers,
 /// once for every row that it gives up. The new one looks for the children of each distinct parent once, as `memory`
 /// says.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct ConnectBy {
     pub start: Source,
     pub child: Source,
@@ -761,7 +762,7 @@ pub struct ConnectBy {
 }
 
 /// How the new algorithm of CONNECT BY finds children.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct ConnectMemory {
     /// Conditions that no column of the child decides: checked for each parent that is given up.
     pub gate: Vec<Expr>,
@@ -772,7 +773,7 @@ pub struct ConnectMemory {
     pub class: Vec<Reg>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub enum ConnectChildren {
     /// CONNECT BY WITH FILTERING: a row source over the PRIOR registers that leads to them by an index.
     Probe(Source),
@@ -781,7 +782,7 @@ pub enum ConnectChildren {
 }
 
 /// A subquery of the plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct SubPlan {
     pub source: Source,
     pub out: Vec<Expr>,
@@ -791,14 +792,14 @@ pub struct SubPlan {
     pub cacheable: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct QueryPlan {
     pub source: Source,
     pub out: Vec<Expr>,
     pub columns: Vec<Column>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 #[allow(clippy::large_enum_variant)] // One a plan, and the large variant is the usual one.
 pub enum InsertSource {
     Values(Vec<Expr>),
@@ -806,7 +807,7 @@ pub enum InsertSource {
 }
 
 /// A CHECK constraint with the registers of its columns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Check {
     pub owner: String,
     pub name: String,
@@ -819,7 +820,7 @@ pub struct Check {
 }
 
 /// How a constraint that may be violated for a while is known: what deferring it needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub struct Watch {
     /// The constraint's number, and its table.
     pub constraint: u32,
@@ -835,7 +836,7 @@ impl Watch {
 }
 
 /// A parent key that a new foreign key value must meet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct ForeignKey {
     pub owner: String,
     pub name: String,
@@ -848,7 +849,7 @@ pub struct ForeignKey {
 }
 
 /// A child table that may refer to a row of the table changed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct ChildKey {
     pub owner: String,
     pub name: String,
@@ -860,7 +861,7 @@ pub struct ChildKey {
     pub watch: Watch,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum OnDelete {
     Restrict,
     Cascade,
@@ -868,7 +869,7 @@ pub enum OnDelete {
 }
 
 /// The table a DML statement changes and what must hold for its rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Target {
     pub table: Rc<TableDef>,
     /// New values of all columns, in column order: what CHECK, RETURNING and index keys read.
@@ -882,7 +883,7 @@ pub struct Target {
     pub virtuals_old: Vec<(Reg, Expr)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct InsertPlan {
     pub target: Target,
     /// Which column each source expression goes to.
@@ -895,7 +896,7 @@ pub struct InsertPlan {
     pub returning: Vec<(Expr, Column)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct UpdatePlan {
     pub target: Target,
     pub source: Source,
@@ -906,14 +907,14 @@ pub struct UpdatePlan {
     pub returning: Vec<(Expr, Column)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub enum SetItem {
     One(u16, Expr),
     /// `(a, b) = (subquery)`.
     Row(Vec<u16>, SubId),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct DeletePlan {
     pub target: Target,
     pub source: Source,
@@ -922,7 +923,7 @@ pub struct DeletePlan {
     pub returning: Vec<(Expr, Column)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct MergePlan {
     pub target: Target,
     /// Source rows left-joined to the target; `rowid` is null where no target row matches.
@@ -933,14 +934,14 @@ pub struct MergePlan {
     pub insert: Option<MergeInsert>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct MergeUpdate {
     pub sets: Vec<SetItem>,
     pub filter: Option<Expr>,
     pub delete: Option<Expr>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct MergeInsert {
     pub columns: Vec<u16>,
     pub values: Vec<Expr>,
@@ -948,7 +949,7 @@ pub struct MergeInsert {
     pub filter: Option<Expr>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 #[allow(clippy::large_enum_variant)] // One a plan, and the large variant is the usual one.
 pub enum PlanBody {
     Query(QueryPlan),
@@ -977,7 +978,7 @@ impl PlanBody {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct InsertAllPlan {
     pub query: QueryPlan,
     /// First matching WHEN only (INSERT FIRST).
@@ -985,7 +986,7 @@ pub struct InsertAllPlan {
     pub branches: Vec<InsertBranch>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct InsertBranch {
     pub when: Option<Expr>,
     /// A further INTO of the branch before it.
@@ -996,7 +997,7 @@ pub struct InsertBranch {
 }
 
 /// A compiled statement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Plan {
     pub body: PlanBody,
     pub subs: Vec<SubPlan>,

@@ -15,9 +15,11 @@ mod expr;
 mod from;
 mod function;
 mod group;
+mod image;
 mod ir;
 mod logical;
 mod logical_text;
+pub mod names;
 mod nested;
 mod physical;
 mod pivot;
@@ -52,7 +54,7 @@ pub type BindType = Option<DataType>;
 
 /// Whose the text of a view, or of a table's expression, is: its functions are found with the owner's names and
 /// privileges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, types::image::Image)]
 pub struct Eyes {
     pub owner: UserId,
     /// BEQUEATH CURRENT_USER: functions of invoker's rights run for who runs the statement, not for the owner.

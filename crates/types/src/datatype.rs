@@ -7,7 +7,7 @@ use crate::value::Value;
 use std::fmt;
 
 /// What the length of a character type counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::image::Image)]
 pub enum LenUnit {
     /// Bytes of UTF-8.
     Byte,
@@ -16,7 +16,7 @@ pub enum LenUnit {
 }
 
 /// The time zone part of a TIMESTAMP type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::image::Image)]
 pub enum Zone {
     /// TIMESTAMP.
     None,
@@ -30,7 +30,7 @@ pub enum Zone {
 ///
 /// `Null` is the type of the literal NULL. A text or raw type of length 0 is of unknown length, as the result of an
 /// expression is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::image::Image)]
 #[allow(missing_docs)]
 pub enum DataType {
     Null,

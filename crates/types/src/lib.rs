@@ -6,6 +6,9 @@
 
 #![forbid(unsafe_code)]
 
+// What `#[derive(Image)]` writes names the crate.
+extern crate self as types;
+
 pub mod codec;
 mod datatype;
 mod datetime;
@@ -13,6 +16,7 @@ mod error;
 pub mod escape;
 pub mod format;
 mod ids;
+pub mod image;
 mod messages;
 mod named;
 mod nls;

@@ -1,0 +1,92 @@
+//! What of a plan does not follow its definition in an image: functions and what the dictionary has.
+//!
+//! The image of a [`crate::Plan`] is made and read by `types::image`. Tables, indexes and sequences are their numbers,
+//! scalar functions their names; functions of the host have the number that the look-up of their name has in the list of
+//! look-ups ([`crate::names`]), by which each session finds its own handle.
+
+use crate::function::Func;
+use crate::ir::{HostFunction, NESTED_CURSOR, SequenceRef};
+use std::rc::Rc;
+use types::image::{Damaged, Image, Reader, SharedImage, Writer};
+
+impl Image for Func {
+    fn put(&self, w: &mut Writer) {
+        w.bytes(self.0.name.as_bytes());
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        let name = std::str::from_utf8(r.bytes()?).map_err(|_| Damaged)?;
+        functions::lookup(name).map(Func).ok_or(Damaged)
+    }
+}
+
+impl SharedImage for SequenceRef {
+    fn put_shared(of: &Rc<SequenceRef>, w: &mut Writer) {
+        SequenceRef::put(of, w);
+    }
+    fn take_shared(r: &mut Reader<'_>) -> Result<Rc<SequenceRef>, Damaged> {
+        SequenceRef::take(r).map(Rc::new)
+    }
+}
+
+impl Image for HostFunction {
+    fn put(&self, w: &mut Writer) {
+        let HostFunction {
+            owner,
+            package,
+            name,
+            handle,
+            arg_types,
+            arg_names,
+            required,
+            ty,
+            deterministic,
+            dependencies,
+            invokers,
+            caller,
+            nested,
+        } = self;
+        let is_nested = *handle == NESTED_CURSOR;
+        is_nested.put(w);
+        if !is_nested {
+            w.handle(*handle);
+        }
+        owner.put(w);
+        package.put(w);
+        name.put(w);
+        arg_types.put(w);
+        arg_names.put(w);
+        required.put(w);
+        ty.put(w);
+        deterministic.put(w);
+        dependencies.put(w);
+        invokers.put(w);
+        caller.put(w);
+        nested.put(w);
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Ok(HostFunction {
+            handle: if bool::take(r)? { NESTED_CURSOR } else { r.handle()? },
+            owner: Image::take(r)?,
+            package: Image::take(r)?,
+            name: Image::take(r)?,
+            arg_types: Image::take(r)?,
+            arg_names: Image::take(r)?,
+            required: Image::take(r)?,
+            ty: Image::take(r)?,
+            deterministic: Image::take(r)?,
+            dependencies: Image::take(r)?,
+            invokers: Image::take(r)?,
+            caller: Image::take(r)?,
+            nested: Image::take(r)?,
+        })
+    }
+}
+
+impl SharedImage for HostFunction {
+    fn put_shared(of: &Rc<HostFunction>, w: &mut Writer) {
+        HostFunction::put(of, w);
+    }
+    fn take_shared(r: &mut Reader<'_>) -> Result<Rc<HostFunction>, Damaged> {
+        HostFunction::take(r).map(Rc::new)
+    }
+}

@@ -1,0 +1,350 @@
+//! The look-ups that a plan was made by, and whether they would have the same answers now.
+//!
+//! A plan is what its text means under the names and privileges of a session at a moment. Its compiler asks the
+//! dictionary and the host and nobody else, so the questions and the answers are all that it depends on: while every
+//! answer is the same, so is the plan. That covers what a list of the objects that were found does not: a private table
+//! that takes the place of a synonym's, a privilege that is revoked, a role that is not enabled.
+//!
+//! Definitions are not part of an answer; it has a number for each state of them ([`dictionary::States`]).
+
+use crate::ir::HostFunction;
+use crate::{Eyes, Functions};
+use dictionary::{
+    Catalog, IndexDef, ObjectName, ObjectPrivilege, ProcedureDef, Resolved, SequenceDef, States, TableDef, UserId,
+    ViewDef,
+};
+use std::cell::RefCell;
+use std::rc::Rc;
+use types::image::Image;
+use types::{DataType, ObjectId, Ora, Result};
+
+/// Whose names a question is about: 0 are those of the statement, others the owners of views, in the order in which they
+/// were asked for.
+type Side = u32;
+
+/// A question, with its answer.
+#[derive(Clone, Debug, PartialEq, Image)]
+pub enum Lookup {
+    /// The names as an owner sees them: another side.
+    Owner {
+        side: Side,
+        owner: UserId,
+    },
+    Relation {
+        side: Side,
+        schema: Option<String>,
+        name: String,
+        state: Option<u64>,
+    },
+    Sequence {
+        side: Side,
+        schema: Option<String>,
+        name: String,
+        state: Option<u64>,
+    },
+    Unit {
+        side: Side,
+        schema: Option<String>,
+        name: String,
+        state: Option<u64>,
+    },
+    Table {
+        object: ObjectId,
+        state: Option<u64>,
+    },
+    Index {
+        object: ObjectId,
+        state: Option<u64>,
+    },
+    Allowed {
+        side: Side,
+        object: ObjectId,
+        owner: UserId,
+        privilege: u8,
+        column: Option<usize>,
+        answer: bool,
+    },
+    OwnName {
+        side: Side,
+        name: String,
+        answer: bool,
+    },
+    Function {
+        eyes: Option<Eyes>,
+        path: Vec<String>,
+        args: Vec<DataType>,
+        found: Option<Box<HostFunction>>,
+    },
+}
+
+/// Look-ups behind this many are compared with the one before them only.
+const COMPARED_MOST: usize = 64;
+
+/// Notes what is looked up.
+pub struct Notes<'a> {
+    lookups: RefCell<Vec<Lookup>>,
+    sides: std::cell::Cell<Side>,
+    states: &'a RefCell<States>,
+}
+
+impl<'a> Notes<'a> {
+    pub fn new(states: &'a RefCell<States>) -> Notes<'a> {
+        Notes { lookups: RefCell::default(), sides: std::cell::Cell::new(0), states }
+    }
+
+    fn note(&self, lookup: Lookup) {
+        let mut all = self.lookups.borrow_mut();
+        let from = if all.len() > COMPARED_MOST { all.len() - 1 } else { 0 };
+        if !all[from..].contains(&lookup) {
+            all.push(lookup);
+        }
+    }
+
+    /// All of them, each once.
+    pub fn into_lookups(self) -> Vec<Lookup> {
+        self.lookups.into_inner()
+    }
+}
+
+/// Names whose look-ups are noted.
+pub struct Noting<'a> {
+    names: Inner<'a>,
+    side: Side,
+    notes: &'a Notes<'a>,
+}
+
+enum Inner<'a> {
+    Of(&'a dyn Catalog),
+    Owned(Box<dyn Catalog + 'a>),
+}
+
+impl<'a> Noting<'a> {
+    pub fn new(names: &'a dyn Catalog, notes: &'a Notes<'a>) -> Noting<'a> {
+        Noting { names: Inner::Of(names), side: 0, notes }
+    }
+
+    fn names(&self) -> &dyn Catalog {
+        match &self.names {
+            Inner::Of(names) => *names,
+            Inner::Owned(names) => &**names,
+        }
+    }
+
+    fn state(&self, resolved: &Resolved) -> u64 {
+        self.notes.states.borrow_mut().of_resolved(resolved, self.names().epoch())
+    }
+}
+
+impl Catalog for Noting<'_> {
+    fn user(&self) -> (UserId, String) {
+        self.names().user()
+    }
+
+    fn schema(&self) -> (UserId, String) {
+        self.names().schema()
+    }
+
+    fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Resolved>> {
+        let found = self.names().relation(schema, name)?;
+        let state = found.as_ref().map(|found| self.state(found));
+        self.notes.note(Lookup::Relation { side: self.side, schema: schema.map(Into::into), name: name.into(), state });
+        Ok(found)
+    }
+
+    fn sequence(&self, schema: Option<&str>, name: &str) -> Result<Option<Rc<SequenceDef>>> {
+        let found = self.names().sequence(schema, name)?;
+        let state = found.as_ref().map(|found| self.state(&Resolved::Sequence(Rc::clone(found))));
+        self.notes.note(Lookup::Sequence { side: self.side, schema: schema.map(Into::into), name: name.into(), state });
+        Ok(found)
+    }
+
+    fn unit(&self, schema: Option<&str>, name: &str) -> Result<Option<Rc<ProcedureDef>>> {
+        let found = self.names().unit(schema, name)?;
+        let state = found.as_ref().map(|found| self.state(&Resolved::Unit(Rc::clone(found))));
+        self.notes.note(Lookup::Unit { side: self.side, schema: schema.map(Into::into), name: name.into(), state });
+        Ok(found)
+    }
+
+    fn table_by_id(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>> {
+        let found = self.names().table_by_id(object)?;
+        let state = found.as_ref().map(|found| self.state(&Resolved::Table(Rc::clone(found))));
+        self.notes.note(Lookup::Table { object, state });
+        Ok(found)
+    }
+
+    fn index_by_id(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
+        let found = self.names().index_by_id(object)?;
+        let epoch = self.names().epoch();
+        let state = found.as_ref().map(|found| self.notes.states.borrow_mut().of_index(found, epoch));
+        self.notes.note(Lookup::Index { object, state });
+        Ok(found)
+    }
+
+    fn sequence_by_id(&self, object: ObjectId) -> Result<Option<Rc<SequenceDef>>> {
+        self.names().sequence_by_id(object)
+    }
+
+    fn allowed(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> Result<bool> {
+        let answer = self.names().allowed(object, owner, privilege)?;
+        let (side, privilege) = (self.side, privilege as u8);
+        self.notes.note(Lookup::Allowed { side, object, owner, privilege, column: None, answer });
+        Ok(answer)
+    }
+
+    fn allowed_column(
+        &self,
+        object: ObjectId,
+        owner: UserId,
+        privilege: ObjectPrivilege,
+        column: usize,
+    ) -> Result<bool> {
+        let answer = self.names().allowed_column(object, owner, privilege, column)?;
+        let (side, privilege) = (self.side, privilege as u8);
+        self.notes.note(Lookup::Allowed { side, object, owner, privilege, column: Some(column), answer });
+        Ok(answer)
+    }
+
+    fn is_own_name(&self, name: &str) -> bool {
+        let answer = self.names().is_own_name(name);
+        self.notes.note(Lookup::OwnName { side: self.side, name: name.into(), answer });
+        answer
+    }
+
+    fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>> {
+        let names = self.names().as_owner(owner)?;
+        // Not compared with those before it: the sides are counted.
+        self.notes.lookups.borrow_mut().push(Lookup::Owner { side: self.side, owner });
+        self.notes.sides.set(self.notes.sides.get() + 1);
+        Ok(Box::new(Noting { names: Inner::Owned(names), side: self.notes.sides.get(), notes: self.notes }))
+    }
+
+    fn called(&self, object: ObjectId) -> Option<ObjectName> {
+        self.names().called(object)
+    }
+
+    fn take_followed(&self) -> Vec<ObjectId> {
+        self.names().take_followed()
+    }
+
+    fn view_compiled(&self, view: &ViewDef, error: Option<&Ora>) {
+        self.names().view_compiled(view, error);
+    }
+
+    fn epoch(&self) -> u64 {
+        self.names().epoch()
+    }
+}
+
+/// Functions whose look-ups are noted.
+pub struct NotingFunctions<'a> {
+    pub functions: &'a dyn Functions,
+    pub notes: &'a Notes<'a>,
+}
+
+impl Functions for NotingFunctions<'_> {
+    fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
+        let answer = self.functions.function(eyes, path, args)?;
+        let (path, args, found) = (path.to_vec(), args.to_vec(), answer.clone().map(Box::new));
+        self.notes.note(Lookup::Function { eyes, path, args, found });
+        Ok(answer)
+    }
+}
+
+/// The session's handles of the functions that were looked up, in turn. The numbers of an image's functions are places in
+/// this list.
+pub fn handles(lookups: &[Lookup]) -> Vec<u64> {
+    let handle = |lookup: &Lookup| match lookup {
+        Lookup::Function { found: Some(found), .. } => Some(found.handle),
+        _ => None,
+    };
+    lookups.iter().filter_map(handle).collect()
+}
+
+/// Looks all functions up again. `None` when one is another by now.
+///
+/// # Errors
+/// Those of the look-ups.
+pub fn find_functions(lookups: &[Lookup], functions: &dyn Functions) -> Result<Option<Vec<u64>>> {
+    let mut handles = Vec::new();
+    for lookup in lookups {
+        let Lookup::Function { eyes, path, args, found } = lookup else { continue };
+        let now = functions.function(*eyes, path, args)?;
+        match (found, now) {
+            (None, None) => {}
+            (Some(then), Some(now)) => {
+                handles.push(now.handle);
+                if **then != (HostFunction { handle: then.handle, ..now }) {
+                    return Ok(None);
+                }
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(handles))
+}
+
+/// Whether all names mean what they meant, and may be used as they might. Functions are looked at apart.
+///
+/// # Errors
+/// Those of the look-ups.
+pub fn is_same(lookups: &[Lookup], names: &dyn Catalog, states: &RefCell<States>) -> Result<bool> {
+    // An owner's names are borrowed from those of the side they were asked for at, so sides are visited in depth.
+    let mut at = Visit { lookups, states, epoch: names.epoch() };
+    at.visit(0, names)
+}
+
+struct Visit<'a> {
+    lookups: &'a [Lookup],
+    states: &'a RefCell<States>,
+    epoch: u64,
+}
+
+impl Visit<'_> {
+    fn visit(&mut self, of: Side, names: &dyn Catalog) -> Result<bool> {
+        let mut opened = 0;
+        for lookup in self.lookups {
+            if let Lookup::Owner { side, owner } = lookup {
+                opened += 1;
+                if *side == of && !self.visit(opened, &*names.as_owner(*owner)?)? {
+                    return Ok(false);
+                }
+            } else if !self.answer_is_same(of, lookup, names)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn answer_is_same(&self, of: Side, lookup: &Lookup, names: &dyn Catalog) -> Result<bool> {
+        let resolved = |now: Option<Resolved>| now.map(|now| self.states.borrow_mut().of_resolved(&now, self.epoch));
+        Ok(match lookup {
+            Lookup::Relation { side, schema, name, state } if *side == of => {
+                *state == resolved(names.relation(schema.as_deref(), name)?)
+            }
+            Lookup::Sequence { side, schema, name, state } if *side == of => {
+                *state == resolved(names.sequence(schema.as_deref(), name)?.map(Resolved::Sequence))
+            }
+            Lookup::Unit { side, schema, name, state } if *side == of => {
+                *state == resolved(names.unit(schema.as_deref(), name)?.map(Resolved::Unit))
+            }
+            Lookup::Allowed { side, object, owner, privilege, column, answer } if *side == of => {
+                let Some(privilege) = ObjectPrivilege::from_code(*privilege) else { return Ok(false) };
+                *answer
+                    == match column {
+                        None => names.allowed(*object, *owner, privilege)?,
+                        Some(column) => names.allowed_column(*object, *owner, privilege, *column)?,
+                    }
+            }
+            Lookup::OwnName { side, name, answer } if *side == of => *answer == names.is_own_name(name),
+            // The same for everybody.
+            Lookup::Table { object, state } if of == 0 => {
+                *state == resolved(names.table_by_id(*object)?.map(Resolved::Table))
+            }
+            Lookup::Index { object, state } if of == 0 => {
+                let now = names.index_by_id(*object)?;
+                *state == now.map(|now| self.states.borrow_mut().of_index(&now, self.epoch))
+            }
+            _ => true,
+        })
+    }
+}

@@ -1,0 +1,509 @@
+//! Values as bytes in shared memory: what a session has compiled, and others make anew from there.
+//!
+//! `#[derive(Image)]` writes a definition in its own order, so that a new field or variant has no second place. Numbers
+//! are of variable length, texts and lists begin with their lengths. What lies in the dictionary is not copied: an image
+//! has its number, and [`Objects`] finds it for the reader.
+//!
+//! - **I1** A reader trusts nothing: lengths are held against what is left, nesting against [`DEPTH_MOST`], and values
+//!   are checked as those of damaged blocks are. Any bytes give a value or [`Damaged`].
+//! - **I2** Nothing in an image depends on the process: no address, no handle of a session.
+//!
+//! An encoding by `serde` was rejected: definitions of the dictionary have no place in its data model, and nothing
+//! bounds the nesting of what it reads.
+
+use crate::codec;
+use crate::datatype::{DataType, Zone};
+use crate::ids::{ObjectId, Scn};
+use crate::value::Value;
+use std::any::Any;
+use std::rc::Rc;
+
+pub use image_derive::Image;
+
+/// The bytes are those of no image, or name what is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damaged;
+
+/// Most values inside each other.
+pub const DEPTH_MOST: u32 = 256;
+
+/// What an image names by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Table = 0,
+    Index = 1,
+    Sequence = 2,
+}
+
+/// The dictionary, as the reader of an image asks for it.
+pub trait Objects {
+    /// The definition of that number: an `Rc` of its type.
+    fn object(&self, kind: Kind, number: u32) -> Option<Rc<dyn Any>>;
+    /// The reader's own handle of the host's function that has this number in the image.
+    fn handle(&self, function: usize) -> Option<u64>;
+}
+
+/// An image has no objects.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoObjects;
+
+impl Objects for NoObjects {
+    fn object(&self, _kind: Kind, _number: u32) -> Option<Rc<dyn Any>> {
+        None
+    }
+    fn handle(&self, _function: usize) -> Option<u64> {
+        None
+    }
+}
+
+/// A value that has an image.
+pub trait Image: Sized {
+    fn put(&self, w: &mut Writer);
+    /// # Errors
+    /// [`Damaged`].
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged>;
+}
+
+/// A value that is shared by `Rc`.
+pub trait SharedImage {
+    fn put_shared(of: &Rc<Self>, w: &mut Writer);
+    /// # Errors
+    /// [`Damaged`].
+    fn take_shared(r: &mut Reader<'_>) -> Result<Rc<Self>, Damaged>;
+}
+
+/// Writes an image.
+#[derive(Debug, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+    /// The session's handles of the host's functions, by their numbers in the image.
+    handles: Vec<u64>,
+    failed: bool,
+}
+
+impl Writer {
+    /// An image that names the host's functions by their places among these handles.
+    pub fn new(handles: Vec<u64>) -> Writer {
+        Writer { handles, ..Writer::default() }
+    }
+
+    #[inline]
+    pub fn byte(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    pub fn number(&mut self, mut n: u64) {
+        while n >= 0x80 {
+            self.bytes.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        self.bytes.push(n as u8);
+    }
+
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Names an object of the dictionary.
+    pub fn object(&mut self, number: ObjectId) {
+        self.number(number.0.into());
+    }
+
+    /// Names a function of the host.
+    pub fn handle(&mut self, handle: u64) {
+        match self.handles.iter().position(|have| *have == handle) {
+            Some(at) => self.number(at as u64),
+            None => self.fail(),
+        }
+    }
+
+    /// Says that the value has no image.
+    pub fn fail(&mut self) {
+        self.failed = true;
+    }
+
+    /// The image, unless something in it has none.
+    pub fn finish(self) -> Option<Vec<u8>> {
+        (!self.failed).then_some(self.bytes)
+    }
+}
+
+/// Reads an image.
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    objects: &'a dyn Objects,
+    depth: u32,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8], objects: &'a dyn Objects) -> Reader<'a> {
+        Reader { bytes, objects, depth: 0 }
+    }
+
+    /// Begins a value inside another.
+    ///
+    /// # Errors
+    /// [`Damaged`] where there are too many inside each other.
+    #[inline]
+    pub fn enter(&mut self) -> Result<(), Damaged> {
+        self.depth += 1;
+        if self.depth > DEPTH_MOST { Err(Damaged) } else { Ok(()) }
+    }
+
+    #[inline]
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// # Errors
+    /// [`Damaged`] at the end.
+    #[inline]
+    pub fn byte(&mut self) -> Result<u8, Damaged> {
+        let (first, rest) = self.bytes.split_first().ok_or(Damaged)?;
+        self.bytes = rest;
+        Ok(*first)
+    }
+
+    /// # Errors
+    /// [`Damaged`] for more than 64 bits.
+    #[inline]
+    pub fn number(&mut self) -> Result<u64, Damaged> {
+        let (mut n, mut shift) = (0u64, 0);
+        loop {
+            let byte = self.byte()?;
+            if shift == 63 && byte > 1 {
+                return Err(Damaged);
+            }
+            n |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(n);
+            }
+            shift += 7;
+        }
+    }
+
+    /// # Errors
+    /// [`Damaged`] where the length is more than what is left.
+    pub fn bytes(&mut self) -> Result<&'a [u8], Damaged> {
+        let len = self.len()?;
+        let (own, rest) = self.bytes.split_at(len);
+        self.bytes = rest;
+        Ok(own)
+    }
+
+    /// The length of what follows: no more elements than bytes are left.
+    fn len(&mut self) -> Result<usize, Damaged> {
+        let len = self.number()?;
+        usize::try_from(len).ok().filter(|len| *len <= self.bytes.len()).ok_or(Damaged)
+    }
+
+    /// The definition of the object named here.
+    ///
+    /// # Errors
+    /// [`Damaged`] when it is not there.
+    pub fn object<T: Any>(&mut self, kind: Kind) -> Result<Rc<T>, Damaged> {
+        let number = u32::try_from(self.number()?).map_err(|_| Damaged)?;
+        self.objects.object(kind, number).and_then(|object| object.downcast().ok()).ok_or(Damaged)
+    }
+
+    /// The reader's handle of the function named here.
+    ///
+    /// # Errors
+    /// [`Damaged`] when there is none.
+    pub fn handle(&mut self) -> Result<u64, Damaged> {
+        let function = usize::try_from(self.number()?).map_err(|_| Damaged)?;
+        self.objects.handle(function).ok_or(Damaged)
+    }
+
+    /// What has not been read.
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
+/// Reads one value that is all there is.
+///
+/// # Errors
+/// [`Damaged`].
+pub fn read<T: Image>(bytes: &[u8], objects: &dyn Objects) -> Result<T, Damaged> {
+    let mut reader = Reader::new(bytes, objects);
+    let value = T::take(&mut reader)?;
+    if reader.rest().is_empty() { Ok(value) } else { Err(Damaged) }
+}
+
+macro_rules! unsigned {
+    ($($ty:ty),*) => {$(
+        impl Image for $ty {
+            #[inline]
+            fn put(&self, w: &mut Writer) {
+                w.number(*self as u64);
+            }
+            #[inline]
+            fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+                <$ty>::try_from(r.number()?).map_err(|_| Damaged)
+            }
+        }
+    )*};
+}
+
+macro_rules! signed {
+    ($($ty:ty),*) => {$(
+        impl Image for $ty {
+            fn put(&self, w: &mut Writer) {
+                let n = i64::from(*self);
+                w.number((n << 1 ^ n >> 63) as u64);
+            }
+            fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+                let n = r.number()?;
+                <$ty>::try_from((n >> 1) as i64 ^ -((n & 1) as i64)).map_err(|_| Damaged)
+            }
+        }
+    )*};
+}
+
+unsigned!(u8, u16, u32, u64, usize);
+signed!(i8, i16, i32, i64);
+
+impl Image for i128 {
+    fn put(&self, w: &mut Writer) {
+        w.bytes(&self.to_le_bytes());
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        r.bytes()?.try_into().map(i128::from_le_bytes).map_err(|_| Damaged)
+    }
+}
+
+impl Image for bool {
+    fn put(&self, w: &mut Writer) {
+        w.byte(u8::from(*self));
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        match r.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Damaged),
+        }
+    }
+}
+
+impl Image for f64 {
+    fn put(&self, w: &mut Writer) {
+        w.bytes(&self.to_le_bytes());
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        r.bytes()?.try_into().map(f64::from_le_bytes).map_err(|_| Damaged)
+    }
+}
+
+impl Image for String {
+    fn put(&self, w: &mut Writer) {
+        w.bytes(self.as_bytes());
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        std::str::from_utf8(r.bytes()?).map(str::to_owned).map_err(|_| Damaged)
+    }
+}
+
+impl<T: Image> Image for Option<T> {
+    fn put(&self, w: &mut Writer) {
+        w.byte(u8::from(self.is_some()));
+        if let Some(value) = self {
+            value.put(w);
+        }
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Ok(if bool::take(r)? { Some(T::take(r)?) } else { None })
+    }
+}
+
+impl<T: Image> Image for Box<T> {
+    fn put(&self, w: &mut Writer) {
+        (**self).put(w);
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        T::take(r).map(Box::new)
+    }
+}
+
+impl<T: Image> Image for Vec<T> {
+    fn put(&self, w: &mut Writer) {
+        w.number(self.len() as u64);
+        self.iter().for_each(|value| value.put(w));
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        let len = r.len()?;
+        // An element may be much longer in memory than its image.
+        let mut all = Vec::with_capacity(len.min(64));
+        for _ in 0..len {
+            all.push(T::take(r)?);
+        }
+        Ok(all)
+    }
+}
+
+impl<T: SharedImage + ?Sized> Image for Rc<T> {
+    fn put(&self, w: &mut Writer) {
+        T::put_shared(self, w);
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        T::take_shared(r)
+    }
+}
+
+impl SharedImage for str {
+    fn put_shared(of: &Rc<str>, w: &mut Writer) {
+        w.bytes(of.as_bytes());
+    }
+    fn take_shared(r: &mut Reader<'_>) -> Result<Rc<str>, Damaged> {
+        std::str::from_utf8(r.bytes()?).map(Rc::from).map_err(|_| Damaged)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident),*))*) => {$(
+        impl<$($name: Image),*> Image for ($($name,)*) {
+            fn put(&self, w: &mut Writer) {
+                #[allow(non_snake_case)]
+                let ($($name,)*) = self;
+                $($name.put(w);)*
+            }
+            fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+                Ok(($($name::take(r)?,)*))
+            }
+        }
+    )*};
+}
+
+tuples! { (A, B) (A, B, C) (A, B, C, D) }
+
+impl Image for ObjectId {
+    fn put(&self, w: &mut Writer) {
+        self.0.put(w);
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        u32::take(r).map(ObjectId)
+    }
+}
+
+impl Image for Scn {
+    fn put(&self, w: &mut Writer) {
+        self.0.put(w);
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        u64::take(r).map(Scn)
+    }
+}
+
+/// The type by which the stored form of a value is read.
+fn stored_as(value: &Value) -> DataType {
+    match value {
+        Value::Timestamp(t) => {
+            let zone = match t.place() {
+                crate::datetime::Place::Nowhere => Zone::None,
+                crate::datetime::Place::Session => Zone::WithLocalTimeZone,
+                crate::datetime::Place::In(_) => Zone::WithTimeZone,
+            };
+            DataType::Timestamp { digits: 9, zone }
+        }
+        value => value.data_type(),
+    }
+}
+
+/// A value is its type and its stored form.
+impl Image for Value {
+    fn put(&self, w: &mut Writer) {
+        stored_as(self).put(w);
+        let mut stored = Vec::new();
+        codec::encode(self, &mut stored);
+        w.bytes(&stored);
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        let (ty, stored) = (DataType::take(r)?, r.bytes()?);
+        let mut value = Value::Null;
+        if ty != DataType::Null {
+            codec::decode_into(stored, &ty, &mut value).map_err(|_| Damaged)?;
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Date, IntervalDs, IntervalYm, Number, Place, Rowid, TimeZone, Timestamp};
+    use proptest::prelude::*;
+
+    fn image<T: Image>(value: &T) -> Vec<u8> {
+        let mut w = Writer::default();
+        value.put(&mut w);
+        w.finish().expect("it has an image")
+    }
+
+    #[test]
+    fn values_of_all_types_come_back() {
+        let at = |place| Value::Timestamp(Timestamp::of_clock(Date::UNIX_EPOCH, 123_456_789, place));
+        let values = [
+            Value::Null,
+            Value::Number(Number::from_i64(-7)),
+            Value::Number(Number::from_scaled(12_345_678_901_234_567_890, -30).unwrap()),
+            Value::Text("Grüße".into()),
+            Value::Date(Date::UNIX_EPOCH),
+            at(Place::Nowhere),
+            at(Place::Session),
+            at(Place::In(TimeZone::UTC)),
+            Value::Raw(vec![0, 255]),
+            Value::Rowid(Rowid { obj: ObjectId(7), rdba: crate::Rdba(8), slot: 9 }),
+            Value::Boolean(true),
+            Value::Double(-1.5),
+            Value::Float(2.5),
+            Value::IntervalYm(IntervalYm { months: -14 }),
+            Value::IntervalDs(IntervalDs { seconds: -3, nanos: 5 }),
+        ];
+        for value in values {
+            assert_eq!(read::<Value>(&image(&value), &NoObjects), Ok(value.clone()), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_damaged() {
+        #[derive(Image, Debug)]
+        enum Deep {
+            In(Box<Deep>),
+            #[allow(dead_code)]
+            End,
+        }
+        let bytes = vec![0; 1_000_000];
+        assert!(read::<Deep>(&bytes, &NoObjects).is_err());
+        let mut shallow = vec![0; 100];
+        shallow.push(1);
+        assert!(read::<Deep>(&shallow, &NoObjects).is_ok());
+    }
+
+    #[derive(Image, Debug, PartialEq, Clone)]
+    enum Shape {
+        None,
+        Some(u32, Option<String>),
+        Named { r#type: DataType, list: Vec<(i64, bool)> },
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(a: u64, b: i64, c: i128) {
+            let value = (a, b, c);
+            prop_assert_eq!(read(&image(&value), &NoObjects), Ok(value));
+        }
+
+        #[test]
+        fn any_bytes_give_a_value_or_are_damaged(bytes: Vec<u8>) {
+            let _ = read::<Vec<Shape>>(&bytes, &NoObjects);
+            let _ = read::<Vec<Value>>(&bytes, &NoObjects);
+        }
+
+        #[test]
+        fn a_shape_comes_back(n: u32, text: Option<String>, list: Vec<(i64, bool)>) {
+            let all = vec![Shape::None, Shape::Some(n, text), Shape::Named { r#type: DataType::Date, list }];
+            prop_assert_eq!(read(&image(&all), &NoObjects), Ok(all));
+        }
+    }
+}
