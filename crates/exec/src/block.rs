@@ -29,7 +29,7 @@ impl BlockCursor {
     ///
     /// Latches: none held on entry or return; gets and waits of a soft parse, of the design in force.
     pub fn parse(text: &str, command: u32, binds: &[BindType], cx: &mut ExecCtx<'_>) -> BlockCursor {
-        let place = Place::parse(text, binds, cx);
+        let place = Place::parse(text, &cx.host.rights(), binds, cx);
         BlockCursor { text: text.into(), command, place, outer: OuterBlock::default() }
     }
 

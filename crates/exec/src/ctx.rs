@@ -9,7 +9,7 @@ use crate::temporary::Temporaries;
 use crate::work_area::WorkAreas;
 use btree::Btree;
 use cluster::Clusters;
-use dictionary::{Catalog, FixedId, SequenceDef, TableDef};
+use dictionary::{Catalog, FixedId, SequenceDef, States, TableDef};
 use enqueue::Enqueues;
 use heap::Heap;
 use library_cache::LibraryCache;
@@ -21,6 +21,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use txn::{Transactions, Txn};
+use types::image::Image;
 use types::{DataType, Nls, Number, ObjectId, Ora, Result, Scn, Timestamp, Value};
 
 /// Handles to the shared structures, the same in every process.
@@ -114,7 +115,24 @@ pub struct SessionState {
     pub(crate) caller: Option<(Rc<Caller>, usize)>,
     /// The SCN that the open transaction reads as of, and the dictionary's epoch from before it was chosen.
     pub(crate) held: Option<(Scn, u64)>,
+    /// The states of definitions that statements were compiled over.
+    pub(crate) states: Rc<RefCell<States>>,
+    /// Room for the image of a shared cursor.
+    pub(crate) image: Vec<u8>,
     nls_fingerprint: u64,
+}
+
+/// Whose names and privileges [`Host::catalog`] has. Two that are equal mean the same by every name and may do the same
+/// in one dictionary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Image)]
+pub struct Rights {
+    /// The user and the schema in force: not those of the session while it compiles for somebody else.
+    pub user: u32,
+    pub schema: u32,
+    /// SYSDBA, or SYS: no privilege is asked for, and no role counts.
+    pub all_powerful: bool,
+    /// The roles in force, those granted to them included.
+    pub roles: Vec<u32>,
 }
 
 /// A statement as the functions see it that it calls.
@@ -176,6 +194,8 @@ impl SessionState {
             suspended: 0,
             caller: None,
             held: None,
+            states: Rc::default(),
+            image: Vec::new(),
             nls_fingerprint: 0,
         };
         s.change_nls(|_| {});
@@ -242,6 +262,16 @@ pub trait Host {
 
     /// Names as the session sees them now.
     fn catalog(&self) -> Result<Rc<dyn Catalog>>;
+
+    /// Whose names and privileges [`Host::catalog`] has.
+    fn rights(&self) -> Rights {
+        Rights::default()
+    }
+
+    /// Whether what is compiled now may be used by other sessions: names mean what the dictionary says.
+    fn may_share(&self) -> bool {
+        true
+    }
 
     /// The fixed table of that number, which the catalog gave for its name.
     fn fixed_table(&self, id: FixedId) -> &dyn FixedTable;

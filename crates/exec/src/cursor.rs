@@ -2,20 +2,24 @@
 //!
 //! | state | what may be trusted | way out |
 //! |---|---|---|
-//! | Closed | the plan, while the dictionary epoch is the one it was made at | `execute` |
+//! | Closed | the plan, while all names mean what they meant when it was made | `execute` |
 //! | Rows | the row sources are open as of the snapshot | `fetch` to the end, `close`, `execute` |
 //! | Cached | the rows are in the result buffer | the same |
 //! | Done | the number of rows processed, RETURNING's rows | the same |
 //!
 //! Executing again allocates nothing on the single-row paths: the registers, the result buffer and the bind values keep
 //! their memory, the check of the plan is one load of the epoch, and the statement's figures are counted in the
-//! session.
+//! session. When the epoch has moved, the look-ups that the plan was made by are asked again ([`plan::names`]).
+//!
+//! A soft parse reads no text: it makes the cursor of the image in the library cache ([`crate::shared_plan`]).
 
 use crate::code::{Builder, Code};
-use crate::ctx::{Caller, ExecCtx, HostFunctions};
+use crate::compile::{may_share, plan_of};
+use crate::ctx::{Caller, ExecCtx, HostFunctions, Rights};
 use crate::dml::{Dml, TableLocks};
 use crate::machine::{CteState, Machine};
 use crate::objects;
+use crate::shared_plan::{self, Found, Head, Names, Unfit};
 use crate::source::Op;
 use crate::statistics::{Place, Run};
 use crate::sub::SubState;
@@ -113,7 +117,8 @@ struct Cached {
 /// result cache, and the snapshot, are given back there.
 pub struct Cursor {
     text: Rc<str>,
-    statement: Rc<Statement>,
+    /// The statement as it was parsed; none where the plan came from an image.
+    statement: Option<Rc<Statement>>,
     kind: StatementKind,
     columns: Vec<Column>,
     binds: Vec<String>,
@@ -138,6 +143,8 @@ pub struct Cursor {
     /// When it locked its rows.
     locked_at: txn::TxnPoint,
     epoch: u64,
+    /// The look-ups that the plan was made by.
+    names: Names,
     dependencies: Vec<ObjectId>,
     /// The moment as of which its tables were what they are at this epoch.
     checked: Option<(Scn, u64)>,
@@ -161,9 +168,6 @@ pub struct Cursor {
     temporary_version: u64,
     temporary_purges: u64,
 }
-
-/// A plan stays what the planner has made.
-fn as_planned(_: &mut Plan) {}
 
 /// The caller that fetches from a cursor. It decides how fetches are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,10 +216,7 @@ impl Cursor {
     /// # Errors
     /// Syntax and name errors with their position in `text`; ORA-00900 for what is neither a query nor DML.
     pub fn compile(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
-        Cursor::timed_parse(cx, |cx| {
-            let statement = read_text(cx.p, || sql::parse_statement(text))?;
-            Cursor::compile_parsed(cx, text, Rc::new(statement), binds)
-        })
+        Cursor::compile_with(cx, text, (None, false), binds)
     }
 
     /// A parse call of several steps.
@@ -233,15 +234,12 @@ impl Cursor {
         statement: Rc<Statement>,
         binds: &[BindType],
     ) -> Result<Cursor> {
-        Cursor::compile_with(cx, text, (statement, false), binds)
+        Cursor::compile_with(cx, text, (Some(statement), false), binds)
     }
 
     /// As [`Cursor::compile`], with a bind for each place of a bind variable, whether its name stands elsewhere or not.
     pub fn compile_by_place(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
-        Cursor::timed_parse(cx, |cx| {
-            let statement = read_text(cx.p, || sql::parse_statement_by_place(text))?;
-            Cursor::compile_with(cx, text, (Rc::new(statement), true), binds)
-        })
+        Cursor::compile_with(cx, text, (None, true), binds)
     }
 
     /// As [`Cursor::compile_parsed`], of a statement that was parsed by place.
@@ -251,39 +249,100 @@ impl Cursor {
         statement: Rc<Statement>,
         binds: &[BindType],
     ) -> Result<Cursor> {
-        Cursor::compile_with(cx, text, (statement, true), binds)
+        Cursor::compile_with(cx, text, (Some(statement), true), binds)
     }
 
-    fn compile_with(
-        cx: &mut ExecCtx<'_>,
-        text: &str,
-        statement: (Rc<Statement>, bool),
-        binds: &[BindType],
-    ) -> Result<Cursor> {
-        let mut cursor = Cursor::parse(cx, text, statement, binds)?;
+    fn compile_with(cx: &mut ExecCtx<'_>, text: &str, parsed: Parsed, binds: &[BindType]) -> Result<Cursor> {
+        let mut cursor = Cursor::parse(cx, text, parsed, binds)?;
         cx.p.count(Stat::OpenedCursorsCumulative, 1);
         cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
         Ok(cursor)
     }
 
-    /// A parse, soft or hard.
-    fn parse(cx: &mut ExecCtx<'_>, text: &str, statement: (Rc<Statement>, bool), binds: &[BindType]) -> Result<Cursor> {
+    /// A parse, soft or hard. A soft parse finds the shared cursor and makes one of its image; the text is not read.
+    fn parse(cx: &mut ExecCtx<'_>, text: &str, parsed: Parsed, binds: &[BindType]) -> Result<Cursor> {
         cx.p.count(Stat::ParseCountTotal, 1);
         Cursor::timed_parse(cx, |cx| {
-            let place = Place::parse(text, binds, cx);
-            if !place.is_found() {
-                cx.p.parse_is_hard();
-            }
-            let made = Cursor::make(cx, text, statement, binds, (false, &as_planned), place);
+            let rights = cx.host.rights();
+            let mut place = Place::parse(text, &rights, binds, cx);
+            let made = match Cursor::instantiate(cx, (text, parsed.1), rights, binds, &mut place) {
+                Ok(Some(found)) => Cursor::of_found(cx, text, parsed, binds, found, place),
+                Ok(None) => {
+                    cx.p.parse_is_hard();
+                    Cursor::make(cx, text, parsed, binds, (false, None), place)
+                }
+                Err(e) => Err(e),
+            };
             cx.p.count(Stat::ParseCountFailures, u64::from(made.is_err()));
             made
         })
     }
 
+    /// The plan of the shared cursor, if the session may take it.
+    fn instantiate(
+        cx: &mut ExecCtx<'_>,
+        (text, by_place): (&str, bool),
+        rights: Rights,
+        binds: &[BindType],
+        place: &mut Place,
+    ) -> Result<Option<Found>> {
+        if !place.is_found() || !may_share(cx) {
+            return Ok(None);
+        }
+        let mut image = std::mem::take(&mut cx.session.image);
+        let found = match place.image(&mut image, cx) {
+            false => Ok(None),
+            true => {
+                let known = place.known_epoch(cx.host.epoch(), cx);
+                let head = Head::of(text, by_place, rights, cx);
+                shared_plan::decode(&image, known, &head, binds, cx).map(Some)
+            }
+        };
+        cx.session.image = image;
+        match found? {
+            Some(Ok(found)) => {
+                if found.is_news {
+                    place.set_known(found.epoch, cx);
+                }
+                Ok(Some(found))
+            }
+            Some(Err(why)) => {
+                if why != Unfit::Other {
+                    place.set_stale();
+                }
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// A cursor of a plan that was found.
+    fn of_found(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        parsed: Parsed,
+        binds: &[BindType],
+        found: Found,
+        place: Place,
+    ) -> Result<Cursor> {
+        match build(&found.plan, cx) {
+            // A segment has been exchanged for another: what is found of it now is compiled.
+            Err(e) if e.is(8103) && !cx.host.is_current(found.epoch) => {
+                cx.p.parse_is_hard();
+                Cursor::make(cx, text, parsed, binds, (false, None), place)
+            }
+            Err(e) => Err(e),
+            Ok(built) => {
+                let made = Made { plan: found.plan, names: found.names, epoch: found.epoch, built };
+                Cursor::of_plan(cx, text.into(), parsed, found.binds, made, place)
+            }
+        }
+    }
+
     /// A statement of the executor's own, with names and privileges of SYS.
     pub(crate) fn internal(cx: &mut ExecCtx<'_>, text: &str) -> Result<Cursor> {
         let statement = Rc::new(sql::parse_statement(text)?);
-        Cursor::make(cx, text, (statement, false), &[], (true, &as_planned), Place::default())
+        Cursor::make(cx, text, (Some(statement), false), &[], (true, None), Place::default())
     }
 
     /// A cursor over a plan that `alter` changes before row sources are made of it: what tests run that the planner does
@@ -293,14 +352,14 @@ impl Cursor {
     /// Those of compiling the statement.
     pub fn compile_altered(cx: &mut ExecCtx<'_>, text: &str, alter: &dyn Fn(&mut Plan)) -> Result<Cursor> {
         let statement = Rc::new(sql::parse_statement(text)?);
-        Cursor::make(cx, text, (statement, false), &[], (false, alter), Place::default())
+        Cursor::make(cx, text, (Some(statement), false), &[], (false, Some(alter)), Place::default())
     }
 
     /// Compiles a statement only to see what it is.
     pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
         let statement = sql::parse_statement(text)?;
         cx.p.count(Stat::ParseCountDescribe, 1);
-        Ok(described(plan_of(cx, &statement, (sql::bind_names(text), binds), false)?))
+        Ok(described(plan_of(cx, &statement, (sql::bind_names(text), binds), false)?.0))
     }
 
     /// As [`Cursor::describe`], of a static statement of PL/SQL: its variables stand where SQL knows no column.
@@ -326,12 +385,12 @@ impl Cursor {
     /// # Errors
     /// Those of compiling the statement.
     pub fn depends_on_settings(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<bool> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.depends_on_settings())
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.0.depends_on_settings())
     }
 
     /// The plan as text.
     pub fn explain(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<String> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.to_string())
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.0.to_string())
     }
 
     /// The plan as the rows of PLAN_TABLE.
@@ -339,7 +398,7 @@ impl Cursor {
     /// # Errors
     /// Those of compiling the statement.
     pub fn plan_rows(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Vec<plan::rows::PlanRow>> {
-        let plan = plan_of(cx, statement, (Vec::new(), &[]), false)?;
+        let plan = plan_of(cx, statement, (Vec::new(), &[]), false)?.0;
         let names = cx.host.catalog()?;
         for (object, owner) in &plan.below_views {
             if !names.allowed(*object, *owner, dictionary::ObjectPrivilege::Read)? {
@@ -349,50 +408,88 @@ impl Cursor {
         Ok(plan.rows())
     }
 
+    /// Compiles a statement: a hard parse, unless it is the executor's own.
     fn make(
         cx: &mut ExecCtx<'_>,
         text: &str,
-        (statement, by_place): (Rc<Statement>, bool),
+        (statement, by_place): Parsed,
         binds: &[BindType],
-        (internal, alter): (bool, &dyn Fn(&mut Plan)),
+        (internal, alter): (bool, Option<&dyn Fn(&mut Plan)>),
         mut place: Place,
     ) -> Result<Cursor> {
-        let is_parsed_hard = !internal && !place.is_found();
-        let (epoch, plan, (body, m, first_bind)) = loop {
+        let statement = match statement {
+            Some(statement) => statement,
+            None if by_place => Rc::new(sql::parse_statement_by_place(text)?),
+            None => Rc::new(sql::parse_statement(text)?),
+        };
+        let (epoch, (plan, lookups), built) = loop {
             let names = cx.host.catalog()?;
             let epoch = names.epoch();
-            if is_parsed_hard {
+            if !internal {
                 names.take_followed();
             }
             let bind_names = if by_place { sql::bind_places(text) } else { sql::bind_names(text) };
-            let mut plan = plan_of(cx, &statement, (bind_names, binds), internal)?;
-            alter(&mut plan);
+            let (mut plan, lookups) = plan_of(cx, &statement, (bind_names, binds), internal)?;
+            if let Some(alter) = alter {
+                alter(&mut plan);
+            }
             if !internal {
                 os::crash::point("cursor-planned");
             }
             match build(&plan, cx) {
                 // A segment was exchanged for another, or dropped, while it was compiled: nothing is locked yet.
                 Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.check_cancel()?,
-                built => break (epoch, plan, built?),
+                built => break (epoch, (plan, lookups), built?),
             }
         };
         let mut bind_types = binds.to_vec();
         bind_types.resize(plan.binds.len(), None);
-        let text: Rc<str> = text.into();
+        if !internal {
+            let catalog = cx.host.catalog()?;
+            let depends = objects::touch_all(cx, &*catalog, &plan.dependencies);
+            let rows = plan.rows();
+            let plan_hash = plan::rows::hash(&rows);
+            let rows = plan::rows::encode(&rows);
+            // A plan that was altered is nobody else's.
+            let image = match may_share(cx) && alter.is_none() {
+                true => {
+                    let head = Head::of(text, by_place, cx.host.rights(), cx);
+                    shared_plan::encode(&head, epoch, &bind_types, &lookups, &plan)
+                }
+                false => Vec::new(),
+            };
+            let content = Content { plan: &rows, plan_hash, image: &image, depends: &depends, ..Content::default() };
+            place.load(text, kind_of(&plan).command(), &bind_types, &content, cx);
+        }
+        let made = Made { plan, names: Names::List(lookups.into()), epoch, built };
+        let parsed = (Some(statement), by_place);
+        let mut cursor = Cursor::of_plan(cx, text.into(), parsed, bind_types, made, place)?;
+        if internal {
+            (cursor.internal, cursor.flashback) = (true, None);
+        }
+        Ok(cursor)
+    }
+
+    /// A cursor of a plan whose row sources are built.
+    fn of_plan(
+        cx: &mut ExecCtx<'_>,
+        text: Rc<str>,
+        (statement, by_place): Parsed,
+        bind_types: Vec<BindType>,
+        made: Made,
+        place: Place,
+    ) -> Result<Cursor> {
+        let Made { plan, names, epoch, built: (body, m, first_bind) } = made;
         let catalog = cx.host.catalog()?;
         let temporary = temporary::among(&plan.dependencies, &|object| catalog.table_by_id(object))?;
         // A session's own rows are nobody else's result, also when a function reads them.
         let read = plan.cacheable.as_deref().unwrap_or_default();
         let private = temporary::among(read, &|object| catalog.table_by_id(object))?;
-        let cached = if temporary.is_empty() && private.is_empty() { cached_of(&plan, &text, cx) } else { None };
-        if is_parsed_hard {
-            let depends = objects::touch_all(cx, &*catalog, &plan.dependencies);
-            let rows = plan.rows();
-            let plan_hash = plan::rows::hash(&rows);
-            let rows = plan::rows::encode(&rows);
-            let content = Content { plan: &rows, plan_hash, depends: &depends, ..Content::default() };
-            place.load(&text, kind_of(&plan).command(), &bind_types, &content, cx);
-        }
+        let cached = if temporary.is_empty() && private.is_empty() {
+            cached_of(&plan, place.digest_of(&text), cx)
+        } else {
+            None
+        };
         Ok(Cursor {
             temporary,
             temporary_version: cx.session.temporaries.version(),
@@ -416,7 +513,8 @@ impl Cursor {
             locked_at: txn::TxnPoint::default(),
             lock_rowid: plan.lock_rowid,
             epoch,
-            dependencies: plan.dependencies.clone(),
+            names,
+            dependencies: plan.dependencies,
             checked: None,
             cached,
             state: State::Closed,
@@ -425,8 +523,8 @@ impl Cursor {
             fetches: Fetches::Ours,
             returned: Vec::new().into_iter(),
             key: place,
-            internal,
-            flashback: cx.session.flashback.filter(|_| !internal),
+            internal: false,
+            flashback: cx.session.flashback,
             settings: settings_of(cx),
             binds: plan.binds,
         })
@@ -438,7 +536,7 @@ impl Cursor {
         self.key.finished(cx);
         let parsed = (self.statement.clone(), self.by_place);
         let mut new = if self.internal {
-            Cursor::make(cx, &self.text, parsed, &self.bind_types, (true, &as_planned), Place::default())?
+            Cursor::make(cx, &self.text, parsed, &self.bind_types, (true, None), Place::default())?
         } else {
             Cursor::parse(cx, &self.text, parsed, &self.bind_types)?
         };
@@ -558,11 +656,42 @@ impl Cursor {
         !self.retype && cx.host.is_current(self.epoch) && self.settings == settings_of(cx)
     }
 
+    /// As [`Cursor::is_as_compiled`], where a dictionary in which all names still mean the same is as good as the one
+    /// that it was compiled for.
+    ///
+    /// # Errors
+    /// Those of reading the dictionary.
+    fn is_as_compiled_or_same(&mut self, cx: &ExecCtx<'_>) -> Result<bool> {
+        if self.is_as_compiled(cx) {
+            return Ok(true);
+        }
+        Ok(!self.retype && self.settings == settings_of(cx) && self.names_are_same(cx)?)
+    }
+
+    /// Whether the dictionary is the one that it was compiled for, or all names mean the same in the one of now, which
+    /// is its own then.
+    #[cold]
+    fn names_are_same(&mut self, cx: &ExecCtx<'_>) -> Result<bool> {
+        if cx.host.is_current(self.epoch) {
+            return Ok(true);
+        }
+        if self.internal || !may_share(cx) {
+            return Ok(false);
+        }
+        let catalog = cx.host.catalog()?;
+        let is_same = self.names.are_same(&*catalog, &cx.session.states)?;
+        if is_same {
+            self.epoch = catalog.epoch();
+        }
+        Ok(is_same)
+    }
+
     /// Whether the next execution, with values of the same types, runs what is compiled, and the shared cursor is still
     /// there.
-    pub fn is_current(&self, cx: &ExecCtx<'_>) -> bool {
-        let as_now = self.is_as_compiled(cx) && self.flashback == cx.session.flashback;
-        as_now && !self.lost_segments(cx) && self.key.is_valid(cx)
+    pub fn is_current(&mut self, cx: &ExecCtx<'_>) -> bool {
+        let as_now = self.flashback == cx.session.flashback && !self.lost_segments(cx) && self.key.is_valid(cx);
+        // An error is that of the parse which follows.
+        as_now && self.is_as_compiled_or_same(cx).unwrap_or(false)
     }
 
     /// Whether every place of a bind variable is a bind of its own.
@@ -590,7 +719,7 @@ impl Cursor {
             cx.session.temporaries.settle(cx.p, cx.shared, &touched, cx.session.suspended)?;
         }
         let other_time = !self.internal && self.flashback != cx.session.flashback;
-        if other_time || !self.is_as_compiled(cx) || self.lost_segments(cx) {
+        if other_time || self.lost_segments(cx) || !self.is_as_compiled_or_same(cx)? {
             self.renew(cx)?;
         }
         self.check_caller(cx)?;
@@ -658,7 +787,7 @@ impl Cursor {
         let changed = |object| self.locks_rows || self.locks.changes(object);
         state.bind(cx.p, cx.shared, &self.temporary, &changed, depth)?;
         // Who waited for DDL has waited for another definition.
-        if cx.host.is_current(self.epoch) { Ok(()) } else { self.renew(cx) }
+        if self.names_are_same(cx)? { Ok(()) } else { self.renew(cx) }
     }
 
     /// Says that the next execution and the one before are counted as one: those of an array of bind values are.
@@ -720,13 +849,13 @@ impl Cursor {
         if self.state != State::Closed {
             self.close(cx);
         }
-        if !self.is_as_compiled(cx) {
+        if !self.is_as_compiled_or_same(cx)? {
             self.renew(cx)?;
         }
         self.check_caller(cx)?;
         may_change(cx)?;
         let mut shared = Vec::new();
-        while self.locks.take(&mut shared, cx)? && !cx.host.is_current(self.epoch) {
+        while self.locks.take(&mut shared, cx)? && !self.names_are_same(cx)? {
             self.renew(cx)?;
         }
         let brief = !shared.is_empty();
@@ -795,7 +924,7 @@ impl Cursor {
     /// Locks the tables, compiles again what changed meanwhile, and runs the statement.
     fn execute_dml(&mut self, shared: &mut Vec<ObjectId>, run: &mut Run, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.bind_temporary(cx)?;
-        while self.locks.take(shared, cx)? && !cx.host.is_current(self.epoch) {
+        while self.locks.take(shared, cx)? && !self.names_are_same(cx)? {
             self.renew(cx)?;
         }
         self.check_definitions(cx)?;
@@ -1271,43 +1400,15 @@ pub fn updatable_columns(
     }
 }
 
-fn plan_of(
-    cx: &mut ExecCtx<'_>,
-    statement: &Statement,
-    binds: (Vec<String>, &[BindType]),
-    internal: bool,
-) -> Result<Plan> {
-    let catalog = cx.host.catalog()?;
-    let flashback = cx.session.flashback;
-    let optimizer = cx.session.options.planner;
-    let functions = HostFunctions::new(cx);
-    if internal {
-        let sys = catalog.as_owner(dictionary::UserId::SYS)?;
-        // The condition of a deferred constraint is its table's, whoever commits.
-        let owner = match table_of(statement).map(|name| sys.relation(name.qualifier(), name.last())).transpose()? {
-            Some(Some(dictionary::Resolved::Table(table))) => table.owner_id,
-            _ => dictionary::UserId::SYS,
-        };
-        return plan::compile_for_owner(statement, &*sys, &functions, binds, owner);
-    }
-    plan::compile_at(statement, &*catalog, &functions, binds, flashback, &optimizer)
-}
+/// A statement that is parsed already, and whether by place.
+type Parsed = (Option<Rc<Statement>>, bool);
 
-/// The table that a statement of the executor's own is about.
-fn table_of(statement: &Statement) -> Option<&sql::ast::Name> {
-    let table = match statement {
-        Statement::Query(q) => match &q.body {
-            sql::ast::QueryBody::Select(select) => select.from.first()?,
-            _ => return None,
-        },
-        Statement::Delete(d) => &d.table,
-        Statement::Update(u) => &u.table,
-        _ => return None,
-    };
-    match &table.kind {
-        sql::ast::TableRefKind::Table(table) => Some(&table.name),
-        _ => None,
-    }
+/// A plan with its row sources.
+struct Made {
+    plan: Plan,
+    names: Names,
+    epoch: u64,
+    built: (Body, Machine, u32),
 }
 
 /// Limits on the functions that a statement calls.
@@ -1374,9 +1475,9 @@ fn stored(op: &Op, out: &[Code]) -> Vec<(u16, DataType)> {
     columns.filter(|_| scan.gives_bytes()).unwrap_or_default()
 }
 
-fn cached_of(plan: &Plan, text: &str, cx: &ExecCtx<'_>) -> Option<Box<Cached>> {
+fn cached_of(plan: &Plan, digest: library_cache::Digest, cx: &ExecCtx<'_>) -> Option<Box<Cached>> {
     let depends = plan.cacheable.clone()?;
-    let mut prefix = crate::statistics::digest(text).0.to_vec();
+    let mut prefix = digest.0.to_vec();
     prefix.extend_from_slice(&cx.session.user_id.to_le_bytes());
     prefix.extend_from_slice(&cx.session.parsing_user.to_le_bytes());
     prefix.extend_from_slice(cx.session.schema.as_bytes());

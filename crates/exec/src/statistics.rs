@@ -23,8 +23,8 @@
 //! A block of PL/SQL is charged with all that happens while it runs, and so is the block around it. What runs for long
 //! is told of while it does.
 
-use crate::ctx::{ExecCtx, SessionState};
-use library_cache::{Content, CursorSlot, Delta, Digest, Env, Handle, LibraryCache, OuterBlock, Statement};
+use crate::ctx::{ExecCtx, Rights, SessionState};
+use library_cache::{Content, CursorSlot, Delta, Digest, Edition, Env, Handle, LibraryCache, OuterBlock, Statement};
 use md5::Digest as _;
 use plan::BindType;
 use process::Process;
@@ -519,6 +519,12 @@ struct StatementKey {
 #[derive(Default)]
 pub struct Place {
     handle: Option<Handle>,
+    /// Of the text, when it has been worked out.
+    digest: Option<Digest>,
+    /// The shared cursor as it was found, when its image was read.
+    edition: Option<Edition>,
+    /// What was found is of no use: another takes its place.
+    is_stale: bool,
     slot: CursorSlot,
     key: StatementKey,
     segment: Segment,
@@ -545,23 +551,31 @@ struct Segment {
     mean: f32,
 }
 
-/// What makes the cursors of a statement differ, as the session is now.
-fn env_of<'a>(session: &'a SessionState, binds: &[BindType]) -> Env<'a> {
+/// What makes the cursors of a statement differ, as the session is now. `auth` is a number for its rights.
+fn env_of<'a>(session: &'a SessionState, auth: u64, binds: &[BindType]) -> Env<'a> {
     Env {
         user: session.parsing_user,
         schema: &session.schema,
         optimizer: session.options.optimizer,
         nls: session.nls_fingerprint(),
+        auth,
         binds: bind_signature(binds),
     }
 }
 
-/// A number for the types of binds, by what they are compared as; 0 while one of them is not known.
+/// A number for rights beyond the user's own.
+fn number_of(rights: &Rights) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    rights.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A number for the types of binds; 0 while one of them is not known.
 fn bind_signature(binds: &[BindType]) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     for bind in binds {
         match bind {
-            Some(ty) => (plan::class(ty) as u8, plan::is_padded(ty)).hash(&mut hasher),
+            Some(ty) => ty.hash(&mut hasher),
             None => return 0,
         }
     }
@@ -571,10 +585,12 @@ fn bind_signature(binds: &[BindType]) -> u64 {
 impl Place {
     /// Looks a statement up; a soft parse when it is found, otherwise the cursor is to be compiled and
     /// [`Place::load`]ed. A statement without a text is not shared.
-    pub fn parse(text: &str, binds: &[BindType], cx: &mut ExecCtx<'_>) -> Place {
+    pub fn parse(text: &str, rights: &Rights, binds: &[BindType], cx: &mut ExecCtx<'_>) -> Place {
         let mut place = Place::default();
         if !text.is_empty() {
-            place.handle = cx.shared.library.parse(cx.p, digest(text), &env_of(cx.session, binds));
+            let (digest, auth) = (digest(text), number_of(rights));
+            place.digest = Some(digest);
+            place.handle = cx.shared.library.parse(cx.p, digest, &env_of(cx.session, auth, binds));
             place.open(cx);
         }
         place
@@ -583,6 +599,36 @@ impl Place {
     /// Whether there is a shared cursor.
     pub fn is_found(&self) -> bool {
         self.handle.is_some()
+    }
+
+    /// The digest of the text.
+    pub fn digest_of(&self, text: &str) -> Digest {
+        self.digest.unwrap_or_else(|| digest(text))
+    }
+
+    /// Copies the image of the shared cursor; false when there is none.
+    pub fn image(&mut self, out: &mut Vec<u8>, cx: &ExecCtx<'_>) -> bool {
+        self.edition = self.handle.and_then(|handle| cx.shared.library.image(handle, out));
+        self.edition.is_some()
+    }
+
+    /// The epoch of the dictionary, if the image has been found good in it.
+    pub fn known_epoch(&self, now: u64, cx: &ExecCtx<'_>) -> Option<u64> {
+        let number = dictionary::DictionaryShared::number_of(now)?;
+        let edition = self.edition?;
+        cx.shared.library.is_known(edition, number).then_some(now)
+    }
+
+    /// Notes for all sessions that the image is good in the dictionary of an epoch.
+    pub fn set_known(&self, epoch: u64, cx: &ExecCtx<'_>) {
+        if let (Some(edition), Some(number)) = (self.edition, dictionary::DictionaryShared::number_of(epoch)) {
+            cx.shared.library.set_known(edition, number);
+        }
+    }
+
+    /// Says that the names of the shared cursor do not mean any more what they did.
+    pub fn set_stale(&mut self) {
+        self.is_stale = true;
     }
 
     /// Puts a compiled statement into the library cache; a hard parse.
@@ -595,8 +641,11 @@ impl Place {
         let (module, action) = (slot.module.get(), slot.action.get());
         let mode = cx.session.options.optimizer_mode;
         let content = Content { module: &module, action: &action, mode, ..*content };
-        let of = Statement { digest: digest(text), text: &sql::mask_passwords(text), command };
-        self.handle = Some(cx.shared.library.load(cx.p, &of, &env_of(cx.session, binds), &content));
+        let of = Statement { digest: self.digest_of(text), text: &sql::mask_passwords(text), command };
+        let auth = number_of(&cx.host.rights());
+        let stale = self.edition.filter(|_| self.is_stale);
+        let env = env_of(cx.session, auth, binds);
+        self.handle = Some(cx.shared.library.load_instead(cx.p, &of, &env, &content, stale));
         self.open(cx);
     }
 
@@ -629,7 +678,7 @@ impl Place {
             if was_stale || self.handle.is_none() {
                 let digest = digest(text);
                 let library = cx.shared.library;
-                let env = env_of(cx.session, &[]);
+                let env = env_of(cx.session, number_of(&cx.host.rights()), &[]);
                 let load = || {
                     let of = Statement { digest, text: &sql::mask_passwords(text), command };
                     library.load(cx.p, &of, &env, &Content::default())

@@ -66,7 +66,23 @@ fn run_file(content: &str, spill_bytes: usize) -> (usize, Vec<Failure>) {
                 }
                 records += 1;
                 let sort = rest.first().copied().unwrap_or("nosort");
-                if let Err(why) = check_query(&mut s, &text, types, sort, &expected) {
+                let hard = hard_parses(&s);
+                // The second time the plan is the shared cursor's.
+                let run = check_query(&mut s, &text, types, sort, &expected).and_then(|()| {
+                    if spill_bytes < ROOMY {
+                        return Ok(());
+                    }
+                    let first = hard_parses(&s) - hard;
+                    if !REPEATS.iter().any(|word| text.to_lowercase().contains(word)) {
+                        check_query(&mut s, &text, types, sort, &expected)
+                            .map_err(|e| format!("from its image: {e}"))?;
+                    }
+                    match hard_parses(&s) - hard - first {
+                        0 => check_image(&mut s, &text),
+                        more => Err(format!("{more} hard parses of a statement that had been parsed")),
+                    }
+                });
+                if let Err(why) = run {
                     failures.push(Failure { line: start + 1, text: format!("{text}\n  {why}") });
                 }
             }
@@ -74,6 +90,65 @@ fn run_file(content: &str, spill_bytes: usize) -> (usize, Vec<Failure>) {
         }
     }
     (records, failures)
+}
+
+/// Parts of queries that give something else the second time.
+const REPEATS: [&str; 2] = ["nextval", "v$tick"];
+
+fn hard_parses(s: &Session<'_>) -> u64 {
+    s.p.stats().get(wait::Stat::ParseCountHard)
+}
+
+struct Functions<'a>(std::cell::RefCell<exec::ExecCtx<'a>>);
+
+impl plan::Functions for Functions<'_> {
+    fn function(
+        &self,
+        eyes: Option<exec::Eyes>,
+        path: &[String],
+        args: &[types::DataType],
+    ) -> types::Result<Option<exec::HostFunction>> {
+        let mut cx = self.0.borrow_mut();
+        let host = cx.host;
+        host.function(&mut cx, eyes, path, args)
+    }
+}
+
+/// The image of a query's plan gives the same plan; changed bytes give any plan or none.
+fn check_image(s: &mut Session<'_>, text: &str) -> Result<(), String> {
+    let statement = sql::parse_statement(text).map_err(|e| e.to_string())?;
+    let names = exec::Host::catalog(&s.host).map_err(|e| e.to_string())?;
+    let functions = Functions(std::cell::RefCell::new(s.cx()));
+    let states = std::cell::RefCell::default();
+    let notes = plan::names::Notes::new(&states);
+    let plan = {
+        let names = plan::names::Noting::new(&*names, &notes);
+        let functions = plan::names::NotingFunctions { functions: &functions, notes: &notes };
+        plan::compile(&statement, &names, &functions, &[]).map_err(|e| e.to_string())?
+    };
+    let lookups = notes.into_lookups();
+    let image = exec::shared_plan::image_of(&plan, &lookups).ok_or("no image")?;
+    let again = exec::shared_plan::plan_of(&image, &lookups, &*names).ok_or("the image is damaged")?;
+    if plan.to_string() != again.to_string() || plan.rows() != again.rows() {
+        return Err(format!("{plan}\nbecame\n{again}"));
+    }
+    if image != exec::shared_plan::image_of(&again, &lookups).unwrap_or_default() {
+        return Err("the image of the plan that was read is another".into());
+    }
+    let mut random = 88_172_645_463_325_252u64 ^ image.len() as u64;
+    for _ in 0..50 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let mut changed = image.clone();
+        let at = random as usize % changed.len();
+        changed[at] = (random >> 32) as u8;
+        if random >> 60 == 0 {
+            changed.truncate(at);
+        }
+        let _ = exec::shared_plan::plan_of(&changed, &lookups, &*names);
+    }
+    Ok(())
 }
 
 fn block(lines: &[&str], at: &mut usize, query: bool) -> String {

@@ -38,6 +38,8 @@ pub struct Env<'a> {
     pub optimizer: u64,
     /// The language settings.
     pub nls: u64,
+    /// The rights beyond the user's own: roles, SYSDBA.
+    pub auth: u64,
     /// The types of the binds; 0 while they are not known, which fits all.
     pub binds: u64,
 }
@@ -94,6 +96,7 @@ impl<'a> Want<'a> {
             }
         };
         differs(&child.user, self.env.user.into(), Mismatch::AuthCheck);
+        differs(&child.auth, self.env.auth, Mismatch::AuthCheck);
         differs(&child.optimizer, self.env.optimizer, Mismatch::Optimizer);
         differs(&child.nls, self.env.nls, Mismatch::Language);
         for (word, want) in child.schema.iter().zip(self.schema) {

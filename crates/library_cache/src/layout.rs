@@ -15,6 +15,14 @@ use crate::{Config, Delta, Digest, NAME_BYTES_MAX, Namespace, PLAN_BYTES_MAX, TE
 pub(crate) const DEPENDS_MAX: usize = 15;
 /// Statements that can be marked hot at a time.
 pub(crate) const HOT_MAX: usize = 64;
+/// Words of an image's chunk.
+const CHUNK_WORDS: usize = 31;
+/// Bytes of it.
+pub(crate) const CHUNK_BYTES: usize = CHUNK_WORDS * 8;
+/// Chunks for each statement that the cache holds.
+const CHUNKS_EACH: usize = 8;
+/// Longest image, in chunks: a section notes what it changes in each.
+pub(crate) const CHUNKS_MOST: usize = 500;
 /// Bytes of MODULE and ACTION that are kept.
 const LABEL_BYTES: usize = 64;
 
@@ -70,6 +78,8 @@ pub struct Child {
     pub(crate) schema: [AtomicU64; NAME_BYTES_MAX / 8],
     pub(crate) optimizer: AtomicU64,
     pub(crate) nls: AtomicU64,
+    /// [`crate::Env::auth`].
+    pub(crate) auth: AtomicU64,
     pub(crate) binds: AtomicU64,
     /// Why it could not be shared with the sibling before it: bits of [`crate::Mismatch`].
     pub(crate) mismatch: AtomicU64,
@@ -79,8 +89,13 @@ pub struct Child {
     pub(crate) load_s: AtomicU64,
     pub(crate) last_active_s: AtomicU64,
     pub(crate) figures: Figures,
+    /// The first chunk of its image plus one, 0 for none; the image's bytes.
+    pub(crate) image: AtomicU64,
+    pub(crate) image_bytes: AtomicU64,
+    /// The image has been found good in the dictionary of an epoch: [`Known`].
+    pub(crate) known: AtomicU64,
     /// Odd while what follows is written.
-    edition: AtomicU64,
+    pub(crate) edition: AtomicU64,
     plan_hash: AtomicU64,
     /// Bytes of the plan, of module, action and mode: 16 bits each.
     lengths: AtomicU64,
@@ -89,6 +104,14 @@ pub struct Child {
     action: [AtomicU64; LABEL_BYTES / 8],
     mode: [AtomicU64; 2],
     plan: [AtomicU64; PLAN_BYTES_MAX / 8],
+}
+
+/// A part of an image. It is on the free list, or one of those of a child.
+#[repr(C, align(64))]
+pub struct Chunk {
+    /// The next of the image, or of the free list, plus one.
+    pub(crate) next: AtomicU64,
+    pub(crate) words: [AtomicU64; CHUNK_WORDS],
 }
 
 /// The states of a child that is linked.
@@ -117,6 +140,10 @@ pub struct Control {
     pub(crate) parents_fresh: AtomicU64,
     pub(crate) children_free: AtomicU64,
     pub(crate) children_fresh: AtomicU64,
+    pub(crate) chunks_free: AtomicU64,
+    pub(crate) chunks_fresh: AtomicU64,
+    /// Chunks of images.
+    pub(crate) chunks_used: AtomicU64,
     pub(crate) life: AtomicU64,
     /// Where the searches for victims go on.
     pub(crate) parent_hand: AtomicU64,
@@ -153,6 +180,8 @@ mod shared {
     // SAFETY: as above.
     unsafe impl SgaLayout for Child {}
     // SAFETY: as above.
+    unsafe impl SgaLayout for Chunk {}
+    // SAFETY: as above.
     unsafe impl SgaLayout for Control {}
     // SAFETY: as above.
     unsafe impl SgaLayout for Bucket {}
@@ -165,6 +194,7 @@ pub struct Layout {
     pub(crate) control: SgaSlice<Control>,
     pub(crate) parents: SgaSlice<Parent>,
     pub(crate) children: SgaSlice<Child>,
+    pub(crate) chunks: SgaSlice<Chunk>,
     pub(crate) buckets: SgaSlice<Bucket>,
     pub(crate) latches: SgaSlice<Versioned>,
     pub(crate) pin_latches: SgaSlice<latch::Latch>,
@@ -183,6 +213,7 @@ impl Layout {
             control: builder.reserve("library cache: fixed", 1),
             parents: builder.reserve("library cache: statements", parents),
             children: builder.reserve("library cache: cursors", parents + parents / 2),
+            chunks: builder.reserve("library cache: images", parents * CHUNKS_EACH),
             buckets: builder.reserve("library cache: hash table", (parents * 2).next_power_of_two()),
             latches: builder.reserve("library cache: latches", latches),
             pin_latches: builder.reserve("library cache: pin latches", latches),
@@ -233,6 +264,8 @@ pub struct Content<'a> {
     /// The plan's rows, as bytes that only the executor understands; left out when longer than [`PLAN_BYTES_MAX`].
     pub plan: &'a [u8],
     pub plan_hash: u32,
+    /// What other sessions make the cursor of, as bytes that only the executor understands. Empty: they compile it.
+    pub image: &'a [u8],
     /// What the plan depends on.
     pub depends: &'a [u32],
     pub module: &'a str,
@@ -329,6 +362,7 @@ impl Child {
             (&self.user, u64::from(env.user)),
             (&self.optimizer, env.optimizer),
             (&self.nls, env.nls),
+            (&self.auth, env.auth),
             (&self.binds, env.binds),
             (&self.mismatch, 0),
             (&self.loads, 0),
@@ -341,11 +375,16 @@ impl Child {
         self.figures.clear();
     }
 
-    /// Writes what a load brings. The caller keeps other writers out; readers look at the edition.
-    pub(crate) fn fill(&self, content: &Content<'_>) {
+    /// Begins to write what a load brings: readers look at the edition, which this gives.
+    pub(crate) fn begin_fill(&self) -> u64 {
         let odd = self.edition.load(Ordering::Relaxed) | 1;
         self.edition.store(odd, Ordering::Relaxed);
-        fence(Ordering::Release); // pairs with the Acquire fence in `loaded`
+        fence(Ordering::Release); // pairs with the Acquire fences in `loaded` and `image`
+        odd
+    }
+
+    /// Writes what a load brings, but for the image. The caller keeps other writers out.
+    pub(crate) fn fill(&self, content: &Content<'_>, odd: u64) {
         let plan = if content.plan.len() <= PLAN_BYTES_MAX { content.plan } else { &[] };
         store_bytes(&self.plan, plan);
         let (module, action) = (store_text(&self.module, content.module), store_text(&self.action, content.action));
@@ -359,7 +398,7 @@ impl Child {
             word.store(u64::from(*object), Ordering::Relaxed);
         }
         self.load_s.store(now_s(), Ordering::Relaxed);
-        self.edition.store(odd + 1, Ordering::Release); // pairs with the Acquire load in `loaded`
+        self.edition.store(odd + 1, Ordering::Release); // pairs with the Acquire loads in `loaded` and `image`
     }
 
     /// What [`Self::fill`] wrote; nothing while it is being written.

@@ -1,9 +1,9 @@
 //! The library cache: statements, and the cursors that sessions share, behind `v$sql`.
 //!
 //! A **parent** is a statement: the digest of its text, from which `sql_id` comes, and the text. A **child** is one
-//! version of it: who parsed it, under which settings, with which binds; its figures; its plan as rows. What a session
-//! executes is compiled privately and checked against the dictionary; what sessions share is identity, account and plan
-//! rows, so a cursor that has gone from the cache costs its figures and nothing else.
+//! version of it: who parsed it, under which settings, with which binds; its figures; its plan, as rows for views and as
+//! an image that sessions make their cursors of. What a session executes is its own copy of the image, checked against
+//! the dictionary, so a cursor that has gone from the cache costs its figures and a hard parse, and nothing else.
 //!
 //! Four designs protect the same structures: module `find` has the table of gets. In the one of Latchwork an execution
 //! writes nothing that is shared: a session counts in its own cursor and adds to the child from time to time
@@ -27,6 +27,7 @@ pub const PLAN_BYTES_MAX: usize = 4096;
 mod advice;
 mod change;
 mod find;
+mod image;
 mod layout;
 mod load;
 mod object;
@@ -35,12 +36,13 @@ mod view;
 
 pub use advice::{ADVICE_PRESENT, ADVICE_SIZES};
 pub use find::{Env, Statement};
+pub use image::Edition;
 pub use layout::{Content, Layout};
 pub use object::Object;
 pub use pin::{CursorSlot, OuterBlock};
 pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow, SessionCursor, statement_bytes};
 
-use layout::{Bucket, Child, Control, Line, Parent};
+use layout::{Bucket, Child, Chunk, Control, Line, Parent};
 
 /// How the library cache is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -281,6 +283,7 @@ pub struct LibraryCache {
     pub(crate) control: &'static Control,
     pub(crate) parents: &'static [Parent],
     pub(crate) children: &'static [Child],
+    pub(crate) chunks: &'static [Chunk],
     pub(crate) buckets: &'static [Bucket],
     pub(crate) latches: &'static [Versioned],
     pub(crate) pin_latches: &'static [Latch],
@@ -313,6 +316,7 @@ impl LibraryCache {
             control: &sga.slice(layout.control)[0],
             parents: sga.slice(layout.parents),
             children: sga.slice(layout.children),
+            chunks: sga.slice(layout.chunks),
             buckets: sga.slice(layout.buckets),
             latches,
             pin_latches,

@@ -12,7 +12,7 @@ use process::{MutexSection, Process, Section};
 
 use crate::find::{Key, Want};
 use crate::layout::{About, Child, Content, Parent, state};
-use crate::{Design, Env, Handle, LibraryCache, Namespace, Statement, count};
+use crate::{Design, Edition, Env, Handle, LibraryCache, Namespace, Statement, count};
 
 /// Tries to load a cursor while victims have to be found.
 const TRIES: usize = 16;
@@ -67,10 +67,23 @@ impl LibraryCache {
     /// Latches: none held on entry or return; the bucket's, `shared pool`, in the mutex design `Cursor Parent` and
     /// `Cursor Pin`.
     pub fn load(&self, p: &Process, of: &Statement<'_>, env: &Env<'_>, content: &Content<'_>) -> Handle {
+        self.load_instead(p, of, env, content, None)
+    }
+
+    /// As [`Self::load`], where that edition of a child was found to be of no use: it is loaded again.
+    pub fn load_instead(
+        &self,
+        p: &Process,
+        of: &Statement<'_>,
+        env: &Env<'_>,
+        content: &Content<'_>,
+        stale: Option<Edition>,
+    ) -> Handle {
+        self.make_room(p, content.image.len());
         let copy = self.copy_for(p, of.digest);
         let key = Key { digest: of.digest, namespace: Namespace::SqlArea, copy };
         for _ in 0..TRIES {
-            let room = match self.try_load(p, &key, of, env, content) {
+            let room = match self.try_load(p, &key, of, env, content, stale) {
                 Tried::Loaded(handle) => return handle,
                 Tried::NoParent => self.evict_parent(p),
                 Tried::NoChild => self.evict_child(p) || self.evict_parent(p),
@@ -82,7 +95,15 @@ impl LibraryCache {
         Handle::NONE
     }
 
-    fn try_load(&self, p: &Process, key: &Key, of: &Statement<'_>, env: &Env<'_>, content: &Content<'_>) -> Tried {
+    fn try_load(
+        &self,
+        p: &Process,
+        key: &Key,
+        of: &Statement<'_>,
+        env: &Env<'_>,
+        content: &Content<'_>,
+        stale: Option<Edition>,
+    ) -> Tried {
         let bucket = self.bucket(key);
         let guard = self.exclusive(p, bucket, Where::KglInsert, key.idn());
         let at = match self.search(bucket, key) {
@@ -119,7 +140,18 @@ impl LibraryCache {
             }
             let handle = Handle { child: index as u32, life: child.life.load(Ordering::Relaxed) };
             if state == state::VALID {
-                return Tried::Loaded(handle);
+                let is_stale = stale.is_some_and(|stale| stale == self.edition_of(handle));
+                let lacks_image = child.image.load(Ordering::Relaxed) == 0 && !content.image.is_empty();
+                if !is_stale && !lacks_image {
+                    return Tried::Loaded(handle);
+                }
+                guard.set(&child.state, state::INVALID);
+                if is_stale {
+                    guard.add(&child.invalidations, 1);
+                    guard.add(&parent.invalidations, 1);
+                    self.control.invalidations[Namespace::SqlArea as usize].fetch_add(1, Ordering::Relaxed);
+                }
+                guard.checkpoint();
             }
             if self.load_again(p, &guard, parent, child, content) {
                 return Tried::Loaded(handle);
@@ -145,7 +177,7 @@ impl LibraryCache {
         let Some(_unpinned) = self.shut_out_pins(p, child, Where::KksParse, Key::of(parent).idn()) else {
             return false;
         };
-        child.fill(content);
+        self.fill(p, guard, child, content, Key::of(parent).idn());
         guard.add(&child.loads, 1);
         guard.add(&parent.loads, 1);
         guard.set(&child.state, state::VALID);
@@ -201,7 +233,9 @@ impl LibraryCache {
         let number = parent.next_number.load(Ordering::Relaxed);
         child.begin(env, parent_at, number);
         child.mismatch.store(mismatch, Ordering::Relaxed);
-        child.fill(content);
+        let edition = child.begin_fill();
+        self.put_image(guard, child, content.image);
+        child.fill(content, edition);
         guard.add(&c.life, 1);
         let life = c.life.load(Ordering::Relaxed);
         for (word, value) in [
@@ -287,6 +321,7 @@ impl LibraryCache {
         let c = self.control;
         let pool = p.lock(self.pool, Where::KghFree, 0);
         guard.set(&child.life, 0);
+        self.free_image(guard, child);
         guard.set(&child.next, c.children_free.load(Ordering::Relaxed));
         guard.set(&c.children_free, at + 1);
         guard.checkpoint();
@@ -311,7 +346,7 @@ impl LibraryCache {
     }
 
     /// Frees the child that was active longest ago among the next few; false when none can go.
-    fn evict_child(&self, p: &Process) -> bool {
+    pub(crate) fn evict_child(&self, p: &Process) -> bool {
         let used = self.control.children_fresh.load(Ordering::Relaxed).min(self.children.len() as u64);
         self.victims(&self.control.child_hand, used, |at| {
             let child = &self.children[at as usize];
@@ -400,7 +435,7 @@ impl LibraryCache {
 }
 
 /// Takes a slot off a free list, or one never used. The caller holds `shared pool`.
-fn take<'a>(
+pub(crate) fn take<'a>(
     guard: &Guard<'_>,
     free: &AtomicU64,
     fresh: &AtomicU64,

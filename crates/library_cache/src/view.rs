@@ -59,6 +59,8 @@ pub struct ChildRow {
     pub status: &'static str,
     /// Bits of [`Mismatch`].
     pub mismatch: u64,
+    /// SHARABLE_MEM: it and its image.
+    pub memory_bytes: u64,
     pub loads: u64,
     pub invalidations: u64,
     pub first_load_s: u64,
@@ -121,13 +123,6 @@ pub struct OpenCursor {
     pub child: u64,
 }
 
-impl ChildRow {
-    /// Bytes of shared memory that it takes.
-    pub fn memory_bytes() -> u64 {
-        size_of::<Child>() as u64
-    }
-}
-
 impl ParentRow {
     /// The account of all children.
     pub fn figures(&self) -> Delta {
@@ -136,15 +131,20 @@ impl ParentRow {
         all
     }
 
-    /// Bytes of shared memory that it and its children take: they lie in places of one size.
+    /// Bytes of shared memory that it and its children take.
     pub fn memory_bytes(&self) -> u64 {
-        (size_of::<Parent>() + self.children.len() * size_of::<Child>()) as u64
+        size_of::<Parent>() as u64 + self.children.iter().map(|child| child.memory_bytes).sum::<u64>()
     }
 }
 
 /// Bytes of shared memory that a statement takes with one child.
 pub fn statement_bytes() -> u64 {
     (size_of::<Parent>() + size_of::<Child>()) as u64
+}
+
+/// Bytes of shared memory of a child's image.
+fn memory_of(child: &Child) -> usize {
+    crate::image::chunks_of(get(&child.image_bytes) as usize) * size_of::<crate::layout::Chunk>()
 }
 
 fn get(word: &AtomicU64) -> u64 {
@@ -300,6 +300,7 @@ impl LibraryCache {
                 _ => "OBSOLETE",
             },
             mismatch: get(&child.mismatch),
+            memory_bytes: (size_of::<Child>() + memory_of(child)) as u64,
             loads: get(&child.loads),
             invalidations: get(&child.invalidations),
             first_load_s: get(&child.first_load_s),
@@ -460,9 +461,34 @@ impl LibraryCache {
             let parent = &self.parents[at as usize];
             (&parent.chain, get(&parent.life))
         })?;
+        let linked: Vec<u64> = children.iter().copied().collect();
         free_list(&self.control.children_free, fresh.1, &mut children, |at| {
             let child = &self.children[at as usize];
             (&child.next, get(&child.life))
+        })?;
+        self.check_images(&linked)
+    }
+
+    /// A chunk is free, or one child's.
+    fn check_images(&self, children: &[u64]) -> Result<(), String> {
+        let mut chunks = HashSet::new();
+        for at in children {
+            let child = &self.children[*at as usize];
+            let mut link = get(&child.image);
+            for _ in 0..crate::image::chunks_of(get(&child.image_bytes) as usize) {
+                let chunk = link.checked_sub(1).ok_or_else(|| format!("the image of child {at} ends early"))?;
+                if !chunks.insert(chunk) {
+                    return Err(format!("chunk {chunk} is of two images"));
+                }
+                link = get(&self.chunks.get(chunk as usize).ok_or_else(|| format!("no chunk {chunk}"))?.next);
+            }
+        }
+        match get(&self.control.chunks_used) {
+            used if used == chunks.len() as u64 => {}
+            used => return Err(format!("{used} chunks are in use, and images have {}", chunks.len())),
+        }
+        free_list(&self.control.chunks_free, get(&self.control.chunks_fresh), &mut chunks, |at| {
+            (&self.chunks[at as usize].next, 0)
         })
     }
 

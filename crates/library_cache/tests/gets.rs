@@ -29,7 +29,7 @@ fn digest(n: u32) -> Digest {
 }
 
 fn env(user: u32) -> Env<'static> {
-    Env { user, schema: "SCOTT", optimizer: 1, nls: 2, binds: 0 }
+    Env { user, schema: "SCOTT", optimizer: 1, nls: 2, auth: 0, binds: 0 }
 }
 
 impl Fixture {

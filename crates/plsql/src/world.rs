@@ -325,8 +325,13 @@ pub trait World {
     }
     /// Columns of an open query.
     fn cursor_columns(&self, cursor: &Self::Cursor) -> Vec<ColumnInfo>;
-    /// What a dynamic statement is, and how many placeholders it has by position.
+    /// What a dynamic statement is, and how many placeholders it has by position. A query or DML need not be read for
+    /// that: see [`World::check_text`].
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)>;
+    /// Reads the text of a dynamic statement: its own errors come before those of its binds.
+    fn check_text(&mut self, _text: &str) -> Result<()> {
+        Ok(())
+    }
     /// Compiles a block, or CALL, that EXECUTE IMMEDIATE is to run: a cursor like that of a statement. `None`: it has
     /// none, and the caller compiles it.
     fn open_block(&mut self, _text: &str) -> Result<Option<Rc<Block>>> {

@@ -182,15 +182,18 @@ impl Calls {
             core.p.session().command.store(kind.0.into(), Relaxed);
             return Ok(None);
         }
+        let word = crate::kind::of_first_word(&array.sql);
+        if let Some(word) = word.filter(|word| *word != StatementKind::SELECT) {
+            *kind = word;
+            core.p.session().command.store(kind.0.into(), Relaxed);
+            core.kept.borrow_mut().count_parse(&array.sql);
+            return compile(cx, &array.sql, None, &array.binds).map(Some);
+        }
         let by_place = is_by_place(&array.binds);
         let statement = exec::read_text(&core.p, || parse(&array.sql, by_place))?;
         *kind = kind_of(&statement);
         core.p.session().command.store(kind.0.into(), Relaxed);
         match statement {
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {
-                core.kept.borrow_mut().count_parse(&array.sql);
-                compile(cx, &array.sql, statement, &array.binds).map(Some)
-            }
             Statement::Block { pos: _ } | Statement::Call(_) => Ok(None),
             _ => Err(Ora::unsupported()),
         }

@@ -196,6 +196,28 @@ impl Calls {
         }
         // One parse call has the reading of the text and the making of the cursor.
         let clock = core.p.begin_parse();
+        if e.tables.is_empty()
+            && let Some(word) = crate::kind::of_first_word(&e.sql)
+        {
+            *kind = word;
+            core.p.session().command.store(kind.0.into(), std::sync::atomic::Ordering::Relaxed);
+            core.kept.borrow_mut().count_parse(&e.sql);
+            let cursor = compile(cx, &e.sql, None, &e.binds);
+            core.p.end_parse(&clock, cursor.is_err());
+            let cursor = match cursor {
+                Err(error) => {
+                    // What is no statement is of no kind, and not audited.
+                    if parse(&e.sql, is_by_place(&e.binds)).is_err() {
+                        *kind = StatementKind::UNKNOWN;
+                    } else {
+                        crate::audit::rows(core, &cx.session.txn, *kind, &[], &e.sql, error.code())?;
+                    }
+                    return Err(error);
+                }
+                Ok(cursor) => cursor,
+            };
+            return self.run_cursor(core, cx, cursor, e, (*kind, sink), out);
+        }
         let by_place = is_by_place(&e.binds);
         let statement = exec::read_text(&core.p, || parse(&e.sql, by_place));
         if !matches!(&statement, Ok(statement) if is_query_or_dml(statement)) {
@@ -210,7 +232,7 @@ impl Calls {
         match statement {
             _ if is_query_or_dml(&statement) => {
                 core.kept.borrow_mut().count_parse(&e.sql);
-                let cursor = compile(cx, &e.sql, statement, &e.binds);
+                let cursor = compile(cx, &e.sql, Some(Rc::new(statement)), &e.binds);
                 core.p.end_parse(&clock, cursor.is_err());
                 let cursor = match cursor {
                     Err(error) => {
@@ -803,8 +825,13 @@ pub(crate) fn parse(text: &str, by_place: bool) -> Result<Statement> {
     if by_place { sql::parse_statement_by_place(text) } else { sql::parse_statement(text) }
 }
 
-/// The cursor of a query or DML that is parsed.
-pub(crate) fn compile(cx: &mut ExecCtx<'_>, text: &str, statement: Statement, binds: &[Bind]) -> Result<Cursor> {
+/// The cursor of a query or DML, which is parsed where that has not been done and no shared cursor is found.
+pub(crate) fn compile(
+    cx: &mut ExecCtx<'_>,
+    text: &str,
+    statement: Option<Rc<Statement>>,
+    binds: &[Bind],
+) -> Result<Cursor> {
     let by_place = is_by_place(binds);
     let names = match (binds.is_empty(), by_place) {
         (true, _) => Vec::new(),
@@ -814,9 +841,11 @@ pub(crate) fn compile(cx: &mut ExecCtx<'_>, text: &str, statement: Statement, bi
     let by_name = ByName::new(binds);
     let of = |(place, name): (usize, &String)| bind_type(&binds[by_name.of(place, name)?]);
     let types: Vec<BindType> = names.iter().enumerate().map(of).collect();
-    match by_place {
-        true => Cursor::compile_parsed_by_place(cx, text, Rc::new(statement), &types),
-        false => Cursor::compile_parsed(cx, text, Rc::new(statement), &types),
+    match (statement, by_place) {
+        (Some(statement), true) => Cursor::compile_parsed_by_place(cx, text, statement, &types),
+        (Some(statement), false) => Cursor::compile_parsed(cx, text, statement, &types),
+        (None, true) => Cursor::compile_by_place(cx, text, &types),
+        (None, false) => Cursor::compile(cx, text, &types),
     }
 }
 

@@ -661,6 +661,17 @@ impl exec::Host for Core {
         }
     }
 
+    fn rights(&self) -> exec::Rights {
+        let who = self.who_is(self.identity());
+        let all_powerful = who.sysdba || who.user == UserId::SYS;
+        let roles = if all_powerful { Vec::new() } else { who.roles.to_vec() };
+        exec::Rights { user: who.user.0, schema: who.schema.0, all_powerful, roles }
+    }
+
+    fn may_share(&self) -> bool {
+        self.ahead.borrow().is_none()
+    }
+
     fn fixed_table(&self, id: FixedId) -> &dyn FixedTable {
         let fixed = self.fixed.as_ref().expect("the catalog names fixed tables only where there are some");
         fixed.table(id)

@@ -71,7 +71,7 @@ impl Held {
         if !matches!(self.waiting.get(&number), Some(Waiting::Cursor(..))) {
             return None;
         }
-        let Some(Waiting::Cursor(cursor, identity)) = self.take() else { return None };
+        let Some(Waiting::Cursor(mut cursor, identity)) = self.take() else { return None };
         (identity == core.identity() && takes(&cursor) && cursor.is_current(cx)).then_some(*cursor)
     }
 

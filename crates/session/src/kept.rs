@@ -2,8 +2,9 @@
 //!
 //! A text is kept from its third parse call in the session on, as `session_cached_cursors` allows, in turn with the
 //! blocks of [`crate::blocks`]. A parse call that finds its cursor here is a hit. A kept cursor answers an equal
-//! identity only (user, schema, set of enabled roles, SYSDBA), and only while the dictionary, the settings of the
-//! session and the flashback mode are those that it was compiled for: every GRANT and REVOKE moves the dictionary on.
+//! identity only (user, schema, set of enabled roles, SYSDBA), and only while the settings of the session and the
+//! flashback mode are those that it was compiled for, and all names mean what they meant and may be used as they might:
+//! every GRANT and REVOKE moves the dictionary on, and then that is looked at again.
 //!
 //! EXECUTE IMMEDIATE keeps the cursor of the text that it ran last beside the statement, as PL/SQL keeps those of
 //! static SQL; running that again is no parse call. That of another text goes back here.

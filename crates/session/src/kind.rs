@@ -3,6 +3,35 @@
 use net::StatementKind;
 use sql::ast::{AlterSystemAction, AnalyzeKind, CompileKind, Ddl, DropKind, Statement, StoredKind};
 
+/// The kind of a query or DML by its first word, so that its text need not be read where a shared cursor is found; none
+/// for other statements.
+pub fn of_first_word(text: &str) -> Option<StatementKind> {
+    let mut rest = text.trim_start();
+    loop {
+        if let Some(comment) = rest.strip_prefix("--") {
+            rest = comment.split_once('\n')?.1.trim_start();
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            rest = comment.split_once("*/")?.1.trim_start();
+        } else {
+            break;
+        }
+    }
+    if rest.starts_with('(') {
+        return Some(StatementKind::SELECT);
+    }
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '$' | '#')).unwrap_or(rest.len());
+    let is = |word: &str| rest[..end].eq_ignore_ascii_case(word);
+    let kinds = [
+        ("SELECT", StatementKind::SELECT),
+        ("WITH", StatementKind::SELECT),
+        ("INSERT", StatementKind::INSERT),
+        ("UPDATE", StatementKind::UPDATE),
+        ("DELETE", StatementKind::DELETE),
+        ("MERGE", StatementKind::UPSERT),
+    ];
+    kinds.into_iter().find(|(word, _)| is(word)).map(|(_, kind)| kind)
+}
+
 /// The kind of a parsed statement.
 pub fn kind_of(statement: &Statement) -> StatementKind {
     match statement {
@@ -153,5 +182,29 @@ fn drop_kind(kind: DropKind) -> StatementKind {
             StoredKind::TypeBody => StatementKind::DROP_TYPE_BODY,
             StoredKind::Java => StatementKind::UNKNOWN,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_behind_comments_tells_queries_and_dml() {
+        for text in [
+            "select 1 from dual",
+            " -- a\n/* b */ (select 1 from dual)",
+            "With a as (select 1 from dual) select * from a",
+            "insert into t values (1)",
+            "update t set a = 1",
+            "delete t",
+            "merge into t using u on (1 = 1) when matched then update set a = 1",
+        ] {
+            let parsed = sql::parse_statement(text).map(|statement| kind_of(&statement)).unwrap();
+            assert_eq!(of_first_word(text), Some(parsed), "{text}");
+        }
+        for text in ["", "-- select", "/* select", "begin null; end;", "selects", "commit", "alter session set x = 1"] {
+            assert_eq!(of_first_word(text), None, "{text}");
+        }
     }
 }

@@ -522,7 +522,16 @@ impl plsql::World for World<'_> {
         Self::column_infos(cursor.cursor.columns())
     }
 
+    fn check_text(&mut self, text: &str) -> Result<()> {
+        exec::read_text(&self.core.p, || sql::parse_statement(text)).map(drop)
+    }
+
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)> {
+        // The shared cursor of a query or DML makes it unnecessary to read the text.
+        if let Some(word) = crate::kind::of_first_word(text) {
+            let kind = if word == net::StatementKind::SELECT { DynamicKind::Query } else { DynamicKind::Dml };
+            return Ok((kind, placeholders(text)));
+        }
         let kind = match exec::read_text(&self.core.p, || sql::parse_statement(text))? {
             Statement::Query(_) => DynamicKind::Query,
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_) => {

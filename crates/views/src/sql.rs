@@ -237,7 +237,7 @@ fn sql_row(sql: &ParentRow, child: &ChildRow) -> Row {
     ];
     row.extend(figures(&child.figures));
     row.extend([
-        n(ChildRow::memory_bytes()),
+        n(child.memory_bytes),
         n(child.loads),
         n(child.invalidations),
         moment(child.first_load_s),

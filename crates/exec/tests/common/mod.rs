@@ -196,8 +196,17 @@ impl Catalog for MapCatalog {
             _ => None,
         }))
     }
-    fn index_by_id(&self, _object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
-        Ok(None)
+    fn index_by_id(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
+        let relations = self.0.relations.borrow();
+        let of = |r: &Resolved| match r {
+            Resolved::Table(t) => t.indexes.iter().find(|index| index.object == object).cloned(),
+            _ => None,
+        };
+        Ok(relations.values().find_map(of))
+    }
+    fn sequence_by_id(&self, object: ObjectId) -> Result<Option<Rc<SequenceDef>>> {
+        let sequences = self.0.sequences.borrow();
+        Ok(sequences.values().find(|(s, _)| s.object == object).map(|(s, _)| s.clone()))
     }
     fn allowed(&self, _object: ObjectId, _owner: UserId, _privilege: ObjectPrivilege) -> Result<bool> {
         Ok(true)

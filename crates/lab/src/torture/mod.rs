@@ -95,6 +95,8 @@ pub const POINTS: &[&str] = &[
     "group-settled",
     "index-split-half",
     "index-splitting",
+    "library-cache-image",
+    "library-cache-image-written",
     "log_archived",
     "pool-session-given-back",
     "pool-session-taken",

@@ -661,7 +661,10 @@ impl Machine {
         if kind != DynamicKind::Query {
             return Err(Ora::new(6539).into());
         }
-        check_placeholders(placeholders, d.using.len())?;
+        if let Err(e) = check_placeholders(placeholders, d.using.len()) {
+            w.check_text(&statement)?;
+            return Err(e.into());
+        }
         let slot = self.cursor_slot(s, base, cursor)?;
         s.left.close(w);
         with::<W::Cursor, _>(&slot, |o| {
@@ -704,7 +707,10 @@ impl Machine {
             DynamicKind::Query | DynamicKind::Dml => {
                 let outs = d.using.iter().filter(|u| u.2).count();
                 // OUT arguments may stand for RETURNING's targets, as the old syntax has it.
-                check_placeholders(ran.placeholders, d.using.len() + d.returning as usize)?;
+                if let Err(e) = check_placeholders(ran.placeholders, d.using.len() + d.returning as usize) {
+                    w.check_text(&ran.text)?;
+                    return Err(e.into());
+                }
                 if outs > 0 && ran.kind == DynamicKind::Query {
                     return Err(Ora::new(6536).into());
                 }

@@ -1,0 +1,62 @@
+//! From a statement's tree to its plan: by whose names, and what it may be used for afterwards.
+
+use crate::ctx::{ExecCtx, HostFunctions};
+use plan::names::{Lookup, Notes, Noting, NotingFunctions};
+use plan::{BindType, Plan};
+use sql::ast::Statement;
+use std::rc::Rc;
+use types::Result;
+
+/// The plan of a statement, and the look-ups that it was made by; none are noted of the executor's own.
+pub(crate) fn plan_of(
+    cx: &mut ExecCtx<'_>,
+    statement: &Statement,
+    binds: (Vec<String>, &[BindType]),
+    internal: bool,
+) -> Result<(Plan, Vec<Lookup>)> {
+    let catalog = cx.host.catalog()?;
+    let flashback = cx.session.flashback;
+    let optimizer = cx.session.options.planner;
+    // A definition that is not in the dictionary yet has the number of what is there, and another state.
+    let states = if may_share(cx) { Rc::clone(&cx.session.states) } else { Rc::default() };
+    let functions = HostFunctions::new(cx);
+    if internal {
+        let sys = catalog.as_owner(dictionary::UserId::SYS)?;
+        // The condition of a deferred constraint is its table's, whoever commits.
+        let owner = match table_of(statement).map(|name| sys.relation(name.qualifier(), name.last())).transpose()? {
+            Some(Some(dictionary::Resolved::Table(table))) => table.owner_id,
+            _ => dictionary::UserId::SYS,
+        };
+        let plan = plan::compile_for_owner(statement, &*sys, &functions, binds, owner)?;
+        return Ok((plan, Vec::new()));
+    }
+    let notes = Notes::new(&states);
+    let plan = {
+        let names = Noting::new(&*catalog, &notes);
+        let functions = NotingFunctions { functions: &functions, notes: &notes };
+        plan::compile_at(statement, &names, &functions, binds, flashback, &optimizer)?
+    };
+    Ok((plan, notes.into_lookups()))
+}
+
+/// Whether what the session compiles means the same to others: a moment that DBMS_FLASHBACK has set is part of the plan.
+pub(crate) fn may_share(cx: &ExecCtx<'_>) -> bool {
+    cx.session.flashback.is_none() && cx.host.may_share()
+}
+
+/// The table that a statement of the executor's own is about.
+fn table_of(statement: &Statement) -> Option<&sql::ast::Name> {
+    let table = match statement {
+        Statement::Query(q) => match &q.body {
+            sql::ast::QueryBody::Select(select) => select.from.first()?,
+            _ => return None,
+        },
+        Statement::Delete(d) => &d.table,
+        Statement::Update(u) => &u.table,
+        _ => return None,
+    };
+    match &table.kind {
+        sql::ast::TableRefKind::Table(table) => Some(&table.name),
+        _ => None,
+    }
+}

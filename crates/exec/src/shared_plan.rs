@@ -1,0 +1,231 @@
+//! A plan in shared memory: what a hard parse leaves in the library cache, and a soft parse makes a cursor of.
+//!
+//! | part | what |
+//! |---|---|
+//! | head | for whom the plan was made: user, schema, rights, settings, types of the binds, the dictionary's epoch |
+//! | look-ups | all questions to the dictionary, with their answers ([`plan::names`]) |
+//! | plan | [`plan::Plan`], objects by their numbers |
+//!
+//! A session may take the plan if the head is its own, word by word, and the dictionary is the one of that epoch, or
+//! answers all questions as it did then. The second is asked once for all sessions: the library cache notes the epoch at
+//! which the answers were found to be the same.
+
+use crate::ctx::{ExecCtx, HostFunctions, Rights};
+use dictionary::{Catalog, States};
+use plan::names::Lookup;
+use plan::{BindType, Plan};
+use std::any::Any;
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+use types::image::{self, Damaged, Image, Kind, Objects, Reader, Writer};
+use types::{ObjectId, Result};
+
+/// For whom a plan was made.
+#[derive(Clone, Debug, PartialEq, Image)]
+pub(crate) struct Head {
+    /// A number over the text, beside the digest by which it was found.
+    text: u64,
+    user: u32,
+    schema: Rc<str>,
+    rights: Rights,
+    optimizer: u64,
+    nls: u64,
+    by_place: bool,
+}
+
+impl Head {
+    /// What a statement's plan has to be for, in the session as it is now.
+    pub(crate) fn of(text: &str, by_place: bool, rights: Rights, cx: &ExecCtx<'_>) -> Head {
+        let mut hasher = std::hash::DefaultHasher::new();
+        text.hash(&mut hasher);
+        Head {
+            text: hasher.finish(),
+            user: cx.session.parsing_user,
+            schema: Rc::clone(&cx.session.schema),
+            rights,
+            optimizer: cx.session.options.optimizer,
+            nls: cx.session.nls_fingerprint(),
+            by_place,
+        }
+    }
+}
+
+/// The look-ups that a plan was made by, as they are at hand.
+#[derive(Clone, Debug)]
+pub(crate) enum Names {
+    List(Rc<[Lookup]>),
+    /// The part of an image.
+    Bytes(Rc<[u8]>),
+}
+
+impl Names {
+    fn list(&self) -> std::result::Result<Rc<[Lookup]>, Damaged> {
+        match self {
+            Names::List(list) => Ok(Rc::clone(list)),
+            Names::Bytes(bytes) => lookups_of(bytes).map(Into::into),
+        }
+    }
+
+    /// Whether all names mean the same in the dictionary as it is now. A plan with functions is made anew: a session's
+    /// handles of them are good for one state of the dictionary.
+    pub(crate) fn are_same(&self, names: &dyn Catalog, states: &RefCell<States>) -> Result<bool> {
+        let Ok(list) = self.list() else { return Ok(false) };
+        if list.iter().any(|lookup| matches!(lookup, Lookup::Function { .. })) {
+            return Ok(false);
+        }
+        plan::names::is_same(&list, names, states)
+    }
+}
+
+/// In the look-ups of an image a function's handle is its number.
+struct Numbers;
+
+impl Objects for Numbers {
+    fn object(&self, _kind: Kind, _number: u32) -> Option<Rc<dyn Any>> {
+        None
+    }
+    fn handle(&self, function: usize) -> Option<u64> {
+        Some(function as u64)
+    }
+}
+
+fn lookups_of(bytes: &[u8]) -> std::result::Result<Vec<Lookup>, Damaged> {
+    image::read(bytes, &Numbers)
+}
+
+/// The dictionary of the session that makes a cursor of an image.
+struct Session<'a> {
+    names: &'a dyn Catalog,
+    handles: &'a [u64],
+}
+
+impl Objects for Session<'_> {
+    fn object(&self, kind: Kind, number: u32) -> Option<Rc<dyn Any>> {
+        let object = ObjectId(number);
+        Some(match kind {
+            Kind::Table => self.names.table_by_id(object).ok()??,
+            Kind::Index => self.names.index_by_id(object).ok()??,
+            Kind::Sequence => self.names.sequence_by_id(object).ok()??,
+        })
+    }
+    fn handle(&self, function: usize) -> Option<u64> {
+        self.handles.get(function).copied()
+    }
+}
+
+/// The image of a plan that was made from the dictionary of that epoch; empty when it has none.
+pub(crate) fn encode(head: &Head, epoch: u64, binds: &[BindType], lookups: &[Lookup], plan: &Plan) -> Vec<u8> {
+    let part = |put: &dyn Fn(&mut Writer)| {
+        let mut w = Writer::new(plan::names::handles(lookups));
+        put(&mut w);
+        w.finish()
+    };
+    let names = part(&|w| {
+        w.number(lookups.len() as u64);
+        lookups.iter().for_each(|lookup| lookup.put(w));
+    });
+    let (Some(names), Some(plan)) = (names, part(&|w| plan.put(w))) else { return Vec::new() };
+    let mut w = Writer::default();
+    head.put(&mut w);
+    epoch.put(&mut w);
+    binds.to_vec().put(&mut w);
+    lookups.iter().any(|lookup| matches!(lookup, Lookup::Function { .. })).put(&mut w);
+    w.bytes(&names);
+    w.bytes(&plan);
+    w.finish().unwrap_or_default()
+}
+
+/// A plan that has been found.
+pub(crate) struct Found {
+    pub plan: Plan,
+    pub names: Names,
+    pub binds: Vec<BindType>,
+    /// The epoch of the dictionary in which its names mean what they did.
+    pub epoch: u64,
+    /// That is news to other sessions.
+    pub is_news: bool,
+}
+
+/// Why the plan of an image cannot be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// It is for other rights, another text or other settings.
+    Other,
+    /// For binds of other types.
+    Binds,
+    /// Names mean something else by now, or may not be used any more.
+    Names,
+    /// It names what is not there, or is no image.
+    Damaged,
+}
+
+/// The plan of an image, if the session may take it. `known` is the epoch at which its names have been found to mean
+/// what they did.
+///
+/// # Errors
+/// Those of reading the dictionary.
+pub(crate) fn decode(
+    bytes: &[u8],
+    known: Option<u64>,
+    head: &Head,
+    binds: &[BindType],
+    cx: &mut ExecCtx<'_>,
+) -> Result<std::result::Result<Found, Unfit>> {
+    let Ok((have, epoch, bind_types, has_functions, names, plan)) = parts(bytes) else {
+        return Ok(Err(Unfit::Damaged));
+    };
+    // Without binds it is the same to name them by place.
+    let by_place = if bind_types.is_empty() { head.by_place } else { have.by_place };
+    if (Head { by_place, ..have }) != *head {
+        return Ok(Err(Unfit::Other));
+    }
+    let wanted = binds.iter().chain(std::iter::repeat(&None)).zip(&bind_types);
+    if binds.len() > bind_types.len() || wanted.into_iter().any(|(want, have)| want.is_some() && want != have) {
+        return Ok(Err(Unfit::Binds));
+    }
+    let catalog = cx.host.catalog()?;
+    let now = catalog.epoch();
+    let is_known = now == epoch || known == Some(now);
+    let mut handles = Vec::new();
+    if !is_known || has_functions {
+        let Ok(lookups) = lookups_of(names) else { return Ok(Err(Unfit::Damaged)) };
+        let states = Rc::clone(&cx.session.states);
+        if !is_known && !plan::names::is_same(&lookups, &*catalog, &states)? {
+            return Ok(Err(Unfit::Names));
+        }
+        if has_functions {
+            match plan::names::find_functions(&lookups, &HostFunctions::new(cx))? {
+                Some(found) => handles = found,
+                None => return Ok(Err(Unfit::Names)),
+            }
+        }
+    }
+    let objects = Session { names: &*catalog, handles: &handles };
+    let Ok(plan) = image::read::<Plan>(plan, &objects) else { return Ok(Err(Unfit::Damaged)) };
+    let names = Names::Bytes(names.into());
+    Ok(Ok(Found { plan, names, binds: bind_types, epoch: now, is_news: !is_known }))
+}
+
+type Parts<'a> = (Head, u64, Vec<BindType>, bool, &'a [u8], &'a [u8]);
+
+fn parts(bytes: &[u8]) -> std::result::Result<Parts<'_>, Damaged> {
+    let mut r = Reader::new(bytes, &image::NoObjects);
+    let (head, epoch, binds) = (Head::take(&mut r)?, u64::take(&mut r)?, Vec::take(&mut r)?);
+    Ok((head, epoch, binds, bool::take(&mut r)?, r.bytes()?, r.bytes()?))
+}
+
+/// The part of an image that is the plan: for tests.
+#[doc(hidden)]
+pub fn image_of(plan: &Plan, lookups: &[Lookup]) -> Option<Vec<u8>> {
+    let mut w = Writer::new(plan::names::handles(lookups));
+    plan.put(&mut w);
+    w.finish()
+}
+
+/// The plan of such a part, as another session in the same state reads it: for tests.
+#[doc(hidden)]
+pub fn plan_of(image: &[u8], lookups: &[Lookup], names: &dyn Catalog) -> Option<Plan> {
+    let handles = plan::names::handles(lookups);
+    image::read(image, &Session { names, handles: &handles }).ok()
+}

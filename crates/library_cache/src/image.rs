@@ -1,0 +1,173 @@
+//! Images: what a cursor is made of, in chunks of shared memory.
+//!
+//! An image is bytes, written once by who loads the child and read by all others. It lies in a chain of chunks of one
+//! size, taken from a free list under `shared pool` with the child they are for, so that the micro-undo of a loader that
+//! dies gives them back. Space in one piece was rejected: it needs a search for a place, and merging of what is freed.
+//!
+//! A reader takes no latch, in no design: it copies the bytes and believes the copy if the child's life and edition are
+//! what they were before. A chunk that has gone to another child meanwhile has been taken off a dead life or in an odd
+//! edition.
+
+use std::sync::atomic::{Ordering, fence};
+
+use latch::Where;
+use process::Process;
+
+use crate::layout::{CHUNK_BYTES, CHUNKS_MOST, Child, Content};
+use crate::load::{Guard, take};
+use crate::{Handle, LibraryCache};
+
+/// Children that give way to one image at most.
+const VICTIMS_MOST: usize = 64;
+/// No image is longer than one in so many of all chunks.
+const PART: usize = 8;
+
+/// A child as it was loaded once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edition {
+    handle: Handle,
+    number: u64,
+}
+
+/// How many chunks so many bytes take.
+pub(crate) fn chunks_of(bytes: usize) -> usize {
+    bytes.div_ceil(CHUNK_BYTES)
+}
+
+impl LibraryCache {
+    /// Copies the image of a child into `out`. `None`: there is none, or the child is gone or being loaded.
+    ///
+    /// Latches: none. Nothing shared is written.
+    pub fn image(&self, handle: Handle, out: &mut Vec<u8>) -> Option<Edition> {
+        out.clear();
+        let child = self.children.get(handle.child as usize)?;
+        let number = child.edition.load(Ordering::Acquire);
+        let len = child.image_bytes.load(Ordering::Relaxed) as usize;
+        let mut link = child.image.load(Ordering::Relaxed);
+        let count = chunks_of(len);
+        if count == 0 || count > CHUNKS_MOST {
+            return None;
+        }
+        out.reserve(count * CHUNK_BYTES);
+        for _ in 0..count {
+            let chunk = self.chunks.get(usize::try_from(link.checked_sub(1)?).ok()?)?;
+            chunk.words.iter().for_each(|word| out.extend_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()));
+            link = chunk.next.load(Ordering::Relaxed);
+        }
+        out.truncate(len);
+        // Pairs with the Release fences in `begin_fill` and `put_image`: who sees a new word sees its edition or life.
+        fence(Ordering::Acquire);
+        let is_same = number.is_multiple_of(2)
+            && child.edition.load(Ordering::Relaxed) == number
+            && child.life.load(Ordering::Relaxed) == handle.life;
+        is_same.then_some(Edition { handle, number })
+    }
+
+    /// The child as it is loaded now.
+    pub(crate) fn edition_of(&self, handle: Handle) -> Edition {
+        let child = self.children.get(handle.child as usize);
+        Edition { handle, number: child.map_or(0, |child| child.edition.load(Ordering::Relaxed)) }
+    }
+
+    /// Whether somebody has found the image good in the dictionary of that number.
+    pub fn is_known(&self, edition: Edition, dictionary: u32) -> bool {
+        let child = self.children.get(edition.handle.child as usize);
+        child.is_some_and(|child| child.known.load(Ordering::Relaxed) == known(edition, dictionary))
+    }
+
+    /// Notes that the image is good in the dictionary of that number. The note is of the edition: it says nothing of
+    /// what has been loaded meanwhile.
+    pub fn set_known(&self, edition: Edition, dictionary: u32) {
+        if let Some(child) = self.children.get(edition.handle.child as usize)
+            && child.life.load(Ordering::Relaxed) == edition.handle.life
+        {
+            child.known.store(known(edition, dictionary), Ordering::Relaxed);
+        }
+    }
+
+    /// Lets children give way until an image of so many bytes has room, or no more can.
+    pub(crate) fn make_room(&self, p: &Process, bytes: usize) {
+        let c = self.control;
+        let fits = || chunks_of(bytes) as u64 + c.chunks_used.load(Ordering::Relaxed) <= self.chunks.len() as u64;
+        if self.is_too_long(bytes) {
+            return;
+        }
+        for _ in 0..VICTIMS_MOST {
+            if fits() || !self.evict_child(p) {
+                return;
+            }
+        }
+    }
+
+    fn is_too_long(&self, bytes: usize) -> bool {
+        chunks_of(bytes) > CHUNKS_MOST.min(self.chunks.len() / PART)
+    }
+
+    /// Writes what a load brings into a child that is linked. The caller holds its bucket and keeps its pins out.
+    pub(crate) fn fill(&self, p: &Process, guard: &Guard<'_>, child: &Child, content: &Content<'_>, idn: u64) {
+        let edition = child.begin_fill();
+        {
+            let _pool = p.lock(self.pool, Where::KghAllocate, idn);
+            self.free_image(guard, child);
+            // What a section has freed it does not use again before that is final.
+            guard.checkpoint();
+            os::crash::point("library-cache-image");
+            self.put_image(guard, child, content.image);
+        }
+        child.fill(content, edition);
+    }
+
+    /// Gives a child an image, if there is room; it has none. The caller holds `shared pool`.
+    pub(crate) fn put_image(&self, guard: &Guard<'_>, child: &Child, bytes: &[u8]) {
+        let c = self.control;
+        child.known.store(0, Ordering::Relaxed);
+        let count = chunks_of(bytes.len());
+        let room = self.chunks.len() as u64 - c.chunks_used.load(Ordering::Relaxed);
+        if count == 0 || self.is_too_long(bytes.len()) || count as u64 > room {
+            guard.set(&child.image, 0);
+            guard.set(&child.image_bytes, 0);
+            return;
+        }
+        // Pairs with the Acquire fence in `image`: whoever still reads the chunk's last image sees that it has gone.
+        fence(Ordering::Release);
+        let link = |at: u64| &self.chunks[at as usize].next;
+        let mut next = 0;
+        for part in bytes.chunks(CHUNK_BYTES).rev() {
+            let at = take(guard, &c.chunks_free, &c.chunks_fresh, self.chunks.len(), link).expect("there is room");
+            let chunk = &self.chunks[at as usize];
+            for (word, bytes) in chunk.words.iter().zip(part.chunks(8)) {
+                let mut whole = [0; 8];
+                whole[..bytes.len()].copy_from_slice(bytes);
+                word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
+            }
+            guard.set(&chunk.next, next);
+            next = at + 1;
+        }
+        guard.set(&child.image, next);
+        guard.set(&child.image_bytes, bytes.len() as u64);
+        guard.add(&c.chunks_used, count as u64);
+        os::crash::point("library-cache-image-written");
+    }
+
+    /// Takes the image of a child away. The caller holds `shared pool`.
+    pub(crate) fn free_image(&self, guard: &Guard<'_>, child: &Child) {
+        let c = self.control;
+        let first = child.image.load(Ordering::Relaxed);
+        let count = chunks_of(child.image_bytes.load(Ordering::Relaxed) as usize) as u64;
+        if first == 0 || count == 0 {
+            return;
+        }
+        let chunk = |link: u64| &self.chunks[link as usize - 1];
+        let last = (1..count).fold(first, |link, _| chunk(link).next.load(Ordering::Relaxed));
+        guard.set(&chunk(last).next, c.chunks_free.load(Ordering::Relaxed));
+        guard.set(&c.chunks_free, first);
+        guard.set(&c.chunks_used, c.chunks_used.load(Ordering::Relaxed).wrapping_sub(count));
+        guard.set(&child.image, 0);
+        guard.set(&child.image_bytes, 0);
+    }
+}
+
+fn known(edition: Edition, dictionary: u32) -> u64 {
+    // An edition that is loaded is even: never 0 together with a number of the dictionary.
+    u64::from(dictionary) << 32 | u64::from(edition.number as u32)
+}
