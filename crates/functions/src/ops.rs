@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use types::{IntervalDs, IntervalYm, Nls, Number, Ora, Place, Result, Timestamp, Value};
 
 /// An arithmetic operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, types::image::Image)]
 pub enum Arithmetic {
     /// `+`
     Add,
@@ -183,7 +183,7 @@ pub fn negate(a: &Value, nls: &Nls) -> Result<Value> {
 }
 
 /// A comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, types::image::Image)]
 pub enum Comparison {
     Eq,
     Ne,

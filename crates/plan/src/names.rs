@@ -242,6 +242,11 @@ pub struct NotingFunctions<'a> {
 }
 
 impl Functions for NotingFunctions<'_> {
+    /// Not noted: a plan that names a type of a schema has no image.
+    fn type_def(&self, id: types::TypeId) -> Option<Rc<types::TypeDef>> {
+        self.functions.type_def(id)
+    }
+
     fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
         let answer = self.functions.function(eyes, path, args)?;
         let (path, args, found) = (path.to_vec(), args.to_vec(), answer.clone().map(Box::new));

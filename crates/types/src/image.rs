@@ -410,9 +410,23 @@ fn stored_as(value: &Value) -> DataType {
     }
 }
 
+/// A type of a schema: what it is may change without a plan's look-ups, so that a plan that names it is not shared.
+impl Image for crate::named::TypeId {
+    fn put(&self, w: &mut Writer) {
+        w.fail();
+    }
+    fn take(_r: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Err(Damaged)
+    }
+}
+
 /// A value is its type and its stored form.
 impl Image for Value {
     fn put(&self, w: &mut Writer) {
+        // What has parts has no stored form.
+        if let Value::Composite(_) = self {
+            return w.fail();
+        }
         stored_as(self).put(w);
         let mut stored = Vec::new();
         codec::encode(self, &mut stored);
