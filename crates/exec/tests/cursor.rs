@@ -339,8 +339,8 @@ fn a_break_is_seen_within_a_bounded_number_of_rows() {
         "select count(*) from (select level l from dual connect by level <= 300) a, (select level l from dual connect by level <= 20000) b where a.l = twice(b.l)",
     ];
     let over_rows_in_memory = [
-        "select count(s) from (select sum(twice(level)) over (order by level rows between unbounded preceding and unbounded following) s from dual connect by level <= 300)",
-        "select count(s) from (select sum(twice(level)) over (order by level range between 100 preceding and 100 following) s from dual connect by level <= 300)",
+        "select count(s) from (select sum(twice(level)) over (order by level rows between unbounded preceding and unbounded following) s from dual connect by level <= 9000)",
+        "select count(s) from (select sum(twice(level)) over (order by level range between 100 preceding and 100 following) s from dual connect by level <= 9000)",
         "select count(s) from (select sum(twice(level)) over (order by level) s from dual connect by level <= 9000)",
         "select count(s) from (select last_value(twice(level) ignore nulls) over (order by level rows between current row and unbounded following) s from dual connect by level <= 9000)",
         "select count(s) from (select ratio_to_report(twice(level)) over () s from dual connect by level <= 9000)",
