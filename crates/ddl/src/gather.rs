@@ -475,8 +475,7 @@ pub fn index(parts: &Parts<'_>, table: &TableDef, index: &IndexDef) -> Result<In
     let (mut scan, mut last, mut block) = (RangeScan::new(), None::<Vec<u8>>, None);
     let mut leaf = types::Rdba::NONE;
     scan.start(&tree, Bound::Unbounded, Bound::Unbounded, false);
-    loop {
-        let Some(entry) = scan.next_entry(trees, parts.p)? else { break };
+    while let Some(entry) = scan.next_entry(trees, parts.p)? {
         let live = !entry.deleted;
         if live {
             figures.rows += 1;

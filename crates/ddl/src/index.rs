@@ -408,11 +408,12 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
         AlterIndexAction::Shrink { .. } if table.temporary.is_some() => return Err(Ora::new(10635).at(target.pos)),
         AlterIndexAction::Shrink { compact } => crate::shrink::index(work, &index, *compact)?,
         // Only REBUILD takes an index elsewhere.
-        AlterIndexAction::Options(options) => match &options.tablespace {
-            Some(name) => return Err(Ora::new(2243).at(name.pos.0)),
-            // Storage: nothing that changes what the index says.
-            None => {}
-        },
+        AlterIndexAction::Options(options) => {
+            // Storage changes nothing of what the index says.
+            if let Some(name) = &options.tablespace {
+                return Err(Ora::new(2243).at(name.pos.0));
+            }
+        }
         AlterIndexAction::Other { text, pos } => match text.as_str() {
             "MONITORING USAGE" | "NOMONITORING USAGE" | "DEALLOCATE UNUSED" => {}
             "ENABLE" if index.kind == IndexKind::FunctionBased => {}

@@ -66,6 +66,9 @@ pub struct ColumnGroup {
     pub statistics: ColumnStatistics,
 }
 
+/// The lowest and the highest value as they are stored, cut as endpoints of histograms are.
+pub type Ends = (Box<[u8]>, Box<[u8]>);
+
 /// Statistics of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnStatistics {
@@ -80,7 +83,7 @@ pub struct ColumnStatistics {
     /// Average bytes of the column in a row, length byte included; NULLs count 0.
     pub average_bytes: u32,
     /// The lowest and the highest value as stored, each cut to [`ENDPOINT_BYTES`].
-    pub ends: Option<(Box<[u8]>, Box<[u8]>)>,
+    pub ends: Option<Ends>,
     /// Rows that the statistics were counted from.
     pub sample: u64,
     pub histogram: Option<Arc<Histogram>>,

@@ -57,7 +57,7 @@ impl Write for Hashed {
 fn over(parts: &[&dyn Debug]) -> u64 {
     let mut hashed = Hashed(DefaultHasher::new());
     for part in parts {
-        write!(hashed, "{part:?}\n").expect("a hash takes everything");
+        writeln!(hashed, "{part:?}").expect("a hash takes everything");
     }
     hashed.0.finish()
 }

@@ -209,6 +209,9 @@ pub fn read_text<R>(p: &Process, read: impl FnOnce() -> Result<R>) -> Result<R> 
     found
 }
 
+/// What a test makes of a plan before it is run.
+type Alter<'a> = &'a dyn Fn(&mut Plan);
+
 impl Cursor {
     /// Parses and compiles a statement. `binds` are the types of its binds as far as they are known, in the order of
     /// [`Cursor::binds`]; others are taken from the first value.
@@ -414,7 +417,7 @@ impl Cursor {
         text: &str,
         (statement, by_place): Parsed,
         binds: &[BindType],
-        (internal, alter): (bool, Option<&dyn Fn(&mut Plan)>),
+        (internal, alter): (bool, Option<Alter<'_>>),
         mut place: Place,
     ) -> Result<Cursor> {
         let statement = match statement {

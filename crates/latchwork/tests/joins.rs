@@ -318,7 +318,7 @@ fn every_plan_gives_the_rows_of_the_reference() {
     let (mut failures, mut rows, mut empty) = (Vec::new(), 0, 0);
     for at in from..from + queries {
         if at == from || at.is_multiple_of(QUERIES_OF_A_WORLD) {
-            harness.turn(&mut Random(seed ^ (at / QUERIES_OF_A_WORLD) as u64 * 0x1234_5678_9ABC));
+            harness.turn(&mut Random(seed ^ ((at / QUERIES_OF_A_WORLD) as u64 * 0x1234_5678_9ABC)));
         }
         let mut r = Random(seed.wrapping_mul(0x1_0000_0001).wrapping_add(at as u64));
         let (statement, expected) = draw(&mut r, &harness.world);

@@ -196,7 +196,7 @@ fn a_cursor_is_executed_only_with_the_privileges_that_it_was_compiled_with() {
         }
         run(&mut o, "revoke update on t from usr");
         for s in [&mut kept, &mut u] {
-            let error = s.execute("update own.t set n = 8 where n = 9", &[]).err().expect("it is refused").to_string();
+            let error = s.execute("update own.t set n = 8 where n = 9", &[]).expect_err("it is refused").to_string();
             assert!(error.contains("ORA-01031"), "{design}: {error}");
         }
     }

@@ -469,7 +469,7 @@ fn equal(column: &Column<'_>, value: &Known) -> f64 {
 
 fn without_statistics(column: &Column<'_>) -> f64 {
     match column.rows() {
-        rows if rows > 0.0 => (1.0 / rows).max(EQUALITY).min(1.0),
+        rows if rows > 0.0 => (1.0 / rows).clamp(EQUALITY, 1.0),
         _ => EQUALITY,
     }
 }
@@ -561,7 +561,8 @@ fn between(
         return Some(0.0);
     }
     // All of the range lies outside what there is.
-    for outside in [low.filter(|low| low.1 > highest), high.filter(|high| high.1 < lowest)].into_iter().flatten() {
+    let outside = low.filter(|low| low.1 > highest).or(high.filter(|high| high.1 < lowest));
+    if let Some(outside) = outside {
         return Some(one * nearness(statistics, outside.1));
     }
     let below = |point: &Point, inclusive: bool| match (&statistics.histogram, &point.0) {

@@ -57,10 +57,8 @@ impl Names {
                 }
             }
             Source::Project { exprs, .. } => self.learn_all(exprs),
-            Source::Count { reg, .. } => {
-                if let Some(reg) = reg {
-                    self.regs.insert(*reg, "ROWNUM".into());
-                }
+            Source::Count { reg: Some(reg), .. } => {
+                self.regs.insert(*reg, "ROWNUM".into());
             }
             Source::Group { keys, .. } => self.learn_all(keys),
             Source::ConnectBy(c) => {

@@ -226,7 +226,7 @@ fn char_columns_compare_padded() {
     let endpoint = Endpoint { value: b"a  ", place: 1.0, cumulative: 10, repeats: 0 };
     let histogram = Some(Arc::new(Histogram::new(HistogramKind::Frequency, [endpoint])));
     let statistics = ColumnStatistics { histogram, sample: 10, ..ColumnStatistics::new(1, 0, None) };
-    let t = Table::of(vec![(char_type.clone(), Some(statistics))]);
+    let t = Table::of(vec![(char_type, Some(statistics))]);
     near(t.share(&cmp(expr(Node::Reg(0), char_type), CmpOp::Eq, text("a"))), 1.0);
 }
 

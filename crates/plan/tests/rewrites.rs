@@ -82,7 +82,7 @@ fn outer_joins_that_lose_their_nulls_are_inner() {
 fn conditions_go_into_views() {
     let inside = |text: &str| {
         let tree = only(Rewrite::Push, text);
-        let deepest = tree.lines().filter(|line| line.trim_start().starts_with("WHERE")).last().map(str::to_owned);
+        let deepest = tree.lines().rfind(|line| line.trim_start().starts_with("WHERE")).map(str::to_owned);
         deepest.unwrap_or_default().contains("BIG.K=1")
     };
     assert!(inside("select * from (select k, count(*) c from big group by k) where k = 1"));

@@ -135,7 +135,7 @@ impl Group {
         let grouping =
             aggs.iter().any(|a| matches!(a.kind, AggKind::Grouping | AggKind::GroupingId | AggKind::GroupId));
         let one = scalar && keys.is_empty();
-        if !(whole || one) || !(scalar || !keys.is_empty()) || grouping || keys.len() > COLUMNS_MAX {
+        if !(whole || one) || !scalar && keys.is_empty() || grouping || keys.len() > COLUMNS_MAX {
             return Ok(None);
         }
         if !super::pays(input) {

@@ -511,7 +511,8 @@ impl HashJoin {
         while let Some((build, probe, level)) = parts.waiting.pop() {
             self.forget_table(m);
             let probe_matters = probe.records() > 0 && (build.records() > 0 || self.how.keep_probe);
-            if !probe_matters && !(self.how.keep_build && build.records() > 0) {
+            let build_matters = self.how.keep_build && build.records() > 0;
+            if !(probe_matters || build_matters) {
                 continue;
             }
             let pieces = level >= LEVELS_MAX;

@@ -155,7 +155,7 @@ fn a_row_that_says_no_needs_the_errors_it_names() {
     let text = "## A\n| x | y |\n|---|---|\n| b \\| c | no: ORA-00904, PLS-00103 |\n";
     let rows = rows(text);
     let row = Row { section: "A".into(), subject: "b | c".into(), status: "no: ORA-00904, PLS-00103".into() };
-    assert_eq!(rows, [row.clone()]);
+    assert_eq!(rows, std::slice::from_ref(&row));
     let of = |text: &str| examples(&format!("# section: A\n# row: b\n{text}")).remove(0).2;
     assert_eq!(faults_of(&row, &of("statement error ORA-00904\nselect x\n")), Vec::<String>::new());
     assert_eq!(faults_of(&row, &of("statement ok\nselect x\n")), ["A, b | c: no example raises ORA-00904"]);

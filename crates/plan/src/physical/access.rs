@@ -230,7 +230,7 @@ impl Compiler<'_> {
                 Node::Bind(_) => true,
                 _ => false,
             };
-            let fits = value.node == *wanted && begins && !escape.as_ref().is_some_and(|e| !e.is_const());
+            let fits = value.node == *wanted && begins && escape.as_ref().is_none_or(|e| e.is_const());
             let like = || LikeRange { pattern: (**pattern).clone(), escape: escape.as_deref().cloned() };
             fits.then(|| (at, like()))
         })
@@ -346,11 +346,12 @@ impl Compiler<'_> {
                     _ => {}
                 }
             }
-            if range.low.is_none() && range.high.is_none() {
-                if let Some((at, like)) = self.liked(id, column, conds) {
-                    range.like = Some(like);
-                    rechecked.push(at);
-                }
+            if range.low.is_none()
+                && range.high.is_none()
+                && let Some((at, like)) = self.liked(id, column, conds)
+            {
+                range.like = Some(like);
+                rechecked.push(at);
             }
             break;
         }

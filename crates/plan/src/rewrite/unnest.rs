@@ -64,7 +64,7 @@ impl Compiler<'_> {
         let link = match (plain, &asked) {
             (Ok(inner), _) if is_kept(&inner) => return false,
             (Ok(inner), _) => self.as_part(set, inner, out, &asked, &own),
-            (Err(rel), Asked::In { .. }) => self.as_view(rel, out, &asked, &own),
+            (Err(rel), Asked::In { .. }) => self.as_view(*rel, out, &asked, &own),
             (Err(_), Asked::Exists { .. }) => None,
         };
         let Some((part, hints)) = link else { return false };
@@ -394,14 +394,14 @@ fn link_of(asked: &Asked, compared: Vec<((Expr, Expr), Compare)>, mut on: Vec<Ex
 
 /// The join that a query is, apart from what does not matter to whether it has a row: DISTINCT, ORDER BY and values
 /// that are computed, which stand in `out` then. `Err` is a query of another shape.
-fn plain_join(rel: Rel, out: &mut [Expr]) -> Result<JoinSet, Rel> {
+fn plain_join(rel: Rel, out: &mut [Expr]) -> Result<JoinSet, Box<Rel>> {
     let shape = &rel;
     let mut at = shape;
     loop {
         match at {
             Rel::Sort { input, .. } | Rel::Distinct { input, .. } | Rel::Project { input, .. } => at = input,
             Rel::Join(_) => break,
-            _ => return Err(rel),
+            _ => return Err(Box::new(rel)),
         }
     }
     let mut rel = rel;
@@ -414,7 +414,7 @@ fn plain_join(rel: Rel, out: &mut [Expr]) -> Result<JoinSet, Rel> {
                 *input
             }
             Rel::Join(set) => return Ok(set),
-            other => return Err(other),
+            other => return Err(Box::new(other)),
         }
     }
 }
