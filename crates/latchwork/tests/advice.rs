@@ -90,7 +90,7 @@ fn work_areas_are_held_against_other_targets() {
     run(&mut c, "insert into t select n + 16000, v from t");
     run(&mut c, "insert into t select n + 32000, v from t");
     run(&mut c, "commit");
-    let mut is_near = |c: &mut Client, sql: &str| {
+    let is_near = |c: &mut Client, sql: &str| {
         let (added, extra, real_extra) = of(c, sql);
         assert!(added[1] + added[2] >= 1.0 && real_extra > 1e6, "{sql}: {added:?}, {real_extra}");
         assert!((0.4..2.5).contains(&(extra[4] / real_extra)), "{sql}: {extra:?} against {real_extra}");
