@@ -315,7 +315,7 @@ fn a_statement_that_has_to_run_again_is_executed_once() {
     let merge = "merge into into_here using (select id from t where k = 7) s on (n = s.id) when not matched then insert values (s.id)";
     let mut first = session(&instance);
     first.execute(merge, &[]).unwrap();
-    c.execute("comment on table t is 'compile again'", &[]).unwrap();
+    c.execute("alter table t add (later number)", &[]).unwrap();
     with_stopped_plan_of(first, &instance, merge, || {
         c.execute("alter table t move", &[]).unwrap();
     })

@@ -271,3 +271,16 @@ fn what_may_be_cached() {
     assert_eq!(cacheable("select * from big for update"), None);
     assert_eq!(cacheable("delete from big"), None);
 }
+
+#[test]
+fn the_order_that_a_hint_asks_for_is_the_order_of_the_plan() {
+    let order = |text: &str| {
+        let plan = plan(text);
+        let at = |name: &str| plan.find(name).unwrap_or_else(|| panic!("{name}: {plan}"));
+        at("FULL BIG") < at("FULL SMALL")
+    };
+    // Nested loops list the outer side first; without a condition nothing but the hint decides.
+    assert!(order("select /*+ ordered use_nl(small) */ * from big, small where big.k > small.k"));
+    assert!(!order("select /*+ ordered use_nl(big) */ * from small, big where big.k > small.k"));
+    assert!(order("select /*+ leading(big small) use_nl(small) */ * from small, big where big.k > small.k"));
+}

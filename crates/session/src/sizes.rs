@@ -186,7 +186,8 @@ fn buffers(params: &InitParams, block_size: usize) -> Result<usize> {
     }
     let target = params.number(Param::SgaTarget) as u64;
     let bytes = match params.number(Param::DbCacheSize) as u64 {
-        0 if target > 0 => target * 6 / 10,
+        // The rest is filled when it is known how large everything else is.
+        0 if target > 0 => target / 2,
         0 => DEFAULT_CACHE_BYTES,
         n => n,
     };
@@ -243,7 +244,7 @@ mod tests {
         assert_eq!(p.number(Param::Sessions), 82);
         assert_eq!(p.number(Param::ResultCacheTimeout), 10);
         let (s, _) = derive(&["sga_target=1G"]).unwrap();
-        assert_eq!(s.buffers as u64 * 8192 / MB, 614);
+        assert_eq!(s.buffers as u64 * 8192 / MB, 512, "half of the target, before it is filled");
         let (s, _) = derive(&["db_block_buffers=100", "db_block_size=2048"]).unwrap();
         assert_eq!((s.buffers, s.block_size), (100, 2048));
         let (s, _) = derive(&["result_cache_max_size=100K"]).unwrap();

@@ -998,8 +998,9 @@ impl Graph<'_> {
                 return false;
             }
             let next = self.leading.iter().position(|part| right == bit(*part));
+            // The first part named is on the left of all others.
             if let Some(at) = next
-                && self.leading[..at].iter().any(|part| left & bit(*part) == 0)
+                && (at == 0 || self.leading[..at].iter().any(|part| left & bit(*part) == 0))
             {
                 return false;
             }
