@@ -244,7 +244,7 @@ fn names_with_odd_letters_are_names() {
          sys> commit => ok
          sys> begin dbms_stats.gather_table_stats('\"a b;--''\"', '\"t''; grant dba to u; --\"'); end; => ok
          sys> begin dbms_stats.gather_schema_stats('\"a b;--''\"'); end; => ok
-         sys> explain plan for select * from \"a b;--'\".\"t'; grant dba to u; --\" => ok
+         sys> explain plan for select rowid from \"a b;--'\".\"t'; grant dba to u; --\" => ok
          sys> select count(*) from table(dbms_xplan.display) where plan_table_output like '%grant dba%' => 1
          u> create table \"{long}\" (n number) => ok
          u> create table \"{long}x\" (n number) => ORA-00972
