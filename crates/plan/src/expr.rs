@@ -105,7 +105,7 @@ impl Compiler<'_> {
             ExprKind::Default => Err(Ora::new(936).at(pos)),
             ExprKind::Row(_) => Err(Ora::new(907).at(pos)),
             ExprKind::Cursor(query, text) => self.nested_cursor(query, &text.0, pos),
-            ExprKind::Field { base, .. } | ExprKind::Apply { base, .. } => match self.element(base)? {
+            ExprKind::Field { base, field: _ } | ExprKind::Apply { base, args: _ } => match self.element(base)? {
                 Some(e) => Ok(e),
                 None => Err(unsupported("object expression", pos)),
             },
@@ -239,14 +239,14 @@ impl Compiler<'_> {
     /// What stands before fields and subscripts, where it is a variable: all of it is.
     fn element(&mut self, base: &ast::Expr) -> Result<Option<Expr>> {
         match &base.kind {
-            ExprKind::Field { base, .. } | ExprKind::Apply { base, .. } => self.element(base),
+            ExprKind::Field { base, field: _ } | ExprKind::Apply { base, args: _ } => self.element(base),
             ExprKind::Call(call) => {
                 match self.variable(&call.name.parts, call.name.pos.0, Asked::BeforeFunctions { call: true })? {
                     None => self.variable(&call.name.parts, call.name.pos.0, Asked::Last),
                     found => Ok(found),
                 }
             }
-            _ => Ok(None),
+            _ => Ok(None), // not a clause: the caller refuses what is no variable
         }
     }
 

@@ -202,7 +202,9 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
         }
         // A session that is killed is rolled back at once in either form.
         AlterSystemAction::KillSession { target, immediate: _ }
-        | AlterSystemAction::DisconnectSession { target, immediate: _ } => kill_session(core, target),
+        | AlterSystemAction::DisconnectSession { target, immediate: _, post_transaction: false } => {
+            kill_session(core, target)
+        }
         AlterSystemAction::Checkpoint => core.instance.checkpoint(&core.p),
         AlterSystemAction::FlushBufferCache => core.instance.storage().cache.empty(&core.p).map(drop),
         AlterSystemAction::SwitchLogfile => core.instance.storage().redo.switch(&core.p).map(drop),
@@ -218,7 +220,8 @@ pub fn alter_system(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSystem) -> Resul
             core.instance.state().set_restricted(*restricted);
             Ok(())
         }
-        AlterSystemAction::Reset(_)
+        AlterSystemAction::DisconnectSession { target: _, immediate: _, post_transaction: true }
+        | AlterSystemAction::Reset(_)
         | AlterSystemAction::Other(_)
         | AlterSystemAction::Backup { .. }
         | AlterSystemAction::AddLogfile { .. }

@@ -204,7 +204,7 @@ impl<W: World> Compiler<'_, W> {
     fn interval(&mut self, text: &str, qualifier: &str, pos: Pos) -> CResult<Val> {
         // The qualifier is SQL's, and so is what it means.
         let parsed = sql::parse_expression(&format!("INTERVAL '0' {qualifier}")).map_err(|e| e.at(pos))?;
-        let sql::ast::ExprKind::Literal(sql::ast::Literal::Interval { qualifier, .. }) = parsed.kind else {
+        let sql::ast::ExprKind::Literal(sql::ast::Literal::Interval { text: _, qualifier }) = parsed.kind else {
             return Err(types::Ora::new(1867).at(pos));
         };
         let (value, _) = plan::interval_value(text, &qualifier, pos)?;

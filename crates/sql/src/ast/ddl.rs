@@ -812,6 +812,7 @@ pub enum AlterSystemAction {
     DisconnectSession {
         target: String,
         immediate: bool,
+        post_transaction: bool,
     },
     FlushSharedPool,
     FlushBufferCache,

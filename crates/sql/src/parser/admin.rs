@@ -226,10 +226,8 @@ impl Parser<'_> {
             () if self.eat_words(&["DISCONNECT", "SESSION"]) => {
                 let target = self.string(26)?;
                 let immediate = self.eat_word("IMMEDIATE");
-                if self.at_word("POST_TRANSACTION") {
-                    return Err(Ora::unsupported().at(self.pos().0));
-                }
-                AlterSystemAction::DisconnectSession { target, immediate }
+                let post_transaction = self.eat_word("POST_TRANSACTION");
+                AlterSystemAction::DisconnectSession { target, immediate, post_transaction }
             }
             () if self.eat_words(&["FLUSH", "SHARED_POOL"]) => AlterSystemAction::FlushSharedPool,
             () if self.eat_words(&["FLUSH", "BUFFER_CACHE"]) => AlterSystemAction::FlushBufferCache,
