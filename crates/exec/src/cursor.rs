@@ -212,6 +212,16 @@ pub fn read_text<R>(p: &Process, read: impl FnOnce() -> Result<R>) -> Result<R> 
 /// What a test makes of a plan before it is run.
 type Alter<'a> = &'a dyn Fn(&mut Plan);
 
+/// The tree of a text that has not been read yet.
+fn read(text: &str, (statement, by_place): Parsed) -> Result<Parsed> {
+    let statement = match statement {
+        Some(statement) => statement,
+        None if by_place => Rc::new(sql::parse_statement_by_place(text)?),
+        None => Rc::new(sql::parse_statement(text)?),
+    };
+    Ok((Some(statement), by_place))
+}
+
 impl Cursor {
     /// Parses and compiles a statement. `binds` are the types of its binds as far as they are known, in the order of
     /// [`Cursor::binds`]; others are taken from the first value.
@@ -270,10 +280,11 @@ impl Cursor {
             let mut place = Place::parse(text, &rights, binds, cx);
             let made = match Cursor::instantiate(cx, (text, parsed.1), rights, binds, &mut place) {
                 Ok(Some(found)) => Cursor::of_found(cx, text, parsed, binds, found, place),
-                Ok(None) => {
+                // A text that is none fails before the parse is a hard one.
+                Ok(None) => read(text, parsed).and_then(|parsed| {
                     cx.p.parse_is_hard();
                     Cursor::make(cx, text, parsed, binds, (false, None), place)
-                }
+                }),
                 Err(e) => Err(e),
             };
             cx.p.count(Stat::ParseCountFailures, u64::from(made.is_err()));
