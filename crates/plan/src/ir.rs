@@ -618,9 +618,9 @@ pub enum Source {
         right_regs: Vec<Reg>,
         filters: Vec<BuiltFilter>,
     },
-    /// Rows of both sides in the order of the keys (none of them padded), ascending and NULLs last, are paired as they come: `Inner`, `Left`,
-    /// `Semi` and `Anti`. The right side is ordered by the range's expression behind the keys. Rows come in the order of
-    /// the left side.
+    /// Pairs the rows of both sides as they come, for `Inner`, `Left`, `Semi` and `Anti`. Each side is ordered by the keys,
+    /// ascending and NULLs last; no key is padded. The right side is ordered by the range's expression behind the keys.
+    /// Rows come in the order of the left side.
     MergeJoin {
         left: Box<Source>,
         right: Box<Source>,
