@@ -4,6 +4,8 @@ import duckdb
 
 database = duckdb.connect(":memory:")
 database.execute("set threads = 1")
+# A statement of more than two seconds would print its progress between the answers.
+database.execute("set enable_progress_bar = false")
 
 
 def cell(value):
