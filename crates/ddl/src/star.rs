@@ -164,8 +164,8 @@ fn aliases(table: &TableRef, into: &mut Option<Vec<String>>) {
         }
         TableRefKind::Table(t) if t.pivot.is_some() => None,
         TableRefKind::Table(t) => Some(t.alias.as_ref().map_or(t.name.last(), |alias| &alias.name)),
-        TableRefKind::Subquery { query: _, lateral: _, as_of: _, alias: _, pivot: Some(_) } => None,
-        TableRefKind::Subquery { query: _, lateral: _, as_of: _, alias, pivot: None }
+        TableRefKind::Subquery { query: _, restriction: _, lateral: _, as_of: _, alias: _, pivot: Some(_) } => None,
+        TableRefKind::Subquery { query: _, restriction: _, lateral: _, as_of: _, alias, pivot: None }
         | TableRefKind::Collection { expr: _, outer: _, alias } => alias.as_ref().map(|alias| alias.name.as_str()),
     };
     match (name, into.as_mut()) {

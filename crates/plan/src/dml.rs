@@ -36,27 +36,35 @@ impl Compiler<'_> {
         named: &[&ast::Name],
     ) -> Result<(Rc<TableDef>, String)> {
         self.through = None;
-        let pos = t.pos.0;
-        let name = match &t.kind {
+        let ast::TableRef { kind, pos: ast::Pos(pos) } = t;
+        let pos = *pos;
+        let name = match kind {
             TableRefKind::Table(name) => name,
-            TableRefKind::Subquery { query, lateral: false, as_of: None, pivot: None, alias } => {
+            TableRefKind::Subquery { query, restriction, lateral: false, as_of: None, pivot: None, alias } => {
                 let alias = alias.as_ref().map_or(String::new(), |alias| alias.name.clone());
-                let of = Through::Query(Rc::new(query.as_ref().clone()));
+                let of = Through::Query(Rc::new(query.as_ref().clone()), *restriction);
                 let table = self.table_through(of, privilege, wanted, named, pos)?;
                 return self.changeable(table, pos).map(|table| (table, alias));
             }
             _ => return Err(Ora::new(1732).at(pos)),
         };
-        if name.as_of.is_some() || name.versions.is_some() {
+        let ast::TableName { name, alias, partition, sample, as_of, versions, pivot } = name;
+        if as_of.is_some() || versions.is_some() {
             return Err(Ora::new(8187).at(pos)); // snapshot expression not allowed here
         }
-        if name.name.link.is_some() {
+        if sample.is_some() || pivot.is_some() {
+            return Err(Ora::new(933).at(pos));
+        }
+        if partition.is_some() {
+            return Err(Ora::new(14501).at(pos)); // object is not partitioned
+        }
+        if name.link.is_some() {
             return Err(Ora::new(2019).at(pos));
         }
-        let alias = name.alias.as_ref().map_or_else(|| name.name.last().to_owned(), |a| a.name.clone());
+        let alias = alias.as_ref().map_or_else(|| name.last().to_owned(), |a| a.name.clone());
         // Errors stand at the object's own name, behind its schema.
-        let pos = name.name.parts.last().map_or(pos, |part| part.pos.0);
-        let resolved = self.catalog().relation(name.name.qualifier(), name.name.last())?;
+        let pos = name.parts.last().map_or(pos, |part| part.pos.0);
+        let resolved = self.catalog().relation(name.qualifier(), name.last())?;
         let table = match resolved {
             Some(Resolved::Table(table)) => {
                 let column = |name: &ast::Name| table.column(name.last()).map(|(at, _)| at);
@@ -319,10 +327,12 @@ impl Compiler<'_> {
     }
 
     pub fn insert(&mut self, i: &ast::Insert) -> Result<PlanBody> {
-        match &i.kind {
+        // Hints choose how rows are written (APPEND), which changes no result.
+        let ast::Insert { hints: _, kind, pos } = i;
+        match kind {
             ast::InsertKind::Single { target, source, returning, error_log } => {
                 if error_log.is_some() {
-                    return Err(unsupported("LOG ERRORS", i.pos.0));
+                    return Err(unsupported("LOG ERRORS", pos.0));
                 }
                 let (table, alias, columns) = self.insert_target(target)?;
                 let mut plan_target = self.target(&table, None, false)?;
@@ -338,22 +348,24 @@ impl Compiler<'_> {
                 Ok(PlanBody::Insert(Box::new(plan)))
             }
             ast::InsertKind::Multi { first, branches, otherwise, query } => {
-                self.insert_all(*first, branches, otherwise, query, i.pos.0)
+                self.insert_all(*first, branches, otherwise, query, pos.0)
             }
         }
     }
 
     fn insert_target(&mut self, target: &ast::InsertTarget) -> Result<(Rc<TableDef>, String, Vec<u16>)> {
-        let names: Vec<&ast::Name> = target.columns.iter().collect();
+        let ast::InsertTarget { table, columns: named } = target;
+        let place = table.pos.0;
+        let names: Vec<&ast::Name> = named.iter().collect();
         let wanted = if names.is_empty() { Wanted::All } else { Wanted::Columns(&names) };
-        let (table, alias) = self.dml_table(&target.table, ObjectPrivilege::Insert, wanted, &names)?;
+        let (table, alias) = self.dml_table(table, ObjectPrivilege::Insert, wanted, &names)?;
         let mut columns = Vec::new();
-        if let (true, Some(through)) = (target.columns.is_empty(), &self.through) {
-            columns = through.all(target.table.pos.0)?;
-        } else if target.columns.is_empty() {
+        if let (true, Some(through)) = (named.is_empty(), &self.through) {
+            columns = through.all(place)?;
+        } else if named.is_empty() {
             columns.extend(table.visible_columns().filter(|(_, c)| c.virtual_text.is_none()).map(|(i, _)| i as u16));
         } else {
-            for name in &target.columns {
+            for name in named {
                 let c = self.target_column(&table, &alias, name)?;
                 if columns.contains(&c) {
                     return Err(Ora::new(957).at(name.pos.0));
@@ -433,17 +445,24 @@ impl Compiler<'_> {
         regs: &[Reg],
         rowid: Reg,
     ) -> Result<Vec<(Expr, Column)>> {
-        let Some(r) = r else { return Ok(Vec::new()) };
+        let Some(ast::Returning { exprs, into, pos: _ }) = r else { return Ok(Vec::new()) };
+        let ast::IntoClause { bulk, targets, pos } = into;
+        if *bulk {
+            return Err(unsupported("BULK COLLECT", pos.0));
+        }
+        // How many there are is for the caller: one bind of PL/SQL may take a whole record.
+        crate::query::bind_targets(targets)?;
         match self.through.clone() {
             Some(through) => self.push_view_block(&through, alias, regs, Some(rowid)),
             None => self.push_row_block(table, alias, regs, Some(rowid), Clause::Dml),
         }
         let mut out = Vec::new();
-        for e in &r.exprs {
+        for e in exprs {
             match self.expr(e) {
                 Ok(value) => {
                     let name = match &e.kind {
                         ExprKind::Name(n) => n.last().to_owned(),
+                        // not a clause: what is no column has no name
                         _ => String::new(),
                     };
                     let ty = value.ty;
@@ -472,8 +491,8 @@ impl Compiler<'_> {
         let (rel, regs, _) = self.project(rel, &out, None);
         let source = self.unplanned(rel);
         let mut plans = Vec::new();
-        for b in branches {
-            let when = match &b.when {
+        for ast::InsertBranch { when, into } in branches {
+            let when = match when {
                 Some(e) => {
                     self.push_query_block(&columns, &regs);
                     let cond = self.condition(e);
@@ -482,7 +501,7 @@ impl Compiler<'_> {
                 }
                 None => None,
             };
-            for (n, into) in b.into.iter().enumerate() {
+            for (n, into) in into.iter().enumerate() {
                 let insert = self.insert_into(into, &columns, &regs, pos)?;
                 plans.push(InsertBranch { when: when.clone(), same_as_previous: n > 0, otherwise: false, insert });
             }
@@ -517,13 +536,15 @@ impl Compiler<'_> {
         regs: &[Reg],
         pos: u32,
     ) -> Result<InsertPlan> {
-        let (table, _, targets) = self.insert_target(&into.target)?;
+        let ast::InsertInto { target, values } = into;
+        let place = target.table.pos.0;
+        let (table, _, targets) = self.insert_target(target)?;
         let mut target = self.target(&table, None, false)?;
         if let Some(through) = self.through.clone() {
-            self.check_option(&through, None, &mut target, into.target.table.pos.0)?;
+            self.check_option(&through, None, &mut target, place)?;
         }
         self.push_query_block(columns, regs);
-        let values = self.insert_into_values(into, &table, &targets, columns, regs, pos);
+        let values = self.insert_into_values(values.as_deref(), &table, &targets, columns, regs, pos);
         self.blocks.pop();
         let source = InsertSource::Values(values?);
         let defaults = self.defaults(&table, &targets)?;
@@ -533,18 +554,18 @@ impl Compiler<'_> {
 
     fn insert_into_values(
         &mut self,
-        into: &ast::InsertInto,
+        values: Option<&[ast::Expr]>,
         table: &Rc<TableDef>,
         targets: &[u16],
         columns: &[Column],
         regs: &[Reg],
         pos: u32,
     ) -> Result<Vec<Expr>> {
-        let count = into.values.as_ref().map_or(columns.len(), Vec::len);
+        let count = values.map_or(columns.len(), <[ast::Expr]>::len);
         if count != targets.len() {
             return Err(Ora::new(if count < targets.len() { 947 } else { 913 }).at(pos));
         }
-        match &into.values {
+        match values {
             Some(values) => values.iter().zip(targets).map(|(e, &c)| self.column_expr(table, c, e)).collect(),
             None => columns
                 .iter()
@@ -622,44 +643,36 @@ impl Compiler<'_> {
     }
 
     pub fn update(&mut self, u: &ast::Update) -> Result<PlanBody> {
-        if u.error_log.is_some() {
-            return Err(unsupported("LOG ERRORS", u.pos.0));
+        let ast::Update { hints, table: changed, set: assignments, filter, current_of, returning, error_log, pos } = u;
+        if error_log.is_some() {
+            return Err(unsupported("LOG ERRORS", pos.0));
         }
-        if u.current_of.is_some() {
-            return Err(unsupported("WHERE CURRENT OF", u.pos.0));
+        if current_of.is_some() {
+            return Err(unsupported("WHERE CURRENT OF", pos.0));
         }
-        let names: Vec<&ast::Name> = u.set.iter().flat_map(assigned).collect();
-        let (table, alias) = self.dml_table(&u.table, ObjectPrivilege::Update, Wanted::Columns(&names), &names)?;
+        let place = changed.pos.0;
+        let names: Vec<&ast::Name> = assignments.iter().flat_map(assigned).collect();
+        let (table, alias) = self.dml_table(changed, ObjectPrivilege::Update, Wanted::Columns(&names), &names)?;
         let through = self.through.clone();
-        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, u.table.pos.0)?;
-        let readable = self.guard(&u.table)?;
-        let result = self.update_in_block(u, &table, &alias, set);
+        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, place)?;
+        let readable = self.guard(changed)?;
+        self.block().clause = Clause::Dml;
+        let result = self
+            .set_items(assignments, &table, &alias)
+            .and_then(|sets| Ok((self.changed_rows(set, filter.as_ref(), hints)?, sets)));
         self.blocks.pop();
         let (source, sets) = result?;
         let changed = set_columns(&sets);
         let mut target = self.target(&table, Some(&changed), false)?;
         if let Some(through) = &through {
-            self.check_option(through, Some(&changed), &mut target, u.table.pos.0)?;
+            self.check_option(through, Some(&changed), &mut target, place)?;
         }
         target.virtuals_old = self.old_virtuals(&table, &old)?;
-        if !readable && u.returning.is_some() {
-            return Err(Ora::new(1031).at(u.table.pos.0));
+        if !readable && returning.is_some() {
+            return Err(Ora::new(1031).at(place));
         }
-        let returning = self.returning(u.returning.as_ref(), &table, &alias, &target.new, rowid)?;
+        let returning = self.returning(returning.as_ref(), &table, &alias, &target.new, rowid)?;
         Ok(PlanBody::Update(Box::new(UpdatePlan { target, source, rowid, old, sets, returning })))
-    }
-
-    fn update_in_block(
-        &mut self,
-        u: &ast::Update,
-        table: &Rc<TableDef>,
-        alias: &str,
-        set: JoinSet,
-    ) -> Result<(Source, Vec<SetItem>)> {
-        self.block().clause = Clause::Dml;
-        let sets = self.set_items(&u.set, table, alias)?;
-        let source = self.changed_rows(set, u.filter.as_ref(), &u.hints)?;
-        Ok((source, sets))
     }
 
     fn set_items(&mut self, set: &[ast::Assignment], table: &Rc<TableDef>, alias: &str) -> Result<Vec<SetItem>> {
@@ -681,7 +694,16 @@ impl Compiler<'_> {
                     let mut targets = Vec::new();
                     for name in columns {
                         let c = self.target_column(table, alias, name)?;
+                        if table.columns[c as usize].virtual_text.is_some() {
+                            return Err(Ora::new(54017).at(name.pos.0));
+                        }
                         self.refuse_twice(&sets, c, name)?;
+                        if targets.contains(&c) {
+                            return Err(Ora::new(957).at(name.pos.0));
+                        }
+                        if is_always(table, c) {
+                            return Err(Ora::new(32796).at(name.pos.0));
+                        }
                         targets.push(c);
                     }
                     let (sub, out) = self.subquery(query, crate::expr::SubUse::Rows)?;
@@ -707,30 +729,34 @@ impl Compiler<'_> {
     }
 
     pub fn delete(&mut self, d: &ast::Delete) -> Result<PlanBody> {
-        if d.error_log.is_some() {
-            return Err(unsupported("LOG ERRORS", d.pos.0));
+        let ast::Delete { hints, table: changed, filter, current_of, returning, error_log, pos } = d;
+        if error_log.is_some() {
+            return Err(unsupported("LOG ERRORS", pos.0));
         }
-        if d.current_of.is_some() {
-            return Err(unsupported("WHERE CURRENT OF", d.pos.0));
+        if current_of.is_some() {
+            return Err(unsupported("WHERE CURRENT OF", pos.0));
         }
-        let (table, alias) = self.dml_table(&d.table, ObjectPrivilege::Delete, Wanted::Rows, &[])?;
-        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, d.table.pos.0)?;
-        let readable = self.guard(&d.table)?;
-        let source = self.changed_rows(set, d.filter.as_ref(), &d.hints);
+        let place = changed.pos.0;
+        let (table, alias) = self.dml_table(changed, ObjectPrivilege::Delete, Wanted::Rows, &[])?;
+        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, place)?;
+        let readable = self.guard(changed)?;
+        let source = self.changed_rows(set, filter.as_ref(), hints);
         self.blocks.pop();
         let source = source?;
         let mut target = self.target(&table, Some(&[]), true)?;
         target.virtuals_old = self.old_virtuals(&table, &old)?;
-        if !readable && d.returning.is_some() {
-            return Err(Ora::new(1031).at(d.table.pos.0));
+        if !readable && returning.is_some() {
+            return Err(Ora::new(1031).at(place));
         }
-        let returning = self.returning(d.returning.as_ref(), &table, &alias, &old, rowid)?;
+        let returning = self.returning(returning.as_ref(), &table, &alias, &old, rowid)?;
         Ok(PlanBody::Delete(Box::new(DeletePlan { target, source, rowid, old, returning })))
     }
 
     pub fn merge(&mut self, m: &ast::Merge) -> Result<PlanBody> {
-        if m.error_log.is_some() {
-            return Err(unsupported("LOG ERRORS", m.pos.0));
+        // The other clauses are those of `merge_in_block`.
+        let ast::Merge { hints: _, target: _, source: _, on: _, update: _, insert: _, error_log, pos } = m;
+        if error_log.is_some() {
+            return Err(unsupported("LOG ERRORS", pos.0));
         }
         // Each clause needs its privilege.
         let inserted: Vec<&ast::Name> = m.insert.iter().flat_map(|i| &i.columns).collect();
@@ -777,16 +803,16 @@ impl Compiler<'_> {
         on.extend(conds);
         self.block().clause = Clause::Dml;
         let update = match &m.update {
-            Some(u) => {
-                let sets = self.set_items(&u.set, table, alias)?;
+            Some(ast::MergeUpdate { set, filter, delete }) => {
+                let sets = self.set_items(set, table, alias)?;
                 if let Some(&c) = set_columns(&sets).iter().find(|c| on_columns.contains(c)) {
                     // ORA-38104: Columns referenced in the ON Clause cannot be updated
                     let of_view = through.as_ref().and_then(|through| through.name_of(c));
                     let name = format!("\"{}\".\"{}\"", alias, of_view.unwrap_or(&table.columns[c as usize].name));
                     return Err(Ora::with(38104, &[&name]).at(m.pos.0));
                 }
-                let filter = self.optional_condition(u.filter.as_ref())?;
-                Some((sets, filter, u.delete.as_ref()))
+                let filter = self.optional_condition(filter.as_ref())?;
+                Some((sets, filter, delete.as_ref()))
             }
             None => None,
         };
@@ -838,27 +864,31 @@ impl Compiler<'_> {
         alias: &str,
         pos: u32,
     ) -> Result<MergeInsert> {
+        let ast::MergeInsert { columns: named, values: given, filter } = i;
         let mut columns = Vec::new();
-        for name in &i.columns {
+        for name in named {
             let c = self.target_column(table, alias, name)?;
             if columns.contains(&c) {
                 return Err(Ora::new(957).at(name.pos.0));
+            }
+            if table.columns[c as usize].virtual_text.is_some() {
+                return Err(Ora::new(54013).at(name.pos.0));
             }
             columns.push(c);
         }
         if let (true, Some(through)) = (columns.is_empty(), &self.through) {
             columns = through.all(pos)?;
         } else if columns.is_empty() {
-            columns.extend(table.visible_columns().map(|(i, _)| i as u16));
+            columns.extend(table.visible_columns().filter(|(_, c)| c.virtual_text.is_none()).map(|(i, _)| i as u16));
         }
-        if columns.len() != i.values.len() {
-            return Err(Ora::new(if i.values.len() < columns.len() { 947 } else { 913 }).at(pos));
+        if columns.len() != given.len() {
+            return Err(Ora::new(if given.len() < columns.len() { 947 } else { 913 }).at(pos));
         }
         let mut values = Vec::new();
-        for (e, &c) in i.values.iter().zip(&columns) {
+        for (e, &c) in given.iter().zip(&columns) {
             values.push(self.column_expr(table, c, e)?);
         }
-        let filter = self.optional_condition(i.filter.as_ref())?;
+        let filter = self.optional_condition(filter.as_ref())?;
         let defaults = self.defaults(table, &columns)?;
         Ok(MergeInsert { columns, values, defaults, filter })
     }
@@ -887,8 +917,8 @@ impl Compiler<'_> {
 /// The columns that a part of SET names.
 fn assigned(a: &ast::Assignment) -> Vec<&ast::Name> {
     match a {
-        ast::Assignment::Column { column, .. } => vec![column],
-        ast::Assignment::Columns { columns, .. } => columns.iter().collect(),
+        ast::Assignment::Column { column, value: _ } => vec![column],
+        ast::Assignment::Columns { columns, query: _, pos: _ } => columns.iter().collect(),
         ast::Assignment::Row(_) => Vec::new(),
     }
 }

@@ -51,15 +51,17 @@ impl Compiler<'_> {
 
     /// Adds one row source. `merge` is false where it may be filled with NULLs by an outer join.
     fn table_ref(&mut self, t: &ast::TableRef, set: &mut JoinSet, merge: bool) -> Result<()> {
-        let pos = t.pos.0;
+        let ast::TableRef { kind, pos: ast::Pos(pos) } = t;
+        let pos = *pos;
         if os::stack::is_short() {
             return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"join nesting"]).at(pos));
         }
-        match &t.kind {
+        match kind {
             TableRefKind::Table(name) => self.table(name, set, merge, pos),
-            TableRefKind::Subquery { query, lateral, as_of: Some(as_of), alias, pivot } => {
+            TableRefKind::Subquery { query, restriction, lateral, as_of: Some(as_of), alias, pivot } => {
                 let kind = TableRefKind::Subquery {
                     query: query.clone(),
+                    restriction: *restriction,
                     lateral: *lateral,
                     as_of: None,
                     alias: alias.clone(),
@@ -68,10 +70,11 @@ impl Compiler<'_> {
                 let plain = ast::TableRef { kind, pos: t.pos };
                 self.within(as_of, pos, |c| c.table_ref(&plain, set, merge))
             }
-            TableRefKind::Subquery { query, lateral, as_of: None, alias, pivot } => {
+            TableRefKind::Subquery { query, restriction, lateral, as_of: None, alias, pivot } => {
                 if let Some(pivot) = pivot {
                     let kind = TableRefKind::Subquery {
                         query: query.clone(),
+                        restriction: *restriction,
                         lateral: *lateral,
                         as_of: None,
                         alias: alias.clone(),
@@ -82,7 +85,7 @@ impl Compiler<'_> {
                 let alias = alias.as_ref().map_or(String::new(), |a| a.name.clone());
                 self.inline_view(query, *lateral, alias, &[], set, merge)
             }
-            TableRefKind::Collection { expr, alias, .. } => {
+            TableRefKind::Collection { expr, outer, alias } => {
                 let value = self.expr(expr)?;
                 let (objects, columns) = self.element_columns(&value.ty, expr.pos.0)?;
                 let item = Item {
@@ -95,7 +98,12 @@ impl Compiler<'_> {
                 self.unstable += 1;
                 self.volatile += 1;
                 let id = self.add_item(item);
-                set.parts.push(Part::inner(PartKind::Leaf(id)));
+                let mut part = Part::inner(PartKind::Leaf(id));
+                // Beside no other row source the mark means nothing: there is no row to keep.
+                if *outer && !set.parts.is_empty() {
+                    part.link = Link::Left(Vec::new());
+                }
+                set.parts.push(part);
                 Ok(())
             }
             TableRefKind::Join { kind, left, right, constraint } => {
@@ -153,12 +161,17 @@ impl Compiler<'_> {
             ast::JoinKind::CrossApply | ast::JoinKind::OuterApply => {
                 self.table_ref(left, set, merge)?;
                 let mut right_set = JoinSet::default();
-                match &right.kind {
-                    TableRefKind::Subquery { query, alias, .. } => {
-                        let alias = alias.as_ref().map_or(String::new(), |a| a.name.clone());
-                        self.inline_view(query, true, alias, &[], &mut right_set, false)?;
+                // A subquery sees the left side, as if it were LATERAL.
+                if matches!(right.kind, TableRefKind::Subquery { .. }) {
+                    let mut applied = right.clone();
+                    if let TableRefKind::Subquery { query: _, restriction: _, lateral, as_of: _, alias: _, pivot: _ } =
+                        &mut applied.kind
+                    {
+                        *lateral = true;
                     }
-                    _ => self.table_ref(right, &mut right_set, false)?,
+                    self.table_ref(&applied, &mut right_set, false)?;
+                } else {
+                    self.table_ref(right, &mut right_set, false)?;
                 }
                 if kind == ast::JoinKind::OuterApply {
                     set.parts.push(optional_part(right_set, Vec::new()));
@@ -241,7 +254,11 @@ impl Compiler<'_> {
                 let (both, ty) = unify(vec![a.clone(), b.clone()], &[pos, pos])?;
                 Some(Expr::new(Node::Coalesce(both), ty))
             }
-            _ => None,
+            ast::JoinKind::Inner
+            | ast::JoinKind::Left
+            | ast::JoinKind::Cross
+            | ast::JoinKind::CrossApply
+            | ast::JoinKind::OuterApply => None,
         };
         if joined.is_some() {
             self.items[li].columns[lc].joined = joined;
@@ -259,28 +276,29 @@ impl Compiler<'_> {
     }
 
     fn table(&mut self, t: &ast::TableName, set: &mut JoinSet, merge: bool, pos: u32) -> Result<()> {
-        if let Some(pivot) = &t.pivot {
+        let ast::TableName { name: full, alias, partition, sample, as_of, versions, pivot } = t;
+        if let Some(pivot) = pivot {
             let kind = TableRefKind::Table(ast::TableName { pivot: None, ..t.clone() });
             return self.pivoted(&ast::TableRef { kind, pos: ast::Pos(pos) }, pivot, set, merge, pos);
         }
-        if let Some(versions) = &t.versions {
+        if let Some(versions) = versions {
             return self.table_versions(t, versions, set, merge, pos);
         }
-        if let Some(as_of) = &t.as_of {
+        if let Some(as_of) = as_of {
             let plain = ast::TableName { as_of: None, ..t.clone() };
             return self.within(as_of, pos, |c| c.table(&plain, set, merge, pos));
         }
-        if t.sample.is_some() {
+        if let Some(ast::Sample { block: _, percent: _, seed: _ }) = sample {
             return Err(unsupported("SAMPLE", pos));
         }
-        if t.partition.is_some() {
+        if partition.is_some() {
             return Err(Ora::new(14501).at(pos)); // object is not partitioned
         }
-        if t.name.link.is_some() {
+        if full.link.is_some() {
             return Err(Ora::new(2019).at(pos));
         }
-        let name = t.name.last();
-        let alias = t.alias.as_ref().map_or_else(|| name.to_owned(), |a| a.name.clone());
+        let name = full.last();
+        let alias = alias.as_ref().map_or_else(|| name.to_owned(), |a| a.name.clone());
         if let Some(simple) = t.name.as_simple()
             && let Some(cte) = self.cte_scopes.iter().rposition(|c| c.name == simple)
         {
@@ -402,11 +420,12 @@ impl Compiler<'_> {
         if is_cte || is_dual {
             return Err(Ora::new(30051).at(pos));
         }
+        let ast::Versions { low, high, pos: at } = versions;
         if t.as_of.is_some() || self.as_of.is_some() {
-            return Err(unsupported("VERSIONS", versions.pos.0));
+            return Err(unsupported("VERSIONS", at.0));
         }
-        let mut moment = |bound: &Option<ast::AsOf>| bound.as_ref().map(|b| self.moment(b, versions.pos.0)).transpose();
-        let bounds = Versions { low: moment(&versions.low)?, high: moment(&versions.high)? };
+        let mut moment = |bound: &Option<ast::AsOf>| bound.as_ref().map(|b| self.moment(b, at.0)).transpose();
+        let bounds = Versions { low: moment(low)?, high: moment(high)? };
         let plain = ast::TableName { versions: None, ..t.clone() };
         self.versions = Some(bounds);
         let done = self.table(&plain, set, merge, pos);
@@ -515,12 +534,13 @@ impl Compiler<'_> {
             }
             CteKind::Inline(query, names) => {
                 let (query, names) = (query.clone(), names.clone());
+                let place = names.first().map_or(query.pos.0, |name| name.pos.0);
                 let names: Vec<String> = names.into_iter().map(|i| i.name).collect();
                 // It sees only the WITH queries before it.
                 let hidden = self.cte_scopes.split_off(index);
                 let result = self.inline_view(&query, false, alias, &names, set, merge);
                 self.cte_scopes.extend(hidden);
-                result
+                result.map_err(|e| if e.is(1730) { Ora::new(32038).at(place) } else { e })
             }
         }
     }
@@ -602,7 +622,9 @@ impl Compiler<'_> {
                 // ORA-01468: a predicate may reference only one outer-joined table
                 return Err(Ora::new(1468).at(e.pos.0));
             }
-            if matches!(e.kind, ExprKind::Binary { op: ast::BinaryOp::Or, .. }) || on.iter().any(Expr::has_subquery) {
+            if matches!(e.kind, ExprKind::Binary { op: ast::BinaryOp::Or, left: _, right: _ })
+                || on.iter().any(Expr::has_subquery)
+            {
                 // ORA-01719, ORA-01799
                 return Err(Ora::new(if on.iter().any(Expr::has_subquery) { 1799 } else { 1719 }).at(e.pos.0));
             }
@@ -672,6 +694,7 @@ fn split_and<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
             split_and(left, into);
             split_and(right, into);
         }
+        // not a clause: whatever else it is, it is one condition
         _ => into.push(e),
     }
 }
@@ -680,36 +703,7 @@ fn split_and<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
 fn marks<'a>(e: &'a ast::Expr, into: &mut Vec<&'a ast::Expr>) {
     match &e.kind {
         ExprKind::OuterJoined(inner) => into.push(inner),
-        ExprKind::Unary { expr, .. } | ExprKind::Is { expr, .. } => marks(expr, into),
-        ExprKind::Cast { expr, .. } | ExprKind::Extract { expr, .. } | ExprKind::Trim { expr, .. } => marks(expr, into),
-        ExprKind::Binary { left, right, .. } => {
-            marks(left, into);
-            marks(right, into);
-        }
-        ExprKind::Between { expr, low, high, .. } => {
-            marks(expr, into);
-            marks(low, into);
-            marks(high, into);
-        }
-        ExprKind::Like { expr, pattern, .. } => {
-            marks(expr, into);
-            marks(pattern, into);
-        }
-        ExprKind::In { expr, source, .. } => {
-            marks(expr, into);
-            if let ast::InSource::List(items) = source {
-                items.iter().for_each(|i| marks(i, into));
-            }
-        }
-        ExprKind::Call(call) => call.args.iter().for_each(|a| marks(&a.value, into)),
-        ExprKind::Case(case) => {
-            case.operand.iter().for_each(|e| marks(e, into));
-            for b in &case.branches {
-                marks(&b.when, into);
-                marks(&b.then, into);
-            }
-            case.otherwise.iter().for_each(|e| marks(e, into));
-        }
-        _ => {}
+        // not a clause: `each_child` knows every kind
+        _ => crate::refs::each_child(e, &mut |child| marks(child, into)),
     }
 }

@@ -63,32 +63,36 @@ impl Compiler<'_> {
 
     fn with_clause(&mut self, q: &ast::Query) -> Result<()> {
         for (i, cte) in q.with.iter().enumerate() {
-            if self.cte_scopes.iter().rev().take(i).any(|c| c.name == cte.name.name) {
-                return Err(Ora::new(32039).at(cte.name.pos.0));
+            let ast::Cte { name, columns: names, query, search_cycle } = cte;
+            if self.cte_scopes.iter().rev().take(i).any(|c| c.name == name.name) {
+                return Err(Ora::new(32039).at(name.pos.0));
             }
-            if crate::refs::mentions(&cte.query, &cte.name.name) > 0 {
-                return Err(unsupported("recursive WITH", cte.name.pos.0));
+            if crate::refs::mentions(query, &name.name) > 0 {
+                return Err(unsupported("recursive WITH", name.pos.0));
             }
-            let mut uses = crate::refs::mentions_body(q, &cte.name.name);
+            if search_cycle.is_some() {
+                return Err(Ora::new(32480).at(name.pos.0));
+            }
+            let mut uses = crate::refs::mentions_body(q, &name.name);
             for later in &q.with[i + 1..] {
-                uses += crate::refs::mentions(&later.query, &cte.name.name);
+                uses += crate::refs::mentions(&later.query, &name.name);
             }
-            let materialize = has_hint(&cte.query, "MATERIALIZE");
-            let inline = has_hint(&cte.query, "INLINE");
+            let materialize = has_hint(query, "MATERIALIZE");
+            let inline = has_hint(query, "INLINE");
             if !inline && (materialize || uses > 1) {
                 let before = self.unstable;
-                let (rel, out, mut columns, _) = self.built(&cte.query, true)?;
+                let (rel, out, mut columns, _) = self.built(query, true)?;
                 if self.unstable == before || materialize {
-                    name_columns(&mut columns, &cte.columns)?;
+                    name_columns(&mut columns, names)?;
                     let id = self.ctes.len();
                     self.ctes.push(LogicalQuery { rel, out, columns: columns.clone() });
                     let kind = CteKind::Shared(id);
-                    self.cte_scopes.push(CteScope { name: cte.name.name.clone(), columns, kind });
+                    self.cte_scopes.push(CteScope { name: name.name.clone(), columns, kind });
                     continue;
                 }
             }
-            let kind = CteKind::Inline(std::rc::Rc::new(cte.query.clone()), cte.columns.clone());
-            self.cte_scopes.push(CteScope { name: cte.name.name.clone(), columns: Vec::new(), kind });
+            let kind = CteKind::Inline(std::rc::Rc::new(query.clone()), names.clone());
+            self.cte_scopes.push(CteScope { name: name.name.clone(), columns: Vec::new(), kind });
         }
         Ok(())
     }
@@ -99,7 +103,9 @@ impl Compiler<'_> {
             QueryBody::Nested(inner) if q.order_by.is_none() && q.limit.is_none() && q.for_update.is_none() => {
                 self.query(inner, opaque, merge)
             }
-            QueryBody::Nested(_) | QueryBody::SetOperation { .. } => self.set_query(q, opaque),
+            QueryBody::Nested(_) | QueryBody::SetOperation { op: _, all: _, left: _, right: _, pos: _ } => {
+                self.set_query(q, opaque)
+            }
         }
     }
 
@@ -116,12 +122,12 @@ impl Compiler<'_> {
 
     fn set_query_in_block(&mut self, q: &ast::Query) -> Result<(Rel, Vec<Expr>, Vec<Column>)> {
         let (mut rel, out, columns) = self.set_operand(&q.body)?;
-        if let Some(order) = &q.order_by {
-            if order.siblings {
-                return Err(Ora::new(30929).at(order.pos.0));
+        if let Some(ast::OrderBy { siblings, items, pos }) = &q.order_by {
+            if *siblings {
+                return Err(Ora::new(30929).at(pos.0));
             }
             let mut keys = Vec::new();
-            for item in &order.items {
+            for item in items {
                 let expr = match self.position(&item.expr, out.len())? {
                     Some(i) => out[i].clone(),
                     None => self.set_order_item(&item.expr, &out, &columns)?,
@@ -175,7 +181,7 @@ impl Compiler<'_> {
 
     fn set_member(&mut self, body: &QueryBody) -> Result<(Rel, Vec<Expr>, Vec<Column>)> {
         match body {
-            QueryBody::SetOperation { .. } => self.set_operand(body),
+            QueryBody::SetOperation { op: _, all: _, left: _, right: _, pos: _ } => self.set_operand(body),
             QueryBody::Select(select) => {
                 let q = ast::Query {
                     with: Vec::new(),
@@ -254,8 +260,38 @@ impl Compiler<'_> {
         }
     }
 
+    /// Refuses INTO where it means something else than what a host program does with a fetched row.
+    ///
+    /// # Errors
+    /// ORA-01744 below the statement's own query, ORA-00905 for a target that is no bind variable.
+    fn check_into(&self, into: &ast::IntoClause) -> Result<()> {
+        let ast::IntoClause { bulk, targets, pos } = into;
+        if self.blocks.len() > 1 {
+            return Err(Ora::new(1744).at(pos.0));
+        }
+        if *bulk {
+            return Err(unsupported("BULK COLLECT", pos.0));
+        }
+        bind_targets(targets)
+    }
+
     fn select_in_block(&mut self, s: &ast::Select, q: &ast::Query, merge: bool) -> Result<Compiled> {
-        let mut set = JoinSet { hints: s.hints.list.clone(), ..JoinSet::default() };
+        if let Some(into) = &s.into {
+            self.check_into(into)?;
+        }
+        if let (Some(ast::OrderBy { siblings: true, items: _, pos }), None) = (&q.order_by, &s.connect_by) {
+            return Err(Ora::new(30929).at(pos.0));
+        }
+        if let Some(f) = &q.for_update {
+            if q.limit.is_some() {
+                return Err(Ora::new(2014).at(f.pos.0));
+            }
+            if s.connect_by.is_some() {
+                return Err(unsupported("FOR UPDATE with CONNECT BY", f.pos.0));
+            }
+        }
+        let ast::Hints { list, text: _ } = &s.hints;
+        let mut set = JoinSet { hints: list.clone(), ..JoinSet::default() };
         self.block().has_group_by = s.group_by.is_some();
         self.note_hints(&s.hints);
         let plus = s.filter.as_ref().is_some_and(crate::refs::has_plus);
@@ -340,7 +376,7 @@ impl Compiler<'_> {
             let locks = q.for_update.as_ref().map(|f| self.lock_targets(f, &set)).transpose()?;
             rel = Rel::Join(set);
             if let Some(tables) = locks {
-                let wait = lock_wait(&q.for_update.as_ref().expect("just used").wait)?;
+                let (tables, wait) = tables;
                 if grouped || s.distinct {
                     return Err(Ora::new(2014).at(q.pos.0)); // FOR UPDATE cannot be specified with GROUP BY and such
                 }
@@ -531,12 +567,13 @@ impl Compiler<'_> {
         };
         let offset = limit.offset.as_ref().map(|e| number_of(self, e)).transpose()?;
         let (count, percent) = match &limit.fetch {
-            Some(f) => {
-                let count = match &f.count {
+            // WITH TIES is in `ties`.
+            Some(ast::Fetch { count, percent, with_ties: _ }) => {
+                let count = match count {
                     Some(e) => number_of(self, e)?,
                     None => Expr::new(Node::Const(Value::Number(1.into())), number()),
                 };
-                (Some(count), f.percent)
+                (Some(count), *percent)
             }
             None => (None, false),
         };
@@ -613,17 +650,18 @@ impl Compiler<'_> {
         Ok((self.subs.len() - 1, columns))
     }
 
-    fn lock_targets(&mut self, f: &ast::ForUpdate, set: &JoinSet) -> Result<Vec<LockTarget>> {
+    fn lock_targets(&mut self, f: &ast::ForUpdate, set: &JoinSet) -> Result<(Vec<LockTarget>, LockWait)> {
+        let ast::ForUpdate { of, wait, pos } = f;
         let mut ids = Vec::new();
-        if f.of.is_empty() {
+        if of.is_empty() {
             for part in &set.parts {
                 match part.kind {
                     PartKind::Leaf(id) => ids.push(id),
-                    _ => return Err(Ora::new(2014).at(f.pos.0)),
+                    _ => return Err(Ora::new(2014).at(pos.0)),
                 }
             }
         } else {
-            for name in &f.of {
+            for name in of {
                 let qualifier = name.qualifier();
                 let value = self.find_column(None, qualifier, name.last(), name.pos.0)?;
                 let Some(Expr { node: Node::Reg(reg), .. }) = value else { return Err(invalid_identifier(name)) };
@@ -640,19 +678,27 @@ impl Compiler<'_> {
         let mut targets = Vec::new();
         for id in ids {
             if self.as_of_items.contains_key(&id) || self.version_items.contains_key(&id) {
-                return Err(Ora::new(8187).at(f.pos.0)); // snapshot expression not allowed here
+                return Err(Ora::new(8187).at(pos.0)); // snapshot expression not allowed here
             }
             let table = match &self.items[id].kind {
                 ItemKind::Table(t) => t.clone(),
                 ItemKind::Dual => continue,
-                ItemKind::Fixed { .. } => return Err(Ora::new(2030).at(f.pos.0)),
-                _ => return Err(Ora::new(2014).at(f.pos.0)),
+                ItemKind::Fixed { .. } => return Err(Ora::new(2030).at(pos.0)),
+                _ => return Err(Ora::new(2014).at(pos.0)),
             };
             let rowid = self.rowid_value(id).expect("a table has rowids");
             let Node::Reg(rowid) = rowid.node else { unreachable!("a rowid is a register") };
             targets.push(LockTarget { table, rowid });
         }
-        Ok(targets)
+        Ok((targets, lock_wait(wait)?))
+    }
+}
+
+/// ORA-00905 where INTO names anything but bind variables: PL/SQL has taken its own variables out of the text.
+pub fn bind_targets(targets: &[ast::Expr]) -> Result<()> {
+    match targets.iter().find(|target| !matches!(target.kind, ExprKind::Bind(_))) {
+        Some(other) => Err(Ora::new(905).at(other.pos.0)),
+        None => Ok(()),
     }
 }
 
@@ -671,8 +717,8 @@ fn lock_wait(w: &ast::LockWait) -> Result<LockWait> {
 }
 
 fn sort_key(expr: Expr, item: &ast::OrderItem) -> SortKey {
-    let nulls_first = item.nulls_first.unwrap_or(item.descending);
-    SortKey { expr, desc: item.descending, nulls_first }
+    let ast::OrderItem { expr: _, descending, nulls_first } = item;
+    SortKey { expr, desc: *descending, nulls_first: nulls_first.unwrap_or(*descending) }
 }
 
 /// Resolves the ORDER BY of a window, KEEP or WITHIN GROUP.
@@ -690,7 +736,8 @@ fn has_sequence(e: &Expr) -> bool {
 fn has_hint(q: &ast::Query, name: &str) -> bool {
     match &q.body {
         QueryBody::Select(s) => s.hints.has(name),
-        _ => false,
+        // not a clause: their blocks have the hints
+        QueryBody::Nested(_) | QueryBody::SetOperation { .. } => false,
     }
 }
 
@@ -726,7 +773,7 @@ fn is_large(out: &[Expr]) -> bool {
 fn first_pos(body: &QueryBody) -> u32 {
     match body {
         QueryBody::Select(s) => s.items.first().map_or(s.pos.0, |i| i.pos.0),
-        QueryBody::SetOperation { left, .. } => first_pos(left),
+        QueryBody::SetOperation { op: _, all: _, left, right: _, pos: _ } => first_pos(left),
         QueryBody::Nested(q) => first_pos(&q.body),
     }
 }

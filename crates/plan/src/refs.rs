@@ -69,7 +69,9 @@ fn table(t: &TableRef, name: &str) -> usize {
     match &t.kind {
         TableRefKind::Table(t) => usize::from(t.name.as_simple() == Some(name)),
         // Neither AS OF nor PIVOT has a subquery.
-        TableRefKind::Subquery { query, lateral: _, as_of: _, alias: _, pivot: _ } => mentions(query, name),
+        TableRefKind::Subquery { query, restriction: _, lateral: _, as_of: _, alias: _, pivot: _ } => {
+            mentions(query, name)
+        }
         TableRefKind::Collection { expr, outer: _, alias: _ } => in_expr(expr, name),
         TableRefKind::Join { kind: _, left, right, constraint } => {
             let on = match constraint {
@@ -237,7 +239,9 @@ pub fn is_kept(t: &TableRef, marked: Option<&[String]>) -> bool {
     let Some(marked) = marked else { return false };
     let alias = match &t.kind {
         TableRefKind::Table(table) => table.alias.as_ref().map_or(table.name.last(), |alias| &alias.name),
-        TableRefKind::Subquery { query: _, lateral: _, as_of: _, alias: Some(alias), pivot: _ } => &alias.name,
+        TableRefKind::Subquery { query: _, restriction: _, lateral: _, as_of: _, alias: Some(alias), pivot: _ } => {
+            &alias.name
+        }
         // not a clause: columns of other items have no alias that they go by
         _ => return false,
     };

@@ -15,7 +15,7 @@ use crate::ir::*;
 use crate::logical::{JoinSet, Link, Part, PartKind};
 use crate::scope::*;
 use dictionary::{Catalog, ConstraintKindDef, IndexKey, ObjectPrivilege, Resolved, TableDef, ViewDef};
-use sql::ast::{self, JoinKind, QueryBody, TableRefKind};
+use sql::ast::{self, JoinKind, QueryBody, Restriction, TableRefKind};
 use std::rc::Rc;
 use types::{DataType, Ora, Result};
 
@@ -23,15 +23,15 @@ use types::{DataType, Ora, Result};
 #[derive(Clone)]
 pub enum Through {
     View(Rc<ViewDef>),
-    /// A query where the table would stand.
-    Query(Rc<ast::Query>),
+    /// A query where the table would stand, with its WITH READ ONLY or WITH CHECK OPTION.
+    Query(Rc<ast::Query>, Option<Restriction>),
 }
 
 impl Through {
     fn view(&self) -> Option<&Rc<ViewDef>> {
         match self {
             Through::View(view) => Some(view),
-            Through::Query(_) => None,
+            Through::Query(..) => None,
         }
     }
 }
@@ -57,7 +57,7 @@ pub struct Updatable {
     /// Registers that the columns of the table have in the expressions here.
     regs: Vec<(Reg, u16)>,
     /// The outermost WITH CHECK OPTION of this view and those below it.
-    checked: Option<Rc<ViewDef>>,
+    checked: Option<Through>,
 }
 
 struct ViewColumn {
@@ -78,7 +78,7 @@ struct Apart {
 
 /// Where following views down has ended.
 struct Followed<'c> {
-    checked: Option<Rc<ViewDef>>,
+    checked: Option<Through>,
     /// Names as the owner of the last view sees them; the statement's own for a query.
     names: Option<Box<dyn Catalog + 'c>>,
 }
@@ -200,13 +200,20 @@ impl<'c> Compiler<'c> {
         let mut passed = Vec::new();
         loop {
             let (query, names) = match &at {
-                Through::Query(query) => (Rc::clone(query), None),
+                Through::Query(query, restriction) => {
+                    match restriction {
+                        Some(Restriction::ReadOnly) => return Err(Ora::new(42399).at(pos)),
+                        Some(Restriction::CheckOption) => checked = Some(at.clone()),
+                        None => {}
+                    }
+                    (Rc::clone(query), None)
+                }
                 Through::View(view) => {
                     if view.read_only {
                         return Err(Ora::new(if view.catalog { 1732 } else { 42399 }).at(pos));
                     }
                     if view.check_option && checked.is_none() {
-                        checked = Some(Rc::clone(view));
+                        checked = Some(at.clone());
                     }
                     let query = sql::parse_query(&view.text).map_err(|e| e.at(pos))?;
                     (Rc::new(query), Some(base.as_owner(view.owner_id)?))
@@ -351,7 +358,7 @@ impl<'c> Compiler<'c> {
         let mut set = JoinSet::default();
         match of {
             Through::View(view) => self.view(view, alias.to_owned(), true, &mut set, true, pos)?,
-            Through::Query(query) => self.inline_view(query, false, alias.to_owned(), &[], &mut set, true)?,
+            Through::Query(query, _) => self.inline_view(query, false, alias.to_owned(), &[], &mut set, true)?,
         }
         let last = self.block().items.last().copied();
         let merged = last.is_some_and(|id| matches!(self.items[id].kind, ItemKind::Merged(_)));
@@ -409,8 +416,9 @@ impl<'c> Compiler<'c> {
         target: &mut Target,
         pos: u32,
     ) -> Result<()> {
-        let Some(view) = &through.checked else { return Ok(()) };
-        let Apart { set, mut regs, .. } = self.take_apart(&Through::View(Rc::clone(view)), pos)?;
+        let Some(checked) = &through.checked else { return Ok(()) };
+        let Apart { set, mut regs, .. } = self.take_apart(checked, pos)?;
+        let (owner, name) = checked.view().map_or(Default::default(), |view| (view.owner.clone(), view.name.clone()));
         let regs = regs.swap_remove(through.part);
         let mut conds = set.conds;
         set.parts.iter().for_each(|part| part.link.for_each(&mut |cond| conds.push(cond.clone())));
@@ -432,8 +440,8 @@ impl<'c> Compiler<'c> {
                 (None, false) => return Err(unsupported("WITH CHECK OPTION", pos)),
             };
             target.checks.push(Check {
-                owner: view.owner.clone(),
-                name: view.name.clone(),
+                owner: owner.clone(),
+                name: name.clone(),
                 cond,
                 watch: Watch {
                     constraint: 0,

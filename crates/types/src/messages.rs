@@ -1439,6 +1439,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 32042, "recursive WITH clause must reference itself directly in one of the UNION ALL branches"),
     (Ora, 32043, "recursive WITH clause needs an initialization branch"),
     (Ora, 32044, "cycle detected while executing recursive WITH query"),
+    (Ora, 32480, "SEARCH and CYCLE clauses can only be specified for recursive WITH clause elements"),
     (Ora, 32690, "Hash Table Infrastructure ran out of memory"),
     (Ora, 32771, "cannot add file to bigfile tablespace"),
     (Ora, 32773, "operation not supported for smallfile tablespace %s"),

@@ -149,6 +149,8 @@ pub enum TableRefKind {
     Table(TableName),
     Subquery {
         query: Box<Query>,
+        /// `(query WITH …)`: what may be done through it; it changes nothing for queries.
+        restriction: Option<Restriction>,
         lateral: bool,
         /// `(query) AS OF …`: of every table in it that does not say otherwise.
         as_of: Option<Box<AsOf>>,
@@ -167,6 +169,13 @@ pub enum TableRefKind {
         right: Box<TableRef>,
         constraint: JoinConstraint,
     },
+}
+
+/// What rows may be changed through a subquery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restriction {
+    ReadOnly,
+    CheckOption,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -37,7 +37,7 @@ const NOT_ALIASES: &[&str] = &[
 
 /// What a pair of parentheses in FROM held.
 enum TableParen {
-    Query(Box<Query>),
+    Query(Box<Query>, Option<Restriction>),
     Source(TableRef),
 }
 
@@ -124,14 +124,14 @@ impl Parser<'_> {
             let pos = p.pos();
             if p.at(TokenKind::LeftParen) {
                 return match p.table_parens()? {
-                    TableParen::Query(query) => p.inline_view(query, false, pos),
+                    TableParen::Query(query, restriction) => p.inline_view(query, restriction, false, pos),
                     TableParen::Source(source) => Ok(source),
                 };
             }
             if p.at_word("LATERAL") && p.kind_ahead(1, TokenKind::LeftParen) {
                 p.bump();
                 let query = p.subquery()?;
-                return p.inline_view(query, true, pos);
+                return p.inline_view(query, None, true, pos);
             }
             if p.kind_ahead(1, TokenKind::LeftParen) && p.at_any(&["TABLE", "THE"]) {
                 return p.collection(pos);
@@ -147,17 +147,17 @@ impl Parser<'_> {
             let pos = p.pos();
             if p.at_any(&["SELECT", "WITH"]) {
                 let query = p.query()?;
-                p.right_paren()?;
-                return Ok(TableParen::Query(Box::new(query)));
+                return p.end_of_query(query);
             }
             let first = if p.at(TokenKind::LeftParen) {
                 match p.table_parens()? {
-                    TableParen::Query(inner) if p.at(TokenKind::RightParen) || p.at_query_tail() => {
+                    TableParen::Query(inner, None)
+                        if p.at(TokenKind::RightParen) || p.at_query_tail() || p.at_restriction() =>
+                    {
                         let query = p.query_after(QueryBody::Nested(inner), pos)?;
-                        p.right_paren()?;
-                        return Ok(TableParen::Query(Box::new(query)));
+                        return p.end_of_query(query);
                     }
-                    TableParen::Query(inner) => p.inline_view(inner, false, pos)?,
+                    TableParen::Query(inner, restriction) => p.inline_view(inner, restriction, false, pos)?,
                     TableParen::Source(source) => source,
                 }
             } else {
@@ -169,15 +169,32 @@ impl Parser<'_> {
         })
     }
 
-    fn inline_view(&mut self, query: Box<Query>, lateral: bool, pos: Pos) -> Result<TableRef> {
-        // `WITH READ ONLY` and `WITH CHECK OPTION` of an inline view change nothing for queries.
-        if !self.eat_words(&["WITH", "READ", "ONLY"]) {
-            self.eat_words(&["WITH", "CHECK", "OPTION"]);
-        }
+    fn at_restriction(&self) -> bool {
+        self.at_words(&["WITH", "READ", "ONLY"]) || self.at_words(&["WITH", "CHECK", "OPTION"])
+    }
+
+    /// `[WITH READ ONLY | WITH CHECK OPTION])` after a query.
+    fn end_of_query(&mut self, query: Query) -> Result<TableParen> {
+        let restriction = if self.eat_words(&["WITH", "READ", "ONLY"]) {
+            Some(Restriction::ReadOnly)
+        } else {
+            self.eat_words(&["WITH", "CHECK", "OPTION"]).then_some(Restriction::CheckOption)
+        };
+        self.right_paren()?;
+        Ok(TableParen::Query(Box::new(query), restriction))
+    }
+
+    fn inline_view(
+        &mut self,
+        query: Box<Query>,
+        restriction: Option<Restriction>,
+        lateral: bool,
+        pos: Pos,
+    ) -> Result<TableRef> {
         let as_of = if self.at_words(&["AS", "OF"]) { Some(Box::new(self.as_of()?)) } else { None };
         let pivot = self.pivot()?;
         let alias = self.table_alias()?;
-        Ok(TableRef { kind: TableRefKind::Subquery { query, lateral, as_of, alias, pivot }, pos })
+        Ok(TableRef { kind: TableRefKind::Subquery { query, restriction, lateral, as_of, alias, pivot }, pos })
     }
 
     fn collection(&mut self, pos: Pos) -> Result<TableRef> {

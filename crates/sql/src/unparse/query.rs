@@ -180,8 +180,13 @@ impl Display for TableRef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
             TableRefKind::Table(table) => table.fmt(f),
-            TableRefKind::Subquery { query, lateral, as_of, alias, pivot } => {
-                write!(f, "{}({query})", if *lateral { "LATERAL " } else { "" })?;
+            TableRefKind::Subquery { query, restriction, lateral, as_of, alias, pivot } => {
+                let restriction = match restriction {
+                    Some(Restriction::ReadOnly) => " WITH READ ONLY",
+                    Some(Restriction::CheckOption) => " WITH CHECK OPTION",
+                    None => "",
+                };
+                write!(f, "{}({query}{restriction})", if *lateral { "LATERAL " } else { "" })?;
                 as_of.iter().try_for_each(|as_of| write!(f, " {as_of}"))?;
                 pivot.iter().try_for_each(|pivot| write!(f, " {pivot}"))?;
                 Alias(alias).fmt(f)
