@@ -111,6 +111,9 @@ pub struct Builder<'b> {
     pub operands: Vec<Reg>,
     /// Row sources may work on batches.
     pub batches: bool,
+    /// Rows of scans are counted, and how many scans there are so far.
+    pub watches: bool,
+    pub watched: usize,
 }
 
 impl<'b> Builder<'b> {
@@ -127,11 +130,19 @@ impl<'b> Builder<'b> {
             caller: Rc::new(caller),
             operands: Vec::new(),
             batches: cx.session.options.batches,
+            watches: false,
+            watched: 0,
         }
     }
 }
 
 impl Builder<'_> {
+    /// Where the next scan counts its rows.
+    pub fn watch(&mut self) -> usize {
+        self.watched += 1;
+        self.watched - 1
+    }
+
     pub fn reg(&mut self) -> Reg {
         self.regs.push(Value::Null);
         (self.regs.len() - 1) as Reg

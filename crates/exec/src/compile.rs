@@ -7,12 +7,14 @@ use sql::ast::Statement;
 use std::rc::Rc;
 use types::Result;
 
-/// The plan of a statement, and the look-ups that it was made by; none are noted of the executor's own.
+/// The plan of a statement, and the look-ups that it was made by; none are noted of the executor's own. `values` are
+/// those of the binds, where they are known.
 pub(crate) fn plan_of(
     cx: &mut ExecCtx<'_>,
     statement: &Statement,
     binds: (Vec<String>, &[BindType]),
     internal: bool,
+    values: Option<&[types::Value]>,
 ) -> Result<(Plan, Vec<Lookup>)> {
     let catalog = cx.host.catalog()?;
     let flashback = cx.session.flashback;
@@ -34,7 +36,7 @@ pub(crate) fn plan_of(
     let plan = {
         let names = Noting::new(&*catalog, &notes);
         let functions = NotingFunctions { functions: &functions, notes: &notes };
-        plan::compile_at(statement, &names, &functions, binds, flashback, &optimizer)?
+        plan::compile_for_values(statement, &names, &functions, binds, flashback, &optimizer, values)?
     };
     Ok((plan, notes.into_lookups()))
 }

@@ -62,6 +62,8 @@ pub struct Options {
     pub optimizer_mode: &'static str,
     /// `statistics_level` and `timed_statistics`: which executions are timed.
     pub timing: Timing,
+    /// `_optimizer_adaptive_cursor_sharing`.
+    pub adaptive_sharing: bool,
     /// `_batch_execution`: row sources that go over many rows work on batches of them.
     pub batches: bool,
 }
@@ -80,6 +82,7 @@ impl Default for Options {
             planner: plan::Optimizer::default(),
             optimizer_mode: "ALL_ROWS",
             timing: Timing::Sampled,
+            adaptive_sharing: true,
             batches: true,
         }
     }

@@ -13,6 +13,7 @@
 //!
 //! A soft parse reads no text: it makes the cursor of the image in the library cache ([`crate::shared_plan`]).
 
+use crate::adaptive::{self, Adaptive, Shape};
 use crate::code::{Builder, Code};
 use crate::compile::{may_share, plan_of};
 use crate::ctx::{Caller, ExecCtx, HostFunctions, Rights};
@@ -25,7 +26,7 @@ use crate::statistics::{Place, Run};
 use crate::sub::SubState;
 use crate::temporary;
 use dictionary::TemporaryKind;
-use library_cache::Content;
+use library_cache::{Content, Sharing};
 use plan::{BindType, Class, Column, Plan, PlanBody, class};
 use process::Process;
 use result_cache::{Build, Description, Key, Namespace, Opened, ResultBuffer};
@@ -167,6 +168,8 @@ pub struct Cursor {
     temporary: Vec<(ObjectId, TemporaryKind)>,
     temporary_version: u64,
     temporary_purges: u64,
+    /// What it takes where the plan depends on values of binds.
+    adaptive: Option<Box<Adaptive>>,
 }
 
 /// The caller that fetches from a cursor. It decides how fetches are counted.
@@ -211,6 +214,23 @@ pub fn read_text<R>(p: &Process, read: impl FnOnce() -> Result<R>) -> Result<R> 
 
 /// What a test makes of a plan before it is run.
 type Alter<'a> = &'a dyn Fn(&mut Plan);
+
+/// How a statement is compiled.
+#[derive(Clone, Copy, Default)]
+struct How<'a> {
+    /// For the executor itself, with SYS's eyes.
+    internal: bool,
+    alter: Option<Alter<'a>>,
+    /// Values of all binds.
+    values: Option<&'a [Value]>,
+    /// It takes the place of a plan that was made without values.
+    is_first: bool,
+    /// The values have asked for a child of their own.
+    aware: bool,
+}
+
+/// Values of binds, and the selectivities of the predicates with them, that a shared cursor is looked for by.
+type ForValues<'a> = Option<(&'a [Value], &'a [f64])>;
 
 /// The tree of a text that has not been read yet.
 fn read(text: &str, (statement, by_place): Parsed) -> Result<Parsed> {
@@ -266,24 +286,33 @@ impl Cursor {
     }
 
     fn compile_with(cx: &mut ExecCtx<'_>, text: &str, parsed: Parsed, binds: &[BindType]) -> Result<Cursor> {
-        let mut cursor = Cursor::parse(cx, text, parsed, binds)?;
+        let mut cursor = Cursor::parse(cx, text, parsed, binds, None)?;
         cx.p.count(Stat::OpenedCursorsCumulative, 1);
         cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
         Ok(cursor)
     }
 
     /// A parse, soft or hard. A soft parse finds the shared cursor and makes one of its image; the text is not read.
-    fn parse(cx: &mut ExecCtx<'_>, text: &str, parsed: Parsed, binds: &[BindType]) -> Result<Cursor> {
+    fn parse(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        parsed: Parsed,
+        binds: &[BindType],
+        of: ForValues<'_>,
+    ) -> Result<Cursor> {
         cx.p.count(Stat::ParseCountTotal, 1);
         Cursor::timed_parse(cx, |cx| {
             let rights = cx.host.rights();
-            let mut place = Place::parse(text, &rights, binds, cx);
+            let selectivities = of.map(|(_, selectivities)| selectivities);
+            let mut place = Place::parse_for(text, &rights, binds, selectivities, cx);
             let made = match Cursor::instantiate(cx, (text, parsed.1), rights, binds, &mut place) {
                 Ok(Some(found)) => Cursor::of_found(cx, text, parsed, binds, found, place),
                 // A text that is none fails before the parse is a hard one.
                 Ok(None) => read(text, parsed).and_then(|parsed| {
                     cx.p.parse_is_hard();
-                    Cursor::make(cx, text, parsed, binds, (false, None), place)
+                    let values = of.map(|(values, _)| values);
+                    let how = How { values, aware: values.is_some(), ..How::default() };
+                    Cursor::make(cx, text, parsed, binds, how, place)
                 }),
                 Err(e) => Err(e),
             };
@@ -339,15 +368,16 @@ impl Cursor {
         found: Found,
         place: Place,
     ) -> Result<Cursor> {
-        match build(&found.plan, cx) {
+        let sharing = place.sharing(cx);
+        match build(&found.plan, sharing, cx) {
             // A segment has been exchanged for another: what is found of it now is compiled.
             Err(e) if e.is(8103) && !cx.host.is_current(found.epoch) => {
                 cx.p.parse_is_hard();
-                Cursor::make(cx, text, parsed, binds, (false, None), place)
+                Cursor::make(cx, text, parsed, binds, How::default(), place)
             }
             Err(e) => Err(e),
             Ok(built) => {
-                let made = Made { plan: found.plan, names: found.names, epoch: found.epoch, built };
+                let made = Made { plan: found.plan, names: found.names, epoch: found.epoch, built, sharing };
                 Cursor::of_plan(cx, text.into(), parsed, found.binds, made, place)
             }
         }
@@ -356,7 +386,8 @@ impl Cursor {
     /// A statement of the executor's own, with names and privileges of SYS.
     pub(crate) fn internal(cx: &mut ExecCtx<'_>, text: &str) -> Result<Cursor> {
         let statement = Rc::new(sql::parse_statement(text)?);
-        Cursor::make(cx, text, (Some(statement), false), &[], (true, None), Place::default())
+        let how = How { internal: true, ..How::default() };
+        Cursor::make(cx, text, (Some(statement), false), &[], how, Place::default())
     }
 
     /// A cursor over a plan that `alter` changes before row sources are made of it: what tests run that the planner does
@@ -366,14 +397,15 @@ impl Cursor {
     /// Those of compiling the statement.
     pub fn compile_altered(cx: &mut ExecCtx<'_>, text: &str, alter: &dyn Fn(&mut Plan)) -> Result<Cursor> {
         let statement = Rc::new(sql::parse_statement(text)?);
-        Cursor::make(cx, text, (Some(statement), false), &[], (false, Some(alter)), Place::default())
+        let how = How { alter: Some(alter), ..How::default() };
+        Cursor::make(cx, text, (Some(statement), false), &[], how, Place::default())
     }
 
     /// Compiles a statement only to see what it is.
     pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
         let statement = sql::parse_statement(text)?;
         cx.p.count(Stat::ParseCountDescribe, 1);
-        Ok(described(plan_of(cx, &statement, (sql::bind_names(text), binds), false)?.0))
+        Ok(described(plan_of(cx, &statement, (sql::bind_names(text), binds), false, None)?.0))
     }
 
     /// As [`Cursor::describe`], of a static statement of PL/SQL: its variables stand where SQL knows no column.
@@ -399,12 +431,12 @@ impl Cursor {
     /// # Errors
     /// Those of compiling the statement.
     pub fn depends_on_settings(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<bool> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.0.depends_on_settings())
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, None)?.0.depends_on_settings())
     }
 
     /// The plan as text.
     pub fn explain(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<String> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false)?.0.to_string())
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, None)?.0.to_string())
     }
 
     /// The plan as the rows of PLAN_TABLE.
@@ -412,7 +444,7 @@ impl Cursor {
     /// # Errors
     /// Those of compiling the statement.
     pub fn plan_rows(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Vec<plan::rows::PlanRow>> {
-        let plan = plan_of(cx, statement, (Vec::new(), &[]), false)?.0;
+        let plan = plan_of(cx, statement, (Vec::new(), &[]), false, None)?.0;
         let names = cx.host.catalog()?;
         for (object, owner) in &plan.below_views {
             if !names.allowed(*object, *owner, dictionary::ObjectPrivilege::Read)? {
@@ -428,7 +460,7 @@ impl Cursor {
         text: &str,
         (statement, by_place): Parsed,
         binds: &[BindType],
-        (internal, alter): (bool, Option<Alter<'_>>),
+        How { internal, alter, values, is_first, aware }: How<'_>,
         mut place: Place,
     ) -> Result<Cursor> {
         let statement = match statement {
@@ -436,24 +468,25 @@ impl Cursor {
             None if by_place => Rc::new(sql::parse_statement_by_place(text)?),
             None => Rc::new(sql::parse_statement(text)?),
         };
-        let (epoch, (plan, lookups), built) = loop {
+        let (epoch, (plan, lookups), shape, built) = loop {
             let names = cx.host.catalog()?;
             let epoch = names.epoch();
             if !internal {
                 names.take_followed();
             }
             let bind_names = if by_place { sql::bind_places(text) } else { sql::bind_names(text) };
-            let (mut plan, lookups) = plan_of(cx, &statement, (bind_names, binds), internal)?;
+            let (mut plan, lookups) = plan_of(cx, &statement, (bind_names, binds), internal, values)?;
             if let Some(alter) = alter {
                 alter(&mut plan);
             }
             if !internal {
                 os::crash::point("cursor-planned");
             }
-            match build(&plan, cx) {
+            let shape = Shape::of(&plan, values, aware, cx);
+            match build(&plan, shape.sharing, cx) {
                 // A segment was exchanged for another, or dropped, while it was compiled: nothing is locked yet.
                 Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.check_cancel()?,
-                built => break (epoch, (plan, lookups), built?),
+                built => break (epoch, (plan, lookups), shape, built?),
             }
         };
         let mut bind_types = binds.to_vec();
@@ -472,10 +505,19 @@ impl Cursor {
                 }
                 false => Vec::new(),
             };
-            let content = Content { plan: &rows, plan_hash, image: &image, depends: &depends, ..Content::default() };
+            let adaptive = library_cache::Adaptive {
+                sharing: shape.sharing,
+                selectivities: &shape.selectivities,
+                labels: &shape.labels,
+                bind_set: values.map_or(0, adaptive::number_of),
+                is_first,
+            };
+            let content =
+                Content { plan: &rows, plan_hash, image: &image, depends: &depends, adaptive, ..Content::default() };
             place.load(text, kind_of(&plan).command(), &bind_types, &content, cx);
         }
-        let made = Made { plan, names: Names::List(lookups.into()), epoch, built };
+        let sharing = shape.sharing;
+        let made = Made { plan, names: Names::List(lookups.into()), epoch, built, sharing };
         let parsed = (Some(statement), by_place);
         let mut cursor = Cursor::of_plan(cx, text.into(), parsed, bind_types, made, place)?;
         if internal {
@@ -493,7 +535,7 @@ impl Cursor {
         made: Made,
         place: Place,
     ) -> Result<Cursor> {
-        let Made { plan, names, epoch, built: (body, m, first_bind) } = made;
+        let Made { plan, names, epoch, built: (body, m, first_bind), sharing } = made;
         let catalog = cx.host.catalog()?;
         let temporary = temporary::among(&plan.dependencies, &|object| catalog.table_by_id(object))?;
         // A session's own rows are nobody else's result, also when a function reads them.
@@ -505,6 +547,7 @@ impl Cursor {
             None
         };
         Ok(Cursor {
+            adaptive: Adaptive::of(&plan, sharing),
             temporary,
             temporary_version: cx.session.temporaries.version(),
             temporary_purges: 0,
@@ -550,14 +593,59 @@ impl Cursor {
         self.key.finished(cx);
         let parsed = (self.statement.clone(), self.by_place);
         let mut new = if self.internal {
-            Cursor::make(cx, &self.text, parsed, &self.bind_types, (true, None), Place::default())?
+            let how = How { internal: true, ..How::default() };
+            Cursor::make(cx, &self.text, parsed, &self.bind_types, how, Place::default())?
         } else {
-            Cursor::parse(cx, &self.text, parsed, &self.bind_types)?
+            Cursor::parse(cx, &self.text, parsed, &self.bind_types, None)?
         };
+        self.replace(&mut new);
+        Ok(())
+    }
+
+    /// Becomes another cursor of the same statement; the values of its binds stay.
+    fn replace(&mut self, new: &mut Cursor) {
         new.values = std::mem::take(&mut self.values);
         new.values.resize(new.binds.len(), Value::Null);
         new.continues = self.continues;
-        *self = new;
+        std::mem::swap(self, new);
+    }
+
+    /// Before an execution of a cursor whose plan depends on values of binds: takes the plan that is for these values.
+    ///
+    /// # Errors
+    /// Those of compiling the statement.
+    #[cold]
+    fn adapt(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.adaptive.as_ref().is_some_and(|adaptive| !adaptive.is_peeked) && self.key.is_loaded_again(cx) {
+            // Somebody else has executed it first.
+            self.renew(cx)?;
+        }
+        let Some(adaptive) = &self.adaptive else { return Ok(()) };
+        if self.internal || self.text.is_empty() {
+            return Ok(());
+        }
+        let parsed = (self.statement.clone(), self.by_place);
+        let mut new = if !adaptive.is_peeked {
+            self.key.finished(cx);
+            let how = How { values: Some(&self.values), is_first: true, ..How::default() };
+            let place = self.key.again(cx);
+            // Part of the parse that made the plan without values.
+            cx.p.parse_is_hard();
+            let clock = cx.p.begin_parse();
+            let made = Cursor::make(cx, &self.text, parsed, &self.bind_types, how, place);
+            cx.p.end_parse(&clock, made.is_err());
+            made?
+        } else {
+            let selectivities = || adaptive.selectivities(&self.values);
+            if self.key.fits(selectivities, cx) {
+                return Ok(());
+            }
+            let selectivities = selectivities();
+            self.key.finished(cx);
+            let of = Some((&self.values[..], &selectivities[..]));
+            Cursor::parse(cx, &self.text, parsed, &self.bind_types, of)?
+        };
+        self.replace(&mut new);
         Ok(())
     }
 
@@ -735,6 +823,9 @@ impl Cursor {
         let other_time = !self.internal && self.flashback != cx.session.flashback;
         if other_time || self.lost_segments(cx) || !self.is_as_compiled_or_same(cx)? {
             self.renew(cx)?;
+        }
+        if self.adaptive.is_some() {
+            self.adapt(cx)?;
         }
         self.check_caller(cx)?;
         if !self.temporary.is_empty() {
@@ -985,6 +1076,18 @@ impl Cursor {
         }
         self.rows = 0;
         self.fetches = Fetches::Ours;
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.begin(cx);
+        }
+    }
+
+    /// Notes what an execution has processed, of a cursor whose plan depends on values of binds.
+    #[cold]
+    fn note_processed(&mut self, cx: &ExecCtx<'_>) {
+        if let Some(adaptive) = &mut self.adaptive {
+            let found: u64 = self.m.watched.iter().map(|count| count.rows).sum();
+            adaptive.end(found.max(self.rows), &self.values, &self.key, cx);
+        }
     }
 
     fn open_rows(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -1100,6 +1203,9 @@ impl Cursor {
                     self.rows = run.rows;
                     self.last_row = run.last;
                     self.key.processed(run.rows, 0, cx);
+                    if self.adaptive.is_some() {
+                        self.note_processed(cx);
+                    }
                     self.returned = run.returned.into_iter();
                     self.state = State::Done;
                     return Ok(());
@@ -1258,6 +1364,9 @@ impl Cursor {
             Fetches::Clients => (0, 0),
         };
         self.key.processed(rows, fetches, cx);
+        if self.adaptive.is_some() {
+            self.note_processed(cx);
+        }
         self.end(cx);
         self.state = State::Done;
     }
@@ -1423,6 +1532,7 @@ struct Made {
     names: Names,
     epoch: u64,
     built: (Body, Machine, u32),
+    sharing: Sharing,
 }
 
 /// Limits on the functions that a statement calls.
@@ -1441,10 +1551,12 @@ fn caller_of(body: &PlanBody) -> Caller {
 }
 
 /// Turns a plan into row sources and registers: first the plan's registers, then the binds, then what expressions need.
-fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
+/// Scans of a query whose executions are watched count their rows.
+fn build(plan: &Plan, sharing: Sharing, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
     let first_bind = plan.regs;
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
     let mut b = Builder::new(&mut regs, first_bind, caller_of(&plan.body), cx);
+    b.watches = sharing != Sharing::Plain && matches!(plan.body, PlanBody::Query(_));
     let body = match &plan.body {
         PlanBody::Query(q) => {
             let (op, out) = (Op::build(&q.source, &mut b)?, b.codes(&q.out));
@@ -1464,7 +1576,9 @@ fn build(plan: &Plan, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
     for c in &plan.ctes {
         ctes.push(Some(Box::new(CteState { op: Op::build(&c.source, &mut b)?, out: b.codes(&c.out), rows: None })));
     }
+    let watched = b.watched;
     let mut m = Machine::new(regs, plan.sequences.len());
+    m.watched.resize_with(watched, Default::default);
     m.subs = subs;
     m.ctes = ctes;
     m.moments = moments.into_iter().map(|code| (Some(code), None)).collect();

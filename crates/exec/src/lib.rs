@@ -5,6 +5,7 @@
 //! what lies above it.
 #![forbid(unsafe_code)]
 
+mod adaptive;
 mod aggregate;
 mod batch;
 mod block;

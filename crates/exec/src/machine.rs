@@ -55,6 +55,15 @@ pub struct Machine {
     early: Option<Snapshot>,
     /// Bloom filters of hash joins, once they have been made.
     filters: Vec<Option<Rc<Bloom>>>,
+    /// What the scans of a watched cursor have done in this execution.
+    pub watched: Vec<Count>,
+}
+
+/// What a scan has done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count {
+    pub starts: u64,
+    pub rows: u64,
 }
 
 impl Machine {
@@ -76,6 +85,7 @@ impl Machine {
             temporary: Pool::default(),
             early: None,
             filters: Vec::new(),
+            watched: Vec::new(),
         }
     }
 
@@ -85,6 +95,7 @@ impl Machine {
         self.execution += 1;
         self.now = None;
         self.memory = 0;
+        self.watched.fill(Count::default());
         self.moments.iter_mut().for_each(|m| m.1 = None);
         for cte in self.ctes.iter_mut().flatten() {
             cte.rows = None;

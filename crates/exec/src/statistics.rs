@@ -24,7 +24,9 @@
 //! is told of while it does.
 
 use crate::ctx::{ExecCtx, Rights, SessionState};
-use library_cache::{Content, CursorSlot, Delta, Digest, Edition, Env, Handle, LibraryCache, OuterBlock, Statement};
+use library_cache::{
+    Content, CursorSlot, Delta, Digest, Edition, Env, Fit, Handle, LibraryCache, OuterBlock, Sharing, Statement,
+};
 use md5::Digest as _;
 use plan::BindType;
 use process::Process;
@@ -586,14 +588,55 @@ impl Place {
     /// Looks a statement up; a soft parse when it is found, otherwise the cursor is to be compiled and
     /// [`Place::load`]ed. A statement without a text is not shared.
     pub fn parse(text: &str, rights: &Rights, binds: &[BindType], cx: &mut ExecCtx<'_>) -> Place {
+        Place::parse_for(text, rights, binds, None, cx)
+    }
+
+    /// As [`Place::parse`], for values of binds with these selectivities.
+    pub fn parse_for(
+        text: &str,
+        rights: &Rights,
+        binds: &[BindType],
+        selectivities: Option<&[f64]>,
+        cx: &mut ExecCtx<'_>,
+    ) -> Place {
         let mut place = Place::default();
         if !text.is_empty() {
             let (digest, auth) = (digest(text), number_of(rights));
             place.digest = Some(digest);
-            place.handle = cx.shared.library.parse(cx.p, digest, &env_of(cx.session, auth, binds));
+            let env = env_of(cx.session, auth, binds);
+            place.handle = cx.shared.library.parse_for(cx.p, digest, &env, selectivities);
             place.open(cx);
         }
         place
+    }
+
+    /// The same shared cursor, to be loaded again as it is now: it was made without the values of its binds.
+    pub fn again(&self, cx: &ExecCtx<'_>) -> Place {
+        let edition = self.handle.map(|handle| cx.shared.library.edition_of(handle));
+        Place { handle: self.handle, digest: self.digest, edition, is_stale: edition.is_some(), ..Place::default() }
+    }
+
+    /// Whether another session has loaded the shared cursor again.
+    pub fn is_loaded_again(&self, cx: &ExecCtx<'_>) -> bool {
+        let now = self.handle.map(|handle| cx.shared.library.edition_of(handle));
+        self.edition.is_some() && now != self.edition
+    }
+
+    /// How the shared cursor is shared by values of binds.
+    pub fn sharing(&self, cx: &ExecCtx<'_>) -> Sharing {
+        self.handle.map_or(Sharing::Plain, |handle| cx.shared.library.sharing(handle))
+    }
+
+    /// Whether the shared cursor may be executed with values of these selectivities.
+    pub fn fits(&self, selectivities: impl FnOnce() -> Vec<f64>, cx: &ExecCtx<'_>) -> bool {
+        self.handle.is_none_or(|handle| cx.shared.library.fit(handle, selectivities) == Fit::Shared)
+    }
+
+    /// Tells the shared cursor of executions by bucket, and of the last one's values, rows and buffer gets.
+    pub fn note_executions(&self, buckets: [u64; 3], last: (u64, u64, u64), cx: &ExecCtx<'_>) {
+        if let Some(handle) = self.handle {
+            cx.shared.library.note_executions(handle, buckets, last);
+        }
     }
 
     /// Whether there is a shared cursor.
@@ -636,7 +679,8 @@ impl Place {
         if text.is_empty() {
             return;
         }
-        cx.p.count(Stat::ParseCountHard, 1);
+        // A plan for the first values of the binds belongs to the parse before.
+        cx.p.count(Stat::ParseCountHard, u64::from(!content.adaptive.is_first));
         let slot = cx.p.session();
         let (module, action) = (slot.module.get(), slot.action.get());
         let mode = cx.session.options.optimizer_mode;
@@ -645,7 +689,9 @@ impl Place {
         let auth = number_of(&cx.host.rights());
         let stale = self.edition.filter(|_| self.is_stale);
         let env = env_of(cx.session, auth, binds);
-        self.handle = Some(cx.shared.library.load_instead(cx.p, &of, &env, &content, stale));
+        let library = cx.shared.library;
+        let handle = library.load_instead(cx.p, &of, &env, &content, stale);
+        (self.handle, self.edition, self.is_stale) = (Some(handle), Some(library.edition_of(handle)), false);
         self.open(cx);
     }
 

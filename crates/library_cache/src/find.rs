@@ -80,11 +80,18 @@ impl Key {
 pub(crate) struct Want<'a> {
     env: &'a Env<'a>,
     schema: [u64; NAME_BYTES_MAX / 8],
+    /// The selectivities of the values that it is to be executed with.
+    selectivities: Option<&'a [f64]>,
 }
 
 impl<'a> Want<'a> {
     pub(crate) fn new(env: &'a Env<'a>) -> Want<'a> {
-        Want { env, schema: name_words(env.schema) }
+        Want { env, schema: name_words(env.schema), selectivities: None }
+    }
+
+    /// The same for values of binds with these selectivities.
+    pub(crate) fn of(self, selectivities: Option<&'a [f64]>) -> Want<'a> {
+        Want { selectivities, ..self }
     }
 
     /// What keeps a child from being shared: 0 when nothing does.
@@ -106,6 +113,13 @@ impl<'a> Want<'a> {
         if binds != 0 && self.env.binds != 0 && binds != self.env.binds {
             bits |= 1 << Mismatch::Bind as u64;
         }
+        if let Some(selectivities) = self.selectivities {
+            if child.gives_way() {
+                bits |= 1 << Mismatch::LoadOptimizerStats as u64;
+            } else if child.adaptive.is_aware() && !child.adaptive.contains(selectivities) {
+                bits |= 1 << Mismatch::BindEquivFailure as u64;
+            }
+        }
         bits
     }
 }
@@ -116,11 +130,22 @@ impl LibraryCache {
     /// Latches: none held on entry or return; gets as in the module's table. Waits: `latch: library cache`, `library
     /// cache: mutex X`, `cursor: mutex S`, as the design has them.
     pub fn parse(&self, p: &Process, digest: Digest, env: &Env<'_>) -> Option<Handle> {
+        self.parse_for(p, digest, env, None)
+    }
+
+    /// As [`Self::parse`], for values of binds with these selectivities.
+    pub fn parse_for(
+        &self,
+        p: &Process,
+        digest: Digest,
+        env: &Env<'_>,
+        selectivities: Option<&[f64]>,
+    ) -> Option<Handle> {
         let line = self.line(p);
         count(&line.gets[Namespace::SqlArea as usize]);
         let key = Key { digest, namespace: Namespace::SqlArea, copy: self.copy_for(p, digest) };
         self.advice.note(p, key.followed());
-        let want = Want::new(env);
+        let want = Want::new(env).of(selectivities);
         let (handle, binds) = match self.design {
             Design::Versioned => self.find_versioned(p, &key, &want),
             Design::Latch | Design::Pins => self.find_latched(p, &key, &want),

@@ -64,7 +64,7 @@ impl LibraryCache {
     }
 
     /// The child as it is loaded now.
-    pub(crate) fn edition_of(&self, handle: Handle) -> Edition {
+    pub fn edition_of(&self, handle: Handle) -> Edition {
         let child = self.children.get(handle.child as usize);
         Edition { handle, number: child.map_or(0, |child| child.edition.load(Ordering::Relaxed)) }
     }

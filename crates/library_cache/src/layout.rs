@@ -99,6 +99,8 @@ pub struct Child {
     plan_hash: AtomicU64,
     /// Bytes of the plan, of module, action and mode: 16 bits each.
     lengths: AtomicU64,
+    /// Sharing by the values of binds.
+    pub(crate) adaptive: crate::adaptive::Words,
     depends: [AtomicU64; DEPENDS_MAX + 1],
     module: [AtomicU64; LABEL_BYTES / 8],
     action: [AtomicU64; LABEL_BYTES / 8],
@@ -121,10 +123,12 @@ pub struct Chunk {
 /// | VALID | who loads it | whoever's environment is the same |
 /// | INVALID | who changes what it depends on; a purge while it is pinned | nobody until it is loaded again, in place if it is not pinned |
 /// | OBSOLETE | who wanted to load it again and found it pinned | nobody; it goes when its pins have gone |
+/// | UNSHARED | who loaded a child for other values of its binds, or with other estimates | nobody; it is out of use |
 pub(crate) mod state {
     pub const VALID: u64 = 1;
     pub const INVALID: u64 = 2;
     pub const OBSOLETE: u64 = 3;
+    pub const UNSHARED: u64 = 4;
 }
 
 /// The figures of a cursor; added to with atomic additions, at intervals.
@@ -272,6 +276,8 @@ pub struct Content<'a> {
     pub action: &'a str,
     /// OPTIMIZER_MODE.
     pub mode: &'a str,
+    /// Sharing by the values of binds.
+    pub adaptive: crate::Adaptive<'a>,
 }
 
 /// The part of a cursor that loading it again changes.
@@ -397,8 +403,14 @@ impl Child {
         for (word, object) in self.depends[1..].iter().zip(content.depends) {
             word.store(u64::from(*object), Ordering::Relaxed);
         }
+        self.adaptive.fill(&content.adaptive);
         self.load_s.store(now_s(), Ordering::Relaxed);
         self.edition.store(odd + 1, Ordering::Release); // pairs with the Acquire loads in `loaded` and `image`
+    }
+
+    /// PLAN_HASH_VALUE, for whoever keeps writers out.
+    pub(crate) fn plan_hash(&self) -> u32 {
+        self.plan_hash.load(Ordering::Relaxed) as u32
     }
 
     /// What [`Self::fill`] wrote; nothing while it is being written.
@@ -469,7 +481,7 @@ fn load_bytes(words: &[AtomicU64], len: usize) -> Vec<u8> {
 }
 
 /// Stores as much of a text as fits, cut at a character; returns the bytes stored.
-fn store_text(words: &[AtomicU64], text: &str) -> usize {
+pub(crate) fn store_text(words: &[AtomicU64], text: &str) -> usize {
     let mut cut = text.len().min(words.len() * 8);
     while !text.is_char_boundary(cut) {
         cut -= 1;
@@ -478,6 +490,6 @@ fn store_text(words: &[AtomicU64], text: &str) -> usize {
     cut
 }
 
-fn load_text(words: &[AtomicU64], len: usize) -> String {
+pub(crate) fn load_text(words: &[AtomicU64], len: usize) -> String {
     String::from_utf8_lossy(&load_bytes(words, len)).into_owned()
 }

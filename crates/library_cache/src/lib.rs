@@ -24,6 +24,7 @@ pub const NAME_BYTES_MAX: usize = 32;
 /// Longest plan kept, in bytes of its rows.
 pub const PLAN_BYTES_MAX: usize = 4096;
 /// The 32 digits of a `sql_id`: the lower-case letters without e, i, l and o.
+mod adaptive;
 mod advice;
 mod change;
 mod find;
@@ -34,6 +35,7 @@ mod object;
 mod pin;
 mod view;
 
+pub use adaptive::{Adaptive, Fit, PREDICATES_MAX, Sharing, SharingRow, bucket_of};
 pub use advice::{ADVICE_PRESENT, ADVICE_SIZES};
 pub use find::{Env, Statement};
 pub use image::Edition;

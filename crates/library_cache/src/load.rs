@@ -12,7 +12,7 @@ use process::{MutexSection, Process, Section};
 
 use crate::find::{Key, Want};
 use crate::layout::{About, Child, Content, Parent, state};
-use crate::{Design, Edition, Env, Handle, LibraryCache, Namespace, Statement, count};
+use crate::{Design, Edition, Env, Handle, LibraryCache, Mismatch, Namespace, Sharing, Statement, count};
 
 /// Tries to load a cursor while victims have to be found.
 const TRIES: usize = 16;
@@ -124,8 +124,12 @@ impl LibraryCache {
         };
         let parent = &self.parents[at as usize];
         let _list = self.shut_list(p, parent, key, Where::KksInsert);
-        let want = Want::new(env);
+        let adaptive = &content.adaptive;
+        let aware = (adaptive.sharing == Sharing::Aware).then_some(adaptive.selectivities);
+        let want = Want::new(env).of(aware);
         let mut mismatch = 0;
+        // Ranges of siblings with the same plan, which this one takes the place of.
+        let mut same_plan = Vec::new();
         let mut link = parent.children.load(Ordering::Relaxed);
         while let Some(index) = link.checked_sub(1) {
             let child = &self.children[index as usize];
@@ -135,7 +139,17 @@ impl LibraryCache {
                 mismatch = differs;
             }
             let state = child.state.load(Ordering::Relaxed);
-            if differs != 0 || state == state::OBSOLETE {
+            if differs == 1 << Mismatch::BindEquivFailure as u64
+                && state == state::VALID
+                && child.plan_hash() == content.plan_hash
+            {
+                same_plan.push((child, child.adaptive.ranges()));
+            }
+            if differs == 1 << Mismatch::LoadOptimizerStats as u64 && state == state::VALID {
+                guard.set(&child.state, state::UNSHARED);
+                guard.checkpoint();
+            }
+            if differs != 0 || state == state::OBSOLETE || state == state::UNSHARED {
                 continue;
             }
             let handle = Handle { child: index as u32, life: child.life.load(Ordering::Relaxed) };
@@ -146,7 +160,7 @@ impl LibraryCache {
                     return Tried::Loaded(handle);
                 }
                 guard.set(&child.state, state::INVALID);
-                if is_stale {
+                if is_stale && !adaptive.is_first {
                     guard.add(&child.invalidations, 1);
                     guard.add(&parent.invalidations, 1);
                     self.control.invalidations[Namespace::SqlArea as usize].fetch_add(1, Ordering::Relaxed);
@@ -160,7 +174,14 @@ impl LibraryCache {
             guard.checkpoint();
         }
         match self.make_child(p, &guard, at, env, content, mismatch) {
-            Some(handle) => Tried::Loaded(handle),
+            Some(handle) => {
+                for (child, ranges) in same_plan {
+                    self.children[handle.child as usize].adaptive.widen(&ranges);
+                    guard.set(&child.state, state::UNSHARED);
+                    guard.checkpoint();
+                }
+                Tried::Loaded(handle)
+            }
             None => Tried::NoChild,
         }
     }
@@ -178,6 +199,11 @@ impl LibraryCache {
             return false;
         };
         self.fill(p, guard, child, content, Key::of(parent).idn());
+        if content.adaptive.is_first {
+            guard.set(&child.state, state::VALID);
+            guard.checkpoint();
+            return true;
+        }
         guard.add(&child.loads, 1);
         guard.add(&parent.loads, 1);
         guard.set(&child.state, state::VALID);

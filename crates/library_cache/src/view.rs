@@ -20,6 +20,12 @@ pub enum Mismatch {
     Optimizer = 2,
     Language = 3,
     Bind = 4,
+    /// The selectivities of its values were in no child's ranges.
+    BindEquivFailure = 5,
+    /// It is the first child that is shared by selectivity.
+    LoadOptimizerStats = 6,
+    /// It was planned with what an execution has found out.
+    UseFeedbackStats = 7,
 }
 
 /// A row of `v$sqlarea`, or of `v$db_object_cache`.
@@ -76,6 +82,10 @@ pub struct ChildRow {
     pub executing: u64,
     /// USERS_OPENING.
     pub opening: u64,
+    /// IS_SHAREABLE.
+    pub is_shareable: bool,
+    /// Sharing by the values of binds.
+    pub sharing: crate::SharingRow,
 }
 
 /// COMMAND_TYPE of blocks: PL/SQL and CALL.
@@ -295,7 +305,7 @@ impl LibraryCache {
             schema: child.schema(),
             optimizer: get(&child.optimizer),
             status: match get(&child.state) {
-                state::VALID => "VALID",
+                state::VALID | state::UNSHARED => "VALID",
                 state::INVALID => "INVALID_UNAUTH",
                 _ => "OBSOLETE",
             },
@@ -314,6 +324,8 @@ impl LibraryCache {
             mode: loaded.mode,
             executing,
             opening,
+            is_shareable: get(&child.state) == state::VALID,
+            sharing: child.adaptive.row(),
         };
         fence(Ordering::Acquire);
         (get(&child.life) == life).then_some(((parent_at, parent_life), row))
@@ -503,7 +515,7 @@ impl LibraryCache {
             if get(&child.life) == 0 || get(&child.parent) != at || get(&child.number) >= get(&parent.next_number) {
                 return Err(format!("child {c} is not a child of {at}"));
             }
-            if !(state::VALID..=state::OBSOLETE).contains(&get(&child.state)) {
+            if !(state::VALID..=state::UNSHARED).contains(&get(&child.state)) {
                 return Err(format!("child {c} is in no state"));
             }
             let pins = match self.design {

@@ -14,6 +14,7 @@ use crate::ir::{CmpOp, Expr, Node, Reg};
 use crate::typing::{Class, class};
 use dictionary::statistics::{cut, place_of_bytes};
 use dictionary::{ColumnStatistics, Endpoint, Histogram, HistogramKind, TableStatistics, place_of};
+use types::image::Image;
 use types::{DataType, LenUnit, Value};
 
 /// The share that a range keeps whose bound is unknown, or whose operand is an expression.
@@ -102,21 +103,42 @@ enum Known {
     Later,
 }
 
+/// How a column is compared with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
+pub enum Compared {
+    By(CmpOp),
+    Like,
+}
+
+impl Compared {
+    /// A number to sort by.
+    pub(crate) fn rank(self) -> u8 {
+        match self {
+            Compared::By(op) => op as u8,
+            Compared::Like => u8::MAX,
+        }
+    }
+}
+
+/// The value of a bind that a column is compared with, if it is known.
+pub type Peek<'a> = dyn Fn(usize, &Column<'_>, Compared) -> Option<Value> + 'a;
+
 /// Estimates conditions of one statement.
 pub struct Estimator<'a> {
     column: &'a dyn Fn(Reg) -> Option<Column<'a>>,
-    bind: &'a dyn Fn(usize) -> Option<Value>,
+    bind: &'a Peek<'a>,
 }
 
 impl<'a> Estimator<'a> {
     /// `column` tells of a register whether it holds a table's column, and what is known of that. Binds are unknown.
     pub fn new(column: &'a dyn Fn(Reg) -> Option<Column<'a>>) -> Estimator<'a> {
-        Estimator { column, bind: &|_| None }
+        Estimator { column, bind: &|_, _, _| None }
     }
 
-    /// The same with values of binds: those of the execution that the statement is planned for.
+    /// The same with values of binds: those of the execution that the statement is planned for. Asked whenever a
+    /// column is compared with one.
     #[must_use]
-    pub fn peeking(self, bind: &'a dyn Fn(usize) -> Option<Value>) -> Estimator<'a> {
+    pub fn peeking(self, bind: &'a Peek<'a>) -> Estimator<'a> {
         Estimator { bind, ..self }
     }
 
@@ -177,18 +199,14 @@ impl<'a> Estimator<'a> {
         }
     }
 
+    /// A value that is compared with no column.
     fn value_of(&self, expr: &Expr) -> Known {
-        match &expr.node {
-            Node::Const(Value::Null) => Known::Null,
-            Node::Const(value) => Known::Value(value.clone()),
-            Node::Bind(n) => match (self.bind)(*n) {
-                Some(Value::Null) => Known::Null,
-                Some(value) => Known::Value(value),
-                None => Known::Later,
-            },
-            Node::Convert(inner) | Node::Cast(inner) if class(&inner.ty) == class(&expr.ty) => self.value_of(inner),
-            _ => Known::Later,
-        }
+        known(expr, &|_| None)
+    }
+
+    /// A value that a column is compared with.
+    fn value_for(&self, column: &Column<'_>, compared: Compared, expr: &Expr) -> Known {
+        known(expr, &|n| (self.bind)(n, column, compared))
     }
 
     fn not_null(&self, expr: &Expr) -> f64 {
@@ -224,22 +242,7 @@ impl<'a> Estimator<'a> {
 
     /// A column compared with something that is no column of a table.
     fn compared(&self, op: CmpOp, column: &Column<'_>, with: &Expr) -> f64 {
-        let value = self.value_of(with);
-        match op {
-            CmpOp::Eq => equal(column, &value),
-            CmpOp::Ne => match value {
-                Known::Null => 0.0,
-                value => (column.not_null() - equal(column, &value)).max(0.0),
-            },
-            CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge => match value {
-                Known::Null => 0.0,
-                Known::Later => unknown_range(column),
-                Known::Value(value) => match op {
-                    CmpOp::Lt | CmpOp::Le => range(column, None, Some((&value, op == CmpOp::Le))),
-                    _ => range(column, Some((&value, op == CmpOp::Ge)), None),
-                },
-            },
-        }
+        compared(op, column, &self.value_for(column, Compared::By(op), with))
     }
 
     fn like(&self, value: &Expr, pattern: &Expr, escape: Option<&Expr>) -> f64 {
@@ -249,17 +252,10 @@ impl<'a> Estimator<'a> {
             Some(Known::Value(Value::Text(escape))) => escape.chars().next(),
             Some(_) => return LIKE * column.not_null(),
         };
-        let pattern = match self.value_of(pattern) {
-            Known::Null => return 0.0,
-            Known::Value(Value::Text(pattern)) => pattern,
-            _ => return unknown_range(&column),
-        };
-        let (prefix, rest) = like_prefix(&pattern, escape);
-        match rest {
-            None => equal(&column, &Known::Value(Value::Text(prefix))),
-            Some("%") if prefix.is_empty() => column.not_null(),
-            Some(_) if prefix.is_empty() => LIKE * column.not_null(),
-            Some(_) => prefixed(&column, prefix.as_bytes()),
+        match self.value_for(&column, Compared::Like, pattern) {
+            Known::Null => 0.0,
+            Known::Value(Value::Text(pattern)) => liked(&column, &pattern, escape),
+            _ => unknown_range(&column),
         }
     }
 
@@ -291,10 +287,11 @@ impl<'a> Estimator<'a> {
             (None, Some(reg)) => (reg, op.swap(), &**left),
             _ => return None,
         };
-        let known = !matches!(self.value_of(value), Known::Null);
+        let column = (self.column)(reg)?;
+        let known = || !matches!(self.value_for(&column, Compared::By(op), value), Known::Null);
         match op {
-            CmpOp::Gt | CmpOp::Ge if known => Some((reg, true, op, value)),
-            CmpOp::Lt | CmpOp::Le if known => Some((reg, false, op, value)),
+            CmpOp::Gt | CmpOp::Ge if known() => Some((reg, true, op, value)),
+            CmpOp::Lt | CmpOp::Le if known() => Some((reg, false, op, value)),
             _ => None,
         }
     }
@@ -308,7 +305,8 @@ impl<'a> Estimator<'a> {
             found.map(|found| (at, found))
         });
         let Some((at, (.., other_op, other_value))) = other else { return self.compared(op, &column, value) };
-        match (self.value_of(value), self.value_of(other_value)) {
+        let known = |op, value| self.value_for(&column, Compared::By(op), value);
+        match (known(op, value), known(other_op, other_value)) {
             (Known::Value(one), Known::Value(two)) => {
                 done[at] = true;
                 let closed = |op| matches!(op, CmpOp::Le | CmpOp::Ge);
@@ -337,7 +335,7 @@ impl<'a> Estimator<'a> {
             };
             let again = |(_, c): &(usize, Column<'_>)| c.source == column.source && c.position == column.position;
             // A value that the column does not have is no value of the group either.
-            let inside = match self.value_of(value) {
+            let inside = match self.value_for(&column, Compared::By(CmpOp::Eq), value) {
                 Known::Value(value) => !is_outside(&column, &value),
                 Known::Later => true,
                 Known::Null => false,
@@ -352,6 +350,52 @@ impl<'a> Estimator<'a> {
             of.into_iter().for_each(|at| done[at] = true);
         }
         kept
+    }
+}
+
+fn known(expr: &Expr, bind: &dyn Fn(usize) -> Option<Value>) -> Known {
+    match &expr.node {
+        Node::Const(Value::Null) => Known::Null,
+        Node::Const(value) => Known::Value(value.clone()),
+        Node::Bind(n) => match bind(*n) {
+            Some(Value::Null) => Known::Null,
+            Some(value) => Known::Value(value),
+            None => Known::Later,
+        },
+        Node::Convert(inner) | Node::Cast(inner) if class(&inner.ty) == class(&expr.ty) => known(inner, bind),
+        _ => Known::Later,
+    }
+}
+
+/// The share of rows for which a column compares so with a value.
+pub fn share_of_value(column: &Column<'_>, how: Compared, value: &Value) -> f64 {
+    let share = match (how, value) {
+        (_, Value::Null) => 0.0,
+        (Compared::By(op), value) => compared(op, column, &Known::Value(value.clone())),
+        (Compared::Like, Value::Text(pattern)) => liked(column, pattern, None),
+        (Compared::Like, _) => unknown_range(column),
+    };
+    share.clamp(0.0, 1.0)
+}
+
+fn compared(op: CmpOp, column: &Column<'_>, value: &Known) -> f64 {
+    match (op, value) {
+        (CmpOp::Eq, value) => equal(column, value),
+        (_, Known::Null) => 0.0,
+        (CmpOp::Ne, value) => (column.not_null() - equal(column, value)).max(0.0),
+        (_, Known::Later) => unknown_range(column),
+        (CmpOp::Lt | CmpOp::Le, Known::Value(value)) => range(column, None, Some((value, op == CmpOp::Le))),
+        (CmpOp::Gt | CmpOp::Ge, Known::Value(value)) => range(column, Some((value, op == CmpOp::Ge)), None),
+    }
+}
+
+fn liked(column: &Column<'_>, pattern: &str, escape: Option<char>) -> f64 {
+    let (prefix, rest) = like_prefix(pattern, escape);
+    match rest {
+        None => equal(column, &Known::Value(Value::Text(prefix))),
+        Some("%") if prefix.is_empty() => column.not_null(),
+        Some(_) if prefix.is_empty() => LIKE * column.not_null(),
+        Some(_) => prefixed(column, prefix.as_bytes()),
     }
 }
 

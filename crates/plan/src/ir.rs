@@ -1025,6 +1025,47 @@ pub struct Plan {
     pub moments: Vec<Expr>,
     /// Tables and views that are read through views, with their owners.
     pub below_views: Vec<(types::ObjectId, dictionary::UserId)>,
+    /// Comparisons of columns with binds that the estimates depend on: another value may ask for another plan.
+    pub peeks: Vec<BindPredicate>,
+    /// It was planned with values of the binds.
+    pub is_peeked: bool,
+    /// BIND_AWARE and NO_BIND_AWARE.
+    pub bind_aware: Option<bool>,
+}
+
+/// A comparison of a column with a bind.
+#[derive(Clone, Debug, Image)]
+pub struct BindPredicate {
+    pub table: Rc<TableDef>,
+    /// The column's position in the table.
+    pub column: usize,
+    pub how: crate::estimate::Compared,
+    pub bind: usize,
+}
+
+impl BindPredicate {
+    /// The share of the table's rows for which it holds with a value, by the table's statistics.
+    pub fn share(&self, value: &Value) -> f64 {
+        let Some(column) = self.table.columns.get(self.column) else { return crate::estimate::UNKNOWN };
+        let of = crate::estimate::Column {
+            source: 0,
+            position: self.column,
+            data_type: &column.data_type,
+            nullable: column.nullable,
+            table: self.table.statistics.as_ref(),
+            statistics: column.statistics.as_ref(),
+        };
+        crate::estimate::share_of_value(&of, self.how, value)
+    }
+
+    /// As `v$sql_cs_selectivity` shows it: the operator and the bind's name.
+    pub fn label(&self, binds: &[String]) -> String {
+        let operator = match self.how {
+            crate::estimate::Compared::By(op) => crate::predicate::of_comparison(op),
+            crate::estimate::Compared::Like => "LIKE",
+        };
+        format!("{operator}{}", binds.get(self.bind).map_or("", String::as_str))
+    }
 }
 
 /// Calls `$f` on each direct operand of a node; `$each` is `iter` or `iter_mut`, as the node is borrowed.

@@ -71,6 +71,8 @@ pub struct Eyes {
 pub struct Optimizer {
     /// `_rewrite_off`.
     pub rewrites_off: RewritesOff,
+    /// `_optim_peek_user_binds`.
+    pub peeks: bool,
 }
 
 /// Stored functions, as the host finds them.
@@ -160,7 +162,23 @@ pub fn compile_at(
     scn: Option<types::Scn>,
     optimizer: &Optimizer,
 ) -> Result<Plan> {
-    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None, (optimizer, None))
+    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None, (optimizer, None, None))
+}
+
+/// As [`compile_at`], for an execution whose binds have these values, in the order of the plan's binds.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_for_values(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    functions: &dyn Functions,
+    names: (Vec<String>, &[BindType]),
+    scn: Option<types::Scn>,
+    optimizer: &Optimizer,
+    values: Option<&[Value]>,
+) -> Result<Plan> {
+    compile_with_eyes(statement, catalog, functions, names, scn, None, (optimizer, None, values))
 }
 
 /// As [`compile`], of a statement that the executor makes of a table's own conditions: their functions are those of the
@@ -176,7 +194,7 @@ pub fn compile_for_owner(
     owner: UserId,
 ) -> Result<Plan> {
     let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
-    compile_with_eyes(statement, catalog, functions, names, None, Some(eyes), (&Optimizer::default(), None))
+    compile_with_eyes(statement, catalog, functions, names, None, Some(eyes), (&Optimizer::default(), None, None))
 }
 
 /// As [`compile_at`], where names that are no columns may be variables. They become binds behind those in the text.
@@ -191,7 +209,7 @@ pub fn compile_with_variables(
     names: (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
 ) -> Result<Plan> {
-    compile_with_eyes(statement, catalog, functions, names, scn, None, (&Optimizer::default(), Some(variables)))
+    compile_with_eyes(statement, catalog, functions, names, scn, None, (&Optimizer::default(), Some(variables), None))
 }
 
 fn compile_with_eyes(
@@ -201,7 +219,7 @@ fn compile_with_eyes(
     (names, binds): (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
     eyes: Option<Eyes>,
-    (optimizer, variables): (&Optimizer, Option<&dyn Variables>),
+    (optimizer, variables, values): (&Optimizer, Option<&dyn Variables>, Option<&[Value]>),
 ) -> Result<Plan> {
     let scn =
         scn.map(|scn| Expr::new(Node::Const(Value::Number(types::Number::from_i128(scn.0.into()))), DataType::NUMBER));
@@ -209,6 +227,7 @@ fn compile_with_eyes(
     c.eyes.extend(eyes);
     c.variables = variables;
     c.rewrites_off = optimizer.rewrites_off;
+    (c.peeks.is_on, c.peeks.values) = (optimizer.peeks, values);
     let mut body = match statement {
         Statement::Query(q) => {
             let (rel, out, columns, _) = c.built(q, true)?;
@@ -252,7 +271,17 @@ fn compile_with_eyes(
         locks_rows: locks,
         moments: c.moments,
         below_views: c.below_views,
+        peeks: peeks_of(c.peeks),
+        is_peeked: values.is_some(),
+        bind_aware: c.bind_aware,
     })
+}
+
+/// The comparisons with binds in an order that all plans of a statement have in common.
+fn peeks_of(peeks: physical::Peeks<'_>) -> Vec<BindPredicate> {
+    let mut found = peeks.found.into_inner();
+    found.sort_by_key(|p| (p.table.object.0, p.column, p.bind, p.how.rank()));
+    found
 }
 
 /// The logical tree of a query as text: as it is bound, and behind the rewrites that `optimizer` leaves on.
@@ -296,6 +325,7 @@ fn compiler<'c>(
         rows: None,
         cte_rows: Vec::new(),
         sizes: physical::Sizes::default(),
+        peeks: physical::Peeks::default(),
         rewrites_off: rewrite::RewritesOff::default(),
         made_views: 0,
         filters: 0,
@@ -318,6 +348,7 @@ fn compiler<'c>(
         all_force: true,
         result_cache: false,
         no_result_cache: false,
+        bind_aware: None,
         as_of: scn.is_some().then_some(0),
         whole: scn.is_some(),
         moments: scn.into_iter().collect(),

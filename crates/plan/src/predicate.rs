@@ -230,7 +230,7 @@ fn not(negated: bool) -> &'static str {
     if negated { "NOT " } else { "" }
 }
 
-fn of_comparison(op: CmpOp) -> &'static str {
+pub(crate) fn of_comparison(op: CmpOp) -> &'static str {
     match op {
         CmpOp::Eq => "=",
         CmpOp::Ne => "<>",

@@ -222,6 +222,7 @@ pub struct Compiler<'c> {
     /// The expected rows of the WITH queries that are planned.
     pub cte_rows: Vec<f64>,
     pub sizes: crate::physical::Sizes,
+    pub peeks: crate::physical::Peeks<'c>,
     /// How many join filters there are.
     pub filters: usize,
     /// The branches of an OR are being planned.
@@ -257,6 +258,8 @@ pub struct Compiler<'c> {
     pub all_force: bool,
     pub result_cache: bool,
     pub no_result_cache: bool,
+    /// BIND_AWARE and NO_BIND_AWARE.
+    pub bind_aware: Option<bool>,
     /// The moment that the tables being added are read as of, the moments so far, and which items have one.
     pub as_of: Option<usize>,
     /// Moment 0 is that of the whole statement.

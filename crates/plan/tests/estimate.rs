@@ -51,7 +51,7 @@ impl Table {
 
     fn peeking(&self, condition: &Expr, bind: &dyn Fn(usize) -> Option<Value>) -> f64 {
         let resolve = |reg: Reg| ((reg as usize) < self.columns.len()).then(|| self.column(reg as usize));
-        Estimator::new(&resolve).peeking(bind).selectivity(condition)
+        Estimator::new(&resolve).peeking(&|n, _, _| bind(n)).selectivity(condition)
     }
 }
 

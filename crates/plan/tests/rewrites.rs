@@ -9,7 +9,8 @@ use plan::{NoFunctions, Optimizer, Rewrite, RewritesOff, logical_text};
 /// The tree as it is bound, and behind all rewrites but those named.
 fn trees(text: &str, off: &str) -> (String, String) {
     let statement = sql::parse_statement(text).unwrap_or_else(|e| panic!("{text}: {e}"));
-    let optimizer = Optimizer { rewrites_off: RewritesOff::of(off).expect("names of rewrites") };
+    let optimizer =
+        Optimizer { rewrites_off: RewritesOff::of(off).expect("names of rewrites"), ..Optimizer::default() };
     logical_text(&statement, &Tables, &NoFunctions, &optimizer).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 

@@ -135,6 +135,8 @@ const OPTIMIZER: &[Param] = &[
     Param::ResultCacheMode,
     Param::StatisticsLevel,
     Param::RewriteOff,
+    Param::OptimPeekUserBinds,
+    Param::OptimizerAdaptiveCursorSharing,
 ];
 
 /// Reads the parameters that the executor obeys. Called when a session begins and when a parameter has changed.
@@ -154,6 +156,8 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     };
     session.options.optimizer = params.fingerprint(OPTIMIZER);
     session.options.planner.rewrites_off = plan::RewritesOff::of(&params.get(Param::RewriteOff)).unwrap_or_default();
+    session.options.planner.peeks = params.flag(Param::OptimPeekUserBinds);
+    session.options.adaptive_sharing = params.flag(Param::OptimizerAdaptiveCursorSharing);
     session.options.optimizer_mode = params::word_of(Param::OptimizerMode, &params.get(Param::OptimizerMode));
     session.options.timing = timing(&params);
     core.p.set_timed(session.options.timing != Timing::Off);

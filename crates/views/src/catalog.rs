@@ -108,6 +108,9 @@ views! {
     "V$SQLTEXT_WITH_NEWLINES" | sql::SQLTEXT => sql::sqltext_with_newlines;
     "V$SQL_PLAN" | sql::SQL_PLAN => sql::sql_plan;
     "V$SQL_SHARED_CURSOR" | sql::SHARED_CURSOR => sql::shared_cursor;
+    "V$SQL_CS_HISTOGRAM" | sql::CS_HISTOGRAM => sql::cs_histogram;
+    "V$SQL_CS_SELECTIVITY" | sql::CS_SELECTIVITY => sql::cs_selectivity;
+    "V$SQL_CS_STATISTICS" | sql::CS_STATISTICS => sql::cs_statistics;
     "V$OPEN_CURSOR" | sql::OPEN_CURSOR => sql::open_cursor;
     "V$DB_OBJECT_CACHE" | sql::DB_OBJECT_CACHE => sql::db_object_cache;
     "X$KGLOB" | sql::KGLOB => sql::kglob;

@@ -54,6 +54,8 @@ pub fn sql_columns() -> Vec<(&'static str, Type)> {
         ("LOADED_VERSIONS", N),
         ("KEPT_VERSIONS", N),
         ("IS_OBSOLETE", V(1)),
+        ("IS_BIND_SENSITIVE", V(1)),
+        ("IS_BIND_AWARE", V(1)),
         ("IS_SHAREABLE", V(1)),
         ("CON_ID", N),
     ]);
@@ -108,7 +110,46 @@ pub const SHARED_CURSOR: &[(&str, Type)] = &[
     ("LANGUAGE_MISMATCH", V(1)),
     ("TRANSLATION_MISMATCH", V(1)),
     ("AUTH_CHECK_MISMATCH", V(1)),
+    ("BIND_EQUIV_FAILURE", V(1)),
+    ("LOAD_OPTIMIZER_STATS", V(1)),
+    ("USE_FEEDBACK_STATS", V(1)),
     ("REASON", V(4000)),
+    ("CON_ID", N),
+];
+
+pub const CS_HISTOGRAM: &[(&str, Type)] = &[
+    ("ADDRESS", R(8)),
+    ("HASH_VALUE", N),
+    ("SQL_ID", V(13)),
+    ("CHILD_NUMBER", N),
+    ("BUCKET_ID", N),
+    ("COUNT", N),
+    ("CON_ID", N),
+];
+
+pub const CS_SELECTIVITY: &[(&str, Type)] = &[
+    ("ADDRESS", R(8)),
+    ("HASH_VALUE", N),
+    ("SQL_ID", V(13)),
+    ("CHILD_NUMBER", N),
+    ("PREDICATE", V(40)),
+    ("RANGE_ID", N),
+    ("LOW", V(10)),
+    ("HIGH", V(10)),
+    ("CON_ID", N),
+];
+
+pub const CS_STATISTICS: &[(&str, Type)] = &[
+    ("ADDRESS", R(8)),
+    ("HASH_VALUE", N),
+    ("SQL_ID", V(13)),
+    ("CHILD_NUMBER", N),
+    ("BIND_SET_HASH_VALUE", N),
+    ("PEEKED", V(1)),
+    ("EXECUTIONS", N),
+    ("ROWS_PROCESSED", N),
+    ("BUFFER_GETS", N),
+    ("CPU_TIME", N),
     ("CON_ID", N),
 ];
 
@@ -255,7 +296,9 @@ fn sql_row(sql: &ParentRow, child: &ChildRow) -> Row {
         n(1u64),
         n(u64::from(sql.kept)),
         yn(child.status == "OBSOLETE"),
-        yn(child.status == "VALID"),
+        yn(child.sharing.is_sensitive),
+        yn(child.sharing.is_aware),
+        yn(child.is_shareable),
         n(0u64),
     ]);
     row
@@ -348,6 +391,9 @@ pub fn shared_cursor(s: &Source<'_>) -> Vec<Row> {
                 (Mismatch::Language, "Language mismatch"),
                 (Mismatch::Translation, "Translation mismatch"),
                 (Mismatch::AuthCheck, "Authorization Check failed"),
+                (Mismatch::BindEquivFailure, "Bind mismatch: selectivity out of range"),
+                (Mismatch::LoadOptimizerStats, "Bind mismatch: extended cursor sharing begins"),
+                (Mismatch::UseFeedbackStats, "Auto Reoptimization Mismatch"),
             ];
             let named: Vec<_> = reasons.iter().filter(|(what, _)| differs(*what)).map(|(_, text)| *text).collect();
             let mut row = vec![t(sql.digest.sql_id()), address(sql.address), address(child.address), n(child.number)];
@@ -357,6 +403,44 @@ pub fn shared_cursor(s: &Source<'_>) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// Rows of the children that `rows` makes some of, behind the columns that all `v$sql_cs_` views begin with.
+fn of_children(s: &Source<'_>, rows: impl Fn(&ChildRow) -> Vec<Row>) -> Vec<Row> {
+    let mut all = Vec::new();
+    for sql in s.shared.library.statements() {
+        for child in &sql.children {
+            let begin = [address(sql.address), n(sql.digest.hash_value()), t(sql.digest.sql_id()), n(child.number)];
+            all.extend(rows(child).into_iter().map(|row| begin.iter().cloned().chain(row).chain([n(0u64)]).collect()));
+        }
+    }
+    all
+}
+
+/// The buckets of executions of cursors that are sensitive to values of binds.
+pub fn cs_histogram(s: &Source<'_>) -> Vec<Row> {
+    of_children(s, |child| {
+        let buckets = child.sharing.buckets.iter().enumerate();
+        let rows = buckets.map(|(bucket, count)| vec![n(bucket as u64), n(*count)]);
+        rows.filter(|_| child.sharing.is_sensitive).collect()
+    })
+}
+
+/// The ranges of cursors that are shared by selectivity.
+pub fn cs_selectivity(s: &Source<'_>) -> Vec<Row> {
+    of_children(s, |child| {
+        let share = |share: f64| t(format!("{share:.6}"));
+        let row = |(label, low, high): &(String, f64, f64)| vec![t(label), n(0u64), share(*low), share(*high)];
+        child.sharing.ranges.iter().map(row).collect()
+    })
+}
+
+/// The first executions of cursors that are sensitive to values of binds. Processor time is not measured apart.
+pub fn cs_statistics(s: &Source<'_>) -> Vec<Row> {
+    of_children(s, |child| {
+        let row = |(set, rows, gets)| vec![n(set), yn(true), n(1u64), n(rows), n(gets), Value::Null];
+        child.sharing.first.map(row).into_iter().collect()
+    })
 }
 
 /// The plans of the cursors. No costs are kept.

@@ -32,6 +32,8 @@ pub struct Scan {
     failing: Failing,
     places: Places,
     selected: Vec<u32>,
+    /// Where its rows are counted, of a cursor that is watched.
+    watch: Option<usize>,
 }
 
 /// Where the rows of a batch and their columns are in the arena.
@@ -156,7 +158,8 @@ impl Scan {
         };
         let places = Places { spans: vec![Vec::new(); columns.len()], ..Places::default() };
         let (failing, selected) = (Failing::default(), Vec::new());
-        Ok(Some(Scan { rows, columns, regs, filter, tested, first, size: 1, failing, places, selected }))
+        let watch = b.watches.then(|| b.watch());
+        Ok(Some(Scan { rows, columns, regs, filter, tested, first, size: 1, failing, places, selected, watch }))
     }
 
     /// Reads the rows of the next blocks. False at the end.
@@ -190,6 +193,9 @@ impl Node for Scan {
     fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.failing.clear();
         self.size = 1;
+        if let Some(at) = self.watch {
+            m.watched[at].starts += 1;
+        }
         self.rows.open(m, cx)
     }
 
@@ -208,6 +214,7 @@ impl Node for Scan {
             self.places.walk(&self.columns, (0, self.first), None, &out.arena)?;
             if self.filter.is_empty() {
                 out.columns = self.decode(0..all, &out.arena)?;
+                self.count(out, m);
                 return Ok(true);
             }
             out.columns.resize_with(all, Column::default);
@@ -232,6 +239,7 @@ impl Node for Scan {
             self.selected = selected;
             found?;
             if out.len > 0 {
+                self.count(out, m);
                 return Ok(true);
             }
         }
@@ -239,6 +247,12 @@ impl Node for Scan {
 }
 
 impl Scan {
+    fn count(&self, out: &Batch, m: &mut Machine) {
+        if let Some(at) = self.watch {
+            m.watched[at].rows += out.len as u64;
+        }
+    }
+
     /// Makes a batch of the rows that passed: columns that the filter has not read are decoded only now.
     fn finish(&mut self, out: &mut Batch, selected: &[u32]) -> Result<()> {
         let whole = selected.len() == out.len;

@@ -64,8 +64,9 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// The aggregates over the scan; `None` when they need the rows' values in registers.
-    pub fn build(scan: &Scan, aggs: &[AggCode]) -> Option<Fold> {
+    /// The aggregates over the scan; `None` when they need the rows' values in registers. `counts`: rows are counted
+    /// beside them, with an accumulator more, for [`Fold::rows`].
+    pub fn build(scan: &Scan, aggs: &[AggCode], counts: bool) -> Option<Fold> {
         if !scan.gives_bytes() {
             return None;
         }
@@ -98,6 +99,7 @@ impl Fold {
             })
         });
         fold.parts = parts.collect::<Option<Vec<_>>>()?;
+        fold.parts.extend(counts.then_some(Part::Rows));
         fold.tests = tests;
         Some(fold)
     }
@@ -122,6 +124,11 @@ impl Fold {
             test.word = word(&test.stored);
         }
         Some(any)
+    }
+
+    /// Rows that the last run has taken in, where they are counted.
+    pub fn rows(&self) -> u64 {
+        self.running.last().map_or(0, |running| running.values)
     }
 
     /// Takes all rows of the scan, which has been opened, into the accumulators. False: it cannot be done, and nothing

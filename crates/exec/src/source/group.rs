@@ -66,7 +66,8 @@ impl Group {
         let op = Op::build(input, b)?;
         let aggs: Vec<AggCode> = aggs.iter().map(|a| AggCode::build(a, b)).collect();
         let fold = match &op {
-            Op::Scan(scan) if scalar => Fold::build(scan, &aggs),
+            Op::Scan(scan) if scalar => Fold::build(scan, &aggs, false),
+            Op::Watched(watched) if scalar => Fold::build(&watched.scan, &aggs, true),
             _ => None,
         };
         Ok(Group {
@@ -109,6 +110,14 @@ impl Group {
         let mut accs: Vec<Acc> = self.aggs.iter().map(AggCode::start).collect();
         let folded = match (&mut self.fold, &mut self.input) {
             (Some(fold), Op::Scan(scan)) => fold.run(scan, &self.aggs, &mut accs, m, cx)?,
+            (Some(fold), Op::Watched(watched)) => {
+                // The rows that pass are counted beside the aggregates.
+                accs.extend(self.aggs.first().map(AggCode::start));
+                let folded = fold.run(&mut watched.scan, &self.aggs, &mut accs, m, cx)?;
+                accs.truncate(self.aggs.len());
+                m.watched[watched.at].rows += if folded { fold.rows() } else { 0 };
+                folded
+            }
             _ => false,
         };
         if folded {

@@ -16,6 +16,7 @@ pub mod merge_join;
 pub mod scan;
 pub mod set;
 pub mod sort;
+pub mod watched;
 pub mod window;
 
 use crate::code::{Builder, Code, Cond, all_true};
@@ -31,6 +32,7 @@ pub enum Op {
     },
     Empty,
     Scan(Box<scan::Scan>),
+    Watched(Box<watched::Watched>),
     Fixed(Box<basic::Fixed>),
     Filter {
         input: Box<Op>,
@@ -76,6 +78,7 @@ impl Op {
         Ok(match s {
             Source::Dual => Op::Dual { done: true },
             Source::Empty => Op::Empty,
+            Source::Scan(scan) if b.watches => Op::Watched(Box::new(watched::Watched::build(scan, b)?)),
             Source::Scan(scan) => Op::Scan(Box::new(scan::Scan::build(scan, b)?)),
             Source::Fixed { handle, columns, filter, .. } => {
                 Op::Fixed(Box::new(basic::Fixed::new(*handle, columns.clone(), b.conds(filter))))
@@ -179,6 +182,7 @@ impl Op {
             Op::Dual { done } => *done = false,
             Op::Empty => {}
             Op::Scan(s) => s.open(m, cx)?,
+            Op::Watched(s) => s.open(m, cx)?,
             Op::Fixed(f) => f.open(cx)?,
             Op::Filter { input, .. } | Op::Project { input, .. } => input.open(m, cx)?,
             Op::Startup { input, conds, passed } => {
@@ -249,6 +253,7 @@ impl Op {
     pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
         match self {
             Op::Scan(s) => s.pass(m, cx),
+            Op::Watched(s) => s.pass(m, cx),
             other => other.next(m, cx).map(u64::from),
         }
     }
@@ -257,6 +262,7 @@ impl Op {
     pub fn kept_bytes(&self) -> &[u8] {
         match self {
             Op::Scan(s) => s.kept_bytes(),
+            Op::Watched(s) => s.scan.kept_bytes(),
             _ => &[],
         }
     }
@@ -267,6 +273,7 @@ impl Op {
             Op::Dual { done } => Ok(!std::mem::replace(done, true)),
             Op::Empty => Ok(false),
             Op::Scan(s) => s.next(m, cx),
+            Op::Watched(s) => s.next(m, cx),
             Op::Fixed(f) => f.next(m, cx),
             Op::Filter { input, conds } => {
                 while input.next(m, cx)? {

@@ -10,7 +10,7 @@ mod join;
 mod order;
 mod rows;
 
-pub use rows::Sizes;
+pub use rows::{Peeks, Sizes};
 
 use crate::ir::*;
 use crate::logical::*;

@@ -1,11 +1,23 @@
 //! How many rows conditions keep and groupings make: `estimate`, over the registers of a statement.
 
-use crate::estimate::{Column, Estimator, groups};
+use crate::estimate::{Column, Compared, Estimator, groups};
 use crate::ir::*;
 use crate::scope::{Compiler, ItemId, ItemKind};
 use dictionary::ColumnStatistics;
+use std::cell::RefCell;
 use std::collections::HashMap;
-use types::DataType;
+use types::{DataType, Value};
+
+/// What the planner asks of binds, and what they are.
+#[derive(Default)]
+pub struct Peeks<'c> {
+    /// `_optim_peek_user_binds`.
+    pub is_on: bool,
+    /// The values of the execution that the statement is planned for.
+    pub values: Option<&'c [Value]>,
+    /// The comparisons whose estimates depend on a bind.
+    pub found: RefCell<Vec<BindPredicate>>,
+}
 
 /// What the planner knows of values while it works.
 #[derive(Default)]
@@ -86,12 +98,30 @@ impl Compiler<'_> {
 
     /// The share of rows that conditions keep, all together.
     pub(super) fn share_of_all<'e>(&self, conds: impl IntoIterator<Item = &'e Expr>) -> f64 {
-        Estimator::new(&|reg| self.known(reg)).conjunction(conds)
+        Estimator::new(&|reg| self.known(reg)).peeking(&|n, of, how| self.peek(n, of, how)).conjunction(conds)
     }
 
     /// The share of rows that a condition keeps.
     pub(super) fn share(&self, c: &Expr) -> f64 {
-        Estimator::new(&|reg| self.known(reg)).selectivity(c)
+        Estimator::new(&|reg| self.known(reg)).peeking(&|n, of, how| self.peek(n, of, how)).selectivity(c)
+    }
+
+    /// The value of a bind that a column is compared with, and a note that the plan depends on it. Without a histogram
+    /// an equality is one of so many values, whatever the value is: the plan is that of all.
+    fn peek(&self, bind: usize, of: &Column<'_>, how: Compared) -> Option<Value> {
+        let statistics = of.statistics.filter(|_| self.peeks.is_on)?;
+        if matches!(how, Compared::By(CmpOp::Eq | CmpOp::Ne)) && statistics.histogram.is_none() {
+            return None;
+        }
+        let ItemKind::Table(table) = &self.items.get(of.source)?.kind else { return None };
+        let found = |p: &BindPredicate| {
+            p.bind == bind && p.how == how && p.column == of.position && p.table.object == table.object
+        };
+        let mut all = self.peeks.found.borrow_mut();
+        if !all.iter().any(found) {
+            all.push(BindPredicate { table: table.clone(), column: of.position, how, bind });
+        }
+        self.peeks.values?.get(bind).cloned()
     }
 
     /// The groups of so many rows by these keys.

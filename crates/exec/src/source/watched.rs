@@ -1,0 +1,37 @@
+//! Scans whose rows are counted: those of cursors whose executions are watched. Others have no such row source.
+
+use super::scan::Scan;
+use crate::code::Builder;
+use crate::ctx::ExecCtx;
+use crate::machine::Machine;
+use types::Result;
+
+pub struct Watched {
+    pub scan: Scan,
+    /// Where it counts.
+    pub at: usize,
+}
+
+impl Watched {
+    pub fn build(s: &plan::Scan, b: &mut Builder<'_>) -> Result<Watched> {
+        let scan = Scan::build(s, b)?;
+        Ok(Watched { scan, at: b.watch() })
+    }
+
+    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        m.watched[self.at].starts += 1;
+        self.scan.open(m, cx)
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let found = self.scan.next(m, cx)?;
+        m.watched[self.at].rows += u64::from(found);
+        Ok(found)
+    }
+
+    pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
+        let passed = self.scan.pass(m, cx)?;
+        m.watched[self.at].rows += passed;
+        Ok(passed)
+    }
+}

@@ -1,0 +1,187 @@
+//! Bind peeking and adaptive cursor sharing: which plan the values of binds choose, and what the views say of it.
+
+use client::{Bind, Client, Credentials, Ephemeral, EphemeralOptions};
+use types::{DataType, Number, Value};
+
+fn instance(design: &str) -> Ephemeral {
+    let options = EphemeralOptions {
+        executable: Some(env!("CARGO_BIN_EXE_latchwork").into()),
+        params: vec![("_library_cache_design".into(), design.into())],
+    };
+    Ephemeral::start_with(&options).expect("an instance starts")
+}
+
+fn run(session: &mut Client, sql: &str) {
+    session.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+fn text(rows: &[Vec<Value>]) -> String {
+    let text = |v: &Value| match v {
+        Value::Null => "-".to_string(),
+        Value::Text(s) => s.clone(),
+        Value::Number(n) => n.to_string(),
+        other => format!("{other:?}"),
+    };
+    let row = |row: &Vec<Value>| row.iter().map(text).collect::<Vec<_>>().join(" ");
+    rows.iter().map(row).collect::<Vec<_>>().join(";")
+}
+
+/// The rows of a query, columns and rows joined by blanks and semicolons.
+fn rows(session: &mut Client, sql: &str) -> String {
+    text(&session.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}")))
+}
+
+/// The same of a query with one number as its bind.
+fn with(session: &mut Client, sql: &str, bind: i64) -> String {
+    let bind = Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(bind)));
+    text(&session.query(sql, &[bind]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}")))
+}
+
+/// Columns of a view for the children of the statement whose text is like that, in their order.
+fn children(session: &mut Client, columns: &str, view: &str, like: &str) -> String {
+    let sql = format!(
+        "select {columns} from {view} v, v$sql s where s.sql_id = v.sql_id and s.child_number = v.child_number \
+         and s.sql_text like '{like}%' and s.sql_text not like '%v$sql%' order by v.child_number, 1, 2"
+    );
+    rows(session, &sql)
+}
+
+/// The way into the table in the plan of a child.
+fn access(session: &mut Client, child: u32, like: &str) -> String {
+    let columns = "v.operation || ' ' || replace(v.options, ' BATCHED') a, v.cardinality";
+    let view = "(select * from v$sql_plan where object_name is not null)";
+    let all = children(session, &format!("v.child_number, {columns}"), view, like);
+    let mut own = all.split(';').filter_map(|row| row.strip_prefix(&format!("{child} ")));
+    own.next_back().unwrap_or_default().to_string()
+}
+
+fn fill(dba: &mut Client) {
+    for sql in [
+        "create table acs (id number primary key, kind number not null, pad varchar2(100))",
+        "insert into acs select level, case when level <= 10 then level else 100 end, rpad('x', 100, 'x') \
+         from dual connect by level <= 5000",
+        "create index acs_kind on acs (kind)",
+        "commit",
+        "begin dbms_stats.gather_table_stats(user, 'ACS', method_opt => 'for all columns size 254'); end;",
+        "create procedure acs_run (p_kind number, p_rows number) as n number; begin \
+         select count(pad) into n from acs where kind = p_kind; \
+         if n <> p_rows then raise_application_error(-20000, 'found ' || n); end if; end;",
+    ] {
+        run(dba, sql);
+    }
+}
+
+const STATIC: &str = "SELECT COUNT(PAD) FROM ACS WHERE KIND =";
+
+#[test]
+fn a_cursor_becomes_bind_aware_and_each_range_of_selectivities_has_its_child() {
+    for design in ["latch", "mutex", "versioned"] {
+        let instance = instance(design);
+        let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        fill(&mut dba);
+        let state = "v.child_number, v.is_bind_sensitive, v.is_bind_aware, v.is_shareable, v.executions, v.loads, \
+                     v.invalidations";
+        // The variable of a static statement is peeked: one row of 5,000 is reached by the index.
+        run(&mut dba, "begin acs_run(3, 1); end;");
+        assert_eq!(children(&mut dba, state, "v$sql", STATIC), "0 Y N Y 1 1 0", "{design}");
+        assert_eq!(access(&mut dba, 0, STATIC), "TABLE ACCESS BY INDEX ROWID 1", "{design}");
+        // Many rows by the same child, which is watched.
+        run(&mut dba, "begin acs_run(100, 4990); end;");
+        assert_eq!(children(&mut dba, state, "v$sql", STATIC), "0 Y N Y 2 1 0", "{design}");
+        let histogram = "v.bucket_id, v.count";
+        assert_eq!(children(&mut dba, histogram, "v$sql_cs_histogram", STATIC), "0 1;1 1;2 0", "{design}");
+        // The next execution makes a child for its values.
+        run(&mut dba, "begin acs_run(100, 4990); end;");
+        assert_eq!(children(&mut dba, state, "v$sql", STATIC), "0 Y N N 2 1 0;1 Y Y Y 1 1 0", "{design}");
+        assert_eq!(access(&mut dba, 1, STATIC), "TABLE ACCESS FULL 4990", "{design}");
+        // Other values: another child; from then on each execution takes the child of its values.
+        run(&mut dba, "begin acs_run(3, 1); end;");
+        let mut other = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        run(&mut other, "begin acs_run(100, 4990); acs_run(3, 1); acs_run(4, 1); end;");
+        let expected = "0 Y N N 2 1 0;1 Y Y Y 2 1 0;2 Y Y Y 3 1 0";
+        assert_eq!(children(&mut dba, state, "v$sql", STATIC), expected, "{design}");
+        let why = "v.child_number, v.bind_equiv_failure, v.load_optimizer_stats, v.bind_mismatch";
+        let found = children(&mut dba, why, "v$sql_shared_cursor", STATIC);
+        assert_eq!(found, "0 N N N;1 N Y N;2 Y N N", "{design}");
+        // A tenth around 4990 and 1 of 5000.
+        let ranges = "v.child_number, substr(v.predicate, 1, 1), v.low, v.high";
+        let found = children(&mut dba, ranges, "v$sql_cs_selectivity", STATIC);
+        assert_eq!(found, "1 = 0.898200 1.000000;2 = 0.000180 0.000220", "{design}");
+        let first = "v.child_number, v.peeked, v.executions, v.rows_processed";
+        let found = children(&mut dba, first, "v$sql_cs_statistics", STATIC);
+        assert_eq!(found, "0 Y 1 1;1 Y 1 4990;2 Y 1 1", "{design}");
+        // New statistics make all children invalid; values are peeked again.
+        run(
+            &mut dba,
+            "begin dbms_stats.gather_table_stats(user, 'ACS', method_opt => 'for all columns size 1', \
+                       no_invalidate => false); end;",
+        );
+        run(&mut dba, "begin acs_run(100, 4990); end;");
+        let state = "v.is_bind_sensitive, v.is_bind_aware, v.is_shareable";
+        let found = children(&mut dba, state, "(select * from v$sql where is_shareable = 'Y')", STATIC);
+        assert_eq!(found, "N N Y", "{design}: an equality without a histogram asks no value");
+    }
+}
+
+#[test]
+fn hints_and_parameters_decide_whether_values_matter() {
+    let instance = instance("versioned");
+    let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    fill(&mut dba);
+    let state = "v.child_number, v.is_bind_sensitive, v.is_bind_aware, v.is_shareable, v.executions";
+    // Children with one plan become one with the ranges of both.
+    let aware = "select /*+ bind_aware full(acs) */ count(pad) from acs where id > :x";
+    assert_eq!(with(&mut dba, aware, 4000), "1000");
+    assert_eq!(with(&mut dba, aware, 3000), "2000");
+    assert_eq!(with(&mut dba, aware, 3500), "1500");
+    assert_eq!(children(&mut dba, state, "v$sql", aware), "0 Y Y N 1;1 Y Y Y 2");
+    let found = children(&mut dba, "v.predicate, v.low, v.high", "v$sql_cs_selectivity", aware);
+    assert_eq!(found.split(';').next_back(), Some(">X 0.180066 0.440209"), "{found}");
+    // Peeked and not watched.
+    let plain = "select /*+ no_bind_aware */ count(pad) from acs where kind = :x";
+    assert_eq!(with(&mut dba, plain, 3), "1");
+    assert_eq!(with(&mut dba, plain, 100), "4990");
+    assert_eq!(with(&mut dba, plain, 100), "4990");
+    assert_eq!(children(&mut dba, state, "v$sql", plain), "0 N N Y 3");
+    assert_eq!(access(&mut dba, 0, plain), "TABLE ACCESS BY INDEX ROWID 1");
+    // No value is looked at: a range is one in twenty.
+    let range = "select count(pad) from acs b where id > :x";
+    run(&mut dba, "alter session set \"_optim_peek_user_binds\" = false");
+    assert_eq!(with(&mut dba, range, 4990), "10");
+    assert_eq!(access(&mut dba, 0, range), "TABLE ACCESS BY INDEX ROWID 250");
+    run(&mut dba, "alter session set \"_optim_peek_user_binds\" = true");
+    assert_eq!(with(&mut dba, range, 4990), "10");
+    assert_eq!(access(&mut dba, 1, range), "TABLE ACCESS BY INDEX ROWID 10");
+    assert_eq!(children(&mut dba, state, "v$sql", range), "0 N N Y 1;1 Y N Y 1");
+    run(&mut dba, "alter session set \"_optimizer_adaptive_cursor_sharing\" = false");
+    assert_eq!(with(&mut dba, range, 0), "5000");
+    assert_eq!(children(&mut dba, state, "v$sql", range), "0 N N Y 1;1 Y N Y 1;2 N N Y 1");
+    // DML counts the rows that it changes.
+    run(&mut dba, "alter session set \"_optimizer_adaptive_cursor_sharing\" = true");
+    let change = "update acs set pad = 'y' where kind = :x";
+    for kind in [1, 100, 100] {
+        let bind = Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(kind)));
+        dba.execute(change, &[bind]).expect("rows are changed");
+    }
+    run(&mut dba, "rollback");
+    assert_eq!(children(&mut dba, state, "v$sql", change), "0 Y N N 2;1 Y Y Y 1");
+}
+
+#[test]
+fn values_that_a_plan_does_not_depend_on_cost_no_second_plan() {
+    let instance = instance("versioned");
+    let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    fill(&mut dba);
+    let count = "select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# \
+                 and n.name = 'parse count (hard)'";
+    rows(&mut dba, count);
+    let hard = |dba: &mut Client, sql: &str| {
+        let before: u64 = rows(dba, count).parse().expect("a number");
+        with(dba, sql, 3);
+        rows(dba, count).parse::<u64>().expect("a number") - before
+    };
+    assert_eq!(hard(&mut dba, "select pad from acs where id = :x"), 1);
+    // The parse and the plan for its first values are one hard parse.
+    assert_eq!(hard(&mut dba, "select count(*) from acs where id < :x"), 1);
+    assert_eq!(hard(&mut dba, "select count(*) from acs where id < :x"), 0);
+}

@@ -1,0 +1,259 @@
+//! Adaptive cursor sharing: children that are good for some values of their binds.
+//!
+//! | kind | shared by | becomes |
+//! |---|---|---|
+//! | plain | all values | – |
+//! | sensitive | all values; executions are watched | *wanting* when executions process very different numbers of rows |
+//! | wanting | all values, until the next execution | UNSHARED, when an aware child takes its place |
+//! | aware | values whose selectivities lie in its ranges | UNSHARED, when a child with the same plan takes its ranges over |
+//!
+//! A child's ranges hold the selectivity of each of its predicates for the values it was planned for, and a tenth
+//! around it. Two children with the same plan become one with the ranges of both. The words are written with the rest
+//! of a load, or, the counts, by atomic additions of sessions from time to time.
+
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use crate::layout::{Child, load_text, state, store_text};
+use crate::{Handle, LibraryCache};
+
+/// Most predicates of a statement that is shared by selectivity; one that has more is plain.
+pub const PREDICATES_MAX: usize = 14;
+/// Most bytes kept of the predicates' texts.
+const LABELS_BYTES: usize = 512;
+/// Rows processed from which on an execution falls into the second and the third bucket.
+const BUCKETS: [u64; 2] = [1000, 1_000_000];
+/// How far a new range reaches beyond the selectivity that it is made of, in parts of it.
+const MARGIN: f64 = 0.1;
+
+const KIND: u64 = 3;
+/// Executions have processed very different numbers of rows.
+const WANTS: u64 = 4;
+
+/// How values of binds decide on sharing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// They do not.
+    #[default]
+    Plain = 0,
+    /// Executions are watched: IS_BIND_SENSITIVE.
+    Sensitive = 1,
+    /// By selectivity: IS_BIND_AWARE.
+    Aware = 2,
+}
+
+/// What a load says of the values that a cursor was planned for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Adaptive<'a> {
+    pub sharing: Sharing,
+    /// The selectivity of each predicate.
+    pub selectivities: &'a [f64],
+    /// The predicates as text, one a line.
+    pub labels: &'a str,
+    /// A number for the values.
+    pub bind_set: u64,
+    /// What it takes the place of was not out of date: it was planned without values, and nobody has executed it.
+    pub is_first: bool,
+}
+
+/// What a session may do with a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Execute it.
+    Shared,
+    /// Look for another child, or make one: the values need another.
+    Other,
+}
+
+/// The words of a child.
+#[repr(C)]
+pub struct Words {
+    /// [`Sharing`], and [`WANTS`].
+    flags: AtomicU64,
+    /// Executions by the rows that they processed.
+    buckets: [AtomicU64; BUCKETS.len() + 1],
+    /// Of the first execution that was watched: its values, whether there was one, its rows, its buffer gets.
+    bind_set: AtomicU64,
+    first: [AtomicU64; 3],
+    /// Number of predicates; bytes of their texts.
+    count: AtomicU64,
+    labels_bytes: AtomicU64,
+    /// Bits of the lowest and the highest selectivity of each predicate.
+    ranges: [[AtomicU64; 2]; PREDICATES_MAX],
+    labels: [AtomicU64; LABELS_BYTES / 8],
+}
+
+/// What views show of a child.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SharingRow {
+    pub is_sensitive: bool,
+    pub is_aware: bool,
+    pub buckets: [u64; BUCKETS.len() + 1],
+    /// A number for the values of the first execution that was watched, its rows and its buffer gets.
+    pub first: Option<(u64, u64, u64)>,
+    /// Each predicate with the lowest and the highest selectivity.
+    pub ranges: Vec<(String, f64, f64)>,
+}
+
+/// The bucket of an execution that has processed so many rows.
+pub fn bucket_of(rows: u64) -> usize {
+    BUCKETS.iter().filter(|from| rows >= **from).count()
+}
+
+/// Whether executions differ so much that one plan will not do: as many in a bucket as in the one beside it, or a third
+/// as many in one farther off.
+fn differ(buckets: [u64; BUCKETS.len() + 1]) -> bool {
+    let pairs = (0..buckets.len()).flat_map(|a| (a + 1..buckets.len()).map(move |b| (a, b)));
+    pairs.into_iter().any(|(a, b)| {
+        let (few, many) = (buckets[a].min(buckets[b]), buckets[a].max(buckets[b]));
+        few > 0 && if b == a + 1 { few == many } else { few * 3 >= many }
+    })
+}
+
+fn get(word: &AtomicU64) -> u64 {
+    word.load(Ordering::Relaxed)
+}
+
+fn set(word: &AtomicU64, value: u64) {
+    word.store(value, Ordering::Relaxed);
+}
+
+impl Words {
+    /// Writes what a load says. The child's edition is odd.
+    pub(crate) fn fill(&self, of: &Adaptive<'_>) {
+        let count = of.selectivities.len();
+        let sharing = if count > PREDICATES_MAX { Sharing::Plain } else { of.sharing };
+        set(&self.flags, sharing as u64);
+        self.buckets.iter().chain(&self.first).for_each(|word| set(word, 0));
+        set(&self.bind_set, of.bind_set);
+        set(&self.count, count.min(PREDICATES_MAX) as u64);
+        for (range, share) in self.ranges.iter().zip(of.selectivities) {
+            set(&range[0], (share * (1.0 - MARGIN)).to_bits());
+            set(&range[1], (share * (1.0 + MARGIN)).min(1.0).to_bits());
+        }
+        set(&self.labels_bytes, store_text(&self.labels, of.labels) as u64);
+    }
+
+    fn sharing(&self) -> Sharing {
+        match get(&self.flags) & KIND {
+            1 => Sharing::Sensitive,
+            2 => Sharing::Aware,
+            _ => Sharing::Plain,
+        }
+    }
+
+    pub(crate) fn is_aware(&self) -> bool {
+        self.sharing() == Sharing::Aware
+    }
+
+    /// Whether its ranges have these selectivities.
+    pub(crate) fn contains(&self, selectivities: &[f64]) -> bool {
+        let ranges = &self.ranges[..(get(&self.count) as usize).min(PREDICATES_MAX)];
+        let inside = |(range, share): (&[AtomicU64; 2], &f64)| {
+            (f64::from_bits(get(&range[0]))..=f64::from_bits(get(&range[1]))).contains(share)
+        };
+        ranges.len() == selectivities.len() && ranges.iter().zip(selectivities).all(inside)
+    }
+
+    /// The ranges, as bits.
+    pub(crate) fn ranges(&self) -> [[u64; 2]; PREDICATES_MAX] {
+        std::array::from_fn(|n| [get(&self.ranges[n][0]), get(&self.ranges[n][1])])
+    }
+
+    /// Takes in the ranges of another child. The caller keeps readers of the list out.
+    pub(crate) fn widen(&self, by: &[[u64; 2]; PREDICATES_MAX]) {
+        let count = (get(&self.count) as usize).min(PREDICATES_MAX);
+        for (range, [low, high]) in self.ranges[..count].iter().zip(by) {
+            let (low, high) = (f64::from_bits(*low), f64::from_bits(*high));
+            set(&range[0], f64::from_bits(get(&range[0])).min(low).to_bits());
+            set(&range[1], f64::from_bits(get(&range[1])).max(high).to_bits());
+        }
+    }
+
+    pub(crate) fn row(&self) -> SharingRow {
+        let sharing = self.sharing();
+        let is_sensitive = sharing != Sharing::Plain;
+        let labels = load_text(&self.labels, get(&self.labels_bytes) as usize);
+        let count = if sharing == Sharing::Aware { (get(&self.count) as usize).min(PREDICATES_MAX) } else { 0 };
+        let range = |(range, label): (&[AtomicU64; 2], &str)| {
+            (label.to_owned(), f64::from_bits(get(&range[0])), f64::from_bits(get(&range[1])))
+        };
+        let labels = labels.lines().chain(std::iter::repeat(""));
+        SharingRow {
+            is_sensitive,
+            is_aware: sharing == Sharing::Aware,
+            buckets: std::array::from_fn(|n| get(&self.buckets[n])),
+            first: (get(&self.first[0]) != 0).then(|| (get(&self.bind_set), get(&self.first[1]), get(&self.first[2]))),
+            ranges: self.ranges[..count].iter().zip(labels).map(range).collect(),
+        }
+    }
+}
+
+impl LibraryCache {
+    /// How a child is shared.
+    pub fn sharing(&self, handle: Handle) -> Sharing {
+        self.children.get(handle.child as usize).map_or(Sharing::Plain, |child| child.adaptive.sharing())
+    }
+
+    /// Whether a cursor that is sensitive to values may be executed with values of these selectivities. Nothing shared
+    /// is written.
+    pub fn fit(&self, handle: Handle, selectivities: impl FnOnce() -> Vec<f64>) -> Fit {
+        let Some(child) = self.children.get(handle.child as usize) else { return Fit::Shared };
+        let flags = get(&child.adaptive.flags);
+        let is_out = get(&child.state) == state::UNSHARED;
+        let fits = match flags & KIND {
+            _ if is_out || flags & WANTS != 0 => false,
+            kind if kind == Sharing::Aware as u64 => child.adaptive.contains(&selectivities()),
+            _ => true,
+        };
+        fence(Ordering::Acquire);
+        // Of a child that has gone nothing is known: its plan is as good as another.
+        if fits || child.life.load(Ordering::Relaxed) != handle.life { Fit::Shared } else { Fit::Other }
+    }
+
+    /// Adds executions of a sensitive cursor by bucket, with the values, rows and buffer gets of the last of them.
+    pub fn note_executions(
+        &self,
+        handle: Handle,
+        buckets: [u64; BUCKETS.len() + 1],
+        (set, rows, gets): (u64, u64, u64),
+    ) {
+        let Some(child) = self.children.get(handle.child as usize) else { return };
+        if child.life.load(Ordering::Acquire) != handle.life {
+            return;
+        }
+        let words = &child.adaptive;
+        let all: [u64; BUCKETS.len() + 1] =
+            std::array::from_fn(|n| words.buckets[n].fetch_add(buckets[n], Ordering::Relaxed) + buckets[n]);
+        if words.first[0].compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            words.bind_set.store(set, Ordering::Relaxed);
+            words.first[1].store(rows, Ordering::Relaxed);
+            words.first[2].store(gets, Ordering::Relaxed);
+        }
+        if words.sharing() == Sharing::Sensitive && differ(all) {
+            words.flags.fetch_or(WANTS, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Child {
+    /// Whether a child that is loaded for other values takes its place: it is shared by all values, and watched.
+    pub(crate) fn gives_way(&self) -> bool {
+        self.adaptive.sharing() == Sharing::Sensitive
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executions_differ_by_buckets() {
+        assert!(!differ([5, 0, 0]));
+        assert!(differ([1, 1, 0]));
+        assert!(!differ([3, 1, 0]));
+        assert!(differ([3, 0, 1]));
+        assert!(!differ([4, 0, 1]));
+        assert!(differ([0, 2, 2]));
+        assert_eq!((bucket_of(0), bucket_of(999), bucket_of(1000), bucket_of(1_000_000)), (0, 0, 1, 2));
+    }
+}
