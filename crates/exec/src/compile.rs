@@ -35,8 +35,11 @@ pub(crate) fn plan_of(
     let notes = Notes::new(&states);
     let plan = {
         let names = Noting::new(&*catalog, &notes);
-        let functions = NotingFunctions { functions: &functions, notes: &notes };
-        plan::compile_for_values(statement, &names, &functions, binds, flashback, &optimizer, values)?
+        let noting = NotingFunctions { functions: &functions, notes: &notes };
+        // What DBMS_FLASHBACK reads is not what a sample of now has.
+        let sampler = flashback.is_none().then_some(&functions as &dyn plan::Sampler);
+        let evidence = plan::Evidence { values, sampler };
+        plan::compile_with_evidence(statement, &names, &noting, binds, flashback, &optimizer, evidence)?
     };
     Ok((plan, notes.into_lookups()))
 }

@@ -371,6 +371,17 @@ impl<'a, 'b> HostFunctions<'a, 'b> {
     }
 }
 
+impl plan::Sampler for HostFunctions<'_, '_> {
+    fn sample(
+        &self,
+        table: &dictionary::TableDef,
+        columns: &[usize],
+        blocks_most: u64,
+    ) -> Result<Option<plan::Sampled>> {
+        crate::sampling::sample(&mut self.0.borrow_mut(), table, columns, blocks_most)
+    }
+}
+
 impl Functions for HostFunctions<'_, '_> {
     fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
         let mut cx = self.0.borrow_mut();

@@ -22,6 +22,7 @@ mod index;
 mod join;
 mod machine;
 pub mod objects;
+mod sampling;
 mod scroll;
 mod sequence;
 pub mod shared_plan;

@@ -615,6 +615,7 @@ impl Compiler<'_> {
     }
 
     fn changed_rows(&mut self, mut set: JoinSet, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Source> {
+        self.note_sampling(hints);
         set.hints.extend(hints.list.iter().cloned());
         self.block().clause = Clause::Where;
         if let Some(f) = filter {
@@ -792,6 +793,7 @@ impl Compiler<'_> {
         let through = self.through.clone();
         // What the names of a view stand for.
         let named = through.as_ref().and_then(|_| self.block().items.last().copied());
+        self.note_sampling(&m.hints);
         let mut set = JoinSet { hints: m.hints.list.clone(), ..JoinSet::default() };
         // The source may be merged: it is the side of the outer join that is kept.
         self.from_item(&m.source, &mut set, true)?;

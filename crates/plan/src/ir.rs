@@ -1031,6 +1031,24 @@ pub struct Plan {
     pub is_peeked: bool,
     /// BIND_AWARE and NO_BIND_AWARE.
     pub bind_aware: Option<bool>,
+    /// What EXPLAIN PLAN and DBMS_XPLAN note.
+    pub notes: Vec<Note>,
+}
+
+/// How a plan came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
+pub enum Note {
+    /// Tables without statistics were sampled, at that level.
+    DynamicSampling(u8),
+}
+
+/// Its text, as DBMS_XPLAN has it.
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Note::DynamicSampling(level) => write!(f, "dynamic statistics used: dynamic sampling (level={level})"),
+        }
+    }
 }
 
 /// A comparison of a column with a bind.

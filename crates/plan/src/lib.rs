@@ -73,6 +73,33 @@ pub struct Optimizer {
     pub rewrites_off: RewritesOff,
     /// `_optim_peek_user_binds`.
     pub peeks: bool,
+    /// `optimizer_dynamic_sampling`.
+    pub sampling: u8,
+}
+
+/// What is known of an execution and of the data beyond what the dictionary says.
+#[derive(Clone, Copy, Default)]
+pub struct Evidence<'a> {
+    /// The values of the execution that the statement is planned for, in the order of the plan's binds.
+    pub values: Option<&'a [Value]>,
+    pub sampler: Option<&'a dyn Sampler>,
+}
+
+/// Counts a sample of a table's rows: dynamic sampling.
+pub trait Sampler {
+    /// Statistics of a table and of some of its columns, by their positions in ascending order, from so many of its
+    /// blocks at most. `None`: there is nothing to be sampled.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn sample(&self, table: &dictionary::TableDef, columns: &[usize], blocks_most: u64) -> Result<Option<Sampled>>;
+}
+
+/// What a sample says of a table.
+pub struct Sampled {
+    pub table: dictionary::TableStatistics,
+    /// By position.
+    pub columns: Vec<(usize, dictionary::ColumnStatistics)>,
 }
 
 /// Stored functions, as the host finds them.
@@ -162,23 +189,23 @@ pub fn compile_at(
     scn: Option<types::Scn>,
     optimizer: &Optimizer,
 ) -> Result<Plan> {
-    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None, (optimizer, None, None))
+    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None, (optimizer, None, Evidence::default()))
 }
 
-/// As [`compile_at`], for an execution whose binds have these values, in the order of the plan's binds.
+/// As [`compile_at`], with what is known beyond the dictionary.
 ///
 /// # Errors
-/// As [`compile`].
-pub fn compile_for_values(
+/// As [`compile`]; those of reading a sample.
+pub fn compile_with_evidence(
     statement: &Statement,
     catalog: &dyn Catalog,
     functions: &dyn Functions,
     names: (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
     optimizer: &Optimizer,
-    values: Option<&[Value]>,
+    evidence: Evidence<'_>,
 ) -> Result<Plan> {
-    compile_with_eyes(statement, catalog, functions, names, scn, None, (optimizer, None, values))
+    compile_with_eyes(statement, catalog, functions, names, scn, None, (optimizer, None, evidence))
 }
 
 /// As [`compile`], of a statement that the executor makes of a table's own conditions: their functions are those of the
@@ -194,7 +221,15 @@ pub fn compile_for_owner(
     owner: UserId,
 ) -> Result<Plan> {
     let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
-    compile_with_eyes(statement, catalog, functions, names, None, Some(eyes), (&Optimizer::default(), None, None))
+    compile_with_eyes(
+        statement,
+        catalog,
+        functions,
+        names,
+        None,
+        Some(eyes),
+        (&Optimizer::default(), None, Evidence::default()),
+    )
 }
 
 /// As [`compile_at`], where names that are no columns may be variables. They become binds behind those in the text.
@@ -209,7 +244,15 @@ pub fn compile_with_variables(
     names: (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
 ) -> Result<Plan> {
-    compile_with_eyes(statement, catalog, functions, names, scn, None, (&Optimizer::default(), Some(variables), None))
+    compile_with_eyes(
+        statement,
+        catalog,
+        functions,
+        names,
+        scn,
+        None,
+        (&Optimizer::default(), Some(variables), Evidence::default()),
+    )
 }
 
 fn compile_with_eyes(
@@ -219,7 +262,7 @@ fn compile_with_eyes(
     (names, binds): (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
     eyes: Option<Eyes>,
-    (optimizer, variables, values): (&Optimizer, Option<&dyn Variables>, Option<&[Value]>),
+    (optimizer, variables, evidence): (&Optimizer, Option<&dyn Variables>, Evidence<'_>),
 ) -> Result<Plan> {
     let scn =
         scn.map(|scn| Expr::new(Node::Const(Value::Number(types::Number::from_i128(scn.0.into()))), DataType::NUMBER));
@@ -227,7 +270,8 @@ fn compile_with_eyes(
     c.eyes.extend(eyes);
     c.variables = variables;
     c.rewrites_off = optimizer.rewrites_off;
-    (c.peeks.is_on, c.peeks.values) = (optimizer.peeks, values);
+    (c.peeks.is_on, c.peeks.values) = (optimizer.peeks, evidence.values);
+    (c.sampling.level, c.sampling.sampler) = (optimizer.sampling, evidence.sampler);
     let mut body = match statement {
         Statement::Query(q) => {
             let (rel, out, columns, _) = c.built(q, true)?;
@@ -272,7 +316,8 @@ fn compile_with_eyes(
         moments: c.moments,
         below_views: c.below_views,
         peeks: peeks_of(c.peeks),
-        is_peeked: values.is_some(),
+        is_peeked: evidence.values.is_some(),
+        notes: c.notes,
         bind_aware: c.bind_aware,
     })
 }
@@ -326,6 +371,8 @@ fn compiler<'c>(
         cte_rows: Vec::new(),
         sizes: physical::Sizes::default(),
         peeks: physical::Peeks::default(),
+        sampling: physical::Sampling::default(),
+        notes: Vec::new(),
         rewrites_off: rewrite::RewritesOff::default(),
         made_views: 0,
         filters: 0,

@@ -425,6 +425,7 @@ impl Compiler<'_> {
         if self.blocks.len() == 1 {
             self.result_cache |= hints.has("RESULT_CACHE");
             self.no_result_cache |= hints.has("NO_RESULT_CACHE");
+            self.note_sampling(hints);
             self.bind_aware = match (hints.has("BIND_AWARE"), hints.has("NO_BIND_AWARE")) {
                 (true, false) => Some(true),
                 (false, true) => Some(false),

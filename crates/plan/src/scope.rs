@@ -223,6 +223,8 @@ pub struct Compiler<'c> {
     pub cte_rows: Vec<f64>,
     pub sizes: crate::physical::Sizes,
     pub peeks: crate::physical::Peeks<'c>,
+    pub sampling: crate::physical::Sampling<'c>,
+    pub notes: Vec<crate::Note>,
     /// How many join filters there are.
     pub filters: usize,
     /// The branches of an OR are being planned.

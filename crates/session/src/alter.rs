@@ -157,6 +157,7 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.optimizer = params.fingerprint(OPTIMIZER);
     session.options.planner.rewrites_off = plan::RewritesOff::of(&params.get(Param::RewriteOff)).unwrap_or_default();
     session.options.planner.peeks = params.flag(Param::OptimPeekUserBinds);
+    session.options.planner.sampling = params.number(Param::OptimizerDynamicSampling) as u8;
     session.options.adaptive_sharing = params.flag(Param::OptimizerAdaptiveCursorSharing);
     session.options.optimizer_mode = params::word_of(Param::OptimizerMode, &params.get(Param::OptimizerMode));
     session.options.timing = timing(&params);

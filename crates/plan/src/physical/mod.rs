@@ -9,8 +9,10 @@ pub mod cost;
 mod join;
 mod order;
 mod rows;
+mod sampling;
 
 pub use rows::{Peeks, Sizes};
+pub use sampling::Sampling;
 
 use crate::ir::*;
 use crate::logical::*;
@@ -44,6 +46,7 @@ impl Compiler<'_> {
     /// # Errors
     /// ORA-01792 for a join of more than 128 row sources.
     pub fn physical(&mut self) -> Result<Physical> {
+        self.sample_tables()?;
         self.learn_columns();
         let mut ctes = Vec::new();
         for at in 0..self.ctes.len() {

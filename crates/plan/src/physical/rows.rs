@@ -113,6 +113,10 @@ impl Compiler<'_> {
         if matches!(how, Compared::By(CmpOp::Eq | CmpOp::Ne)) && statistics.histogram.is_none() {
             return None;
         }
+        // Another session has no sample to look other values up in.
+        if self.sampling.sampled.contains(&of.source) {
+            return None;
+        }
         let ItemKind::Table(table) = &self.items.get(of.source)?.kind else { return None };
         let found = |p: &BindPredicate| {
             p.bind == bind && p.how == how && p.column == of.position && p.table.object == table.object

@@ -1,0 +1,116 @@
+//! Dynamic sampling: statistics for tables that have none, by level.
+//!
+//! | level | blocks sampled of each table without statistics |
+//! |---|---|
+//! | 0 | none |
+//! | 1 | 32 |
+//! | 2 to 4, 11 | 64 |
+//! | 5 to 9 | 128, 256, 512, 1024, 4086 |
+//! | 10 | all |
+//!
+//! Oracle's levels 3 and 4 look at conditions of tables with statistics, too; here they are level 2. A statement over
+//! one table without an index has nothing to choose, and samples nothing. Tables of SYS are not sampled.
+
+use crate::ir::{Expr, Node, Note};
+use crate::scope::{Compiler, ItemId, ItemKind};
+use crate::{Sampled, Sampler};
+use dictionary::{TableDef, UserId};
+use sql::ast;
+use std::rc::Rc;
+use types::Result;
+
+/// What is to be sampled, and what has been.
+#[derive(Default)]
+pub struct Sampling<'c> {
+    /// Of the parameter, or of the statement's hint.
+    pub level: u8,
+    pub sampler: Option<&'c dyn Sampler>,
+    /// Levels of single tables, by alias: hints.
+    tables: Vec<(String, u8)>,
+    /// Items whose statistics are those of a sample.
+    pub sampled: Vec<ItemId>,
+}
+
+fn blocks_of(level: u8) -> u64 {
+    match level {
+        0 => 0,
+        1 => 32,
+        2..=4 | 11 => 64,
+        5..=8 => 128 << (level - 5),
+        9 => 4086,
+        _ => u64::MAX,
+    }
+}
+
+impl Compiler<'_> {
+    /// Takes up `DYNAMIC_SAMPLING(level)` and `DYNAMIC_SAMPLING(table level)`.
+    pub fn note_sampling(&mut self, hints: &ast::Hints) {
+        for hint in hints.list.iter().filter(|hint| hint.name == "DYNAMIC_SAMPLING") {
+            let level = |text: &String| text.parse::<u8>().ok().filter(|level| *level <= 11);
+            match &hint.args[..] {
+                [one] => self.sampling.level = level(one).unwrap_or(self.sampling.level),
+                [table, one] => self.sampling.tables.extend(level(one).map(|level| (table.clone(), level))),
+                _ => {}
+            }
+        }
+    }
+
+    /// Samples the tables that have no statistics. What is found becomes part of their definitions, for this plan.
+    pub(super) fn sample_tables(&mut self) -> Result<()> {
+        let Some(sampler) = self.sampling.sampler else { return Ok(()) };
+        let tables: Vec<ItemId> = (0..self.items.len()).filter(|id| self.is_sampled(*id)).collect();
+        let of_table = |item: &crate::scope::Item| matches!(item.kind, ItemKind::Table(_));
+        let alone = self.items.iter().filter(|item| of_table(item)).count() < 2;
+        for id in tables {
+            let item = &self.items[id];
+            let ItemKind::Table(table) = &item.kind else { continue };
+            let by_hint = self.sampling.tables.iter().find(|(alias, _)| *alias == item.alias);
+            let level = by_hint.map_or(self.sampling.level, |(_, level)| *level);
+            let is_usable = |index: &Rc<dictionary::IndexDef>| !index.unusable && !index.invisible;
+            if level == 0 || (alone && !table.indexes.iter().any(is_usable)) {
+                continue;
+            }
+            let named =
+                |column: &crate::scope::ItemColumn| matches!(column.value, Some(Expr { node: Node::Reg(_), .. }));
+            let wanted = |at: &usize| named(&item.columns[*at]) && is_counted(&table.columns[*at]);
+            let columns: Vec<usize> = (0..item.columns.len()).filter(wanted).collect();
+            let Some(sampled) = sampler.sample(table, &columns, blocks_of(level))? else { continue };
+            let table = with_sample(table, sampled);
+            self.items[id].kind = ItemKind::Table(Rc::new(table));
+            self.sampling.sampled.push(id);
+            if !self.notes.contains(&Note::DynamicSampling(level)) {
+                self.notes.push(Note::DynamicSampling(level));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_sampled(&self, id: ItemId) -> bool {
+        let ItemKind::Table(table) = &self.items[id].kind else { return false };
+        table.statistics.is_none()
+            && table.owner_id != UserId::SYS
+            && table.heap().is_some()
+            && !self.as_of_items.contains_key(&id)
+            && !self.version_items.contains_key(&id)
+    }
+}
+
+/// Whether the column's stored bytes are there and are equal where its values are.
+fn is_counted(column: &dictionary::ColumnDef) -> bool {
+    use types::{DataType as T, Zone};
+    let other = matches!(
+        column.data_type,
+        T::Clob | T::Nclob | T::Blob | T::Bfile | T::Long | T::LongRaw | T::Cursor | T::Null | T::Named(_)
+    );
+    let zoned = matches!(column.data_type, T::Timestamp { zone: Zone::WithTimeZone, .. });
+    column.virtual_text.is_none() && !other && !zoned
+}
+
+fn with_sample(table: &TableDef, sampled: Sampled) -> TableDef {
+    let mut table = table.clone();
+    table.statistics = Some(sampled.table);
+    for (at, statistics) in sampled.columns {
+        table.columns[at].statistics = Some(statistics);
+    }
+    table
+}
