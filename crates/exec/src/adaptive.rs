@@ -7,11 +7,19 @@
 //! other values look for another child, or make one (`library_cache::adaptive`).
 //!
 //! Cursors without such predicates have none of this.
+//!
+//! # Statistics feedback
+//!
+//! The first execution of a query that has been parsed hard is compared with what was expected of it, where estimates
+//! are weak: joins without binds, whose scans have several conditions, or one of an expression. When a scan that was
+//! read once and to its end found many more or fewer rows, the shared cursor goes out of use with the factors, and the
+//! next one who parses the statement plans with them. Such a plan is not compared again.
 
 use crate::ctx::ExecCtx;
+use crate::machine::Count;
 use crate::statistics::Place;
-use library_cache::{PREDICATES_MAX, Sharing, bucket_of};
-use plan::{BindPredicate, Plan};
+use library_cache::{CORRECTIONS_MAX, PREDICATES_MAX, Sharing, bucket_of};
+use plan::{BindPredicate, Correction, Plan, PlanBody, Source};
 use std::hash::{Hash, Hasher};
 use types::Value;
 use wait::Stat;
@@ -101,5 +109,86 @@ impl Shape {
         let sharing = if aware || plan.bind_aware == Some(true) { Sharing::Aware } else { Sharing::Sensitive };
         let labels: Vec<String> = plan.peeks.iter().map(|p| p.label(&plan.binds)).collect();
         Shape { sharing, selectivities: selectivities(&plan.peeks, values), labels: labels.join("\n") }
+    }
+}
+
+/// What is expected of a scan whose rows are counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// [`plan::Scan::number`].
+    number: u64,
+    rows: f64,
+    /// The estimate is weak.
+    is_guess: bool,
+}
+
+impl Expected {
+    pub fn of(scan: &plan::Scan) -> Expected {
+        Expected {
+            number: plan::scan_number(&scan.alias, scan.table.object),
+            rows: scan.rows,
+            is_guess: scan.is_guess(),
+        }
+    }
+}
+
+/// Rows that a scan may find more or fewer, as a factor.
+const FACTOR: f64 = 5.0;
+/// Rows too few to matter.
+const ROWS_MIN: f64 = 50.0;
+
+/// Whether the first execution of a plan is compared with what was expected.
+pub(crate) fn is_monitored(plan: &Plan, cx: &ExecCtx<'_>) -> bool {
+    let PlanBody::Query(query) = &plan.body else { return false };
+    let is_open = plan.binds.is_empty() && !plan.notes.contains(&plan::Note::StatisticsFeedback);
+    if !cx.session.options.feedback || !is_open || plan.locks_rows {
+        return false;
+    }
+    let (mut scans, mut guesses) = (0, 0);
+    query.source.walk(&mut |source| {
+        if let Source::Scan(scan) = source {
+            scans += 1;
+            guesses += usize::from(scan.is_guess());
+        }
+    });
+    scans > 1 && guesses > 0
+}
+
+/// The factors of scans that found other numbers of rows than expected.
+pub(crate) fn corrections(expected: &[Expected], counts: &[Count]) -> Vec<Correction> {
+    let is_alone = |e: &Expected| expected.iter().filter(|other| other.number == e.number).count() == 1;
+    let of = |(e, count): (&Expected, &Count)| {
+        let (found, rows) = (count.rows as f64, e.rows.max(1.0));
+        let differs =
+            found.max(rows) >= ROWS_MIN && (found.max(1.0) / rows >= FACTOR || rows / found.max(1.0) >= FACTOR);
+        let is_known = e.is_guess && count.starts == 1 && count.ends > 0 && is_alone(e);
+        (is_known && differs).then(|| Correction { scan: e.number, factor: found.max(1.0) / rows })
+    };
+    expected.iter().zip(counts).filter_map(of).take(CORRECTIONS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_scans_that_were_read_to_their_end_and_found_much_else_are_corrected() {
+        let expected = |number, rows, is_guess| Expected { number, rows, is_guess };
+        let count = |rows, starts, ends| Count { rows, starts, ends };
+        let all = [
+            (expected(1, 10.0, true), count(1000, 1, 1)),
+            (expected(2, 10.0, false), count(1000, 1, 1)),
+            (expected(3, 10.0, true), count(1000, 1, 0)),
+            (expected(4, 10.0, true), count(1000, 7, 7)),
+            (expected(5, 1000.0, true), count(0, 1, 1)),
+            (expected(6, 10.0, true), count(49, 1, 1)),
+            (expected(7, 30.0, true), count(100, 1, 1)),
+            (expected(8, 10.0, true), count(1000, 1, 1)),
+            (expected(8, 10.0, true), count(1000, 1, 1)),
+        ];
+        let (expected, counts): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        let found = corrections(&expected, &counts);
+        let found: Vec<(u64, f64)> = found.iter().map(|c| (c.scan, c.factor)).collect();
+        assert_eq!(found, [(1, 100.0), (5, 0.001)]);
     }
 }

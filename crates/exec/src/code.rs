@@ -111,9 +111,9 @@ pub struct Builder<'b> {
     pub operands: Vec<Reg>,
     /// Row sources may work on batches.
     pub batches: bool,
-    /// Rows of scans are counted, and how many scans there are so far.
+    /// Rows of scans are counted, and the scans so far.
     pub watches: bool,
-    pub watched: usize,
+    pub watched: Vec<crate::adaptive::Expected>,
 }
 
 impl<'b> Builder<'b> {
@@ -131,16 +131,16 @@ impl<'b> Builder<'b> {
             operands: Vec::new(),
             batches: cx.session.options.batches,
             watches: false,
-            watched: 0,
+            watched: Vec::new(),
         }
     }
 }
 
 impl Builder<'_> {
     /// Where the next scan counts its rows.
-    pub fn watch(&mut self) -> usize {
-        self.watched += 1;
-        self.watched - 1
+    pub fn watch(&mut self, scan: &plan::Scan) -> usize {
+        self.watched.push(crate::adaptive::Expected::of(scan));
+        self.watched.len() - 1
     }
 
     pub fn reg(&mut self) -> Reg {

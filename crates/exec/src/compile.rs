@@ -8,13 +8,13 @@ use std::rc::Rc;
 use types::Result;
 
 /// The plan of a statement, and the look-ups that it was made by; none are noted of the executor's own. `values` are
-/// those of the binds, where they are known.
+/// those of the binds, where they are known; `corrections` are what an execution has found out.
 pub(crate) fn plan_of(
     cx: &mut ExecCtx<'_>,
     statement: &Statement,
     binds: (Vec<String>, &[BindType]),
     internal: bool,
-    values: Option<&[types::Value]>,
+    (values, corrections): (Option<&[types::Value]>, &[plan::Correction]),
 ) -> Result<(Plan, Vec<Lookup>)> {
     let catalog = cx.host.catalog()?;
     let flashback = cx.session.flashback;
@@ -38,7 +38,7 @@ pub(crate) fn plan_of(
         let noting = NotingFunctions { functions: &functions, notes: &notes };
         // What DBMS_FLASHBACK reads is not what a sample of now has.
         let sampler = flashback.is_none().then_some(&functions as &dyn plan::Sampler);
-        let evidence = plan::Evidence { values, sampler };
+        let evidence = plan::Evidence { values, sampler, corrections };
         plan::compile_with_evidence(statement, &names, &noting, binds, flashback, &optimizer, evidence)?
     };
     Ok((plan, notes.into_lookups()))

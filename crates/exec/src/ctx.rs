@@ -64,6 +64,8 @@ pub struct Options {
     pub timing: Timing,
     /// `_optimizer_adaptive_cursor_sharing`.
     pub adaptive_sharing: bool,
+    /// `_optimizer_use_feedback`.
+    pub feedback: bool,
     /// `_batch_execution`: row sources that go over many rows work on batches of them.
     pub batches: bool,
 }
@@ -83,6 +85,7 @@ impl Default for Options {
             optimizer_mode: "ALL_ROWS",
             timing: Timing::Sampled,
             adaptive_sharing: true,
+            feedback: true,
             batches: true,
         }
     }

@@ -170,6 +170,8 @@ pub struct Cursor {
     temporary_purges: u64,
     /// What it takes where the plan depends on values of binds.
     adaptive: Option<Box<Adaptive>>,
+    /// What is expected of the scans of a query whose first execution is compared with that.
+    monitor: Option<Vec<adaptive::Expected>>,
 }
 
 /// The caller that fetches from a cursor. It decides how fetches are counted.
@@ -369,7 +371,7 @@ impl Cursor {
         place: Place,
     ) -> Result<Cursor> {
         let sharing = place.sharing(cx);
-        match build(&found.plan, sharing, cx) {
+        match build(&found.plan, Watch { sharing, monitor: false }, cx) {
             // A segment has been exchanged for another: what is found of it now is compiled.
             Err(e) if e.is(8103) && !cx.host.is_current(found.epoch) => {
                 cx.p.parse_is_hard();
@@ -405,7 +407,7 @@ impl Cursor {
     pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
         let statement = sql::parse_statement(text)?;
         cx.p.count(Stat::ParseCountDescribe, 1);
-        Ok(described(plan_of(cx, &statement, (sql::bind_names(text), binds), false, None)?.0))
+        Ok(described(plan_of(cx, &statement, (sql::bind_names(text), binds), false, (None, &[]))?.0))
     }
 
     /// As [`Cursor::describe`], of a static statement of PL/SQL: its variables stand where SQL knows no column.
@@ -431,12 +433,12 @@ impl Cursor {
     /// # Errors
     /// Those of compiling the statement.
     pub fn depends_on_settings(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<bool> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, None)?.0.depends_on_settings())
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0.depends_on_settings())
     }
 
     /// The plan as text.
     pub fn explain(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<String> {
-        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, None)?.0.to_string())
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0.to_string())
     }
 
     /// The plan as the rows of PLAN_TABLE.
@@ -444,7 +446,7 @@ impl Cursor {
     /// # Errors
     /// Those of compiling the statement.
     pub fn plan_rows(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Vec<plan::rows::PlanRow>> {
-        let plan = plan_of(cx, statement, (Vec::new(), &[]), false, None)?.0;
+        let plan = plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0;
         let names = cx.host.catalog()?;
         for (object, owner) in &plan.below_views {
             if !names.allowed(*object, *owner, dictionary::ObjectPrivilege::Read)? {
@@ -468,6 +470,11 @@ impl Cursor {
             None if by_place => Rc::new(sql::parse_statement_by_place(text)?),
             None => Rc::new(sql::parse_statement(text)?),
         };
+        // What an execution has found out about the estimates of the plan before.
+        let corrections = match cx.session.options.feedback && !internal {
+            true => place.corrections(text, binds, cx),
+            false => Vec::new(),
+        };
         let (epoch, (plan, lookups), shape, built) = loop {
             let names = cx.host.catalog()?;
             let epoch = names.epoch();
@@ -475,7 +482,7 @@ impl Cursor {
                 names.take_followed();
             }
             let bind_names = if by_place { sql::bind_places(text) } else { sql::bind_names(text) };
-            let (mut plan, lookups) = plan_of(cx, &statement, (bind_names, binds), internal, values)?;
+            let (mut plan, lookups) = plan_of(cx, &statement, (bind_names, binds), internal, (values, &corrections))?;
             if let Some(alter) = alter {
                 alter(&mut plan);
             }
@@ -483,7 +490,8 @@ impl Cursor {
                 os::crash::point("cursor-planned");
             }
             let shape = Shape::of(&plan, values, aware, cx);
-            match build(&plan, shape.sharing, cx) {
+            let watch = Watch { sharing: shape.sharing, monitor: !internal && adaptive::is_monitored(&plan, cx) };
+            match build(&plan, watch, cx) {
                 // A segment was exchanged for another, or dropped, while it was compiled: nothing is locked yet.
                 Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.check_cancel()?,
                 built => break (epoch, (plan, lookups), shape, built?),
@@ -511,6 +519,7 @@ impl Cursor {
                 labels: &shape.labels,
                 bind_set: values.map_or(0, adaptive::number_of),
                 is_first,
+                is_corrected: !corrections.is_empty(),
             };
             let content =
                 Content { plan: &rows, plan_hash, image: &image, depends: &depends, adaptive, ..Content::default() };
@@ -535,7 +544,7 @@ impl Cursor {
         made: Made,
         place: Place,
     ) -> Result<Cursor> {
-        let Made { plan, names, epoch, built: (body, m, first_bind), sharing } = made;
+        let Made { plan, names, epoch, built: (body, m, first_bind, monitor), sharing } = made;
         let catalog = cx.host.catalog()?;
         let temporary = temporary::among(&plan.dependencies, &|object| catalog.table_by_id(object))?;
         // A session's own rows are nobody else's result, also when a function reads them.
@@ -548,6 +557,7 @@ impl Cursor {
         };
         Ok(Cursor {
             adaptive: Adaptive::of(&plan, sharing),
+            monitor,
             temporary,
             temporary_version: cx.session.temporaries.version(),
             temporary_purges: 0,
@@ -1081,6 +1091,16 @@ impl Cursor {
         }
     }
 
+    /// Compares the first execution of a query with what was expected of it. When that was far off, the statement is
+    /// compiled again before the next one.
+    #[cold]
+    fn compare(&mut self, expected: &[adaptive::Expected], complete: bool, cx: &ExecCtx<'_>) {
+        let found = if complete { adaptive::corrections(expected, &self.m.watched) } else { Vec::new() };
+        if !found.is_empty() {
+            self.retype |= self.key.correct(&found, cx);
+        }
+    }
+
     /// Notes what an execution has processed, of a cursor whose plan depends on values of binds.
     #[cold]
     fn note_processed(&mut self, cx: &ExecCtx<'_>) {
@@ -1367,6 +1387,9 @@ impl Cursor {
         if self.adaptive.is_some() {
             self.note_processed(cx);
         }
+        if let Some(expected) = self.monitor.take() {
+            self.compare(&expected, complete, cx);
+        }
         self.end(cx);
         self.state = State::Done;
     }
@@ -1531,8 +1554,16 @@ struct Made {
     plan: Plan,
     names: Names,
     epoch: u64,
-    built: (Body, Machine, u32),
+    built: (Body, Machine, u32, Option<Vec<adaptive::Expected>>),
     sharing: Sharing,
+}
+
+/// Why the rows of scans are counted.
+#[derive(Clone, Copy)]
+struct Watch {
+    sharing: Sharing,
+    /// The first execution is compared with what is expected of it.
+    monitor: bool,
 }
 
 /// Limits on the functions that a statement calls.
@@ -1552,11 +1583,11 @@ fn caller_of(body: &PlanBody) -> Caller {
 
 /// Turns a plan into row sources and registers: first the plan's registers, then the binds, then what expressions need.
 /// Scans of a query whose executions are watched count their rows.
-fn build(plan: &Plan, sharing: Sharing, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32)> {
+fn build(plan: &Plan, watch: Watch, cx: &ExecCtx<'_>) -> Result<(Body, Machine, u32, Option<Vec<adaptive::Expected>>)> {
     let first_bind = plan.regs;
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
     let mut b = Builder::new(&mut regs, first_bind, caller_of(&plan.body), cx);
-    b.watches = sharing != Sharing::Plain && matches!(plan.body, PlanBody::Query(_));
+    b.watches = (watch.sharing != Sharing::Plain || watch.monitor) && matches!(plan.body, PlanBody::Query(_));
     let body = match &plan.body {
         PlanBody::Query(q) => {
             let (op, out) = (Op::build(&q.source, &mut b)?, b.codes(&q.out));
@@ -1578,11 +1609,11 @@ fn build(plan: &Plan, sharing: Sharing, cx: &ExecCtx<'_>) -> Result<(Body, Machi
     }
     let watched = b.watched;
     let mut m = Machine::new(regs, plan.sequences.len());
-    m.watched.resize_with(watched, Default::default);
+    m.watched.resize_with(watched.len(), Default::default);
     m.subs = subs;
     m.ctes = ctes;
     m.moments = moments.into_iter().map(|code| (Some(code), None)).collect();
-    Ok((body, m, first_bind))
+    Ok((body, m, first_bind, watch.monitor.then_some(watched)))
 }
 
 /// Whether the columns of the result are columns of the one table that is read, each once: then a scan writes them anew

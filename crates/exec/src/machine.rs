@@ -64,6 +64,8 @@ pub struct Machine {
 pub struct Count {
     pub starts: u64,
     pub rows: u64,
+    /// How often all of its rows were found.
+    pub ends: u64,
 }
 
 impl Machine {

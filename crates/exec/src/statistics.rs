@@ -632,6 +632,23 @@ impl Place {
         self.handle.is_none_or(|handle| cx.shared.library.fit(handle, selectivities) == Fit::Shared)
     }
 
+    /// What an execution has found out about the estimates of a shared cursor of the statement, for who plans it again.
+    pub fn corrections(&self, text: &str, binds: &[BindType], cx: &ExecCtx<'_>) -> Vec<plan::Correction> {
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let env = env_of(cx.session, number_of(&cx.host.rights()), binds);
+        let found = cx.shared.library.corrections(cx.p, self.digest_of(text), &env);
+        found.into_iter().map(|(scan, factor)| plan::Correction { scan, factor }).collect()
+    }
+
+    /// Puts the shared cursor out of use, with what an execution has found out about its estimates. False: there is
+    /// none.
+    pub fn correct(&self, found: &[plan::Correction], cx: &ExecCtx<'_>) -> bool {
+        let found: Vec<(u64, f64)> = found.iter().map(|c| (c.scan, c.factor)).collect();
+        self.handle.is_some_and(|handle| cx.shared.library.correct(cx.p, handle, &found))
+    }
+
     /// Tells the shared cursor of executions by bucket, and of the last one's values, rows and buffer gets.
     pub fn note_executions(&self, buckets: [u64; 3], last: (u64, u64, u64), cx: &ExecCtx<'_>) {
         if let Some(handle) = self.handle {

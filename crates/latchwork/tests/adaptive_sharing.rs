@@ -185,3 +185,73 @@ fn values_that_a_plan_does_not_depend_on_cost_no_second_plan() {
     assert_eq!(hard(&mut dba, "select count(*) from acs where id < :x"), 1);
     assert_eq!(hard(&mut dba, "select count(*) from acs where id < :x"), 0);
 }
+
+#[test]
+fn an_execution_that_finds_other_rows_than_expected_corrects_the_next_plan() {
+    for design in ["pins", "versioned"] {
+        let instance = instance(design);
+        let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        for sql in [
+            "create table wide (id number primary key, a number, b number, c number)",
+            "insert into wide select level, mod(level, 10), mod(level, 10), mod(level, 10) from dual connect by level <= 5000",
+            "create table narrow (id number primary key, w number)",
+            "insert into narrow select level, level from dual connect by level <= 5000",
+            "commit",
+            "begin dbms_stats.gather_table_stats(user, 'WIDE', method_opt => 'for all columns size 1'); \
+             dbms_stats.gather_table_stats(user, 'NARROW', method_opt => 'for all columns size 1'); end;",
+        ] {
+            run(&mut dba, sql);
+        }
+        let state = "v.child_number, v.is_reoptimizable, v.is_shareable, v.executions";
+        let rows_of = |dba: &mut Client, child: u32, like: &str| {
+            let view = "(select * from v$sql_plan where object_name = 'WIDE')";
+            let all = children(dba, "v.child_number, v.cardinality", view, like);
+            all.split(';').find_map(|row| row.strip_prefix(&format!("{child} ")).map(str::to_owned)).unwrap_or_default()
+        };
+        // Three columns that say the same: 5 rows are expected of 500.
+        let text = "select count(*) from wide w, narrow n where w.a = 3 and w.b = 3 and w.c = 3 and n.w = w.id";
+        assert_eq!(rows(&mut dba, text), "500", "{design}");
+        assert_eq!(children(&mut dba, state, "v$sql", text), "0 Y N 1", "{design}");
+        assert_eq!(rows_of(&mut dba, 0, text), "5", "{design}");
+        let mut other = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        assert_eq!(rows(&mut other, text), "500", "{design}");
+        assert_eq!(rows(&mut dba, text), "500", "{design}");
+        assert_eq!(children(&mut dba, state, "v$sql", text), "0 Y N 1;1 N Y 2", "{design}");
+        assert_eq!(rows_of(&mut dba, 1, text), "500", "{design}");
+        let why = children(&mut dba, "v.child_number, v.use_feedback_stats", "v$sql_shared_cursor", text);
+        assert_eq!(why, "0 N;1 Y", "{design}");
+        // An estimate that holds changes nothing.
+        let text = "select count(*) from wide w, narrow n where w.a = 3 and w.id > 0 and n.w = w.id";
+        for _ in 0..3 {
+            assert_eq!(rows(&mut dba, text), "500", "{design}");
+        }
+        assert_eq!(children(&mut dba, state, "v$sql", text), "0 N Y 3", "{design}");
+        // Rows that were not fetched to the end say nothing; neither does the parameter's FALSE let anything be said.
+        let text = "select w.id from wide w, narrow n where w.a = 4 and w.b = 4 and w.c = 4 and n.w = w.id";
+        {
+            let mut query = dba.query(text, &[]).expect("rows");
+            assert!(query.next_row().expect("a row").is_some());
+        }
+        assert_eq!(children(&mut dba, state, "v$sql", text), "0 N Y 1", "{design}");
+        run(&mut dba, "alter session set \"_optimizer_use_feedback\" = false");
+        let text = "select count(*) from wide w, narrow n where w.a = 5 and w.b = 5 and w.c = 5 and n.w = w.id";
+        assert_eq!(rows(&mut dba, text), "500", "{design}");
+        assert_eq!(rows(&mut dba, text), "500", "{design}");
+        assert_eq!(children(&mut dba, state, "v$sql", text), "0 N Y 2", "{design}");
+        // New statistics: what an execution found out about the old ones is forgotten.
+        run(&mut dba, "alter session set \"_optimizer_use_feedback\" = true");
+        let text = "select count(*) from wide w, narrow n where w.a = 6 and w.b = 6 and w.c = 6 and n.w = w.id";
+        assert_eq!(rows(&mut dba, text), "500", "{design}");
+        assert_eq!(children(&mut dba, state, "v$sql", text), "0 Y N 1", "{design}");
+        run(
+            &mut dba,
+            "declare s varchar2(100); begin s := dbms_stats.create_extended_stats(user, 'WIDE', '(a,b,c)'); \
+                       dbms_stats.gather_table_stats(user, 'WIDE', method_opt => 'for all columns size 1 for columns size 1 (a,b,c)'); end;",
+        );
+        for _ in 0..2 {
+            assert_eq!(rows(&mut dba, text), "500", "{design}");
+        }
+        let left = children(&mut dba, "v.is_reoptimizable, v.is_shareable", "v$sql", text);
+        assert_eq!(left, "N Y", "{design}");
+    }
+}

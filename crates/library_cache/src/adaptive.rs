@@ -13,11 +13,17 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+use latch::Where;
+use process::Process;
+
+use crate::find::{Key, Want};
 use crate::layout::{Child, load_text, state, store_text};
-use crate::{Handle, LibraryCache};
+use crate::{Digest, Env, Handle, LibraryCache, Namespace};
 
 /// Most predicates of a statement that is shared by selectivity; one that has more is plain.
 pub const PREDICATES_MAX: usize = 14;
+/// Most factors that an execution leaves for the next plan.
+pub const CORRECTIONS_MAX: usize = 8;
 /// Most bytes kept of the predicates' texts.
 const LABELS_BYTES: usize = 512;
 /// Rows processed from which on an execution falls into the second and the third bucket.
@@ -53,6 +59,8 @@ pub struct Adaptive<'a> {
     pub bind_set: u64,
     /// What it takes the place of was not out of date: it was planned without values, and nobody has executed it.
     pub is_first: bool,
+    /// It was planned with what an execution of the child before has found out.
+    pub is_corrected: bool,
 }
 
 /// What a session may do with a child.
@@ -80,6 +88,9 @@ pub struct Words {
     /// Bits of the lowest and the highest selectivity of each predicate.
     ranges: [[AtomicU64; 2]; PREDICATES_MAX],
     labels: [AtomicU64; LABELS_BYTES / 8],
+    /// What an execution has found out: a number for the scan, and the bits of the factor.
+    corrected: AtomicU64,
+    corrections: [[AtomicU64; 2]; CORRECTIONS_MAX],
 }
 
 /// What views show of a child.
@@ -87,6 +98,8 @@ pub struct Words {
 pub struct SharingRow {
     pub is_sensitive: bool,
     pub is_aware: bool,
+    /// IS_REOPTIMIZABLE: the next one who parses the statement plans it anew.
+    pub is_reoptimizable: bool,
     pub buckets: [u64; BUCKETS.len() + 1],
     /// A number for the values of the first execution that was watched, its rows and its buffer gets.
     pub first: Option<(u64, u64, u64)>,
@@ -125,6 +138,7 @@ impl Words {
         set(&self.flags, sharing as u64);
         self.buckets.iter().chain(&self.first).for_each(|word| set(word, 0));
         set(&self.bind_set, of.bind_set);
+        set(&self.corrected, 0);
         set(&self.count, count.min(PREDICATES_MAX) as u64);
         for (range, share) in self.ranges.iter().zip(of.selectivities) {
             set(&range[0], (share * (1.0 - MARGIN)).to_bits());
@@ -181,6 +195,7 @@ impl Words {
         SharingRow {
             is_sensitive,
             is_aware: sharing == Sharing::Aware,
+            is_reoptimizable: get(&self.corrected) > 0,
             buckets: std::array::from_fn(|n| get(&self.buckets[n])),
             first: (get(&self.first[0]) != 0).then(|| (get(&self.bind_set), get(&self.first[1]), get(&self.first[2]))),
             ranges: self.ranges[..count].iter().zip(labels).map(range).collect(),
@@ -208,6 +223,54 @@ impl LibraryCache {
         fence(Ordering::Acquire);
         // Of a child that has gone nothing is known: its plan is as good as another.
         if fits || child.life.load(Ordering::Relaxed) != handle.life { Fit::Shared } else { Fit::Other }
+    }
+
+    /// Puts a child out of use with what an execution has found out about its estimates: a number for each scan, and the
+    /// factor. False: it is out of use already, or gone.
+    ///
+    /// Latches: none held on entry or return; the bucket's.
+    pub fn correct(&self, p: &Process, handle: Handle, found: &[(u64, f64)]) -> bool {
+        let Some(child) = self.children.get(handle.child as usize) else { return false };
+        let Some(parent) = self.parents.get(get(&child.parent) as usize) else { return false };
+        let key = Key::of(parent);
+        let guard = self.exclusive(p, self.bucket(&key), Where::KglScan, key.idn());
+        let is_same = get(&child.life) == handle.life && Key::of(parent) == key;
+        if !is_same || get(&child.state) != state::VALID {
+            return false;
+        }
+        let _list = self.shut_list(p, parent, &key, Where::KksInsert);
+        let words = &child.adaptive;
+        for (to, (scan, factor)) in words.corrections.iter().zip(found) {
+            set(&to[0], *scan);
+            set(&to[1], factor.to_bits());
+        }
+        guard.set(&words.corrected, found.len().min(CORRECTIONS_MAX) as u64);
+        guard.set(&child.state, state::UNSHARED);
+        guard.checkpoint();
+        true
+    }
+
+    /// What executions have found out about the estimates of a child of the statement that is out of use for it.
+    ///
+    /// Latches: none. Nothing shared is written.
+    pub fn corrections(&self, p: &Process, digest: Digest, env: &Env<'_>) -> Vec<(u64, f64)> {
+        let key = Key { digest, namespace: Namespace::SqlArea, copy: self.copy_for(p, digest) };
+        let want = Want::new(env);
+        let Some(parent) = self.search(self.bucket(&key), &key) else { return Vec::new() };
+        let mut link = self.parents[parent as usize].children.load(Ordering::Acquire);
+        for _ in 0..=self.children.len() {
+            let Some(child) = link.checked_sub(1).and_then(|at| self.children.get(at as usize)) else { break };
+            let (life, words) = (child.life.load(Ordering::Acquire), &child.adaptive);
+            let count = (get(&words.corrected) as usize).min(CORRECTIONS_MAX);
+            if count > 0 && get(&child.state) == state::UNSHARED && want.mismatch(child) == 0 {
+                let of = |c: &[AtomicU64; 2]| (get(&c[0]), f64::from_bits(get(&c[1])));
+                let found = words.corrections[..count].iter().map(of).collect();
+                fence(Ordering::Acquire);
+                return if life != 0 && get(&child.life) == life { found } else { Vec::new() };
+            }
+            link = child.next.load(Ordering::Acquire);
+        }
+        Vec::new()
     }
 
     /// Adds executions of a sensitive cursor by bucket, with the values, rows and buffer gets of the last of them.

@@ -9,6 +9,11 @@ use crate::find::Key;
 use crate::layout::{About, HOT_MAX, state};
 use crate::{Digest, LibraryCache, Namespace};
 
+/// Whether a child is not out of date, whether it is shared or not.
+fn is_of_now(state: u64) -> bool {
+    state == state::VALID || state == state::UNSHARED
+}
+
 impl LibraryCache {
     /// Makes the cursors that depend on one of these objects invalid; returns how many.
     ///
@@ -18,8 +23,8 @@ impl LibraryCache {
         let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
         for (at, child) in self.children[..used as usize].iter().enumerate() {
             let life = child.life.load(Ordering::Acquire);
-            let is_valid = life != 0 && child.state.load(Ordering::Relaxed) == state::VALID;
-            if is_valid && child.depends_on(objects) {
+            let is_of_now = life != 0 && is_of_now(child.state.load(Ordering::Relaxed));
+            if is_of_now && child.depends_on(objects) {
                 changed += u64::from(self.invalidate_child(p, at, life));
             }
         }
@@ -46,7 +51,7 @@ impl LibraryCache {
         let key = Key::of(parent);
         let guard = self.exclusive(p, self.bucket(&key), Where::KglScan, key.idn());
         let is_same = child.life.load(Ordering::Relaxed) == life && Key::of(parent) == key;
-        if !is_same || child.state.load(Ordering::Relaxed) != state::VALID {
+        if !is_same || !is_of_now(child.state.load(Ordering::Relaxed)) {
             return false;
         }
         let _list = self.shut_list(p, parent, &key, Where::KksInsert);

@@ -35,7 +35,7 @@ mod object;
 mod pin;
 mod view;
 
-pub use adaptive::{Adaptive, Fit, PREDICATES_MAX, Sharing, SharingRow, bucket_of};
+pub use adaptive::{Adaptive, CORRECTIONS_MAX, Fit, PREDICATES_MAX, Sharing, SharingRow, bucket_of};
 pub use advice::{ADVICE_PRESENT, ADVICE_SIZES};
 pub use find::{Env, Statement};
 pub use image::Edition;

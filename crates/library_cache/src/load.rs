@@ -127,7 +127,7 @@ impl LibraryCache {
         let adaptive = &content.adaptive;
         let aware = (adaptive.sharing == Sharing::Aware).then_some(adaptive.selectivities);
         let want = Want::new(env).of(aware);
-        let mut mismatch = 0;
+        let mut mismatch = u64::from(adaptive.is_corrected) << Mismatch::UseFeedbackStats as u64;
         // Ranges of siblings with the same plan, which this one takes the place of.
         let mut same_plan = Vec::new();
         let mut link = parent.children.load(Ordering::Relaxed);

@@ -239,6 +239,7 @@ params! {
     RewriteOff "_rewrite_off" TEXT, "", Both, false, "rewrites of queries that are switched off, by name";
     OptimPeekUserBinds "_optim_peek_user_binds" BOOL, "TRUE", Both, false, "enable peeking of user binds";
     OptimizerAdaptiveCursorSharing "_optimizer_adaptive_cursor_sharing" BOOL, "TRUE", Both, false, "optimizer adaptive cursor sharing";
+    OptimizerUseFeedback "_optimizer_use_feedback" BOOL, "TRUE", Both, false, "optimizer use feedback";
     OldConnectByEnabled "_old_connect_by_enabled" BOOL, "FALSE", Both, false, "enable/disable old connect by";
     BatchExecution "_batch_execution" BOOL, "TRUE", Both, false, "row sources over many rows work on batches of them";
     ParallelMaxServers "parallel_max_servers" int(0, 32767), "0", System, false, "maximum parallel query servers per instance";

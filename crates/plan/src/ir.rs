@@ -474,6 +474,24 @@ pub struct Scan {
     pub hinted: bool,
 }
 
+impl Scan {
+    /// Whether the estimate of its rows is weak: it has several conditions, or one that is no comparison of a column
+    /// with a value.
+    pub fn is_guess(&self) -> bool {
+        let mut conditions = self.filter.len();
+        self.access.for_each_expr(&mut |_| conditions += 1);
+        let is_value = |e: &Expr| matches!(e.node, Node::Const(_) | Node::Bind(_));
+        let is_column = |e: &Expr| matches!(e.node, Node::Reg(_));
+        let is_plain = |e: &Expr| match &e.node {
+            Node::Cmp(_, _, a, b) => (is_column(a) && is_value(b)) || (is_column(b) && is_value(a)),
+            Node::IsNull(a, _) => is_column(a),
+            Node::InList { value, list, .. } => is_column(value) && list.iter().all(is_value),
+            _ => false,
+        };
+        conditions > 1 || self.filter.iter().any(|e| !is_plain(e))
+    }
+}
+
 /// Aggregate functions the executor knows by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum AggKind {
@@ -1040,6 +1058,8 @@ pub struct Plan {
 pub enum Note {
     /// Tables without statistics were sampled, at that level.
     DynamicSampling(u8),
+    /// An execution of the plan before has corrected the estimates.
+    StatisticsFeedback,
 }
 
 /// Its text, as DBMS_XPLAN has it.
@@ -1047,6 +1067,7 @@ impl std::fmt::Display for Note {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Note::DynamicSampling(level) => write!(f, "dynamic statistics used: dynamic sampling (level={level})"),
+            Note::StatisticsFeedback => f.write_str("statistics feedback used for this statement"),
         }
     }
 }

@@ -83,6 +83,24 @@ pub struct Evidence<'a> {
     /// The values of the execution that the statement is planned for, in the order of the plan's binds.
     pub values: Option<&'a [Value]>,
     pub sampler: Option<&'a dyn Sampler>,
+    /// What an execution of the plan before has found out.
+    pub corrections: &'a [Correction],
+}
+
+/// A scan that finds so many times the rows that are estimated: statistics feedback.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction {
+    /// [`scan_number`].
+    pub scan: u64,
+    pub factor: f64,
+}
+
+/// A number for a table as a statement names it.
+pub fn scan_number(alias: &str, table: types::ObjectId) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = std::hash::DefaultHasher::new();
+    (alias, table.0).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Counts a sample of a table's rows: dynamic sampling.
@@ -271,6 +289,7 @@ fn compile_with_eyes(
     c.variables = variables;
     c.rewrites_off = optimizer.rewrites_off;
     (c.peeks.is_on, c.peeks.values) = (optimizer.peeks, evidence.values);
+    c.corrections = evidence.corrections;
     (c.sampling.level, c.sampling.sampler) = (optimizer.sampling, evidence.sampler);
     let mut body = match statement {
         Statement::Query(q) => {
@@ -290,6 +309,9 @@ fn compile_with_eyes(
     };
     c.rewrite();
     let physical = c.physical()?;
+    if !c.corrections.is_empty() {
+        c.notes.push(Note::StatisticsFeedback);
+    }
     if let (Some(source), Some(place)) = (physical.rows, body.source_mut()) {
         *place = source;
     }
@@ -372,6 +394,7 @@ fn compiler<'c>(
         sizes: physical::Sizes::default(),
         peeks: physical::Peeks::default(),
         sampling: physical::Sampling::default(),
+        corrections: &[],
         notes: Vec::new(),
         rewrites_off: rewrite::RewritesOff::default(),
         made_views: 0,

@@ -224,6 +224,7 @@ pub struct Compiler<'c> {
     pub sizes: crate::physical::Sizes,
     pub peeks: crate::physical::Peeks<'c>,
     pub sampling: crate::physical::Sampling<'c>,
+    pub corrections: &'c [crate::Correction],
     pub notes: Vec<crate::Note>,
     /// How many join filters there are.
     pub filters: usize,

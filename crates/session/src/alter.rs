@@ -137,6 +137,7 @@ const OPTIMIZER: &[Param] = &[
     Param::RewriteOff,
     Param::OptimPeekUserBinds,
     Param::OptimizerAdaptiveCursorSharing,
+    Param::OptimizerUseFeedback,
 ];
 
 /// Reads the parameters that the executor obeys. Called when a session begins and when a parameter has changed.
@@ -158,6 +159,7 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.planner.rewrites_off = plan::RewritesOff::of(&params.get(Param::RewriteOff)).unwrap_or_default();
     session.options.planner.peeks = params.flag(Param::OptimPeekUserBinds);
     session.options.planner.sampling = params.number(Param::OptimizerDynamicSampling) as u8;
+    session.options.feedback = params.flag(Param::OptimizerUseFeedback);
     session.options.adaptive_sharing = params.flag(Param::OptimizerAdaptiveCursorSharing);
     session.options.optimizer_mode = params::word_of(Param::OptimizerMode, &params.get(Param::OptimizerMode));
     session.options.timing = timing(&params);

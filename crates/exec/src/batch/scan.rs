@@ -158,7 +158,7 @@ impl Scan {
         };
         let places = Places { spans: vec![Vec::new(); columns.len()], ..Places::default() };
         let (failing, selected) = (Failing::default(), Vec::new());
-        let watch = b.watches.then(|| b.watch());
+        let watch = b.watches.then(|| b.watch(s));
         Ok(Some(Scan { rows, columns, regs, filter, tested, first, size: 1, failing, places, selected, watch }))
     }
 
@@ -209,6 +209,9 @@ impl Node for Scan {
             self.failing.raise()?;
             out.clear();
             if !self.read(out, m, cx)? {
+                if let Some(at) = self.watch {
+                    m.watched[at].ends += 1;
+                }
                 return Ok(false);
             }
             self.places.walk(&self.columns, (0, self.first), None, &out.arena)?;

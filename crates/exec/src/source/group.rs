@@ -115,7 +115,10 @@ impl Group {
                 accs.extend(self.aggs.first().map(AggCode::start));
                 let folded = fold.run(&mut watched.scan, &self.aggs, &mut accs, m, cx)?;
                 accs.truncate(self.aggs.len());
-                m.watched[watched.at].rows += if folded { fold.rows() } else { 0 };
+                if folded {
+                    let count = &mut m.watched[watched.at];
+                    (count.rows, count.ends) = (count.rows + fold.rows(), count.ends + 1);
+                }
                 folded
             }
             _ => false,

@@ -15,7 +15,7 @@ pub struct Watched {
 impl Watched {
     pub fn build(s: &plan::Scan, b: &mut Builder<'_>) -> Result<Watched> {
         let scan = Scan::build(s, b)?;
-        Ok(Watched { scan, at: b.watch() })
+        Ok(Watched { scan, at: b.watch(s) })
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -25,13 +25,17 @@ impl Watched {
 
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let found = self.scan.next(m, cx)?;
-        m.watched[self.at].rows += u64::from(found);
+        let count = &mut m.watched[self.at];
+        count.rows += u64::from(found);
+        count.ends += u64::from(!found);
         Ok(found)
     }
 
     pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
         let passed = self.scan.pass(m, cx)?;
-        m.watched[self.at].rows += passed;
+        let count = &mut m.watched[self.at];
+        count.rows += passed;
+        count.ends += u64::from(passed == 0);
         Ok(passed)
     }
 }

@@ -76,7 +76,7 @@ impl Compiler<'_> {
         hints: &[ast::Hint],
     ) -> Choice {
         let (table_rows, blocks) = size_of(table);
-        let rows = self.kept(conds, table_rows);
+        let rows = self.corrected(id, table, self.kept(conds, table_rows), table_rows);
         let mut best = Choice {
             access: Access::Full,
             used: Vec::new(),

@@ -96,6 +96,16 @@ impl Compiler<'_> {
         rows * self.share_of_all(conds)
     }
 
+    /// The rows that conditions keep of a table, as an execution has corrected them.
+    pub(super) fn corrected(&self, id: ItemId, table: &dictionary::TableDef, rows: f64, table_rows: f64) -> f64 {
+        if self.corrections.is_empty() {
+            return rows;
+        }
+        let number = crate::scan_number(&self.items[id].alias, table.object);
+        let found = self.corrections.iter().find(|c| c.scan == number);
+        found.map_or(rows, |c| (rows.max(1.0) * c.factor).min(table_rows.max(rows)))
+    }
+
     /// The share of rows that conditions keep, all together.
     pub(super) fn share_of_all<'e>(&self, conds: impl IntoIterator<Item = &'e Expr>) -> f64 {
         Estimator::new(&|reg| self.known(reg)).peeking(&|n, of, how| self.peek(n, of, how)).conjunction(conds)
