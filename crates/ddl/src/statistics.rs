@@ -12,13 +12,15 @@ use crate::work::{Host, Outcome, Work, by};
 use dictionary::base::{Base, hist_head, histgrm, ind, ind_history, stat_pref, stats_extension, tab, tab_history};
 use dictionary::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, blank, int, text};
 use dictionary::statistics::{FIRST_GROUP, flags, head_row, histogram_rows};
-use dictionary::statistics_request::{ColumnFigures, Gather, StatisticsRequest, TableNamed};
+use dictionary::statistics_request::{ColumnFigures, Gather, Imported, StatisticsRequest, TableNamed};
 use dictionary::*;
 use std::rc::Rc;
 use types::{Date, Number, ObjectId, Ora, Result, Timestamp, Value};
 
-/// Days that statistics can be restored for.
+/// Days that statistics can be restored for, where nobody has set them.
 const RETENTION_DAYS: i64 = 31;
+/// Most days that can be set.
+const RETENTION_MOST: i64 = 365_000;
 /// What METHOD_OPT is without a preference.
 const DEFAULT_METHOD: &str = "FOR ALL COLUMNS SIZE AUTO";
 /// Preferences, and what they are where nobody has set them.
@@ -165,6 +167,16 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             purge(work, before.as_ref())?;
         }
         Availability => return available_since(work).map(Value::Timestamp),
+        Retention => return retention(work).map(int),
+        SetRetention(days) => {
+            require_any(work)?;
+            set_retention(work, *days)?;
+        }
+        Import { table, imported, force } => {
+            let object = named(work, table, |t| format!("Unable to import statistics of table {t}"))?;
+            require_unlocked(work, object, *force)?;
+            import(work, object, imported)?;
+        }
     }
     Ok(Value::Null)
 }
@@ -591,6 +603,45 @@ fn set_index(work: &mut Work<'_>, index: &IndexDef, figures: &[Option<f64>; 7]) 
     Ok(())
 }
 
+/// Replaces what a table of statistics has of a table. Columns that are not there any more are passed over.
+fn import(work: &mut Work<'_>, object: ObjectId, imported: &Imported) -> Result<()> {
+    save(work, object)?;
+    let now = work.now;
+    if let Some(figures) = &imported.table {
+        work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
+            let places = [tab::ROWCNT, tab::BLKCNT, tab::AVGRLN, tab::SAMPLESIZE];
+            for (at, value) in places.into_iter().zip(figures) {
+                row[at] = int(0);
+                set_number(row, at, *value);
+            }
+            row[tab::ANALYZETIME] = Value::Date(now);
+            row[tab::STATFLAGS] = int(as_i64(&row[tab::STATFLAGS]).unwrap_or(0) & flags::LOCKED | flags::USER);
+        })?;
+    }
+    let table = index::existing_table(work, object)?;
+    let mut columns = Vec::new();
+    for (name, found) in &imported.columns {
+        let Ok(number) = column_number(work, object, name) else { continue };
+        let def = table.columns.get(number as usize - 1);
+        let place = |bytes: &[u8]| match def {
+            Some(def) => statistics::place_of_stored(bytes, def),
+            None => Some(statistics::place_of_bytes(bytes)),
+        };
+        let range = found.ends.as_ref().and_then(|(low, high)| place(low).zip(place(high)));
+        columns.push((number, ColumnStatistics { range, ..found.clone() }));
+    }
+    let columns: Vec<(u32, &ColumnStatistics)> = columns.iter().map(|(number, found)| (*number, found)).collect();
+    store_columns(work, &table, &columns, true)?;
+    for found in &imported.indexes {
+        let index = index_named(work, &found.owner, &found.index)?;
+        if index.table == object {
+            set_index(work, &index, &found.figures)?;
+        }
+    }
+    work.touch(object);
+    Ok(())
+}
+
 // Column groups.
 
 fn positions(table: &TableDef, names: &[String]) -> Result<Vec<usize>> {
@@ -787,8 +838,39 @@ fn moment(value: &Value) -> Option<(i64, u32)> {
     }
 }
 
+/// The name under which the days of the history are kept among the preferences.
+const RETENTION: &str = "STATS_HISTORY_RETENTION";
+
+/// Days that statistics are kept for: 0 not at all, -1 for ever.
+fn retention(work: &mut Work<'_>) -> Result<i64> {
+    let set = work.select(Base::StatPref, &|row| as_text(&row[stat_pref::PNAME]) == RETENTION)?;
+    let days = set.first().and_then(|row| as_text(&row[stat_pref::VALUE]).parse().ok());
+    Ok(days.unwrap_or(RETENTION_DAYS))
+}
+
+fn set_retention(work: &mut Work<'_>, days: i64) -> Result<()> {
+    if !(-1..=RETENTION_MOST).contains(&days) {
+        return Err(Ora::user(20001, format!("{days} is an invalid value for retention")));
+    }
+    work.change().delete(Base::StatPref, &|row| as_text(&row[stat_pref::PNAME]) == RETENTION)?;
+    let row = [int(0), text(RETENTION), text(days.to_string()), Value::Date(work.now)];
+    work.change().insert(Base::StatPref, &row)
+}
+
+/// The day before which nothing is kept.
+fn oldest_kept(work: &mut Work<'_>) -> Result<Date> {
+    let days = match retention(work)? {
+        -1 => return Ok(Date::UNIX_EPOCH),
+        days => days,
+    };
+    Ok(Date::from_unix(now().instant() - days * 86_400).unwrap_or(Date::UNIX_EPOCH))
+}
+
 /// Saves the statistics of a table, its columns and its indexes as they are.
 fn save(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    if retention(work)? == 0 {
+        return Ok(());
+    }
     let at = Value::Timestamp(now());
     let mut saved = Vec::new();
     for row in work.select(Base::Tab, &by(tab::OBJ, object))? {
@@ -890,8 +972,7 @@ fn restore(work: &mut Work<'_>, object: ObjectId, as_of: &Timestamp) -> Result<(
 
 /// Since when the history is complete: what was purged, or the retention.
 fn available_since(work: &mut Work<'_>) -> Result<Timestamp> {
-    let now = now();
-    let oldest = Date::from_unix(now.instant() - RETENTION_DAYS * 86_400).unwrap_or(Date::UNIX_EPOCH);
+    let oldest = oldest_kept(work)?;
     let purged = work.select(Base::StatPref, &|row| as_text(&row[stat_pref::PNAME]) == PURGED)?;
     let purged = purged.iter().filter_map(|row| as_date(&row[stat_pref::CHANGED])).max();
     Ok(Timestamp::new(purged.map_or(oldest, |purged| purged.max(oldest)), 0))
@@ -903,10 +984,7 @@ const PURGED: &str = "STATS_PURGED_BEFORE";
 fn purge(work: &mut Work<'_>, before: Option<&Timestamp>) -> Result<()> {
     let before = match before {
         Some(before) => on_the_clock(before),
-        None => {
-            let oldest = now().instant() - RETENTION_DAYS * 86_400;
-            Timestamp::new(Date::from_unix(oldest).unwrap_or(Date::UNIX_EPOCH), 0)
-        }
+        None => Timestamp::new(oldest_kept(work)?, 0),
     };
     for base in [Base::TabHistory, Base::IndHistory, Base::HeadHistory, Base::HistgrmHistory] {
         let at = base.table().columns.iter().position(|(name, _)| *name == "SAVTIME").unwrap_or(0);

@@ -1,5 +1,6 @@
 //! What DBMS_STATS asks for: the language of the package on one side, and of what changes the dictionary on the other.
 
+use crate::ColumnStatistics;
 use types::Timestamp;
 
 /// A table, by dictionary-form names.
@@ -32,6 +33,24 @@ pub struct ColumnFigures {
     pub average_bytes: Option<f64>,
     /// The lowest and the highest value, as stored.
     pub ends: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What a table of statistics has of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Imported {
+    /// Rows, blocks, average length, sample.
+    pub table: Option<[Option<f64>; 4]>,
+    /// Columns and column groups by name. Ranges follow from the ends.
+    pub columns: Vec<(String, ColumnStatistics)>,
+    pub indexes: Vec<ImportedIndex>,
+}
+
+/// What a table of statistics has of an index; the figures are those of [`StatisticsRequest::SetIndex`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedIndex {
+    pub owner: String,
+    pub index: String,
+    pub figures: [Option<f64>; 7],
 }
 
 /// What DBMS_STATS asks for.
@@ -88,6 +107,12 @@ pub enum StatisticsRequest {
         as_of: Timestamp,
         force: bool,
     },
+    /// Replaces statistics by those of a table of statistics.
+    Import {
+        table: TableNamed,
+        imported: Imported,
+        force: bool,
+    },
     /// The name of a column group, which is made where `create` says so.
     Extension {
         table: TableNamed,
@@ -117,12 +142,16 @@ pub enum StatisticsRequest {
     Purge(Option<Timestamp>),
     /// Since when statistics can be restored.
     Availability,
+    /// Days that statistics can be restored for.
+    Retention,
+    /// Sets them: 0 keeps no history, -1 all of it.
+    SetRetention(i64),
 }
 
 impl StatisticsRequest {
     /// Whether it changes nothing.
     pub fn only_asks(&self) -> bool {
         use StatisticsRequest::*;
-        matches!(self, Preference { .. } | Availability | Extension { create: false, .. })
+        matches!(self, Preference { .. } | Availability | Retention | Extension { create: false, .. })
     }
 }

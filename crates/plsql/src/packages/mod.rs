@@ -4,6 +4,7 @@ mod natives;
 pub mod output;
 pub mod random;
 mod specs;
+mod stat_table;
 mod stats;
 
 pub(crate) use natives::{native, random_number, run};

@@ -265,6 +265,32 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            procedure set_global_prefs(pname varchar2, pvalue varchar2);
            function get_prefs(pname varchar2, ownname varchar2 default null, tabname varchar2 default null) return varchar2;
            procedure flush_database_monitoring_info;
+           procedure create_stat_table(ownname varchar2, stattab varchar2, tblspace varchar2 default null,
+             global_temporary boolean default false);
+           procedure drop_stat_table(ownname varchar2, stattab varchar2);
+           procedure export_table_stats(ownname varchar2, tabname varchar2, partname varchar2 default null,
+             stattab varchar2, statid varchar2 default null, cascade boolean default true, statown varchar2 default null,
+             stat_category varchar2 default null);
+           procedure export_column_stats(ownname varchar2, tabname varchar2, colname varchar2,
+             partname varchar2 default null, stattab varchar2, statid varchar2 default null,
+             statown varchar2 default null);
+           procedure export_index_stats(ownname varchar2, indname varchar2, partname varchar2 default null,
+             stattab varchar2, statid varchar2 default null, statown varchar2 default null);
+           procedure export_schema_stats(ownname varchar2, stattab varchar2, statid varchar2 default null,
+             statown varchar2 default null, stat_category varchar2 default null);
+           procedure import_table_stats(ownname varchar2, tabname varchar2, partname varchar2 default null,
+             stattab varchar2, statid varchar2 default null, cascade boolean default true, statown varchar2 default null,
+             no_invalidate boolean default null, force boolean default false, stat_category varchar2 default null);
+           procedure import_column_stats(ownname varchar2, tabname varchar2, colname varchar2,
+             partname varchar2 default null, stattab varchar2, statid varchar2 default null,
+             statown varchar2 default null, no_invalidate boolean default null, force boolean default false);
+           procedure import_index_stats(ownname varchar2, indname varchar2, partname varchar2 default null,
+             stattab varchar2, statid varchar2 default null, statown varchar2 default null,
+             no_invalidate boolean default null, force boolean default false);
+           procedure import_schema_stats(ownname varchar2, stattab varchar2, statid varchar2 default null,
+             statown varchar2 default null, no_invalidate boolean default null, force boolean default false,
+             stat_category varchar2 default null);
+           procedure alter_stats_history_retention(retention number);
            procedure convert_raw_value(rawval raw, resval out varchar2);
            procedure convert_raw_value(rawval raw, resval out date);
            procedure convert_raw_value(rawval raw, resval out number);

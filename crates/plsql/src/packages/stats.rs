@@ -4,10 +4,11 @@
 //! ([`dictionary::statistics_request`]).
 
 use super::natives::Args;
+use super::stat_table::{Part, StatTable};
 use crate::machine::Run;
 use crate::world::World;
 use dictionary::statistics_request::{ColumnFigures, Gather, StatisticsRequest, TableNamed};
-use types::{Number, Ora, Value};
+use types::{Ora, Value};
 
 macro_rules! subprograms {
     ($($name:literal $overload:literal $variant:ident,)*) => {
@@ -51,13 +52,21 @@ subprograms! {
     "SET_GLOBAL_PREFS" 1 SetGlobalPreference,
     "GET_PREFS" 1 GetPreference,
     "FLUSH_DATABASE_MONITORING_INFO" 1 Flush,
+    "CREATE_STAT_TABLE" 1 CreateStatTable,
+    "DROP_STAT_TABLE" 1 DropStatTable,
+    "EXPORT_TABLE_STATS" 1 ExportTable,
+    "EXPORT_COLUMN_STATS" 1 ExportColumn,
+    "EXPORT_INDEX_STATS" 1 ExportIndex,
+    "EXPORT_SCHEMA_STATS" 1 ExportSchema,
+    "IMPORT_TABLE_STATS" 1 ImportTable,
+    "IMPORT_COLUMN_STATS" 1 ImportColumn,
+    "IMPORT_INDEX_STATS" 1 ImportIndex,
+    "IMPORT_SCHEMA_STATS" 1 ImportSchema,
+    "ALTER_STATS_HISTORY_RETENTION" 1 SetRetention,
     "CONVERT_RAW_VALUE" 1 ConvertText,
     "CONVERT_RAW_VALUE" 2 ConvertDate,
     "CONVERT_RAW_VALUE" 3 ConvertNumber,
 }
-
-/// Days that statistics can be restored for.
-const RETENTION_DAYS: i64 = 31;
 
 /// The number of a subprogram in this package.
 pub(super) fn native(name: &str, overload: u32) -> Option<u32> {
@@ -65,7 +74,7 @@ pub(super) fn native(name: &str, overload: u32) -> Option<u32> {
 }
 
 /// The dictionary form of a name as a caller writes it.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     super::natives::unquote(name)
 }
 
@@ -75,6 +84,12 @@ fn owner<W: World>(w: &W, a: &Args<'_>) -> String {
 
 fn table<W: World>(w: &W, a: &Args<'_>) -> TableNamed {
     TableNamed { owner: owner(w, a), table: plain(a.text(1)) }
+}
+
+/// STATTAB, STATID and STATOWN at these places; the owner is the schema of what is exported where none is given.
+fn stat_table<W: World>(w: &W, a: &Args<'_>, [table, id, owned]: [usize; 3]) -> StatTable {
+    let owner = a.optional_text(owned).map_or_else(|| owner(w, a), |owner| plain(&owner));
+    StatTable::new(owner, a.text(table), a.optional_text(id))
 }
 
 /// Tables of statistics and partitions are not there.
@@ -116,12 +131,12 @@ fn chosen(options: &str) -> Result<&'static str, Ora> {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
 /// The rows of a query.
-fn rows<W: World>(w: &mut W, query: &str) -> Result<Vec<Vec<Value>>, Ora> {
+pub(super) fn rows<W: World>(w: &mut W, query: &str) -> Result<Vec<Vec<Value>>, Ora> {
     let mut cursor = w.open_cursor(query, &[], false)?;
     w.execute(&mut cursor)?;
     let (mut rows, mut row) = (Vec::new(), Vec::new());
@@ -345,7 +360,80 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             return Ok(Value::Null);
         }
         Native::Availability => Request::Availability,
-        Native::Retention => return Ok(Value::Number(Number::from_i64(RETENTION_DAYS))),
+        Native::Retention => Request::Retention,
+        Native::SetRetention => {
+            let days = a.number(0).and_then(|n| n.to_i64().ok());
+            Request::SetRetention(days.ok_or_else(|| Ora::user(20001, "Invalid or inconsistent input values"))?)
+        }
+        Native::CreateStatTable => {
+            let table = StatTable::new(owner(w, a), a.text(1), None);
+            table.create(w, a.optional_text(2), a.flag(3))?;
+            return Ok(Value::Null);
+        }
+        Native::DropStatTable => {
+            StatTable::new(owner(w, a), a.text(1), None).drop(w)?;
+            return Ok(Value::Null);
+        }
+        Native::ExportTable => {
+            refuse(a, &[2])?;
+            let (to, table) = (stat_table(w, a, [3, 4, 6]), table(w, a));
+            to.export(w, &table, Part::Table { indexes: a.flag(5) })?;
+            w.commit()?;
+            return Ok(Value::Null);
+        }
+        Native::ExportColumn => {
+            refuse(a, &[3])?;
+            let (to, table) = (stat_table(w, a, [4, 5, 6]), table(w, a));
+            to.export(w, &table, Part::Column(&plain(a.text(2))))?;
+            w.commit()?;
+            return Ok(Value::Null);
+        }
+        Native::ExportIndex => {
+            refuse(a, &[2])?;
+            let to = stat_table(w, a, [3, 4, 5]);
+            to.export_index(w, &owner(w, a), &plain(a.text(1)))?;
+            w.commit()?;
+            return Ok(Value::Null);
+        }
+        Native::ExportSchema => {
+            let (to, owner) = (stat_table(w, a, [1, 2, 3]), owner(w, a));
+            require_schema(w, &owner)?;
+            for table in tables(w, Some(&owner), "s.last_analyzed is not null")? {
+                to.export(w, &table, Part::Table { indexes: true })?;
+            }
+            w.commit()?;
+            return Ok(Value::Null);
+        }
+        Native::ImportTable => {
+            refuse(a, &[2])?;
+            let (from, table) = (stat_table(w, a, [3, 4, 6]), table(w, a));
+            let imported = from.read(w, &table, Part::Table { indexes: a.flag(5) })?;
+            Request::Import { table, imported, force: a.flag(8) }
+        }
+        Native::ImportColumn => {
+            refuse(a, &[3])?;
+            let (from, table) = (stat_table(w, a, [4, 5, 6]), table(w, a));
+            let imported = from.read(w, &table, Part::Column(&plain(a.text(2))))?;
+            Request::Import { table, imported, force: a.flag(8) }
+        }
+        Native::ImportIndex => {
+            refuse(a, &[2])?;
+            let (from, owner, index) = (stat_table(w, a, [3, 4, 5]), owner(w, a), plain(a.text(1)));
+            let Some(found) = from.read_index(w, &owner, &index)? else { return Ok(Value::Null) };
+            Request::SetIndex { owner, index, figures: found.figures, force: a.flag(7) }
+        }
+        Native::ImportSchema => {
+            let (from, owner, force) = (stat_table(w, a, [1, 2, 3]), owner(w, a), a.flag(5));
+            require_schema(w, &owner)?;
+            for table in tables(w, Some(&owner), "1 = 1")? {
+                let imported = from.read(w, &table, Part::Table { indexes: true })?;
+                match w.statistics(&Request::Import { table, imported, force }) {
+                    Err(e) if !e.is(20000) && !e.is(20005) => return Err(e.into()),
+                    _ => {}
+                }
+            }
+            return Ok(Value::Null);
+        }
         Native::Purge => match a.value(0) {
             Value::Null => Request::Purge(None),
             value => Request::Purge(Some(timestamp(value)?)),
