@@ -152,3 +152,51 @@ fn nobody_sees_in_the_catalog_what_may_not_be_read() {
         assert_eq!(is_read, named.contains(&view), "{view}");
     }
 }
+
+#[test]
+fn statistics_tables_ask_for_the_privileges_on_both_tables() {
+    let instance = instance();
+    let mut s = Session::in_process(instance.instance()).expect("a session");
+    for user in ["o", "u"] {
+        run(&mut s, &format!("create user {user} identified by x default tablespace users quota unlimited on users"));
+        run(&mut s, &format!("grant create session, create table to {user}"));
+    }
+    let (mut o, mut u) = (logon(&instance, "o"), logon(&instance, "u"));
+    run(&mut o, "create table t (a number)");
+    run(&mut o, "begin dbms_stats.set_table_stats('O', 'T', numrows => 7); end;");
+    for s in [&mut o, &mut u] {
+        run(s, "begin dbms_stats.create_stat_table(null, 'ST'); end;");
+    }
+    run(&mut o, "begin dbms_stats.export_table_stats('O', 'T', stattab => 'ST'); end;");
+    let refused = |u: &mut Session, text: &str| u.run(text).expect_err(text).to_string()[..9].to_owned();
+    let import = "begin dbms_stats.import_table_stats('O', 'T', stattab => 'ST', statown => 'U'); end;";
+    // The table is not U's to be seen: nothing is exported.
+    run(&mut u, "begin dbms_stats.export_table_stats('O', 'T', stattab => 'ST', statown => 'U'); end;");
+    assert_eq!(lines(&mut u, "select count(*) from st"), ["0"]);
+    for (text, error) in [
+        (import, "ORA-20000"),
+        ("begin dbms_stats.import_table_stats('O', 'T', stattab => 'ST'); end;", "ORA-20000"),
+        ("begin dbms_stats.export_table_stats('U', 'ST', stattab => 'ST', statown => 'O'); end;", "ORA-20000"),
+        ("begin dbms_stats.create_stat_table('O', 'SU'); end;", "ORA-01031"),
+        ("begin dbms_stats.drop_stat_table('O', 'ST'); end;", "ORA-20001"),
+        ("begin dbms_stats.alter_stats_history_retention(5); end;", "ORA-20000"),
+    ] {
+        assert_eq!(refused(&mut u, text), error, "{text}");
+    }
+    run(&mut s, "insert into u.st select * from o.st");
+    run(&mut s, "update u.st set n1 = 99");
+    run(&mut s, "commit");
+    assert_eq!(refused(&mut u, import), "ORA-20000");
+    run(&mut s, "grant analyze any to u");
+    run(&mut u, import);
+    assert_eq!(lines(&mut o, "select num_rows from user_tables where table_name = 'T'"), ["99"]);
+    run(&mut u, "begin dbms_stats.alter_stats_history_retention(5); end;");
+    assert_eq!(lines(&mut u, "select dbms_stats.get_stats_history_retention from dual"), ["5"]);
+    assert_eq!(refused(&mut u, "begin dbms_stats.alter_stats_history_retention(-2); end;"), "ORA-20001");
+    // Without a history there is nothing to restore.
+    run(&mut s, "begin dbms_stats.alter_stats_history_retention(0); end;");
+    let saved = "select count(*) from sys.all_tab_stats_history where owner = 'O' and table_name = 'T'";
+    let before = lines(&mut s, saved);
+    run(&mut o, "begin dbms_stats.set_table_stats('O', 'T', numrows => 8); end;");
+    assert_eq!(lines(&mut s, saved), before);
+}
