@@ -2,7 +2,8 @@
 
 use latch::{Generation, LatchName};
 use library_cache::{
-    Config, Content, Delta, Design, Digest, Env, Handle, Layout, LibraryCache, Namespace, Object, Statement,
+    Adaptive, Config, Content, Delta, Design, Digest, Env, Fit, Handle, Layout, LibraryCache, Mismatch, Namespace,
+    Object, Sharing, Statement,
 };
 use process::{Process, Processes, testing};
 
@@ -315,5 +316,83 @@ fn an_object_that_is_there_costs_exactly_the_gets_of_the_design() {
         (0..100).for_each(|_| assert!(f.cache.touch(&p, &emp())));
         let after = f.gets();
         assert_eq!(std::array::from_fn::<_, 6, _>(|n| after[n] - before[n]), each.map(|n| n * 100), "{design:?}");
+    }
+}
+
+/// What an aware child for one predicate of that selectivity is loaded with.
+fn aware(share: &[f64], plan_hash: u32) -> Content<'_> {
+    let adaptive = Adaptive { sharing: Sharing::Aware, selectivities: share, labels: "=X", ..Adaptive::default() };
+    Content { plan: b"rows", plan_hash, adaptive, ..Content::default() }
+}
+
+#[test]
+fn a_sensitive_child_gives_way_to_children_by_selectivity_and_those_with_one_plan_are_one() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let (e, of) = (env(1), Statement { digest: digest(9), text: "select 9", command: 3 });
+        let sensitive = Adaptive { sharing: Sharing::Sensitive, selectivities: &[0.5], ..Adaptive::default() };
+        let first = f.cache.load(&p, &of, &e, &Content { plan_hash: 1, adaptive: sensitive, ..Content::default() });
+        assert_eq!(f.cache.fit(first, || vec![0.001]), Fit::Shared, "{design:?}: shared by all values");
+        f.cache.note_executions(first, [3, 0, 0], (1, 5, 7));
+        assert_eq!(f.cache.fit(first, || vec![0.001]), Fit::Shared, "{design:?}");
+        f.cache.note_executions(first, [0, 0, 1], (2, 2_000_000, 7));
+        assert_eq!(f.cache.fit(first, || vec![0.001]), Fit::Other, "{design:?}: executions differ");
+        // It is no child for values; the one that is loaded takes its place.
+        assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[0.5])), None, "{design:?}");
+        assert_eq!(f.cache.parse(&p, of.digest, &e), Some(first), "{design:?}");
+        let high = f.cache.load(&p, &of, &e, &aware(&[0.5], 2));
+        assert_eq!(f.cache.parse(&p, of.digest, &e), Some(high), "{design:?}");
+        assert!(!f.cache.is_valid(&p, first), "{design:?}");
+        for (share, expected) in [(0.5, Some(high)), (0.46, Some(high)), (0.44, None), (0.56, None)] {
+            assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[share])), expected, "{design:?} {share}");
+        }
+        assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[0.5, 0.5])), None, "{design:?}: other predicates");
+        // Another plan: a child beside it. The same plan: one child with both ranges.
+        let low = f.cache.load(&p, &of, &e, &aware(&[0.01], 3));
+        assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[0.5])), Some(high), "{design:?}");
+        assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[0.01])), Some(low), "{design:?}");
+        let both = f.cache.load(&p, &of, &e, &aware(&[0.8], 2));
+        assert!(!f.cache.is_valid(&p, high) && f.cache.is_valid(&p, low), "{design:?}");
+        for share in [0.46, 0.6, 0.87] {
+            assert_eq!(f.cache.parse_for(&p, of.digest, &e, Some(&[share])), Some(both), "{design:?} {share}");
+        }
+        let rows = f.cache.statement(of.digest).expect("the statement").children;
+        let shown: Vec<_> = rows.iter().map(|c| (c.is_shareable, c.sharing.is_aware, c.mismatch)).collect();
+        let bit = |why: Mismatch| 1u64 << why as u64;
+        let (began, range) = (bit(Mismatch::LoadOptimizerStats), bit(Mismatch::BindEquivFailure));
+        let expected = [(false, false, 0), (false, true, began), (true, true, range), (true, true, range)];
+        assert_eq!(shown, expected, "{design:?}");
+        assert_eq!(rows[0].sharing.buckets, [3, 0, 1], "{design:?}");
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn corrections_are_found_until_what_they_are_of_changes() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let (first, _) = f.parse(&p, 4, &env(1));
+        let (other, _) = f.parse(&p, 5, &env(1));
+        assert!(f.cache.corrections(&p, digest(4), &env(1)).is_empty(), "{design:?}");
+        assert!(f.cache.correct(&p, first, &[(11, 50.0), (12, 0.02)]), "{design:?}");
+        assert!(!f.cache.correct(&p, first, &[(11, 3.0)]), "{design:?}: it is out of use");
+        assert_eq!(f.cache.parse(&p, digest(4), &env(1)), None, "{design:?}");
+        assert_eq!(f.cache.corrections(&p, digest(4), &env(1)), [(11, 50.0), (12, 0.02)], "{design:?}");
+        assert!(f.cache.corrections(&p, digest(4), &env(2)).is_empty(), "{design:?}: another user's");
+        assert!(f.cache.corrections(&p, digest(5), &env(1)).is_empty(), "{design:?}");
+        let adaptive = Adaptive { is_corrected: true, ..Adaptive::default() };
+        let of = Statement { digest: digest(4), text: "select 4 from dual", command: 3 };
+        let content = Content { plan_hash: 4, depends: &[4], adaptive, ..Content::default() };
+        let second = f.cache.load(&p, &of, &env(1), &content);
+        assert_eq!(f.cache.parse(&p, digest(4), &env(1)), Some(second), "{design:?}");
+        let rows = f.cache.statement(digest(4)).expect("the statement").children;
+        let shown: Vec<_> = rows.iter().map(|c| (c.is_shareable, c.sharing.is_reoptimizable, c.mismatch)).collect();
+        assert_eq!(shown, [(false, true, 0), (true, false, 1 << Mismatch::UseFeedbackStats as u64)], "{design:?}");
+        assert_eq!(f.cache.invalidate(&p, &[4]), 2, "{design:?}: the one out of use, too");
+        assert!(f.cache.corrections(&p, digest(4), &env(1)).is_empty(), "{design:?}");
+        assert!(f.cache.is_valid(&p, other), "{design:?}");
+        f.cache.assert_invariants().unwrap();
     }
 }

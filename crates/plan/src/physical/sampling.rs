@@ -9,12 +9,13 @@
 //! | 10 | all |
 //!
 //! Oracle's levels 3 and 4 look at conditions of tables with statistics, too; here they are level 2. A statement over
-//! one table without an index has nothing to choose, and samples nothing. Tables of SYS are not sampled.
+//! one table without an index, or of one row by its key, has nothing to choose, and samples nothing. Tables of SYS are
+//! not sampled.
 
-use crate::ir::{Expr, Node, Note};
+use crate::ir::{CmpOp, Expr, Node, Note, Reg};
 use crate::scope::{Compiler, ItemId, ItemKind};
 use crate::{Sampled, Sampler};
-use dictionary::{TableDef, UserId};
+use dictionary::{IndexKey, TableDef, UserId};
 use sql::ast;
 use std::rc::Rc;
 use types::Result;
@@ -67,7 +68,8 @@ impl Compiler<'_> {
             let by_hint = self.sampling.tables.iter().find(|(alias, _)| *alias == item.alias);
             let level = by_hint.map_or(self.sampling.level, |(_, level)| *level);
             let is_usable = |index: &Rc<dictionary::IndexDef>| !index.unusable && !index.invisible;
-            if level == 0 || (alone && !table.indexes.iter().any(is_usable)) {
+            let has_choice = || table.indexes.iter().any(is_usable) && !self.is_one_row(id, table);
+            if level == 0 || (alone && !has_choice()) {
                 continue;
             }
             let named =
@@ -85,6 +87,25 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Whether the statement's rows are one of the table's at most: the whole key of a unique index is compared with
+    /// values. Such a row is reached by the index, whatever the table is like.
+    fn is_one_row(&self, id: ItemId, table: &TableDef) -> bool {
+        let Some(rel) = &self.rows else { return false };
+        let mut equal = Vec::new();
+        self.for_each_expr(rel, &mut |e| equalities(e, &mut equal));
+        let is_equal = |part: &dictionary::IndexColumnDef| match part.key {
+            IndexKey::Column(at) => match &self.items[id].columns[at].value {
+                Some(Expr { node: Node::Reg(reg), .. }) => equal.contains(reg),
+                _ => false,
+            },
+            IndexKey::Expression { .. } => false,
+        };
+        let is_found = |index: &Rc<dictionary::IndexDef>| {
+            index.unique && !index.unusable && !index.invisible && index.columns.iter().all(is_equal)
+        };
+        table.indexes.iter().any(is_found)
+    }
+
     fn is_sampled(&self, id: ItemId) -> bool {
         let ItemKind::Table(table) = &self.items[id].kind else { return false };
         table.statistics.is_none()
@@ -92,6 +113,20 @@ impl Compiler<'_> {
             && table.heap().is_some()
             && !self.as_of_items.contains_key(&id)
             && !self.version_items.contains_key(&id)
+    }
+}
+
+/// The columns that a condition compares with values.
+fn equalities(e: &Expr, found: &mut Vec<Reg>) {
+    let is_value = |e: &Expr| matches!(e.node, Node::Const(_) | Node::Bind(_));
+    match &e.node {
+        Node::And(list) => list.iter().for_each(|e| equalities(e, found)),
+        Node::Cmp(CmpOp::Eq, _, a, b) => match (&a.node, &b.node) {
+            (Node::Reg(reg), _) if is_value(b) => found.push(*reg),
+            (_, Node::Reg(reg)) if is_value(a) => found.push(*reg),
+            _ => {}
+        },
+        _ => {}
     }
 }
 
