@@ -171,7 +171,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
     if spec.identity.is_some() {
         return Err(Ora::unsupported().at(pos));
     }
-    let data_type = match (columns::column_type(spec)?, &spec.generated) {
+    let data_type = match (columns::column_type(work, spec)?, &spec.generated) {
         (Some(data_type), _) => data_type,
         (None, Some(expr)) => crate::virtual_column::type_of(work, table.owner_id, &table.columns, expr)?,
         (None, None) => return Err(Ora::new(2263).at(pos)),
@@ -249,7 +249,7 @@ fn modify_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -
     if spec.generated.is_some() || spec.identity.is_some() {
         return Err(Ora::unsupported().at(pos));
     }
-    if let Some(data_type) = columns::column_type(spec)? {
+    if let Some(data_type) = columns::column_type(work, spec)? {
         change_type(work, table, position, data_type, pos)?;
     }
     if let Some(default) = &spec.default {

@@ -4,9 +4,9 @@ use crate::work::Work;
 use dictionary::base::{Base, col};
 use dictionary::image::property;
 use dictionary::rows::{Row, as_u32, blank, flag, int, text, type_columns};
-use dictionary::{ColumnDef, Identity};
-use sql::ast::{ColumnDefault, ColumnSpec, ConstraintKind, ConstraintSpec, Expr, ExprKind, Literal, TypeKind};
-use types::{DataType, LenUnit, ObjectId, Ora, Result, Value};
+use dictionary::{Catalog, ColumnDef, Identity, ObjectPrivilege, UnitKind};
+use sql::ast::{ColumnDefault, ColumnSpec, ConstraintKind, ConstraintSpec, Expr, ExprKind, Literal, Name, TypeKind};
+use types::{DataType, LenUnit, ObjectId, Ora, Result, TypeId, Value};
 
 /// The most columns a table may have.
 pub const COLUMNS_MAX: usize = 1000;
@@ -15,13 +15,16 @@ const VARCHAR2_MAX: u32 = 4000;
 const RAW_MAX: u32 = 2000;
 
 /// The type of a column. ORA-00902 for a type that SQL has not got, ORA-00910 and ORA-00906 for lengths.
-pub fn column_type(spec: &ColumnSpec) -> Result<Option<DataType>> {
+pub fn column_type(work: &Work<'_>, spec: &ColumnSpec) -> Result<Option<DataType>> {
     let Some(ty) = &spec.ty else {
         return Ok(None);
     };
     let pos = ty.pos.0;
-    if matches!(ty.kind, TypeKind::Named { .. } | TypeKind::Boolean) {
-        return Err(Ora::new(902).at(pos));
+    match &ty.kind {
+        TypeKind::Named { name, args } if args.is_empty() => return named_type(work, name, pos).map(Some),
+        TypeKind::Named { name: _, args: _ } | TypeKind::Boolean => return Err(Ora::new(902).at(pos)),
+        // not a clause: `plan::data_type` knows the others
+        _ => {}
     }
     let data_type = plan::data_type(ty)?;
     let too_long = match data_type {
@@ -30,6 +33,30 @@ pub fn column_type(spec: &ColumnSpec) -> Result<Option<DataType>> {
         _ => false,
     };
     if too_long { Err(Ora::new(910).at(pos)) } else { Ok(Some(data_type)) }
+}
+
+/// A type of a schema: an object type, or one of varrays, whose values lie in the row.
+///
+/// # Errors
+/// ORA-00902 for what is no type that the user may use, or one with errors; ORA-22913 for nested tables.
+fn named_type(work: &Work<'_>, name: &Name, pos: u32) -> Result<DataType> {
+    let refused = || Ora::new(902).at(pos);
+    let found = if name.link.is_some() { None } else { work.names.unit(name.qualifier(), name.last())? };
+    let unit = found.filter(|unit| unit.kind == UnitKind::Type && unit.valid).ok_or_else(refused)?;
+    if !work.names.allowed(unit.object, unit.owner_id, ObjectPrivilege::Execute)? {
+        return Err(refused());
+    }
+    use sql::plsql::ast::{TypeDefinition, Unit};
+    match sql::plsql::parse_unit(&unit.source) {
+        Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::Object(_) | TypeDefinition::Varray { .. } }) => {
+            Ok(DataType::Named(TypeId(unit.object.0)))
+        }
+        Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::NestedTable { .. } }) => {
+            Err(Ora::new(22913).at(pos))
+        }
+        // not a clause: no other type is stored
+        _ => Err(refused()),
+    }
 }
 
 /// A column's definition, with what its inline constraints say of NULL.

@@ -184,7 +184,7 @@ fn plain_columns(work: &mut Work<'_>, create: &CreateTable, owner: UserId) -> Re
     let mut columns = Vec::new();
     for spec in &create.columns {
         columns.push(match &spec.generated {
-            Some(_) => columns::definition(spec, columns::column_type(spec)?.unwrap_or(DataType::NUMBER))?,
+            Some(_) => columns::definition(spec, columns::column_type(work, spec)?.unwrap_or(DataType::NUMBER))?,
             None => plain_column(work, create, spec)?,
         });
     }
@@ -203,7 +203,7 @@ fn plain_columns(work: &mut Work<'_>, create: &CreateTable, owner: UserId) -> Re
 }
 
 fn plain_column(work: &Work<'_>, create: &CreateTable, spec: &ColumnSpec) -> Result<ColumnDef> {
-    let data_type = match columns::column_type(spec)? {
+    let data_type = match columns::column_type(work, spec)? {
         Some(data_type) => data_type,
         None => referenced_type(work, create, spec)?,
     };
@@ -279,6 +279,7 @@ fn stored_type(ty: &DataType) -> Result<DataType> {
         DataType::Varchar2 { len, unit } => Ok(DataType::Varchar2 { len: len.min(4000), unit }),
         DataType::Boolean | DataType::PlsInteger | DataType::Cursor => Err(Ora::new(902)),
         DataType::Long | DataType::LongRaw => Err(Ora::new(997)),
+        DataType::Named(_) => Err(Ora::unsupported()),
         other => Ok(other),
     }
 }

@@ -242,6 +242,7 @@ fn is_counted(column: &ColumnDef) -> bool {
             | DataType::Long
             | DataType::LongRaw
             | DataType::Cursor
+            | DataType::Named(_)
             | DataType::Null
     )
 }

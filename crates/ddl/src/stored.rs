@@ -5,7 +5,7 @@ use dictionary::base::{Base, dir, error, obj, objauth, source, trigger};
 use dictionary::rows::{Row, blank, flag, int, text};
 use dictionary::*;
 use sql::ast::{AlterCompile, CompileAction, CompileKind, CreateDirectory, CreateStored, DropObject, StoredKind};
-use types::{ObjectId, Ora, Result};
+use types::{DataType, ObjectId, Ora, Result, TypeId};
 
 /// The dictionary's kind of a unit.
 pub fn object_kind(kind: StoredKind) -> Result<ObjectKind> {
@@ -42,6 +42,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         None => None,
     };
     let source = stored_source(create);
+    if let (Some(object), ObjectKind::Type) = (old, kind) {
+        refuse_used_type(work, object, &target)?;
+    }
     let errors = work.host.compile(&target.owner_name, &target.name, create.kind, &source)?;
     let object = match old {
         Some(object) => {
@@ -158,6 +161,9 @@ pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Re
     };
     let (_, _, any) = privileges(kind);
     work.require(target, None, any)?;
+    if kind == ObjectKind::Type {
+        refuse_used_type(work, object, target)?;
+    }
     let body = match kind {
         ObjectKind::Package => Some(ObjectKind::PackageBody),
         ObjectKind::Type => Some(ObjectKind::TypeBody),
@@ -168,6 +174,53 @@ pub fn drop_unit(work: &mut Work<'_>, target: &Target, stored: StoredKind) -> Re
         remove_unit(work, object)?;
     }
     Ok(())
+}
+
+/// ORA-02303 for a type that columns of tables, or other types, are of.
+fn refuse_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<()> {
+    if is_used_type(work, object, target)? { Err(Ora::new(2303).at(target.pos)) } else { Ok(()) }
+}
+
+fn is_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<bool> {
+    use sql::plsql::ast::{TypeDefinition, TypeKind, TypeRef, Unit};
+    let names_it = |owner: UserId, ty: &TypeRef| match &ty.kind {
+        TypeKind::Named { path, sizes: _, unit: _ } => match path.as_slice() {
+            [name] => name.name == target.name && owner == target.owner,
+            [schema, name] => name.name == target.name && schema.name == target.owner_name,
+            _ => false,
+        },
+        // not a clause: attributes and elements of these are of no type of a schema
+        _ => false,
+    };
+    for def in work.image.objects() {
+        match def.kind {
+            ObjectKind::Table => {
+                let of = |c: &ColumnDef| c.data_type == DataType::Named(TypeId(object.0));
+                if work.image.columns(def.object)?.iter().any(of) {
+                    return Ok(true);
+                }
+            }
+            ObjectKind::Type if def.object != object => {
+                let Some(unit) = work.image.unit(def.object) else { continue };
+                let Ok(Unit::Type { schema: _, name: _, definition }) = sql::plsql::parse_unit(&unit.source) else {
+                    continue;
+                };
+                let uses = match &definition {
+                    TypeDefinition::Object(attributes) => attributes.iter().any(|a| names_it(def.owner_id, &a.ty)),
+                    TypeDefinition::NestedTable { element, not_null: _ }
+                    | TypeDefinition::Varray { limit: _, element, not_null: _ } => names_it(def.owner_id, element),
+                    TypeDefinition::Record(_)
+                    | TypeDefinition::Associative { element: _, not_null: _, index: _ }
+                    | TypeDefinition::RefCursor { returns: _ } => false,
+                };
+                if uses {
+                    return Ok(true);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 /// Takes a unit or trigger out.

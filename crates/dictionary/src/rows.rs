@@ -124,8 +124,7 @@ pub fn type_columns(ty: &DataType) -> [Value; 6] {
         DataType::Boolean => columns(252, 1),
         DataType::PlsInteger => columns(3, 4),
         DataType::Cursor => columns(102, 0),
-        // DDL takes no column of a named type yet.
-        DataType::Named(_) => columns(121, 0),
+        DataType::Named(_) => columns(121, 1),
         DataType::Null => columns(0, 0),
     };
     match ty {
@@ -138,6 +137,8 @@ pub fn type_columns(ty: &DataType) -> [Value; 6] {
             c[3] = int(-127);
         }
         DataType::Timestamp { digits, .. } => c[3] = int(*digits),
+        // The number of the type's object.
+        DataType::Named(id) => c[2] = int(id.0),
         DataType::IntervalYm { years } => c[2] = int(*years),
         DataType::IntervalDs { days, digits } => {
             c[2] = int(*days);
@@ -185,6 +186,7 @@ pub fn type_of_columns(c: &[Value]) -> Result<DataType> {
         112 => DataType::Clob,
         113 => DataType::Blob,
         114 => DataType::Bfile,
+        121 => DataType::Named(types::TypeId(as_u32(&c[2]))),
         252 => DataType::Boolean,
         _ => return Err(Ora::internal(format_args!("[type# {code}]"))),
     })
@@ -219,6 +221,7 @@ mod tests {
             DataType::Clob,
             DataType::Nclob,
             DataType::Blob,
+            DataType::Named(types::TypeId(77)),
         ];
         for ty in all {
             assert_eq!(type_of_columns(&type_columns(&ty)).expect("known"), ty);

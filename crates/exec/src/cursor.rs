@@ -1601,7 +1601,7 @@ fn build(plan: &Plan, watch: Watch, cx: &ExecCtx<'_>) -> Result<(Body, Machine, 
     let mut subs = Vec::with_capacity(plan.subs.len());
     for s in &plan.subs {
         let op = Op::build(&s.source, &mut b)?;
-        subs.push(Some(Box::new(SubState::new(op, b.codes(&s.out), s.outer.clone(), s.cacheable))));
+        subs.push(Some(Box::new(SubState::new(op, b.codes(&s.out), s))));
     }
     let mut ctes = Vec::with_capacity(plan.ctes.len());
     for c in &plan.ctes {

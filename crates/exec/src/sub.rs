@@ -11,10 +11,11 @@ use crate::machine::{CteRows, Machine, Saved, heap_bytes};
 use crate::source::Op;
 use crate::spill::TempFile;
 use crate::work_area::{Way, bytes_written};
-use plan::{CmpOp, Compare, Reg, SubId};
+use plan::{CmpOp, Compare, Multiset, Reg, SubId, SubPlan};
 use std::cmp::Ordering;
 use std::rc::Rc;
-use types::{Ora, Result, Value};
+use std::sync::Arc;
+use types::{Composite, DataType, Ora, Result, Value};
 
 /// Answers kept for one correlated subquery.
 const CACHE_MOST: usize = 4096;
@@ -24,6 +25,7 @@ pub struct SubState {
     pub out: Vec<Code>,
     pub outer: Vec<Reg>,
     pub cacheable: bool,
+    multiset: Option<Multiset>,
     /// The execution that `cache` and `rows` belong to.
     pub execution: u64,
     pub cache: KeyMap<Value>,
@@ -40,8 +42,9 @@ pub struct Rows {
 }
 
 impl SubState {
-    pub fn new(op: Op, out: Vec<Code>, outer: Vec<Reg>, cacheable: bool) -> SubState {
-        SubState { op, out, outer, cacheable, execution: 0, cache: KeyMap::default(), rows: None }
+    pub fn new(op: Op, out: Vec<Code>, plan: &SubPlan) -> SubState {
+        let (outer, cacheable, multiset) = (plan.outer.clone(), plan.cacheable, plan.multiset);
+        SubState { op, out, outer, cacheable, multiset, execution: 0, cache: KeyMap::default(), rows: None }
     }
 
     /// Forgets what earlier executions left.
@@ -53,8 +56,32 @@ impl SubState {
         }
     }
 
+    /// Runs the subquery and makes a collection of its rows, each of which is an element.
+    fn run_multiset(&mut self, multiset: Multiset, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
+        let DataType::Named(ty) = multiset.ty else { return Err(Ora::internal("multiset of no type")) };
+        let mut parts = Vec::new();
+        self.op.open(m, cx)?;
+        while self.op.next(m, cx)? {
+            if multiset.limit.is_some_and(|limit| parts.len() >= limit as usize) {
+                return Err(Ora::new(22909));
+            }
+            let r = self.out[0].eval(m, cx)?;
+            let mut part = m.value(r).clone();
+            if !part.is_null() {
+                let assigned = multiset.element.assign(&mut part, &cx.session.nls, &"");
+                assigned.map_err(|e| if e.is(12899) { Ora::new(22814) } else { e })?;
+            }
+            m.charge(48, cx)?;
+            parts.push(part);
+        }
+        Ok(Value::Composite(Arc::new(Composite { ty, parts })))
+    }
+
     /// Runs the subquery and takes the value of its only row.
     fn run_scalar(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
+        if let Some(multiset) = self.multiset {
+            return self.run_multiset(multiset, m, cx);
+        }
         self.op.open(m, cx)?;
         if !self.op.next(m, cx)? {
             return Ok(Value::Null);

@@ -151,6 +151,46 @@ pub(crate) fn lnnvl(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resul
     Ok(())
 }
 
+/// The attribute of an object; that of no object is NULL.
+pub(crate) fn attribute(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let (Value::Composite(object), Value::Number(at)) = (&args[0], &args[1]) else { return null(out) };
+    let part = at.as_i64().and_then(|at| usize::try_from(at).ok()).and_then(|at| object.parts.get(at));
+    out.set(part.unwrap_or(&Value::Null));
+    Ok(())
+}
+
+pub(crate) fn retype(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let number = |v: &Value| if let Value::Number(n) = v { n.to_i64().ok() } else { None };
+    let (Value::Composite(collection), Some(ty)) = (&args[0], number(&args[1])) else { return null(out) };
+    if args.get(2).and_then(number).is_some_and(|most| collection.parts.len() as i64 > most) {
+        return Err(Ora::new(22909));
+    }
+    let ty = types::TypeId(u32::try_from(ty).map_err(|_| Ora::internal("type number"))?);
+    *out = Value::Composite(std::sync::Arc::new(types::Composite { ty, parts: collection.parts.clone() }));
+    Ok(())
+}
+
+pub(crate) fn same(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    *out = is_same(&args[0], &args[1], ctx.nls)?.map_or(Value::Null, Value::Boolean);
+    Ok(())
+}
+
+/// Whether two values are equal, attribute by attribute; `None` where that hangs on a NULL.
+fn is_same(a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
+    let (Value::Composite(x), Value::Composite(y)) = (a, b) else {
+        return Ok(a.compare(b, nls)?.map(Ordering::is_eq));
+    };
+    let mut all = Some(x.parts.len() == y.parts.len());
+    for (a, b) in x.parts.iter().zip(&y.parts) {
+        match is_same(a, b, nls)? {
+            Some(true) => {}
+            Some(false) => return Ok(Some(false)),
+            None => all = all.filter(|same| !same),
+        }
+    }
+    Ok(all)
+}
+
 /// A LOB without content: for everything but IS NULL it behaves as NULL does.
 pub(crate) fn empty_lob(_: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
     null(out)

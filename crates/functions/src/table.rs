@@ -13,6 +13,16 @@ pub const TO_CHAR_OF_DIGITS: &str = " TO_CHAR";
 /// AT TIME ZONE with the time zone behind the value, and AT LOCAL without.
 pub const AT_TIME_ZONE: &str = " AT TIME ZONE";
 
+/// The attribute of an object, by its place from 0. The type of the result is the caller's to know.
+pub const ATTRIBUTE: &str = " ATTRIBUTE";
+
+/// A collection as one of another type with the same elements: behind it stand that type's number and, of a varray, the
+/// most elements.
+pub const RETYPE: &str = " RETYPE";
+
+/// Whether two objects of one type have the same attributes; NULL where one is NULL and no other differs.
+pub const SAME: &str = " SAME";
+
 /// A scalar function.
 #[derive(Debug)]
 pub struct FnDef {
@@ -136,6 +146,10 @@ fn to_interval_ym(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::IntervalYm { years: 9 })
 }
 
+fn to_null(_: &[DataType]) -> Result<DataType> {
+    Ok(DataType::Null)
+}
+
 fn to_raw(_: &[DataType]) -> Result<DataType> {
     Ok(DataType::Raw { len: 0 })
 }
@@ -196,6 +210,9 @@ const fn bare(name: &'static str, returns: Returns, eval: Eval) -> FnDef {
 #[rustfmt::skip]
 static FUNCTIONS: &[FnDef] = &[
     pure(AT_TIME_ZONE, (1, 2), at_zone, date::at_time_zone),
+    pure(ATTRIBUTE, (2, 2), to_null, general::attribute),
+    pure(RETYPE, (2, 3), to_null, general::retype),
+    pure(SAME, (2, 2), to_boolean, general::same),
     pure(TO_CHAR_OF_DIGITS, (3, 5), to_varchar, convert::to_char_of_digits),
     pure("ABS", (1, 1), to_numeric, numeric::abs),
     pure("ACOS", (1, 1), to_numeric, numeric::acos),

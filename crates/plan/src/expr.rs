@@ -54,6 +54,13 @@ impl Compiler<'_> {
             ExprKind::Case(case) => self.case(case),
             ExprKind::Call(call) => self.call(call, pos),
             ExprKind::Cast { expr, ty, default_on_error, format } => {
+                if let Some(to) = self.named_type(ty)? {
+                    if default_on_error.is_some() || !format.is_empty() {
+                        return Err(unsupported("CAST to an object or collection", pos));
+                    }
+                    let e = self.expr(expr)?;
+                    return self.cast_to_named(e, to, expr.pos.0);
+                }
                 let to = crate::data_type(ty)?;
                 let e = self.expr(expr)?;
                 let Some(default) = default_on_error else { return self.cast_of(e, to, format, pos) };
@@ -105,14 +112,103 @@ impl Compiler<'_> {
             ExprKind::Default => Err(Ora::new(936).at(pos)),
             ExprKind::Row(_) => Err(Ora::new(907).at(pos)),
             ExprKind::Cursor(query, text) => self.nested_cursor(query, &text.0, pos),
-            ExprKind::Field { base, field: _ } | ExprKind::Apply { base, args: _ } => match self.element(base)? {
+            ExprKind::Apply { base, args: _ } => match self.element(base)? {
                 Some(e) => Ok(e),
                 None => Err(unsupported("object expression", pos)),
             },
-            ExprKind::Member { .. } | ExprKind::CastMultiset { .. } | ExprKind::Multiset { .. } => {
-                Err(unsupported("object expression", pos))
+            ExprKind::Field { base, field } => {
+                if let Some(e) = self.element(base)? {
+                    return Ok(e);
+                }
+                let object = self.expr(base)?;
+                match self.attribute(object, field)? {
+                    Some(e) => Ok(e),
+                    None => Err(invalid_identifier(&ast::Name::simple(field.clone()))),
+                }
             }
+            ExprKind::CastMultiset { query, ty } => self.multiset(query, ty, pos),
+            ExprKind::Member { .. } | ExprKind::Multiset { .. } => Err(unsupported("object expression", pos)),
         }
+    }
+
+    /// The type of a schema that CAST names; `None` for a type of SQL's own. ORA-00902 where there is none.
+    fn named_type(&mut self, ty: &ast::DataTypeName) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
+        let ast::TypeKind::Named { name, args } = &ty.kind else { return Ok(None) };
+        let refused = || Ora::new(902).at(ty.pos.0);
+        if !args.is_empty() || name.link.is_some() {
+            return Err(refused());
+        }
+        // A type is found by its constructor.
+        let path: Vec<String> = name.parts.iter().map(|p| p.name.clone()).collect();
+        let found = self.functions.function(self.eyes.last().copied(), &path, &[])?;
+        let found = found.filter(|f| f.handle == CONSTRUCTOR).ok_or_else(refused)?;
+        let DataType::Named(id) = found.ty else { return Err(refused()) };
+        self.type_def(id)?.map(Some).ok_or_else(refused)
+    }
+
+    /// A collection as one of another type with the same elements.
+    fn cast_to_named(&mut self, e: Expr, to: std::rc::Rc<types::TypeDef>, pos: u32) -> Result<Expr> {
+        let ty = DataType::Named(to.id);
+        if e.ty == ty {
+            return Ok(e);
+        }
+        if is_null(&e) {
+            return Ok(Expr::new(Node::Const(Value::Null), ty));
+        }
+        let mismatch = || inconsistent(&to.name, type_name(&e.ty), pos);
+        let from = match e.ty {
+            DataType::Named(id) => self.type_def(id)?,
+            _ => None,
+        };
+        let elements = (from.and_then(|def| def.element()), to.element());
+        if elements.0.is_none() || elements.0 != elements.1 {
+            return Err(mismatch());
+        }
+        let whole = |n: u32| Expr::new(Node::Const(Value::Number(n.into())), number());
+        let mut args = vec![e, whole(to.id.0)];
+        if let types::TypeShape::Varray { element: _, limit } = to.shape {
+            args.push(whole(limit));
+        }
+        let e = self.scalar_function(functions::RETYPE, args, &[], pos)?;
+        Ok(Expr { ty, ..e })
+    }
+
+    /// CAST(MULTISET(query) AS type): each row is an element, of objects one of its attributes.
+    fn multiset(&mut self, query: &ast::Query, ty: &ast::DataTypeName, pos: u32) -> Result<Expr> {
+        let refused = || Ora::new(902).at(ty.pos.0);
+        let def = self.named_type(ty)?.ok_or_else(refused)?;
+        let element = def.element().ok_or_else(refused)?;
+        let (sub, _) = self.subquery(query, SubUse::Multiset)?;
+        let out = std::mem::take(&mut self.subs[sub].out);
+        let of_element = match element {
+            DataType::Named(id) => self.type_def(id)?,
+            _ => None,
+        };
+        let wrong = || inconsistent(&def.name, "-", pos);
+        let value = match of_element.as_deref() {
+            Some(types::TypeDef { shape: types::TypeShape::Object(attributes), owner, name, .. })
+                if out.len() != 1 || out[0].ty != element =>
+            {
+                if out.len() != attributes.len() {
+                    return Err(wrong());
+                }
+                let made = self.functions.function(None, &[owner.clone(), name.clone()], &[])?.ok_or_else(wrong)?;
+                let args = out.into_iter().zip(attributes).map(|(e, a)| convert(e, &a.ty, pos));
+                Expr::new(Node::Call(std::rc::Rc::new(made), args.collect::<Result<_>>()?), element)
+            }
+            _ => {
+                let [e] = <[Expr; 1]>::try_from(out).map_err(|_| wrong())?;
+                convert(e, &element, pos)?
+            }
+        };
+        self.subs[sub].out = vec![value];
+        let limit = match def.shape {
+            types::TypeShape::Varray { element: _, limit } => Some(limit),
+            types::TypeShape::Table { element: _ } | types::TypeShape::Object(_) => None,
+        };
+        let ty = DataType::Named(def.id);
+        self.subs[sub].multiset = Some(Multiset { ty, element, limit });
+        Ok(Expr::new(Node::Scalar(sub), ty))
     }
 
     /// CAST, by a format model where one is given.
@@ -204,6 +300,11 @@ impl Compiler<'_> {
         if let Some(e) = column {
             return Ok(e);
         }
+        if n >= 3
+            && let Some(e) = self.attribute_of_column(name)?
+        {
+            return Ok(e);
+        }
         if n == 1
             && let Some(e) = self.pseudo_column(part(0), pos)?
         {
@@ -233,6 +334,71 @@ impl Compiler<'_> {
                 Some(e) => Ok(e),
                 None => Err(invalid_identifier(name)),
             },
+        }
+    }
+
+    /// What a type of a schema is, loaded where the statement does not name it; its plan depends on it.
+    pub fn type_def(&mut self, id: types::TypeId) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
+        if let Some(def) = id.built_in() {
+            return Ok(Some(std::rc::Rc::new(def)));
+        }
+        let object = types::ObjectId(id.0);
+        self.depend(object);
+        if let Some(def) = self.functions.type_def(id) {
+            return Ok(Some(def));
+        }
+        // Looking its constructor up loads it.
+        let Some(called) = self.catalog().called(object) else { return Ok(None) };
+        self.functions.function(self.eyes.last().copied(), &[called.owner, called.name], &[])?;
+        Ok(self.functions.type_def(id))
+    }
+
+    /// `alias.column.attribute…` and `schema.table.column.attribute…`; `None` when that begins with no column of an
+    /// object type.
+    fn attribute_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>> {
+        let part = |i: usize| name.parts[i].name.as_str();
+        let pos = name.pos.0;
+        let (mut e, rest) = match self.find_column(None, Some(part(0)), part(1), pos)? {
+            Some(e) => (e, 2),
+            None if name.parts.len() > 3 => match self.find_column(Some(part(0)), Some(part(1)), part(2), pos)? {
+                Some(e) => (e, 3),
+                None => return Ok(None),
+            },
+            None => return Ok(None),
+        };
+        for attribute in &name.parts[rest..] {
+            match self.attribute(e, attribute)? {
+                Some(found) => e = found,
+                None => return Err(invalid_identifier(name)),
+            }
+        }
+        Ok(Some(e))
+    }
+
+    /// An attribute of an object; `None` for what has none of that name.
+    fn attribute(&mut self, object: Expr, name: &ast::Ident) -> Result<Option<Expr>> {
+        let DataType::Named(id) = object.ty else { return Ok(None) };
+        let Some(def) = self.type_def(id)? else { return Ok(None) };
+        let Some((at, attribute)) = def.attribute(&name.name) else { return Ok(None) };
+        let at = Expr::new(Node::Const(Value::Number(Number::from_u64(at as u64))), number());
+        let e = self.scalar_function(functions::ATTRIBUTE, vec![object, at], &[], name.pos.0)?;
+        Ok(Some(Expr { ty: attribute.ty, ..e }))
+    }
+
+    /// `=` and `<>` of objects; `None` for operands that are none.
+    ///
+    /// # Errors
+    /// ORA-22950 for an order of objects.
+    fn object_comparison(&mut self, op: CmpOp, a: &Expr, b: &Expr, pos: u32) -> Result<Option<Expr>> {
+        let (DataType::Named(id), true) = (a.ty, a.ty == b.ty) else { return Ok(None) };
+        if !self.type_def(id)?.is_some_and(|def| def.is_object()) {
+            return Ok(None);
+        }
+        let same = |c: &mut Self| c.scalar_function(functions::SAME, vec![a.clone(), b.clone()], &[], pos);
+        match op {
+            CmpOp::Eq => same(self).map(Some),
+            CmpOp::Ne => Ok(Some(Expr::new(Node::Not(Box::new(same(self)?)), DataType::Boolean))),
+            CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge => Err(Ora::new(22950).at(pos)),
         }
     }
 
@@ -432,7 +598,11 @@ impl Compiler<'_> {
         let (a, b) = (self.value(left)?, self.value(right)?);
         let (a, b) = pad_literals(a, b);
         // Oracle reports a mismatch at the operand to be converted.
-        compare(op, a, b, right.pos.0.max(left.pos.0))
+        let pos = right.pos.0.max(left.pos.0);
+        match self.object_comparison(op, &a, &b, pos)? {
+            Some(e) => Ok(e),
+            None => compare(op, a, b, pos),
+        }
     }
 
     /// `(a, b) = (c, d)` and `(a, b) = (subquery)`.
@@ -679,6 +849,8 @@ pub enum SubUse {
     Scalar,
     Exists,
     Rows,
+    /// The elements of a collection, which have an order.
+    Multiset,
 }
 
 pub fn unsupported(what: &str, pos: u32) -> Ora {

@@ -30,13 +30,13 @@ impl Compiler<'_> {
     ///
     /// # Errors
     /// ORA-22905 for what is no collection.
-    fn element_columns(&self, ty: &DataType, pos: u32) -> Result<(bool, Vec<ItemColumn>)> {
-        let def = |ty: &DataType| match ty {
-            DataType::Named(id) => id.built_in().map(std::rc::Rc::new).or_else(|| self.functions.type_def(*id)),
-            _ => None,
+    fn element_columns(&mut self, ty: &DataType, pos: u32) -> Result<(bool, Vec<ItemColumn>)> {
+        let def = |c: &mut Self, ty: &DataType| match ty {
+            DataType::Named(id) => c.type_def(*id),
+            _ => Ok(None),
         };
-        let element = def(ty).and_then(|def| def.element()).ok_or_else(|| Ora::new(22905).at(pos))?;
-        Ok(match def(&element).map(|def| def.shape.clone()) {
+        let element = def(self, ty)?.and_then(|def| def.element()).ok_or_else(|| Ora::new(22905).at(pos))?;
+        Ok(match def(self, &element)?.map(|def| def.shape.clone()) {
             Some(types::TypeShape::Object(attributes)) => {
                 (true, attributes.iter().map(|a| item_column(&a.name, a.ty, true)).collect())
             }

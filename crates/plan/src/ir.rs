@@ -808,6 +808,17 @@ pub struct SubPlan {
     pub outer: Vec<Reg>,
     /// The same outer values give the same answer: sequences, clocks and fixed tables are not read.
     pub cacheable: bool,
+    /// Its value is the collection of its rows.
+    pub multiset: Option<Multiset>,
+}
+
+/// The collection that CAST(MULTISET(…) AS type) makes.
+#[derive(Clone, Copy, Debug, Image)]
+pub struct Multiset {
+    pub ty: DataType,
+    pub element: DataType,
+    /// The most elements of a varray.
+    pub limit: Option<u32>,
 }
 
 #[derive(Clone, Debug, Image)]

@@ -126,7 +126,7 @@ pub trait Functions {
     /// without, as who runs the statement does. `None`: no such function (ORA-00904).
     fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>>;
 
-    /// The definition of a type that came as the type of such a function.
+    /// The definition of a type that such a function has, or that is one.
     fn type_def(&self, _id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {
         None
     }
@@ -294,10 +294,6 @@ fn compile_with_eyes(
     let mut body = match statement {
         Statement::Query(q) => {
             let (rel, out, columns, _) = c.built(q, true)?;
-            // Objects and collections are for other expressions yet: no client and no table takes one.
-            if columns.iter().any(|column| matches!(column.ty, DataType::Named(_))) {
-                return Err(Ora::unsupported());
-            }
             c.rows = Some(rel);
             PlanBody::Query(QueryPlan { source: Source::Empty, out, columns })
         }

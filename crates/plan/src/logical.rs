@@ -204,6 +204,7 @@ pub struct LogicalSub {
     /// Registers of outer rows that it reads.
     pub outer: Vec<Reg>,
     pub cacheable: bool,
+    pub multiset: Option<Multiset>,
 }
 
 /// A WITH query that is run once.

@@ -132,6 +132,7 @@ impl Compiler<'_> {
                     Some(i) => out[i].clone(),
                     None => self.set_order_item(&item.expr, &out, &columns)?,
                 };
+                ordered(&expr, item.expr.pos.0)?;
                 keys.push(sort_key(expr, item));
             }
             rel = sort(rel, keys);
@@ -545,6 +546,7 @@ impl Compiler<'_> {
                 Some(selected) => selected.clone(),
                 None => expr,
             };
+            ordered(&expr, item.expr.pos.0)?;
             // A name that stands for a constant of a view is not selected either.
             let named = !matches!(item.expr.kind, ExprKind::Literal(_) | ExprKind::Bind(_));
             if distinct && !out.contains(&expr) && (named || !expr.is_const()) {
@@ -641,7 +643,7 @@ impl Compiler<'_> {
     fn subquery_in(&mut self, q: &ast::Query, used: SubUse, unstable: u32) -> Result<(SubId, Vec<Column>)> {
         if let Some(order_by) = &q.order_by
             && q.limit.is_none()
-            && used != SubUse::Exists
+            && !matches!(used, SubUse::Exists | SubUse::Multiset)
             && matches!(q.body, QueryBody::Select(_))
         {
             // ORDER BY without a row limit is not allowed in a subquery of an expression: ORA-00907.
@@ -651,8 +653,8 @@ impl Compiler<'_> {
         if used == SubUse::Exists {
             out.clear();
         }
-        let sub = LogicalSub { rel, out, outer: outer.into_iter().collect(), cacheable: self.unstable == unstable };
-        self.subs.push(sub);
+        let (outer, cacheable) = (outer.into_iter().collect(), self.unstable == unstable);
+        self.subs.push(LogicalSub { rel, out, outer, cacheable, multiset: None });
         Ok((self.subs.len() - 1, columns))
     }
 
@@ -730,7 +732,13 @@ fn sort_key(expr: Expr, item: &ast::OrderItem) -> SortKey {
 /// Resolves the ORDER BY of a window, KEEP or WITHIN GROUP.
 pub fn sort_item(c: &mut Compiler<'_>, item: &ast::OrderItem) -> Result<SortKey> {
     let expr = c.expr(&item.expr)?;
+    ordered(&expr, item.expr.pos.0)?;
     Ok(sort_key(expr, item))
+}
+
+/// ORA-22950 for what has no order: objects and collections.
+fn ordered(key: &Expr, pos: u32) -> Result<()> {
+    if matches!(key.ty, types::DataType::Named(_)) { Err(Ora::new(22950).at(pos)) } else { Ok(()) }
 }
 
 fn has_sequence(e: &Expr) -> bool {

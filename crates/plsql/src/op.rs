@@ -244,6 +244,13 @@ pub enum Op {
         s: Opd,
         negated: bool,
     },
+    /// `||` with a CLOB.
+    ConcatLob {
+        d: Opd,
+        a: Opd,
+        b: Opd,
+    },
+    /// `||` of texts that are no CLOBs: 32,767 bytes at most.
     Concat {
         d: Opd,
         a: Opd,
@@ -303,6 +310,13 @@ pub enum Op {
         base: u32,
         n: u32,
         coll: u32,
+    },
+    /// An object of the type of that number, over `n` slots from `base`.
+    ConstructObject {
+        d: Opd,
+        base: u32,
+        n: u32,
+        ty: u32,
     },
     /// `IS EMPTY`
     IsEmpty {
@@ -519,7 +533,13 @@ pub enum Op {
         coll: u32,
         ty: u32,
     },
-    /// The value that SQL has of a collection.
+    /// The collection that a value of SQL is.
+    CollOf {
+        d: Opd,
+        s: Opd,
+        coll: u32,
+    },
+    /// The value that SQL has of a collection of that type.
     CollValue {
         d: Opd,
         s: Opd,
@@ -610,6 +630,8 @@ pub enum Step {
     Scalar(u32),
     Nested(u32),
     Index { key: Opd, text: bool },
+    /// An attribute of an object.
+    Attribute(u32),
 }
 
 /// A stretch of code with the handlers that guard it; inner ones come first.

@@ -219,9 +219,9 @@ impl<C: 'static> Plsql<C> {
             let found = match interface {
                 Some(Interface::Subprogram(s)) if member.is_none() => Some(vec![s]),
                 Some(Interface::Package(p)) => member.and_then(|m| functions_of(&p, m)),
-                Some(Interface::Type(ty)) if member.is_none() => match ty.named() {
-                    Some((_, id)) => return self.constructor(id, args.len()),
-                    None => None,
+                Some(Interface::Type(ty)) if member.is_none() => match (ty.named(), ty.data_type()) {
+                    (Some((_, id)), _) | (None, Some(DataType::Named(id))) => return self.constructor(id, args.len()),
+                    _ => None,
                 },
                 _ => None,
             };
@@ -246,6 +246,20 @@ impl<C: 'static> Plsql<C> {
     /// The constructor of a type of collections, as SQL calls it.
     fn constructor(&self, id: TypeId, elements: usize) -> Result<Option<Function>> {
         let Some(def) = self.units.type_def(id) else { return Ok(None) };
+        if let types::TypeShape::Object(attributes) = &def.shape {
+            return Ok(Some(Function {
+                owner: def.owner.clone(),
+                package: None,
+                name: def.name.clone(),
+                handle: plan::CONSTRUCTOR,
+                arg_types: attributes.iter().map(|a| a.ty).collect(),
+                arg_names: attributes.iter().map(|a| a.name.clone()).collect(),
+                required: attributes.len(),
+                ty: DataType::Named(id),
+                deterministic: true,
+                invokers: false,
+            }));
+        }
         let Some(element) = def.element() else { return Ok(None) };
         if matches!(def.shape, types::TypeShape::Varray { limit, .. } if elements > limit as usize) {
             return Err(Ora::new(22909));

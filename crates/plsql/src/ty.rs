@@ -70,10 +70,15 @@ impl CollTy {
 
     /// The collection that a value of SQL is.
     pub fn of_value(&self, value: &Value) -> Datum {
-        let Value::Composite(composite) = value else { return Datum::Coll(None) };
-        let elements = composite.parts.iter().map(|part| Some(Datum::Val(part.clone()))).collect();
-        Datum::Coll(Some(Rc::new(Coll { info: self.info.clone(), data: CollData::Dense(elements) })))
+        collection_of(&self.info, value)
     }
+}
+
+/// The collection of a type that a value of SQL is.
+pub(crate) fn collection_of(info: &Rc<CollInfo>, value: &Value) -> Datum {
+    let Value::Composite(composite) = value else { return Datum::Coll(None) };
+    let elements = composite.parts.iter().map(|part| Some(Datum::Val(part.clone()))).collect();
+    Datum::Coll(Some(Rc::new(Coll { info: info.clone(), data: CollData::Dense(elements) })))
 }
 
 impl Ty {
@@ -293,7 +298,7 @@ pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
         | (DataType::Clob, DataType::Clob | DataType::Varchar2 { len: 0, .. })
         // Any text will do, and a long one is not copied for it.
         | (DataType::Varchar2 { .. } | DataType::Char { .. }, DataType::Clob) => true,
-        (a @ DataType::Timestamp { .. }, b) => a == b,
+        (a @ (DataType::Timestamp { .. } | DataType::Named(_)), b) => a == b,
         (a @ (DataType::IntervalDs { .. } | DataType::IntervalYm { .. }), b) => a == b,
         _ => false,
     }

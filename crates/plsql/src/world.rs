@@ -238,6 +238,11 @@ pub trait World {
     fn unit_number(&mut self, _owner: &str, _name: &str) -> u32 {
         0
     }
+    /// Owner and name of the stored unit of that number.
+    fn unit_called(&mut self, _number: u32) -> Option<(String, String)> {
+        None
+    }
+
     /// Says that a subprogram of a stored unit is entered: the unit's number in the high half, its own in the low one.
     /// What this gives says what ran before, for [`World::subprogram_left`].
     fn subprogram_entered(&mut self, _what: u64) -> [u64; 2] {

@@ -67,11 +67,23 @@ pub(crate) struct Open {
     pub(crate) of_row: bool,
     /// The client's number of the statement, whose cursor is kept for its next execution.
     pub(crate) statement: Option<u16>,
+    /// Rows have objects or collections: none can be sent.
+    pub(crate) has_objects: bool,
 }
 
 impl Open {
     pub(crate) fn new(source: Source, identity: Identity) -> Open {
-        Open { source, row: Vec::new(), rows: 0, ahead: false, identity, scroll: None, of_row: false, statement: None }
+        Open {
+            source,
+            row: Vec::new(),
+            rows: 0,
+            ahead: false,
+            identity,
+            scroll: None,
+            of_row: false,
+            statement: None,
+            has_objects: false,
+        }
     }
 }
 
@@ -299,6 +311,10 @@ impl Calls {
             cursor.close(cx);
             return Err(Ora::new(1000));
         }
+        if has_objects(cursor.columns()) {
+            cursor.close(cx);
+            return Err(Ora::unsupported());
+        }
         let number = self.next_number();
         let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
         let sink = match sink {
@@ -344,6 +360,9 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         let open = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
+        if open.has_objects {
+            return Err(Ora::unsupported());
+        }
         open.source.begin_fetch(core, cx)?;
         let looks_ahead = matches!(open.source, Source::Own(_));
         let before = out.len();
@@ -955,6 +974,11 @@ pub(crate) fn returned(
         }
     }
     Ok(out)
+}
+
+/// Whether a client would be given objects or collections: the protocols have no form for them yet.
+pub(crate) fn has_objects(columns: &[exec::Column]) -> bool {
+    columns.iter().any(|c| matches!(c.ty, types::DataType::Named(_)) || has_objects(&c.nested))
 }
 
 pub(crate) fn wire_column(c: &exec::Column, nls: &types::Nls) -> local::Column {

@@ -5,7 +5,7 @@
 //! closed for both by whoever closes it first, and counts with the cursors of PL/SQL.
 
 use crate::by_name::ByName;
-use crate::call::{Calls, Open, wire_column};
+use crate::call::{Calls, Open, has_objects, wire_column};
 use crate::core::Core;
 use crate::world::{SqlCursor, World};
 use exec::{Cursor, ExecCtx};
@@ -184,15 +184,18 @@ impl Calls {
         told: &mut Vec<(u32, Vec<Column>)>,
     ) -> Value {
         let nls = &cx.session.nls;
-        let describe = |c: &mut SqlCursor| c.columns().iter().map(|c| wire_column(c, nls)).collect::<Vec<_>>();
-        let Ok(columns) = core.plsql.with_cursor(cursor, describe) else { return Value::Null };
+        let describe = |c: &mut SqlCursor| {
+            let columns = c.columns();
+            (columns.iter().map(|c| wire_column(c, nls)).collect::<Vec<_>>(), has_objects(columns))
+        };
+        let Ok((columns, has_objects)) = core.plsql.with_cursor(cursor, describe) else { return Value::Null };
         let is_it =
             |open: &Open| matches!(&open.source, Source::Shared(c) if Plsql::<SqlCursor>::is_same_cursor(c, cursor));
         let known = self.open.iter().find(|(_, open)| is_it(open)).map(|(number, _)| *number);
         let number = known.unwrap_or_else(|| {
             let number = self.next_number();
             let source = Source::Shared(cursor.clone());
-            self.open.insert(number, Open::new(source, core.identity()));
+            self.open.insert(number, Open { has_objects, ..Open::new(source, core.identity()) });
             self.shared += 1;
             number
         });

@@ -384,6 +384,12 @@ impl plsql::World for World<'_> {
         parts.iter().find(|unit| !is_body(unit.kind)).map_or(0, |unit| unit.object.0)
     }
 
+    fn unit_called(&mut self, number: u32) -> Option<(String, String)> {
+        let names = self.core.names().ok()?;
+        let called = Catalog::called(&*names, types::ObjectId(number))?;
+        Some((called.owner, called.name))
+    }
+
     #[inline]
     fn subprogram_entered(&mut self, what: u64) -> [u64; 2] {
         let words = &self.core.p.session().subprograms;

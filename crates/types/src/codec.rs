@@ -9,9 +9,11 @@ use crate::datatype::{DataType, Zone};
 use crate::datetime::{Date, IntervalDs, IntervalYm, Place, Timestamp};
 use crate::error::{Ora, Result};
 use crate::ids::Rowid;
+use crate::named::{Composite, TypeId};
 use crate::number::Number;
 use crate::value::Value;
 use crate::zone::TimeZone;
+use std::sync::Arc;
 
 /// Appends the stored form of a value. NULL appends nothing: who stores it marks it.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
@@ -42,17 +44,85 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&(i.seconds as u64 ^ 1 << 63).to_be_bytes());
             out.extend_from_slice(&i.nanos.to_be_bytes());
         }
-        // No column stores one (ORA-00902 in DDL); equal values have equal bytes where rows are grouped by them.
+        // The type's number, and each part as a column of a key, with its kind before it: what is stored is read without
+        // the catalog of types, and equal values have equal bytes.
         Value::Composite(c) => {
             out.extend_from_slice(&c.ty.0.to_be_bytes());
             for part in &c.parts {
                 let at = out.len();
+                out.push(kind_of(part));
                 encode(part, out);
                 let stored = out.split_off(at);
                 push_key_part((!part.is_null()).then_some(&stored[..]), false, out);
             }
         }
     }
+}
+
+/// The kinds of a composite's parts, by the byte that stands before a part.
+const KINDS: [DataType; 13] = [
+    DataType::NUMBER,
+    DataType::TEXT,
+    DataType::Date,
+    DataType::TIMESTAMP,
+    DataType::TIMESTAMP_TZ,
+    DataType::Timestamp { digits: 9, zone: Zone::WithLocalTimeZone },
+    DataType::Raw { len: 0 },
+    DataType::Rowid,
+    DataType::Boolean,
+    DataType::BinaryDouble,
+    DataType::BinaryFloat,
+    DataType::IntervalYm { years: 9 },
+    DataType::IntervalDs { days: 9, digits: 9 },
+];
+/// The kind of a part that is a composite itself.
+const COMPOSITE: u8 = KINDS.len() as u8;
+/// How deep composites may lie in one another: damaged bytes say no more.
+const DEPTH_MAX: u32 = 64;
+
+fn kind_of(part: &Value) -> u8 {
+    match part {
+        Value::Null | Value::Number(_) => 0,
+        Value::Text(_) => 1,
+        Value::Date(_) => 2,
+        Value::Timestamp(t) => match t.place() {
+            Place::Nowhere => 3,
+            Place::In(_) => 4,
+            Place::Session => 5,
+        },
+        Value::Raw(_) => 6,
+        Value::Rowid(_) => 7,
+        Value::Boolean(_) => 8,
+        Value::Double(_) => 9,
+        Value::Float(_) => 10,
+        Value::IntervalYm(_) => 11,
+        Value::IntervalDs(_) => 12,
+        Value::Composite(_) => COMPOSITE,
+    }
+}
+
+/// Reads a composite; `None` for what [`encode`] has not written.
+fn decode_composite(bytes: &[u8], depth: u32) -> Option<Value> {
+    if depth > DEPTH_MAX {
+        return None;
+    }
+    let (ty, mut rest) = bytes.split_first_chunk::<4>()?;
+    let (mut parts, mut stored) = (Vec::new(), Vec::new());
+    while !rest.is_empty() {
+        let (tail, is_present) = pop_key_part(rest, false, &mut stored)?;
+        rest = tail;
+        let mut part = Value::Null;
+        if is_present {
+            let (kind, stored) = stored.split_first()?;
+            match KINDS.get(usize::from(*kind)) {
+                Some(data_type) => decode_into(stored, data_type, &mut part).ok()?,
+                None if *kind == COMPOSITE => part = decode_composite(stored, depth + 1)?,
+                None => return None,
+            }
+        }
+        parts.push(part);
+    }
+    Some(Value::Composite(Arc::new(Composite { ty: TypeId(u32::from_be_bytes(*ty)), parts })))
 }
 
 /// As [`encode`], but a timestamp with a time zone has the bytes of its instant alone: values that compare as equal
@@ -157,6 +227,10 @@ fn decode_fixed(bytes: &[u8], data_type: &DataType) -> Option<Value> {
             let nanos = u32::from_be_bytes(nanos.try_into().ok()?);
             let interval = IntervalDs { seconds, nanos: (nanos < 1_000_000_000).then_some(nanos)? };
             Value::IntervalDs(interval.is_in_range().then_some(interval)?)
+        }
+        DataType::Named(ty) => {
+            let value = decode_composite(bytes, 0)?;
+            matches!(&value, Value::Composite(c) if c.ty == *ty).then_some(value)?
         }
         _ => return None,
     })
@@ -317,6 +391,26 @@ mod tests {
             Value::IntervalDs(IntervalDs { seconds: -1, nanos: 5 }),
             DataType::IntervalDs { days: 2, digits: 6 },
         );
+    }
+
+    #[test]
+    fn composites_round_trip() {
+        let part = |ty, parts| Value::Composite(Arc::new(Composite { ty: TypeId(ty), parts }));
+        let parts = vec![
+            Value::Null,
+            Value::Number(7.into()),
+            Value::text("a\0b"),
+            Value::Timestamp(Timestamp::new(date(-5), 7)),
+            Value::Raw(vec![0, 0, 255]),
+            part(3, vec![Value::Null, Value::Boolean(false)]),
+            part(4, vec![]),
+        ];
+        round_trips(part(2, parts), DataType::Named(TypeId(2)));
+        let mut back = Value::Null;
+        assert!(decode_into(&stored(&part(2, vec![])), &DataType::Named(TypeId(5)), &mut back).is_err());
+        for damaged in [&[0, 0, 0][..], &[0, 0, 0, 2, 7], &[0, 0, 0, 2, 1, 99, 0, 0], &[0, 0, 0, 2, 1, 0, 0]] {
+            assert!(decode_into(damaged, &DataType::Named(TypeId(2)), &mut back).is_err(), "{damaged:?}");
+        }
     }
 
     #[test]

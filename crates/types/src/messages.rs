@@ -1202,6 +1202,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 22902, "CURSOR expression not allowed"),
     (Ora, 22905, "cannot access rows from a non-nested table item"),
     (Ora, 22909, "exceeded maximum VARRAY limit"),
+    (Ora, 22913, "must specify table name for nested table column or attribute"),
     (Ora, 22922, "nonexistent LOB value"),
     (Ora, 22928, "invalid privilege on directories"),
     (Ora, 22929, "invalid or missing directory name"),

@@ -41,6 +41,18 @@ pub struct Attribute {
 }
 
 impl TypeDef {
+    /// The attribute of that name, and its place.
+    pub fn attribute(&self, name: &str) -> Option<(usize, &Attribute)> {
+        match &self.shape {
+            TypeShape::Object(attributes) => attributes.iter().enumerate().find(|(_, a)| a.name == name),
+            TypeShape::Table { .. } | TypeShape::Varray { .. } => None,
+        }
+    }
+
+    pub fn is_object(&self) -> bool {
+        matches!(self.shape, TypeShape::Object(_))
+    }
+
     /// The type of a collection's elements.
     pub fn element(&self) -> Option<DataType> {
         match &self.shape {

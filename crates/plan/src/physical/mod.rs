@@ -61,9 +61,9 @@ impl Compiler<'_> {
         for at in 0..self.subs.len() {
             let rel = std::mem::replace(&mut self.subs[at].rel, Rel::Empty);
             let source = self.finished(&rel)?.source;
-            let LogicalSub { out, outer, cacheable, .. } = &self.subs[at];
-            let (out, outer, cacheable) = (out.clone(), outer.clone(), *cacheable);
-            subs.push(SubPlan { source, out, outer, cacheable });
+            let LogicalSub { rel: _, out, outer, cacheable, multiset } = &self.subs[at];
+            let (out, outer, cacheable, multiset) = (out.clone(), outer.clone(), *cacheable, *multiset);
+            subs.push(SubPlan { source, out, outer, cacheable, multiset });
         }
         let rows = match self.rows.take() {
             Some(rel) => Some(self.finished(&rel)?.source),

@@ -271,8 +271,8 @@ impl Compiler<'_> {
 
     fn unnest_aggregate(&mut self, set: &mut JoinSet, sub: SubId) -> Option<Expr> {
         let own = self.own_regs(set);
-        let LogicalSub { rel, out, outer, .. } = &self.subs[sub];
-        if !outer.iter().any(|r| own.contains(r)) {
+        let LogicalSub { rel, out, outer, cacheable: _, multiset } = &self.subs[sub];
+        if multiset.is_some() || !outer.iter().any(|r| own.contains(r)) {
             return None;
         }
         let (rel, mut out) = (rel.clone(), out.clone());

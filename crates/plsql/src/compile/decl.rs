@@ -254,7 +254,29 @@ impl<W: World> Compiler<'_, W> {
                 returns.as_ref().map(|returns| self.type_ref(returns)).transpose()?;
                 Ok(Ty::Cursor)
             }
+            // A unit of its own, with a number: `object_type`.
+            TypeDefinition::Object(_) => Err(self.pls(707, &[&"object types"], 0)),
         }
+    }
+
+    /// The attributes of an object type: scalars, and objects.
+    pub(super) fn attributes(&mut self, list: &[ast::Attribute]) -> CResult<Vec<types::Attribute>> {
+        let mut attributes: Vec<types::Attribute> = Vec::new();
+        for ast::Attribute { name, ty } in list {
+            if attributes.iter().any(|a| a.name == name.name) {
+                return Err(self.pls(410, &[], name.pos));
+            }
+            let pos = ty.pos;
+            let ty = match self.type_ref(ty)?.data_type() {
+                Some(DataType::Varchar2 { len: 0, .. }) => return Err(self.pls(215, &[&4000], pos)),
+                Some(DataType::Boolean | DataType::PlsInteger | DataType::Null) | None => {
+                    return Err(self.pls(707, &[&"attributes of this type"], pos));
+                }
+                Some(ty) => ty,
+            };
+            attributes.push(types::Attribute { name: name.name.clone(), ty });
+        }
+        Ok(attributes)
     }
 
     fn collection(&mut self, element: &TypeRef, not_null: bool, limit: Option<u32>, kind: CollKind) -> CResult<Ty> {

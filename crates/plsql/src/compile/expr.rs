@@ -301,23 +301,23 @@ impl<W: World> Compiler<'_, W> {
         if let Some(d) = want.filter(|d| *d == a.o && links.len() > 1)
             && links.iter().all(|(op, ..)| *op == BinaryOp::Concat)
         {
-            let mut tail: Option<Opd> = None;
+            let (mut tail, mut tail_ty): (Option<Opd>, Ty) = (None, Ty::TEXT);
             while let Some((_, _, right, _)) = links.pop() {
                 let b = self.text_operand(right)?;
                 let Some(so_far) = tail else {
-                    tail = Some(b.o);
+                    (tail, tail_ty) = (Some(b.o), b.ty);
                     continue;
                 };
                 let t = self.result(slot);
-                self.emit(Op::Concat { d: t, a: so_far, b: b.o });
+                tail_ty = self.concat((t, so_far, b.o), &tail_ty, &b.ty);
                 tail = Some(t);
                 match slot {
                     None => (slot, next) = (Some(t), self.f.next),
                     Some(_) => self.f.next = next,
                 }
             }
-            self.emit(Op::Concat { d, a: d, b: tail.unwrap_or(d) });
-            return Ok(Val { o: d, ty: Ty::TEXT });
+            let ty = self.concat((d, d, tail.unwrap_or(d)), &a.ty, &tail_ty);
+            return Ok(Val { o: d, ty });
         }
         while let Some((op, left, right, pos)) = links.pop() {
             let mut b = operand(self, op, right)?;
@@ -332,8 +332,8 @@ impl<W: World> Compiler<'_, W> {
             let want = if links.is_empty() { want.or(slot) } else { slot };
             a = if op == BinaryOp::Concat {
                 let d = self.result(want);
-                self.emit(Op::Concat { d, a: a.o, b: b.o });
-                Val { o: d, ty: Ty::TEXT }
+                let ty = self.concat((d, a.o, b.o), &a.ty, &b.ty);
+                Val { o: d, ty }
             } else {
                 self.arithmetic(op, a, b, pos, want)?
             };
@@ -374,6 +374,20 @@ impl<W: World> Compiler<'_, W> {
             Class::Boolean | Class::Null => Ok(()),
             _ => Err(self.pls(306, &[&if op == BinaryOp::And { "AND" } else { "OR" }], pos)),
         }
+    }
+
+    /// `||`: a CLOB where one side is one, or may be.
+    fn concat(&mut self, (d, a, b): (Opd, Opd, Opd), a_ty: &Ty, b_ty: &Ty) -> Ty {
+        let is_lob = |ty: &Ty| {
+            let ty = ty.scalar().map(|s| s.ty);
+            matches!(ty, Some(DataType::Clob | DataType::Nclob | DataType::Long | DataType::Null))
+        };
+        if is_lob(a_ty) || is_lob(b_ty) {
+            self.emit(Op::ConcatLob { d, a, b });
+            return Ty::of(DataType::Clob);
+        }
+        self.emit(Op::Concat { d, a, b });
+        Ty::TEXT
     }
 
     fn text_operand(&mut self, e: &Expr) -> CResult<Val> {
@@ -676,7 +690,8 @@ impl<W: World> Compiler<'_, W> {
         let v = if ty.class() == Class::Text { self.shown(v) } else { v };
         match (ty, &v.ty) {
             (Ty::Scalar(to), Ty::Scalar(from)) => {
-                if !assignable(class(&from.ty), class(&to.ty)) {
+                let is_same_object = matches!(to.ty, DataType::Named(_)) && from.ty == to.ty;
+                if !is_same_object && !assignable(class(&from.ty), class(&to.ty)) {
                     return Err(self.pls(382, &[], pos));
                 }
                 if fits_without_check(&from.ty, to) || (to.ty == DataType::Null) {
@@ -724,6 +739,11 @@ impl<W: World> Compiler<'_, W> {
                 };
                 let template = self.template(template);
                 self.emit(Op::Init { d, template });
+            }
+            // What SQL gives of a collection's type.
+            (Ty::Coll(to), Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. })) if to.id == Some(*id) => {
+                let coll = self.coll_info(to);
+                self.emit(Op::CollOf { d, s: v.o, coll });
             }
             (Ty::Cursor, Ty::Cursor) => self.copy(d, v.o),
             (Ty::Cursor, Ty::Scalar(s)) if matches!(s.ty, DataType::Null | DataType::Cursor) => {

@@ -232,6 +232,23 @@ impl<W: World> Compiler<'_, W> {
                 }
                 _ => Err(self.pls(330, &[], ident.pos)),
             },
+            Symbol::Type(Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. })) => match n.parts.get(at) {
+                Some(Part::Call(args)) => {
+                    let v = self.object(id, args, ident)?;
+                    let path = PathB {
+                        root: Root::Slot(v.o),
+                        steps: Vec::new(),
+                        ty: v.ty,
+                        access: Access::Constant,
+                        name: ident.name.clone(),
+                    };
+                    match &n.parts[at + 1..] {
+                        [] => Ok(Res::Val(Val { o: v.o, ty: path.ty })),
+                        rest => self.walk(path, rest, ident, want),
+                    }
+                }
+                _ => Err(self.pls(330, &[], ident.pos)),
+            },
             Symbol::Type(_) => Err(self.pls(330, &[], ident.pos)),
             Symbol::Cursor(c) if statement => Err(self.pls(221, &[&c.name], ident.pos)),
             Symbol::Cursor(c) => Ok(Res::Cursor(c)),
@@ -271,6 +288,15 @@ impl<W: World> Compiler<'_, W> {
                                 Some(_) => Err(self.pls(487, &[&f.name], f.pos)),
                             },
                         };
+                    }
+                    Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. }) => {
+                        let def = self.units.loaded_type(&mut **self.w.borrow_mut(), id, &self.owner)?;
+                        let Some((n, attribute)) = def.as_ref().and_then(|def| def.attribute(&f.name)) else {
+                            return Err(self.pls(302, &[&f.name], f.pos));
+                        };
+                        path.steps.push(Step::Attribute(n as u32));
+                        path.ty = Ty::of(attribute.ty);
+                        path.name = f.name.clone();
                     }
                     _ => return Err(self.pls(487, &[&ident.name], ident.pos)),
                 },
@@ -333,6 +359,34 @@ impl<W: World> Compiler<'_, W> {
         let coll = self.coll_info(c);
         self.emit(Op::Construct { d, base, n: args.len() as u32, coll });
         Ok(Val { o: d, ty: Ty::Coll(c.clone()) })
+    }
+
+    /// The constructor of an object type: a value for each attribute, by place or by name.
+    fn object(&mut self, id: types::TypeId, args: &[Argument], ident: &Ident) -> CResult<Val> {
+        let wrong = |c: &Self| c.pls(306, &[&ident.name], ident.pos);
+        let def = self.units.type_def(id).ok_or_else(|| wrong(self))?;
+        let types::TypeShape::Object(attributes) = &def.shape else { return Err(self.pls(330, &[], ident.pos)) };
+        if args.len() != attributes.len() {
+            return Err(wrong(self));
+        }
+        let d = self.temp();
+        let base = self.slots(args.len() as u32);
+        let mut given = vec![false; args.len()];
+        for (i, a) in args.iter().enumerate() {
+            let at = match &a.name {
+                None => i,
+                Some(name) => attributes.iter().position(|x| x.name == name.name).ok_or_else(|| wrong(self))?,
+            };
+            if std::mem::replace(&mut given[at], true) {
+                return Err(wrong(self));
+            }
+            let saved = self.f.next;
+            self.assign_expr(Opd::local(base + at as u32), &Ty::of(attributes[at].ty), &a.value)
+                .map_err(|e| if e.code() == 382 { self.pls(306, &[&ident.name], ident.pos) } else { e })?;
+            self.f.next = saved;
+        }
+        self.emit(Op::ConstructObject { d, base, n: args.len() as u32, ty: id.0 });
+        Ok(Val { o: d, ty: Ty::of(DataType::Named(id)) })
     }
 
     pub(super) fn coll_info(&mut self, c: &CollTy) -> u32 {

@@ -186,6 +186,7 @@ impl Units {
     pub fn validate(&self, epoch: u64) {
         if self.epoch.replace(epoch) != epoch {
             self.interfaces.borrow_mut().clear();
+            self.types.borrow_mut().clear();
             self.compiled.borrow_mut().clear();
             self.blocks.borrow_mut().clear();
         }
@@ -291,7 +292,17 @@ impl Units {
         done
     }
 
-    /// The definition of a type of collections.
+    /// The definition of a type of that number, loaded when nothing has named it yet.
+    pub(super) fn loaded_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>> {
+        if let Some(def) = self.type_def(id) {
+            return Ok(Some(def));
+        }
+        let Some((owner, name)) = w.unit_called(id.0) else { return Ok(None) };
+        self.interface(w, Some(&owner), &name, schema)?;
+        Ok(self.type_def(id))
+    }
+
+    /// The definition of a type that has been named.
     pub fn type_def(&self, id: TypeId) -> Option<Rc<TypeDef>> {
         id.built_in().map(Rc::new).or_else(|| self.types.borrow().get(&id).cloned())
     }
@@ -643,7 +654,12 @@ pub fn compile_unit<W: World>(
         Unit::Type { schema: _, name, definition } => {
             let w = RefCell::new(w);
             let mut c = Compiler::new(&w, units, &specification.owner, &specification.name, text);
-            if let Err(e) = c.type_definition(&definition) {
+            let checked = match &definition {
+                ast::TypeDefinition::Object(attributes) => c.attributes(attributes).map(|_| ()),
+                // not a clause: the others are those of declarations
+                definition => c.type_definition(definition).map(|_| ()),
+            };
+            if let Err(e) = checked {
                 c.note(e, name.pos, "Declaration");
             }
             let errors = c.errors();
@@ -787,11 +803,19 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
             Ok(Interface::Package(Rc::new(PackageSym { symbols })))
         }
         Unit::Type { schema: _, name: _, definition } => {
-            let ty = c.type_definition(&definition)?;
             let id = match unit.owner.as_str() {
                 "" => TypeId::built_in_named(&unit.name),
                 owner => Some(TypeId(w.borrow_mut().unit_number(owner, &unit.name))),
             };
+            if let ast::TypeDefinition::Object(attributes) = &definition {
+                let shape = TypeShape::Object(c.attributes(attributes)?);
+                // A type that is being made has no number yet; nobody can have a value of it.
+                let id = id.unwrap_or(TypeId(0));
+                let def = TypeDef { id, owner: unit.owner.clone(), name: unit.name.clone(), shape };
+                units.types.borrow_mut().insert(id, Rc::new(def));
+                return Ok(Interface::Type(Ty::of(types::DataType::Named(id))));
+            }
+            let ty = c.type_definition(&definition)?;
             Ok(Interface::Type(units.catalogued(unit, id, ty)))
         }
         _ => Err(Ora::pls(801, &[&"interface of a unit without one"])),

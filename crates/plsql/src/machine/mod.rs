@@ -14,6 +14,7 @@ use crate::compile::{Compiled, Rights};
 use crate::datum::{Coll, Datum, Rec};
 use crate::op::*;
 use crate::session::Plsql;
+use crate::ty::collection_of;
 use crate::world::World;
 use functions::clock;
 use std::cmp::Ordering;
@@ -27,6 +28,8 @@ pub(crate) use cursor::{Left, OpenCursor, adopted};
 const FRAMES_MAX: usize = 30_000;
 /// Recursion that goes this much deeper looks whether it is cancelled and how much memory it has.
 const FRAMES_BETWEEN_CHECKS: usize = 256;
+/// Bytes of the longest text that is no CLOB.
+const TEXT_MAX: usize = 32_767;
 /// Bytes of a text whose making is worth that look.
 const LONG_TEXT: usize = 1 << 18;
 /// Bytes of a buffer for texts that is used again: a longer one would stay with a variable that needs less.
@@ -616,7 +619,8 @@ impl Machine {
                     let null = self.is_null(unit, base, s);
                     self.put_value(base, d, Value::Boolean(null != negated));
                 }
-                Op::Concat { d, a, b } => self.concat(w, unit, base, d, a, b)?,
+                Op::Concat { d, a, b } => self.concat(w, unit, base, (d, a, b), TEXT_MAX)?,
+                Op::ConcatLob { d, a, b } => self.concat(w, unit, base, (d, a, b), functions::LOB_MAX)?,
                 Op::Like { d, a, pattern, escape } => {
                     let r = like(v!(a), v!(pattern), v!(escape), w.nls())?;
                     self.put_value(base, d, scalar::logical(r));
@@ -682,6 +686,15 @@ impl Machine {
                         c.push(element).map_err(Ora::new)?;
                     }
                     self.put(base, d, Datum::Coll(Some(Rc::new(c))));
+                }
+                Op::ConstructObject { d, base: first, n, ty } => {
+                    let part = |i: usize| match &self.stack[base + first as usize + i] {
+                        Datum::Val(v) => v.clone(),
+                        _ => Value::Null,
+                    };
+                    let parts = (0..n as usize).map(part).collect();
+                    let object = types::Composite { ty: types::TypeId(ty), parts };
+                    self.put_value(base, d, Value::Composite(Arc::new(object)));
                 }
                 Op::IsEmpty { d, s } => {
                     let r = match self.datum(unit, base, s) {
@@ -925,6 +938,13 @@ impl Machine {
                     }
                     self.put(base, d, Datum::Coll(Some(Rc::new(made))));
                 }
+                Op::CollOf { d, s: from, coll } => {
+                    let made = match self.datum(unit, base, from) {
+                        Datum::Val(value) => collection_of(&unit.pool.colls[coll as usize], &value),
+                        other => other,
+                    };
+                    self.put(base, d, made);
+                }
                 Op::CollValue { d, s: from, id } => {
                     let value = match self.datum(unit, base, from) {
                         Datum::Coll(Some(c)) => {
@@ -1035,7 +1055,14 @@ impl Machine {
         Ok(if unknown { None } else { Some(false) })
     }
 
-    fn concat<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, d: Opd, a: Opd, b: Opd) -> Run<()> {
+    fn concat<W: World>(
+        &mut self,
+        w: &mut W,
+        unit: &Rc<Compiled>,
+        base: usize,
+        (d, a, b): (Opd, Opd, Opd),
+        most: usize,
+    ) -> Run<()> {
         // `s := s || x` grows the text in place.
         let own = match d.place() {
             Place::Local(slot) => Some(base + slot as usize),
@@ -1050,7 +1077,7 @@ impl Machine {
             let mut t = std::mem::take(there);
             let before = t.len();
             let result = val(&self.stack, &self.frames, unit, base, b).write_text(w.nls(), &mut t);
-            let long = t.len() > functions::LOB_MAX;
+            let long = t.len() > most;
             if long || result.is_err() {
                 t.truncate(before);
             }
@@ -1067,7 +1094,7 @@ impl Machine {
             Value::Text(t) => t.len(),
             _ => 0,
         };
-        if length(a) + length(b) > functions::LOB_MAX {
+        if length(a) + length(b) > most {
             return Err(scalar::value_error("character string buffer too small").into());
         }
         if length(a) + length(b) > LONG_TEXT {
@@ -1078,6 +1105,9 @@ impl Machine {
             .try_for_each(|o| val(&self.stack, &self.frames, unit, base, o).write_text(w.nls(), &mut out));
         if let Err(e) = result {
             return Err(scalar::conversion_error(e).into());
+        }
+        if out.len() > most {
+            return Err(scalar::value_error("character string buffer too small").into());
         }
         // The text that is there is the next one's buffer.
         match d.place() {

@@ -7,6 +7,7 @@ use crate::op::*;
 use crate::session::Plsql;
 use crate::world::World;
 use std::rc::Rc;
+use std::sync::Arc;
 use types::{Nls, Number, Ora, Value};
 
 /// Elements that EXTEND makes between two looks at the limits.
@@ -17,6 +18,31 @@ enum Resolved {
     Scalar(u32),
     Nested(u32),
     Key(Key),
+    Attribute(u32),
+}
+
+/// The attribute that steps lead to; that of no object is NULL.
+fn attribute<'v>(mut value: &'v Value, steps: &[Resolved]) -> &'v Value {
+    for step in steps {
+        value = match (step, value) {
+            (Resolved::Attribute(n), Value::Composite(object)) => object.parts.get(*n as usize).unwrap_or(&Value::Null),
+            _ => &Value::Null,
+        };
+    }
+    value
+}
+
+/// The place of the attribute that steps lead to. ORA-06530 where there is no object.
+fn attribute_place<'v>(mut value: &'v mut Value, steps: &[Resolved]) -> Result<&'v mut Value, Ora> {
+    for step in steps {
+        value = match (step, value) {
+            (Resolved::Attribute(n), Value::Composite(object)) => {
+                Arc::make_mut(object).parts.get_mut(*n as usize).ok_or_else(|| Ora::new(6530))?
+            }
+            _ => return Err(Ora::new(6530)),
+        };
+    }
+    Ok(value)
 }
 
 fn key_of(v: &Value, text: bool, nls: &Nls) -> Run<Key> {
@@ -51,6 +77,7 @@ impl Machine {
                 Ok(match s {
                     Step::Scalar(n) => Resolved::Scalar(*n),
                     Step::Nested(n) => Resolved::Nested(*n),
+                    Step::Attribute(n) => Resolved::Attribute(*n),
                     Step::Index { key, text } => {
                         Resolved::Key(key_of(val(&self.stack, &self.frames, unit, base, *key), *text, w.nls())?)
                     }
@@ -179,8 +206,10 @@ impl Machine {
             for (i, step) in steps.iter().enumerate() {
                 at = match (step, at) {
                     (Resolved::Scalar(n), Datum::Rec(r)) => {
-                        debug_assert_eq!(i + 1, steps.len());
-                        return Ok(Datum::Val(r.scalars[*n as usize].clone()));
+                        return Ok(Datum::Val(attribute(&r.scalars[*n as usize], &steps[i + 1..]).clone()));
+                    }
+                    (Resolved::Attribute(_), Datum::Val(v)) => {
+                        return Ok(Datum::Val(attribute(v, &steps[i..]).clone()));
                     }
                     (Resolved::Nested(n), Datum::Rec(r)) => &r.nested[*n as usize],
                     (Resolved::Key(_), Datum::Coll(None)) => return Err(Ora::new(6531).into()),
@@ -209,20 +238,28 @@ impl Machine {
         self.with_root(s, w, unit, base, path, |root| {
             let mut at = root;
             let mut value = Some(value);
-            for step in steps {
+            for (i, step) in steps.iter().enumerate() {
                 at = match (step, at) {
                     (Resolved::Scalar(n), Datum::Rec(r)) => {
-                        let v = match value.take() {
+                        let place = attribute_place(&mut Rc::make_mut(r).scalars[*n as usize], &steps[i + 1..])?;
+                        *place = match value.take() {
                             Some(Datum::Val(v)) => v,
                             _ => Value::Null,
                         };
-                        Rc::make_mut(r).scalars[n as usize] = v;
                         return Ok(());
                     }
-                    (Resolved::Nested(n), Datum::Rec(r)) => &mut Rc::make_mut(r).nested[n as usize],
+                    (Resolved::Attribute(_), Datum::Val(object)) => {
+                        let place = attribute_place(object, &steps[i..])?;
+                        *place = match value.take() {
+                            Some(Datum::Val(v)) => v,
+                            _ => Value::Null,
+                        };
+                        return Ok(());
+                    }
+                    (Resolved::Nested(n), Datum::Rec(r)) => &mut Rc::make_mut(r).nested[*n as usize],
                     (Resolved::Key(_), Datum::Coll(None)) => return Err(Ora::new(6531).into()),
                     (Resolved::Key(k), Datum::Coll(Some(c))) => Rc::make_mut(c)
-                        .slot(k)
+                        .slot(k.clone())
                         .map_err(|code| if code == 6502 { scalar::value_error("") } else { Ora::new(code) })?,
                     _ => return Err(Ora::new(6530).into()),
                 };

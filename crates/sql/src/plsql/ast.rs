@@ -208,6 +208,15 @@ pub enum TypeDefinition {
     Varray { limit: u32, element: TypeRef, not_null: bool },
     Associative { element: TypeRef, not_null: bool, index: TypeRef },
     RefCursor { returns: Option<TypeRef> },
+    /// CREATE TYPE … AS OBJECT; nowhere else.
+    Object(Vec<Attribute>),
+}
+
+/// An attribute of an object type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attribute {
+    pub name: Ident,
+    pub ty: TypeRef,
 }
 
 /// A reference to a type in a declaration.

@@ -189,15 +189,33 @@ impl Parser<'_> {
         }
         self.eat_word("FORCE");
         self.is_or_as()?;
-        if self.at_word("OBJECT") {
-            return Err(self.error_at(707, &["object types"], self.pos()));
-        }
-        let definition = self.type_definition()?;
+        let definition = if self.eat_word("OBJECT") { self.object_type()? } else { self.type_definition()? };
         if self.at_symbol(";") {
             self.bump();
         }
         let name = path.pop().expect("a path has a last part");
         Ok(Unit::Type { schema: path.pop(), name, definition })
+    }
+
+    /// The attributes of an object type. Methods, and types below one another, are refused.
+    fn object_type(&mut self) -> PResult<TypeDefinition> {
+        const METHODS: [&str; 7] = ["MEMBER", "STATIC", "MAP", "ORDER", "CONSTRUCTOR", "OVERRIDING", "PRAGMA"];
+        self.expect_symbol("(")?;
+        let attributes = self.comma_list(|p| {
+            // A method's first word may be an attribute's name.
+            if METHODS.iter().any(|word| p.at_word(word))
+                && ["FUNCTION", "PROCEDURE", "MEMBER", "RESTRICT_REFERENCES"].iter().any(|word| p.word_at(1, word))
+            {
+                return Err(p.error_at(707, &["methods of object types"], p.pos()));
+            }
+            Ok(Attribute { name: p.ident()?, ty: p.type_ref()? })
+        })?;
+        self.expect_symbol(")")?;
+        if self.at_word("NOT") {
+            return Err(self.error_at(707, &["NOT FINAL"], self.pos()));
+        }
+        while self.eat_word("FINAL") || self.eat_word("INSTANTIABLE") {}
+        Ok(TypeDefinition::Object(attributes))
     }
 
     fn trigger(&mut self) -> PResult<Unit> {
