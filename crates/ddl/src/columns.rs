@@ -48,9 +48,11 @@ fn named_type(work: &Work<'_>, name: &Name, pos: u32) -> Result<DataType> {
     }
     use sql::plsql::ast::{TypeDefinition, Unit};
     match sql::plsql::parse_unit(&unit.source) {
-        Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::Object(_) | TypeDefinition::Varray { .. } }) => {
-            Ok(DataType::Named(TypeId(unit.object.0)))
-        }
+        Ok(Unit::Type {
+            schema: _,
+            name: _,
+            definition: TypeDefinition::Object(_) | TypeDefinition::Varray { .. },
+        }) => Ok(DataType::Named(TypeId(unit.object.0))),
         Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::NestedTable { .. } }) => {
             Err(Ora::new(22913).at(pos))
         }

@@ -701,6 +701,7 @@ fn compare_others(a: &Value, b: &Value, how: Compare, nls: &types::Nls) -> Resul
 pub fn convert(v: &Value, ty: &DataType, nls: &types::Nls, out: &mut Value) -> Result<()> {
     *out = match ty {
         _ if v.is_null() => Value::Null,
+        DataType::Clob | DataType::Nclob | DataType::Blob if *v == Value::EmptyLob => Value::EmptyLob,
         DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => {
             v.to_number(nls)?.map_or(Value::Null, Value::Number)
         }

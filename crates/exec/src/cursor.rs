@@ -1494,6 +1494,7 @@ fn fits(value: &Value, ty: &BindType) -> bool {
         Value::IntervalYm(_) => Class::IntervalYm,
         Value::IntervalDs(_) => Class::IntervalDs,
         Value::Composite(c) => return *ty == Some(DataType::Named(c.ty)),
+        Value::EmptyLob => return matches!(expected, Class::Lob | Class::Other),
         Value::Null => return true,
     };
     is == expected || (is == Class::Text && expected == Class::Lob)

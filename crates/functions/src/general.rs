@@ -191,7 +191,7 @@ fn is_same(a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
     Ok(all)
 }
 
-/// A LOB without content: for everything but IS NULL it behaves as NULL does.
 pub(crate) fn empty_lob(_: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {
-    null(out)
+    *out = Value::EmptyLob;
+    Ok(())
 }

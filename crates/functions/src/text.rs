@@ -163,6 +163,9 @@ pub(crate) fn instrb(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Re
 }
 
 pub(crate) fn length(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    if args[0] == Value::EmptyLob {
+        return give(out, Number::from_i64(0));
+    }
     if let Value::Raw(bytes) = &args[0] {
         return give(out, Number::from_i64(bytes.len() as i64));
     }

@@ -629,7 +629,10 @@ pub enum Root {
 pub enum Step {
     Scalar(u32),
     Nested(u32),
-    Index { key: Opd, text: bool },
+    Index {
+        key: Opd,
+        text: bool,
+    },
     /// An attribute of an object.
     Attribute(u32),
 }

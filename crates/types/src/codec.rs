@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Appends the stored form of a value. NULL appends nothing: who stores it marks it.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     match value {
-        Value::Null => {}
+        Value::Null | Value::EmptyLob => {}
         Value::Number(n) => n.encode(out),
         Value::Text(s) => out.extend_from_slice(s.as_bytes()),
         Value::Date(d) => out.extend_from_slice(&d.to_bytes()),
@@ -83,7 +83,7 @@ const DEPTH_MAX: u32 = 64;
 fn kind_of(part: &Value) -> u8 {
     match part {
         Value::Null | Value::Number(_) => 0,
-        Value::Text(_) => 1,
+        Value::Text(_) | Value::EmptyLob => 1,
         Value::Date(_) => 2,
         Value::Timestamp(t) => match t.place() {
             Place::Nowhere => 3,
@@ -115,6 +115,8 @@ fn decode_composite(bytes: &[u8], depth: u32) -> Option<Value> {
         if is_present {
             let (kind, stored) = stored.split_first()?;
             match KINDS.get(usize::from(*kind)) {
+                // No text is empty: that is NULL.
+                Some(DataType::Varchar2 { .. }) if stored.is_empty() => part = Value::EmptyLob,
                 Some(data_type) => decode_into(stored, data_type, &mut part).ok()?,
                 None if *kind == COMPOSITE => part = decode_composite(stored, depth + 1)?,
                 None => return None,
@@ -164,6 +166,10 @@ fn fold_sign(bits: u64) -> u64 {
 #[inline]
 pub fn decode_into(bytes: &[u8], data_type: &DataType, value: &mut Value) -> Result<()> {
     match data_type {
+        DataType::Clob | DataType::Nclob | DataType::Blob if bytes.is_empty() => {
+            *value = Value::EmptyLob;
+            return Ok(());
+        }
         DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => {
             if let Some(n) = Number::decode_small(bytes) {
                 *value = Value::Number(Number::from_i64(n));
@@ -382,6 +388,9 @@ mod tests {
         assert!(matches!(back, Value::Timestamp(t) if t.zone() == zoned.zone() && t.clock() == zoned.clock()));
         assert_eq!(stored(&Value::Timestamp(zoned))[11..], [20 - 5, 60 - 30]);
         round_trips(Value::Raw(vec![0, 1, 255]), DataType::Raw { len: 3 });
+        round_trips(Value::EmptyLob, DataType::Clob);
+        round_trips(Value::EmptyLob, DataType::Blob);
+        round_trips(Value::text("x"), DataType::Clob);
         round_trips(Value::Rowid("AAAAaoAATAAABrXAAA".parse().unwrap()), DataType::Rowid);
         round_trips(Value::Boolean(true), DataType::Boolean);
         round_trips(Value::Double(-1.5e300), DataType::BinaryDouble);
@@ -402,7 +411,7 @@ mod tests {
             Value::text("a\0b"),
             Value::Timestamp(Timestamp::new(date(-5), 7)),
             Value::Raw(vec![0, 0, 255]),
-            part(3, vec![Value::Null, Value::Boolean(false)]),
+            part(3, vec![Value::Null, Value::Boolean(false), Value::EmptyLob]),
             part(4, vec![]),
         ];
         round_trips(part(2, parts), DataType::Named(TypeId(2)));

@@ -381,6 +381,16 @@ impl DataType {
         if value.is_null() {
             return Ok(());
         }
+        if *value == Value::EmptyLob {
+            match self {
+                DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Null => return Ok(()),
+                _ if self.is_text() || matches!(self, DataType::Raw { .. } | DataType::Long | DataType::LongRaw) => {
+                    *value = Value::Null;
+                    return Ok(());
+                }
+                _ => return Err(value.mismatch(self)),
+            }
+        }
         let converted = match *self {
             DataType::Number { precision, scale } => {
                 value.to_number(nls)?.map(|n| n.fit(precision, scale)).transpose()?.map(Value::Number)

@@ -42,6 +42,8 @@ pub enum Value {
     IntervalDs(IntervalDs),
     /// An object or a collection.
     Composite(Arc<Composite>),
+    /// A CLOB or BLOB without content, which is not NULL: EMPTY_CLOB().
+    EmptyLob,
 }
 
 const _: () = assert!(size_of::<Value>() == 32);
@@ -76,6 +78,7 @@ impl Value {
             Value::IntervalYm(_) => DataType::IntervalYm { years: 9 },
             Value::IntervalDs(_) => DataType::IntervalDs { days: 9, digits: 9 },
             Value::Composite(c) => DataType::Named(c.ty),
+            Value::EmptyLob => DataType::Clob,
         }
     }
 
@@ -254,6 +257,7 @@ impl Value {
         match self {
             Value::Null => Ok(None),
             Value::Text(s) => Ok(Some(Cow::Borrowed(s))),
+            Value::EmptyLob => Ok(Some(Cow::Borrowed(""))),
             _ => {
                 let mut out = String::new();
                 self.write_text(nls, &mut out)?;
@@ -268,7 +272,7 @@ impl Value {
     /// As [`Value::to_text`].
     pub fn write_text(&self, nls: &Nls, out: &mut String) -> Result<()> {
         match self {
-            Value::Null => {}
+            Value::Null | Value::EmptyLob => {}
             Value::Text(s) => out.push_str(s),
             Value::Number(n) => {
                 let from = out.len();
@@ -306,6 +310,7 @@ impl Value {
             Value::Raw(bytes) => Ok(Some(bytes.clone())),
             Value::Null => Ok(None),
             Value::Text(s) => parse_hex(s).map(Some),
+            Value::EmptyLob => Ok(Some(Vec::new())),
             _ => Err(self.mismatch(&DataType::Raw { len: 0 })),
         }
     }
@@ -379,7 +384,7 @@ impl Value {
             (Float(a), Float(b)) => double_cmp((*a).into(), (*b).into()),
             (IntervalYm(a), IntervalYm(b)) => a.cmp(b),
             (IntervalDs(a), IntervalDs(b)) => a.cmp(b),
-            (Null, Null) => Ordering::Equal,
+            (Null, Null) | (EmptyLob, EmptyLob) => Ordering::Equal,
             (Composite(a), Composite(b)) => a.ty.cmp(&b.ty).then_with(|| {
                 let pairs = a.parts.iter().zip(&b.parts).map(|(a, b)| a.sort_cmp(b));
                 let first = pairs.into_iter().find(|o| o.is_ne());
@@ -404,7 +409,8 @@ impl Value {
             Value::IntervalYm(_) => 9,
             Value::IntervalDs(_) => 10,
             Value::Composite(_) => 11,
-            Value::Null => 12,
+            Value::EmptyLob => 12,
+            Value::Null => 13,
         }
     }
 }

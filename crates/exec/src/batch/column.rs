@@ -192,6 +192,8 @@ impl Column {
             Data::Fixed(v, scale) => *out = Value::Number(number_of(v[row].into(), *scale)),
             Data::Wide(v, scale) => *out = Value::Number(number_of(v[row], *scale)),
             Data::Date(v) => *out = Value::Date(date_of(v[row])?),
+            // No text is empty: that is a LOB without content.
+            Data::Text(v) | Data::Raw(v) if v[row].len == 0 => *out = Value::EmptyLob,
             Data::Text(v) => {
                 let text = std::str::from_utf8(v[row].of(arena)).map_err(|_| Ora::internal("row bytes are damaged"))?;
                 out.set_text(text);

@@ -31,7 +31,7 @@ fn tag(v: &Value) -> u8 {
     match v {
         Value::Null => NULL,
         Value::Number(_) => 1,
-        Value::Text(_) => 2,
+        Value::Text(_) | Value::EmptyLob => 2,
         Value::Date(_) => 3,
         Value::Timestamp(t) => match t.place() {
             Place::Nowhere => 4,
@@ -110,6 +110,11 @@ pub fn decode(record: &mut &[u8], value: &mut Value) -> Result<()> {
     }
     let ty = TYPES.get(usize::from(tag) - 1).ok_or_else(damaged)?;
     let bytes = take_part(record)?;
+    // No text is empty: that is NULL.
+    if bytes.is_empty() && ty.is_text() {
+        *value = Value::EmptyLob;
+        return Ok(());
+    }
     codec::decode_into(bytes, ty, value)
 }
 
@@ -160,6 +165,7 @@ mod tests {
             Value::Float(2.25),
             Value::IntervalYm(IntervalYm { months: -14 }),
             Value::IntervalDs(IntervalDs { seconds: -3, nanos: 5 }),
+            Value::EmptyLob,
             Value::Composite(Arc::new(Composite {
                 ty: TypeId(7),
                 parts: vec![

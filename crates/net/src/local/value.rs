@@ -79,6 +79,8 @@ pub fn write_value(w: &mut Writer<'_>, value: &Value) {
         }
         // A query with such a column is refused before it is executed (ORA-03115), and no bind has one.
         Value::Composite(_) => w.u8(NULL),
+        // A client shows nothing of either.
+        Value::EmptyLob => w.u8(NULL),
     }
 }
 

@@ -353,7 +353,7 @@ impl Column {
 pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()> {
     let mut bytes = [0u8; 13];
     match (value, shape.number) {
-        (Value::Null, _) => w.u8(0),
+        (Value::Null | Value::EmptyLob, _) => w.u8(0),
         (Value::Number(v), n::NUMBER | n::INTEGER) => {
             // At most 21 bytes.
             let out = w.out();

@@ -309,14 +309,15 @@ impl<W: World> Compiler<'_, W> {
                     continue;
                 };
                 let t = self.result(slot);
-                tail_ty = self.concat((t, so_far, b.o), &tail_ty, &b.ty);
+                // However it is grouped, all of it is a CLOB when `c` is.
+                tail_ty = self.concat((t, so_far, b.o), [&a.ty, &tail_ty, &b.ty]);
                 tail = Some(t);
                 match slot {
                     None => (slot, next) = (Some(t), self.f.next),
                     Some(_) => self.f.next = next,
                 }
             }
-            let ty = self.concat((d, d, tail.unwrap_or(d)), &a.ty, &tail_ty);
+            let ty = self.concat((d, d, tail.unwrap_or(d)), [&a.ty, &tail_ty]);
             return Ok(Val { o: d, ty });
         }
         while let Some((op, left, right, pos)) = links.pop() {
@@ -332,7 +333,7 @@ impl<W: World> Compiler<'_, W> {
             let want = if links.is_empty() { want.or(slot) } else { slot };
             a = if op == BinaryOp::Concat {
                 let d = self.result(want);
-                let ty = self.concat((d, a.o, b.o), &a.ty, &b.ty);
+                let ty = self.concat((d, a.o, b.o), [&a.ty, &b.ty]);
                 Val { o: d, ty }
             } else {
                 self.arithmetic(op, a, b, pos, want)?
@@ -377,12 +378,12 @@ impl<W: World> Compiler<'_, W> {
     }
 
     /// `||`: a CLOB where one side is one, or may be.
-    fn concat(&mut self, (d, a, b): (Opd, Opd, Opd), a_ty: &Ty, b_ty: &Ty) -> Ty {
+    fn concat<const N: usize>(&mut self, (d, a, b): (Opd, Opd, Opd), types: [&Ty; N]) -> Ty {
         let is_lob = |ty: &Ty| {
             let ty = ty.scalar().map(|s| s.ty);
             matches!(ty, Some(DataType::Clob | DataType::Nclob | DataType::Long | DataType::Null))
         };
-        if is_lob(a_ty) || is_lob(b_ty) {
+        if types.into_iter().any(is_lob) {
             self.emit(Op::ConcatLob { d, a, b });
             return Ty::of(DataType::Clob);
         }

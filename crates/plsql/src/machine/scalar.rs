@@ -246,6 +246,7 @@ pub fn coerce(v: &Value, t: &Target, nls: &Nls) -> Result<Value> {
             }
             Value::raw(raw)
         }
+        DataType::Clob | DataType::Nclob | DataType::Blob if *v == Value::EmptyLob => Value::EmptyLob,
         DataType::Clob | DataType::Nclob | DataType::Long => {
             Value::text(v.to_text(nls).map_err(conversion_error)?.unwrap_or_default().into_owned())
         }

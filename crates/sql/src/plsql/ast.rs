@@ -204,10 +204,23 @@ pub struct Variable {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TypeDefinition {
     Record(Vec<Variable>),
-    NestedTable { element: TypeRef, not_null: bool },
-    Varray { limit: u32, element: TypeRef, not_null: bool },
-    Associative { element: TypeRef, not_null: bool, index: TypeRef },
-    RefCursor { returns: Option<TypeRef> },
+    NestedTable {
+        element: TypeRef,
+        not_null: bool,
+    },
+    Varray {
+        limit: u32,
+        element: TypeRef,
+        not_null: bool,
+    },
+    Associative {
+        element: TypeRef,
+        not_null: bool,
+        index: TypeRef,
+    },
+    RefCursor {
+        returns: Option<TypeRef>,
+    },
     /// CREATE TYPE … AS OBJECT; nowhere else.
     Object(Vec<Attribute>),
 }
