@@ -64,7 +64,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         .map(|(i, line)| vec![int(object.0), int(i as i64 + 1), text(line)])
         .collect();
     work.change().insert_many(Base::Source, &rows)?;
-    let flags = if has_callers_rights(&source) { CALLERS_RIGHTS } else { 0 };
+    let flags = flags_of(&source);
     work.update_object(object, &mut |row| row[obj::FLAGS] = int(flags))?;
     store_errors(work, object, &errors)?;
     Ok(Outcome { compiled_with_errors: !errors.is_empty() })
@@ -72,16 +72,23 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
 
 /// FLAGS of a unit with its caller's rights, as ALL_PROCEDURES shows it.
 const CALLERS_RIGHTS: i64 = 4;
+/// FLAGS of an object type, as ALL_TYPES shows it; the number of its attributes is in the bits from [`ATTRIBUTES`] on.
+const OBJECT_TYPE: i64 = 8;
+const ATTRIBUTES: u32 = 8;
 
-/// Whether a source says AUTHID CURRENT_USER; what is not parsed says nothing.
-fn has_callers_rights(source: &str) -> bool {
-    use sql::plsql::ast::{AuthId, Unit};
+/// What a source says of the unit; what is not parsed says nothing.
+fn flags_of(source: &str) -> i64 {
+    use sql::plsql::ast::{AuthId, TypeDefinition, Unit};
     let authid = match sql::plsql::parse_unit(source) {
         Ok(Unit::Subprogram { schema: _, subprogram }) => subprogram.attributes.authid,
         Ok(Unit::Package(package)) => package.authid,
+        Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::Object(attributes) }) => {
+            return OBJECT_TYPE | (attributes.len() as i64) << ATTRIBUTES;
+        }
+        // not a clause: nothing else has rights or attributes
         _ => AuthId::Definer,
     };
-    authid == AuthId::CurrentUser
+    if authid == AuthId::CurrentUser { CALLERS_RIGHTS } else { 0 }
 }
 
 /// The source with the schema before the unit's name taken out, as ALL_SOURCE shows it.

@@ -125,7 +125,8 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         name: "TYPES",
-        query: "select {owner}o.name type_name, cast(null as raw(16)) type_oid, 'COLLECTION' typecode, 0 attributes, \
+        query: "select {owner}o.name type_name, cast(null as raw(16)) type_oid, \
+                decode(bitand(o.flags, 8), 8, 'OBJECT', 'COLLECTION') typecode, trunc(o.flags / 256) attributes, \
                 0 methods, \
             'NO' predefined, 'NO' incomplete, 'YES' final, 'YES' instantiable, 'YES' persistable, \
             cast(null as varchar2(128)) supertype_owner, cast(null as varchar2(128)) supertype_name, \
