@@ -51,9 +51,9 @@ fn named_type(work: &Work<'_>, name: &Name, pos: u32) -> Result<DataType> {
         Ok(Unit::Type {
             schema: _,
             name: _,
-            definition: TypeDefinition::Object(_) | TypeDefinition::Varray { .. },
+            definition: TypeDefinition::Object(_) | TypeDefinition::Varray { limit: _, element: _, not_null: _ },
         }) => Ok(DataType::Named(TypeId(unit.object.0))),
-        Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::NestedTable { .. } }) => {
+        Ok(Unit::Type { schema: _, name: _, definition: TypeDefinition::NestedTable { element: _, not_null: _ } }) => {
             Err(Ora::new(22913).at(pos))
         }
         // not a clause: no other type is stored

@@ -175,6 +175,91 @@ pub(crate) fn same(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resu
     Ok(())
 }
 
+/// MEMBER OF: unknown where nothing is equal and something may be.
+pub(crate) fn member(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let Value::Composite(collection) = &args[1] else { return null(out) };
+    let mut found = Some(false);
+    for part in &collection.parts {
+        match is_same(&args[0], part, ctx.nls)? {
+            Some(true) => {
+                *out = Value::Boolean(true);
+                return Ok(());
+            }
+            Some(false) => {}
+            None => found = None,
+        }
+    }
+    *out = found.map_or(Value::Null, Value::Boolean);
+    Ok(())
+}
+
+/// SUBMULTISET OF: each element of the first has one of its own in the second; unknown with a NULL in the first.
+pub(crate) fn submultiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let (Value::Composite(a), Value::Composite(b)) = (&args[0], &args[1]) else { return null(out) };
+    let mut left: Vec<&Value> = b.parts.iter().collect();
+    let mut all = Some(true);
+    for part in &a.parts {
+        if part.is_null() {
+            all = None;
+            continue;
+        }
+        match position(&left, part, ctx.nls)? {
+            Some(at) => {
+                left.swap_remove(at);
+            }
+            None => {
+                *out = Value::Boolean(false);
+                return Ok(());
+            }
+        }
+    }
+    *out = all.map_or(Value::Null, Value::Boolean);
+    Ok(())
+}
+
+/// MULTISET UNION, INTERSECT and EXCEPT, to which one NULL is as another.
+pub(crate) fn multiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let (Value::Composite(a), Value::Composite(b)) = (&args[0], &args[1]) else { return null(out) };
+    let number = |v: &Value| if let Value::Number(n) = v { n.as_i64() } else { None };
+    let (op, distinct) = (number(&args[2]), number(&args[3]) == Some(1));
+    let mut left: Vec<&Value> = b.parts.iter().collect();
+    let mut parts: Vec<Value> = Vec::new();
+    for part in &a.parts {
+        let at = if op == Some(0) { None } else { position(&left, part, ctx.nls)? };
+        // DISTINCT EXCEPT takes all that are equal to one of the second.
+        if let Some(at) = at.filter(|_| !distinct) {
+            left.swap_remove(at);
+        }
+        if op == Some(0) || at.is_some() == (op == Some(1)) {
+            parts.push(part.clone());
+        }
+    }
+    if op == Some(0) {
+        parts.extend(b.parts.iter().cloned());
+    }
+    if distinct {
+        let mut once: Vec<Value> = Vec::new();
+        for part in parts {
+            if position(&once.iter().collect::<Vec<_>>(), &part, ctx.nls)?.is_none() {
+                once.push(part);
+            }
+        }
+        parts = once;
+    }
+    *out = Value::Composite(std::sync::Arc::new(types::Composite { ty: a.ty, parts }));
+    Ok(())
+}
+
+/// Where a value that is equal stands; NULL is equal to NULL.
+fn position(values: &[&Value], value: &Value, nls: &Nls) -> Result<Option<usize>> {
+    for (at, other) in values.iter().enumerate() {
+        if value.is_null() && other.is_null() || is_same(value, other, nls)? == Some(true) {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
 /// Whether two values are equal, attribute by attribute; `None` where that hangs on a NULL.
 fn is_same(a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
     let (Value::Composite(x), Value::Composite(y)) = (a, b) else {

@@ -23,6 +23,16 @@ pub const RETYPE: &str = " RETYPE";
 /// Whether two objects of one type have the same attributes; NULL where one is NULL and no other differs.
 pub const SAME: &str = " SAME";
 
+/// `value MEMBER OF collection`.
+pub const MEMBER: &str = " MEMBER";
+
+/// `a MULTISET UNION b` and its kin: behind the collections stand the operator (0 UNION, 1 INTERSECT, 2 EXCEPT) and
+/// whether it is DISTINCT (1).
+pub const MULTISET: &str = " MULTISET";
+
+/// `a SUBMULTISET OF b`.
+pub const SUBMULTISET: &str = " SUBMULTISET";
+
 /// A scalar function.
 #[derive(Debug)]
 pub struct FnDef {
@@ -211,8 +221,11 @@ const fn bare(name: &'static str, returns: Returns, eval: Eval) -> FnDef {
 static FUNCTIONS: &[FnDef] = &[
     pure(AT_TIME_ZONE, (1, 2), at_zone, date::at_time_zone),
     pure(ATTRIBUTE, (2, 2), to_null, general::attribute),
+    pure(MEMBER, (2, 2), to_boolean, general::member),
+    pure(MULTISET, (4, 4), first, general::multiset),
     pure(RETYPE, (2, 3), to_null, general::retype),
     pure(SAME, (2, 2), to_boolean, general::same),
+    pure(SUBMULTISET, (2, 2), to_boolean, general::submultiset),
     pure(TO_CHAR_OF_DIGITS, (3, 5), to_varchar, convert::to_char_of_digits),
     pure("ABS", (1, 1), to_numeric, numeric::abs),
     pure("ACOS", (1, 1), to_numeric, numeric::acos),

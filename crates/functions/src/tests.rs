@@ -101,6 +101,7 @@ fn call(text: &str) -> String {
         Err(e) => e.to_string()[..9].to_owned(),
         Ok(()) => match &out {
             Value::Null => "NULL".into(),
+            Value::EmptyLob => "EMPTY".into(),
             Value::Boolean(b) => b.to_string().to_uppercase(),
             Value::Date(d) => {
                 let mut s = String::new();

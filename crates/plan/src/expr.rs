@@ -127,8 +127,59 @@ impl Compiler<'_> {
                 }
             }
             ExprKind::CastMultiset { query, ty } => self.multiset(query, ty, pos),
-            ExprKind::Member { .. } | ExprKind::Multiset { .. } => Err(unsupported("object expression", pos)),
+            ExprKind::Member { expr, of, submultiset, negated } => self.member(expr, of, *submultiset, *negated, pos),
+            ExprKind::Multiset { op, distinct, left, right } => {
+                let (a, b) = self.two_collections(left, right)?;
+                let op: u32 = match op {
+                    ast::SetOp::Union => 0,
+                    ast::SetOp::Intersect => 1,
+                    ast::SetOp::Minus => 2,
+                };
+                let ty = a.ty;
+                let whole = |n: u32| Expr::new(Node::Const(Value::Number(n.into())), number());
+                let args = vec![a, b, whole(op), whole(u32::from(*distinct))];
+                let e = self.scalar_function(functions::MULTISET, args, &[], pos)?;
+                Ok(Expr { ty, ..e })
+            }
         }
+    }
+
+    /// The type of a collection's elements; `None` for what is none.
+    fn element_of(&mut self, ty: &DataType) -> Result<Option<DataType>> {
+        match ty {
+            DataType::Named(id) => Ok(self.type_def(*id)?.and_then(|def| def.element())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Two collections of one type. ORA-00932 for anything else.
+    fn two_collections(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<(Expr, Expr)> {
+        let (a, b) = (self.value(left)?, self.value(right)?);
+        if self.element_of(&a.ty)?.is_none() {
+            return Err(inconsistent("UDT", type_name(&a.ty), left.pos.0));
+        }
+        if a.ty != b.ty && !is_null(&b) {
+            return Err(inconsistent("UDT", type_name(&b.ty), right.pos.0));
+        }
+        Ok((a, b))
+    }
+
+    /// `value [NOT] MEMBER OF collection`, `collection [NOT] SUBMULTISET OF collection`.
+    fn member(&mut self, e: &ast::Expr, of: &ast::Expr, submultiset: bool, negated: bool, pos: u32) -> Result<Expr> {
+        let found = if submultiset {
+            let (a, b) = self.two_collections(e, of)?;
+            self.scalar_function(functions::SUBMULTISET, vec![a, b], &[], pos)?
+        } else {
+            let (value, collection) = (self.value(e)?, self.value(of)?);
+            let mismatch = || inconsistent("UDT", type_name(&collection.ty), of.pos.0);
+            let element = self.element_of(&collection.ty)?.ok_or_else(mismatch)?;
+            let value = convert(value, &element, e.pos.0)?;
+            self.scalar_function(functions::MEMBER, vec![value, collection], &[], pos)?
+        };
+        if !negated {
+            return Ok(found);
+        }
+        Ok(Expr::new(Node::Not(Box::new(found)), DataType::Boolean))
     }
 
     /// The type of a schema that CAST names; `None` for a type of SQL's own. ORA-00902 where there is none.
