@@ -33,7 +33,7 @@ pub enum Data {
     Values(Vec<Value>),
 }
 
-/// Which rows are NULL: a bit each, or nothing at all where none is.
+/// Which rows are NULL: a bit each, up to the last that is one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Nulls(Vec<u64>);
 
@@ -45,7 +45,7 @@ impl Nulls {
 
     #[inline]
     pub fn is(&self, row: usize) -> bool {
-        !self.0.is_empty() && self.0[row / 64] >> (row % 64) & 1 == 1
+        self.0.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
     /// Marks a row of `rows`.
@@ -321,6 +321,163 @@ impl Column {
     }
 }
 
+/// A row of [`Column::pick`] that is NULL.
+pub const NO_ROW: u32 = u32::MAX;
+
+impl Column {
+    /// The rows `rows`, in that order, or NULL for [`NO_ROW`]; texts are copied from one arena to the other.
+    pub fn pick(&self, rows: &[u32], from: &[u8], arena: &mut Vec<u8>) -> Column {
+        fn values<T: Clone + Default>(v: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().map(|&r| v.get(r as usize).cloned().unwrap_or_default()).collect()
+        }
+        let spans = |v: &[Span], arena: &mut Vec<u8>| {
+            let mut all = values(v, rows);
+            arena.reserve(all.iter().map(|span| span.len as usize).sum());
+            for span in &mut all {
+                let at = arena.len() as u32;
+                arena.extend_from_slice(span.of(from));
+                span.at = at;
+            }
+            all
+        };
+        let data = match &self.data {
+            Data::Fixed(v, scale) => Data::Fixed(values(v, rows), *scale),
+            Data::Wide(v, scale) => Data::Wide(values(v, rows), *scale),
+            Data::Date(v) => Data::Date(values(v, rows)),
+            Data::Double(v) => Data::Double(values(v, rows)),
+            Data::Text(v) => Data::Text(spans(v, arena)),
+            Data::Raw(v) => Data::Raw(spans(v, arena)),
+            Data::Values(v) => Data::Values(values(v, rows)),
+        };
+        let mut nulls = Nulls::default();
+        if !matches!(data, Data::Values(_)) {
+            let is_null = |r: u32| r == NO_ROW || self.nulls.is(r as usize);
+            if self.nulls.any() || rows.contains(&NO_ROW) {
+                rows.iter().enumerate().filter(|(_, r)| is_null(**r)).for_each(|(n, _)| nulls.set(n, rows.len()));
+            }
+        }
+        Column { data, nulls }
+    }
+
+    /// Appends rows of another column behind the `len` rows of this one; texts are copied to its arena.
+    ///
+    /// # Errors
+    /// ORA-00600 for bytes that cannot be of their type.
+    pub fn append(
+        &mut self,
+        (len, arena): (usize, &mut Vec<u8>),
+        other: &Column,
+        rows: &[u32],
+        from: &[u8],
+    ) -> Result<()> {
+        if len == 0 {
+            *self = other.pick(rows, from, arena);
+            return Ok(());
+        }
+        let picked = rows.iter().map(|r| *r as usize);
+        let same = match (&mut self.data, &other.data) {
+            (Data::Fixed(v, scale), Data::Fixed(w, own)) if scale == own => {
+                v.extend(picked.map(|r| w[r]));
+                true
+            }
+            (Data::Wide(v, scale), Data::Wide(w, own)) if scale == own => {
+                v.extend(picked.map(|r| w[r]));
+                true
+            }
+            (Data::Date(v), Data::Date(w)) => {
+                v.extend(picked.map(|r| w[r]));
+                true
+            }
+            (Data::Double(v), Data::Double(w)) => {
+                v.extend(picked.map(|r| w[r]));
+                true
+            }
+            (Data::Text(v), Data::Text(w)) | (Data::Raw(v), Data::Raw(w)) => {
+                v.extend(picked.map(|r| {
+                    let at = arena.len() as u32;
+                    arena.extend_from_slice(w[r].of(from));
+                    Span { at, len: w[r].len }
+                }));
+                true
+            }
+            (Data::Values(v), _) => {
+                for row in picked {
+                    let mut value = Value::Null;
+                    other.put(row, from, &mut value)?;
+                    v.push(value);
+                }
+                return Ok(());
+            }
+            _ => false,
+        };
+        if same {
+            for (n, _) in rows.iter().enumerate().filter(|(_, r)| other.nulls.is(**r as usize)) {
+                self.nulls.set(len + n, len + rows.len());
+            }
+            return Ok(());
+        }
+        // Columns of different forms have their values in common.
+        let mut all = vec![Value::Null; len + rows.len()];
+        for (row, value) in all.iter_mut().enumerate().take(len) {
+            self.put(row, arena, value)?;
+        }
+        for (value, row) in all[len..].iter_mut().zip(rows) {
+            other.put(*row as usize, from, value)?;
+        }
+        *self = Column::new(Data::Values(all));
+        Ok(())
+    }
+}
+
+/// A column that is made of registers, row by row.
+#[derive(Debug, Default)]
+pub struct Maker {
+    values: Vec<Value>,
+    spans: Vec<Span>,
+    nulls: Nulls,
+}
+
+impl Maker {
+    /// Adds a value; a text goes to the arena, without another copy.
+    pub fn push(&mut self, v: &Value, arena: &mut Vec<u8>) {
+        let row = self.spans.len();
+        match v {
+            Value::Text(s) if self.values.is_empty() => {
+                let at = arena.len() as u32;
+                arena.extend_from_slice(s.as_bytes());
+                self.spans.push(Span { at, len: s.len() as u32 });
+            }
+            Value::Null if self.values.is_empty() => {
+                self.nulls.set(row, row + 1);
+                self.spans.push(Span::default());
+            }
+            v => {
+                if self.values.is_empty() && row > 0 {
+                    // Only texts are spans: what came before was NULL, or is made a value again.
+                    let spans = std::mem::take(&mut self.spans);
+                    for (n, span) in spans.iter().enumerate() {
+                        let text = std::str::from_utf8(span.of(arena)).unwrap_or_default();
+                        self.values.push(if self.nulls.is(n) { Value::Null } else { Value::text(text) });
+                    }
+                }
+                self.values.push(v.clone());
+            }
+        }
+    }
+
+    /// The column of what was added.
+    pub fn finish(&mut self, arena: &mut Vec<u8>) -> Column {
+        let Maker { values, spans, nulls } = std::mem::take(self);
+        if !values.is_empty() {
+            return Column::of_values(values, arena);
+        }
+        if (0..spans.len()).all(|row| nulls.is(row)) {
+            return Column::new(Data::Values(vec![Value::Null; spans.len()]));
+        }
+        Column { data: Data::Text(spans), nulls }
+    }
+}
+
 fn numbers(values: &[Value]) -> Option<Data> {
     let (mut greatest, mut wide) = (0u8, false);
     let mut parts = Vec::with_capacity(values.len());
@@ -382,6 +539,12 @@ pub fn decode(ty: &DataType, spans: &[Span], arena: &[u8]) -> Result<Column> {
         DataType::Date => {
             let mut words = Vec::with_capacity(spans.len());
             for s in spans {
+                if s.len == 7
+                    && let Some(bytes) = arena.get(s.at as usize..).and_then(|rest| rest.first_chunk::<8>())
+                {
+                    words.push(u64::from_be_bytes(*bytes) & !0xFF);
+                    continue;
+                }
                 let bytes: Option<&[u8; 7]> = if s.len == NULL { Some(&[0; 7]) } else { s.of(arena).try_into().ok() };
                 words.push(word_of(bytes.ok_or_else(|| Ora::internal("row bytes are damaged"))?));
             }
@@ -432,7 +595,7 @@ fn decode_numbers(ty: &DataType, spans: &[Span], arena: &[u8], scale: u8) -> Res
             all.push(0);
             continue;
         }
-        match Number::decode_scaled(s.of(arena), scale) {
+        match Number::decode_scaled_at(arena, s.at as usize, s.len as usize, scale) {
             Some(n) => all.push(n),
             None => return decode_other_numbers(ty, spans, arena),
         }

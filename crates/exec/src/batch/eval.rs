@@ -571,7 +571,7 @@ impl Condition {
     }
 }
 
-fn trim(bytes: &[u8]) -> &[u8] {
+pub fn trim(bytes: &[u8]) -> &[u8] {
     let len = bytes.iter().rposition(|c| *c != b' ').map_or(0, |at| at + 1);
     &bytes[..len]
 }

@@ -10,7 +10,7 @@
 use super::column::{Column, Data, Nulls, number_of};
 use super::kernels::{Numbers, Rows};
 use super::keys::{COLUMNS_MAX, KeyTable};
-use super::{Batch, Expression, Node, ROWS_MAX, eval, kernels};
+use super::{Batch, Expression, Node, ROWS_MAX, Wanted, eval, kernels};
 use crate::aggregate::{Acc, AggCode};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
@@ -141,7 +141,12 @@ impl Group {
         if !super::pays(input) {
             return Ok(None);
         }
-        let input = super::build_any(input, b)?;
+        let mut wanted = Wanted::of_codes(&keys.iter().map(|(e, _)| b.code(e)).collect::<Vec<_>>());
+        for agg in aggs {
+            let code = AggCode::build(agg, b);
+            wanted = wanted.and(code.args.iter().chain(code.order.codes()));
+        }
+        let input = super::build_any(input, &wanted, b)?;
         let mut made = Vec::with_capacity(keys.len());
         for (e, reg) in keys {
             let Some(e) = Expression::new(b.code(e), input.regs()) else { return Ok(None) };

@@ -12,6 +12,8 @@ const PLAIN: u64 = 0;
 const NULL: u64 = 1;
 /// The word is the number of a value that is kept.
 const KEPT: u64 = 2;
+/// The value is in no key of the table.
+const ABSENT: u64 = 3;
 /// Most columns of a key: two bits of a word each.
 pub const COLUMNS_MAX: usize = 32;
 
@@ -44,14 +46,16 @@ impl Kept {
         &self.bytes[if n == 0 { 0 } else { self.ends[n - 1] }..self.ends[n]]
     }
 
-    fn find(&mut self, bytes: &[u8], value: impl FnOnce() -> Value) -> u64 {
+    /// The number of a value. One that is new is kept for keys that are added; for others it is none.
+    fn find(&mut self, bytes: &[u8], adds: bool, value: impl FnOnce() -> Value) -> Option<u64> {
         let hash = hash_bytes(bytes);
         let found = self.table.find(hash, |n| {
             let begin = if n == 0 { 0 } else { self.ends[n - 1] };
             &self.bytes[begin..self.ends[n]] == bytes
         });
-        match found {
+        Some(match found {
             Ok(n) => n as u64,
+            Err(_) if !adds => return None,
             Err(place) => {
                 let value = value();
                 self.used += bytes.len() + 24 + crate::machine::heap_bytes(&value);
@@ -61,7 +65,7 @@ impl Kept {
                 self.table.insert(place, hash);
                 self.ends.len() as u64 - 1
             }
-        }
+        })
     }
 }
 
@@ -211,12 +215,24 @@ impl KeyTable {
     /// # Errors
     /// ORA-00600 for bytes that cannot be of their type.
     pub fn load(&mut self, columns: &[&Column], len: usize, arena: &[u8]) -> Result<()> {
+        self.load_rows(columns, len, arena, true)
+    }
+
+    /// As [`KeyTable::load`], of keys that are only looked up.
+    ///
+    /// # Errors
+    /// ORA-00600 for bytes that cannot be of their type.
+    pub fn load_probe(&mut self, columns: &[&Column], len: usize, arena: &[u8]) -> Result<()> {
+        self.load_rows(columns, len, arena, false)
+    }
+
+    fn load_rows(&mut self, columns: &[&Column], len: usize, arena: &[u8], adds: bool) -> Result<()> {
         let (tags, words) = self.rows.split_last_mut().ok_or_else(|| Ora::internal("a key without columns"))?;
         tags.clear();
         tags.resize(len, 0);
         for (n, ((part, column), words)) in self.parts.iter_mut().zip(columns).zip(words).enumerate() {
             words.clear();
-            part.load(column, len, arena, words, tags, n, &mut self.scratch)?;
+            part.load(column, len, arena, words, tags, (n, adds), &mut self.scratch)?;
         }
         self.hashes.clear();
         self.hashes.resize(len, 0);
@@ -225,6 +241,12 @@ impl KeyTable {
         }
         self.hashes.iter_mut().for_each(|hash| *hash = finish(*hash));
         Ok(())
+    }
+
+    /// Whether a row that was taken has NULL in one of the columns of `mask`: two bits for each, the lower one set.
+    #[inline]
+    pub fn has_null(&self, row: usize, mask: u64) -> bool {
+        self.rows.last().is_some_and(|tags| tags[row] & mask != 0)
     }
 
     #[inline]
@@ -322,7 +344,7 @@ impl Part {
         Ok(Column::new(Data::Values(values)))
     }
 
-    /// Takes a column: words, and tags of column `n`.
+    /// Takes a column: words, and tags of column `n`. Values that no key has are kept where keys are added.
     #[expect(clippy::too_many_arguments, reason = "the parts of a table and of a batch")]
     fn load(
         &mut self,
@@ -331,7 +353,7 @@ impl Part {
         arena: &[u8],
         words: &mut Vec<u64>,
         tags: &mut [u64],
-        n: usize,
+        (n, adds): (usize, bool),
         scratch: &mut Vec<u8>,
     ) -> Result<()> {
         let mark = |tags: &mut [u64], row: usize, tag: u64| tags[row] |= tag << (2 * n);
@@ -343,7 +365,7 @@ impl Part {
             Data::Values(v) if v.iter().all(Value::is_null) => Kind::Unknown,
             Data::Double(_) | Data::Values(_) => Kind::Other,
         };
-        if self.kind == Kind::Unknown {
+        if self.kind == Kind::Unknown && adds {
             self.kind = kind;
         }
         match (&column.data, self.kind) {
@@ -357,8 +379,9 @@ impl Part {
                     words.push(match bytes.len() {
                         0..=7 => text_word(bytes),
                         _ => {
-                            mark(tags, row, KEPT);
-                            self.kept.find(bytes, || Value::Null)
+                            let found = self.kept.find(bytes, adds, || Value::Null);
+                            mark(tags, row, if found.is_some() { KEPT } else { ABSENT });
+                            found.unwrap_or_default()
                         }
                     });
                 }
@@ -372,7 +395,7 @@ impl Part {
                         continue;
                     }
                     column.put(row, arena, &mut value)?;
-                    let (word, tag) = self.word(&value, scratch);
+                    let (word, tag) = self.word(&value, adds, scratch);
                     words.push(word);
                     mark(tags, row, tag);
                 }
@@ -390,7 +413,8 @@ impl Part {
     }
 
     /// The word and tag of any value but NULL.
-    fn word(&mut self, v: &Value, scratch: &mut Vec<u8>) -> (u64, u64) {
+    fn word(&mut self, v: &Value, adds: bool, scratch: &mut Vec<u8>) -> (u64, u64) {
+        let number = |found: Option<u64>| found.map_or((0, ABSENT), |n| (n, KEPT));
         match (v, self.kind) {
             (Value::Number(number), Kind::Number(own)) => {
                 if let Some((n, scale)) = parts_of(number)
@@ -404,13 +428,15 @@ impl Part {
             (Value::Date(d), Kind::Date) => return (super::column::date_word(d), PLAIN),
             (Value::Text(s), Kind::Text) if s.len() <= 7 => return (text_word(s.as_bytes()), PLAIN),
             (Value::Raw(s), Kind::Raw) if s.len() <= 7 => return (text_word(s), PLAIN),
-            (Value::Text(s), Kind::Text) => return (self.kept.find(s.as_bytes(), || Value::Null), KEPT),
-            (Value::Raw(s), Kind::Raw) => return (self.kept.find(s, || Value::Null), KEPT),
+            (Value::Text(s), Kind::Text) => {
+                return number(self.kept.find(s.as_bytes(), adds, || Value::Null));
+            }
+            (Value::Raw(s), Kind::Raw) => return number(self.kept.find(s, adds, || Value::Null)),
             _ => {}
         }
         scratch.clear();
         types::codec::encode_instant(v, scratch);
-        (self.kept.find(scratch, || v.clone()), KEPT)
+        number(self.kept.find(scratch, adds, || v.clone()))
     }
 }
 

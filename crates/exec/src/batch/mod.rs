@@ -14,13 +14,14 @@
 pub mod column;
 mod eval;
 mod group;
+mod join;
 mod kernels;
 mod keys;
 mod reads;
 mod scan;
 mod sort;
 
-use crate::code::Builder;
+use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
 use crate::source::Op;
@@ -165,9 +166,14 @@ impl Rows {
 }
 
 /// A source of rows as one of batches, which grow: a reader that wants few rows makes few.
+///
+/// The rows are in registers, where a loop keeps the row that it has come to; evaluations over the batches above put
+/// others there. So the last row is put back before the source goes on.
 pub struct FromRows {
     op: Op,
     regs: Vec<Reg>,
+    last: Vec<Value>,
+    makers: Vec<column::Maker>,
     size: usize,
     ended: bool,
     failing: Failing,
@@ -175,11 +181,13 @@ pub struct FromRows {
 
 impl FromRows {
     pub fn new(op: Op, regs: Vec<Reg>) -> FromRows {
-        FromRows { op, regs, size: 1, ended: false, failing: Failing::default() }
+        let makers = regs.iter().map(|_| column::Maker::default()).collect();
+        FromRows { op, regs, last: Vec::new(), makers, size: 1, ended: false, failing: Failing::default() }
     }
 
     fn start(&mut self) {
         (self.size, self.ended) = (1, false);
+        self.last.clear();
         self.failing.clear();
     }
 }
@@ -202,7 +210,9 @@ impl Node for FromRows {
     fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.failing.raise()?;
         out.clear();
-        let mut values: Vec<Vec<Value>> = self.regs.iter().map(|_| Vec::new()).collect();
+        if !self.last.is_empty() {
+            m.restore(&self.regs, &self.last);
+        }
         while !self.ended && out.len < self.size {
             match self.op.next(m, cx) {
                 Ok(true) => {}
@@ -216,13 +226,17 @@ impl Node for FromRows {
                     break;
                 }
             }
-            for (column, &reg) in values.iter_mut().zip(&self.regs) {
-                column.push(m.value(reg).clone());
+            for (column, &reg) in self.makers.iter_mut().zip(&self.regs) {
+                column.push(m.value(reg), &mut out.arena);
             }
             out.len += 1;
         }
+        if !self.ended {
+            self.last.resize(self.regs.len(), Value::Null);
+            self.last.iter_mut().zip(&self.regs).for_each(|(value, reg)| value.set(m.value(*reg)));
+        }
         self.size = (self.size * 64).min(ROWS_MAX);
-        out.columns.extend(values.into_iter().map(|values| Column::of_values(values, &mut out.arena)));
+        out.columns.extend(self.makers.iter_mut().map(|column| column.finish(&mut out.arena)));
         Ok(out.len > 0)
     }
 }
@@ -336,12 +350,52 @@ impl Node for Project {
     }
 }
 
+/// Registers that somebody reads of a row source's rows; all, where it is not known.
+#[derive(Clone, Debug)]
+pub struct Wanted(Option<Vec<Reg>>);
+
+impl Wanted {
+    pub const ALL: Wanted = Wanted(None);
+
+    /// Those that codes read; all, where a code does not say what it reads.
+    pub fn of_codes<'c>(codes: impl IntoIterator<Item = &'c Code>) -> Wanted {
+        Wanted(Some(Vec::new())).and(codes)
+    }
+
+    /// These, and those that codes read.
+    pub fn and<'c>(&self, codes: impl IntoIterator<Item = &'c Code>) -> Wanted {
+        self.and_reads(codes.into_iter().map(reads::of_code))
+    }
+
+    /// These, and those that conditions read.
+    pub fn and_conds<'c>(&self, conds: impl IntoIterator<Item = &'c Cond>) -> Wanted {
+        self.and_reads(conds.into_iter().map(reads::of_cond))
+    }
+
+    fn and_reads(&self, all: impl IntoIterator<Item = Option<reads::Reads>>) -> Wanted {
+        let Some(mut regs) = self.0.clone() else { return Wanted::ALL };
+        for reads in all {
+            match reads {
+                Some(reads) => regs.extend(reads.regs),
+                None => return Wanted::ALL,
+            }
+        }
+        Wanted(Some(regs))
+    }
+
+    /// Those of `regs` that somebody reads.
+    pub fn of(&self, regs: &[Reg]) -> Vec<Reg> {
+        let reads = |reg: &&Reg| self.0.as_ref().is_none_or(|wanted| wanted.contains(reg));
+        regs.iter().filter(reads).copied().collect()
+    }
+}
+
 /// The row source as a source of batches, where it is one that goes over many rows and all it evaluates can be
-/// evaluated for many rows at a time; `None` for others.
+/// evaluated for many rows at a time; `None` for others. It gives the registers of `wanted` at least.
 ///
 /// # Errors
 /// Those of building row sources.
-pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
+pub fn build(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
     if !b.batches || !pays(s) {
         return Ok(None);
     }
@@ -351,25 +405,49 @@ pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
             None => return Ok(None),
         },
         Source::Filter { input, conds } => {
-            let Some(input) = build(input, b)? else { return Ok(None) };
             let conds = b.conds(conds);
+            let Some(input) = build(input, &wanted.and_conds(&conds), b)? else { return Ok(None) };
             let Some(conds) = Condition::all(conds, input.regs()) else { return Ok(None) };
             Box::new(Filter { input, conds, failing: Failing::default(), selected: Vec::new() })
         }
         Source::Project { input, exprs, .. } => {
-            let Some(input) = build(input, b)? else { return Ok(None) };
-            if exprs.is_empty() {
+            let codes: Vec<(Code, Reg)> = exprs.iter().map(|(e, reg)| (b.code(e), *reg)).collect();
+            let Some(input) = build(input, &wanted.and(codes.iter().map(|(code, _)| code)), b)? else {
+                return Ok(None);
+            };
+            if codes.is_empty() {
                 return Ok(Some(input));
             }
             let mut regs = input.regs().to_vec();
-            let mut made = Vec::with_capacity(exprs.len());
-            for (e, reg) in exprs {
+            let mut made = Vec::with_capacity(codes.len());
+            for (code, reg) in codes {
                 // An expression may read what one before it has made.
-                let Some(expr) = Expression::new(b.code(e), &regs) else { return Ok(None) };
-                made.push((expr, *reg));
-                regs.push(*reg);
+                let Some(expr) = Expression::new(code, &regs) else { return Ok(None) };
+                made.push((expr, reg));
+                regs.push(reg);
             }
             Box::new(Project { input, exprs: made, regs, failing: Failing::default() })
+        }
+        Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters } => {
+            let sides = join::Parts { left, right, left_regs, right_regs, side: *build };
+            match join::Join::build(&sides, *kind, keys, residual, filters, wanted, b)? {
+                Some(join) => Box::new(join),
+                None => return Ok(None),
+            }
+        }
+        Source::JoinFilter { input, id, keys } => {
+            if let Source::Scan(scan) = &**input {
+                return Ok(match scan::Scan::build_filtered(scan, *id, keys, b)? {
+                    Some(scan) => Some(Box::new(scan)),
+                    None => None,
+                });
+            }
+            let codes: Vec<Code> = keys.iter().map(|key| b.code(&key.value)).collect();
+            let Some(input) = build(input, &wanted.and(&codes), b)? else { return Ok(None) };
+            match join::UseFilter::build(*id, keys, input.regs(), b) {
+                Some(filter) => Box::new(join::Filtered::new(input, filter)),
+                None => return Ok(None),
+            }
         }
         Source::Group { input, keys, sets, aggs, scalar } => {
             match group::Group::build(input, keys, sets, aggs, *scalar, b)? {
@@ -378,16 +456,19 @@ pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
             }
         }
         Source::Sort { input, keys, regs: _, top } => {
-            let input = build_any(input, b)?;
+            let input = build_any(input, &Wanted::ALL, b)?;
             match sort::Sort::build(input, keys, top.as_ref(), b) {
                 Some(sort) => Box::new(sort),
                 None => return Ok(None),
             }
         }
-        Source::Distinct { input, regs } => match group::Group::distinct(build_any(input, b)?, regs) {
-            Some(distinct) => Box::new(distinct),
-            None => return Ok(None),
-        },
+        Source::Distinct { input, regs } => {
+            let input = build_any(input, &Wanted(Some(regs.clone())), b)?;
+            match group::Group::distinct(input, regs) {
+                Some(distinct) => Box::new(distinct),
+                None => return Ok(None),
+            }
+        }
         _ => return Ok(None),
     }))
 }
@@ -396,10 +477,10 @@ pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
 ///
 /// # Errors
 /// Those of building row sources.
-pub fn build_any(s: &Source, b: &mut Builder<'_>) -> Result<Box<dyn Node>> {
-    match build(s, b)? {
+pub fn build_any(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Box<dyn Node>> {
+    match build(s, wanted, b)? {
         Some(node) => Ok(node),
-        None => Ok(Box::new(FromRows::new(Op::build(s, b)?, plan::produced(s)))),
+        None => Ok(Box::new(FromRows::new(Op::build(s, b)?, wanted.of(&plan::produced(s))))),
     }
 }
 
@@ -407,7 +488,8 @@ pub fn build_any(s: &Source, b: &mut Builder<'_>) -> Result<Box<dyn Node>> {
 pub fn pays(s: &Source) -> bool {
     match s {
         Source::Scan(scan) => scan::pays(scan),
-        Source::Filter { input, .. } | Source::Project { input, .. } => pays(input),
+        Source::Filter { input, .. } | Source::Project { input, .. } | Source::JoinFilter { input, .. } => pays(input),
+        Source::HashJoin { left, right, .. } => pays(left) || pays(right),
         Source::Group { input, .. } | Source::Sort { input, .. } | Source::Distinct { input, .. } => pays(input),
         _ => false,
     }

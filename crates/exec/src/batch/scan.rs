@@ -6,6 +6,7 @@
 
 use super::column::{Column, NULL, Span, decode};
 use super::eval::{self, Input};
+use super::join::UseFilter;
 use super::{Batch, Condition, Failing, Node, ROWS_MAX};
 use crate::code::Builder;
 use crate::ctx::ExecCtx;
@@ -25,7 +26,9 @@ pub struct Scan {
     columns: Vec<(u16, DataType)>,
     regs: Vec<Reg>,
     filter: Vec<Condition>,
-    /// Which columns the filter reads, and how many columns there are up to the last of these.
+    /// The filter of a join above.
+    join_filter: Option<UseFilter>,
+    /// Which columns the filters read, and how many columns there are up to the last of these.
     tested: Vec<bool>,
     first: usize,
     size: usize,
@@ -78,8 +81,46 @@ impl Places {
             spans.clear();
             spans.reserve(count);
         });
-        for n in 0..count {
-            let row = rows.map_or(n, |rows| rows[n] as usize);
+        let Some(last) = columns[from..to].last() else { return Ok(()) };
+        let steps = last.0 + 1 - begin;
+        for chunk in (0..count).step_by(WALKED) {
+            let end = (chunk + WALKED).min(count);
+            let row = |n: usize| rows.map_or(n, |rows| rows[n] as usize);
+            if (chunk..end).any(|n| self.left[row(n)] < steps) {
+                self.walk_short(columns, (from, to), begin, (chunk..end).map(row), arena)?;
+                continue;
+            }
+            let mut next = [0u32; WALKED];
+            let next = &mut next[..end - chunk];
+            next.iter_mut().enumerate().for_each(|(n, at)| *at = self.next[row(chunk + n)]);
+            let mut at = begin;
+            for (spans, (place, _)) in self.spans[from..to].iter_mut().zip(&columns[from..to]) {
+                while at < *place {
+                    pass(arena, next).ok_or_else(damaged)?;
+                    at += 1;
+                }
+                find(arena, next, spans).ok_or_else(damaged)?;
+                at += 1;
+            }
+            for (n, next) in next.iter().enumerate() {
+                let row = row(chunk + n);
+                self.next[row] = *next;
+                self.left[row] -= steps;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Places::walk`], row by row: some of the rows end before the last of the columns.
+    fn walk_short(
+        &mut self,
+        columns: &[(u16, DataType)],
+        (from, to): (usize, usize),
+        begin: u16,
+        rows: impl Iterator<Item = usize>,
+        arena: &[u8],
+    ) -> Result<()> {
+        for row in rows {
             let (mut next, mut left, mut at) = (self.next[row] as usize, self.left[row], begin);
             for (spans, (place, _)) in self.spans[from..to].iter_mut().zip(&columns[from..to]) {
                 while at < *place {
@@ -93,6 +134,49 @@ impl Places {
         }
         Ok(())
     }
+}
+
+/// Rows that are walked together: their bytes stay in the processor's nearest cache, and the steps of one do not wait
+/// for those of another.
+const WALKED: usize = 256;
+
+/// Passes by the next column of some rows.
+#[inline]
+fn pass(arena: &[u8], next: &mut [u32]) -> Option<()> {
+    for at in next {
+        match *arena.get(*at as usize)? {
+            len @ 0..=250 => *at += u32::from(len) + 1,
+            _ => *at = far(arena, *at)?.0,
+        }
+    }
+    Some(())
+}
+
+/// As [`pass`], and notes where the columns are.
+#[inline]
+fn find(arena: &[u8], next: &mut [u32], spans: &mut Vec<Span>) -> Option<()> {
+    let mut greatest = 0;
+    for at in next {
+        let span;
+        match *arena.get(*at as usize)? {
+            len @ 0..=250 => {
+                span = Span { at: *at + 1, len: len.into() };
+                *at = span.at + span.len;
+            }
+            _ => (*at, span) = far(arena, *at)?,
+        }
+        greatest = greatest.max(*at);
+        spans.push(span);
+    }
+    (greatest as usize <= arena.len()).then_some(())
+}
+
+/// A column that is NULL or long: where the next one begins, and where it is.
+#[cold]
+fn far(arena: &[u8], at: u32) -> Option<(u32, Span)> {
+    let (mut next, mut left) = (at as usize, 1);
+    let span = step(arena, &mut next, &mut left)?;
+    Some((next as u32, span))
 }
 
 /// Passes by the next column of a row and says where it is.
@@ -133,7 +217,26 @@ pub fn pays(s: &plan::Scan) -> bool {
 
 impl Scan {
     /// The scan in batches, where that pays.
+    ///
+    /// # Errors
+    /// Those of building row sources.
     pub fn build(s: &plan::Scan, b: &mut Builder<'_>) -> Result<Option<Scan>> {
+        Scan::build_with(s, None, b)
+    }
+
+    /// The scan, and below the columns that only others read the filter `id` of a join above.
+    ///
+    /// # Errors
+    /// Those of building row sources.
+    pub fn build_filtered(s: &plan::Scan, id: usize, keys: &[plan::Key], b: &mut Builder<'_>) -> Result<Option<Scan>> {
+        Scan::build_with(s, Some((id, keys)), b)
+    }
+
+    fn build_with(
+        s: &plan::Scan,
+        join_filter: Option<(usize, &[plan::Key])>,
+        b: &mut Builder<'_>,
+    ) -> Result<Option<Scan>> {
         if !pays(s) {
             return Ok(None);
         }
@@ -152,14 +255,36 @@ impl Scan {
         let Some(filter) = Condition::all(b.conds(&s.filter), &regs) else { return Ok(None) };
         let mut tested = vec![false; columns.len()];
         filter.iter().flat_map(Condition::slots).for_each(|slot| tested[slot] = true);
-        let first = match filter.is_empty() {
+        let join_filter = match join_filter {
+            Some((id, keys)) => match UseFilter::build(id, keys, &regs, b) {
+                Some(filter) => Some(filter),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let joined = join_filter.iter().flat_map(|filter| filter.keys.slots());
+        joined.for_each(|slot| tested[*slot] = true);
+        let first = match filter.is_empty() && join_filter.is_none() {
             true => columns.len(),
             false => tested.iter().rposition(|t| *t).map_or(0, |last| last + 1),
         };
         let places = Places { spans: vec![Vec::new(); columns.len()], ..Places::default() };
         let (failing, selected) = (Failing::default(), Vec::new());
         let watch = b.watches.then(|| b.watch(s));
-        Ok(Some(Scan { rows, columns, regs, filter, tested, first, size: 1, failing, places, selected, watch }))
+        Ok(Some(Scan {
+            rows,
+            columns,
+            regs,
+            filter,
+            join_filter,
+            tested,
+            first,
+            size: 1,
+            failing,
+            places,
+            selected,
+            watch,
+        }))
     }
 
     /// Reads the rows of the next blocks. False at the end.
@@ -215,9 +340,9 @@ impl Node for Scan {
                 return Ok(false);
             }
             self.places.walk(&self.columns, (0, self.first), None, &out.arena)?;
-            if self.filter.is_empty() {
+            if self.filter.is_empty() && self.join_filter.is_none() {
                 out.columns = self.decode(0..all, &out.arena)?;
-                self.count(out, m);
+                self.count(out.len, m);
                 return Ok(true);
             }
             out.columns.resize_with(all, Column::default);
@@ -227,13 +352,24 @@ impl Node for Scan {
             let mut selected = std::mem::take(&mut self.selected);
             let mut input = Input { len: out.len, columns: &out.columns, arena: &mut out.arena };
             let done = eval::select_all(&self.filter, &mut input, &mut selected, m, cx);
+            if done.is_some() {
+                self.count(selected.len(), m);
+            }
+            let filtered = match (&mut self.join_filter, done) {
+                (Some(filter), Some(())) => filter.select(&out.columns, &out.arena, &mut selected, m),
+                _ => Ok(()),
+            };
             let found = match done {
-                Some(()) => self.finish(out, &selected),
+                Some(()) => filtered.and_then(|()| self.finish(out, &selected)),
                 None => {
                     // The rows one by one; a row's error comes after the rows before it.
                     self.finish(out, &(0..out.len as u32).collect::<Vec<_>>()).and_then(|()| {
                         let failing = &mut self.failing;
                         eval::filter(&self.filter, out, &self.regs, &mut selected, failing, m, cx)?;
+                        self.count(selected.len(), m);
+                        if let Some(filter) = &mut self.join_filter {
+                            filter.select(&out.columns, &out.arena, &mut selected, m)?;
+                        }
                         out.keep(&selected);
                         Ok(())
                     })
@@ -242,7 +378,6 @@ impl Node for Scan {
             self.selected = selected;
             found?;
             if out.len > 0 {
-                self.count(out, m);
                 return Ok(true);
             }
         }
@@ -250,9 +385,9 @@ impl Node for Scan {
 }
 
 impl Scan {
-    fn count(&self, out: &Batch, m: &mut Machine) {
+    fn count(&self, rows: usize, m: &mut Machine) {
         if let Some(at) = self.watch {
-            m.watched[at].rows += out.len as u64;
+            m.watched[at].rows += rows as u64;
         }
     }
 

@@ -56,6 +56,44 @@ pub struct RowKey {
     pub word: i64,
 }
 
+impl RowKey {
+    /// Makes it the key that is one whole number or date.
+    #[inline]
+    pub fn set_word(&mut self, word: i64) {
+        (self.is_word, self.word, self.hash) = (true, word, mix(word as u64));
+    }
+
+    /// Makes it the key of some values, none of which is NULL: the one that [`Keys::eval`] makes of them.
+    pub fn set_values<'v>(&mut self, values: impl ExactSizeIterator<Item = (&'v Value, bool)> + Clone) {
+        if values.len() == 1
+            && let Some((v, _)) = values.clone().next()
+            && let Some(word) = word_of(v)
+        {
+            return self.set_word(word);
+        }
+        self.is_word = false;
+        self.bytes.clear();
+        values.for_each(|(v, padded)| push_part(v, padded, &mut self.bytes));
+        self.plain = self.bytes.len();
+        self.hash = hash_bytes(&self.bytes);
+    }
+
+    /// As [`RowKey::set_values`], of whole numbers.
+    pub fn set_words(&mut self, words: impl ExactSizeIterator<Item = i64>) {
+        if words.len() == 1 {
+            return words.for_each(|word| self.set_word(word));
+        }
+        self.is_word = false;
+        self.bytes.clear();
+        for word in words {
+            self.bytes.push(WHOLE);
+            self.bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        self.plain = self.bytes.len();
+        self.hash = hash_bytes(&self.bytes);
+    }
+}
+
 /// The keys of one side of a join.
 pub struct Keys {
     parts: Vec<(Code, bool, KeyNulls)>,
@@ -85,6 +123,11 @@ impl Keys {
         Keys { parts: parts.into_iter().map(|(code, padded)| (code, padded, KeyNulls::Never)).collect() }
     }
 
+    /// Keys of which none is a column of NOT IN.
+    pub fn of_parts(parts: Vec<(Code, bool, KeyNulls)>) -> Keys {
+        Keys { parts }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
@@ -105,7 +148,7 @@ impl Keys {
         {
             let r = code.eval(m, cx)?;
             if let Some(word) = word_of(m.value(r)) {
-                (out.is_word, out.word, out.hash) = (true, word, mix(word as u64));
+                out.set_word(word);
                 return Ok(Match::Whole);
             }
         }

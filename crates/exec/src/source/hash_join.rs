@@ -36,7 +36,7 @@ pub struct Input {
 
 /// What a match does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OnMatch {
+pub enum OnMatch {
     /// Both rows are given.
     Pair,
     /// The probe row is given, once.
@@ -51,21 +51,21 @@ enum OnMatch {
 
 /// What becomes of rows.
 #[derive(Clone, Copy, Debug)]
-struct How {
-    on_match: OnMatch,
+pub struct How {
+    pub on_match: OnMatch,
     /// A probe row without a match is given.
-    keep_probe: bool,
+    pub keep_probe: bool,
     /// Rows of the table without a match are given, at the end.
-    keep_build: bool,
+    pub keep_build: bool,
     /// Rows of the table are marked when they match.
-    marks: bool,
+    pub marks: bool,
     /// A second match is ORA-01427.
     single: bool,
     aware: bool,
 }
 
 impl How {
-    fn of(kind: JoinKind, build: Side) -> How {
+    pub fn of(kind: JoinKind, build: Side) -> How {
         let left_built = build == Side::Left;
         let on_match = match kind {
             JoinKind::Inner | JoinKind::Left | JoinKind::Full | JoinKind::Single => OnMatch::Pair,

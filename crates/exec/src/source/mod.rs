@@ -70,8 +70,8 @@ pub enum Op {
 impl Op {
     /// Builds the row sources of a plan.
     pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Op> {
-        if takes_all(s)
-            && let Some(node) = crate::batch::build(s, b)?
+        if (takes_all(s) || joins(s))
+            && let Some(node) = crate::batch::build(s, &crate::batch::Wanted::ALL, b)?
         {
             return Ok(Op::Batch(Box::new(crate::batch::Rows::new(node))));
         }
@@ -98,7 +98,7 @@ impl Op {
                 return Err(types::Ora::internal("a full join by nested loops"));
             }
             Source::NestedLoops { left, right, kind, right_regs, lateral } => Op::Loops(Box::new(join::Loops::new(
-                Op::build(left, b)?,
+                Op::build_many(left, b)?,
                 Op::build(right, b)?,
                 *kind,
                 right_regs.clone(),
@@ -165,7 +165,7 @@ impl Op {
     /// it works on batches.
     fn build_many(s: &Source, b: &mut Builder<'_>) -> Result<Op> {
         if filters(s)
-            && let Some(node) = crate::batch::build(s, b)?
+            && let Some(node) = crate::batch::build(s, &crate::batch::Wanted::ALL, b)?
         {
             return Ok(Op::Batch(Box::new(crate::batch::Rows::new(node))));
         }
@@ -329,11 +329,20 @@ fn takes_all(s: &Source) -> bool {
     }
 }
 
+/// Whether a row source joins by a hash table, which takes all rows of one input.
+fn joins(s: &Source) -> bool {
+    match s {
+        Source::HashJoin { .. } => true,
+        Source::Project { input, .. } | Source::Filter { input, .. } => joins(input),
+        _ => false,
+    }
+}
+
 /// Whether rows of a scan are left out.
 fn filters(s: &Source) -> bool {
     match s {
         Source::Scan(scan) => !scan.filter.is_empty(),
-        Source::Filter { .. } => true,
+        Source::Filter { .. } | Source::JoinFilter { .. } => true,
         Source::Project { input, .. } => filters(input),
         _ => false,
     }

@@ -27,6 +27,8 @@ pub const PER_VISIT: f64 = 0.08;
 pub const BY_HASH: f64 = 0.02;
 /// Of a row that is compared in a nested loop over what is buffered.
 pub const PER_PAIR: f64 = 0.0015;
+/// An estimate of fewer rows than these is taken for these where all pairs would be compared.
+pub const DOUBTED_ROWS: f64 = 8.0;
 /// Of one comparison of a sort.
 const PER_COMPARISON: f64 = 0.0006;
 /// Rows that a limit by a bind variable is taken for.

@@ -475,7 +475,8 @@ impl Compiler<'_> {
         let lateral = node.is_some_and(|node| node.lateral);
         let link = node.map(|node| node.link);
         let nulls = matches!(link, Some(Link::AntiNulls { .. }));
-        if (nulls || graph.keys(self, right, &join).next().is_some()) && !lateral {
+        let hashes = (nulls || graph.keys(self, right, &join).next().is_some()) && !lateral;
+        if hashes {
             let swapped = node.is_some_and(|node| {
                 graph.hints.iter().any(|h| h.name == "SWAP_JOIN_INPUTS" && h.args.contains(&node.alias))
             });
@@ -503,7 +504,9 @@ impl Compiler<'_> {
         if lateral || node.is_some_and(|node| node.unstable) {
             offer(Method::Again, again);
         } else {
-            let pairs = left_best.rows * right_rows * cost::PER_PAIR;
+            // Few rows may be many: where a hash join can be had, it costs little more and bears that.
+            let compared = if hashes { right_rows.max(cost::DOUBTED_ROWS) } else { right_rows };
+            let pairs = left_best.rows * compared * cost::PER_PAIR;
             offer(Method::Buffered, left_best.cost + right_cost + pairs + right_rows * cost::PER_HASHED);
         }
     }

@@ -120,6 +120,30 @@ impl Number {
         n.checked_mul(power).filter(|n| n.unsigned_abs() < 1_000_000_000_000_000_000)
     }
 
+    /// As [`Number::decode_scaled`], of the number of `len` bytes at `at`: short positive ones without a branch on their
+    /// digits.
+    #[inline]
+    pub fn decode_scaled_at(arena: &[u8], at: usize, len: usize, scale: u8) -> Option<i64> {
+        if let Some(&[head, a, b, c, d]) = arena.get(at..).and_then(|rest| rest.first_chunk::<5>())
+            && head > ZERO
+            && (2..=5).contains(&len)
+        {
+            let beyond = 8 * (5 - len as u32);
+            let digits = (u32::from_be_bytes([a, b, c, d]) >> beyond).wrapping_sub(0x0101_0101 >> beyond);
+            // A byte that is no digit has its highest bit set, or gets it.
+            if (digits | digits.wrapping_add(0x1C1C_1C1C)) & 0x8080_8080 == 0 {
+                let pairs = (digits >> 8 & 0x00FF_00FF) * 100 + (digits & 0x00FF_00FF);
+                let n = i64::from(pairs >> 16) * 10_000 + i64::from(pairs & 0xFFFF);
+                let shift = (i32::from(head) - 191 - len as i32) * 2 + i32::from(scale);
+                if (-1..=9).contains(&shift) {
+                    let tenfold = n * TENS[(shift + 1) as usize];
+                    return (tenfold % 10 == 0).then_some(tenfold / 10);
+                }
+            }
+        }
+        Number::decode_scaled(arena.get(at..at + len)?, scale)
+    }
+
     /// Reads the stored form; `None` when the bytes are no number.
     #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Number> {

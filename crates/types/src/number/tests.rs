@@ -483,5 +483,9 @@ proptest! {
         let whole = number.mul(&Number::from_i64(10i64.pow(scale.into()))).unwrap();
         let word = whole.as_i64().filter(|n| n.unsigned_abs() < 10u64.pow(18));
         prop_assert_eq!(Number::decode_scaled(&bytes, scale), word);
+        for behind in [&[][..], &[7; 2], &[0xFF; 9]] {
+            let arena = [&[9; 3][..], &bytes, behind].concat();
+            prop_assert_eq!(Number::decode_scaled_at(&arena, 3, bytes.len(), scale), word);
+        }
     }
 }

@@ -1,0 +1,960 @@
+//! Hash joins over batches.
+//!
+//! The rows of the build side become columns in memory, their keys a [`KeyTable`]; rows of one key are chained in their
+//! order. A batch of the probe looks all of its keys up, which gives pairs of rows; conditions that are no equalities
+//! leave some of them out; the columns of the pairs are picked from both sides. Kinds and sides are those of registers
+//! ([`How`]); NOT IN with NULLs and joins of at most one match stay there.
+//!
+//! A build side that memory has no room for goes to the join with registers, which divides and spills: it takes the
+//! rows that are there and then those that are still to come.
+
+use super::column::{Column, Data, NO_ROW, bytes_of};
+use super::eval::{self, Input};
+use super::keys::{COLUMNS_MAX, KeyTable};
+use super::{Batch, Condition, Failing, FromRows, Node, Project, ROWS_MAX, Rows, Wanted, kernels};
+use crate::code::{Builder, Code, Cond};
+use crate::ctx::ExecCtx;
+use crate::join::bloom::Maker;
+use crate::join::keys::{Keys, Match, RowKey};
+use crate::machine::Machine;
+use crate::source::Op;
+use crate::source::hash_join::{self, HashJoin, How, OnMatch};
+use crate::work_area::Way;
+use plan::{BuiltFilter, Expr, JoinKey, JoinKind, KeyNulls, Reg, Side, Source};
+use std::rc::Rc;
+use types::{Ora, Result, Value};
+
+/// Bytes of texts of the build side that positions can name.
+const ARENA_MAX: usize = u32::MAX as usize / 2;
+/// Pairs of a row that are checked before others of it, where one match decides.
+const FIRST_PAIRS: usize = 16;
+/// No row follows in the chain of a key.
+const END: u32 = u32::MAX;
+
+/// Keys of batches: their columns, and which of these are compared without trailing blanks.
+#[derive(Clone)]
+pub struct KeyColumns {
+    slots: Vec<usize>,
+    padded: Vec<bool>,
+}
+
+/// Scratch of [`KeyColumns::key`].
+#[derive(Default)]
+pub struct KeyScratch {
+    pub key: RowKey,
+    values: Vec<Value>,
+    words: Vec<i64>,
+}
+
+impl KeyColumns {
+    /// The keys, where each is a column.
+    pub fn new(keys: &[(Code, bool)], regs: &[Reg]) -> Option<KeyColumns> {
+        let slot = |code: &Code| match code {
+            Code::Reg(r) => regs.iter().position(|reg| reg == r),
+            _ => None,
+        };
+        let slots = keys.iter().map(|(code, _)| slot(code)).collect::<Option<Vec<_>>>()?;
+        Some(KeyColumns { slots, padded: keys.iter().map(|(_, padded)| *padded).collect() })
+    }
+
+    pub fn slots(&self) -> &[usize] {
+        &self.slots
+    }
+
+    /// The keys as registers, and which are padded.
+    fn codes(&self, regs: &[Reg]) -> impl Iterator<Item = (Code, bool)> {
+        self.slots.iter().zip(&self.padded).map(|(slot, padded)| (Code::Reg(regs[*slot]), *padded))
+    }
+
+    fn only(&self, which: &[usize]) -> KeyColumns {
+        let pick = |n: &usize| (self.slots[*n], self.padded[*n]);
+        let (slots, padded) = which.iter().map(pick).unzip();
+        KeyColumns { slots, padded }
+    }
+
+    /// The key of a row as filters have it; false where a part is NULL.
+    ///
+    /// # Errors
+    /// ORA-00600 for bytes that cannot be of their type.
+    #[inline]
+    pub fn key(&self, columns: &[Column], row: usize, arena: &[u8], scratch: &mut KeyScratch) -> Result<bool> {
+        scratch.words.clear();
+        for slot in &self.slots {
+            let column = &columns[*slot];
+            if column.is_null(row) {
+                return Ok(false);
+            }
+            if let Data::Fixed(v, 0) = &column.data {
+                scratch.words.push(v[row]);
+            }
+        }
+        if scratch.words.len() == self.slots.len() {
+            scratch.key.set_words(scratch.words.iter().copied());
+            return Ok(true);
+        }
+        scratch.values.resize(self.slots.len(), Value::Null);
+        for (slot, value) in self.slots.iter().zip(&mut scratch.values) {
+            columns[*slot].put(row, arena, value)?;
+        }
+        scratch.key.set_values(scratch.values.iter().zip(self.padded.iter().copied()));
+        Ok(true)
+    }
+}
+
+/// The Bloom filter of a join above: leaves out rows that it has no match for.
+pub struct UseFilter {
+    pub id: usize,
+    pub keys: KeyColumns,
+    scratch: KeyScratch,
+}
+
+impl UseFilter {
+    /// The filter over rows of those registers; `None` where a key is no column.
+    pub fn build(id: usize, keys: &[plan::Key], regs: &[Reg], b: &mut Builder<'_>) -> Option<UseFilter> {
+        let keys: Vec<(Code, bool)> = keys.iter().map(|key| (b.code(&key.value), key.padded)).collect();
+        Some(UseFilter { id, keys: KeyColumns::new(&keys, regs)?, scratch: KeyScratch::default() })
+    }
+
+    /// Leaves rows out of `selected` whose keys the filter does not have.
+    ///
+    /// # Errors
+    /// ORA-00600 for bytes that cannot be of their type.
+    pub fn select(&mut self, columns: &[Column], arena: &[u8], selected: &mut Vec<u32>, m: &Machine) -> Result<()> {
+        let Some(bloom) = m.filter(self.id) else { return Ok(()) };
+        let mut kept = 0;
+        for n in 0..selected.len() {
+            let row = selected[n];
+            let whole = self.keys.key(columns, row as usize, arena, &mut self.scratch)?;
+            let passes = whole && bloom.may_have(&self.scratch.key, Match::Whole);
+            selected[kept] = row;
+            kept += usize::from(passes);
+        }
+        selected.truncate(kept);
+        Ok(())
+    }
+}
+
+/// A filter of a join above over the rows of another source than a scan.
+pub struct Filtered {
+    input: Box<dyn Node>,
+    filter: UseFilter,
+    selected: Vec<u32>,
+}
+
+impl Filtered {
+    pub fn new(input: Box<dyn Node>, filter: UseFilter) -> Filtered {
+        Filtered { input, filter, selected: Vec::new() }
+    }
+}
+
+impl Node for Filtered {
+    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.input.open(m, cx)
+    }
+
+    fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.input.rewind(m, cx)
+    }
+
+    fn regs(&self) -> &[Reg] {
+        self.input.regs()
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        while self.input.next_batch(out, m, cx)? {
+            self.selected.clear();
+            self.selected.extend(0..out.len as u32);
+            self.filter.select(&out.columns, &out.arena, &mut self.selected, m)?;
+            out.keep(&self.selected);
+            if out.len > 0 {
+                return Ok(true);
+            }
+            cx.check_cancel()?;
+        }
+        Ok(false)
+    }
+}
+
+/// One side of a join.
+struct JoinSide {
+    node: Box<dyn Node>,
+    keys: KeyColumns,
+    /// Columns of the node that the join gives, or that its conditions read.
+    wanted: Vec<usize>,
+    regs: Vec<Reg>,
+    /// Columns that are kept of a build side: the wanted ones, then those of the keys.
+    stored: Vec<usize>,
+}
+
+/// A Bloom filter to make.
+struct Made {
+    id: usize,
+    keys: KeyColumns,
+    /// Its keys are those of the join.
+    is_key: bool,
+}
+
+/// The rows of the build side.
+#[derive(Default)]
+struct Built {
+    rows: usize,
+    /// The wanted columns, or those of the keys where no column is wanted.
+    columns: Vec<Column>,
+    arena: Vec<u8>,
+    /// For each key: its first and its last row.
+    first: Vec<u32>,
+    last: Vec<u32>,
+    /// For each row: the next one of its key.
+    next: Vec<u32>,
+    marked: Vec<bool>,
+}
+
+impl Built {
+    fn bytes(&self) -> usize {
+        let columns: usize = self.columns.iter().map(bytes_of).sum();
+        columns + self.arena.len() + self.first.len() * 8 + self.next.len() * 4 + self.marked.len()
+    }
+}
+
+/// A batch of the probe, as far as it has been joined.
+#[derive(Default)]
+struct Probed {
+    batch: Batch,
+    /// The first row of the build side for each row.
+    first: Vec<u32>,
+    found: Vec<bool>,
+    /// The row that is next, and, once it has been begun, what is left of its chain.
+    row: usize,
+    chain: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// Nothing has been read.
+    Start,
+    /// The table is there; the probe has to be started (again).
+    Built,
+    Probe,
+    /// In the rows of the build side without a match, from this one on.
+    Unmatched(usize),
+    Done,
+}
+
+/// Residual conditions: over which columns, and the same with registers.
+struct Residual {
+    conds: Vec<Condition>,
+    regs: Vec<Reg>,
+    /// Columns of the probe and of the build side that the conditions read.
+    probe: Vec<usize>,
+    build: Vec<usize>,
+}
+
+pub struct Join {
+    /// Gone once the join goes on with registers.
+    sides: Option<Box<(JoinSide, JoinSide)>>,
+    rows: Option<Box<FromRows>>,
+    how: How,
+    kind: JoinKind,
+    side: Side,
+    regs: Vec<Reg>,
+    /// Keys that are NULL on a side match nothing: two bits for each column, the lower one set.
+    never: u64,
+    residual: Option<Residual>,
+    row_residual: Vec<Cond>,
+    filters: Vec<Made>,
+    nulls: Vec<KeyNulls>,
+    table: KeyTable,
+    built: Built,
+    used: usize,
+    execution: u64,
+    state: State,
+    probe_open: bool,
+    probed: Probed,
+    pairs: Vec<(u32, u32)>,
+    failing: Failing,
+}
+
+/// The sides of a hash join's plan.
+pub struct Parts<'p> {
+    pub left: &'p Source,
+    pub right: &'p Source,
+    pub left_regs: &'p [Reg],
+    pub right_regs: &'p [Reg],
+    /// The side that is built.
+    pub side: Side,
+}
+
+impl Join {
+    /// The join over batches, where its kind, keys and conditions have a form for it.
+    ///
+    /// # Errors
+    /// Those of building row sources.
+    pub fn build(
+        p: &Parts<'_>,
+        kind: JoinKind,
+        keys: &[JoinKey],
+        residual: &[Expr],
+        filters: &[BuiltFilter],
+        wanted: &Wanted,
+        b: &mut Builder<'_>,
+    ) -> Result<Option<Join>> {
+        let is_known = !matches!(kind, JoinKind::Single | JoinKind::AntiNullAware);
+        if !is_known || keys.is_empty() || keys.len() > COLUMNS_MAX {
+            return Ok(None);
+        }
+        let how = How::of(kind, p.side);
+        let row_residual = b.conds(residual);
+        let wanted = wanted.and_conds(&row_residual);
+        let codes = |exprs: Vec<(&Expr, bool)>, b: &mut Builder<'_>| {
+            exprs.into_iter().map(|(e, padded)| (b.code(e), padded)).collect::<Vec<_>>()
+        };
+        let left_codes = codes(keys.iter().map(|key| (&key.left, key.padded)).collect(), b);
+        let right_codes = codes(keys.iter().map(|key| (&key.right, key.padded)).collect(), b);
+        let Some(left) = JoinSide::build(p.left, left_codes, p.left_regs, &wanted, b)? else { return Ok(None) };
+        let Some(right) = JoinSide::build(p.right, right_codes, p.right_regs, &wanted, b)? else { return Ok(None) };
+        let (build, probe) = match p.side {
+            Side::Left => (left, right),
+            Side::Right => (right, left),
+        };
+        let regs: Vec<Reg> = match how.on_match {
+            OnMatch::Pair => probe.regs.iter().chain(&build.regs).copied().collect(),
+            OnMatch::TakeProbe | OnMatch::DropProbe => probe.regs.clone(),
+            OnMatch::TakeBuild | OnMatch::DropBuild => build.regs.clone(),
+        };
+        let residual = if residual.is_empty() {
+            None
+        } else {
+            match Residual::build(b.conds(residual), how, &probe, &build) {
+                Some(residual) => Some(residual),
+                None => return Ok(None),
+            }
+        };
+        let filter = |f: &BuiltFilter| {
+            let is_key = f.keys.iter().copied().eq(0..keys.len());
+            Made { id: f.id, keys: build.keys.only(&f.keys), is_key }
+        };
+        let filters = filters.iter().map(filter).collect();
+        let never = keys.iter().enumerate().filter(|(_, key)| key.nulls == KeyNulls::Never);
+        let never = never.fold(0, |mask, (n, _)| mask | 1 << (2 * n));
+        Ok(Some(Join {
+            sides: Some(Box::new((build, probe))),
+            rows: None,
+            how,
+            kind,
+            side: p.side,
+            regs,
+            never,
+            residual,
+            row_residual,
+            filters,
+            nulls: keys.iter().map(|key| key.nulls).collect(),
+            table: KeyTable::new(keys.len()),
+            built: Built::default(),
+            used: 0,
+            execution: 0,
+            state: State::Done,
+            probe_open: false,
+            probed: Probed::default(),
+            pairs: Vec::new(),
+            failing: Failing::default(),
+        }))
+    }
+
+    /// Whether no value of the build side is read but those of the keys.
+    fn is_bare(&self) -> bool {
+        matches!(self.how.on_match, OnMatch::TakeProbe | OnMatch::DropProbe) && self.residual.is_none()
+    }
+
+    fn forget_table(&mut self, m: &mut Machine) {
+        self.table.clear();
+        self.built = Built::default();
+        if self.execution == m.execution {
+            m.release(self.used);
+        }
+        (self.used, self.execution) = (0, m.execution);
+    }
+
+    /// Reads the build side. False when memory has no room for it.
+    fn build_table(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let limit = cx.session.options.spill_bytes;
+        let bare = self.is_bare();
+        let mut makers: Vec<Maker> = self.filters.iter().map(|_| Maker::new(limit / 4)).collect();
+        let mut scratch = KeyScratch::default();
+        let mut sides = self.sides.take().ok_or_else(eval::unexplained)?;
+        let (build, _) = &mut *sides;
+        let stored = if bare { build.keys.slots.clone() } else { build.stored.clone() };
+        self.built.columns = stored.iter().map(|_| Column::default()).collect();
+        let mut batch = Batch::default();
+        let mut rows = Vec::new();
+        let mut fits = true;
+        let read = |join: &mut Join, build: &mut JoinSide, m: &mut Machine, cx: &mut ExecCtx<'_>| -> Result<()> {
+            build.node.open(m, cx)?;
+            while fits && build.node.next_batch(&mut batch, m, cx)? {
+                let keys = build.keys.trimmed(&batch);
+                let columns: Vec<&Column> = keys.iter().map(|key| key.column(&batch)).collect();
+                join.table.load(&columns, batch.len, &batch.arena)?;
+                rows.clear();
+                for row in 0..batch.len {
+                    let number = (join.built.rows + rows.len()) as u32;
+                    if join.table.has_null(row, join.never) {
+                        // It matches nothing; whether the row is needed all the same depends on the kind.
+                        if join.how.keep_build {
+                            rows.push(row as u32);
+                            join.built.next.push(END);
+                        }
+                        continue;
+                    }
+                    match join.table.find(row) {
+                        Ok(_) if bare => continue,
+                        Ok(n) => {
+                            let last = std::mem::replace(&mut join.built.last[n], number);
+                            join.built.next[last as usize] = number;
+                        }
+                        Err(place) => {
+                            join.table.add(row, place);
+                            join.built.first.push(number);
+                            join.built.last.push(number);
+                        }
+                    }
+                    rows.push(row as u32);
+                    join.built.next.push(END);
+                }
+                for (filter, maker) in join.filters.iter().zip(&mut makers) {
+                    for row in 0..batch.len {
+                        if !join.table.has_null(row, join.never)
+                            && filter.keys.key(&batch.columns, row, &batch.arena, &mut scratch)?
+                        {
+                            maker.add(&scratch.key);
+                        }
+                    }
+                }
+                let Built { rows: count, columns, arena, marked, .. } = &mut join.built;
+                for (column, slot) in columns.iter_mut().zip(&stored) {
+                    column.append((*count, arena), &batch.columns[*slot], &rows, &batch.arena)?;
+                }
+                *count += rows.len();
+                if join.how.marks {
+                    marked.resize(*count, false);
+                }
+                let used = join.built.bytes() + join.table.used();
+                m.charge(used.saturating_sub(join.used), cx)?;
+                join.used = join.used.max(used);
+                fits = join.used <= limit && join.built.arena.len() < ARENA_MAX && join.built.rows < END as usize / 2;
+                cx.check_cancel()?;
+            }
+            Ok(())
+        };
+        let mut read = read;
+        let done = read(self, build, m, cx);
+        self.sides = Some(sides);
+        done?;
+        if !fits {
+            return Ok(false);
+        }
+        for (filter, maker) in self.filters.iter().zip(makers) {
+            m.set_filter(filter.id, Some(Rc::new(maker.finish())));
+        }
+        let (used, rows) = (self.used as u64, self.built.rows as u64);
+        cx.shared.areas.note(cx, used, 0, || (Way::Divide, used.saturating_sub(rows * 8)));
+        Ok(true)
+    }
+
+    /// Gives the join to registers, with the rows of the build side that are in memory.
+    fn go_on_with_rows(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let (build, probe) = *self.sides.take().ok_or_else(eval::unexplained)?;
+        let bare = self.is_bare();
+        let Built { rows, columns, arena, .. } = std::mem::take(&mut self.built);
+        let slots = if bare { &build.keys.slots } else { &build.stored };
+        let regs: Vec<Reg> = slots.iter().map(|slot| build.node.regs()[*slot]).collect();
+        let stored = Batch { len: rows, columns, arena };
+        let first = Resumed { node: build.node, stored: Some((stored, regs)), at: 0, resumes: true, regs: Vec::new() };
+        let first = Resumed { regs: first.node.regs().to_vec(), ..first };
+        // Keys that are computed are columns of the node.
+        let filters = self.filters.iter().map(|filter| {
+            let keys = || filter.keys.codes(first.regs()).collect();
+            hash_join::Filter { id: filter.id, keys: (!filter.is_key).then(|| Keys::plain(keys())) }
+        });
+        let filters = filters.collect();
+        let op = |node: Box<dyn Node>| Op::Batch(Box::new(Rows::new(node)));
+        let nulls = &self.nulls;
+        let input = |node: Box<dyn Node>, keys: KeyColumns, regs: Vec<Reg>| {
+            let parts = keys.codes(node.regs()).zip(nulls).map(|((code, padded), nulls)| (code, padded, *nulls));
+            let keys = Keys::of_parts(parts.collect());
+            hash_join::Input { op: op(node), keys, regs }
+        };
+        let build = input(Box::new(first), build.keys, build.regs);
+        let probe = input(probe.node, probe.keys, probe.regs);
+        let (left, right) = match self.side {
+            Side::Left => (build, probe),
+            Side::Right => (probe, build),
+        };
+        let residual = std::mem::take(&mut self.row_residual);
+        let join = HashJoin::new(left, right, self.kind, self.side, residual, filters);
+        self.forget_table(m);
+        let mut rows = FromRows::new(Op::Hash(Box::new(join)), self.regs.clone());
+        rows.open(m, cx)?;
+        self.rows = Some(Box::new(rows));
+        Ok(())
+    }
+
+    /// Looks the keys of the probe's next batch up. False at the end.
+    fn next_probe(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let (_, probe) = &mut **self.sides.as_mut().ok_or_else(eval::unexplained)?;
+        let Probed { batch, first, found, row, chain } = &mut self.probed;
+        if !probe.node.next_batch(batch, m, cx)? {
+            batch.clear();
+            return Ok(false);
+        }
+        let keys = probe.keys.trimmed(batch);
+        let columns: Vec<&Column> = keys.iter().map(|key| key.column(batch)).collect();
+        self.table.load_probe(&columns, batch.len, &batch.arena)?;
+        drop(columns);
+        first.clear();
+        for row in 0..batch.len {
+            let found = if self.table.has_null(row, self.never) { None } else { self.table.find(row).ok() };
+            first.push(found.map_or(END, |n| self.built.first[n]));
+        }
+        found.clear();
+        found.resize(batch.len, false);
+        (*row, *chain) = (0, None);
+        Ok(true)
+    }
+
+    /// Pairs of rows with equal keys, some of them.
+    fn next_pairs(&mut self) {
+        self.pairs.clear();
+        let on_match = self.how.on_match;
+        let once = matches!(on_match, OnMatch::TakeProbe | OnMatch::DropProbe);
+        let unmarked = matches!(on_match, OnMatch::TakeBuild | OnMatch::DropBuild);
+        let Built { next, marked, .. } = &self.built;
+        let Probed { batch, first, found, row, chain } = &mut self.probed;
+        while *row < batch.len {
+            let (most, mut at) = match chain.take() {
+                Some(_) if once && found[*row] => (ROWS_MAX, END),
+                Some(at) => (ROWS_MAX, at),
+                None => (if once { self.pairs.len() + FIRST_PAIRS } else { ROWS_MAX }, first[*row]),
+            };
+            while at != END && self.pairs.len() < most.min(ROWS_MAX) {
+                if !(unmarked && marked[at as usize]) {
+                    self.pairs.push((*row as u32, at));
+                }
+                at = next[at as usize];
+            }
+            if at != END {
+                *chain = Some(at);
+                return;
+            }
+            *row += 1;
+            if self.pairs.len() >= ROWS_MAX {
+                return;
+            }
+        }
+    }
+
+    /// Leaves out pairs for which the conditions do not hold. An error is put off until the rows before it were given:
+    /// returned is the probe row that met it.
+    fn check_pairs(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<(u32, Ora)>> {
+        let Some(residual) = &self.residual else { return Ok(None) };
+        if self.pairs.is_empty() {
+            return Ok(None);
+        }
+        let probe_rows: Vec<u32> = self.pairs.iter().map(|p| p.0).collect();
+        let build_rows: Vec<u32> = self.pairs.iter().map(|p| p.1).collect();
+        let mut batch = Batch { len: self.pairs.len(), ..Batch::default() };
+        let from = &self.probed.batch;
+        for slot in &residual.probe {
+            batch.columns.push(from.columns[*slot].pick(&probe_rows, &from.arena, &mut batch.arena));
+        }
+        for n in &residual.build {
+            batch.columns.push(self.built.columns[*n].pick(&build_rows, &self.built.arena, &mut batch.arena));
+        }
+        let mut selected = Vec::new();
+        let mut input = Input { len: batch.len, columns: &batch.columns, arena: &mut batch.arena };
+        if eval::select_all(&residual.conds, &mut input, &mut selected, m, cx).is_some() {
+            let mut n = 0;
+            selected.iter().for_each(|row| {
+                self.pairs[n] = self.pairs[*row as usize];
+                n += 1;
+            });
+            self.pairs.truncate(n);
+            return Ok(None);
+        }
+        // One by one. A row that one match decides looks at no other.
+        let once = matches!(self.how.on_match, OnMatch::TakeProbe | OnMatch::DropProbe);
+        let mut kept: Vec<(u32, u32)> = Vec::new();
+        for (n, pair) in self.pairs.iter().enumerate() {
+            let decided = self.probed.found[pair.0 as usize] || kept.last().is_some_and(|last| last.0 == pair.0);
+            let taken = self.how.on_match == OnMatch::TakeBuild
+                && (self.built.marked[pair.1 as usize] || kept.iter().any(|k| k.1 == pair.1));
+            if once && decided || taken {
+                continue;
+            }
+            let mut holds = || -> Result<bool> {
+                batch.restore(n, &residual.regs, m)?;
+                for cond in &self.row_residual {
+                    if cond.test(m, cx)? != Some(true) {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            };
+            match holds() {
+                Ok(true) => kept.push(*pair),
+                Ok(false) => {}
+                Err(e) => {
+                    let row = pair.0;
+                    self.pairs = kept;
+                    return Ok(Some((row, e)));
+                }
+            }
+        }
+        self.pairs = kept;
+        Ok(None)
+    }
+
+    /// The rows that the pairs of probe rows `from..` give.
+    fn give(&mut self, from: usize, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let failed = self.check_pairs(m, cx)?;
+        // Rows whose pairs are all known now.
+        let end = failed.as_ref().map_or(self.probed.row, |(row, _)| *row as usize);
+        match self.how.on_match {
+            OnMatch::Pair => {
+                if self.how.marks {
+                    self.pairs.iter().for_each(|pair| self.built.marked[pair.1 as usize] = true);
+                }
+                let found = &mut self.probed.found;
+                self.pairs.iter().for_each(|pair| found[pair.0 as usize] = true);
+                if self.how.keep_probe {
+                    let mut pairs = self.pairs.iter().copied().peekable();
+                    let mut all = Vec::with_capacity(self.pairs.len());
+                    for (row, found) in found.iter().enumerate().take(end).skip(from) {
+                        while let Some(pair) = pairs.next_if(|pair| pair.0 as usize == row) {
+                            all.push(pair);
+                        }
+                        if !found {
+                            all.push((row as u32, NO_ROW));
+                        }
+                    }
+                    all.extend(pairs);
+                    self.pairs = all;
+                }
+                self.pick_pairs(out);
+            }
+            OnMatch::TakeProbe | OnMatch::DropProbe => {
+                let (found, mut rows) = (&mut self.probed.found, Vec::new());
+                for pair in &self.pairs {
+                    if !std::mem::replace(&mut found[pair.0 as usize], true) {
+                        rows.push(pair.0);
+                    }
+                }
+                if self.how.on_match == OnMatch::DropProbe {
+                    rows = (from as u32..end as u32).filter(|row| !found[*row as usize]).collect();
+                }
+                self.pick_probe(&rows, out);
+            }
+            OnMatch::TakeBuild | OnMatch::DropBuild => {
+                let mut rows = Vec::new();
+                for pair in &self.pairs {
+                    if !std::mem::replace(&mut self.built.marked[pair.1 as usize], true) {
+                        rows.push(pair.1);
+                    }
+                }
+                if self.how.on_match == OnMatch::TakeBuild {
+                    self.pick_build(&rows, out);
+                }
+            }
+        }
+        if let Some((_, e)) = failed {
+            self.failing.after(out.len, e)?;
+        }
+        Ok(())
+    }
+
+    /// Whether all rows of the probe's batch are decided: its arena may go to the result.
+    fn take_arena(&mut self, out: &mut Batch) -> bool {
+        let last = self.probed.row >= self.probed.batch.len && self.probed.chain.is_none();
+        if last {
+            std::mem::swap(&mut out.arena, &mut self.probed.batch.arena);
+        }
+        last
+    }
+
+    fn pick_pairs(&mut self, out: &mut Batch) {
+        let probe_rows: Vec<u32> = self.pairs.iter().map(|pair| pair.0).collect();
+        let Some(sides) = &self.sides else { return };
+        let wanted = sides.1.wanted.clone();
+        out.len = probe_rows.len();
+        self.pick_wanted(&wanted, &probe_rows, out);
+        let build_rows: Vec<u32> = self.pairs.iter().map(|pair| pair.1).collect();
+        self.add_build(&build_rows, out);
+    }
+
+    fn pick_probe(&mut self, rows: &[u32], out: &mut Batch) {
+        let Some(sides) = &self.sides else { return };
+        let wanted = sides.1.wanted.clone();
+        out.len = rows.len();
+        self.pick_wanted(&wanted, rows, out);
+    }
+
+    fn pick_wanted(&mut self, wanted: &[usize], rows: &[u32], out: &mut Batch) {
+        if self.take_arena(out) {
+            let whole = rows.len() == self.probed.batch.len && rows.iter().enumerate().all(|(n, r)| n == *r as usize);
+            for slot in wanted {
+                let column = &mut self.probed.batch.columns[*slot];
+                out.columns.push(if whole { std::mem::take(column) } else { column.take(rows) });
+            }
+        } else {
+            let batch = &self.probed.batch;
+            let columns = wanted.iter().map(|slot| batch.columns[*slot].pick(rows, &batch.arena, &mut out.arena));
+            out.columns.extend(columns);
+        }
+    }
+
+    fn pick_build(&mut self, rows: &[u32], out: &mut Batch) {
+        out.len = rows.len();
+        self.add_build(rows, out);
+    }
+
+    fn add_build(&self, rows: &[u32], out: &mut Batch) {
+        let Built { columns, arena, .. } = &self.built;
+        let wanted = self.sides.as_ref().map_or(0, |sides| sides.0.wanted.len());
+        out.columns.extend(columns[..wanted].iter().map(|column| column.pick(rows, arena, &mut out.arena)));
+    }
+}
+
+impl JoinSide {
+    /// A side whose keys are columns: those that are computed are computed before.
+    fn build(
+        s: &Source,
+        codes: Vec<(Code, bool)>,
+        regs: &[Reg],
+        wanted: &Wanted,
+        b: &mut Builder<'_>,
+    ) -> Result<Option<JoinSide>> {
+        let regs = wanted.of(regs);
+        let mut node = super::build_any(s, &wanted.and(codes.iter().map(|(code, _)| code)), b)?;
+        let mut all = node.regs().to_vec();
+        let (mut exprs, mut keys) = (Vec::new(), Vec::with_capacity(codes.len()));
+        for (code, padded) in codes {
+            match &code {
+                Code::Reg(r) if all.contains(r) => keys.push((code, padded)),
+                _ => {
+                    let Some(e) = super::Expression::new(code, &all) else { return Ok(None) };
+                    let reg = b.reg();
+                    exprs.push((e, reg));
+                    keys.push((Code::Reg(reg), padded));
+                }
+            }
+        }
+        if !exprs.is_empty() {
+            all.extend(exprs.iter().map(|(_, reg)| *reg));
+            node = Box::new(Project { input: node, exprs, regs: all.clone(), failing: Failing::default() });
+        }
+        let Some(keys) = KeyColumns::new(&keys, &all) else { return Ok(None) };
+        let place = |reg: &Reg| all.iter().position(|r| r == reg);
+        let Some(wanted) = regs.iter().map(place).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let mut stored = wanted.clone();
+        stored.extend(keys.slots.iter().filter(|slot| !wanted.contains(slot)));
+        Ok(Some(JoinSide { node, keys, wanted, regs, stored }))
+    }
+}
+
+/// A column of a key, or a copy without trailing blanks.
+enum Key {
+    Slot(usize),
+    Trimmed(Column),
+}
+
+impl Key {
+    fn column<'c>(&'c self, batch: &'c Batch) -> &'c Column {
+        match self {
+            Key::Slot(slot) => &batch.columns[*slot],
+            Key::Trimmed(column) => column,
+        }
+    }
+}
+
+impl KeyColumns {
+    fn trimmed(&self, batch: &Batch) -> Vec<Key> {
+        let key = |(slot, padded): (&usize, &bool)| {
+            let column = &batch.columns[*slot];
+            match (&column.data, padded) {
+                (Data::Text(spans), true) => {
+                    let mut spans = spans.clone();
+                    for span in &mut spans {
+                        span.len = eval::trim(span.of(&batch.arena)).len() as u32;
+                    }
+                    Key::Trimmed(Column { data: Data::Text(spans), nulls: column.nulls.clone() })
+                }
+                (Data::Values(values), true) => {
+                    let trim = |v: &Value| match v {
+                        Value::Text(s) => Value::text(s.trim_end_matches(' ')),
+                        v => v.clone(),
+                    };
+                    Key::Trimmed(Column::new(Data::Values(values.iter().map(trim).collect())))
+                }
+                _ => Key::Slot(*slot),
+            }
+        };
+        self.slots.iter().zip(&self.padded).map(key).collect()
+    }
+}
+
+impl Residual {
+    fn build(conds: Vec<Cond>, how: How, probe: &JoinSide, build: &JoinSide) -> Option<Residual> {
+        let pairs: Vec<Reg> = probe.regs.iter().chain(&build.regs).copied().collect();
+        let all = Condition::all(conds.clone(), &pairs)?;
+        let mut read: Vec<usize> = all.iter().flat_map(Condition::slots).collect();
+        read.sort_unstable();
+        read.dedup();
+        debug_assert!(how.on_match != OnMatch::TakeProbe || !how.keep_probe);
+        let regs: Vec<Reg> = read.iter().map(|n| pairs[*n]).collect();
+        let from_probe = probe.regs.len();
+        let of_probe = read.iter().filter(|n| **n < from_probe).map(|n| probe.wanted[*n]).collect();
+        let of_build = read.iter().filter(|n| **n >= from_probe).map(|n| n - from_probe).collect();
+        Some(Residual { conds: Condition::all(conds, &regs)?, regs, probe: of_probe, build: of_build })
+    }
+}
+
+impl Node for Join {
+    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if let Some(rows) = &mut self.rows {
+            return rows.open(m, cx);
+        }
+        self.failing.clear();
+        (self.state, self.probe_open) = (State::Start, false);
+        self.probed = Probed::default();
+        self.forget_table(m);
+        self.filters.iter().for_each(|filter| m.set_filter(filter.id, None));
+        Ok(())
+    }
+
+    fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if let Some(rows) = &mut self.rows {
+            return rows.rewind(m, cx);
+        }
+        self.failing.clear();
+        if self.state != State::Start {
+            self.state = State::Built;
+            self.built.marked.fill(false);
+        }
+        Ok(())
+    }
+
+    fn regs(&self) -> &[Reg] {
+        &self.regs
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if let Some(rows) = &mut self.rows {
+            return rows.next_batch(out, m, cx);
+        }
+        self.failing.raise()?;
+        loop {
+            out.clear();
+            match self.state {
+                State::Start => {
+                    if !self.build_table(m, cx)? {
+                        self.go_on_with_rows(m, cx)?;
+                        return self.next_batch(out, m, cx);
+                    }
+                    self.state = State::Built;
+                }
+                State::Built => {
+                    let needs_build = !self.how.keep_probe && self.how.on_match != OnMatch::DropProbe;
+                    if self.built.rows == 0 && needs_build {
+                        self.state = State::Done;
+                        continue;
+                    }
+                    let (_, probe) = &mut **self.sides.as_mut().ok_or_else(eval::unexplained)?;
+                    if self.probe_open {
+                        probe.node.rewind(m, cx)?;
+                    } else {
+                        probe.node.open(m, cx)?;
+                        self.probe_open = true;
+                    }
+                    self.probed = Probed::default();
+                    self.state = State::Probe;
+                }
+                State::Probe => {
+                    if self.probed.row >= self.probed.batch.len && !self.next_probe(m, cx)? {
+                        self.state = if self.how.keep_build { State::Unmatched(0) } else { State::Done };
+                        continue;
+                    }
+                    let from = self.probed.row;
+                    self.next_pairs();
+                    self.give(from, out, m, cx)?;
+                    if out.len > 0 {
+                        return Ok(true);
+                    }
+                    self.failing.raise()?;
+                    cx.check_cancel()?;
+                }
+                State::Unmatched(at) => {
+                    let marked = &self.built.marked;
+                    let rows = (at..self.built.rows).filter(|n| !marked[*n]).take(ROWS_MAX);
+                    let rows: Vec<u32> = rows.map(|n| n as u32).collect();
+                    let Some(last) = rows.last() else {
+                        self.state = State::Done;
+                        continue;
+                    };
+                    self.state = State::Unmatched(*last as usize + 1);
+                    out.len = rows.len();
+                    if self.how.on_match == OnMatch::Pair {
+                        let (_, probe) = &**self.sides.as_ref().ok_or_else(eval::unexplained)?;
+                        out.columns.extend(probe.wanted.iter().map(|_| kernels::all_null(rows.len())));
+                    }
+                    self.add_build(&rows, out);
+                    return Ok(true);
+                }
+                State::Done => return Ok(false),
+            }
+        }
+    }
+}
+
+/// Rows that were read already, and then those that follow; started afresh, the source itself.
+struct Resumed {
+    node: Box<dyn Node>,
+    stored: Option<(Batch, Vec<Reg>)>,
+    at: usize,
+    /// The next opening goes on where the source stands.
+    resumes: bool,
+    regs: Vec<Reg>,
+}
+
+impl Node for Resumed {
+    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if std::mem::take(&mut self.resumes) {
+            return Ok(());
+        }
+        self.stored = None;
+        self.node.open(m, cx)
+    }
+
+    fn regs(&self) -> &[Reg] {
+        &self.regs
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        if let Some((stored, regs)) = &self.stored {
+            let end = (self.at + ROWS_MAX).min(stored.len);
+            if self.at < end {
+                let rows: Vec<u32> = (self.at as u32..end as u32).collect();
+                out.clear();
+                out.len = rows.len();
+                for reg in &self.regs {
+                    // Nobody reads a column that was not kept.
+                    out.columns.push(match regs.iter().position(|r| r == reg) {
+                        Some(n) => stored.columns[n].pick(&rows, &stored.arena, &mut out.arena),
+                        None => kernels::all_null(rows.len()),
+                    });
+                }
+                self.at = end;
+                return Ok(true);
+            }
+            self.stored = None;
+        }
+        self.node.next_batch(out, m, cx)
+    }
+}
