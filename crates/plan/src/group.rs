@@ -277,6 +277,10 @@ impl Compiler<'_> {
             }
         }
         check_arg_count(kind, args.len(), pos)?;
+        let has_order = |e: &Expr| !matches!(e.ty, types::DataType::Named(_));
+        if matches!(kind, AggKind::Min | AggKind::Max) && !args.iter().all(has_order) {
+            return Err(Ora::new(22950).at(pos));
+        }
         let mut order = Vec::new();
         for item in within_group {
             order.push(sort_item(self, item)?);
