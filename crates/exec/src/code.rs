@@ -7,6 +7,7 @@
 
 use crate::ctx::{Caller, ExecCtx};
 use crate::machine::Machine;
+use crate::measure::Counting;
 use crate::sub;
 use functions::{TextMax, clock};
 use plan::{ArithOp, Class, CmpOp, Compare, Expr, Func, HostFunction, Node, Reg, SequenceRef, Special, SubId, class};
@@ -114,6 +115,8 @@ pub struct Builder<'b> {
     /// Rows of scans are counted, and the scans so far.
     pub watches: bool,
     pub watched: Vec<crate::adaptive::Expected>,
+    /// Row sources are counted, as these operations.
+    pub counting: Option<Counting>,
 }
 
 impl<'b> Builder<'b> {
@@ -132,6 +135,7 @@ impl<'b> Builder<'b> {
             batches: cx.session.options.batches,
             watches: false,
             watched: Vec::new(),
+            counting: None,
         }
     }
 }
@@ -461,7 +465,10 @@ impl Code {
                 }
                 let now = Some((caller.clone(), cx.session.suspended));
                 let before = std::mem::replace(&mut cx.session.caller, now);
+                // The statements of the function are counted by themselves.
+                let counts = cx.session.noted.switch(false);
                 let result = cx.host.call(cx, f, &values);
+                cx.session.noted.switch(counts);
                 cx.session.caller = before;
                 // NO_DATA_FOUND that a function does not handle is NULL for the statement that called it.
                 let value = match result {

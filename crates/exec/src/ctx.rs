@@ -4,6 +4,7 @@
 //! comes through [`Host`] and [`FixedTable`], which `session` and `views` implement.
 
 use crate::constraints::Constraints;
+use crate::measure::Noted;
 use crate::statistics::{Figures, Timing};
 use crate::temporary::Temporaries;
 use crate::work_area::WorkAreas;
@@ -66,6 +67,8 @@ pub struct Options {
     pub adaptive_sharing: bool,
     /// `_optimizer_use_feedback`.
     pub feedback: bool,
+    /// `statistics_level = ALL`: the operations of plans are counted.
+    pub counts_operations: bool,
     /// `_batch_execution`: row sources that go over many rows work on batches of them.
     pub batches: bool,
 }
@@ -86,6 +89,7 @@ impl Default for Options {
             timing: Timing::Sampled,
             adaptive_sharing: true,
             feedback: true,
+            counts_operations: false,
             batches: true,
         }
     }
@@ -125,6 +129,8 @@ pub struct SessionState {
     pub(crate) states: Rc<RefCell<States>>,
     /// Room for the image of a shared cursor.
     pub(crate) image: Vec<u8>,
+    /// What operations that are counted tell of themselves.
+    pub(crate) noted: Noted,
     nls_fingerprint: u64,
 }
 
@@ -202,6 +208,7 @@ impl SessionState {
             held: None,
             states: Rc::default(),
             image: Vec::new(),
+            noted: Noted::default(),
             nls_fingerprint: 0,
         };
         s.change_nls(|_| {});

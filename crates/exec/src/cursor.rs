@@ -19,6 +19,7 @@ use crate::compile::{may_share, plan_of};
 use crate::ctx::{Caller, ExecCtx, HostFunctions, Rights};
 use crate::dml::{Dml, TableLocks};
 use crate::machine::{CteState, Machine};
+use crate::measure::{self, Counting};
 use crate::objects;
 use crate::shared_plan::{self, Found, Head, Names, Unfit};
 use crate::source::Op;
@@ -504,7 +505,7 @@ impl Cursor {
             let depends = objects::touch_all(cx, &*catalog, &plan.dependencies);
             let rows = plan.rows();
             let plan_hash = plan::rows::hash(&rows);
-            let rows = plan::rows::encode(&rows);
+            let rows = plan::rows::encode_within(&rows, library_cache::PLAN_BYTES_MAX);
             // A plan that was altered is nobody else's.
             let image = match may_share(cx) && alter.is_none() {
                 true => {
@@ -848,6 +849,7 @@ impl Cursor {
             if result.is_err() {
                 self.key.took(cx);
             }
+            self.tell_run(0, cx);
             self.key.finished(cx);
             for object in shared {
                 cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
@@ -858,6 +860,9 @@ impl Cursor {
         self.begin_execution(run, cx);
         if self.cached.is_some() && self.open_cached(cx)? {
             self.state = State::Cached;
+            if let Some(run) = &mut self.m.run {
+                run.is_new = true;
+            }
             return Ok(());
         }
         let locks = self.locks_rows;
@@ -958,7 +963,8 @@ impl Cursor {
 
     /// What an execution does before it runs, once for a batch. False for a statement that cannot wait.
     fn begin_batch(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        if !matches!(&self.body, Body::Dml(dml) if dml.may_wait()) || !self.temporary.is_empty() {
+        let may_wait = matches!(&self.body, Body::Dml(dml) if dml.may_wait());
+        if !may_wait || !self.temporary.is_empty() || self.m.run.is_some() {
             return Ok(false);
         }
         if self.state != State::Closed {
@@ -1126,7 +1132,12 @@ impl Cursor {
             self.state = State::Rows;
             // Whatever stands above the row source that locks may open it with its first row only; all rows are locked
             // before any is fetched.
-            let opened = still_planned(self.epoch, cx).and_then(|()| op.open(&mut self.m, cx));
+            let opened = still_planned(self.epoch, cx).and_then(|()| {
+                let before = self.m.run.is_some().then(|| measure::begin(cx));
+                let opened = op.open(&mut self.m, cx);
+                before.into_iter().for_each(|before| measure::end(before, &mut self.m, cx));
+                opened
+            });
             let opened = opened.and_then(|()| match self.locks_rows {
                 true => op.next(&mut self.m, cx).map(Some),
                 false => Ok(None),
@@ -1216,7 +1227,12 @@ impl Cursor {
             let snapshot = snapshot_for(self.internal, cx);
             self.m.begin(snapshot);
             let Body::Dml(dml) = &mut self.body else { return Err(Ora::internal("not DML")) };
-            let result = still_planned(self.epoch, cx).and_then(|()| dml.run(&mut self.m, cx));
+            let result = still_planned(self.epoch, cx).and_then(|()| {
+                let before = self.m.run.is_some().then(|| measure::begin(cx));
+                let run = dml.run(&mut self.m, cx);
+                before.into_iter().for_each(|before| measure::end(before, &mut self.m, cx));
+                run
+            });
             cx.shared.txns.release(cx.p, &snapshot);
             match result {
                 Ok(run) if !run.restart => {
@@ -1330,6 +1346,17 @@ impl Cursor {
     }
 
     fn fetch_row(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
+        if self.m.run.is_none() {
+            return self.fetch_uncounted(cx, row);
+        }
+        let before = measure::begin(cx);
+        let result = self.fetch_uncounted(cx, row);
+        measure::end(before, &mut self.m, cx);
+        result
+    }
+
+    #[inline]
+    fn fetch_uncounted(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         let Body::Query { op, out, moves, .. } = &mut self.body else { return Err(Ora::internal("not a query")) };
         let m = &mut self.m;
         let found = match self.first.take() {
@@ -1394,8 +1421,19 @@ impl Cursor {
         self.state = State::Done;
     }
 
+    /// Adds the figures of the operations of an execution that ends to the shared cursor's. `rows`: of the statement.
+    fn tell_run(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
+        if let Some(run) = &mut self.m.run
+            && run.is_new
+        {
+            self.key.add_run(run.plan_hash, run.finish(rows), cx);
+            run.clear();
+        }
+    }
+
     /// Gives the snapshot back.
     fn end(&mut self, cx: &mut ExecCtx<'_>) {
+        self.tell_run(self.rows, cx);
         if let Some(c) = &mut self.cached
             && let Some(build) = c.build.take()
         {
@@ -1589,6 +1627,7 @@ fn build(plan: &Plan, watch: Watch, cx: &ExecCtx<'_>) -> Result<(Body, Machine, 
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
     let mut b = Builder::new(&mut regs, first_bind, caller_of(&plan.body), cx);
     b.watches = (watch.sharing != Sharing::Plain || watch.monitor) && matches!(plan.body, PlanBody::Query(_));
+    b.counting = (plan.counts_operations || cx.session.options.counts_operations).then(|| Counting::of(plan));
     let body = match &plan.body {
         PlanBody::Query(q) => {
             let (op, out) = (Op::build(&q.source, &mut b)?, b.codes(&q.out));
@@ -1609,8 +1648,10 @@ fn build(plan: &Plan, watch: Watch, cx: &ExecCtx<'_>) -> Result<(Body, Machine, 
         ctes.push(Some(Box::new(CteState { op: Op::build(&c.source, &mut b)?, out: b.codes(&c.out), rows: None })));
     }
     let watched = b.watched;
+    let run = b.counting.take().map(|counting| Box::new(counting.run));
     let mut m = Machine::new(regs, plan.sequences.len());
     m.watched.resize_with(watched.len(), Default::default);
+    m.run = run;
     m.subs = subs;
     m.ctes = ctes;
     m.moments = moments.into_iter().map(|code| (Some(code), None)).collect();

@@ -21,6 +21,7 @@ mod hash;
 mod index;
 mod join;
 mod machine;
+mod measure;
 pub mod objects;
 mod sampling;
 mod scroll;

@@ -2,6 +2,7 @@
 
 use crate::ctx::ExecCtx;
 use crate::join::bloom::Bloom;
+use crate::measure::Run;
 use crate::source::Op;
 use crate::spill::TempFile;
 use crate::spill::pool::Pool;
@@ -57,6 +58,8 @@ pub struct Machine {
     filters: Vec<Option<Rc<Bloom>>>,
     /// What the scans of a watched cursor have done in this execution.
     pub watched: Vec<Count>,
+    /// The figures of the operations, of a cursor whose are counted.
+    pub run: Option<Box<Run>>,
 }
 
 /// What a scan has done.
@@ -88,6 +91,7 @@ impl Machine {
             early: None,
             filters: Vec::new(),
             watched: Vec::new(),
+            run: None,
         }
     }
 

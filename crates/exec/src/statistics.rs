@@ -25,7 +25,8 @@
 
 use crate::ctx::{ExecCtx, Rights, SessionState};
 use library_cache::{
-    Content, CursorSlot, Delta, Digest, Edition, Env, Fit, Handle, LibraryCache, OuterBlock, Sharing, Statement,
+    AreaCounts, Content, CursorSlot, Delta, Digest, Edition, Env, Fit, Handle, LibraryCache, LineCounts, OuterBlock,
+    Sharing, Statement,
 };
 use md5::Digest as _;
 use plan::BindType;
@@ -722,6 +723,13 @@ impl Place {
     /// The shared cursor's statement and number.
     pub fn identify(&self, library: &LibraryCache) -> Option<(Digest, u64)> {
         library.identify(self.handle?)
+    }
+
+    /// Adds what the operations of an execution did to the figures of the shared cursor.
+    pub fn add_run(&self, plan_hash: u32, lines: &[(LineCounts, AreaCounts)], cx: &ExecCtx<'_>) {
+        if let Some(handle) = self.handle {
+            cx.shared.library.add_run(cx.p, handle, plan_hash, lines);
+        }
     }
 
     /// Whether the shared cursor is still there and not out of date.

@@ -87,6 +87,16 @@ impl Way {
         (Way::Merge { sorted: written + records * SORTED_MORE }, written)
     }
 
+    /// The bytes of memory with which so much passes through temporary space once.
+    pub fn onepass(self, need: u64) -> u64 {
+        match self {
+            Way::Write => 0,
+            Way::Merge { sorted } => sorted.div_ceil(FAN_IN as u64),
+            Way::Divide => need.div_ceil(PARTS as u64),
+            Way::Overflow { .. } => need.div_ceil(PARTS as u64 + 1),
+        }
+    }
+
     /// How often bytes pass through temporary space with so much memory, and how many bytes are written and as many
     /// read; `bytes`: of all rows as they are written.
     fn passes(self, need: u64, bytes: u64, limit: u64) -> (u32, u64) {
@@ -228,6 +238,17 @@ impl WorkAreas {
     /// large ones only.
     #[inline]
     pub(crate) fn note(&self, cx: &ExecCtx<'_>, need: u64, passes: u32, go_on: impl FnOnce() -> (Way, u64)) {
+        if cx.session.noted.is_on() {
+            let way = go_on();
+            let limit = cx.session.options.spill_bytes as u64;
+            cx.session.noted.area(need, passes, way.0, way.1, limit);
+            return self.count(cx, need, passes, || way);
+        }
+        self.count(cx, need, passes, go_on);
+    }
+
+    #[inline]
+    fn count(&self, cx: &ExecCtx<'_>, need: u64, passes: u32, go_on: impl FnOnce() -> (Way, u64)) {
         let (line, class) = (self.line(cx.p), class_of(need));
         add_own(&line[class], 1);
         add_own(&line[BYTES], need);

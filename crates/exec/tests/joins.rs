@@ -314,6 +314,7 @@ fn hash_joins_are_started_again() {
                             kind: plan::SetKind::UnionAll,
                             inputs: vec![(Source::Dual, Vec::new()), (Source::Dual, Vec::new())],
                             out: Vec::new(),
+                            rows: plan::UNKNOWN_ROWS,
                         };
                         *join = Source::NestedLoops {
                             left: Box::new(two),
@@ -321,6 +322,7 @@ fn hash_joins_are_started_again() {
                             kind: JoinKind::Inner,
                             right_regs: Vec::new(),
                             lateral: false,
+                            rows: plan::UNKNOWN_ROWS,
                         };
                     });
                 });
@@ -366,7 +368,7 @@ fn nested_loops_of_every_kind() {
 
 fn sorted(input: Box<Source>, keys: impl Iterator<Item = Expr>, regs: &[u32]) -> Box<Source> {
     let keys = keys.map(|expr| SortKey { expr, desc: false, nulls_first: false }).collect();
-    Box::new(Source::Sort { input, keys, regs: regs.to_vec(), top: None })
+    Box::new(Source::Sort { input, keys, regs: regs.to_vec(), top: None, rows: plan::UNKNOWN_ROWS })
 }
 
 #[test]
@@ -421,7 +423,8 @@ fn to_merge(join: &mut Source, kind: JoinKind, op: Option<CmpOp>) {
     let edge = range.as_ref().map(|r| r.right.clone());
     let left = sorted(left, keys.iter().map(|k| k.left.clone()), &left_regs);
     let right = sorted(right, keys.iter().map(|k| k.right.clone()).chain(edge), &right_regs);
-    *join = Source::MergeJoin { left, right, kind, keys, range, residual, left_regs, right_regs };
+    *join =
+        Source::MergeJoin { left, right, kind, keys, range, residual, left_regs, right_regs, rows: plan::UNKNOWN_ROWS };
 }
 
 /// Filters change no answer where they may be used; where they may not, rows are missing, which shows that they work.
@@ -475,7 +478,7 @@ fn filter(join: &mut Source, to: JoinKind, side: Side, by: &[usize]) {
     };
     let keys = by.iter().map(|n| Key::from(of(&keys[*n]).clone())).collect();
     let input = std::mem::replace(&mut **probe, Source::Empty);
-    **probe = Source::JoinFilter { input: Box::new(input), id: 3, keys };
+    **probe = Source::JoinFilter { input: Box::new(input), id: 3, keys, rows: plan::UNKNOWN_ROWS };
 }
 
 /// CHAR columns of different lengths, compared as if they had one.

@@ -337,6 +337,7 @@ fn indexes_are_joined() {
                 left_regs,
                 right_regs,
                 filters: Vec::new(),
+                rows: plan::UNKNOWN_ROWS,
             };
         });
         let mut found = lines(&found.unwrap());

@@ -139,6 +139,70 @@ fn plans_are_kept_with_their_cursors_and_printed() {
 }
 
 #[test]
+fn what_operations_did_is_kept_with_the_cursor() {
+    for design in DESIGNS {
+        let instance = instance(design);
+        let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        run(&mut s, "create table lcs (n number primary key, v varchar2(10))");
+        run(&mut s, "insert into lcs select level, 'v' || mod(level, 3) from dual connect by level <= 300");
+        run(&mut s, "commit");
+        let text = "select /*+ gather_plan_statistics */ v, count(*) from lcs where n <= :most group by v order by v";
+        for (most, groups) in [(300, 3), (2, 2)] {
+            let bind = Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(most)));
+            let found = s.query(text, &[bind]).and_then(|q| q.all()).expect("it runs");
+            assert_eq!(found.len(), groups);
+        }
+        let id = rows(&mut s, "select sql_id from v$sql where sql_text like 'select /*+ gather_plan%from lcs where%'");
+        let of = |columns: &str, view: &str| format!("select {columns} from {view} where sql_id = '{id}' order by 1");
+        let counts = "id, executions, last_starts, starts, last_output_rows, output_rows";
+        let found = rows(&mut s, &of(counts, "v$sql_plan_statistics_all"));
+        let lines: Vec<&str> = found.split(';').collect();
+        assert_eq!(lines[0], "0 2 1 2 2 5", "{design:?}");
+        assert!(lines[1..].iter().all(|line| line[1..].starts_with(" 2 1 2 2 ")), "{design:?}: {found}");
+        assert!(lines.last().is_some_and(|line| line.ends_with(" 302")), "{design:?}: {found}");
+        // The same figures without the plan; the statement itself is no operation.
+        let plain = rows(&mut s, &of("operation_id, executions, last_starts", "v$sql_plan_statistics"));
+        assert_eq!(plain.split(';').count(), lines.len() - 1);
+        // What sorts and groups has a work area, whose memory is told; who reads blocks is told to have read some.
+        let areas = format!(
+            "select count(*), min(total_executions), min(case when last_memory_used > 0 then 1 else 0 end), \
+             min(last_execution) from v$sql_plan_statistics_all where sql_id = '{id}' and total_executions > 0"
+        );
+        assert_eq!(rows(&mut s, &areas), "2 2 1 OPTIMAL", "{design:?}");
+        let read = format!(
+            "select count(*) from v$sql_plan_statistics_all where sql_id = '{id}' and cr_buffer_gets > 0 and \
+             last_cr_buffer_gets < cr_buffer_gets and elapsed_time > 0"
+        );
+        assert_eq!(rows(&mut s, &read), lines.len().to_string(), "{design:?}: everything is above the scan");
+        // A fetch that does not go to the end counts what it took.
+        run(&mut s, "begin for r in (select /*+ gather_plan_statistics first */ n from lcs) loop exit; end loop; end;");
+        let first = "select last_output_rows from v$sql_plan_statistics_all p, v$sql s where p.sql_id = s.sql_id \
+                     and s.sql_text like 'SELECT /*+ gather_plan_statistics first%' and p.id = 0";
+        assert_eq!(rows(&mut s, first), "1", "{design:?}");
+        // Nothing is counted of others.
+        rows(&mut s, "select count(*) from lcs");
+        let others = "select count(*) from v$sql_plan_statistics_all p, v$sql s where p.sql_id = s.sql_id \
+                      and s.sql_text = 'select count(*) from lcs' and p.starts is not null";
+        assert_eq!(rows(&mut s, others), "0");
+        // Reading them by SQL_ID takes the view's privilege.
+        run(&mut s, "create user lcs_u identified by p");
+        run(&mut s, "grant create session to lcs_u");
+        run(&mut s, "grant select on v_$sql to lcs_u");
+        run(&mut s, "grant select on v_$sql_plan to lcs_u");
+        let password = Credentials::Password { user: "lcs_u".into(), password: "p".into() };
+        let mut stranger = instance.connect(&password).expect("the user connects");
+        let named = format!("select plan_table_output from table(dbms_xplan.display_cursor('{id}', 0, 'allstats'))");
+        assert_eq!(rows(&mut stranger, &named), "User has no SELECT privilege on V$SQL_PLAN_STATISTICS_ALL");
+        // The figures go with the plan when it is loaded again.
+        run(&mut s, "alter table lcs add w number");
+        let bind = Bind::input(DataType::NUMBER, Value::Number(Number::from_i64(300)));
+        s.query(text, &[bind]).and_then(|q| q.all()).expect("it runs");
+        let again = of("max(executions), max(starts)", "v$sql_plan_statistics_all");
+        assert_eq!(rows(&mut s, &again), "1 1", "{design:?}");
+    }
+}
+
+#[test]
 fn statements_are_marked_hot_kept_and_purged() {
     for design in DESIGNS {
         let instance = instance(design);

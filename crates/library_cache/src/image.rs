@@ -8,7 +8,7 @@
 //! what they were before. A chunk that has gone to another child meanwhile has been taken off a dead life or in an odd
 //! edition.
 
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use latch::Where;
 use process::Process;
@@ -99,7 +99,7 @@ impl LibraryCache {
         }
     }
 
-    fn is_too_long(&self, bytes: usize) -> bool {
+    pub(crate) fn is_too_long(&self, bytes: usize) -> bool {
         chunks_of(bytes) > CHUNKS_MOST.min(self.chunks.len() / PART)
     }
 
@@ -149,11 +149,19 @@ impl LibraryCache {
         os::crash::point("library-cache-image-written");
     }
 
-    /// Takes the image of a child away. The caller holds `shared pool`.
+    /// Takes the image of a child away, and the figures of its operations. The caller holds `shared pool`.
     pub(crate) fn free_image(&self, guard: &Guard<'_>, child: &Child) {
+        let image = chunks_of(child.image_bytes.load(Ordering::Relaxed) as usize) as u64;
+        self.free_chunks(guard, &child.image, image);
+        guard.set(&child.image_bytes, 0);
+        self.free_chunks(guard, &child.run, child.run_lines.load(Ordering::Relaxed));
+        guard.set(&child.run_lines, 0);
+    }
+
+    /// Frees a chain of so many chunks.
+    fn free_chunks(&self, guard: &Guard<'_>, head: &AtomicU64, count: u64) {
         let c = self.control;
-        let first = child.image.load(Ordering::Relaxed);
-        let count = chunks_of(child.image_bytes.load(Ordering::Relaxed) as usize) as u64;
+        let first = head.load(Ordering::Relaxed);
         if first == 0 || count == 0 {
             return;
         }
@@ -162,8 +170,7 @@ impl LibraryCache {
         guard.set(&chunk(last).next, c.chunks_free.load(Ordering::Relaxed));
         guard.set(&c.chunks_free, first);
         guard.set(&c.chunks_used, c.chunks_used.load(Ordering::Relaxed).wrapping_sub(count));
-        guard.set(&child.image, 0);
-        guard.set(&child.image_bytes, 0);
+        guard.set(head, 0);
     }
 }
 

@@ -92,6 +92,9 @@ pub struct Child {
     /// The first chunk of its image plus one, 0 for none; the image's bytes.
     pub(crate) image: AtomicU64,
     pub(crate) image_bytes: AtomicU64,
+    /// The first chunk of the figures of its operations plus one, 0 for none; how many operations there are.
+    pub(crate) run: AtomicU64,
+    pub(crate) run_lines: AtomicU64,
     /// The image has been found good in the dictionary of an epoch: [`Known`].
     pub(crate) known: AtomicU64,
     /// Odd while what follows is written.

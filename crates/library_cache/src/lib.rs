@@ -33,6 +33,7 @@ mod layout;
 mod load;
 mod object;
 mod pin;
+mod run;
 mod view;
 
 pub use adaptive::{Adaptive, CORRECTIONS_MAX, Fit, PREDICATES_MAX, Sharing, SharingRow, bucket_of};
@@ -42,6 +43,7 @@ pub use image::Edition;
 pub use layout::{Content, Layout};
 pub use object::Object;
 pub use pin::{CursorSlot, OuterBlock};
+pub use run::{AreaCounts, LINES_MOST, LineCounts, LineFigures};
 pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow, SessionCursor, statement_bytes};
 
 use layout::{Bucket, Child, Chunk, Control, Line, Parent};

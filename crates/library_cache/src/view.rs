@@ -9,7 +9,7 @@ use process::{Process, SessionStatus};
 use crate::find::Key;
 use crate::layout::{Child, Parent, state};
 use crate::pin::{KEPT, PAUSED, Seen};
-use crate::{Delta, Design, Digest, Handle, LibraryCache, Namespace};
+use crate::{Delta, Design, Digest, Handle, LibraryCache, LineFigures, Namespace};
 
 /// Why a cursor was not shared: the bits of MISMATCH, the columns of `v$sql_shared_cursor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,8 @@ pub struct ChildRow {
     pub figures: Delta,
     pub plan_hash: u32,
     pub plan: Vec<u8>,
+    /// The figures of its operations, by number; none where nobody counted.
+    pub run: Vec<LineFigures>,
     pub module: String,
     pub action: String,
     pub mode: String,
@@ -152,9 +154,10 @@ pub fn statement_bytes() -> u64 {
     (size_of::<Parent>() + size_of::<Child>()) as u64
 }
 
-/// Bytes of shared memory of a child's image.
+/// Bytes of shared memory of a child's image, and of the figures of its operations.
 fn memory_of(child: &Child) -> usize {
-    crate::image::chunks_of(get(&child.image_bytes) as usize) * size_of::<crate::layout::Chunk>()
+    let chunks = crate::image::chunks_of(get(&child.image_bytes) as usize) + get(&child.run_lines) as usize;
+    chunks * size_of::<crate::layout::Chunk>()
 }
 
 fn get(word: &AtomicU64) -> u64 {
@@ -319,6 +322,7 @@ impl LibraryCache {
             figures: child.figures.read(),
             plan_hash: loaded.plan_hash,
             plan: loaded.plan,
+            run: self.run_of(child),
             module: loaded.module,
             action: loaded.action,
             mode: loaded.mode,
@@ -486,18 +490,21 @@ impl LibraryCache {
         let mut chunks = HashSet::new();
         for at in children {
             let child = &self.children[*at as usize];
-            let mut link = get(&child.image);
-            for _ in 0..crate::image::chunks_of(get(&child.image_bytes) as usize) {
-                let chunk = link.checked_sub(1).ok_or_else(|| format!("the image of child {at} ends early"))?;
-                if !chunks.insert(chunk) {
-                    return Err(format!("chunk {chunk} is of two images"));
+            let image = crate::image::chunks_of(get(&child.image_bytes) as usize) as u64;
+            for (head, count) in [(&child.image, image), (&child.run, get(&child.run_lines))] {
+                let mut link = get(head);
+                for _ in 0..count {
+                    let chunk = link.checked_sub(1).ok_or_else(|| format!("a chain of child {at} ends early"))?;
+                    if !chunks.insert(chunk) {
+                        return Err(format!("chunk {chunk} is in two chains"));
+                    }
+                    link = get(&self.chunks.get(chunk as usize).ok_or_else(|| format!("no chunk {chunk}"))?.next);
                 }
-                link = get(&self.chunks.get(chunk as usize).ok_or_else(|| format!("no chunk {chunk}"))?.next);
             }
         }
         match get(&self.control.chunks_used) {
             used if used == chunks.len() as u64 => {}
-            used => return Err(format!("{used} chunks are in use, and images have {}", chunks.len())),
+            used => return Err(format!("{used} chunks are in use, and children have {}", chunks.len())),
         }
         free_list(&self.control.chunks_free, get(&self.control.chunks_fresh), &mut chunks, |at| {
             (&self.chunks[at as usize].next, 0)

@@ -2,8 +2,8 @@
 
 use latch::{Generation, LatchName};
 use library_cache::{
-    Adaptive, Config, Content, Delta, Design, Digest, Env, Fit, Handle, Layout, LibraryCache, Mismatch, Namespace,
-    Object, Sharing, Statement,
+    Adaptive, AreaCounts, Config, Content, Delta, Design, Digest, Env, Fit, Handle, Layout, LibraryCache, LineCounts,
+    LineFigures, Mismatch, Namespace, Object, Sharing, Statement,
 };
 use process::{Process, Processes, testing};
 
@@ -395,4 +395,58 @@ fn corrections_are_found_until_what_they_are_of_changes() {
         assert!(f.cache.is_valid(&p, other), "{design:?}");
         f.cache.assert_invariants().unwrap();
     }
+}
+
+/// The figures of the operations of statement `n`.
+fn run_of(f: &Fixture, n: u32) -> Vec<LineFigures> {
+    f.cache.statement(digest(n)).map_or(Vec::new(), |row| row.children[0].run.clone())
+}
+
+#[test]
+fn figures_of_operations_are_the_last_ones_and_all_and_go_with_the_plan() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let (handle, _) = f.parse(&p, 5, &env(1));
+        assert!(run_of(&f, 5).is_empty());
+        let counts = |starts, rows| LineCounts { starts, rows, ..LineCounts::default() };
+        let sort = AreaCounts { optimal_bytes: 100, last_bytes: 100, optimal: 1, ..AreaCounts::default() };
+        f.cache.add_run(&p, handle, 5, &[(counts(1, 7), AreaCounts::default()), (counts(1, 40), sort)]);
+        f.cache.add_run(&p, handle, 5, &[(counts(1, 2), AreaCounts::default()), (counts(3, 10), sort)]);
+        // Of another plan, or of one with another number of operations.
+        f.cache.add_run(&p, handle, 6, &[(counts(9, 9), sort), (counts(9, 9), sort)]);
+        f.cache.add_run(&p, handle, 5, &[(counts(9, 9), sort)]);
+        let run = run_of(&f, 5);
+        assert_eq!(run.len(), 2);
+        assert_eq!((run[0].executions, run[0].total, run[0].last), (2, counts(2, 9), counts(1, 2)), "{design:?}");
+        assert_eq!((run[1].total, run[1].last, run[1].area.optimal), (counts(4, 50), counts(3, 10), 2));
+        f.cache.assert_invariants().unwrap();
+        // A changed object takes the plan, and what was counted of it, when it is loaded again.
+        f.cache.invalidate(&p, &[5]);
+        let (again, soft) = f.parse(&p, 5, &env(1));
+        assert!(!soft);
+        assert!(run_of(&f, 5).is_empty(), "{design:?}");
+        f.cache.add_run(&p, again, 5, &[(counts(1, 1), sort)]);
+        assert_eq!(run_of(&f, 5).len(), 1);
+        f.cache.assert_invariants().unwrap();
+        f.cache.purge(&p, digest(5));
+        f.cache.assert_invariants().unwrap();
+        // Its child has gone: nothing is written.
+        f.cache.add_run(&p, again, 5, &[(counts(1, 1), sort)]);
+        assert!(run_of(&f, 5).is_empty());
+    }
+}
+
+#[test]
+fn figures_that_have_no_room_are_not_kept() {
+    let f = fixture(Design::Versioned, 16);
+    let p = testing::attach(f.all, "test");
+    let (handle, _) = f.parse(&p, 5, &env(1));
+    // An eighth of the chunks is the most that one cursor may have.
+    let lines = vec![(LineCounts::default(), AreaCounts::default()); 17];
+    f.cache.add_run(&p, handle, 5, &lines);
+    assert!(run_of(&f, 5).is_empty());
+    f.cache.add_run(&p, handle, 5, &lines[..16]);
+    assert_eq!(run_of(&f, 5).len(), 16);
+    f.cache.assert_invariants().unwrap();
 }

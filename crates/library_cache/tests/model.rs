@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use latch::Generation;
 use library_cache::{
-    Config, Content, Delta, Design, Digest, Edition, Env, Handle, Layout, LibraryCache, Namespace, Object, Statement,
+    AreaCounts, Config, Content, Delta, Design, Digest, Edition, Env, Handle, Layout, LibraryCache, LineCounts,
+    Namespace, Object, Statement,
 };
 use process::{Process, Processes, testing};
 
@@ -96,6 +97,14 @@ impl Fixture {
                 let number = n as u32 + 1000;
                 let object = Object { digest: digest(n), namespace, type_code: 2, owner: "S", name: &name, number };
                 self.cache.touch(p, &object);
+                0
+            }
+            8 => {
+                let env = Env { user: 0, schema: "S", optimizer: 0, nls: 0, auth: 0, binds: 0 };
+                let handle = self.handle(p, n, &env);
+                let lines =
+                    vec![(LineCounts { starts: 1, ..Default::default() }, AreaCounts::default()); 1 + n as usize % 3];
+                self.cache.add_run(p, handle, n as u32, &lines);
                 0
             }
             3 => {
@@ -290,6 +299,15 @@ const OPERATIONS: &[Operation] = &[
         (5..30).for_each(|n| _ = f.execute(p, n, PLAIN));
         arm();
         (30..33).for_each(|n| _ = f.execute(p, n, PLAIN));
+    }),
+    ("figures of operations, and the plan that they go with", |f, p, arm| {
+        let env = Env { user: 0, schema: "S", optimizer: 0, nls: 0, auth: 0, binds: 0 };
+        let handle = f.handle(p, 3, &env);
+        arm();
+        f.cache.add_run(p, handle, 3, &[(LineCounts::default(), AreaCounts::default()); 3]);
+        f.cache.add_run(p, handle, 3, &[(LineCounts::default(), AreaCounts::default()); 3]);
+        f.cache.invalidate(p, &[3]);
+        f.execute(p, 3, PLAIN);
     }),
     ("a purge", |f, p, arm| {
         arm();

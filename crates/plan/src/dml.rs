@@ -327,8 +327,9 @@ impl Compiler<'_> {
     }
 
     pub fn insert(&mut self, i: &ast::Insert) -> Result<PlanBody> {
-        // Hints choose how rows are written (APPEND), which changes no result.
-        let ast::Insert { hints: _, kind, pos } = i;
+        // Other hints choose how rows are written (APPEND), which changes no result.
+        let ast::Insert { hints, kind, pos } = i;
+        self.counts_operations |= hints.has("GATHER_PLAN_STATISTICS");
         match kind {
             ast::InsertKind::Single { target, source, returning, error_log } => {
                 if error_log.is_some() {
@@ -616,6 +617,7 @@ impl Compiler<'_> {
 
     fn changed_rows(&mut self, mut set: JoinSet, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Source> {
         self.note_sampling(hints);
+        self.counts_operations |= hints.has("GATHER_PLAN_STATISTICS");
         set.hints.extend(hints.list.iter().cloned());
         self.block().clause = Clause::Where;
         if let Some(f) = filter {
@@ -794,6 +796,7 @@ impl Compiler<'_> {
         // What the names of a view stand for.
         let named = through.as_ref().and_then(|_| self.block().items.last().copied());
         self.note_sampling(&m.hints);
+        self.counts_operations |= m.hints.has("GATHER_PLAN_STATISTICS");
         let mut set = JoinSet { hints: m.hints.list.clone(), ..JoinSet::default() };
         // The source may be merged: it is the side of the outer join that is kept.
         self.from_item(&m.source, &mut set, true)?;

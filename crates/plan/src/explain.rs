@@ -46,7 +46,7 @@ fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Source::Empty => writeln!(f, "{pad}NO ROWS"),
         Source::Scan(scan) => scan_line(scan, &pad, f),
         Source::Fixed { name, filter, .. } => writeln!(f, "{pad}FIXED TABLE FULL {name}{}", filtered(filter.len())),
-        Source::Filter { input, conds } => {
+        Source::Filter { input, conds, .. } => {
             writeln!(f, "{pad}FILTER{}", filtered(conds.len()))?;
             line(input, depth + 1, f)
         }

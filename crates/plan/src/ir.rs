@@ -454,6 +454,39 @@ pub struct Versions {
     pub high: Option<usize>,
 }
 
+/// A cost in reads of a single block ([`crate::physical::cost`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
+pub struct Cost {
+    pub total: f64,
+    /// The part of it that is reading blocks; the rest is processor time.
+    pub io: f64,
+}
+
+impl Cost {
+    pub fn new(total: f64, io: f64) -> Cost {
+        Cost { total, io }
+    }
+
+    /// Processor time alone.
+    pub fn of_cpu(cpu: f64) -> Cost {
+        Cost { total: cpu, io: 0.0 }
+    }
+
+    /// So many times this.
+    #[must_use]
+    pub fn times(self, n: f64) -> Cost {
+        Cost { total: self.total * n, io: self.io * n }
+    }
+}
+
+impl std::ops::Add for Cost {
+    type Output = Cost;
+
+    fn add(self, other: Cost) -> Cost {
+        Cost { total: self.total + other.total, io: self.io + other.io }
+    }
+}
+
 #[derive(Clone, Debug, Image)]
 pub struct Scan {
     pub table: Rc<TableDef>,
@@ -465,6 +498,10 @@ pub struct Scan {
     pub filter: Vec<Expr>,
     /// Expected rows, for the display and for the join order.
     pub rows: f64,
+    /// What reading them costs.
+    pub cost: Cost,
+    /// Expected entries of an index, and the part of the cost that is reading them.
+    pub entries: (f64, Cost),
     /// AS OF: the number of the plan's moment.
     pub as_of: Option<usize>,
     pub versions: Option<Versions>,
@@ -489,6 +526,16 @@ impl Scan {
             _ => false,
         };
         conditions > 1 || self.filter.iter().any(|e| !is_plain(e))
+    }
+
+    /// Whether an index leads to the table: then the plan has an operation for its entries, right below.
+    pub fn has_entries_below(&self) -> bool {
+        let itself = |index: &IndexDef| index.kind == dictionary::IndexKind::IotTop;
+        match &self.access {
+            Access::IndexUnique { index, index_only, .. } => !itself(index) && !index_only,
+            Access::IndexRange(range) => !itself(&range.index) && !range.index_only,
+            Access::Full | Access::Rowid(_) | Access::IndexFast { .. } | Access::ClusterHash { .. } => false,
+        }
     }
 }
 
@@ -579,7 +626,10 @@ pub struct WindowFunc {
 /// Rows are numbered while `number op limit` holds; the operator is `<`, `<=` or `=`.
 pub type StopKey = (CmpOp, Expr);
 
-/// A row source.
+/// The rows of a row source about which nothing has been estimated.
+pub const UNKNOWN_ROWS: f64 = -1.0;
+
+/// A row source. `rows` is what the planner expects of one start of it: see [`Source::rows`].
 #[derive(Clone, Debug, Image)]
 pub enum Source {
     /// One row without columns: FROM dual.
@@ -594,21 +644,25 @@ pub enum Source {
         handle: dictionary::FixedId,
         columns: ColumnMap,
         filter: Vec<Expr>,
+        rows: f64,
     },
     Filter {
         input: Box<Source>,
         conds: Vec<Expr>,
+        rows: f64,
     },
     /// Conditions that do not depend on the row: checked once, before the input is opened.
     Startup {
         input: Box<Source>,
         conds: Vec<Expr>,
+        rows: f64,
     },
     /// Evaluates expressions into registers; the boundary of an inline view.
     Project {
         input: Box<Source>,
         exprs: Vec<(Expr, Reg)>,
         view: Option<String>,
+        rows: f64,
     },
     /// The right side is started again for each left row; what it buffers it keeps, unless it is `lateral`. It gives
     /// only rows that match: the condition is part of it. For NOT IN (`AntiNullAware`) it gives those that may match.
@@ -619,6 +673,7 @@ pub enum Source {
         kind: JoinKind,
         right_regs: Vec<Reg>,
         lateral: bool,
+        rows: f64,
     },
     /// A table is built of one side's rows, by a hash of their keys; the other side's rows look theirs up. Rows come in
     /// no order. What is built depends on no row of an enclosing loop; the other side may.
@@ -635,6 +690,7 @@ pub enum Source {
         left_regs: Vec<Reg>,
         right_regs: Vec<Reg>,
         filters: Vec<BuiltFilter>,
+        rows: f64,
     },
     /// Pairs the rows of both sides as they come, for `Inner`, `Left`, `Semi` and `Anti`. Each side is ordered by the keys,
     /// ascending and NULLs last; no key is padded. The right side is ordered by the range's expression behind the keys.
@@ -649,6 +705,7 @@ pub enum Source {
         residual: Vec<Expr>,
         left_regs: Vec<Reg>,
         right_regs: Vec<Reg>,
+        rows: f64,
     },
     /// JOIN FILTER USE: leaves out rows that a hash join above cannot match, by the Bloom filter of its keys. It stands
     /// below the side that is not built, at any depth, where it is right to leave rows out that do not match; it lets
@@ -658,17 +715,20 @@ pub enum Source {
         id: usize,
         /// In the order of the filter's keys, and padded as these are.
         keys: Vec<Key>,
+        rows: f64,
     },
     /// Runs its input once an execution and replays the rows.
     Buffer {
         input: Box<Source>,
         regs: Vec<Reg>,
+        rows: f64,
     },
     /// A WITH query, run once an execution; several readers.
     Cte {
         id: usize,
         name: String,
         columns: ColumnMap,
+        rows: f64,
     },
     /// Numbers rows in `reg` from 1; rows that fail `conds` take no number.
     Count {
@@ -676,16 +736,19 @@ pub enum Source {
         reg: Option<Reg>,
         stop: Option<StopKey>,
         conds: Vec<Expr>,
+        rows: f64,
     },
     Sort {
         input: Box<Source>,
         keys: Vec<SortKey>,
         regs: Vec<Reg>,
         top: Option<StopKey>,
+        rows: f64,
     },
     Distinct {
         input: Box<Source>,
         regs: Vec<Reg>,
+        rows: f64,
     },
     Group {
         input: Box<Source>,
@@ -695,16 +758,19 @@ pub enum Source {
         aggs: Vec<Agg>,
         /// No GROUP BY: one row even from no input.
         scalar: bool,
+        rows: f64,
     },
     Window {
         input: Box<Source>,
         funcs: Vec<WindowFunc>,
         regs: Vec<Reg>,
+        rows: f64,
     },
     Set {
         kind: SetKind,
         inputs: Vec<(Source, Vec<Expr>)>,
         out: Vec<Reg>,
+        rows: f64,
     },
     ConnectBy(Box<ConnectBy>),
     Limit {
@@ -713,12 +779,14 @@ pub enum Source {
         count: Option<Expr>,
         percent: bool,
         ties: Vec<SortKey>,
+        rows: f64,
     },
     /// Locks each row before it is given up.
     ForUpdate {
         input: Box<Source>,
         tables: Vec<LockTarget>,
         wait: LockWait,
+        rows: f64,
     },
     /// TABLE(collection): elements of a host value. One column.
     Elements {
@@ -726,6 +794,7 @@ pub enum Source {
         /// Elements are objects, of which the columns are attributes; without, the column is the element.
         objects: bool,
         columns: ColumnMap,
+        rows: f64,
     },
 }
 
@@ -777,6 +846,7 @@ pub struct ConnectBy {
     pub level_decides: bool,
     /// The new algorithm. Absent for the row generator over DUAL, which needs none.
     pub memory: Option<ConnectMemory>,
+    pub rows: f64,
 }
 
 /// How the new algorithm of CONNECT BY finds children.
@@ -992,6 +1062,21 @@ pub enum PlanBody {
 
 impl PlanBody {
     /// The row source that the statement reads.
+    pub fn source(&self) -> Option<&Source> {
+        match self {
+            PlanBody::Query(q) => Some(&q.source),
+            PlanBody::Insert(i) => match &i.source {
+                InsertSource::Query(q) => Some(&q.source),
+                InsertSource::Values(_) => None,
+            },
+            PlanBody::InsertAll(i) => Some(&i.query.source),
+            PlanBody::Update(u) => Some(&u.source),
+            PlanBody::Delete(d) => Some(&d.source),
+            PlanBody::Merge(m) => Some(&m.source),
+        }
+    }
+
+    /// As [`PlanBody::source`], to change it.
     pub fn source_mut(&mut self) -> Option<&mut Source> {
         match self {
             PlanBody::Query(q) => Some(&mut q.source),
@@ -1044,6 +1129,8 @@ pub struct Plan {
     /// Tables and views whose change makes a cached result stale. None: the result may not be cached.
     pub cacheable: Option<Vec<types::ObjectId>>,
     pub result_cache: bool,
+    /// Hint GATHER_PLAN_STATISTICS: what the operations do is counted.
+    pub counts_operations: bool,
     /// SELECT FOR UPDATE.
     pub locks_rows: bool,
     /// The register that then has the rowid of the first locked table's row.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use types::{DataType, Nls, Value};
 
 /// Bytes of a predicate that are shown.
-const TEXT_MAX: usize = 4000;
+pub(crate) const TEXT_MAX: usize = 4000;
 
 /// Names of registers: columns, and what is computed of them.
 pub(crate) struct Names {
@@ -60,7 +60,10 @@ impl Names {
             Source::Count { reg: Some(reg), .. } => {
                 self.regs.insert(*reg, "ROWNUM".into());
             }
-            Source::Group { keys, .. } => self.learn_all(keys),
+            Source::Group { keys, aggs, .. } => {
+                self.learn_all(keys);
+                aggs.iter().for_each(|agg| self.learn_aggregate(agg));
+            }
             Source::ConnectBy(c) => {
                 self.regs.insert(c.level, "LEVEL".into());
                 for (column, copy) in &c.prior {
@@ -79,6 +82,36 @@ impl Names {
                 self.regs.entry(*reg).or_insert(text);
             }
         }
+    }
+
+    fn learn_aggregate(&mut self, agg: &Agg) {
+        let name = match agg.kind {
+            AggKind::CountStar => "COUNT(*)",
+            AggKind::Count => "COUNT",
+            AggKind::Sum => "SUM",
+            AggKind::Avg => "AVG",
+            AggKind::Min => "MIN",
+            AggKind::Max => "MAX",
+            AggKind::Stddev => "STDDEV",
+            AggKind::Variance => "VARIANCE",
+            _ => return,
+        };
+        let text = match &agg.args[..] {
+            [] => Some(name.to_string()),
+            [arg] if agg.keep_last.is_none() => {
+                let distinct = if agg.distinct { "DISTINCT " } else { "" };
+                self.text(arg).map(|arg| format!("{name}({distinct}{arg})"))
+            }
+            _ => None,
+        };
+        if let Some(text) = text {
+            self.regs.entry(agg.out).or_insert(text);
+        }
+    }
+
+    /// The name of a register.
+    pub(crate) fn reg(&self, reg: Reg) -> Option<&str> {
+        self.regs.get(&reg).map(String::as_str)
     }
 
     /// Conditions that must all hold; those without a text are left out.

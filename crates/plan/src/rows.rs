@@ -1,11 +1,21 @@
-//! The plan as rows: what `v$sql_plan` and PLAN_TABLE have, and DBMS_XPLAN's text of it.
+//! The plan as rows: what `v$sql_plan` and PLAN_TABLE have, and DBMS_XPLAN prints.
 //!
 //! A row is an operation of the tree, numbered as it is printed. Rows travel as bytes through the library cache, which
 //! does not know them. A predicate that reads a value without a name of its own (a column of a fixed table, say) is
 //! left out.
 
 use crate::ir::*;
-use crate::predicate::Names;
+use crate::physical::figures::costs;
+use crate::physical::produced;
+use crate::predicate::{Names, TEXT_MAX};
+use std::collections::HashMap;
+use types::DataType;
+
+/// Processor cycles of the unit of costs: looking at a row of a scan, [`crate::physical::cost::PER_ROW`] of it, takes
+/// about a hundred.
+const CYCLES: f64 = 50_000.0;
+/// Seconds of the unit of costs, as Oracle reckons them since 11.2.0.2.
+const SECONDS: f64 = 0.000_04;
 
 /// One operation of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,10 +32,21 @@ pub struct PlanRow {
     pub object: String,
     pub object_type: String,
     pub alias: String,
-    /// Rows that are expected, where that is known.
+    /// Rows that are expected of one start, where that is known.
     pub cardinality: Option<u64>,
+    /// Bytes of these rows.
+    pub bytes: Option<u64>,
+    /// In reads of a single block, rounded up; of them, those that are reads.
+    pub cost: Option<u64>,
+    pub io_cost: Option<u64>,
+    /// Processor cycles, about.
+    pub cpu_cost: Option<u64>,
+    /// Seconds, rounded up.
+    pub time: Option<u64>,
     pub access: String,
     pub filter: String,
+    /// The values that it gives its reader.
+    pub projection: String,
 }
 
 /// Between the fields of a row.
@@ -36,6 +57,16 @@ const ROW: char = '\x1e';
 impl Plan {
     /// The operations, the statement first.
     pub fn rows(&self) -> Vec<PlanRow> {
+        self.tree().rows
+    }
+
+    /// Which operation each row source is, by its number in [`Plan::rows`].
+    pub fn lines(&self) -> Lines {
+        let tree = self.tree();
+        Lines { of: tree.lines, over: tree.over, above: tree.above, count: tree.rows.len() }
+    }
+
+    fn tree(&self) -> Tree {
         let (what, change, source) = match &self.body {
             PlanBody::Query(q) => ("SELECT STATEMENT", None, Some(&q.source)),
             PlanBody::Insert(i) => match &i.source {
@@ -49,7 +80,7 @@ impl Plan {
             PlanBody::Delete(d) => ("DELETE STATEMENT", Some(("DELETE", &d.target)), Some(&d.source)),
             PlanBody::Merge(m) => ("MERGE STATEMENT", Some(("MERGE", &m.target)), Some(&m.source)),
         };
-        let mut tree = Tree { rows: Vec::new(), names: Names::of(self) };
+        let mut tree = Tree::of(self);
         let root = tree.add(None, what, "");
         let mut at = root;
         if let Some((operation, target)) = change {
@@ -61,6 +92,7 @@ impl Plan {
         if self.result_cache && self.cacheable.is_some() {
             at = tree.add(Some(at), "RESULT CACHE", "");
         }
+        tree.above = tree.rows.len();
         if let Some(source) = source {
             tree.source(at, source);
         }
@@ -69,9 +101,15 @@ impl Plan {
         }
         for cte in &self.ctes {
             let at = tree.add(Some(root), "LOAD AS SELECT", "");
+            tree.over.insert(at + 1, (1, true));
             tree.source(at, &cte.source);
         }
-        tree.rows
+        if let Some(source) = source {
+            // A statement gives the rows of its topmost row source.
+            let figures = tree.figures_of(source);
+            tree.row(root).set_figures(&figures);
+        }
+        tree
     }
 }
 
@@ -87,6 +125,25 @@ pub fn hash(rows: &[PlanRow]) -> u32 {
         hash = (hash ^ row.depth).wrapping_mul(0x0100_0193);
     }
     hash
+}
+
+/// The rows as bytes, `most` of them if possible: what is too long loses its projections, and then its predicates.
+pub fn encode_within(rows: &[PlanRow], most: usize) -> Vec<u8> {
+    let bytes = encode(rows);
+    if bytes.len() <= most {
+        return bytes;
+    }
+    let mut rows = rows.to_vec();
+    rows.iter_mut().for_each(|row| row.projection.clear());
+    let bytes = encode(&rows);
+    if bytes.len() <= most {
+        return bytes;
+    }
+    for row in &mut rows {
+        row.access.clear();
+        row.filter.clear();
+    }
+    encode(&rows)
 }
 
 /// The rows as bytes.
@@ -106,8 +163,14 @@ pub fn encode(rows: &[PlanRow]) -> Vec<u8> {
             clean(&row.object_type),
             clean(&row.alias),
             number(row.cardinality),
+            number(row.bytes),
+            number(row.cost),
+            number(row.io_cost),
+            number(row.cpu_cost),
+            number(row.time),
             clean(&row.access),
             clean(&row.filter),
+            clean(&row.projection),
         ];
         fields.join(&FIELD.to_string())
     };
@@ -132,99 +195,157 @@ pub fn decode(bytes: &[u8]) -> Vec<PlanRow> {
             object_type: next()?,
             alias: next()?,
             cardinality: next()?.parse().ok(),
+            bytes: next()?.parse().ok(),
+            cost: next()?.parse().ok(),
+            io_cost: next()?.parse().ok(),
+            cpu_cost: next()?.parse().ok(),
+            time: next()?.parse().ok(),
             access: next()?,
             filter: next()?,
+            projection: next()?,
         })
     };
     text.split(ROW).filter_map(row).collect()
 }
 
-/// What of a plan is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
-    /// The expected rows.
-    pub rows: bool,
-    pub predicates: bool,
+/// The operations of row sources, which are told by where they lie: they are good while the plan is neither moved nor
+/// changed.
+#[derive(Debug, Default)]
+pub struct Lines {
+    of: HashMap<*const Source, u32>,
+    over: HashMap<u32, (u32, bool)>,
+    above: usize,
+    count: usize,
 }
 
-impl Format {
-    /// The format of DBMS_XPLAN's argument; BASIC, TYPICAL, SERIAL, ALL, ADVANCED, with further words added or taken
-    /// away.
-    pub fn of(text: &str) -> Option<Format> {
-        let mut format = Format { rows: true, predicates: true };
-        for word in text.to_uppercase().split([' ', ',']).filter(|word| !word.is_empty()) {
-            let (on, word) = match (word.strip_prefix('-'), word.strip_prefix('+')) {
-                (Some(word), _) => (false, word),
-                (_, Some(word)) => (true, word),
-                _ => (true, word),
-            };
-            match word {
-                "BASIC" => format = Format { rows: false, predicates: false },
-                "TYPICAL" | "SERIAL" | "ALL" | "ADVANCED" => format = Format { rows: true, predicates: true },
-                "ROWS" => format.rows = on,
-                "PREDICATE" => format.predicates = on,
-                // What is not kept is not printed.
-                "COST" | "BYTES" | "NOTE" | "ALIAS" | "OUTLINE" | "PROJECTION" | "PEEKED_BINDS" | "PARTITION"
-                | "PARALLEL" | "REMOTE" | "IOSTATS" | "MEMSTATS" | "ALLSTATS" | "LAST" | "ADAPTIVE" | "REPORT" => {}
-                _ => return None,
-            }
+impl Lines {
+    /// The number of the operation that a row source is. The entries of an index that leads to a table are the next.
+    pub fn of(&self, source: &Source) -> Option<u32> {
+        self.of.get(&std::ptr::from_ref(source)).copied()
+    }
+
+    /// How many operations right above one only pass its rows on, and whether the topmost of them keeps them.
+    pub fn over(&self, line: u32) -> (u32, bool) {
+        let (mut count, mut loads) = (0, false);
+        while let Some((more, keeps)) = self.over.get(&(line - count)) {
+            count += more;
+            loads |= keeps;
         }
-        Some(format)
+        (count, loads)
+    }
+
+    /// How many operations stand above the topmost row source: the statement, what it changes, its result.
+    pub fn above(&self) -> usize {
+        self.above
+    }
+
+    /// How many operations there are.
+    pub fn count(&self) -> usize {
+        self.count
     }
 }
 
-/// The table of operations and the predicates, as DBMS_XPLAN prints them.
-pub fn display(rows: &[PlanRow], format: Format) -> Vec<String> {
-    let operation = |row: &PlanRow| {
-        let text =
-            if row.options.is_empty() { row.operation.clone() } else { format!("{} {}", row.operation, row.options) };
-        format!("{}{text}", " ".repeat(row.depth as usize))
-    };
-    let width =
-        |heading: &str, of: &dyn Fn(&PlanRow) -> usize| rows.iter().map(of).max().unwrap_or(0).max(heading.len());
-    let wide = width("Operation", &|row| operation(row).chars().count());
-    let name = width("Name", &|row| row.object.chars().count());
-    let cell = |row: &PlanRow| row.cardinality.map_or(String::new(), |n| n.to_string());
-    let count = width("Rows ", &|row| cell(row).len());
-    let mut heading = format!("| Id  | {:wide$} | {:name$} |", "Operation", "Name");
-    if format.rows {
-        heading.push_str(&format!(" {:count$} |", "Rows "));
+/// What is printed of the expectations of an operation.
+#[derive(Clone, Copy, Default)]
+struct Figures {
+    rows: Option<f64>,
+    bytes: Option<f64>,
+    cost: Option<Cost>,
+}
+
+impl PlanRow {
+    fn set_figures(&mut self, figures: &Figures) {
+        // What is expected is never nothing.
+        let whole = |n: f64| n.max(1.0).round() as u64;
+        self.cardinality = figures.rows.map(whole);
+        self.bytes = figures.bytes.map(whole);
+        let Some(cost) = figures.cost.filter(|cost| cost.total.is_finite()) else { return };
+        let (total, io) = (cost.total.ceil() as u64, cost.io.ceil() as u64);
+        (self.cost, self.io_cost) = (Some(total), Some(io.min(total)));
+        self.cpu_cost = Some(((cost.total - cost.io).max(0.0) * CYCLES).round() as u64);
+        self.time = (total > 0).then(|| (cost.total * SECONDS).ceil() as u64);
     }
-    let rule = "-".repeat(heading.chars().count());
-    let mut lines = vec![rule.clone(), heading, rule.clone()];
-    for row in rows {
-        let told = format.predicates && !(row.access.is_empty() && row.filter.is_empty());
-        let star = if told { '*' } else { ' ' };
-        let mut line = format!("|{star}{:>3} | {:wide$} | {:name$} |", row.id, operation(row), row.object);
-        if format.rows {
-            line.push_str(&format!(" {:>count$} |", cell(row)));
-        }
-        lines.push(line);
-    }
-    lines.push(rule);
-    if format.predicates && rows.iter().any(|row| !row.access.is_empty() || !row.filter.is_empty()) {
-        let title = "Predicate Information (identified by operation id):";
-        lines.extend([String::new(), title.to_string(), "-".repeat(title.len()), String::new()]);
-        for row in rows {
-            let mut lead = format!("{:>4} - ", row.id);
-            for (kind, text) in [("access", &row.access), ("filter", &row.filter)] {
-                if !text.is_empty() {
-                    lines.push(format!("{lead}{kind}({text})"));
-                    lead = " ".repeat(lead.len());
-                }
-            }
-        }
-    }
-    lines
 }
 
 /// The rows while they are made.
 struct Tree {
     rows: Vec<PlanRow>,
     names: Names,
+    registers: HashMap<Reg, (DataType, f64)>,
+    costs: HashMap<*const Source, Cost>,
+    lines: HashMap<*const Source, u32>,
+    /// By operation, those right above it that are no row source: see [`Lines::over`].
+    over: HashMap<u32, (u32, bool)>,
+    above: usize,
 }
 
 impl Tree {
+    fn of(plan: &Plan) -> Tree {
+        let mut tree = Tree {
+            rows: Vec::new(),
+            names: Names::of(plan),
+            registers: HashMap::new(),
+            costs: HashMap::new(),
+            lines: HashMap::new(),
+            over: HashMap::new(),
+            above: 0,
+        };
+        let below = plan.ctes.iter().map(|cte| &cte.source).chain(plan.subs.iter().map(|sub| &sub.source));
+        for source in below.chain(plan.body.source()) {
+            costs(source, &mut |source, cost| {
+                tree.costs.insert(source, cost);
+                learn(source, &mut tree.registers);
+            });
+        }
+        tree
+    }
+
+    /// What is expected of a row source.
+    fn figures_of(&self, source: &Source) -> Figures {
+        let rows = source.rows();
+        let width: f64 = produced(source).iter().filter_map(|reg| Some(self.registers.get(reg)?.1)).sum();
+        let bytes = rows.filter(|_| width > 0.0).map(|rows| rows.max(1.0).round() * width);
+        Figures { rows, bytes, cost: self.costs.get(&std::ptr::from_ref(source)).copied() }
+    }
+
+    /// Notes that a row source is the operation `at`, with what is expected of it and gives its reader.
+    fn is(&mut self, source: &Source, at: u32) {
+        let figures = self.figures_of(source);
+        let projection = self.projection(source);
+        self.lines.insert(source, at);
+        let row = self.row(at);
+        row.set_figures(&figures);
+        row.projection = projection;
+    }
+
+    /// The values of a row source, with their types.
+    fn projection(&self, source: &Source) -> String {
+        let aggregates = match source {
+            Source::Group { aggs, .. } => &aggs[..],
+            _ => &[],
+        };
+        let keys = match source {
+            Source::Sort { keys, .. } => keys.len(),
+            Source::HashJoin { keys, .. } | Source::MergeJoin { keys, .. } => keys.len(),
+            Source::Group { keys, .. } => keys.len(),
+            Source::Distinct { regs, .. } => regs.len(),
+            _ => 0,
+        };
+        let has_keys = keys > 0 || !aggregates.is_empty();
+        let value = |reg: &Reg| {
+            let (name, (ty, _)) = (self.names.reg(*reg)?, self.registers.get(reg)?);
+            // Aggregates are named without a type.
+            let is_aggregate = aggregates.iter().any(|agg| agg.out == *reg);
+            Some(format!("{name}[{}]", if is_aggregate { "22".into() } else { projected(ty) }))
+        };
+        let values: Vec<String> = produced(source).iter().filter_map(value).collect();
+        let keys = if has_keys { format!("(#keys={keys}) ") } else { String::new() };
+        let mut text = format!("{keys}{}", values.join(", "));
+        let end = (0..=TEXT_MAX.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.trim_end().to_string()
+    }
+
     fn add(&mut self, parent: Option<u32>, operation: &str, options: &str) -> u32 {
         let id = self.rows.len() as u32;
         let depth = parent.map_or(0, |parent| self.rows[parent as usize].depth + 1);
@@ -251,18 +372,24 @@ impl Tree {
 
     /// Adds the rows of a row source under `parent`.
     fn source(&mut self, parent: u32, source: &Source) {
+        // What has no operation of its own is the one below it.
+        if let Some(at) = self.operation(parent, source) {
+            self.is(source, at);
+        }
+    }
+
+    fn operation(&mut self, parent: u32, source: &Source) -> Option<u32> {
         let over = |tree: &mut Tree, operation: &str, options: &str, inputs: &[&Source]| {
             let at = tree.add(Some(parent), operation, options);
             inputs.iter().for_each(|input| tree.source(at, input));
             at
         };
-        match source {
-            Source::Dual => {
-                over(self, "FAST DUAL", "", &[]);
-            }
+        Some(match source {
+            Source::Dual => over(self, "FAST DUAL", "", &[]),
             Source::Empty => {
                 let at = over(self, "FILTER", "", &[]);
                 self.row(at).filter = "NULL IS NOT NULL".into();
+                at
             }
             Source::Scan(scan) => self.scan(parent, scan),
             Source::Fixed { name, alias, filter, .. } => {
@@ -271,33 +398,43 @@ impl Tree {
                 let row = self.row(at);
                 (row.owner, row.object, row.alias) = ("SYS".into(), name.clone(), alias.clone());
                 row.object_type = "TABLE (FIXED)".into();
+                at
             }
-            Source::Filter { input, conds } | Source::Startup { input, conds } => {
+            Source::Filter { input, conds, .. } | Source::Startup { input, conds, .. } => {
                 let at = over(self, "FILTER", "", &[input]);
                 self.filter(at, conds);
+                at
             }
             Source::Project { input, view, .. } => match view {
                 Some(view) => {
                     let at = over(self, "VIEW", "", &[input]);
                     self.row(at).object = view.clone();
+                    at
                 }
-                None => self.source(parent, input),
+                None => {
+                    self.source(parent, input);
+                    return None;
+                }
             },
-            Source::NestedLoops { left, right, kind, .. } => {
-                over(self, "NESTED LOOPS", of_kind(*kind), &[left, right]);
-            }
+            Source::NestedLoops { left, right, kind, .. } => over(self, "NESTED LOOPS", of_kind(*kind), &[left, right]),
             Source::HashJoin { left, right, kind, build, keys, residual, filters, .. } => {
                 let at = self.add(Some(parent), "HASH JOIN", &hash_options(*kind, *build, keys));
                 self.row(at).access = self.names.equalities(keys);
                 self.filter(at, residual);
                 let (built, probing) = built_first(left, right, *build);
                 let mut above = at;
+                let figures = self.figures_of(built);
                 for filter in filters {
                     above = self.add(Some(above), "JOIN FILTER", "CREATE");
                     self.row(above).object = filter_name(filter.id);
+                    self.row(above).set_figures(&figures);
+                }
+                if !filters.is_empty() {
+                    self.over.insert(above + 1, (filters.len() as u32, false));
                 }
                 self.source(above, built);
                 self.source(at, probing);
+                at
             }
             Source::MergeJoin { left, right, kind, keys, range, residual, .. } => {
                 let cartesian = keys.is_empty() && range.is_none() && *kind == JoinKind::Inner;
@@ -310,43 +447,41 @@ impl Tree {
                 }
                 self.filter(at, residual);
                 self.row(at).access = access;
+                at
             }
-            Source::JoinFilter { input, id, keys } => {
+            Source::JoinFilter { input, id, keys, .. } => {
                 let at = over(self, "JOIN FILTER", "USE", &[input]);
                 let names: Vec<String> = keys.iter().filter_map(|key| self.names.text(&key.value)).collect();
                 let name = filter_name(*id);
                 let row = self.row(at);
                 row.filter = format!("SYS_OP_BLOOM_FILTER({name},{})", names.join(","));
                 row.object = name;
+                at
             }
-            Source::Buffer { input, .. } => {
-                over(self, "BUFFER", "SORT", &[input]);
-            }
+            Source::Buffer { input, .. } => over(self, "BUFFER", "SORT", &[input]),
             Source::Cte { name, .. } => {
                 let at = over(self, "TABLE ACCESS", "FULL", &[]);
                 self.row(at).object = name.clone();
+                at
             }
             Source::Count { input, stop, conds, .. } => {
                 let at = over(self, "COUNT", if stop.is_some() { "STOPKEY" } else { "" }, &[input]);
                 self.filter(at, conds);
+                at
             }
             Source::Sort { input, top, .. } => {
-                over(self, "SORT", if top.is_some() { "ORDER BY STOPKEY" } else { "ORDER BY" }, &[input]);
+                over(self, "SORT", if top.is_some() { "ORDER BY STOPKEY" } else { "ORDER BY" }, &[input])
             }
-            Source::Distinct { input, .. } => {
-                over(self, "HASH", "UNIQUE", &[input]);
-            }
+            Source::Distinct { input, .. } => over(self, "HASH", "UNIQUE", &[input]),
             Source::Group { input, sets, scalar, .. } => {
                 let (operation, options) = match (scalar, sets.len()) {
                     (true, _) => ("SORT", "AGGREGATE"),
                     (_, 0 | 1) => ("HASH", "GROUP BY"),
                     _ => ("SORT", "GROUP BY ROLLUP"),
                 };
-                over(self, operation, options, &[input]);
+                over(self, operation, options, &[input])
             }
-            Source::Window { input, .. } => {
-                over(self, "WINDOW", "SORT", &[input]);
-            }
+            Source::Window { input, .. } => over(self, "WINDOW", "SORT", &[input]),
             Source::Set { kind, inputs, .. } => {
                 let name = match kind {
                     SetKind::UnionAll => "UNION-ALL",
@@ -355,22 +490,16 @@ impl Tree {
                     SetKind::Minus => "MINUS",
                 };
                 let inputs: Vec<_> = inputs.iter().map(|(source, _)| source).collect();
-                over(self, name, "", &inputs);
+                over(self, name, "", &inputs)
             }
             Source::ConnectBy(c) => self.connect_by(parent, c),
-            Source::Limit { input, .. } => {
-                over(self, "VIEW", "", &[input]);
-            }
-            Source::ForUpdate { input, .. } => {
-                over(self, "FOR UPDATE", "", &[input]);
-            }
-            Source::Elements { .. } => {
-                over(self, "COLLECTION ITERATOR", "PICKLER FETCH", &[]);
-            }
-        }
+            Source::Limit { input, .. } => over(self, "VIEW", "", &[input]),
+            Source::ForUpdate { input, .. } => over(self, "FOR UPDATE", "", &[input]),
+            Source::Elements { .. } => over(self, "COLLECTION ITERATOR", "PICKLER FETCH", &[]),
+        })
     }
 
-    fn connect_by(&mut self, parent: u32, c: &ConnectBy) {
+    fn connect_by(&mut self, parent: u32, c: &ConnectBy) -> u32 {
         let children = c.memory.as_ref().map(|memory| &memory.children);
         let (how, from) = match children {
             None => ("WITHOUT FILTERING", None),
@@ -385,9 +514,10 @@ impl Tree {
         if let Some(source) = from {
             self.source(at, source);
         }
+        at
     }
 
-    fn scan(&mut self, parent: u32, scan: &Scan) {
+    fn scan(&mut self, parent: u32, scan: &Scan) -> u32 {
         let itself = |index: &dictionary::IndexDef| index.kind == dictionary::IndexKind::IotTop;
         let of_table = |tree: &mut Tree, options: &str| {
             let at = tree.add(Some(parent), "TABLE ACCESS", options);
@@ -425,7 +555,11 @@ impl Tree {
             Access::IndexRange(range) => {
                 let index = &range.index;
                 let parent = match range.is_iterated() {
-                    true => self.add(Some(parent), "INLIST ITERATOR", ""),
+                    true => {
+                        let at = self.add(Some(parent), "INLIST ITERATOR", "");
+                        self.over.insert(at + 1, (1, false));
+                        at
+                    }
                     false => parent,
                 };
                 let of_table = |tree: &mut Tree, options: &str| {
@@ -446,18 +580,82 @@ impl Tree {
             }
         };
         if let Some((below, access)) = access {
-            self.row(below).access = access;
+            let row = self.row(below);
+            row.access = access;
+            if below != at {
+                let (rows, cost) = scan.entries;
+                row.set_figures(&Figures { rows: Some(rows), bytes: None, cost: Some(cost) });
+                row.alias = scan.alias.clone();
+                row.projection = format!("\"{}\".ROWID[ROWID,10]", scan.alias);
+            }
         }
         self.filter(at, &scan.filter);
-        let row = self.row(at);
-        row.alias = scan.alias.clone();
-        row.cardinality = (scan.rows.is_finite() && scan.rows >= 0.0).then(|| scan.rows.max(1.0).round() as u64);
+        self.row(at).alias = scan.alias.clone();
+        at
     }
 
     fn index(&mut self, at: u32, index: &dictionary::IndexDef) {
         let row = self.row(at);
         (row.owner, row.object) = (index.owner.clone(), index.name.clone());
         row.object_type = if index.unique { "INDEX (UNIQUE)" } else { "INDEX" }.into();
+    }
+}
+
+/// Notes the types of the registers that a row source fills, and their bytes as they lie in rows.
+fn learn(source: &Source, into: &mut HashMap<Reg, (DataType, f64)>) {
+    let mut put = |reg: Reg, ty: DataType, bytes: f64| {
+        into.entry(reg).or_insert((ty, bytes));
+    };
+    match source {
+        Source::Scan(scan) => {
+            for (column, reg) in &scan.columns {
+                let Some(def) = scan.table.columns.get(usize::from(*column)) else { continue };
+                let known = def.statistics.as_ref().filter(|s| s.sample > 0).map(|s| f64::from(s.average_bytes.max(1)));
+                put(*reg, def.data_type, known.unwrap_or_else(|| bytes_of(&def.data_type)));
+            }
+            if let Some(reg) = scan.rowid {
+                put(reg, DataType::Rowid, bytes_of(&DataType::Rowid));
+            }
+        }
+        Source::Project { exprs, .. } | Source::Group { keys: exprs, .. } => {
+            for (e, reg) in exprs {
+                put(*reg, e.ty, bytes_of(&e.ty));
+            }
+        }
+        _ => {}
+    }
+    if let Source::Group { aggs, .. } = source {
+        for agg in aggs {
+            let bytes = if agg.kind == AggKind::CountStar { 0.0 } else { bytes_of(&agg.ty) };
+            put(agg.out, agg.ty, bytes);
+        }
+    }
+}
+
+/// Bytes of a value of a type of which nothing has been counted, as Oracle takes them.
+fn bytes_of(ty: &DataType) -> f64 {
+    match ty {
+        DataType::Varchar2 { len, .. } | DataType::Nvarchar2 { len } | DataType::Raw { len } => {
+            f64::from(*len / 2) + 2.0
+        }
+        DataType::Char { len, .. } | DataType::Nchar { len } => f64::from(*len) + 1.0,
+        DataType::Date => 9.0,
+        DataType::Rowid => 12.0,
+        _ => 13.0,
+    }
+}
+
+/// A type as projections name it.
+fn projected(ty: &DataType) -> String {
+    match ty {
+        DataType::Number { .. } => "NUMBER,22".into(),
+        DataType::Varchar2 { len, .. } => format!("VARCHAR2,{len}"),
+        DataType::Char { len, .. } => format!("CHARACTER,{len}"),
+        DataType::Date => "DATE,7".into(),
+        DataType::Timestamp { .. } => "TIMESTAMP,11".into(),
+        DataType::Raw { len } => format!("RAW,{len}"),
+        DataType::Rowid => "ROWID,10".into(),
+        other => other.to_string(),
     }
 }
 

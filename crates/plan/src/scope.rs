@@ -263,6 +263,7 @@ pub struct Compiler<'c> {
     pub no_result_cache: bool,
     /// BIND_AWARE and NO_BIND_AWARE.
     pub bind_aware: Option<bool>,
+    pub counts_operations: bool,
     /// The moment that the tables being added are read as of, the moments so far, and which items have one.
     pub as_of: Option<usize>,
     /// Moment 0 is that of the whole statement.

@@ -173,6 +173,36 @@ macro_rules! expressions {
     };
 }
 
+/// The field with the expected rows of `$source`; `$($m)?` is `mut` where it is to be written.
+macro_rules! rows {
+    ($source:expr $(, $m:tt)?) => {
+        match $source {
+            Source::Dual | Source::Empty => None,
+            Source::Scan(scan) => Some(& $($m)? scan.rows),
+            Source::ConnectBy(c) => Some(& $($m)? c.rows),
+            Source::Fixed { rows, .. }
+            | Source::Filter { rows, .. }
+            | Source::Startup { rows, .. }
+            | Source::Project { rows, .. }
+            | Source::NestedLoops { rows, .. }
+            | Source::HashJoin { rows, .. }
+            | Source::MergeJoin { rows, .. }
+            | Source::JoinFilter { rows, .. }
+            | Source::Buffer { rows, .. }
+            | Source::Cte { rows, .. }
+            | Source::Count { rows, .. }
+            | Source::Sort { rows, .. }
+            | Source::Distinct { rows, .. }
+            | Source::Group { rows, .. }
+            | Source::Window { rows, .. }
+            | Source::Set { rows, .. }
+            | Source::Limit { rows, .. }
+            | Source::ForUpdate { rows, .. }
+            | Source::Elements { rows, .. } => Some(rows),
+        }
+    };
+}
+
 impl Access {
     /// Calls `f` on each expression of the access path.
     pub fn for_each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
@@ -186,6 +216,23 @@ impl Access {
 }
 
 impl Source {
+    /// The rows that the planner expects each time the row source is started. `None`: nothing was estimated.
+    pub fn rows(&self) -> Option<f64> {
+        let rows = match self {
+            Source::Dual => 1.0,
+            Source::Empty => 0.0,
+            other => *rows!(other)?,
+        };
+        (rows.is_finite() && rows >= 0.0).then_some(rows)
+    }
+
+    /// Notes the rows that are expected.
+    pub fn set_rows(&mut self, expected: f64) {
+        if let Some(rows) = rows!(self, mut) {
+            *rows = expected;
+        }
+    }
+
     /// Calls `f` on each row source right below, in the order in which a plan lists them.
     pub fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Source)) {
         children!(self, f, iter)

@@ -417,7 +417,7 @@ pub trait World {
         Err(Ora::unsupported())
     }
     /// DBMS_XPLAN.DISPLAY_CURSOR: a value whose elements, for TABLE(…), are the lines.
-    fn display_cursor(&mut self, _sql_id: Option<&str>, _child: i64, _format: &str) -> Result<Value> {
+    fn display_cursor(&mut self, _sql_id: Option<&str>, _child: Option<i64>, _format: &str) -> Result<Value> {
         Err(Ora::unsupported())
     }
     /// DBMS_XA: the code of XA that comes back.

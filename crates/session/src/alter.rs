@@ -163,6 +163,7 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.adaptive_sharing = params.flag(Param::OptimizerAdaptiveCursorSharing);
     session.options.optimizer_mode = params::word_of(Param::OptimizerMode, &params.get(Param::OptimizerMode));
     session.options.timing = timing(&params);
+    session.options.counts_operations = params.get(Param::StatisticsLevel) == "ALL";
     core.p.set_timed(session.options.timing != Timing::Off);
     let multiblock = params.number(Param::DbFileMultiblockReadCount).max(1) as u64;
     core.instance.storage().cache.set_multiblock(&core.p, multiblock);

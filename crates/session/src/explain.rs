@@ -2,19 +2,21 @@
 //!
 //! The statement is compiled with the names and privileges of its user and not executed; its plan becomes rows of a
 //! plan table, in the user's transaction. The usual table, PLAN_TABLE, is a temporary table of SYS, so that each
-//! session sees its own plans. What the planner does not estimate (costs, bytes) stays null.
+//! session sees its own plans. What the planner does not estimate stays null.
 
-use exec::plan_rows::{Format, PlanRow, display as lines_of, hash};
+use exec::plan_rows::PlanRow;
 use exec::{Cursor, ExecCtx};
 use sql::ast::{ExplainPlan, Name, Statement};
 use types::{Number, Ora, Result, Value};
 
 use crate::recursive::rows_of;
 use crate::shared_pool::lines;
+use crate::xplan::{self, Around, Format};
 
 /// Columns that are filled, as the placeholders number them.
 const COLUMNS: &str = "statement_id, plan_id, timestamp, operation, options, object_owner, object_name, object_alias, object_type, \
-                       optimizer, id, parent_id, depth, position, cardinality, access_predicates, filter_predicates";
+                       optimizer, id, parent_id, depth, position, cardinality, access_predicates, filter_predicates, \
+                       bytes, cost, io_cost, cpu_cost, time, projection";
 
 /// Runs EXPLAIN PLAN.
 ///
@@ -33,7 +35,7 @@ pub fn run(cx: &mut ExecCtx<'_>, e: &ExplainPlan) -> Result<()> {
     let rows = Cursor::plan_rows(cx, statement)?;
     let table = into.as_ref().map_or_else(|| "PLAN_TABLE".to_string(), quoted);
     let missing = || into.as_ref().map_or_else(|| Ora::new(2402), |name| Ora::new(2404).at(name.pos.0));
-    let places: Vec<String> = (1..=17).map(|n| if n == 3 { "sysdate".into() } else { format!(":{n}") }).collect();
+    let places: Vec<String> = (1..=23).map(|n| if n == 3 { "sysdate".into() } else { format!(":{n}") }).collect();
     let insert = format!("insert into {table} ({COLUMNS}) values ({})", places.join(", "));
     let mut cursor = Cursor::compile(cx, &insert, &[]).map_err(|error| match error {
         error if error.is(942) => missing(),
@@ -75,10 +77,17 @@ fn bound(row: &PlanRow, statement_id: &Value, plan_id: &Value, mode: &str) -> Ve
         number(row.id.into()),
         row.parent.map_or(Value::Null, |parent| number(parent.into())),
         number(row.depth.into()),
-        number(row.position.into()),
-        row.cardinality.map_or(Value::Null, number),
+        // The first row has the cost there.
+        if row.id == 0 { known(row.cost) } else { number(row.position.into()) },
+        known(row.cardinality),
         text(&short(&row.access)),
         text(&short(&row.filter)),
+        known(row.bytes),
+        known(row.cost),
+        known(row.io_cost),
+        known(row.cpu_cost),
+        known(row.time),
+        text(&short(&row.projection)),
     ]
 }
 
@@ -93,6 +102,10 @@ fn short(text: &str) -> String {
 
 fn text(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { Value::text(text.to_string()) }
+}
+
+fn known(n: Option<u64>) -> Value {
+    n.map_or(Value::Null, number)
 }
 
 fn number(n: u64) -> Value {
@@ -121,9 +134,11 @@ fn is_name(text: &str) -> bool {
 /// DBMS_XPLAN.DISPLAY: the lines of a plan.
 ///
 /// # Errors
-/// ORA-00903 for what is no name; those of reading the table; ORA-06502 for a format that is none.
+/// ORA-00903 for what is no name; those of reading the table. A format that is none is a line, as in Oracle's package.
 pub fn display(cx: &mut ExecCtx<'_>, table: &str, statement_id: Option<&str>, format: &str) -> Result<Value> {
-    let format = Format::of(format).ok_or_else(|| Ora::with(6502, &[&": invalid format of DBMS_XPLAN"]))?;
+    let Some(format) = Format::of(format) else {
+        return Ok(lines(types::TypeId::PLAN_LINES, vec![xplan::invalid(format, "DISPLAY")]));
+    };
     let table = if table.is_empty() { "PLAN_TABLE" } else { table.trim() };
     if !is_name(table) {
         return Err(Ora::new(903));
@@ -134,7 +149,8 @@ pub fn display(cx: &mut ExecCtx<'_>, table: &str, statement_id: Option<&str>, fo
     let and = if statement_id.is_some() { " and p.statement_id = :1" } else { "" };
     let query = format!(
         "select id, parent_id, depth, position, operation, options, object_owner, object_name, object_type, object_alias, \
-         cardinality, access_predicates, filter_predicates from {table} p \
+         cardinality, access_predicates, filter_predicates, bytes, cost, io_cost, cpu_cost, time, projection \
+         from {table} p \
          where p.plan_id = (select max(q.plan_id) from {table} q{}){and} order by id",
         of("q")
     );
@@ -148,9 +164,7 @@ pub fn display(cx: &mut ExecCtx<'_>, table: &str, statement_id: Option<&str>, fo
             statement_id.map_or_else(|| "last explain plan".to_string(), |id| format!("plan for statement_id '{id}'"));
         vec![format!("Error: cannot fetch {what} from {}", table.to_uppercase())]
     } else {
-        let mut lines = vec![format!("Plan hash value: {}", hash(&rows)), String::new()];
-        lines.extend(lines_of(&rows, format));
-        lines
+        xplan::display(&rows, format, Around::default())
     };
     Ok(lines(types::TypeId::PLAN_LINES, text))
 }
@@ -181,6 +195,12 @@ fn plan_row(row: &[Value]) -> PlanRow {
         cardinality: number(10),
         access: text(11),
         filter: text(12),
+        bytes: number(13),
+        cost: number(14),
+        io_cost: number(15),
+        cpu_cost: number(16),
+        time: number(17),
+        projection: text(18),
     }
 }
 

@@ -61,6 +61,7 @@ mod storage;
 mod trace;
 mod undo_tablespace;
 mod world;
+mod xplan;
 
 pub use array::NextRow;
 pub use audit::lost_entry as lost_audit_entry;

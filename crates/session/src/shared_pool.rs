@@ -1,10 +1,11 @@
 //! DBMS_SHARED_POOL, and DBMS_XPLAN's text of a cursor's plan.
 
 use crate::core::Core;
+use crate::xplan::{self, Around, Format};
 use dictionary::{Catalog, ObjectDef};
 use exec::objects;
-use exec::plan_rows::{Format, decode, display};
-use library_cache::{Digest, ParentRow};
+use exec::plan_rows::decode;
+use library_cache::{ChildRow, Digest, ParentRow};
 use plsql::SharedPoolRequest;
 use std::sync::Arc;
 use types::{Composite, DataType, Ora, Result, TypeId, Value};
@@ -82,18 +83,21 @@ fn named(core: &Core, name: &str) -> Result<Digest> {
     core.shared.library.statements().find(is_it).map(|row| row.digest).ok_or_else(missing)
 }
 
-/// DBMS_XPLAN.DISPLAY_CURSOR: the lines of a cursor's plan.
+/// DBMS_XPLAN.DISPLAY_CURSOR: the lines of the plan of a cursor, or of all cursors of a statement where `child` is null.
 ///
 /// # Errors
-/// ORA-06502 for a format that is none. A missing privilege is a line, as in Oracle's package.
-pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: i64, format: &str) -> Result<Value> {
-    let format = Format::of(format).ok_or_else(|| Ora::with(6502, &[&": invalid format of DBMS_XPLAN"]))?;
+/// Those of the dictionary. A missing privilege, and a format that is none, are lines, as in Oracle's package.
+pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: Option<i64>, format: &str) -> Result<Value> {
+    let Some(format) = Format::of(format) else {
+        return Ok(lines(TypeId::PLAN_LINES, vec![xplan::invalid(format, "DISPLAY_CURSOR")]));
+    };
     // The session's own last statement is shown to everybody. A statement named by its SQL_ID may be another user's, so
     // that takes what reading the views takes.
     let names = core.names()?;
     let hidden = |view: &&str| names.relation(None, view).map(|found| found.is_none());
     if sql_id.is_some() {
-        for view in ["V$SQL", "V$SQL_PLAN"] {
+        let plan = if format.measures() { "V$SQL_PLAN_STATISTICS_ALL" } else { "V$SQL_PLAN" };
+        for view in ["V$SQL", plan] {
             if hidden(&view)? {
                 return Ok(lines(TypeId::PLAN_LINES, vec![format!("User has no SELECT privilege on {view}")]));
             }
@@ -104,32 +108,47 @@ pub fn display_cursor(core: &Core, sql_id: Option<&str>, child: i64, format: &st
         Some(id) => row.digest.sql_id() == id,
         None => last.is_some_and(|(digest, _)| digest == row.digest),
     };
-    let number = if sql_id.is_none() { last.map_or(0, |(_, number)| number as i64) } else { child };
+    let number = if sql_id.is_none() { last.map(|(_, number)| number as i64) } else { child };
     let found = core.shared.library.statements().find(wanted);
-    let cursor =
-        found.as_ref().and_then(|row| row.children.iter().find(|c| c.number as i64 == number).map(|c| (row, c)));
-    Ok(lines(
-        TypeId::PLAN_LINES,
-        match cursor {
-            Some((row, child)) => {
-                let title = format!("SQL_ID  {}, child number {}", row.digest.sql_id(), child.number);
-                let mut lines = vec![title.clone(), "-".repeat(title.len())];
-                lines.extend(row.text.lines().map(str::to_string));
-                lines.extend([String::new(), format!("Plan hash value: {}", child.plan_hash), String::new()]);
-                match decode(&child.plan) {
-                    rows if rows.is_empty() => lines.push("The plan of this cursor is not kept.".into()),
-                    rows => lines.extend(display(&rows, format)),
-                }
-                lines
+    let is_wanted = |child: &&ChildRow| number.is_none_or(|number| child.number as i64 == number);
+    let mut text = Vec::new();
+    if let Some(row) = &found {
+        for child in row.children.iter().filter(is_wanted) {
+            if !text.is_empty() {
+                text.push(String::new());
             }
-            None => {
-                let id =
-                    sql_id.map_or_else(|| last.map_or(String::new(), |(digest, _)| digest.sql_id()), str::to_string);
-                vec![format!("SQL_ID: {id}, child number: {number} cannot be found")]
-            }
-        },
-    ))
+            text.extend(plan_of(row, child, format));
+        }
+    }
+    if text.is_empty() {
+        let id = sql_id.map_or_else(|| last.map_or(String::new(), |(digest, _)| digest.sql_id()), str::to_string);
+        let number = number.unwrap_or(0);
+        text.push(format!("SQL_ID: {id}, child number: {number} cannot be found"));
+    }
+    Ok(lines(TypeId::PLAN_LINES, text))
 }
+
+/// The plan of a cursor, below its statement.
+fn plan_of(row: &ParentRow, child: &ChildRow, format: Format) -> Vec<String> {
+    let title = match format.is_basic() {
+        true => "EXPLAINED SQL STATEMENT:".to_string(),
+        false => format!("SQL_ID  {}, child number {}", row.digest.sql_id(), child.number),
+    };
+    let mut lines = vec![title.clone(), "-".repeat(title.len())];
+    lines.extend(row.text.lines().flat_map(|line| xplan::wrapped(line, TEXT_WIDTH)));
+    lines.push(String::new());
+    match decode(&child.plan) {
+        rows if rows.is_empty() => {
+            lines.extend([format!("Plan hash value: {}", child.plan_hash), String::new()]);
+            lines.push("The plan of this cursor is not kept.".into());
+        }
+        rows => lines.extend(xplan::display(&rows, format, Around { is_cursor: true, run: &child.run })),
+    }
+    lines
+}
+
+/// Columns of a statement's text above its plan.
+const TEXT_WIDTH: usize = 71;
 
 /// Lines as a collection of objects with one attribute, of a type that comes with the database.
 pub fn lines(ty: TypeId, lines: Vec<String>) -> Value {

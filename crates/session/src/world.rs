@@ -705,7 +705,7 @@ impl plsql::World for World<'_> {
         crate::shared_pool::shared_pool(self.core, request)
     }
 
-    fn display_cursor(&mut self, sql_id: Option<&str>, child: i64, format: &str) -> Result<Value> {
+    fn display_cursor(&mut self, sql_id: Option<&str>, child: Option<i64>, format: &str) -> Result<Value> {
         crate::shared_pool::display_cursor(self.core, sql_id, child, format)
     }
 

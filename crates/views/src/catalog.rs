@@ -107,6 +107,8 @@ views! {
     "V$SQLTEXT" | sql::SQLTEXT => sql::sqltext;
     "V$SQLTEXT_WITH_NEWLINES" | sql::SQLTEXT => sql::sqltext_with_newlines;
     "V$SQL_PLAN" | sql::SQL_PLAN => sql::sql_plan;
+    "V$SQL_PLAN_STATISTICS" | sql::SQL_PLAN_STATISTICS => sql::sql_plan_statistics;
+    "V$SQL_PLAN_STATISTICS_ALL" | sql::SQL_PLAN_STATISTICS_ALL => sql::sql_plan_statistics_all;
     "V$SQL_SHARED_CURSOR" | sql::SHARED_CURSOR => sql::shared_cursor;
     "V$SQL_CS_HISTOGRAM" | sql::CS_HISTOGRAM => sql::cs_histogram;
     "V$SQL_CS_SELECTIVITY" | sql::CS_SELECTIVITY => sql::cs_selectivity;

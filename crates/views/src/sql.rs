@@ -1,6 +1,7 @@
 //! Statements and the library cache: `v$sql`, `v$sqlarea`, `v$sqltext`, `v$librarycache` and what belongs to them.
 
-use library_cache::{ChildRow, Delta, Mismatch, Namespace, ParentRow};
+use exec::plan_rows::PlanRow;
+use library_cache::{AreaCounts, ChildRow, Delta, LineCounts, LineFigures, Mismatch, Namespace, ParentRow};
 use types::Value;
 
 use crate::column::{Row, Type, Type::*, address, date_of_seconds, n, t};
@@ -154,29 +155,110 @@ pub const CS_STATISTICS: &[(&str, Type)] = &[
     ("CON_ID", N),
 ];
 
-pub const SQL_PLAN: &[(&str, Type)] = &[
+/// The columns of `v$sql_plan`, and more behind them.
+macro_rules! plan_columns {
+    ($($more:expr),* $(,)?) => {
+        &[
+            ("ADDRESS", R(8)),
+            ("HASH_VALUE", N),
+            ("SQL_ID", V(13)),
+            ("PLAN_HASH_VALUE", N),
+            ("CHILD_ADDRESS", R(8)),
+            ("CHILD_NUMBER", N),
+            ("TIMESTAMP", D),
+            ("OPERATION", V(30)),
+            ("OPTIONS", V(30)),
+            ("OBJECT_NODE", V(40)),
+            ("OBJECT_OWNER", V(128)),
+            ("OBJECT_NAME", V(128)),
+            ("OBJECT_ALIAS", V(261)),
+            ("OBJECT_TYPE", V(20)),
+            ("OPTIMIZER", V(20)),
+            ("ID", N),
+            ("PARENT_ID", N),
+            ("DEPTH", N),
+            ("POSITION", N),
+            ("SEARCH_COLUMNS", N),
+            ("COST", N),
+            ("CARDINALITY", N),
+            ("BYTES", N),
+            ("OTHER_TAG", V(35)),
+            ("PARTITION_START", V(64)),
+            ("PARTITION_STOP", V(64)),
+            ("PARTITION_ID", N),
+            ("OTHER", V(4000)),
+            ("DISTRIBUTION", V(20)),
+            ("CPU_COST", N),
+            ("IO_COST", N),
+            ("TEMP_SPACE", N),
+            ("ACCESS_PREDICATES", V(4000)),
+            ("FILTER_PREDICATES", V(4000)),
+            ("PROJECTION", V(4000)),
+            ("TIME", N),
+            ("QBLOCK_NAME", V(128)),
+            ("REMARKS", V(4000)),
+            $($more),*
+        ]
+    };
+}
+
+pub const SQL_PLAN: &[(&str, Type)] = plan_columns![("OTHER_XML", V(4000)), ("CON_ID", N)];
+
+pub const SQL_PLAN_STATISTICS_ALL: &[(&str, Type)] = plan_columns![
+    ("EXECUTIONS", N),
+    ("LAST_STARTS", N),
+    ("STARTS", N),
+    ("LAST_OUTPUT_ROWS", N),
+    ("OUTPUT_ROWS", N),
+    ("LAST_CR_BUFFER_GETS", N),
+    ("CR_BUFFER_GETS", N),
+    ("LAST_CU_BUFFER_GETS", N),
+    ("CU_BUFFER_GETS", N),
+    ("LAST_DISK_READS", N),
+    ("DISK_READS", N),
+    ("LAST_DISK_WRITES", N),
+    ("DISK_WRITES", N),
+    ("LAST_ELAPSED_TIME", N),
+    ("ELAPSED_TIME", N),
+    ("POLICY", V(10)),
+    ("ESTIMATED_OPTIMAL_SIZE", N),
+    ("ESTIMATED_ONEPASS_SIZE", N),
+    ("LAST_MEMORY_USED", N),
+    ("LAST_EXECUTION", V(10)),
+    ("LAST_DEGREE", N),
+    ("TOTAL_EXECUTIONS", N),
+    ("OPTIMAL_EXECUTIONS", N),
+    ("ONEPASS_EXECUTIONS", N),
+    ("MULTIPASSES_EXECUTIONS", N),
+    ("ACTIVE_TIME", N),
+    ("MAX_TEMPSEG_SIZE", N),
+    ("LAST_TEMPSEG_SIZE", N),
+    ("CON_ID", N),
+];
+
+pub const SQL_PLAN_STATISTICS: &[(&str, Type)] = &[
     ("ADDRESS", R(8)),
     ("HASH_VALUE", N),
     ("SQL_ID", V(13)),
     ("PLAN_HASH_VALUE", N),
     ("CHILD_ADDRESS", R(8)),
     ("CHILD_NUMBER", N),
-    ("TIMESTAMP", D),
-    ("OPERATION", V(30)),
-    ("OPTIONS", V(30)),
-    ("OBJECT_OWNER", V(128)),
-    ("OBJECT_NAME", V(128)),
-    ("OBJECT_ALIAS", V(261)),
-    ("OBJECT_TYPE", V(20)),
-    ("OPTIMIZER", V(20)),
-    ("ID", N),
-    ("PARENT_ID", N),
-    ("DEPTH", N),
-    ("POSITION", N),
-    ("COST", N),
-    ("CARDINALITY", N),
-    ("ACCESS_PREDICATES", V(4000)),
-    ("FILTER_PREDICATES", V(4000)),
+    ("OPERATION_ID", N),
+    ("EXECUTIONS", N),
+    ("LAST_STARTS", N),
+    ("STARTS", N),
+    ("LAST_OUTPUT_ROWS", N),
+    ("OUTPUT_ROWS", N),
+    ("LAST_CR_BUFFER_GETS", N),
+    ("CR_BUFFER_GETS", N),
+    ("LAST_CU_BUFFER_GETS", N),
+    ("CU_BUFFER_GETS", N),
+    ("LAST_DISK_READS", N),
+    ("DISK_READS", N),
+    ("LAST_DISK_WRITES", N),
+    ("DISK_WRITES", N),
+    ("LAST_ELAPSED_TIME", N),
+    ("ELAPSED_TIME", N),
     ("CON_ID", N),
 ];
 
@@ -446,40 +528,149 @@ pub fn cs_statistics(s: &Source<'_>) -> Vec<Row> {
 }
 
 /// The plans of the cursors. No costs are kept.
+/// The plans of the cursors.
 pub fn sql_plan(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for sql in s.shared.library.statements() {
         for child in &sql.children {
             for plan in exec::plan_rows::decode(&child.plan) {
-                rows.push(vec![
+                let mut row = plan_row(&sql, child, &plan);
+                row.extend([Value::Null, n(0u64)]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+/// What the operations of cursors did, where it was counted; the statement itself aside.
+pub fn sql_plan_statistics(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for sql in s.shared.library.statements() {
+        for child in &sql.children {
+            for (id, figures) in child.run.iter().enumerate().skip(1) {
+                let mut row = vec![
                     address(sql.address),
                     n(sql.digest.hash_value()),
                     t(sql.digest.sql_id()),
                     n(child.plan_hash),
                     address(child.address),
                     n(child.number),
-                    date_of_seconds(child.load_s),
-                    t(&plan.operation),
-                    t(&plan.options),
-                    t(&plan.owner),
-                    t(&plan.object),
-                    t(&plan.alias),
-                    t(&plan.object_type),
-                    if plan.id == 0 { t(&child.mode) } else { Value::Null },
-                    n(plan.id),
-                    plan.parent.map_or(Value::Null, n),
-                    n(plan.depth),
-                    n(plan.position),
-                    Value::Null,
-                    plan.cardinality.map_or(Value::Null, n),
-                    t(&plan.access),
-                    t(&plan.filter),
-                    n(0u64),
-                ]);
+                    n(id as u64),
+                ];
+                row.extend(counts(Some(figures)));
+                row.push(n(0u64));
+                rows.push(row);
             }
         }
     }
     rows
+}
+
+/// Plans with what their operations did and the memory of their work areas.
+pub fn sql_plan_statistics_all(s: &Source<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for sql in s.shared.library.statements() {
+        for child in &sql.children {
+            for plan in exec::plan_rows::decode(&child.plan) {
+                let figures = child.run.get(plan.id as usize);
+                let mut row = plan_row(&sql, child, &plan);
+                row.extend(counts(figures));
+                row.extend(area(figures.map(|figures| &figures.area).filter(|area| area.all() > 0)));
+                row.push(n(0u64));
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+/// EXECUTIONS to ELAPSED_TIME; null where nothing was counted.
+fn counts(figures: Option<&LineFigures>) -> Vec<Value> {
+    let Some(LineFigures { executions, total, last, area: _ }) = figures else { return vec![Value::Null; 15] };
+    let of = |get: fn(&LineCounts) -> u64| [n(get(last)), n(get(total))];
+    let pairs = [
+        of(|c| c.starts),
+        of(|c| c.rows),
+        of(|c| c.consistent_gets),
+        of(|c| c.current_gets),
+        of(|c| c.reads),
+        of(|c| c.writes),
+        of(|c| c.elapsed_us),
+    ];
+    std::iter::once(n(*executions)).chain(pairs.into_iter().flatten()).collect()
+}
+
+/// POLICY to LAST_TEMPSEG_SIZE; null where there was no work area.
+fn area(area: Option<&AreaCounts>) -> Vec<Value> {
+    let Some(area) = area else { return vec![Value::Null; 13] };
+    let some = |bytes: u64| if bytes > 0 { n(bytes) } else { Value::Null };
+    vec![
+        Value::Null,
+        n(area.optimal_bytes),
+        n(area.onepass_bytes),
+        n(area.last_bytes),
+        match area.last_passes {
+            0 => t("OPTIMAL"),
+            1 => t("1 PASS"),
+            passes => t(format!("{passes} PASSES")),
+        },
+        n(1u64),
+        n(area.all()),
+        n(area.optimal),
+        n(area.onepass),
+        n(area.multipass),
+        Value::Null,
+        some(area.most_temporary_bytes),
+        some(area.last_temporary_bytes),
+    ]
+}
+
+/// The columns that views of plans have in common.
+fn plan_row(sql: &ParentRow, child: &ChildRow, plan: &PlanRow) -> Row {
+    let known = |figure: Option<u64>| figure.map_or(Value::Null, n);
+    vec![
+        address(sql.address),
+        n(sql.digest.hash_value()),
+        t(sql.digest.sql_id()),
+        n(child.plan_hash),
+        address(child.address),
+        n(child.number),
+        date_of_seconds(child.load_s),
+        t(&plan.operation),
+        t(&plan.options),
+        Value::Null,
+        t(&plan.owner),
+        t(&plan.object),
+        t(&plan.alias),
+        t(&plan.object_type),
+        if plan.id == 0 { t(&child.mode) } else { Value::Null },
+        n(plan.id),
+        plan.parent.map_or(Value::Null, n),
+        n(plan.depth),
+        // The first row has the cost there.
+        if plan.id == 0 { known(plan.cost) } else { n(plan.position) },
+        Value::Null,
+        known(plan.cost),
+        // What the first row of a cursor gives is what the one below it gives.
+        if plan.id == 0 { Value::Null } else { known(plan.cardinality) },
+        if plan.id == 0 { Value::Null } else { known(plan.bytes) },
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        if plan.id == 0 { Value::Null } else { known(plan.cpu_cost) },
+        if plan.id == 0 { Value::Null } else { known(plan.io_cost) },
+        Value::Null,
+        t(&plan.access),
+        t(&plan.filter),
+        t(&plan.projection),
+        if plan.id == 0 { Value::Null } else { known(plan.time) },
+        Value::Null,
+        Value::Null,
+    ]
 }
 
 pub fn open_cursor(s: &Source<'_>) -> Vec<Row> {

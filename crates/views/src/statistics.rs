@@ -118,7 +118,7 @@ pub const STATISTICS_LEVEL: &[(&str, Type)] = &[
 ];
 
 /// What `statistics_level` turns on and off: only what there is. Counts cost nothing shared and are kept at every
-/// level.
+/// level, those of plans' operations apart.
 pub fn statistics_level(s: &Source<'_>) -> Vec<Row> {
     let params = s.session_params.borrow();
     let status = |level: &str, timed: bool, is_default: bool| {
@@ -135,6 +135,15 @@ pub fn statistics_level(s: &Source<'_>) -> Vec<Row> {
             status(&system.get(level), system.flag(timed), system.is_default(timed)),
             t("TYPICAL"),
             Value::Null,
+            t("YES"),
+        ],
+        vec![
+            t("Plan Execution Statistics"),
+            t("What the operations of plans do"),
+            t(if params.get(level) == "ALL" { "ENABLED" } else { "DISABLED" }),
+            t(if system.get(level) == "ALL" { "ENABLED" } else { "DISABLED" }),
+            t("ALL"),
+            t("V$SQL_PLAN_STATISTICS"),
             t("YES"),
         ],
         vec![

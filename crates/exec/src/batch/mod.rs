@@ -24,6 +24,7 @@ mod sort;
 use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
+use crate::measure::CountedNode;
 use crate::source::Op;
 use column::Column;
 pub use eval::{Condition, Expression};
@@ -88,6 +89,11 @@ pub trait Node {
 
     /// The registers whose values a row has, in the order of a batch's columns.
     fn regs(&self) -> &[Reg];
+
+    /// Rows that a scan has read and its filter left out so far.
+    fn left_out(&self) -> u64 {
+        0
+    }
 
     /// Fills `out` with the next rows, at least one. False: there are none, and `out` means nothing.
     ///
@@ -396,6 +402,14 @@ impl Wanted {
 /// # Errors
 /// Those of building row sources.
 pub fn build(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
+    let node = build_uncounted(s, wanted, b)?;
+    Ok(match b.counting.as_ref().and_then(|counting| counting.of_source(s)) {
+        Some(place) => node.map(|node| Box::new(CountedNode::new(node, place)) as Box<dyn Node>),
+        None => node,
+    })
+}
+
+fn build_uncounted(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
     if !b.batches || !pays(s) {
         return Ok(None);
     }
@@ -404,7 +418,7 @@ pub fn build(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<
             Some(scan) => Box::new(scan),
             None => return Ok(None),
         },
-        Source::Filter { input, conds } => {
+        Source::Filter { input, conds, .. } => {
             let conds = b.conds(conds);
             let Some(input) = build(input, &wanted.and_conds(&conds), b)? else { return Ok(None) };
             let Some(conds) = Condition::all(conds, input.regs()) else { return Ok(None) };
@@ -428,15 +442,18 @@ pub fn build(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<
             }
             Box::new(Project { input, exprs: made, regs, failing: Failing::default() })
         }
-        Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters } => {
+        Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters, .. } => {
             let sides = join::Parts { left, right, left_regs, right_regs, side: *build };
             match join::Join::build(&sides, *kind, keys, residual, filters, wanted, b)? {
                 Some(join) => Box::new(join),
                 None => return Ok(None),
             }
         }
-        Source::JoinFilter { input, id, keys } => {
-            if let Source::Scan(scan) = &**input {
+        Source::JoinFilter { input, id, keys, .. } => {
+            // A scan that is counted is counted by itself.
+            if b.counting.is_none()
+                && let Source::Scan(scan) = &**input
+            {
                 return Ok(match scan::Scan::build_filtered(scan, *id, keys, b)? {
                     Some(scan) => Some(Box::new(scan)),
                     None => None,
@@ -449,20 +466,20 @@ pub fn build(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<
                 None => return Ok(None),
             }
         }
-        Source::Group { input, keys, sets, aggs, scalar } => {
+        Source::Group { input, keys, sets, aggs, scalar, .. } => {
             match group::Group::build(input, keys, sets, aggs, *scalar, b)? {
                 Some(group) => Box::new(group),
                 None => return Ok(None),
             }
         }
-        Source::Sort { input, keys, regs: _, top } => {
+        Source::Sort { input, keys, regs: _, top, .. } => {
             let input = build_any(input, &Wanted::ALL, b)?;
             match sort::Sort::build(input, keys, top.as_ref(), b) {
                 Some(sort) => Box::new(sort),
                 None => return Ok(None),
             }
         }
-        Source::Distinct { input, regs } => {
+        Source::Distinct { input, regs, .. } => {
             let input = build_any(input, &Wanted(Some(regs.clone())), b)?;
             match group::Group::distinct(input, regs) {
                 Some(distinct) => Box::new(distinct),

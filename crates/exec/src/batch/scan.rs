@@ -37,6 +37,7 @@ pub struct Scan {
     selected: Vec<u32>,
     /// Where its rows are counted, of a cursor that is watched.
     watch: Option<usize>,
+    left_out: u64,
 }
 
 /// Where the rows of a batch and their columns are in the arena.
@@ -284,6 +285,7 @@ impl Scan {
             places,
             selected,
             watch,
+            left_out: 0,
         }))
     }
 
@@ -328,6 +330,10 @@ impl Node for Scan {
         &self.regs
     }
 
+    fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let all = self.columns.len();
         loop {
@@ -349,6 +355,7 @@ impl Node for Scan {
             for n in (0..self.first).filter(|n| self.tested[*n]) {
                 out.columns[n] = decode(&self.columns[n].1, &self.places.spans[n], &out.arena)?;
             }
+            let read = out.len;
             let mut selected = std::mem::take(&mut self.selected);
             let mut input = Input { len: out.len, columns: &out.columns, arena: &mut out.arena };
             let done = eval::select_all(&self.filter, &mut input, &mut selected, m, cx);
@@ -377,6 +384,7 @@ impl Node for Scan {
             };
             self.selected = selected;
             found?;
+            self.left_out += (read - out.len) as u64;
             if out.len > 0 {
                 return Ok(true);
             }

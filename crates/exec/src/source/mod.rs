@@ -23,6 +23,7 @@ use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::ExecCtx;
 use crate::join::keys::Keys;
 use crate::machine::Machine;
+use crate::measure::Counted;
 use plan::{CmpOp, JoinKind, Source, StopKey};
 use types::{Number, Result, Value};
 
@@ -65,11 +66,22 @@ pub enum Op {
     Elements(Box<basic::Elements>),
     /// Row sources that work on batches.
     Batch(Box<crate::batch::Rows>),
+    /// A row source that is counted.
+    Counted(Box<Counted>),
 }
 
 impl Op {
     /// Builds the row sources of a plan.
     pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Op> {
+        let op = Op::build_uncounted(s, b)?;
+        Ok(match b.counting.as_ref().and_then(|counting| counting.of_source(s)) {
+            // Batches are counted as such.
+            Some(place) if !matches!(op, Op::Batch(_)) => Op::Counted(Box::new(Counted::new(op, place))),
+            _ => op,
+        })
+    }
+
+    fn build_uncounted(s: &Source, b: &mut Builder<'_>) -> Result<Op> {
         if (takes_all(s) || joins(s))
             && let Some(node) = crate::batch::build(s, &crate::batch::Wanted::ALL, b)?
         {
@@ -83,8 +95,8 @@ impl Op {
             Source::Fixed { handle, columns, filter, .. } => {
                 Op::Fixed(Box::new(basic::Fixed::new(*handle, columns.clone(), b.conds(filter))))
             }
-            Source::Filter { input, conds } => Op::Filter { input: Op::boxed(input, b)?, conds: b.conds(conds) },
-            Source::Startup { input, conds } => {
+            Source::Filter { input, conds, .. } => Op::Filter { input: Op::boxed(input, b)?, conds: b.conds(conds) },
+            Source::Startup { input, conds, .. } => {
                 Op::Startup { input: Op::boxed(input, b)?, conds: b.conds(conds), passed: false }
             }
             Source::Project { input, exprs, .. } => {
@@ -97,14 +109,10 @@ impl Op {
             Source::NestedLoops { kind: JoinKind::Full, .. } => {
                 return Err(types::Ora::internal("a full join by nested loops"));
             }
-            Source::NestedLoops { left, right, kind, right_regs, lateral } => Op::Loops(Box::new(join::Loops::new(
-                Op::build_many(left, b)?,
-                Op::build(right, b)?,
-                *kind,
-                right_regs.clone(),
-                *lateral,
-            ))),
-            Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters } => {
+            Source::NestedLoops { left, right, kind, right_regs, lateral, .. } => Op::Loops(Box::new(
+                join::Loops::new(Op::build_many(left, b)?, Op::build(right, b)?, *kind, right_regs.clone(), *lateral),
+            )),
+            Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters, .. } => {
                 let filters = hash_join::Filter::build(filters, keys, *build, b);
                 let (left_keys, right_keys) = Keys::build(keys, b);
                 let left = hash_join::Input { op: Op::build_many(left, b)?, keys: left_keys, regs: left_regs.clone() };
@@ -112,50 +120,50 @@ impl Op {
                     hash_join::Input { op: Op::build_many(right, b)?, keys: right_keys, regs: right_regs.clone() };
                 Op::Hash(Box::new(hash_join::HashJoin::new(left, right, *kind, *build, b.conds(residual), filters)))
             }
-            Source::MergeJoin { left, right, kind, keys, range, residual, left_regs: _, right_regs } => {
+            Source::MergeJoin { left, right, kind, keys, range, residual, left_regs: _, right_regs, .. } => {
                 let (left, right) = (Op::build(left, b)?, Op::build(right, b)?);
                 let residual = b.conds(residual);
                 let range = range.as_ref().map(|r| (r.op, b.code(&r.left), b.code(&r.right)));
                 let join = merge_join::MergeJoin::new(left, right, *kind, keys, range, residual, right_regs, b)?;
                 Op::Merge(Box::new(join))
             }
-            Source::JoinFilter { input, id, keys } => {
+            Source::JoinFilter { input, id, keys, .. } => {
                 let input = Op::build_many(input, b)?;
                 let keys = Keys::plain(keys.iter().map(|key| (b.code(&key.value), key.padded)).collect());
                 Op::UseFilter(Box::new(join::UseFilter::new(input, *id, keys)))
             }
-            Source::Buffer { input, regs } => {
+            Source::Buffer { input, regs, .. } => {
                 Op::Buffer(Box::new(basic::Buffer::new(Op::build(input, b)?, regs.clone())))
             }
             Source::Cte { id, columns, .. } => Op::Cte(Box::new(basic::Cte::new(*id, columns.clone()))),
-            Source::Count { input, reg, stop, conds } => {
+            Source::Count { input, reg, stop, conds, .. } => {
                 let input = Op::build(input, b)?;
                 let stop = stop.as_ref().map(|k| Stop::build(k, b));
                 Op::Count(Box::new(basic::Count::new(input, *reg, stop, b.conds(conds))))
             }
-            Source::Sort { input, keys, regs, top } => {
+            Source::Sort { input, keys, regs, top, .. } => {
                 let input = Op::build(input, b)?;
                 let top = top.as_ref().map(|k| Stop::build(k, b));
                 Op::Sort(Box::new(sort::Sort::new(input, sort::Keys::build(keys, b), regs.clone(), top)))
             }
-            Source::Distinct { input, regs } => {
+            Source::Distinct { input, regs, .. } => {
                 Op::Distinct(Box::new(sort::Distinct::new(Op::build(input, b)?, regs.clone())))
             }
-            Source::Group { input, keys, sets, aggs, scalar } => {
+            Source::Group { input, keys, sets, aggs, scalar, .. } => {
                 Op::Group(Box::new(group::Group::build(input, keys, sets, aggs, *scalar, b)?))
             }
-            Source::Window { input, funcs, regs } => {
+            Source::Window { input, funcs, regs, .. } => {
                 Op::Window(Box::new(window::Window::build(input, funcs, regs, b)?))
             }
-            Source::Set { kind, inputs, out } => Op::Set(Box::new(set::Set::build(*kind, inputs, out, b)?)),
+            Source::Set { kind, inputs, out, .. } => Op::Set(Box::new(set::Set::build(*kind, inputs, out, b)?)),
             Source::ConnectBy(c) => Op::Connect(Box::new(connect::Connect::build(c, b)?)),
-            Source::Limit { input, offset, count, percent, ties } => {
+            Source::Limit { input, offset, count, percent, ties, .. } => {
                 Op::Limit(Box::new(basic::Limit::build(input, offset.as_ref(), count.as_ref(), *percent, ties, b)?))
             }
-            Source::ForUpdate { input, tables, wait } => {
+            Source::ForUpdate { input, tables, wait, .. } => {
                 Op::ForUpdate(Box::new(basic::ForUpdate::build(input, tables, *wait, b)?))
             }
-            Source::Elements { value, objects, columns } => {
+            Source::Elements { value, objects, columns, .. } => {
                 Op::Elements(Box::new(basic::Elements::new(b.code(value), *objects, columns.clone())))
             }
         })
@@ -208,6 +216,7 @@ impl Op {
             Op::ForUpdate(f) => f.open(m, cx)?,
             Op::Elements(e) => e.open(m, cx)?,
             Op::Batch(rows) => rows.open(m, cx)?,
+            Op::Counted(counted) => counted.open(m, cx)?,
         }
         Ok(())
     }
@@ -245,6 +254,7 @@ impl Op {
             Op::Merge(j) => j.rewind(m, cx),
             Op::UseFilter(f) => f.rewind(m, cx),
             Op::Batch(rows) => rows.rewind(m, cx),
+            Op::Counted(counted) => counted.rewind(m, cx),
             other => other.open(m, cx),
         }
     }
@@ -254,6 +264,7 @@ impl Op {
         match self {
             Op::Scan(s) => s.pass(m, cx),
             Op::Watched(s) => s.pass(m, cx),
+            Op::Counted(counted) => counted.pass(m, cx),
             other => other.next(m, cx).map(u64::from),
         }
     }
@@ -263,7 +274,17 @@ impl Op {
         match self {
             Op::Scan(s) => s.kept_bytes(),
             Op::Watched(s) => s.scan.kept_bytes(),
+            Op::Counted(counted) => counted.kept_bytes(),
             _ => &[],
+        }
+    }
+
+    /// Rows that a scan has read and its filter left out so far.
+    pub fn left_out(&self) -> u64 {
+        match self {
+            Op::Scan(s) => s.left_out(),
+            Op::Watched(s) => s.scan.left_out(),
+            _ => 0,
         }
     }
 
@@ -316,6 +337,7 @@ impl Op {
             Op::ForUpdate(f) => f.next(m, cx),
             Op::Elements(e) => e.next(m),
             Op::Batch(rows) => rows.next(m, cx),
+            Op::Counted(counted) => counted.next(m, cx),
         }
     }
 }

@@ -35,6 +35,7 @@ pub struct Scan {
     moment: Option<Snapshot>,
     /// VERSIONS BETWEEN, and the table.
     versions: Option<(plan::Versions, std::rc::Rc<dictionary::TableDef>)>,
+    left_out: u64,
     pseudos: Vec<(Pseudo, Reg)>,
 }
 
@@ -151,8 +152,13 @@ impl Ahead {
         self.rowids.push(rowid);
     }
 
-    /// Reads the rows of the entries pushed, block by block, the processor some blocks ahead.
+    /// Reads the rows of the entries pushed.
     fn read(&mut self, table: &heap::HeapTable, s: &Snapshot, cx: &mut ExecCtx<'_>) {
+        crate::measure::by_rowid(cx, |cx| self.read_blocks(table, s, cx));
+    }
+
+    /// Block by block, the processor some blocks ahead.
+    fn read_blocks(&mut self, table: &heap::HeapTable, s: &Snapshot, cx: &mut ExecCtx<'_>) {
         let heap = cx.shared.heap;
         let mut runs = self.rowids.chunk_by(|a, b| a.rdba == b.rdba);
         let mut from = 0;
@@ -267,6 +273,7 @@ impl Scan {
             moment: None,
             versions,
             pseudos: s.pseudos.clone(),
+            left_out: 0,
         })
     }
 
@@ -487,9 +494,15 @@ impl Scan {
             if all_true(&self.filter, m, cx)? {
                 return Ok(true);
             }
+            self.left_out += 1;
             cx.check_cancel()?;
         }
         Ok(false)
+    }
+
+    /// Rows that have been read and that the filter has left out so far.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Starts the next one of several ranges. False: there is none.
@@ -739,7 +752,7 @@ fn built_before(tree: &btree::Index, snapshot: &Snapshot) -> Result<()> {
 
 #[inline]
 fn fetch(storage: &Storage, at: At<'_>, s: &Snapshot, row: &mut Vec<u8>, cx: &mut ExecCtx<'_>) -> Result<bool> {
-    storage.fetch(cx, at, s, row)
+    crate::measure::by_rowid(cx, |cx| storage.fetch(cx, at, s, row))
 }
 
 /// Decodes the wanted columns of a row into their registers.

@@ -289,6 +289,8 @@ pub const ACTIONS: &[Action] = &[
     catalog("select count(*) from v$sql", On::Catalog, CATALOG),
     catalog("select count(*) from v$session", On::Catalog, CATALOG),
     catalog("select count(*) from v$sql_plan", On::Catalog, CATALOG),
+    catalog("select count(*) from v$sql_plan_statistics", On::Catalog, CATALOG),
+    catalog("select count(*) from v$sql_plan_statistics_all", On::Catalog, CATALOG),
     catalog("select count(*) from v$parameter", On::Catalog, CATALOG),
     catalog("select count(*) from dba_users", On::Catalog, CATALOG),
     catalog("select count(*) from dba_hist_snapshot", On::Catalog, CATALOG),

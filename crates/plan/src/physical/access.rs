@@ -15,8 +15,13 @@ pub struct Choice {
     /// Conditions it answers exactly, as positions in the list given.
     pub used: Vec<usize>,
     pub rows: f64,
-    /// Blocks read and rows looked at, in one unit.
+    /// What it is weighed by against others: blocks read and rows looked at, in one unit. Little where a hint asks for
+    /// it.
     pub cost: f64,
+    /// What it costs, hint or not.
+    pub real: Cost,
+    /// The entries of an index that are passed, and the part of the cost that they are.
+    pub entries: (f64, Cost),
     /// A hint has decided.
     pub hinted: bool,
 }
@@ -60,6 +65,9 @@ impl Bound<'_> {
 /// Distinct values of leading columns that an index is worth being skipped through for.
 const SKIPS_MAX: f64 = 100.0;
 
+/// Of what reads no index.
+const NO_ENTRIES: (f64, Cost) = (0.0, Cost { total: 0.0, io: 0.0 });
+
 /// Rows and blocks of a table nobody has analysed.
 const UNKNOWN_ROWS: f64 = 1000.0;
 const UNKNOWN_BLOCKS: f64 = 20.0;
@@ -77,13 +85,15 @@ impl Compiler<'_> {
     ) -> Choice {
         let (table_rows, blocks) = size_of(table);
         let rows = self.corrected(id, table, self.kept(conds, table_rows), table_rows);
+        let read = 1.0 + blocks * cost::IN_SCAN;
+        let full = Cost::new(read + table_rows * (cost::PER_ROW + cost::PER_CONDITION * conds.len() as f64), read);
         let mut best = Choice {
             access: Access::Full,
             used: Vec::new(),
             rows: rows.max(0.01),
-            cost: 1.0
-                + blocks * cost::IN_SCAN
-                + table_rows * (cost::PER_ROW + cost::PER_CONDITION * conds.len() as f64),
+            cost: full.total,
+            real: full,
+            entries: NO_ENTRIES,
             hinted: false,
         };
         if self.version_items.contains_key(&id) {
@@ -158,15 +168,18 @@ impl Compiler<'_> {
         }
         let (rows, _) = size_of(table);
         let known = table.statistics.is_some();
-        let entries = rows * (cost::PER_ENTRY + cost::PER_CONDITION * conds.len() as f64);
-        let cost = if known { leaves(table, index, rows) * cost::IN_SCAN + entries } else { f64::from(f32::MAX) };
+        let looked_at = rows * (cost::PER_ENTRY + cost::PER_CONDITION * conds.len() as f64);
+        let leaves = leaves(table, index, rows);
         // One block after the other, not as they lie.
-        let cost = if known && !fast { cost + leaves(table, index, rows) * (cost::DESCENT - 0.1) } else { cost };
+        let read = leaves * cost::IN_SCAN + if fast { 0.0 } else { leaves * (cost::DESCENT - 0.1) };
+        let real = Cost::new(read + looked_at, read);
+        let cost = if known { real.total } else { f64::from(f32::MAX) };
         let access = match fast {
             true => Access::IndexFast { index: index.clone() },
             false => Access::IndexRange(Box::new(whole(index, false))),
         };
-        Some(Choice { access, used: Vec::new(), rows: filtered_rows.max(0.01), cost, hinted: false })
+        let (used, entries) = (Vec::new(), (rows, real));
+        Some(Choice { access, used, rows: filtered_rows.max(0.01), cost, real, entries, hinted: false })
     }
 
     /// The conditions on column `column` of an item whose other side does not read the item.
@@ -271,7 +284,9 @@ impl Compiler<'_> {
             };
             if class(&value.ty) == Class::Rowid && !self.reads_item(id, value) {
                 let access = Access::Rowid((**value).clone());
-                return Some(Choice { access, used: vec![at], rows: 1.0, cost: cost::BY_ROWID, hinted: false });
+                let real = Cost::new(cost::BY_ROWID, cost::PER_VISIT);
+                let (used, cost, entries) = (vec![at], real.total, NO_ENTRIES);
+                return Some(Choice { access, used, rows: 1.0, cost, real, entries, hinted: false });
             }
         }
         None
@@ -294,7 +309,9 @@ impl Compiler<'_> {
             used.push(bound.at);
         }
         let rows = (table_rows / 100.0).clamp(1.0, 10.0);
-        Some(Choice { access: Access::ClusterHash { keys }, used, rows, cost: cost::BY_HASH, hinted: false })
+        let real = Cost::new(cost::BY_HASH, cost::BY_HASH);
+        let (access, cost, entries) = (Access::ClusterHash { keys }, real.total, NO_ENTRIES);
+        Some(Choice { access, used, rows, cost, real, entries, hinted: false })
     }
 
     /// The entries of an index that conditions lead to: by equality with a leading part of the key, IN lists among it,
@@ -367,8 +384,10 @@ impl Compiler<'_> {
         if is_one && !range.is_iterated() {
             let keys = range.prefix.iter().flat_map(|part| part.keys().iter().cloned()).collect();
             let access = Access::IndexUnique { index: index.clone(), keys, index_only: false, recheck };
-            let cost = cost::DESCENT + cost::BY_ROWID;
-            return Some(Choice { access, used, rows: filtered_rows.min(1.0), cost, hinted: false });
+            let real = Cost::new(cost::DESCENT + cost::BY_ROWID, cost::DESCENT + cost::PER_VISIT);
+            let (rows, cost) = (filtered_rows.min(1.0), real.total);
+            let entries = (1.0, Cost::new(cost::DESCENT, cost::DESCENT));
+            return Some(Choice { access, used, rows, cost, real, entries, hinted: false });
         }
         let share = self.share_of_all(used.iter().chain(&rechecked).map(|at| &conds[*at]));
         let rows = table_rows * share;
@@ -382,9 +401,13 @@ impl Compiler<'_> {
             _ => rows,
         };
         let fetches = if only { 0.0 } else { rows * cost::PER_FETCH };
-        let cost = ranges * cost::DESCENT + rows * cost::PER_ENTRY + fetches + visits * cost::PER_VISIT;
+        let read = ranges * cost::DESCENT + visits * cost::PER_VISIT;
+        let real = Cost::new(read + rows * cost::PER_ENTRY + fetches, read);
+        let descents = ranges * cost::DESCENT;
+        let entries = (rows, Cost::new(descents + rows * cost::PER_ENTRY, descents));
         let access = Access::IndexRange(Box::new(range));
-        Some(Choice { access, used, rows: filtered_rows.min(rows), cost, hinted: false })
+        let (rows, cost) = (filtered_rows.min(rows), real.total);
+        Some(Choice { access, used, rows, cost, real, entries, hinted: false })
     }
 
     /// How many leading columns of an index are worth being skipped: nothing is known of them, they have few values,

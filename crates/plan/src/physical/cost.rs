@@ -5,6 +5,8 @@
 //! set by timing the row sources over tables in the cache (docs/PERFORMANCE.md), where a probe of an index takes as
 //! long as looking at about fifty rows of a scan: with a device's own times nested loops would never be taken.
 
+use crate::ir::{Cost, SetKind};
+
 /// Cost of a block in a full scan: 26 ms for eight blocks against 12 ms for one, as without workload statistics.
 pub const IN_SCAN: f64 = 0.27;
 /// Of a row that a scan or another row source gives up.
@@ -37,6 +39,42 @@ pub const UNKNOWN_LIMIT: f64 = 20.0;
 /// Of sorting rows with so many registers.
 pub fn sort(rows: f64, registers: usize) -> f64 {
     rows * (PER_HASHED + rows.max(2.0).log2() * PER_COMPARISON + registers as f64 * 0.0002)
+}
+
+/// Rows that a fixed table is taken to have.
+pub const FIXED_ROWS: f64 = 100.0;
+/// Of the elements of a collection.
+pub const ELEMENTS: f64 = 0.1;
+
+/// Of conditions on so many rows.
+pub fn filter(rows: f64, conditions: usize) -> f64 {
+    rows * PER_CONDITION * conditions as f64
+}
+
+/// Of groups of so many rows.
+pub fn group(rows: f64, sets: usize, aggregates: usize) -> f64 {
+    rows * (PER_HASHED * sets.max(1) as f64) + filter(rows, aggregates)
+}
+
+/// Of a UNION, INTERSECT or MINUS of so many rows; of a UNION ALL only the rows themselves.
+pub fn set(kind: SetKind, rows: f64) -> f64 {
+    let hashed = if kind == SetKind::UnionAll { 0.0 } else { PER_HASHED };
+    rows * (PER_ROW + hashed)
+}
+
+/// Of a row source that is started again for each of `left` rows by an index, a rowid or a hash.
+pub fn probe(left: f64, right: Cost) -> Cost {
+    (right + Cost::of_cpu(PER_ROW)).times(left)
+}
+
+/// Of a row source that is started again for each of `left` rows and gives `rows` of them.
+pub fn again(left: f64, right: Cost, rows: f64) -> Cost {
+    (right + Cost::of_cpu(rows * PER_ROW)).times(left.max(1.0))
+}
+
+/// Of rows that are read once, and gone over for each of `left` rows, beyond reading them.
+pub fn buffered(left: f64, rows: f64) -> f64 {
+    left * rows * PER_PAIR + rows * PER_HASHED
 }
 
 /// Of a hash join, beyond its inputs.

@@ -191,7 +191,7 @@ impl Compiler<'_> {
         // What names no part that was joined: nothing is left in fact.
         let rest: Vec<Expr> = graph.conds.drain(..).map(|(c, _)| c).collect();
         source = filter(source, rest);
-        Ok(started(Planned { source, rows: found.rows, cost: found.cost }, startup))
+        Ok(started(Planned::new(source, found.rows, found.cost), startup))
     }
 
     /// Takes a join apart: parts, conditions, and what connects them. Conditions that no part decides go to `startup`.
@@ -495,19 +495,22 @@ impl Compiler<'_> {
         if let Some(node) = node
             && let Some(choice) = self.probe(graph, node, &join)
         {
-            offer(Method::Probe, left_best.cost + left_best.rows * (choice.cost + cost::PER_ROW));
+            let weight = Cost::new(choice.cost, 0.0);
+            offer(Method::Probe, left_best.cost + cost::probe(left_best.rows, weight).total);
         }
         if let Some((rows, cost)) = node.and_then(|node| node.rerun) {
-            offer(Method::Rerun, left_best.cost + left_best.rows.max(1.0) * (cost + rows * cost::PER_ROW));
+            let weight = Cost::new(cost, 0.0);
+            offer(Method::Rerun, left_best.cost + cost::again(left_best.rows, weight, rows).total);
         }
-        let again = left_best.cost + left_best.rows.max(1.0) * (right_cost + right_rows * cost::PER_ROW);
+        let again = cost::again(left_best.rows, Cost::new(right_cost, 0.0), right_rows).total + left_best.cost;
         if lateral || node.is_some_and(|node| node.unstable) {
             offer(Method::Again, again);
         } else {
             // Few rows may be many: where a hash join can be had, it costs little more and bears that.
             let compared = if hashes { right_rows.max(cost::DOUBTED_ROWS) } else { right_rows };
-            let pairs = left_best.rows * compared * cost::PER_PAIR;
-            offer(Method::Buffered, left_best.cost + right_cost + pairs + right_rows * cost::PER_HASHED);
+            let pairs =
+                cost::buffered(left_best.rows, right_rows) + left_best.rows * (compared - right_rows) * cost::PER_PAIR;
+            offer(Method::Buffered, left_best.cost + right_cost + pairs);
         }
     }
 
@@ -647,6 +650,7 @@ impl Compiler<'_> {
                     (usize::MAX, JoinKey { left, right, padded: false, nulls: KeyNulls::Unknown })
                 }));
             let mut source = hash_join(left_source, right_source, kind, build, on, keys.collect());
+            source.set_rows(rows.1);
             let probing = if build == Side::Right { rows.0 } else { right_rows };
             if probing > FILTERED_ROWS && rows.1 < probing * FILTERED_SHARE {
                 self.filter_probing_side(&mut source);
@@ -655,7 +659,7 @@ impl Compiler<'_> {
         }
         let kind = if kind == JoinKind::AntiNullAware { JoinKind::Anti } else { kind };
         let on: Vec<Expr> = on.into_iter().chain(nulls.into_iter().map(|(a, b)| unknown_or_equal(a, b))).collect();
-        let source = match method {
+        let mut source = match method {
             Method::Hash(_) => unreachable!("made above"),
             Method::Merge => {
                 let right_source = self.build_join_side(graph, right, best)?;
@@ -677,7 +681,7 @@ impl Compiler<'_> {
             }
             Method::Again => {
                 let right_source = self.build_join_side(graph, right, best)?;
-                loops(left_source, filter(right_source, on), kind, lateral)
+                loops(left_source, matching(right_source, on, rows), kind, lateral)
             }
             Method::Buffered => {
                 let right_source = self.build_join_side(graph, right, best)?;
@@ -685,11 +689,13 @@ impl Compiler<'_> {
                     right_source
                 } else {
                     let regs = produced(&right_source);
-                    Source::Buffer { input: Box::new(right_source), regs }
+                    let rows = right_source.rows().unwrap_or(UNKNOWN_ROWS);
+                    Source::Buffer { input: Box::new(right_source), regs, rows }
                 };
-                loops(left_source, filter(right_source, on), kind, false)
+                loops(left_source, matching(right_source, on, rows), kind, false)
             }
         };
+        source.set_rows(rows.1);
         Ok(filter(source, above))
     }
 
@@ -708,7 +714,7 @@ impl Compiler<'_> {
             PartKind::Full(full) => {
                 let Planned { source, rows, cost } = self.plan_full(&full.0, &full.1, &full.2)?;
                 let rows = self.kept(&conds, rows);
-                Ok(Planned { source: filter(source, conds), rows, cost })
+                Ok(Planned::new(filter(source, conds), rows, cost))
             }
         }
     }
@@ -727,7 +733,7 @@ impl Compiler<'_> {
         let cost = l.cost + r.cost + cost::hash_join(r.rows, l.rows, rows);
         let build = if r.rows <= l.rows { Side::Right } else { Side::Left };
         let source = hash_join(l.source, r.source, JoinKind::Full, build, on.to_vec(), keys);
-        Ok(Planned { source, rows, cost })
+        Ok(Planned::new(source, rows, cost))
     }
 
     /// `left = right` with each side from one of two sets.
@@ -800,8 +806,8 @@ impl Compiler<'_> {
         let rowid = self.items[id].rowid;
         let of = |planned: Planned, conds: Vec<Expr>, c: &Self| {
             let rows = c.kept(&conds, planned.rows);
-            let cost = planned.cost + planned.rows * cost::PER_CONDITION * conds.len() as f64;
-            Planned { source: filter(planned.source, conds), rows, cost }
+            let cost = planned.cost + cost::filter(planned.rows, conds.len());
+            Planned::new(filter(planned.source, conds), rows, cost)
         };
         Ok(match &mut self.items[id].kind {
             ItemKind::Table(t) => {
@@ -825,31 +831,33 @@ impl Compiler<'_> {
                     rowid,
                     filter,
                     rows,
+                    cost: choice.real,
+                    entries: choice.entries,
                     as_of: self.as_of_items.get(&id).copied(),
                     versions: self.version_items.get(&id).copied(),
                     pseudos: self.pseudos.get(&id).cloned().unwrap_or_default(),
                     hinted: choice.hinted,
                 };
-                Planned { source: Source::Scan(Box::new(scan)), rows, cost: choice.cost }
+                Planned::new(Source::Scan(Box::new(scan)), rows, choice.cost)
             }
             ItemKind::Fixed { name, handle } => {
                 let (name, handle) = (name.clone(), *handle);
-                let rows = self.kept(&conds, FIXED_ROWS);
-                let source = Source::Fixed { name, alias, handle, columns, filter: conds };
-                Planned { source, rows, cost: FIXED_ROWS * cost::PER_ROW }
+                let rows = self.kept(&conds, cost::FIXED_ROWS);
+                let source = Source::Fixed { name, alias, handle, columns, filter: conds, rows };
+                Planned::new(source, rows, cost::FIXED_ROWS * cost::PER_ROW)
             }
-            ItemKind::Dual => of(Planned { source: Source::Dual, rows: 1.0, cost: 0.0 }, conds, self),
-            ItemKind::Merged(_) => Planned { source: Source::Dual, rows: 1.0, cost: 0.0 },
+            ItemKind::Dual => of(Planned::new(Source::Dual, 1.0, 0.0), conds, self),
+            ItemKind::Merged(_) => Planned::new(Source::Dual, 1.0, 0.0),
             ItemKind::Cte { id: cte } => {
                 let cte = *cte;
                 let rows = self.cte_rows.get(cte).copied().unwrap_or(200.0);
-                let source = Source::Cte { id: cte, name: alias, columns };
-                of(Planned { source, rows, cost: rows * cost::PER_ROW }, conds, self)
+                let source = Source::Cte { id: cte, name: alias, columns, rows };
+                of(Planned::new(source, rows, rows * cost::PER_ROW), conds, self)
             }
             ItemKind::Elements { value, objects } => {
-                let source = Source::Elements { value: value.clone(), objects: *objects, columns };
-                let planned = Planned { source, rows: 10.0, cost: 0.1 };
-                of(planned, conds, self)
+                let rows = 10.0;
+                let source = Source::Elements { value: value.clone(), objects: *objects, columns, rows };
+                of(Planned::new(source, rows, cost::ELEMENTS), conds, self)
             }
             ItemKind::Derived { rel, out, .. } => {
                 // Large trees are not copied: it is given back when it has been planned.
@@ -866,8 +874,9 @@ impl Compiler<'_> {
                     }
                 }
                 let view = (!alias.is_empty()).then_some(alias);
-                let source = Source::Project { input: Box::new(planned.source), exprs, view };
-                of(Planned { source, ..planned }, conds, self)
+                let Planned { source, rows, cost } = planned;
+                let source = Source::Project { input: Box::new(source), exprs, view, rows };
+                of(Planned::new(source, rows, cost + rows * cost::PER_ROW), conds, self)
             }
         })
     }
@@ -900,7 +909,7 @@ impl Compiler<'_> {
             crate::expr::flatten_and(branch.clone(), &mut own);
             own.extend(branches[..n].iter().map(not_true));
             let choice = self.choose_access(id, table, &own, Some(&columns), hints);
-            cost += choice.cost;
+            cost += choice.cost + cost::set(SetKind::UnionAll, choice.rows);
             if matches!(choice.access, Access::Full | Access::IndexFast { .. }) || cost >= single.cost {
                 return Ok(None);
             }
@@ -913,8 +922,8 @@ impl Compiler<'_> {
         let regs = planned.as_ref().map_or(Vec::new(), |all| produced(&all[0].source));
         let value = |r: &Reg| Expr::new(Node::Reg(*r), types::DataType::NUMBER);
         let inputs = planned?.into_iter().map(|p| (p.source, regs.iter().map(value).collect())).collect();
-        let source = Source::Set { kind: SetKind::UnionAll, inputs, out: regs };
-        Ok(Some(Planned { source, rows: single.rows, cost }))
+        let source = Source::Set { kind: SetKind::UnionAll, inputs, out: regs, rows: single.rows };
+        Ok(Some(Planned::new(source, single.rows, cost)))
     }
 
     /// Whether a condition names more than one part of a set.
@@ -943,7 +952,6 @@ const UNWANTED: f64 = 1e12;
 const UNHEEDED: f64 = 1e9;
 
 /// Rows of a fixed table, of which there are no statistics.
-const FIXED_ROWS: f64 = 100.0;
 
 /// The conditions of one join.
 struct Conditions<'g> {
@@ -1192,7 +1200,7 @@ fn started(planned: Planned, startup: Vec<Expr>) -> Planned {
         return planned;
     }
     let Planned { source, rows, cost } = planned;
-    Planned { source: Source::Startup { input: Box::new(source), conds: startup }, rows, cost }
+    Planned::new(Source::Startup { input: Box::new(source), conds: startup, rows }, rows, cost)
 }
 
 /// The order that hints ask for, as parts. A part that is named before what it needs waits for it: a hint never changes
@@ -1222,7 +1230,18 @@ fn leading(hints: &[ast::Hint], nodes: &[Member<'_>]) -> Vec<usize> {
 
 fn loops(left: Source, right: Source, kind: JoinKind, lateral: bool) -> Source {
     let right_regs = produced(&right);
-    Source::NestedLoops { left: Box::new(left), right: Box::new(right), kind, right_regs, lateral }
+    let (left, right, rows) = (Box::new(left), Box::new(right), UNKNOWN_ROWS);
+    Source::NestedLoops { left, right, kind, right_regs, lateral, rows }
+}
+
+/// The right side of nested loops with the condition that it meets; `rows`: of the left side, and of the join.
+fn matching(right: Source, on: Vec<Expr>, rows: (f64, f64)) -> Source {
+    let is_filtered = !on.is_empty();
+    let mut source = filter(right, on);
+    if is_filtered {
+        source.set_rows(rows.1 / rows.0.max(1.0));
+    }
+    source
 }
 
 fn hash_join(
@@ -1236,7 +1255,7 @@ fn hash_join(
     let (keys, residual) = keys_and_rest(conds, keys);
     let (left_regs, right_regs) = (produced(&left), produced(&right));
     let (left, right, filters) = (Box::new(left), Box::new(right), Vec::new());
-    Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters }
+    Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters, rows: UNKNOWN_ROWS }
 }
 
 fn merge_join(left: Source, right: Source, kind: JoinKind, conds: Vec<Expr>, keys: Vec<(usize, JoinKey)>) -> Source {
@@ -1245,12 +1264,13 @@ fn merge_join(left: Source, right: Source, kind: JoinKind, conds: Vec<Expr>, key
         let regs = produced(&source);
         let key = |key: &JoinKey| SortKey { expr: side(key).clone(), desc: false, nulls_first: false };
         let keys = keys.iter().map(key).collect();
-        Source::Sort { input: Box::new(source), keys, regs, top: None }
+        let rows = source.rows().unwrap_or(UNKNOWN_ROWS);
+        Source::Sort { input: Box::new(source), keys, regs, top: None, rows }
     };
     let (left, right) = (sorted(left, |key| &key.left), sorted(right, |key| &key.right));
     let (left_regs, right_regs) = (produced(&left), produced(&right));
     let (left, right) = (Box::new(left), Box::new(right));
-    Source::MergeJoin { left, right, kind, keys, range: None, residual, left_regs, right_regs }
+    Source::MergeJoin { left, right, kind, keys, range: None, residual, left_regs, right_regs, rows: UNKNOWN_ROWS }
 }
 
 /// The keys of a join, and the conditions that are none of them.
@@ -1280,8 +1300,9 @@ fn add_filter(source: &mut Source, id: usize, keys: Vec<Key>) -> bool {
             if !reads_all_of(source) {
                 return false;
             }
+            let rows = source.rows().unwrap_or(UNKNOWN_ROWS);
             let input = Box::new(std::mem::replace(source, Source::Empty));
-            *source = Source::JoinFilter { input, id, keys };
+            *source = Source::JoinFilter { input, id, keys, rows };
             true
         }
         Source::Filter { input, .. } | Source::JoinFilter { input, .. } => add_filter(input, id, keys),

@@ -6,6 +6,7 @@
 
 mod access;
 pub mod cost;
+pub mod figures;
 mod join;
 mod order;
 mod rows;
@@ -28,7 +29,9 @@ pub struct Planned {
 }
 
 impl Planned {
-    fn new(source: Source, rows: f64, cost: f64) -> Planned {
+    /// The row source is told how many rows are expected of it.
+    fn new(mut source: Source, rows: f64, cost: f64) -> Planned {
+        source.set_rows(rows);
         Planned { source, rows, cost }
     }
 }
@@ -89,12 +92,13 @@ impl Compiler<'_> {
             Rel::Filter { input, conds } => {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
                 let kept = self.kept(conds, rows);
-                let cost = cost + rows * cost::PER_CONDITION * conds.len() as f64;
+                let cost = cost + cost::filter(rows, conds.len());
                 Planned::new(filter(source, conds.clone()), kept, cost)
             }
             Rel::Project { input, exprs, view } => {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
-                let source = Source::Project { input: Box::new(source), exprs: exprs.clone(), view: view.clone() };
+                let source =
+                    Source::Project { input: Box::new(source), exprs: exprs.clone(), view: view.clone(), rows };
                 Planned::new(source, rows, cost + rows * cost::PER_ROW)
             }
             Rel::Count { input, reg, conds } => {
@@ -105,26 +109,26 @@ impl Compiler<'_> {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
                 let regs = produced(&source);
                 let cost = cost + cost::sort(rows, regs.len() + keys.len());
-                let source = Source::Sort { input: Box::new(source), keys: keys.clone(), regs, top: None };
+                let source = Source::Sort { input: Box::new(source), keys: keys.clone(), regs, top: None, rows };
                 Planned::new(source, rows, cost)
             }
             Rel::Distinct { input, regs } => {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
                 let distinct = self.distinct_of(regs, rows);
-                let source = Source::Distinct { input: Box::new(source), regs: regs.clone() };
+                let source = Source::Distinct { input: Box::new(source), regs: regs.clone(), rows };
                 Planned::new(source, distinct, cost + rows * cost::PER_HASHED)
             }
             Rel::Group { input, keys, sets, aggs, scalar } => {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
                 let groups = if *scalar { 1.0 } else { self.groups_of(keys, rows) * sets.len().max(1) as f64 };
-                let cost = cost + rows * (cost::PER_HASHED * sets.len().max(1) as f64);
-                let cost = cost + rows * cost::PER_CONDITION * aggs.len() as f64;
+                let cost = cost + cost::group(rows, sets.len(), aggs.len());
                 let source = Source::Group {
                     input: Box::new(source),
                     keys: keys.clone(),
                     sets: sets.clone(),
                     aggs: aggs.clone(),
                     scalar: *scalar,
+                    rows: groups,
                 };
                 if let [(e, key)] = &keys[..] {
                     self.set_distinct(*key, e.ty, groups);
@@ -135,35 +139,36 @@ impl Compiler<'_> {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
                 let regs = produced(&source);
                 let cost = cost + cost::sort(rows, regs.len()) * funcs.len() as f64;
-                Planned::new(Source::Window { input: Box::new(source), funcs: funcs.clone(), regs }, rows, cost)
+                Planned::new(Source::Window { input: Box::new(source), funcs: funcs.clone(), regs, rows }, rows, cost)
             }
             Rel::Set { kind, inputs, out } => self.plan_set_operation(*kind, inputs, out)?,
             Rel::Connect(c) => self.plan_connect(c)?,
             Rel::Limit { input, offset, count, percent, ties } => {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
+                let limit = count.as_ref().filter(|_| !percent).map(constant);
+                let rows = limit.map_or(rows, |n| n.unwrap_or(cost::UNKNOWN_LIMIT).min(rows));
                 let source = match (source, count) {
                     // A sort keeps so many rows only.
-                    (Source::Sort { input, keys, regs, top: None }, Some(count))
+                    (Source::Sort { input, keys, regs, top: None, rows: _ }, Some(count))
                         if offset.is_none() && !percent && ties.is_empty() =>
                     {
-                        Source::Sort { input, keys, regs, top: Some((CmpOp::Le, count.clone())) }
+                        Source::Sort { input, keys, regs, top: Some((CmpOp::Le, count.clone())), rows }
                     }
                     (source, _) => source,
                 };
-                let limit = count.as_ref().filter(|_| !percent).map(constant);
-                let rows = limit.map_or(rows, |n| n.unwrap_or(cost::UNKNOWN_LIMIT).min(rows));
                 let source = Source::Limit {
                     input: Box::new(source),
                     offset: offset.clone(),
                     count: count.clone(),
                     percent: *percent,
                     ties: ties.clone(),
+                    rows,
                 };
                 Planned::new(source, rows, cost)
             }
             Rel::ForUpdate { input, tables, wait } => {
                 let Planned { source, rows, cost } = self.plan_rel(input)?;
-                let source = Source::ForUpdate { input: Box::new(source), tables: tables.clone(), wait: *wait };
+                let source = Source::ForUpdate { input: Box::new(source), tables: tables.clone(), wait: *wait, rows };
                 Planned::new(source, rows, cost + rows)
             }
         })
@@ -173,7 +178,7 @@ impl Compiler<'_> {
         let (mut sources, mut sizes, mut cost) = (Vec::new(), Vec::new(), 0.0);
         for (input, exprs) in inputs {
             let planned = self.plan_rel(input)?;
-            cost += planned.cost + planned.rows * cost::PER_ROW;
+            cost += planned.cost;
             sizes.push(planned.rows);
             sources.push((planned.source, exprs.clone()));
         }
@@ -184,10 +189,8 @@ impl Compiler<'_> {
             SetKind::Intersect => sizes.iter().copied().fold(f64::INFINITY, f64::min),
             SetKind::Minus => sizes.first().copied().unwrap_or(0.0),
         };
-        if kind != SetKind::UnionAll {
-            cost += total * cost::PER_HASHED;
-        }
-        Ok(Planned::new(Source::Set { kind, inputs: sources, out: out.to_vec() }, rows, cost))
+        cost += cost::set(kind, total);
+        Ok(Planned::new(Source::Set { kind, inputs: sources, out: out.to_vec(), rows }, rows, cost))
     }
 
     fn plan_connect(&mut self, c: &ConnectRel) -> Result<Planned> {
@@ -217,6 +220,7 @@ impl Compiler<'_> {
             prior_wanted: c.prior_wanted,
             level_decides: c.level_decides,
             memory,
+            rows,
         }));
         Ok(Planned::new(source, rows, cost))
     }
@@ -258,25 +262,27 @@ fn number_rows(input: Source, reg: Reg, conds: Vec<Expr>, rows: f64, cost: f64) 
             _ => rest.push(c),
         }
     }
+    let most = stop.as_ref().map_or(f64::INFINITY, |(_, e)| constant(e).unwrap_or(cost::UNKNOWN_LIMIT));
+    let rows = rows.min(most);
     let input = match (input, &stop) {
         // SELECT … FROM (… ORDER BY …) WHERE ROWNUM <= n keeps the n first rows only.
-        (Source::Sort { input, keys, regs, top: None }, Some(limit)) if rest.is_empty() => {
-            Source::Sort { input, keys, regs, top: Some(limit.clone()) }
+        (Source::Sort { input, keys, regs, top: None, rows: _ }, Some(limit)) if rest.is_empty() => {
+            Source::Sort { input, keys, regs, top: Some(limit.clone()), rows }
         }
-        (Source::Project { input, exprs, view }, Some(limit)) if rest.is_empty() => {
+        (Source::Project { input, exprs, view, rows: all }, Some(limit)) if rest.is_empty() => {
             let input = match *input {
-                Source::Sort { input, keys, regs, top: None } => {
-                    Box::new(Source::Sort { input, keys, regs, top: Some(limit.clone()) })
+                Source::Sort { input, keys, regs, top: None, rows: _ } => {
+                    Box::new(Source::Sort { input, keys, regs, top: Some(limit.clone()), rows })
                 }
                 other => Box::new(other),
             };
-            Source::Project { input, exprs, view }
+            let rows = input.rows().unwrap_or(all).min(all);
+            Source::Project { input, exprs, view, rows }
         }
         (input, _) => input,
     };
-    let most = stop.as_ref().map_or(f64::INFINITY, |(_, e)| constant(e).unwrap_or(cost::UNKNOWN_LIMIT));
-    let source = Source::Count { input: Box::new(input), reg: Some(reg), stop, conds: rest };
-    Planned::new(source, rows.min(most), cost)
+    let source = Source::Count { input: Box::new(input), reg: Some(reg), stop, conds: rest, rows };
+    Planned::new(source, rows, cost)
 }
 
 /// The limit of `rownum < n`, `rownum <= n` and `rownum = 1`, when it does not depend on the row.
@@ -305,18 +311,19 @@ pub fn filter(source: Source, mut conds: Vec<Expr>) -> Source {
     }
     match source {
         Source::Scan(mut s) => {
+            s.cost = s.cost + Cost::of_cpu(cost::filter(s.rows, conds.len()));
             s.filter.append(&mut conds);
             Source::Scan(s)
         }
-        Source::Fixed { name, alias, handle, columns, filter: mut f } => {
+        Source::Fixed { name, alias, handle, columns, filter: mut f, rows } => {
             f.append(&mut conds);
-            Source::Fixed { name, alias, handle, columns, filter: f }
+            Source::Fixed { name, alias, handle, columns, filter: f, rows }
         }
-        Source::Filter { input, conds: mut inner } => {
+        Source::Filter { input, conds: mut inner, rows } => {
             inner.append(&mut conds);
-            Source::Filter { input, conds: inner }
+            Source::Filter { input, conds: inner, rows }
         }
-        other => Source::Filter { input: Box::new(other), conds },
+        other => Source::Filter { rows: other.rows().unwrap_or(UNKNOWN_ROWS), input: Box::new(other), conds },
     }
 }
 

@@ -19,18 +19,23 @@ use types::{DataType, Value, Zone};
 pub fn follow_indexes(source: &mut Source) {
     below(source, &mut follow_indexes);
     match source {
-        Source::Group { input, keys, sets, aggs, scalar: true } if keys.is_empty() && sets.len() == 1 => {
+        Source::Group { input, keys, sets, aggs, scalar: true, .. } if keys.is_empty() && sets.len() == 1 => {
             if let ([agg], Source::Scan(scan)) = (&aggs[..], &mut **input)
                 && reads_one_end(scan, agg)
             {
                 let one = Expr { node: Node::Const(Value::Number(1.into())), ty: DataType::NUMBER };
                 let scan = std::mem::replace(&mut **input, Source::Empty);
-                **input =
-                    Source::Count { input: Box::new(scan), reg: None, stop: Some((CmpOp::Le, one)), conds: Vec::new() };
+                **input = Source::Count {
+                    input: Box::new(scan),
+                    reg: None,
+                    stop: Some((CmpOp::Le, one)),
+                    conds: Vec::new(),
+                    rows: 1.0,
+                };
             }
         }
         // The rows of a limit above are known in number.
-        Source::Limit { input, offset: None, count: Some(count), percent: false, ties } if ties.is_empty() => {
+        Source::Limit { input, offset: None, count: Some(count), percent: false, ties, .. } if ties.is_empty() => {
             let stop = (CmpOp::Le, count.clone());
             match &mut **input {
                 Source::Sort { .. } => leave_out_sort(input, Some(&stop)),
@@ -106,6 +111,9 @@ fn reads_one_end(scan: &mut Scan, agg: &Agg) -> bool {
                 return false;
             }
             (range.descending, range.no_nulls, range.first_only) = (max, max, true);
+            let index_only = range.index_only;
+            scan.rows = 1.0;
+            read_entries(scan, 1.0, index_only);
             true
         }
         Access::Full | Access::IndexFast { .. } if !scan.hinted => {
@@ -113,8 +121,11 @@ fn reads_one_end(scan: &mut Scan, agg: &Agg) -> bool {
                 return false;
             };
             let mut range = whole(index, max);
-            (range.index_only, range.no_nulls, range.first_only) = (covers(index, &scan.columns), max, true);
+            let index_only = covers(index, &scan.columns);
+            (range.index_only, range.no_nulls, range.first_only) = (index_only, max, true);
             scan.access = Access::IndexRange(Box::new(range));
+            scan.rows = 1.0;
+            read_entries(scan, 1.0, index_only);
             true
         }
         _ => false,
@@ -166,6 +177,9 @@ fn follows(scan: &mut Scan, keys: &[SortKey], wanted: Option<&StopKey>) -> bool 
             let Some(index) = fit.find(|index| !scan.hinted && pays(scan, index, wanted)).cloned() else {
                 return false;
             };
+            if index.kind != IndexKind::IotTop {
+                read_entries(scan, visited(scan, wanted), covers(&index, &scan.columns));
+            }
             follow(scan, &index, down);
             true
         }
@@ -187,14 +201,34 @@ fn pays(scan: &Scan, index: &IndexDef, wanted: Option<&StopKey>) -> bool {
     if covers(index, &scan.columns) && scan.rowid.is_none() {
         return true;
     }
+    if wanted.is_none() {
+        return false;
+    }
     let (rows, blocks) = size_of(&scan.table);
+    let scanned = 1.0 + blocks * cost::IN_SCAN + rows * cost::PER_ROW + cost::sort(rows, 1);
+    of_entries(visited(scan, wanted), false).total < scanned
+}
+
+/// The rows that are looked at until as many as are wanted have met the filter.
+fn visited(scan: &Scan, wanted: Option<&StopKey>) -> f64 {
+    let (rows, _) = size_of(&scan.table);
     let wanted = match wanted {
         Some((_, Expr { node: Node::Const(Value::Number(n)), .. })) => n.to_f64(),
         Some(_) => cost::UNKNOWN_LIMIT,
-        None => return false,
+        None => return rows,
     };
-    // So many rows are looked at until enough have met the filter.
-    let visited = (wanted * rows / scan.rows.max(1.0)).min(rows);
-    let scanned = 1.0 + blocks * cost::IN_SCAN + rows * cost::PER_ROW + cost::sort(rows, 1);
-    cost::DESCENT + visited * (cost::BY_ROWID + cost::PER_ENTRY) < scanned
+    (wanted * rows / scan.rows.max(1.0)).min(rows)
+}
+
+/// Notes that a scan reads so many entries of an index.
+fn read_entries(scan: &mut Scan, entries: f64, index_only: bool) {
+    scan.cost = of_entries(entries, index_only);
+    scan.entries = (entries, of_entries(entries, true));
+}
+
+/// The cost of so many entries of an index, with the rows of its table unless it has all columns.
+fn of_entries(entries: f64, index_only: bool) -> Cost {
+    let by_entry = if index_only { cost::PER_ENTRY } else { cost::BY_ROWID + cost::PER_ENTRY };
+    let read = cost::DESCENT + if index_only { 0.0 } else { entries * cost::PER_VISIT };
+    Cost::new(cost::DESCENT + entries * by_entry, read)
 }

@@ -678,9 +678,7 @@ pub(crate) fn run<W: World>(
         Native::PoolUnkeep => pool(w, SharedPoolRequest::Keep(a.text(0).to_string(), false))?,
         Native::PoolPurge => pool(w, SharedPoolRequest::Purge(a.text(0).to_string()))?,
         Native::DisplayPlan => w.display_plan(a.text(0), a.optional_text(1).as_deref(), a.text(2))?,
-        Native::DisplayCursor => {
-            w.display_cursor(a.optional_text(0).as_deref(), a.integer(1).unwrap_or(0), a.text(2))?
-        }
+        Native::DisplayCursor => w.display_cursor(a.optional_text(0).as_deref(), a.integer(1), a.text(2))?,
         Native::RawFromText => Value::raw(a.text(0).as_bytes().to_vec()),
         Native::RawToText => Value::text(String::from_utf8_lossy(a.raw(0)).into_owned()),
         Native::RawLength => match a.value(0) {

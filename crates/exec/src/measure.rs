@@ -1,0 +1,367 @@
+//! What the operations of a plan do, counted where somebody asks for it: the hint GATHER_PLAN_STATISTICS, or
+//! `statistics_level = ALL`.
+//!
+//! A cursor that is to be counted is built of row sources that are each wrapped in one that counts ([`Counted`],
+//! [`CountedNode`]); all others are built without, and have nothing in their way. A wrapper reads the process's own
+//! statistics and the clock before and after each call, so that the figures of an operation have those of the operations
+//! below it, as Oracle's have. They are added up in the cursor's [`Machine`] and go to the library cache when the
+//! execution ends, however it ends.
+//!
+//! Work areas tell of themselves where they are counted anyway (`work_area`): what an operation noted is found behind the
+//! call that made it, what is below it having been taken already. How much of an index scan is reading its table is told
+//! by the scan in the same way.
+
+use crate::batch::{Batch, Node};
+use crate::ctx::ExecCtx;
+use crate::machine::Machine;
+use crate::source::Op;
+use crate::work_area::Way;
+use library_cache::{AreaCounts, LineCounts};
+use plan::Reg;
+use plan::rows::Lines;
+use process::Process;
+use std::cell::{Cell, RefCell};
+use types::Result;
+use wait::Stat;
+
+/// The figures of an execution, by operation.
+#[derive(Debug, Default)]
+pub struct Run {
+    pub lines: Vec<(LineCounts, AreaCounts)>,
+    /// Operations above the topmost row source: the statement itself and what it does with the rows.
+    above: usize,
+    pub plan_hash: u32,
+    /// Something has been counted that is not in the library cache yet.
+    pub is_new: bool,
+}
+
+/// The lines of a plan while its row sources are built.
+pub struct Counting {
+    lines: Lines,
+    pub run: Run,
+}
+
+impl Counting {
+    pub fn of(plan: &plan::Plan) -> Counting {
+        let lines = plan.lines();
+        let run = Run {
+            lines: vec![Default::default(); lines.count()],
+            above: lines.above(),
+            plan_hash: plan::rows::hash(&plan.rows()),
+            is_new: false,
+        };
+        Counting { lines, run }
+    }
+
+    /// The operation that a row source is, and the one of the index that leads it to its table.
+    pub fn of_source(&self, source: &plan::Source) -> Option<Place> {
+        let line = self.lines.of(source)? as usize;
+        let entries = matches!(source, plan::Source::Scan(scan) if scan.has_entries_below()).then_some(line + 1);
+        let (over, loads) = self.lines.over(line as u32);
+        Some(Place { line, over: over as usize, loads, entries })
+    }
+}
+
+/// Which operations a row source is.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    line: usize,
+    /// Operations right above it that do nothing by themselves: as many have the same figures. The topmost gives its
+    /// rows to nobody where it `loads` them.
+    over: usize,
+    loads: bool,
+    /// That of the index, of a scan that reads a table by one.
+    entries: Option<usize>,
+}
+
+/// What a process has done so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading {
+    consistent_gets: u64,
+    current_gets: u64,
+    reads: u64,
+    writes: u64,
+    ns: u64,
+}
+
+impl Reading {
+    fn of(p: &Process) -> Reading {
+        let line = p.stats();
+        Reading {
+            consistent_gets: line.get(Stat::ConsistentGets),
+            current_gets: line.get(Stat::DbBlockGets),
+            reads: line.get(Stat::PhysicalReads),
+            writes: line.get(Stat::PhysicalWrites),
+            ns: os::clock::now_ns(),
+        }
+    }
+
+    fn since(self, before: Reading) -> Reading {
+        Reading {
+            consistent_gets: self.consistent_gets.saturating_sub(before.consistent_gets),
+            current_gets: self.current_gets.saturating_sub(before.current_gets),
+            reads: self.reads.saturating_sub(before.reads),
+            writes: self.writes.saturating_sub(before.writes),
+            ns: self.ns.saturating_sub(before.ns),
+        }
+    }
+
+    fn plus(self, other: Reading) -> Reading {
+        Reading {
+            consistent_gets: self.consistent_gets + other.consistent_gets,
+            current_gets: self.current_gets + other.current_gets,
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            ns: self.ns + other.ns,
+        }
+    }
+
+    /// Adds it; time in nanoseconds until the execution ends.
+    fn add_to(self, counts: &mut LineCounts) {
+        counts.consistent_gets += self.consistent_gets;
+        counts.current_gets += self.current_gets;
+        counts.reads += self.reads;
+        counts.writes += self.writes;
+        counts.elapsed_us += self.ns;
+    }
+}
+
+/// What work areas and scans of an operation that is counted tell of themselves.
+#[derive(Debug, Default)]
+pub struct Noted {
+    is_on: Cell<bool>,
+    areas: RefCell<Vec<AreaCounts>>,
+    /// Of reading rows of a table by their rowids.
+    by_rowid: Cell<Reading>,
+}
+
+impl Noted {
+    /// Whether an operation that is counted runs.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.is_on.get()
+    }
+
+    /// Counts, or leaves it; returns how it was.
+    pub fn switch(&self, on: bool) -> bool {
+        self.is_on.replace(on)
+    }
+
+    /// Notes a work area: what it would have needed, and how often its rows went through temporary space with a limit
+    /// of so many bytes.
+    #[cold]
+    pub fn area(&self, need: u64, passes: u32, way: Way, written: u64, limit: u64) {
+        let temporary = if passes > 0 { written } else { 0 };
+        self.areas.borrow_mut().push(AreaCounts {
+            optimal_bytes: need,
+            onepass_bytes: way.onepass(need),
+            last_bytes: if passes > 0 { need.min(limit) } else { need },
+            last_passes: passes.into(),
+            last_temporary_bytes: temporary,
+            most_temporary_bytes: temporary,
+            optimal: u64::from(passes == 0),
+            onepass: u64::from(passes == 1),
+            multipass: u64::from(passes > 1),
+        });
+    }
+}
+
+/// Calls `read` and notes what it does as reading a table by rowids.
+#[inline]
+pub fn by_rowid<'x, R>(cx: &mut ExecCtx<'x>, read: impl FnOnce(&mut ExecCtx<'x>) -> R) -> R {
+    if !cx.session.noted.is_on() {
+        return read(cx);
+    }
+    noted_by_rowid(cx, read)
+}
+
+#[cold]
+fn noted_by_rowid<'x, R>(cx: &mut ExecCtx<'x>, read: impl FnOnce(&mut ExecCtx<'x>) -> R) -> R {
+    let before = Reading::of(cx.p);
+    let result = read(cx);
+    let noted = &cx.session.noted.by_rowid;
+    noted.set(noted.get().plus(Reading::of(cx.p).since(before)));
+    result
+}
+
+/// Calls `f` with an operation, and counts what it does for the operation.
+fn counted<T, R>(
+    place: Place,
+    inner: &mut T,
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+    f: impl FnOnce(&mut T, &mut Machine, &mut ExecCtx<'_>) -> R,
+) -> R {
+    let was_on = cx.session.noted.switch(true);
+    let outside = cx.session.noted.by_rowid.take();
+    let before = Reading::of(cx.p);
+    let result = f(inner, m, cx);
+    let done = Reading::of(cx.p).since(before);
+    let noted = &cx.session.noted;
+    noted.switch(was_on);
+    let of_table = noted.by_rowid.replace(outside);
+    if let Some(run) = &mut m.run {
+        run.is_new = true;
+        run.lines[place.line - place.over..place.line].iter_mut().for_each(|(counts, _)| done.add_to(counts));
+        let (counts, area) = &mut run.lines[place.line];
+        done.add_to(counts);
+        for noted in noted.areas.borrow_mut().drain(..) {
+            area.add(&noted);
+        }
+        if let Some(entries) = place.entries {
+            done.since(of_table).add_to(&mut run.lines[entries].0);
+        }
+    }
+    result
+}
+
+impl Run {
+    /// A start of an operation, and of the index that leads to it.
+    fn start(&mut self, place: Place) {
+        self.lines[place.line - place.over..=place.line].iter_mut().for_each(|(counts, _)| counts.starts += 1);
+        if let Some(entries) = place.entries {
+            self.lines[entries].0.starts += 1;
+        }
+    }
+
+    /// Rows of an operation, and those that its index led to.
+    fn give(&mut self, place: Place, rows: u64, left_out: u64) {
+        let from = place.line - place.over + usize::from(place.loads);
+        self.lines[from..=place.line].iter_mut().for_each(|(counts, _)| counts.rows += rows);
+        if let Some(entries) = place.entries {
+            self.lines[entries].0.rows += rows + left_out;
+        }
+    }
+
+    /// The figures of an execution that ends, with what it gave in all; they begin anew.
+    pub fn finish(&mut self, rows: u64) -> &[(LineCounts, AreaCounts)] {
+        for (n, (counts, _)) in self.lines.iter_mut().enumerate() {
+            counts.elapsed_us /= 1000;
+            if n < self.above {
+                (counts.starts, counts.rows) = (1, rows);
+            }
+        }
+        &self.lines
+    }
+
+    pub fn clear(&mut self) {
+        self.lines.fill(Default::default());
+        self.is_new = false;
+    }
+}
+
+/// A call of a statement that is counted begins.
+pub fn begin(cx: &ExecCtx<'_>) -> Reading {
+    Reading::of(cx.p)
+}
+
+/// It ends: what it did is the statement's.
+pub fn end(before: Reading, m: &mut Machine, cx: &ExecCtx<'_>) {
+    if let Some(run) = &mut m.run {
+        let done = Reading::of(cx.p).since(before);
+        run.is_new = true;
+        let above = run.above;
+        run.lines[..above].iter_mut().for_each(|(counts, _)| done.add_to(counts));
+    }
+}
+
+/// A row source that is counted.
+pub struct Counted {
+    op: Op,
+    place: Place,
+}
+
+impl Counted {
+    pub fn new(op: Op, place: Place) -> Counted {
+        Counted { op, place }
+    }
+
+    pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.start(m);
+        counted(self.place, &mut self.op, m, cx, |op, m, cx| op.open(m, cx))
+    }
+
+    pub fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.start(m);
+        counted(self.place, &mut self.op, m, cx, |op, m, cx| op.rewind(m, cx))
+    }
+
+    fn start(&self, m: &mut Machine) {
+        if let Some(run) = &mut m.run {
+            run.start(self.place);
+        }
+    }
+
+    pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        self.call(m, cx, |op, m, cx| op.next(m, cx).map(u64::from)).map(|rows| rows > 0)
+    }
+
+    pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
+        self.call(m, cx, |op, m, cx| op.pass(m, cx))
+    }
+
+    fn call(
+        &mut self,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+        f: impl FnOnce(&mut Op, &mut Machine, &mut ExecCtx<'_>) -> Result<u64>,
+    ) -> Result<u64> {
+        let before = self.op.left_out();
+        let rows = counted(self.place, &mut self.op, m, cx, f);
+        if let Some(run) = &mut m.run {
+            let given = rows.as_ref().map_or(0, |rows| *rows);
+            run.give(self.place, given, self.op.left_out() - before);
+        }
+        rows
+    }
+
+    pub fn kept_bytes(&self) -> &[u8] {
+        self.op.kept_bytes()
+    }
+}
+
+/// A row source of batches that is counted.
+pub struct CountedNode {
+    node: Box<dyn Node>,
+    place: Place,
+}
+
+impl CountedNode {
+    pub fn new(node: Box<dyn Node>, place: Place) -> CountedNode {
+        CountedNode { node, place }
+    }
+}
+
+impl Node for CountedNode {
+    fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if let Some(run) = &mut m.run {
+            run.start(self.place);
+        }
+        counted(self.place, &mut self.node, m, cx, |node, m, cx| node.open(m, cx))
+    }
+
+    fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if let Some(run) = &mut m.run {
+            run.start(self.place);
+        }
+        counted(self.place, &mut self.node, m, cx, |node, m, cx| node.rewind(m, cx))
+    }
+
+    fn regs(&self) -> &[Reg] {
+        self.node.regs()
+    }
+
+    fn left_out(&self) -> u64 {
+        self.node.left_out()
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let before = self.node.left_out();
+        let found = counted(self.place, &mut self.node, m, cx, |node, m, cx| node.next_batch(out, m, cx));
+        if let Some(run) = &mut m.run {
+            let rows = if matches!(found, Ok(true)) { out.len as u64 } else { 0 };
+            run.give(self.place, rows, self.node.left_out() - before);
+        }
+        found
+    }
+}

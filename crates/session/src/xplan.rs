@@ -1,0 +1,467 @@
+//! DBMS_XPLAN's text of a plan: its table, its sections, and the formats that choose among them.
+//!
+//! The layout is Oracle's, column by column: a column is there if its format asks for it and an operation has something
+//! in it. Widths are fixed but for operations and names.
+
+use exec::plan_rows::{PlanRow, hash};
+use library_cache::{LineCounts, LineFigures};
+
+/// The formats that begin with a level, and what words add to it or take away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    is_basic: bool,
+    rows: bool,
+    bytes: bool,
+    cost: bool,
+    time: bool,
+    predicates: bool,
+    projection: bool,
+    note: bool,
+    /// Buffers, reads and writes of executions; memory of work areas.
+    io: bool,
+    memory: bool,
+    /// Of the last execution, not of all.
+    last: bool,
+}
+
+/// What is printed above and below a plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Around<'a> {
+    /// Of a cursor: its first line has no expectations of its own.
+    pub is_cursor: bool,
+    /// What its operations did, by number; none where that was not counted.
+    pub run: &'a [LineFigures],
+}
+
+const TYPICAL: Format = Format {
+    is_basic: false,
+    rows: true,
+    bytes: true,
+    cost: true,
+    time: true,
+    predicates: true,
+    projection: false,
+    note: true,
+    io: false,
+    memory: false,
+    last: false,
+};
+
+impl Format {
+    /// The format that a text names. A level comes before what is added to it (`+COST`, `COST`) and taken away
+    /// (`-PREDICATE`); statistics of executions without a level leave out bytes and costs.
+    pub fn of(text: &str) -> Option<Format> {
+        let text = text.to_uppercase();
+        let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let is_level = |word: &&&str| matches!(**word, "BASIC" | "TYPICAL" | "SERIAL" | "ALL" | "ADVANCED");
+        let mut levels = words.iter().filter(is_level);
+        let level = levels.next();
+        if levels.next().is_some() {
+            return None;
+        }
+        let mut format = match level.copied() {
+            Some("BASIC") => Format {
+                is_basic: true,
+                rows: false,
+                bytes: false,
+                cost: false,
+                time: false,
+                predicates: false,
+                note: false,
+                ..TYPICAL
+            },
+            Some("ALL" | "ADVANCED") => Format { projection: true, ..TYPICAL },
+            Some(_) => TYPICAL,
+            None if words.iter().any(|word| matches!(*word, "ALLSTATS" | "IOSTATS" | "MEMSTATS")) => {
+                Format { bytes: false, cost: false, time: false, ..TYPICAL }
+            }
+            None => TYPICAL,
+        };
+        for word in words.iter().filter(|word| !is_level(word)) {
+            let (on, word) = match (word.strip_prefix('-'), word.strip_prefix('+')) {
+                (Some(word), _) => (false, word),
+                (_, Some(word)) => (true, word),
+                _ => (true, *word),
+            };
+            match word {
+                "ROWS" => format.rows = on,
+                "BYTES" => format.bytes = on,
+                "COST" => format.cost = on,
+                "PREDICATE" => format.predicates = on,
+                "PROJECTION" => format.projection = on,
+                "NOTE" => format.note = on,
+                "IOSTATS" => format.io = on,
+                "MEMSTATS" => format.memory = on,
+                "ALLSTATS" => (format.io, format.memory) = (on, on),
+                "LAST" => format.last = on,
+                // There is nothing of these to print.
+                "ALIAS" | "PARTITION" | "PARALLEL" | "REMOTE" | "OUTLINE" | "PEEKED_BINDS" | "ADAPTIVE" | "REPORT"
+                | "HINT_REPORT" | "QBREGISTRY" => {}
+                _ => return None,
+            }
+        }
+        Some(format)
+    }
+
+    /// What executions did is asked for.
+    pub fn measures(&self) -> bool {
+        self.io || self.memory
+    }
+
+    /// BASIC: little stands above the plan.
+    pub fn is_basic(&self) -> bool {
+        self.is_basic
+    }
+}
+
+/// The line in place of a plan whose format is none.
+pub fn invalid(format: &str, function: &str) -> String {
+    format!("Error: format '{format}' not valid for DBMS_XPLAN.{function}()")
+}
+
+/// PLAN_HASH_VALUE, the table of operations and the sections below it.
+pub fn display(rows: &[PlanRow], format: Format, around: Around<'_>) -> Vec<String> {
+    let mut lines = vec![format!("Plan hash value: {}", hash(rows)), String::new()];
+    table(rows, format, around, &mut lines);
+    if format.predicates {
+        predicates(rows, &mut lines);
+    }
+    if format.projection {
+        let of = |row: &PlanRow| row.projection.clone();
+        section("Column Projection Information (identified by operation id):", rows, &of, &mut lines);
+    }
+    let notes = notes(format, around);
+    if format.note && !notes.is_empty() {
+        lines.extend([String::new(), "Note".into(), "-----".into()]);
+        lines.extend(notes);
+    }
+    lines
+}
+
+/// A column of the table: its heading, and the cells, each as wide as the heading.
+struct Column {
+    heading: String,
+    cells: Vec<String>,
+}
+
+impl Column {
+    fn new(heading: &str, cells: Vec<String>) -> Column {
+        Column { heading: heading.into(), cells }
+    }
+
+    /// A column of figures; none where no operation has one.
+    fn of_figures(heading: &str, rows: &[PlanRow], cell: &dyn Fn(&PlanRow) -> Option<String>) -> Option<Column> {
+        let cells: Vec<Option<String>> = rows.iter().map(cell).collect();
+        let width = heading.len();
+        let padded = |cell: Option<String>| format!("{:>width$}", cell.unwrap_or_default());
+        cells.iter().any(Option::is_some).then(|| Column::new(heading, cells.into_iter().map(padded).collect()))
+    }
+}
+
+fn table(rows: &[PlanRow], format: Format, around: Around<'_>, lines: &mut Vec<String>) {
+    let mut columns = vec![ids(rows, format), operations(rows), names(rows)];
+    // The first line of a cursor says what all of it costs, and no more.
+    let expected = |row: &PlanRow| !(around.is_cursor && row.id == 0);
+    let measures = format.measures();
+    let named = |plain: &'static str, measured: &'static str| if measures { measured } else { plain };
+    let figure = |heading, cell: &dyn Fn(&PlanRow) -> Option<String>| Column::of_figures(heading, rows, cell);
+    let counts = |row: &PlanRow| counts_of(around.run, row, format).filter(|_| measures);
+    columns.extend(figure(" Starts ", &|row| counts(row).map(|c| count(c.starts))));
+    if format.rows {
+        let rows = |row: &PlanRow| row.cardinality.filter(|_| expected(row)).map(count);
+        columns.extend(figure(named(" Rows  ", " E-Rows "), &rows));
+    }
+    if format.bytes {
+        let size = |row: &PlanRow| row.bytes.filter(|_| expected(row)).map(bytes);
+        columns.extend(figure(named(" Bytes ", "E-Bytes"), &size));
+    }
+    if format.cost {
+        let cost = |row: &PlanRow| {
+            let cost = row.cost?;
+            let share = if expected(row) { processor_share(cost, row.io_cost) } else { 100 };
+            Some(format!("{:>7}{:>5}", count(cost), format!("({share})")))
+        };
+        columns.extend(figure(" Cost (%CPU)", &cost));
+    }
+    if format.time {
+        let time = |row: &PlanRow| row.time.filter(|_| expected(row)).map(|s| format!("{} ", clock(s)));
+        columns.extend(figure(named(" Time     ", " E-Time   "), &time));
+    }
+    columns.extend(figure(" A-Rows ", &|row| counts(row).map(|c| count(c.rows))));
+    if format.io {
+        columns.extend(figure("   A-Time   ", &|row| counts(row).map(|c| elapsed(c.elapsed_us))));
+        let mut worked = |heading, of: &dyn Fn(&LineCounts) -> u64| {
+            let is_there = rows.iter().any(|row| counts(row).is_some_and(|c| of(&c) > 0));
+            columns.extend(figure(heading, &|row| counts(row).filter(|_| is_there).map(|c| count(of(&c)))));
+        };
+        worked(" Buffers ", &|c| c.consistent_gets + c.current_gets);
+        worked(" Reads  ", &|c| c.reads);
+        worked(" Writes ", &|c| c.writes);
+    }
+    if format.memory {
+        memory(rows, format, around, &mut columns);
+    }
+    let line = |cells: &dyn Fn(&Column) -> String| columns.iter().map(|c| format!("|{}", cells(c))).collect::<String>();
+    let heading = format!("{}|", line(&|column| column.heading.clone()));
+    let ruler = "-".repeat(heading.chars().count());
+    lines.extend([ruler.clone(), heading, ruler.clone()]);
+    lines.extend((0..rows.len()).map(|at| format!("{}|", line(&|column| column.cells[at].clone()))));
+    lines.push(ruler);
+}
+
+/// What an operation did in the last execution, or in all.
+fn counts_of(run: &[LineFigures], row: &PlanRow, format: Format) -> Option<LineCounts> {
+    let figures = run.get(row.id as usize)?;
+    Some(if format.last { figures.last } else { figures.total })
+}
+
+/// The columns of work areas.
+fn memory(rows: &[PlanRow], format: Format, around: Around<'_>, columns: &mut Vec<Column>) {
+    let area =
+        |row: &PlanRow| around.run.get(row.id as usize).map(|figures| figures.area).filter(|area| area.all() > 0);
+    let mut add = |heading, cell: &dyn Fn(&PlanRow) -> Option<String>| {
+        columns.extend(Column::of_figures(heading, rows, cell));
+    };
+    add("  OMem ", &|row| area(row).map(|area| bytes(area.optimal_bytes)));
+    add("  1Mem ", &|row| area(row).map(|area| bytes(area.onepass_bytes)));
+    if format.last {
+        add(" Used-Mem ", &|row| area(row).map(|a| format!("{:>6} ({})", bytes(a.last_bytes), a.last_passes)));
+    } else {
+        add("  O/1/M   ", &|row| area(row).map(|a| format!("{}/{}/{}", a.optimal, a.onepass, a.multipass)));
+    }
+    let temporary = |row: &PlanRow| {
+        let area = area(row)?;
+        let size = if format.last { area.last_temporary_bytes } else { area.most_temporary_bytes };
+        (size > 0).then(|| bytes(size))
+    };
+    add(if format.last { " Used-Tmp" } else { " Max-Tmp " }, &temporary);
+}
+
+fn ids(rows: &[PlanRow], format: Format) -> Column {
+    let id = |row: &PlanRow| {
+        let is_told = format.predicates && !(row.access.is_empty() && row.filter.is_empty());
+        format!("{}{:>3} ", if is_told { '*' } else { ' ' }, row.id)
+    };
+    Column::new(" Id  ", rows.iter().map(id).collect())
+}
+
+fn operations(rows: &[PlanRow]) -> Column {
+    let text = |row: &PlanRow| {
+        let gap = if row.options.is_empty() { "" } else { " " };
+        format!(" {}{}{gap}{}", " ".repeat(row.depth as usize), row.operation, row.options)
+    };
+    padded(" Operation", rows.iter().map(text).collect(), "")
+}
+
+fn names(rows: &[PlanRow]) -> Column {
+    padded(" Name", rows.iter().map(|row| format!(" {}", row.object)).collect(), " ")
+}
+
+/// A column as wide as its widest cell.
+fn padded(heading: &str, cells: Vec<String>, closing: &str) -> Column {
+    let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(heading.len());
+    let pad = |text: &str| format!("{text:width$}{closing}");
+    Column { heading: pad(heading), cells: cells.iter().map(|cell| pad(cell)).collect() }
+}
+
+/// Predicates under their operations.
+fn predicates(rows: &[PlanRow], lines: &mut Vec<String>) {
+    let of = |row: &PlanRow| {
+        let kinds = [("access", &row.access), ("filter", &row.filter)];
+        let all = kinds.iter().filter(|(_, text)| !text.is_empty()).map(|(kind, text)| format!("{kind}({text})"));
+        all.collect::<Vec<_>>().join("\n")
+    };
+    section("Predicate Information (identified by operation id):", rows, &of, lines);
+}
+
+/// A section with texts of operations; none where no operation has one.
+fn section(title: &str, rows: &[PlanRow], of: &dyn Fn(&PlanRow) -> String, lines: &mut Vec<String>) {
+    let texts: Vec<(u32, String)> = rows.iter().map(|row| (row.id, of(row))).filter(|(_, t)| !t.is_empty()).collect();
+    if texts.is_empty() {
+        return;
+    }
+    lines.extend([String::new(), title.to_string(), "-".repeat(title.len()), String::new()]);
+    for (id, text) in texts {
+        let mut lead = format!("{id:>4} - ");
+        for part in text.split('\n') {
+            for (at, piece) in wrapped(part, TEXT_WIDTH).into_iter().enumerate() {
+                let indent = if at == 0 { lead.clone() } else { " ".repeat(CONTINUED) };
+                lines.push(format!("{indent}{piece}"));
+            }
+            lead = " ".repeat(lead.len());
+        }
+    }
+}
+
+/// Columns of a text in a section, and where it goes on.
+const TEXT_WIDTH: usize = 71;
+const CONTINUED: usize = 14;
+
+/// A text in pieces, broken at blanks, of so many characters where there are blanks.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for word in text.split(' ') {
+        let last = pieces.len() - 1;
+        let piece = &mut pieces[last];
+        if piece.is_empty() {
+            piece.push_str(word);
+        } else if piece.chars().count() + 1 + word.chars().count() <= width {
+            piece.push(' ');
+            piece.push_str(word);
+        } else {
+            pieces.push(word.to_string());
+        }
+    }
+    pieces
+}
+
+fn notes(format: Format, around: Around<'_>) -> Vec<String> {
+    if !format.measures() || !around.run.is_empty() {
+        return Vec::new();
+    }
+    [
+        "   - Warning: basic plan statistics not available. These are only collected when:",
+        "       * hint 'gather_plan_statistics' is used for the statement or",
+        "       * parameter 'statistics_level' is set to 'ALL', at session or system level",
+    ]
+    .map(String::from)
+    .into()
+}
+
+/// A count with its unit, in thousands.
+fn count(n: u64) -> String {
+    scaled(n, 1000)
+}
+
+/// Bytes with their unit, in kibibytes.
+fn bytes(n: u64) -> String {
+    scaled(n, 1024)
+}
+
+/// Five digits or four and a unit; truncated.
+fn scaled(n: u64, step: u64) -> String {
+    if n < 100_000 {
+        return format!("{n} ");
+    }
+    let mut n = n / step;
+    let mut units = ["K", "M", "G", "T"].into_iter();
+    let mut unit = units.next().unwrap_or("");
+    for next in units {
+        if n < 10_000 {
+            break;
+        }
+        (n, unit) = (n / step, next);
+    }
+    format!("{n}{unit}")
+}
+
+/// The share of a cost that is processor time, in percent, rounded up.
+fn processor_share(cost: u64, io: Option<u64>) -> u64 {
+    let cpu = cost.saturating_sub(io.unwrap_or(cost));
+    (100 * cpu).div_ceil(cost.max(1))
+}
+
+/// Microseconds as hours, minutes, seconds and hundredths, rounded up to the first of them.
+fn elapsed(us: u64) -> String {
+    let hundredths = (us / 10_000).max(1);
+    format!("{}.{:02} ", clock(hundredths / 100), hundredths % 100)
+}
+
+/// Seconds as hours, minutes and seconds.
+fn clock(s: u64) -> String {
+    format!("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use library_cache::AreaCounts;
+
+    #[test]
+    fn figures_have_units_from_a_hundred_thousand_on() {
+        let shown = [0, 99_999, 100_000, 918_843, 9_999_999, 10_000_000, 123_456_789_000].map(count);
+        assert_eq!(shown, ["0 ", "99999 ", "100K", "918K", "9999K", "10M", "123G"]);
+        assert_eq!([99_999, 102_400, 20_000_000].map(bytes), ["99999 ", "100K", "19M"]);
+    }
+
+    #[test]
+    fn a_format_is_a_level_and_words() {
+        let format = |text| Format::of(text).unwrap();
+        assert_eq!(format(""), TYPICAL);
+        assert_eq!(format("serial"), TYPICAL);
+        assert_eq!(format("basic +rows +predicate"), Format { rows: true, predicates: true, ..format("BASIC") });
+        assert_eq!(format("typical,-bytes -cost"), Format { bytes: false, cost: false, ..TYPICAL });
+        let last = Format { io: true, memory: true, last: true, bytes: false, cost: false, time: false, ..TYPICAL };
+        assert_eq!(format("allstats last"), last);
+        assert_eq!(format("allstats last +cost"), Format { cost: true, ..last });
+        assert_eq!(format("typical allstats last"), Format { bytes: true, cost: true, time: true, ..last });
+        for wrong in ["ALLSTAT", "BASIC ALL", "TYPICAL +FOO", "+"] {
+            assert_eq!(Format::of(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn texts_break_at_blanks() {
+        assert_eq!(wrapped("a bb ccc", 4), ["a bb", "ccc"]);
+        assert_eq!(wrapped("", 4), [""]);
+        assert_eq!(wrapped("longer than that", 4), ["longer", "than", "that"]);
+    }
+
+    #[test]
+    fn a_column_is_there_if_something_is_in_it() {
+        let row = |id, operation: &str, cardinality, access: &str| PlanRow {
+            id,
+            depth: id,
+            operation: operation.into(),
+            cardinality,
+            cost: Some(7),
+            io_cost: Some(6),
+            access: access.into(),
+            ..PlanRow::default()
+        };
+        let rows = [row(0, "SELECT STATEMENT", Some(12), ""), row(1, "HASH JOIN", Some(12), "\"A\"=\"B\"")];
+        let lines = display(&rows, TYPICAL, Around { is_cursor: true, run: &[] });
+        assert_eq!(
+            lines[2..],
+            [
+                "-----------------------------------------------------",
+                "| Id  | Operation       | Name | Rows  | Cost (%CPU)|",
+                "-----------------------------------------------------",
+                "|   0 | SELECT STATEMENT|      |       |     7 (100)|",
+                "|*  1 |  HASH JOIN      |      |    12 |     7  (15)|",
+                "-----------------------------------------------------",
+                "",
+                "Predicate Information (identified by operation id):",
+                "---------------------------------------------------",
+                "",
+                "   1 - access(\"A\"=\"B\")",
+            ]
+        );
+        let area =
+            AreaCounts { optimal_bytes: 9000, onepass_bytes: 900, last_bytes: 9000, optimal: 1, ..Default::default() };
+        let counts = LineCounts { starts: 1, rows: 9, consistent_gets: 3, current_gets: 1, ..Default::default() };
+        let figures = LineFigures { executions: 1, total: counts, last: counts, area };
+        let run = [LineFigures { area: AreaCounts::default(), ..figures }, figures];
+        let lines = display(&rows, Format::of("allstats last").unwrap(), Around { is_cursor: true, run: &run });
+        assert_eq!(
+            lines[3..7],
+            [
+                "| Id  | Operation       | Name | Starts | E-Rows | A-Rows |   A-Time   | Buffers |  OMem |  1Mem | Used-Mem |",
+                "-------------------------------------------------------------------------------------------------------------",
+                "|   0 | SELECT STATEMENT|      |      1 |        |      9 |00:00:00.01 |       4 |       |       |          |",
+                "|*  1 |  HASH JOIN      |      |      1 |     12 |      9 |00:00:00.01 |       4 |  9000 |   900 | 9000  (0)|",
+            ]
+        );
+        let lines = display(&rows, Format::of("allstats last").unwrap(), Around { is_cursor: true, run: &[] });
+        assert_eq!(lines[3], "| Id  | Operation       | Name | E-Rows |");
+        assert!(lines.iter().any(|line| line.starts_with("   - Warning: basic plan statistics not available.")));
+    }
+
+    #[test]
+    fn the_share_of_the_processor_is_rounded_up() {
+        assert_eq!(processor_share(4, Some(3)), 25);
+        assert_eq!(processor_share(3, Some(2)), 34);
+        assert_eq!(processor_share(0, Some(0)), 0);
+        assert_eq!(processor_share(3, None), 0);
+    }
+}
