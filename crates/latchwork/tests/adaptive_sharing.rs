@@ -218,6 +218,11 @@ fn an_execution_that_finds_other_rows_than_expected_corrects_the_next_plan() {
         assert_eq!(rows(&mut dba, text), "500", "{design}");
         assert_eq!(children(&mut dba, state, "v$sql", text), "0 Y N 1;1 N Y 2", "{design}");
         assert_eq!(rows_of(&mut dba, 1, text), "500", "{design}");
+        let id = rows(&mut dba, &format!("select distinct sql_id from v$sql where sql_text = '{text}'"));
+        let notes = format!(
+            "select plan_table_output from table(dbms_xplan.display_cursor('{id}', 1)) where plan_table_output like '%used%'"
+        );
+        assert_eq!(rows(&mut dba, &notes), "   - statistics feedback used for this statement", "{design}");
         let why = children(&mut dba, "v.child_number, v.use_feedback_stats", "v$sql_shared_cursor", text);
         assert_eq!(why, "0 N;1 Y", "{design}");
         // An estimate that holds changes nothing.

@@ -47,6 +47,28 @@ pub struct PlanRow {
     pub filter: String,
     /// The values that it gives its reader.
     pub projection: String,
+    /// OTHER_XML, of the first operation below the statement: how the plan came about.
+    pub other: String,
+}
+
+/// The notes of a plan as OTHER_XML has them; nothing without any.
+fn other_xml(notes: &[Note]) -> String {
+    let info = |note: &Note| match note {
+        Note::DynamicSampling(level) => format!("<info type=\"dynamic_sampling\" note=\"y\">{level}</info>"),
+        Note::StatisticsFeedback => "<info type=\"cardinality_feedback\" note=\"y\">yes</info>".to_owned(),
+    };
+    let all: String = notes.iter().map(info).collect();
+    if all.is_empty() { all } else { format!("<other_xml>{all}</other_xml>") }
+}
+
+/// The notes that OTHER_XML tells of.
+pub fn notes_of(other: &str) -> Vec<Note> {
+    let level = || {
+        let (_, rest) = other.split_once("<info type=\"dynamic_sampling\" note=\"y\">")?;
+        rest.split_once('<')?.0.parse().ok().map(Note::DynamicSampling)
+    };
+    let feedback = other.contains("<info type=\"cardinality_feedback\"").then_some(Note::StatisticsFeedback);
+    level().into_iter().chain(feedback).collect()
 }
 
 /// Between the fields of a row.
@@ -108,6 +130,9 @@ impl Plan {
             // A statement gives the rows of its topmost row source.
             let figures = tree.figures_of(source);
             tree.row(root).set_figures(&figures);
+        }
+        if let Some(first) = tree.rows.get_mut(1) {
+            first.other = other_xml(&self.notes);
         }
         tree
     }
@@ -171,6 +196,7 @@ pub fn encode(rows: &[PlanRow]) -> Vec<u8> {
             clean(&row.access),
             clean(&row.filter),
             clean(&row.projection),
+            clean(&row.other),
         ];
         fields.join(&FIELD.to_string())
     };
@@ -203,6 +229,7 @@ pub fn decode(bytes: &[u8]) -> Vec<PlanRow> {
             access: next()?,
             filter: next()?,
             projection: next()?,
+            other: next()?,
         })
     };
     text.split(ROW).filter_map(row).collect()

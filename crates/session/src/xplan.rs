@@ -3,7 +3,7 @@
 //! The layout is Oracle's, column by column: a column is there if its format asks for it and an operation has something
 //! in it. Widths are fixed but for operations and names.
 
-use exec::plan_rows::{PlanRow, hash};
+use exec::plan_rows::{self, PlanRow, hash};
 use library_cache::{LineCounts, LineFigures};
 
 /// The formats that begin with a level, and what words add to it or take away.
@@ -130,7 +130,7 @@ pub fn display(rows: &[PlanRow], format: Format, around: Around<'_>) -> Vec<Stri
         let of = |row: &PlanRow| row.projection.clone();
         section("Column Projection Information (identified by operation id):", rows, &of, &mut lines);
     }
-    let notes = notes(format, around);
+    let notes = notes(rows, format, around);
     if format.note && !notes.is_empty() {
         lines.extend([String::new(), "Note".into(), "-----".into()]);
         lines.extend(notes);
@@ -315,17 +315,18 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-fn notes(format: Format, around: Around<'_>) -> Vec<String> {
+fn notes(rows: &[PlanRow], format: Format, around: Around<'_>) -> Vec<String> {
+    let made = rows.iter().flat_map(|row| plan_rows::notes_of(&row.other)).map(|note| format!("   - {note}"));
     if !format.measures() || !around.run.is_empty() {
-        return Vec::new();
+        return made.collect();
     }
-    [
+    let missing = [
         "   - Warning: basic plan statistics not available. These are only collected when:",
         "       * hint 'gather_plan_statistics' is used for the statement or",
         "       * parameter 'statistics_level' is set to 'ALL', at session or system level",
     ]
-    .map(String::from)
-    .into()
+    .map(String::from);
+    made.chain(missing).collect()
 }
 
 /// A count with its unit, in thousands.

@@ -535,7 +535,7 @@ pub fn sql_plan(s: &Source<'_>) -> Vec<Row> {
         for child in &sql.children {
             for plan in exec::plan_rows::decode(&child.plan) {
                 let mut row = plan_row(&sql, child, &plan);
-                row.extend([Value::Null, n(0u64)]);
+                row.extend([t(&plan.other), n(0u64)]);
                 rows.push(row);
             }
         }
