@@ -83,7 +83,7 @@ impl Number {
         let (mut n, mut greatest) = (0i64, 0u8);
         let (exponent, len) = if head > ZERO {
             if rest.len() > 9 {
-                return None;
+                return Number::decode_scaled_long(bytes, scale);
             }
             for &b in rest {
                 let digit = b.wrapping_sub(1);
@@ -96,7 +96,7 @@ impl Number {
         } else {
             let digits = rest.strip_suffix(&[TERMINATOR])?;
             if digits.len() > 9 {
-                return None;
+                return Number::decode_scaled_long(bytes, scale);
             }
             for &b in digits {
                 let digit = 101u8.wrapping_sub(b);
@@ -118,6 +118,17 @@ impl Number {
         }
         let power = *TENS.get(usize::try_from(shift).ok()?)?;
         n.checked_mul(power).filter(|n| n.unsigned_abs() < 1_000_000_000_000_000_000)
+    }
+
+    /// As [`Number::decode_scaled`], of more than nine pairs of digits: eighteen digits may lie in ten of them.
+    #[cold]
+    fn decode_scaled_long(bytes: &[u8], scale: u8) -> Option<i64> {
+        if bytes.len() > 12 {
+            return None;
+        }
+        let tenfold = 10i64.checked_pow(scale.into())?;
+        let scaled = Number::decode(bytes)?.mul(&Number::from_i64(tenfold)).ok()?;
+        scaled.as_i64().filter(|n| n.unsigned_abs() < 1_000_000_000_000_000_000)
     }
 
     /// As [`Number::decode_scaled`], of the number of `len` bytes at `at`: short positive ones without a branch on their

@@ -473,6 +473,20 @@ proptest! {
     }
 }
 
+#[test]
+fn eighteen_digits_in_ten_pairs_are_a_word() {
+    for (text, scale, word) in [
+        ("100000128689863.141", 3, Some(100_000_128_689_863_141)),
+        ("-100000128689863.141", 3, Some(-100_000_128_689_863_141)),
+        ("1000001286898631.412", 3, None),
+        ("100000128689863.1415", 3, None),
+    ] {
+        let mut bytes = Vec::new();
+        n(text).encode(&mut bytes);
+        assert_eq!(Number::decode_scaled(&bytes, scale), word, "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn a_scaled_word_is_the_number(n in any::<i64>(), cut in 0u32..19, exponent in -24i32..24, scale in 0u8..19) {
