@@ -112,6 +112,8 @@ pub struct Builder<'b> {
     pub operands: Vec<Reg>,
     /// Row sources may work on batches.
     pub batches: bool,
+    /// Row sources that have no form for batches, by their places in the plan.
+    pub without_batches: std::collections::HashSet<*const plan::Source>,
     /// Rows of scans are counted, and the scans so far.
     pub watches: bool,
     pub watched: Vec<crate::adaptive::Expected>,
@@ -133,6 +135,7 @@ impl<'b> Builder<'b> {
             caller: Rc::new(caller),
             operands: Vec::new(),
             batches: cx.session.options.batches,
+            without_batches: std::collections::HashSet::new(),
             watches: false,
             watched: Vec::new(),
             counting: None,
@@ -612,6 +615,7 @@ impl Cond {
                     }
                 };
                 match (m.value(v), m.value(p)) {
+                    (Value::EmptyLob, Value::Text(p)) => Ok(Some(functions::ops::like("", p, escape)? != *negated)),
                     (Value::Text(s), Value::Text(p)) => Ok(Some(functions::ops::like(s, p, escape)? != *negated)),
                     _ => Ok(None),
                 }

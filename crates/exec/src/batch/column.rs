@@ -375,6 +375,12 @@ impl Column {
             return Ok(());
         }
         let picked = rows.iter().map(|r| *r as usize);
+        if matches!(&other.data, Data::Values(v) if rows.iter().all(|row| v[*row as usize].is_null())) {
+            // NULLs have the form of any column.
+            let nulls = vec![NO_ROW; rows.len()];
+            let end = Column { data: self.data.none(), nulls: Nulls::default() }.pick(&nulls, &[], arena);
+            return self.append((len, arena), &end, &(0..rows.len() as u32).collect::<Vec<_>>(), &[]);
+        }
         let same = match (&mut self.data, &other.data) {
             (Data::Fixed(v, scale), Data::Fixed(w, own)) if scale == own => {
                 v.extend(picked.map(|r| w[r]));
@@ -475,6 +481,21 @@ impl Maker {
             return Column::new(Data::Values(vec![Value::Null; spans.len()]));
         }
         Column { data: Data::Text(spans), nulls }
+    }
+}
+
+impl Data {
+    /// No values, in the same form.
+    fn none(&self) -> Data {
+        match self {
+            Data::Fixed(_, scale) => Data::Fixed(Vec::new(), *scale),
+            Data::Wide(_, scale) => Data::Wide(Vec::new(), *scale),
+            Data::Date(_) => Data::Date(Vec::new()),
+            Data::Text(_) => Data::Text(Vec::new()),
+            Data::Raw(_) => Data::Raw(Vec::new()),
+            Data::Double(_) => Data::Double(Vec::new()),
+            Data::Values(_) => Data::Values(Vec::new()),
+        }
     }
 }
 
@@ -690,6 +711,34 @@ pub fn gather(parts: &[&Column], arenas: &[&[u8]], rows: &[(u32, u32)], arena: &
         Data::Values(_) => {}
     }
     Ok(Column { data, nulls })
+}
+
+/// Bytes that the texts of a column have in an arena.
+pub fn text_bytes(column: &Column) -> usize {
+    match &column.data {
+        Data::Text(v) | Data::Raw(v) => v.iter().map(|span| span.len as usize).sum(),
+        _ => 0,
+    }
+}
+
+/// Bytes of the longest value of a column.
+pub fn longest(column: &Column) -> usize {
+    match &column.data {
+        Data::Text(v) | Data::Raw(v) => v.iter().map(|span| span.len as usize).max().unwrap_or_default(),
+        Data::Values(v) => v.iter().map(crate::machine::heap_bytes).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// Bytes that the rows `rows` of a column have in memory, without those of its texts.
+pub fn bytes_of_rows(column: &Column, rows: &[u32]) -> usize {
+    match &column.data {
+        Data::Wide(..) => rows.len() * 16,
+        Data::Values(v) => {
+            rows.iter().map(|row| size_of::<Value>() + crate::machine::heap_bytes(&v[*row as usize])).sum()
+        }
+        _ => rows.len() * 8,
+    }
 }
 
 /// Bytes of a column in memory, without those of its texts.

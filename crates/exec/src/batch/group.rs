@@ -340,14 +340,27 @@ impl Group {
                     Ok(())
                 }
                 (_, Some(arg)) => column(batch, arg, &args[n])
-                    .and_then(|c| state.take(f, c, &self.group_of, rows, batch, self.scalar, m, cx)),
+                    .and_then(|c| state.take(f, c, &self.group_of, rows, batch, self.scalar, cx)),
             };
             if done.is_err() {
                 break;
             }
         }
         self.states = states;
-        done
+        done?;
+        let used = self.used();
+        m.charge(used.saturating_sub(self.charged), cx)?;
+        self.charged = self.charged.max(used);
+        Ok(())
+    }
+
+    /// Bytes of the groups in memory, and of the values that COUNT(DISTINCT) has seen.
+    fn used(&self) -> usize {
+        let distinct = self.states.iter().map(|state| match state {
+            State::Distinct { values, .. } => values.used(),
+            _ => 0,
+        });
+        self.table.used() + self.groups * self.functions.len() * AGGREGATE_BYTES + distinct.sum::<usize>()
     }
 
     /// Finds the group of each row.
@@ -366,6 +379,7 @@ impl Group {
         let limit = cx.session.options.spill_bytes;
         let more = self.keys.len() * 8 + 24 + self.functions.len() * AGGREGATE_BYTES;
         let mut full = self.charged + more > limit && level < LEVELS_MAX;
+        let charged = self.charged.saturating_sub(self.table.used());
         let (mut key, mut record, mut scratch) = (Vec::new(), Vec::new(), Value::Null);
         let before = self.table.len();
         for row in 0..batch.len {
@@ -385,8 +399,8 @@ impl Group {
                 Err(place) => {
                     self.group_of[row] = self.table.add(row, place) as u32;
                     if level < LEVELS_MAX {
-                        let used = self.table.used() + self.table.len() * self.functions.len() * AGGREGATE_BYTES;
-                        full = used + more > limit;
+                        let added = (self.table.len() - before) * self.functions.len() * AGGREGATE_BYTES;
+                        full = self.table.used() + charged + added + more > limit;
                     }
                 }
             }
@@ -394,9 +408,6 @@ impl Group {
         }
         if self.table.len() > before {
             self.grow(self.table.len());
-            let used = self.table.used() + self.groups * self.functions.len() * AGGREGATE_BYTES;
-            m.charge(used.saturating_sub(self.charged), cx)?;
-            self.charged = self.charged.max(used);
         }
         Ok(())
     }
@@ -631,7 +642,6 @@ impl State {
         rows: Rows<'_>,
         batch: &Batch,
         scalar: bool,
-        m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> Result<()> {
         match f.kind {
@@ -657,7 +667,7 @@ impl State {
                     return Ok(());
                 }
             }
-            Kind::Distinct => return self.take_distinct(column, group_of, rows, batch, m, cx),
+            Kind::Distinct => return self.take_distinct(column, group_of, rows, batch),
             Kind::Row => {}
         }
         self.settle(f)?;
@@ -757,18 +767,9 @@ impl State {
         true
     }
 
-    fn take_distinct(
-        &mut self,
-        column: &Column,
-        group_of: &[u32],
-        rows: Rows<'_>,
-        batch: &Batch,
-        m: &mut Machine,
-        cx: &mut ExecCtx<'_>,
-    ) -> Result<()> {
+    fn take_distinct(&mut self, column: &Column, group_of: &[u32], rows: Rows<'_>, batch: &Batch) -> Result<()> {
         let State::Distinct { values, counts } = self else { return Err(eval::unexplained()) };
         let groups = Column::new(Data::Fixed(group_of.iter().map(|n| i64::from(*n)).collect(), 0));
-        let before = values.used();
         values.load(&[&groups, column], batch.len, &batch.arena)?;
         rows.each(|row| {
             if !column.is_null(row)
@@ -778,7 +779,7 @@ impl State {
                 counts[group_of[row] as usize] += 1;
             }
         });
-        m.charge(values.used().saturating_sub(before), cx)
+        Ok(())
     }
 
     /// Goes on with accumulators.

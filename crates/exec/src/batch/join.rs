@@ -8,10 +8,12 @@
 //! A build side that memory has no room for goes to the join with registers, which divides and spills: it takes the
 //! rows that are there and then those that are still to come.
 
-use super::column::{Column, Data, NO_ROW, bytes_of};
+use super::column::{Column, Data, NO_ROW, bytes_of_rows, longest};
 use super::eval::{self, Input};
 use super::keys::{COLUMNS_MAX, KeyTable};
-use super::{Batch, Condition, Failing, FromRows, Node, Project, ROWS_MAX, Rows, Wanted, kernels};
+use super::{
+    ARENA_MAX, BYTES_MAX, Batch, Condition, Failing, FromRows, Node, Project, ROWS_MAX, Rows, Wanted, kernels,
+};
 use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::join::bloom::Maker;
@@ -24,8 +26,6 @@ use plan::{BuiltFilter, Expr, JoinKey, JoinKind, KeyNulls, Reg, Side, Source};
 use std::rc::Rc;
 use types::{Ora, Result, Value};
 
-/// Bytes of texts of the build side that positions can name.
-const ARENA_MAX: usize = u32::MAX as usize / 2;
 /// Pairs of a row that are checked before others of it, where one match decides.
 const FIRST_PAIRS: usize = 16;
 /// No row follows in the chain of a key.
@@ -207,12 +207,16 @@ struct Built {
     /// For each row: the next one of its key.
     next: Vec<u32>,
     marked: Vec<bool>,
+    /// Rows that were marked have been taken out of chains.
+    is_unlinked: bool,
+    /// Bytes of the columns without their texts, and of the longest value.
+    column_bytes: usize,
+    longest: usize,
 }
 
 impl Built {
     fn bytes(&self) -> usize {
-        let columns: usize = self.columns.iter().map(bytes_of).sum();
-        columns + self.arena.len() + self.first.len() * 8 + self.next.len() * 4 + self.marked.len()
+        self.column_bytes + self.arena.len() + self.first.len() * 8 + self.next.len() * 4 + self.marked.len()
     }
 }
 
@@ -226,6 +230,8 @@ struct Probed {
     /// The row that is next, and, once it has been begun, what is left of its chain.
     row: usize,
     chain: Option<u32>,
+    /// Bytes of the longest value.
+    longest: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -428,8 +434,10 @@ impl Join {
                         }
                     }
                 }
-                let Built { rows: count, columns, arena, marked, .. } = &mut join.built;
+                let Built { rows: count, columns, arena, marked, column_bytes, longest: most, .. } = &mut join.built;
                 for (column, slot) in columns.iter_mut().zip(&stored) {
+                    *column_bytes += bytes_of_rows(&batch.columns[*slot], &rows);
+                    *most = (*most).max(longest(&batch.columns[*slot]));
                     column.append((*count, arena), &batch.columns[*slot], &rows, &batch.arena)?;
                 }
                 *count += rows.len();
@@ -500,7 +508,7 @@ impl Join {
     /// Looks the keys of the probe's next batch up. False at the end.
     fn next_probe(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let (_, probe) = &mut **self.sides.as_mut().ok_or_else(eval::unexplained)?;
-        let Probed { batch, first, found, row, chain } = &mut self.probed;
+        let Probed { batch, first, found, row, chain, longest: most } = &mut self.probed;
         if !probe.node.next_batch(batch, m, cx)? {
             batch.clear();
             return Ok(false);
@@ -517,6 +525,7 @@ impl Join {
         found.clear();
         found.resize(batch.len, false);
         (*row, *chain) = (0, None);
+        *most = probe.wanted.iter().map(|slot| longest(&batch.columns[*slot])).max().unwrap_or_default();
         Ok(true)
     }
 
@@ -526,26 +535,37 @@ impl Join {
         let on_match = self.how.on_match;
         let once = matches!(on_match, OnMatch::TakeProbe | OnMatch::DropProbe);
         let unmarked = matches!(on_match, OnMatch::TakeBuild | OnMatch::DropBuild);
-        let Built { next, marked, .. } = &self.built;
-        let Probed { batch, first, found, row, chain } = &mut self.probed;
+        let columns = self.regs.len().max(1);
+        let Built { next, marked, is_unlinked, longest, .. } = &mut self.built;
+        let Probed { batch, first, found, row, chain, longest: longest_probe } = &mut self.probed;
+        // Each pair may copy the longest values of both sides.
+        let room = (BYTES_MAX / ((*longest + *longest_probe) * columns).max(1)).clamp(1, ROWS_MAX);
         while *row < batch.len {
             let (most, mut at) = match chain.take() {
-                Some(_) if once && found[*row] => (ROWS_MAX, END),
-                Some(at) => (ROWS_MAX, at),
-                None => (if once { self.pairs.len() + FIRST_PAIRS } else { ROWS_MAX }, first[*row]),
+                Some(_) if once && found[*row] => (room, END),
+                Some(at) => (room, at),
+                None => (if once { self.pairs.len() + FIRST_PAIRS } else { room }, first[*row]),
             };
-            while at != END && self.pairs.len() < most.min(ROWS_MAX) {
-                if !(unmarked && marked[at as usize]) {
-                    self.pairs.push((*row as u32, at));
+            // A row of the build side that has been marked is not asked again: it leaves its chain, but at the head of it.
+            let mut before = END;
+            while at != END && self.pairs.len() < most.min(room) {
+                let following = next[at as usize];
+                if unmarked && marked[at as usize] && before != END {
+                    (next[before as usize], *is_unlinked) = (following, true);
+                } else {
+                    if !(unmarked && marked[at as usize]) {
+                        self.pairs.push((*row as u32, at));
+                    }
+                    before = at;
                 }
-                at = next[at as usize];
+                at = following;
             }
             if at != END {
                 *chain = Some(at);
                 return;
             }
             *row += 1;
-            if self.pairs.len() >= ROWS_MAX {
+            if self.pairs.len() >= room {
                 return;
             }
         }
@@ -734,10 +754,13 @@ impl JoinSide {
         let regs = wanted.of(regs);
         let mut node = super::build_any(s, &wanted.and(codes.iter().map(|(code, _)| code)), b)?;
         let mut all = node.regs().to_vec();
+        let several = codes.len() > 1;
         let (mut exprs, mut keys) = (Vec::new(), Vec::with_capacity(codes.len()));
         for (code, padded) in codes {
             match &code {
                 Code::Reg(r) if all.contains(r) => keys.push((code, padded)),
+                // A part behind one that is NULL is not evaluated.
+                _ if several => return Ok(None),
                 _ => {
                     let Some(e) = super::Expression::new(code, &all) else { return Ok(None) };
                     let reg = b.reg();
@@ -834,7 +857,10 @@ impl Node for Join {
             return rows.rewind(m, cx);
         }
         self.failing.clear();
-        if self.state != State::Start {
+        if self.built.is_unlinked {
+            self.state = State::Start;
+            self.forget_table(m);
+        } else if self.state != State::Start {
             self.state = State::Built;
             self.built.marked.fill(false);
         }

@@ -33,6 +33,10 @@ use types::{Ora, Result, Value};
 
 /// Rows of a batch at most.
 pub const ROWS_MAX: usize = 1024;
+/// Bytes of texts from which on a batch takes no more rows.
+pub const BYTES_MAX: usize = 4 << 20;
+/// Bytes that positions in an arena can name, with room for one more value.
+pub const ARENA_MAX: usize = u32::MAX as usize / 2;
 
 /// Some rows: a column for each register of the row source they come from, in the order of [`Node::regs`]. Every row
 /// counts: what a filter leaves out is not in a batch.
@@ -60,6 +64,19 @@ impl Batch {
             column.put(row, &self.arena, &mut m.regs[reg as usize])?;
         }
         Ok(())
+    }
+
+    /// Leaves out of the arena what no text of the batch has, when that is most of it.
+    pub fn shrink(&mut self) {
+        let texts: usize = self.columns.iter().map(column::text_bytes).sum();
+        if texts < self.arena.len() / 2 {
+            let rows: Vec<u32> = (0..self.len as u32).collect();
+            let mut arena = Vec::with_capacity(texts);
+            for column in &mut self.columns {
+                *column = column.pick(&rows, &self.arena, &mut arena);
+            }
+            self.arena = arena;
+        }
     }
 
     /// Keeps the rows `rows`, which ascend.
@@ -219,7 +236,7 @@ impl Node for FromRows {
         if !self.last.is_empty() {
             m.restore(&self.regs, &self.last);
         }
-        while !self.ended && out.len < self.size {
+        while !self.ended && out.len < self.size && out.arena.len() < BYTES_MAX {
             match self.op.next(m, cx) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -402,7 +419,16 @@ impl Wanted {
 /// # Errors
 /// Those of building row sources.
 pub fn build(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
+    // A source that has no form for batches is not tried again: what is below it would be built once more each time.
+    if !b.batches || b.without_batches.contains(&std::ptr::from_ref(s)) || !pays(s) {
+        return Ok(None);
+    }
+    let watched = b.watched.len();
     let node = build_uncounted(s, wanted, b)?;
+    if node.is_none() {
+        b.watched.truncate(watched);
+        b.without_batches.insert(std::ptr::from_ref(s));
+    }
     Ok(match b.counting.as_ref().and_then(|counting| counting.of_source(s)) {
         Some(place) => node.map(|node| Box::new(CountedNode::new(node, place)) as Box<dyn Node>),
         None => node,
@@ -410,9 +436,6 @@ pub fn build(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<
 }
 
 fn build_uncounted(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
-    if !b.batches || !pays(s) {
-        return Ok(None);
-    }
     Ok(Some(match s {
         Source::Scan(scan) => match scan::Scan::build(scan, b)? {
             Some(scan) => Box::new(scan),

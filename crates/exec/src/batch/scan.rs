@@ -7,7 +7,7 @@
 use super::column::{Column, NULL, Span, decode};
 use super::eval::{self, Input};
 use super::join::UseFilter;
-use super::{Batch, Condition, Failing, Node, ROWS_MAX};
+use super::{ARENA_MAX, BYTES_MAX, Batch, Condition, Failing, Node, ROWS_MAX};
 use crate::code::Builder;
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
@@ -205,6 +205,14 @@ fn step(arena: &[u8], next: &mut usize, left: &mut u16) -> Option<Span> {
 
 /// Whether rows are read often enough for batches to be worth it.
 pub fn pays(s: &plan::Scan) -> bool {
+    // A batch would copy values that may be long, wanted or not.
+    let long = |ty: &DataType| {
+        let lob = matches!(ty, DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Named(_));
+        lob || matches!(ty, DataType::Long | DataType::LongRaw)
+    };
+    if s.table.columns.iter().any(|column| long(&column.data_type)) {
+        return false;
+    }
     let plain = s.as_of.is_none() && s.versions.is_none() && s.pseudos.is_empty() && s.rowid.is_none();
     plain
         && match &s.access {
@@ -295,9 +303,12 @@ impl Scan {
         places.next.clear();
         places.left.clear();
         let arena = &mut out.arena;
-        while places.next.len() < self.size {
+        while places.next.len() < self.size && arena.len() < BYTES_MAX {
             let more = rows.some_rows(m, cx, &mut |row, _| {
                 let at = arena.len();
+                if at + row.len() > ARENA_MAX {
+                    return Err(Ora::with(4030, &[&row.len(), &"QERTB batch", &"rows of a block"]));
+                }
                 arena.extend_from_slice(row);
                 places.push(row, at)
             })?;

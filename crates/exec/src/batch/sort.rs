@@ -188,6 +188,7 @@ impl Sort {
             rows::encode(self.input.regs().iter().map(|&r| m.value(r)), &mut record);
             self.seen = (self.seen.0 + 1, self.seen.1 + (record.len() + at - begin) as u64);
         }
+        batch.shrink();
         let used = batch.columns.iter().map(bytes_of).sum::<usize>() + batch.arena.len() + self.bytes.len() - begin
             + batch.len * size_of::<Entry>();
         m.charge(used, cx)?;

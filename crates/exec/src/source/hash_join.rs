@@ -680,7 +680,11 @@ impl HashJoin {
                         }
                         _ => self.table.find(&self.key),
                     };
-                    self.state = State::Chain(first);
+                    // Without other conditions the rows of a key are marked together.
+                    let is_done = matches!(self.how.on_match, OnMatch::TakeBuild | OnMatch::DropBuild)
+                        && self.residual.is_empty()
+                        && first.is_some_and(|row| self.table.is_marked(row));
+                    self.state = State::Chain(first.filter(|_| !is_done));
                 }
                 State::Chain(Some(row)) => {
                     self.state = State::Chain(self.table.next(row));

@@ -1297,7 +1297,8 @@ fn add_filter(source: &mut Source, id: usize, keys: Vec<Key>) -> bool {
     };
     match source {
         Source::Scan(_) => {
-            if !reads_all_of(source) {
+            // A value that is computed here might fail for a row that nobody asks for.
+            if !reads_all_of(source) || !keys.iter().all(|key| matches!(key.value.node, Node::Reg(_))) {
                 return false;
             }
             let rows = source.rows().unwrap_or(UNKNOWN_ROWS);

@@ -184,7 +184,7 @@ impl StatTable {
         let all = rows(w, &query)?;
         for rows in all.chunk_by(|a, b| a[0] == b[0]) {
             let Some(Value::Text(name)) = rows[0].first() else { continue };
-            found.columns.push((name.clone(), column_of(rows)));
+            found.columns.push((name.clone(), column_of(rows)?));
         }
         if let Part::Table { indexes: true } = part {
             for (owner, index) in indexes_of(w, of)? {
@@ -228,8 +228,14 @@ fn indexes_of<W: World>(w: &mut W, of: &TableNamed) -> Result<Vec<(String, Strin
     Ok(rows(w, &query)?.into_iter().filter_map(named).collect())
 }
 
+/// Endpoints of a histogram at most: those that gathering makes.
+const ENDPOINTS_MAX: usize = 2048;
+
 /// The statistics that the rows of a column are.
-fn column_of(rows: &[Vec<Value>]) -> ColumnStatistics {
+fn column_of(rows: &[Vec<Value>]) -> Result<ColumnStatistics, Ora> {
+    if rows.len() > ENDPOINTS_MAX {
+        return Err(Ora::user(20001, format!("a histogram of {} endpoints; the most is {ENDPOINTS_MAX}", rows.len())));
+    }
     let head = &rows[0];
     let count = |at: usize| number(&head[at]).unwrap_or(0.0).max(0.0) as u64;
     let raw = |value: &Value| match value {
@@ -243,7 +249,7 @@ fn column_of(rows: &[Vec<Value>]) -> ColumnStatistics {
         let figure = |at: usize| number(&row[at]).unwrap_or(0.0);
         endpoints.push(&value, figure(10), figure(9).max(0.0) as u64, figure(11).max(0.0) as u64);
     }
-    ColumnStatistics {
+    Ok(ColumnStatistics {
         distinct: count(1),
         density: number(&head[2]).unwrap_or(0.0),
         sample: count(3),
@@ -252,5 +258,5 @@ fn column_of(rows: &[Vec<Value>]) -> ColumnStatistics {
         ends: raw(&head[7]).zip(raw(&head[8])),
         range: None,
         histogram: endpoints.finish(kind),
-    }
+    })
 }
