@@ -951,8 +951,6 @@ const UNWANTED: f64 = 1e12;
 /// Added to the cost of an order that makes nothing of a hint.
 const UNHEEDED: f64 = 1e9;
 
-/// Rows of a fixed table, of which there are no statistics.
-
 /// The conditions of one join.
 struct Conditions<'g> {
     /// Those that decide a match.
