@@ -375,7 +375,8 @@ impl Column {
             return Ok(());
         }
         let picked = rows.iter().map(|r| *r as usize);
-        if matches!(&other.data, Data::Values(v) if rows.iter().all(|row| v[*row as usize].is_null())) {
+        let is_typed = !matches!(self.data, Data::Values(_));
+        if is_typed && matches!(&other.data, Data::Values(v) if rows.iter().all(|row| v[*row as usize].is_null())) {
             // NULLs have the form of any column.
             let nulls = vec![NO_ROW; rows.len()];
             let end = Column { data: self.data.none(), nulls: Nulls::default() }.pick(&nulls, &[], arena);
