@@ -379,7 +379,7 @@ impl Column {
         if is_typed && matches!(&other.data, Data::Values(v) if rows.iter().all(|row| v[*row as usize].is_null())) {
             // NULLs have the form of any column.
             let nulls = vec![NO_ROW; rows.len()];
-            let end = Column { data: self.data.none(), nulls: Nulls::default() }.pick(&nulls, &[], arena);
+            let end = Column { data: self.data.none(), nulls: Nulls::default() }.pick(&nulls, &[], &mut Vec::new());
             return self.append((len, arena), &end, &(0..rows.len() as u32).collect::<Vec<_>>(), &[]);
         }
         let same = match (&mut self.data, &other.data) {
@@ -751,5 +751,40 @@ pub fn bytes_of(column: &Column) -> usize {
         Data::Text(v) | Data::Raw(v) => v.len() * 8,
         Data::Double(v) => v.len() * 8,
         Data::Values(v) => v.iter().map(|v| size_of::<Value>() + crate::machine::heap_bytes(v)).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_take_nulls_and_values_of_other_forms_at_their_end() {
+        let mut arena = Vec::new();
+        let texts = [Value::text("ab"), Value::Null, Value::text("c")];
+        let more = [Value::Null, Value::Null];
+        let numbers = [Value::Number(Number::from(7i64)), Value::Null];
+        for parts in [
+            [&texts[..], &more, &texts],
+            [&numbers, &more, &numbers],
+            [&more, &texts, &more],
+            [&texts, &more, &numbers],
+        ] {
+            let (mut all, mut len) = (Column::default(), 0);
+            for part in parts {
+                let mut from = b"before".to_vec();
+                let column = Column::of_values(part.to_vec(), &mut from);
+                let rows: Vec<u32> = (0..part.len() as u32).collect();
+                all.append((len, &mut arena), &column, &rows, &from).unwrap();
+                len += part.len();
+            }
+            let expected: Vec<Value> = parts.concat();
+            for (row, expected) in expected.iter().enumerate() {
+                let mut value = Value::Null;
+                all.put(row, &arena, &mut value).unwrap();
+                assert_eq!(format!("{value:?}"), format!("{expected:?}"), "row {row} of {parts:?}");
+                assert_eq!(all.is_null(row), expected.is_null());
+            }
+        }
     }
 }
