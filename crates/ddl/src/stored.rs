@@ -76,7 +76,7 @@ const CALLERS_RIGHTS: i64 = 4;
 const OBJECT_TYPE: i64 = 8;
 const ATTRIBUTES: u32 = 8;
 
-/// What a source says of the unit; what is not parsed says nothing.
+/// The properties that a source gives its unit; text that is not parsed gives none.
 fn flags_of(source: &str) -> i64 {
     use sql::plsql::ast::{AuthId, TypeDefinition, Unit};
     let authid = match sql::plsql::parse_unit(source) {

@@ -35,7 +35,7 @@ pub struct ColumnFigures {
     pub ends: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What a table of statistics has of a table.
+/// The statistics of a table in a table of statistics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Rows, blocks, average length, sample.
@@ -45,7 +45,7 @@ pub struct Imported {
     pub indexes: Vec<ImportedIndex>,
 }
 
-/// What a table of statistics has of an index; the figures are those of [`StatisticsRequest::SetIndex`].
+/// The statistics of an index in a table of statistics; the figures are those of [`StatisticsRequest::SetIndex`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedIndex {
     pub owner: String,

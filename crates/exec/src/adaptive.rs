@@ -29,7 +29,7 @@ const TOLD_SINGLY: u64 = 8;
 /// Most executions that are not told.
 const UNTOLD_MOST: u64 = 1024;
 
-/// What a cursor keeps whose plan depends on values of binds.
+/// The state of a cursor whose plan depends on values of binds.
 pub(crate) struct Adaptive {
     predicates: Vec<BindPredicate>,
     /// The plan was made with values.
@@ -43,7 +43,7 @@ pub(crate) struct Adaptive {
 }
 
 impl Adaptive {
-    /// What is kept of a plan; none where binds do not matter to it.
+    /// The part of a plan that is kept; none where binds do not matter to it.
     pub fn of(plan: &Plan, sharing: Sharing) -> Option<Box<Adaptive>> {
         let depends = !plan.peeks.is_empty() && (!plan.is_peeked || sharing != Sharing::Plain);
         depends.then(|| {
@@ -112,7 +112,7 @@ impl Shape {
     }
 }
 
-/// What is expected of a scan whose rows are counted.
+/// The expected rows of a scan whose rows are counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
     /// [`plan::Scan::number`].

@@ -36,7 +36,7 @@ pub(crate) fn plan_of(
     let plan = {
         let names = Noting::new(&*catalog, &notes);
         let noting = NotingFunctions { functions: &functions, notes: &notes };
-        // What DBMS_FLASHBACK reads is not what a sample of now has.
+        // A sample has the rows of now; DBMS_FLASHBACK reads older ones.
         let sampler = flashback.is_none().then_some(&functions as &dyn plan::Sampler);
         let evidence = plan::Evidence { values, sampler, corrections };
         plan::compile_with_evidence(statement, &names, &noting, binds, flashback, &optimizer, evidence)?

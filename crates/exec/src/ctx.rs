@@ -129,7 +129,7 @@ pub struct SessionState {
     pub(crate) states: Rc<RefCell<States>>,
     /// Room for the image of a shared cursor.
     pub(crate) image: Vec<u8>,
-    /// What operations that are counted tell of themselves.
+    /// The figures of the operations that are counted.
     pub(crate) noted: Noted,
     nls_fingerprint: u64,
 }

@@ -169,9 +169,9 @@ pub struct Cursor {
     temporary: Vec<(ObjectId, TemporaryKind)>,
     temporary_version: u64,
     temporary_purges: u64,
-    /// What it takes where the plan depends on values of binds.
+    /// The values that it takes where the plan depends on binds.
     adaptive: Option<Box<Adaptive>>,
-    /// What is expected of the scans of a query whose first execution is compared with that.
+    /// The expected rows of the scans of a query whose first execution is compared with them.
     monitor: Option<Vec<adaptive::Expected>>,
 }
 
@@ -471,7 +471,7 @@ impl Cursor {
             None if by_place => Rc::new(sql::parse_statement_by_place(text)?),
             None => Rc::new(sql::parse_statement(text)?),
         };
-        // What an execution has found out about the estimates of the plan before.
+        // The corrections that an execution of the plan before has found.
         let corrections = match cx.session.options.feedback && !internal {
             true => place.corrections(text, binds, cx),
             false => Vec::new(),

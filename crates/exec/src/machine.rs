@@ -56,13 +56,13 @@ pub struct Machine {
     early: Option<Snapshot>,
     /// Bloom filters of hash joins, once they have been made.
     filters: Vec<Option<Rc<Bloom>>>,
-    /// What the scans of a watched cursor have done in this execution.
+    /// The counts of the scans of a watched cursor in this execution.
     pub watched: Vec<Count>,
     /// The figures of the operations, of a cursor whose are counted.
     pub run: Option<Box<Run>>,
 }
 
-/// What a scan has done.
+/// The counts of a scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Count {
     pub starts: u64,

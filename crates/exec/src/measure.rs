@@ -1,4 +1,4 @@
-//! What the operations of a plan do, counted where somebody asks for it: the hint GATHER_PLAN_STATISTICS, or
+//! Figures of the operations of a plan, counted where somebody asks for them: the hint GATHER_PLAN_STATISTICS, or
 //! `statistics_level = ALL`.
 //!
 //! A cursor that is to be counted is built of row sources that are each wrapped in one that counts ([`Counted`],
@@ -62,7 +62,7 @@ impl Counting {
     }
 }
 
-/// Which operations a row source is.
+/// The operations that a row source stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     line: usize,
@@ -74,7 +74,7 @@ pub struct Place {
     entries: Option<usize>,
 }
 
-/// What a process has done so far.
+/// The work of a process so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     consistent_gets: u64,
@@ -126,7 +126,7 @@ impl Reading {
     }
 }
 
-/// What work areas and scans of an operation that is counted tell of themselves.
+/// The figures of the work areas and scans of an operation that is counted.
 #[derive(Debug, Default)]
 pub struct Noted {
     is_on: Cell<bool>,

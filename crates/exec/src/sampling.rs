@@ -18,7 +18,7 @@ use types::{Ora, Result, RowReader};
 /// Most values of a column that has a histogram.
 const HISTOGRAM_MOST: usize = 254;
 
-/// What is counted of a column.
+/// The counts of a column.
 #[derive(Default)]
 struct Counts {
     values: HashMap<Box<[u8]>, u64>,

@@ -633,7 +633,7 @@ impl Place {
         self.handle.is_none_or(|handle| cx.shared.library.fit(handle, selectivities) == Fit::Shared)
     }
 
-    /// What an execution has found out about the estimates of a shared cursor of the statement, for who plans it again.
+    /// The corrections that an execution has found for a shared cursor of the statement, for the next planning.
     pub fn corrections(&self, text: &str, binds: &[BindType], cx: &ExecCtx<'_>) -> Vec<plan::Correction> {
         if text.is_empty() {
             return Vec::new();

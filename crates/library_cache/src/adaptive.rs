@@ -47,7 +47,7 @@ pub enum Sharing {
     Aware = 2,
 }
 
-/// What a load says of the values that a cursor was planned for.
+/// The values that a cursor was planned for, as a load gives them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Adaptive<'a> {
     pub sharing: Sharing,
@@ -57,13 +57,13 @@ pub struct Adaptive<'a> {
     pub labels: &'a str,
     /// A number for the values.
     pub bind_set: u64,
-    /// What it takes the place of was not out of date: it was planned without values, and nobody has executed it.
+    /// The plan that it replaces was not out of date: it was planned without values, and nobody has executed it.
     pub is_first: bool,
     /// It was planned with what an execution of the child before has found out.
     pub is_corrected: bool,
 }
 
-/// What a session may do with a child.
+/// The uses of a child that a session may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// Execute it.
@@ -88,12 +88,12 @@ pub struct Words {
     /// Bits of the lowest and the highest selectivity of each predicate.
     ranges: [[AtomicU64; 2]; PREDICATES_MAX],
     labels: [AtomicU64; LABELS_BYTES / 8],
-    /// What an execution has found out: a number for the scan, and the bits of the factor.
+    /// The findings of an execution: a number for the scan, and the bits of the factor.
     corrected: AtomicU64,
     corrections: [[AtomicU64; 2]; CORRECTIONS_MAX],
 }
 
-/// What views show of a child.
+/// The columns of a child in views.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SharingRow {
     pub is_sensitive: bool,
@@ -250,7 +250,7 @@ impl LibraryCache {
         true
     }
 
-    /// What executions have found out about the estimates of a child of the statement that is out of use for it.
+    /// The corrections of a child of the statement that is out of use for its estimates.
     ///
     /// Latches: none. Nothing shared is written.
     pub fn corrections(&self, p: &Process, digest: Digest, env: &Env<'_>) -> Vec<(u64, f64)> {

@@ -1,4 +1,4 @@
-//! What the operations of a plan did: counted by sessions that were asked to, kept with the cursor.
+//! Figures of the operations of a plan: counted by sessions that were asked to, kept with the cursor.
 //!
 //! A line has a chunk of its own, in a chain that hangs on the child as its image does. Who adds to it holds the bucket,
 //! so that the chunks stay the child's meanwhile; readers take no latch and believe what they read if the child's life
@@ -17,7 +17,7 @@ use crate::{Handle, LibraryCache};
 /// Operations of a plan that are counted at most: a section notes what it changes in the chunk of each.
 pub const LINES_MOST: usize = 400;
 
-/// What an operation did, everything below it included.
+/// The work of an operation, everything below it included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     pub starts: u64,
@@ -30,7 +30,7 @@ pub struct LineCounts {
     pub elapsed_us: u64,
 }
 
-/// What the work areas of an operation needed.
+/// The needs of the work areas of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AreaCounts {
     /// Bytes with which the last one would have stayed in memory, and would have gone through temporary space once.

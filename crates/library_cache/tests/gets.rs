@@ -319,7 +319,7 @@ fn an_object_that_is_there_costs_exactly_the_gets_of_the_design() {
     }
 }
 
-/// What an aware child for one predicate of that selectivity is loaded with.
+/// The values with which an aware child for one predicate of that selectivity is loaded.
 fn aware(share: &[f64], plan_hash: u32) -> Content<'_> {
     let adaptive = Adaptive { sharing: Sharing::Aware, selectivities: share, labels: "=X", ..Adaptive::default() };
     Content { plan: b"rows", plan_hash, adaptive, ..Content::default() }

@@ -388,7 +388,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What a type of a schema is, loaded where the statement does not name it; its plan depends on it.
+    /// The definition of a type of a schema, loaded where the statement does not name it; its plan depends on it.
     pub fn type_def(&mut self, id: types::TypeId) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
         if let Some(def) = id.built_in() {
             return Ok(Some(std::rc::Rc::new(def)));

@@ -498,7 +498,7 @@ pub struct Scan {
     pub filter: Vec<Expr>,
     /// Expected rows, for the display and for the join order.
     pub rows: f64,
-    /// What reading them costs.
+    /// The cost of reading them.
     pub cost: Cost,
     /// Expected entries of an index, and the part of the cost that is reading them.
     pub entries: (f64, Cost),
@@ -1147,7 +1147,7 @@ pub struct Plan {
     pub is_peeked: bool,
     /// BIND_AWARE and NO_BIND_AWARE.
     pub bind_aware: Option<bool>,
-    /// What EXPLAIN PLAN and DBMS_XPLAN note.
+    /// The notes of EXPLAIN PLAN and DBMS_XPLAN.
     pub notes: Vec<Note>,
 }
 

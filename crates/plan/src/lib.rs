@@ -77,13 +77,13 @@ pub struct Optimizer {
     pub sampling: u8,
 }
 
-/// What is known of an execution and of the data beyond what the dictionary says.
+/// The knowledge of an execution and of the data beyond the dictionary's.
 #[derive(Clone, Copy, Default)]
 pub struct Evidence<'a> {
     /// The values of the execution that the statement is planned for, in the order of the plan's binds.
     pub values: Option<&'a [Value]>,
     pub sampler: Option<&'a dyn Sampler>,
-    /// What an execution of the plan before has found out.
+    /// The corrections that an execution of the plan before has found.
     pub corrections: &'a [Correction],
 }
 
@@ -113,7 +113,7 @@ pub trait Sampler {
     fn sample(&self, table: &dictionary::TableDef, columns: &[usize], blocks_most: u64) -> Result<Option<Sampled>>;
 }
 
-/// What a sample says of a table.
+/// The statistics of a table that a sample gives.
 pub struct Sampled {
     pub table: dictionary::TableStatistics,
     /// By position.

@@ -33,7 +33,7 @@ pub enum Data {
     Values(Vec<Value>),
 }
 
-/// Which rows are NULL: a bit each, up to the last that is one.
+/// The rows that are NULL: a bit each, up to the last NULL.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Nulls(Vec<u64>);
 

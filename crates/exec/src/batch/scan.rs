@@ -28,7 +28,7 @@ pub struct Scan {
     filter: Vec<Condition>,
     /// The filter of a join above.
     join_filter: Option<UseFilter>,
-    /// Which columns the filters read, and how many columns there are up to the last of these.
+    /// The columns that the filters read, and the number of columns up to the last of them.
     tested: Vec<bool>,
     first: usize,
     size: usize,

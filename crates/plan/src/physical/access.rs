@@ -15,10 +15,10 @@ pub struct Choice {
     /// Conditions it answers exactly, as positions in the list given.
     pub used: Vec<usize>,
     pub rows: f64,
-    /// What it is weighed by against others: blocks read and rows looked at, in one unit. Little where a hint asks for
+    /// The weight that it is compared by with others: blocks read and rows looked at, in one unit. Little where a hint asks for
     /// it.
     pub cost: f64,
-    /// What it costs, hint or not.
+    /// The cost, hint or not.
     pub real: Cost,
     /// The entries of an index that are passed, and the part of the cost that they are.
     pub entries: (f64, Cost),

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use types::{DataType, Value};
 
-/// What the planner asks of binds, and what they are.
+/// The values of binds, and the ones that the planner has asked for.
 #[derive(Default)]
 pub struct Peeks<'c> {
     /// `_optim_peek_user_binds`.
