@@ -26,7 +26,8 @@ struct Counts {
     bytes: u64,
 }
 
-/// Samples so many blocks of a table. Nothing for a table whose rows are in no segment of all sessions, and for one that
+/// Samples so many blocks of a table. Nothing for a table whose rows are in no segment of all sessions, and for one
+/// that
 /// is gone.
 ///
 /// # Errors

@@ -163,7 +163,8 @@ fn what_operations_did_is_kept_with_the_cursor() {
         // The same figures without the plan; the statement itself is no operation.
         let plain = rows(&mut s, &of("operation_id, executions, last_starts", "v$sql_plan_statistics"));
         assert_eq!(plain.split(';').count(), lines.len() - 1);
-        // An operation that sorts or groups has a work area, whose memory is told; one that reads blocks tells its reads.
+        // An operation that sorts or groups has a work area, whose memory is told; one that reads blocks tells its
+        // reads.
         let areas = format!(
             "select count(*), min(total_executions), min(case when last_memory_used > 0 then 1 else 0 end), \
              min(last_execution) from v$sql_plan_statistics_all where sql_id = '{id}' and total_executions > 0"

@@ -3,9 +3,11 @@
 //! | kind | shared by | becomes |
 //! |---|---|---|
 //! | plain | all values | – |
-//! | sensitive | all values; executions are watched | *wanting* when executions process very different numbers of rows |
+//! | sensitive | all values; executions are watched | *wanting* when executions process very different numbers of
+//! rows |
 //! | wanting | all values, until the next execution | UNSHARED, when an aware child takes its place |
-//! | aware | values whose selectivities lie in its ranges | UNSHARED, when a child with the same plan takes its ranges over |
+//! | aware | values whose selectivities lie in its ranges | UNSHARED, when a child with the same plan takes its
+//! ranges over |
 //!
 //! A child's ranges hold the selectivity of each of its predicates for the values it was planned for, and a tenth
 //! around it. Two children with the same plan become one with the ranges of both. The words are written with the rest
@@ -225,7 +227,8 @@ impl LibraryCache {
         if fits || child.life.load(Ordering::Relaxed) != handle.life { Fit::Shared } else { Fit::Other }
     }
 
-    /// Puts a child out of use with what an execution has found out about its estimates: a number for each scan, and the
+    /// Puts a child out of use with what an execution has found out about its estimates: a number for each scan, and
+    /// the
     /// factor. False: it is out of use already, or gone.
     ///
     /// Latches: none held on entry or return; the bucket's.

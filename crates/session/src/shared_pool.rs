@@ -83,7 +83,8 @@ fn named(core: &Core, name: &str) -> Result<Digest> {
     core.shared.library.statements().find(is_it).map(|row| row.digest).ok_or_else(missing)
 }
 
-/// DBMS_XPLAN.DISPLAY_CURSOR: the lines of the plan of a cursor, or of all cursors of a statement where `child` is null.
+/// DBMS_XPLAN.DISPLAY_CURSOR: the lines of the plan of a cursor, or of all cursors of a statement where `child` is
+/// null.
 ///
 /// # Errors
 /// Those of the dictionary. A missing privilege, and a format that is none, are lines, as in Oracle's package.

@@ -1,7 +1,8 @@
 //! The costs of a finished plan, row source by row source: the figures that plans print.
 //!
 //! A plan keeps the rows that the planner expected of each row source, and the cost of each scan. All else follows from
-//! these by the formulas of [`super::cost`], which the planner chose the plan by. Costs that the planner only weighs with
+//! these by the formulas of [`super::cost`], which the planner chose the plan by. Costs that the planner only weighs
+//! with
 //! (what a hint asks for costs it next to nothing) are in neither.
 
 use super::cost;

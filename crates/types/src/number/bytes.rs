@@ -131,7 +131,8 @@ impl Number {
         scaled.as_i64().filter(|n| n.unsigned_abs() < 1_000_000_000_000_000_000)
     }
 
-    /// As [`Number::decode_scaled`], of the number of `len` bytes at `at`: short positive ones without a branch on their
+    /// As [`Number::decode_scaled`], of the number of `len` bytes at `at`: short positive ones without a branch on
+    /// their
     /// digits.
     #[inline]
     pub fn decode_scaled_at(arena: &[u8], at: usize, len: usize, scale: u8) -> Option<i64> {
