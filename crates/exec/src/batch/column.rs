@@ -205,10 +205,11 @@ impl Column {
         Ok(())
     }
 
-    /// The rows `rows`, in that order; texts stay where they are.
+    /// The rows `rows`, in that order; texts stay where they are. [`NO_ROW`] has an entry without meaning, which
+    /// [`Column::pick`] makes NULL.
     pub fn take(&self, rows: &[u32]) -> Column {
-        fn pick<T: Clone>(v: &[T], rows: &[u32]) -> Vec<T> {
-            rows.iter().map(|&r| v[r as usize].clone()).collect()
+        fn pick<T: Clone + Default>(v: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().map(|&r| v.get(r as usize).cloned().unwrap_or_default()).collect()
         }
         let data = match &self.data {
             Data::Fixed(v, scale) => Data::Fixed(pick(v, rows), *scale),
@@ -327,36 +328,24 @@ pub const NO_ROW: u32 = u32::MAX;
 impl Column {
     /// The rows `rows`, in that order, or NULL for [`NO_ROW`]; texts are copied from one arena to the other.
     pub fn pick(&self, rows: &[u32], from: &[u8], arena: &mut Vec<u8>) -> Column {
-        fn values<T: Clone + Default>(v: &[T], rows: &[u32]) -> Vec<T> {
-            rows.iter().map(|&r| v.get(r as usize).cloned().unwrap_or_default()).collect()
-        }
-        let spans = |v: &[Span], arena: &mut Vec<u8>| {
-            let mut all = values(v, rows);
-            arena.reserve(all.iter().map(|span| span.len as usize).sum());
-            for span in &mut all {
-                let at = arena.len() as u32;
-                arena.extend_from_slice(span.of(from));
-                span.at = at;
+        let mut column = self.take(rows);
+        match &mut column.data {
+            Data::Text(spans) | Data::Raw(spans) => {
+                arena.reserve(spans.iter().map(|span| span.len as usize).sum());
+                for span in spans {
+                    let at = arena.len() as u32;
+                    arena.extend_from_slice(span.of(from));
+                    span.at = at;
+                }
             }
-            all
-        };
-        let data = match &self.data {
-            Data::Fixed(v, scale) => Data::Fixed(values(v, rows), *scale),
-            Data::Wide(v, scale) => Data::Wide(values(v, rows), *scale),
-            Data::Date(v) => Data::Date(values(v, rows)),
-            Data::Double(v) => Data::Double(values(v, rows)),
-            Data::Text(v) => Data::Text(spans(v, arena)),
-            Data::Raw(v) => Data::Raw(spans(v, arena)),
-            Data::Values(v) => Data::Values(values(v, rows)),
-        };
-        let mut nulls = Nulls::default();
-        if !matches!(data, Data::Values(_)) {
-            let is_null = |r: u32| r == NO_ROW || self.nulls.is(r as usize);
-            if self.nulls.any() || rows.contains(&NO_ROW) {
-                rows.iter().enumerate().filter(|(_, r)| is_null(**r)).for_each(|(n, _)| nulls.set(n, rows.len()));
-            }
+            // A value says itself that it is NULL.
+            Data::Values(_) => return column,
+            Data::Fixed(..) | Data::Wide(..) | Data::Date(_) | Data::Double(_) => {}
         }
-        Column { data, nulls }
+        for (n, _) in rows.iter().enumerate().filter(|(_, row)| **row == NO_ROW) {
+            column.nulls.set(n, rows.len());
+        }
+        column
     }
 
     /// Appends rows of another column behind the `len` rows of this one; texts are copied to its arena.

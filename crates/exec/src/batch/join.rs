@@ -330,7 +330,7 @@ impl Join {
         let residual = if residual.is_empty() {
             None
         } else {
-            match Residual::build(b.conds(residual), how, &probe, &build) {
+            match Residual::build(b.conds(residual), &probe, &build) {
                 Some(residual) => Some(residual),
                 None => return Ok(None),
             }
@@ -383,80 +383,11 @@ impl Join {
     /// Reads the build side. False when memory has no room for it.
     fn build_table(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let limit = cx.session.options.spill_bytes;
-        let bare = self.is_bare();
         let mut makers: Vec<Maker> = self.filters.iter().map(|_| Maker::new(limit / 4)).collect();
-        let mut scratch = KeyScratch::default();
         let mut sides = self.sides.take().ok_or_else(eval::unexplained)?;
-        let (build, _) = &mut *sides;
-        let stored = if bare { build.keys.slots.clone() } else { build.stored.clone() };
-        self.built.columns = stored.iter().map(|_| Column::default()).collect();
-        let mut batch = Batch::default();
-        let mut rows = Vec::new();
-        let mut fits = true;
-        let read = |join: &mut Join, build: &mut JoinSide, m: &mut Machine, cx: &mut ExecCtx<'_>| -> Result<()> {
-            build.node.open(m, cx)?;
-            while fits && build.node.next_batch(&mut batch, m, cx)? {
-                let keys = build.keys.trimmed(&batch);
-                let columns: Vec<&Column> = keys.iter().map(|key| key.column(&batch)).collect();
-                join.table.load(&columns, batch.len, &batch.arena)?;
-                rows.clear();
-                for row in 0..batch.len {
-                    let number = (join.built.rows + rows.len()) as u32;
-                    if join.table.has_null(row, join.never) {
-                        // It matches nothing; whether the row is needed all the same depends on the kind.
-                        if join.how.keep_build {
-                            rows.push(row as u32);
-                            join.built.next.push(END);
-                        }
-                        continue;
-                    }
-                    match join.table.find(row) {
-                        Ok(_) if bare => continue,
-                        Ok(n) => {
-                            let last = std::mem::replace(&mut join.built.last[n], number);
-                            join.built.next[last as usize] = number;
-                        }
-                        Err(place) => {
-                            join.table.add(row, place);
-                            join.built.first.push(number);
-                            join.built.last.push(number);
-                        }
-                    }
-                    rows.push(row as u32);
-                    join.built.next.push(END);
-                }
-                for (filter, maker) in join.filters.iter().zip(&mut makers) {
-                    for row in 0..batch.len {
-                        if !join.table.has_null(row, join.never)
-                            && filter.keys.key(&batch.columns, row, &batch.arena, &mut scratch)?
-                        {
-                            maker.add(&scratch.key);
-                        }
-                    }
-                }
-                let Built { rows: count, columns, arena, marked, column_bytes, longest: most, .. } = &mut join.built;
-                for (column, slot) in columns.iter_mut().zip(&stored) {
-                    *column_bytes += bytes_of_rows(&batch.columns[*slot], &rows);
-                    *most = (*most).max(longest(&batch.columns[*slot]));
-                    column.append((*count, arena), &batch.columns[*slot], &rows, &batch.arena)?;
-                }
-                *count += rows.len();
-                if join.how.marks {
-                    marked.resize(*count, false);
-                }
-                let used = join.built.bytes() + join.table.used();
-                m.charge(used.saturating_sub(join.used), cx)?;
-                join.used = join.used.max(used);
-                fits = join.used <= limit && join.built.arena.len() < ARENA_MAX && join.built.rows < END as usize / 2;
-                cx.check_cancel()?;
-            }
-            Ok(())
-        };
-        let mut read = read;
-        let done = read(self, build, m, cx);
+        let fits = self.read_build(&mut sides.0, &mut makers, m, cx);
         self.sides = Some(sides);
-        done?;
-        if !fits {
+        if !fits? {
             return Ok(false);
         }
         for (filter, maker) in self.filters.iter().zip(makers) {
@@ -465,6 +396,87 @@ impl Join {
         let (used, rows) = (self.used as u64, self.built.rows as u64);
         cx.shared.areas.note(cx, used, 0, || (Way::Divide, used.saturating_sub(rows * 8)));
         Ok(true)
+    }
+
+    /// Takes the rows of the build side until there are no more. False when memory has no room for them.
+    fn read_build(
+        &mut self,
+        build: &mut JoinSide,
+        makers: &mut [Maker],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let bare = self.is_bare();
+        let stored = if bare { &build.keys.slots } else { &build.stored };
+        self.built.columns = stored.iter().map(|_| Column::default()).collect();
+        let (mut batch, mut rows, mut scratch) = (Batch::default(), Vec::new(), KeyScratch::default());
+        build.node.open(m, cx)?;
+        while build.node.next_batch(&mut batch, m, cx)? {
+            let keys = build.keys.trimmed(&batch);
+            let columns: Vec<&Column> = keys.iter().map(|key| key.column(&batch)).collect();
+            self.table.load(&columns, batch.len, &batch.arena)?;
+            self.link(batch.len, bare, &mut rows);
+            for (filter, maker) in self.filters.iter().zip(&mut *makers) {
+                for row in (0..batch.len).filter(|row| !self.table.has_null(*row, self.never)) {
+                    if filter.keys.key(&batch.columns, row, &batch.arena, &mut scratch)? {
+                        maker.add(&scratch.key);
+                    }
+                }
+            }
+            let built = &mut self.built;
+            for (column, slot) in built.columns.iter_mut().zip(stored) {
+                let from = &batch.columns[*slot];
+                built.column_bytes += bytes_of_rows(from, &rows);
+                built.longest = built.longest.max(longest(from));
+                column.append((built.rows, &mut built.arena), from, &rows, &batch.arena)?;
+            }
+            built.rows += rows.len();
+            if self.how.marks {
+                built.marked.resize(built.rows, false);
+            }
+            let used = self.built.bytes() + self.table.used();
+            m.charge(used.saturating_sub(self.used), cx)?;
+            self.used = self.used.max(used);
+            if self.used > cx.session.options.spill_bytes
+                || self.built.arena.len() >= ARENA_MAX
+                || self.built.rows >= END as usize / 2
+            {
+                return Ok(false);
+            }
+            cx.check_cancel()?;
+        }
+        Ok(true)
+    }
+
+    /// Puts the rows of a batch, whose keys the table has taken, into the chains of their keys. `rows`: those that are
+    /// kept.
+    fn link(&mut self, len: usize, bare: bool, rows: &mut Vec<u32>) {
+        rows.clear();
+        let built = &mut self.built;
+        for row in 0..len {
+            let number = (built.rows + rows.len()) as u32;
+            if self.table.has_null(row, self.never) {
+                // It matches nothing; the row is needed all the same where the kind gives rows without a match.
+                if !self.how.keep_build {
+                    continue;
+                }
+            } else {
+                match self.table.find(row) {
+                    Ok(_) if bare => continue,
+                    Ok(n) => {
+                        let last = std::mem::replace(&mut built.last[n], number);
+                        built.next[last as usize] = number;
+                    }
+                    Err(place) => {
+                        self.table.add(row, place);
+                        built.first.push(number);
+                        built.last.push(number);
+                    }
+                }
+            }
+            rows.push(row as u32);
+            built.next.push(END);
+        }
     }
 
     /// Gives the join to registers, with the rows of the build side that are in memory.
@@ -529,7 +541,7 @@ impl Join {
         Ok(true)
     }
 
-    /// Pairs of rows with equal keys, some of them.
+    /// Takes pairs of rows with equal keys, as many as a batch has room for; the next call goes on behind them.
     fn next_pairs(&mut self) {
         self.pairs.clear();
         let on_match = self.how.on_match;
@@ -811,8 +823,9 @@ impl KeyColumns {
                     Key::Trimmed(Column { data: Data::Text(spans), nulls: column.nulls.clone() })
                 }
                 (Data::Values(values), true) => {
+                    // A text of blanks only becomes an empty one, and not NULL.
                     let trim = |v: &Value| match v {
-                        Value::Text(s) => Value::text(s.trim_end_matches(' ')),
+                        Value::Text(s) => Value::Text(s.trim_end_matches(' ').to_string()),
                         v => v.clone(),
                     };
                     Key::Trimmed(Column::new(Data::Values(values.iter().map(trim).collect())))
@@ -825,13 +838,12 @@ impl KeyColumns {
 }
 
 impl Residual {
-    fn build(conds: Vec<Cond>, how: How, probe: &JoinSide, build: &JoinSide) -> Option<Residual> {
+    fn build(conds: Vec<Cond>, probe: &JoinSide, build: &JoinSide) -> Option<Residual> {
         let pairs: Vec<Reg> = probe.regs.iter().chain(&build.regs).copied().collect();
         let all = Condition::all(conds.clone(), &pairs)?;
         let mut read: Vec<usize> = all.iter().flat_map(Condition::slots).collect();
         read.sort_unstable();
         read.dedup();
-        debug_assert!(how.on_match != OnMatch::TakeProbe || !how.keep_probe);
         let regs: Vec<Reg> = read.iter().map(|n| pairs[*n]).collect();
         let from_probe = probe.regs.len();
         let of_probe = read.iter().filter(|n| **n < from_probe).map(|n| probe.wanted[*n]).collect();
