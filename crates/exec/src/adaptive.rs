@@ -65,7 +65,10 @@ impl Adaptive {
     pub fn end(&mut self, rows: u64, values: &[Value], place: &Place, cx: &ExecCtx<'_>) {
         let Some(base) = self.base.take().filter(|_| self.sharing != Sharing::Plain) else { return };
         let bucket = bucket_of(rows);
-        let is_other = self.untold.iter().enumerate().any(|(at, n)| at != bucket && *n > 0);
+        // Of a cursor that is shared by all values the next session has to know that executions differ. An aware one has
+        // been judged: its figures are for views.
+        let is_sensitive = self.sharing == Sharing::Sensitive;
+        let is_other = is_sensitive && self.untold.iter().enumerate().any(|(at, n)| at != bucket && *n > 0);
         self.untold[bucket] += 1;
         let untold: u64 = self.untold.iter().sum();
         if is_other || untold >= (self.told / TOLD_SINGLY).clamp(1, UNTOLD_MOST) {
@@ -77,7 +80,8 @@ impl Adaptive {
 }
 
 fn selectivities(predicates: &[BindPredicate], values: &[Value]) -> Vec<f64> {
-    predicates.iter().map(|p| values.get(p.bind).map_or(0.0, |value| p.share(value))).collect()
+    // What is no number lies in no range, not even in that of the child that is made for it.
+    predicates.iter().map(|p| values.get(p.bind).map_or(0.0, |value| p.share(value).max(0.0))).collect()
 }
 
 /// A number for values of binds.
@@ -86,7 +90,7 @@ pub(crate) fn number_of(values: &[Value]) -> u64 {
     values.iter().for_each(|value| crate::hash::push_part(value, &mut bytes));
     let mut hasher = std::hash::DefaultHasher::new();
     bytes.hash(&mut hasher);
-    // What NUMBER columns of views show: 32 bits.
+    // 32 bits, as the columns of views have them.
     hasher.finish() & 0xffff_ffff
 }
 

@@ -218,10 +218,12 @@ impl Machine {
     }
 }
 
+/// Bytes that a value has outside of itself. What several values share counts for each of them.
 pub(crate) fn heap_bytes(v: &Value) -> usize {
     match v {
         Value::Text(s) => s.len() + 16,
         Value::Raw(b) => b.len() + 16,
+        Value::Composite(c) => c.parts.iter().map(|part| size_of::<Value>() + heap_bytes(part)).sum::<usize>() + 40,
         _ => 0,
     }
 }

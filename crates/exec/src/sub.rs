@@ -19,6 +19,8 @@ use types::{Composite, DataType, Ora, Result, Value};
 
 /// Answers kept for one correlated subquery.
 const CACHE_MOST: usize = 4096;
+/// Bytes of an answer of a correlated subquery that is kept: texts, and small collections.
+const CACHED_BYTES_MOST: usize = 4096;
 
 pub struct SubState {
     pub op: Op,
@@ -59,7 +61,7 @@ impl SubState {
     /// Runs the subquery and makes a collection of its rows, each of which is an element.
     fn run_multiset(&mut self, multiset: Multiset, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
         let DataType::Named(ty) = multiset.ty else { return Err(Ora::internal("multiset of no type")) };
-        let mut parts = Vec::new();
+        let (mut parts, mut charged) = (Vec::new(), 0);
         self.op.open(m, cx)?;
         while self.op.next(m, cx)? {
             if multiset.limit.is_some_and(|limit| parts.len() >= limit as usize) {
@@ -71,9 +73,13 @@ impl SubState {
                 let assigned = multiset.element.assign(&mut part, &cx.session.nls, &"");
                 assigned.map_err(|e| if e.is(12899) { Ora::new(22814) } else { e })?;
             }
-            m.charge(48, cx)?;
+            let bytes = size_of::<Value>() + heap_bytes(&part);
+            m.charge(bytes, cx)?;
+            charged += bytes;
             parts.push(part);
         }
+        // From here on it is a value like any other: whoever keeps it charges for it.
+        m.release(charged);
         Ok(Value::Composite(Arc::new(Composite { ty, parts })))
     }
 
@@ -118,7 +124,8 @@ impl SubState {
             return Ok(v.clone());
         }
         let v = run(self, m, cx)?;
-        if self.cache.len() < CACHE_MOST {
+        let is_kept = self.outer.is_empty() || heap_bytes(&v) <= CACHED_BYTES_MOST;
+        if is_kept && self.cache.len() < CACHE_MOST {
             self.cache.insert(key, v.clone());
         }
         Ok(v)

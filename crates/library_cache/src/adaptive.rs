@@ -227,9 +227,8 @@ impl LibraryCache {
         if fits || child.life.load(Ordering::Relaxed) != handle.life { Fit::Shared } else { Fit::Other }
     }
 
-    /// Puts a child out of use with what an execution has found out about its estimates: a number for each scan, and
-    /// the
-    /// factor. False: it is out of use already, or gone.
+    /// Puts a child out of use with what an execution has found out about its estimates: a number and a factor for each
+    /// scan. False: it is out of use already, or gone.
     ///
     /// Latches: none held on entry or return; the bucket's.
     pub fn correct(&self, p: &Process, handle: Handle, found: &[(u64, f64)]) -> bool {
@@ -265,7 +264,9 @@ impl LibraryCache {
             let Some(child) = link.checked_sub(1).and_then(|at| self.children.get(at as usize)) else { break };
             let (life, words) = (child.life.load(Ordering::Acquire), &child.adaptive);
             let count = (get(&words.corrected) as usize).min(CORRECTIONS_MAX);
-            if count > 0 && get(&child.state) == state::UNSHARED && want.mismatch(child) == 0 {
+            // The list may change on the way, and lead to a child of another statement.
+            let is_own = get(&child.parent) == parent;
+            if is_own && count > 0 && get(&child.state) == state::UNSHARED && want.mismatch(child) == 0 {
                 let of = |c: &[AtomicU64; 2]| (get(&c[0]), f64::from_bits(get(&c[1])));
                 let found = words.corrections[..count].iter().map(of).collect();
                 fence(Ordering::Acquire);

@@ -78,6 +78,7 @@ impl Compiler<'_> {
     fn finished(&mut self, rel: &Rel) -> Result<Planned> {
         let mut planned = self.plan_rel(rel)?;
         order::follow_indexes(&mut planned.source);
+        calls_last(&mut planned.source);
         Ok(planned)
     }
 
@@ -325,6 +326,26 @@ pub fn filter(source: Source, mut conds: Vec<Expr>) -> Source {
         }
         other => Source::Filter { rows: other.rows().unwrap_or(UNKNOWN_ROWS), input: Box::new(other), conds },
     }
+}
+
+/// Puts conditions that call stored functions behind those that do not: a call costs more than any of these, and is not
+/// made for a row that they leave out.
+fn calls_last(source: &mut Source) {
+    let conds = match source {
+        Source::Scan(scan) => Some(&mut scan.filter),
+        Source::Fixed { filter, .. } => Some(filter),
+        Source::Filter { conds, .. } => Some(conds),
+        Source::HashJoin { residual, .. } | Source::MergeJoin { residual, .. } => Some(residual),
+        _ => None,
+    };
+    if let Some(conds) = conds {
+        conds.sort_by_key(|cond| {
+            let mut calls = false;
+            cond.walk(&mut |e| calls |= matches!(e.node, Node::Call(..)));
+            calls
+        });
+    }
+    source.for_each_child_mut(&mut calls_last);
 }
 
 /// DUAL with conditions and nothing else.
