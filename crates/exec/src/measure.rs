@@ -4,15 +4,12 @@
 //! A cursor that is to be counted is built of row sources that are each wrapped in one that counts ([`Counted`],
 //! [`CountedNode`]); all others are built without, and have nothing in their way. A wrapper reads the process's own
 //! statistics and the clock before and after each call, so that the figures of an operation have those of the
-//! operations
-//! below it, as Oracle's have. They are added up in the cursor's [`Machine`] and go to the library cache when the
-//! execution ends, however it ends.
+//! operations below it, as Oracle's have. They are added up in the cursor's [`Machine`] and go to the library cache
+//! when the execution ends, however it ends.
 //!
 //! Work areas tell of themselves where they are counted anyway (`work_area`): what an operation noted is found behind
-//! the
-//! call that made it, what is below it having been taken already. How much of an index scan is reading its table is
-//! told
-//! by the scan in the same way.
+//! the call that made it, what is below it having been taken already. How much of an index scan is reading its table is
+//! told by the scan in the same way.
 
 use crate::batch::{Batch, Node};
 use crate::ctx::ExecCtx;

@@ -27,8 +27,7 @@ struct Counts {
 }
 
 /// Samples so many blocks of a table. Nothing for a table whose rows are in no segment of all sessions, and for one
-/// that
-/// is gone.
+/// that is gone.
 ///
 /// # Errors
 /// Those of reading, a cancelled call among them.

@@ -3,11 +3,9 @@
 //! | kind | shared by | becomes |
 //! |---|---|---|
 //! | plain | all values | – |
-//! | sensitive | all values; executions are watched | *wanting* when executions process very different numbers of
-//! rows |
+//! | sensitive | all values; executions are watched | *wanting*, when the numbers of rows differ very much |
 //! | wanting | all values, until the next execution | UNSHARED, when an aware child takes its place |
-//! | aware | values whose selectivities lie in its ranges | UNSHARED, when a child with the same plan takes its
-//! ranges over |
+//! | aware | values whose selectivities lie in its ranges | UNSHARED, when a child with the same plan has its ranges |
 //!
 //! A child's ranges hold the selectivity of each of its predicates for the values it was planned for, and a tenth
 //! around it. Two children with the same plan become one with the ranges of both. The words are written with the rest

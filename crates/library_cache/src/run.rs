@@ -1,9 +1,9 @@
 //! Figures of the operations of a plan: counted by sessions that were asked to, kept with the cursor.
 //!
 //! A line has a chunk of its own, in a chain that hangs on the child as its image does. Who adds to it holds the
-//! bucket,
-//! so that the chunks stay the child's meanwhile; readers take no latch and believe what they read if the child's life
-//! and edition are the same behind it. Figures that a process did not finish adding before it died are there in part.
+//! bucket, so that the chunks stay the child's meanwhile; readers take no latch and believe what they read if the
+//! child's life and edition are the same behind it. Figures that a process did not finish adding before it died are
+//! there in part.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -169,8 +169,7 @@ fn write(words: &[AtomicU64], figures: &LineFigures) {
 
 impl LibraryCache {
     /// Adds what the operations of an execution did, by number. Nothing is kept where there is no room, or the child
-    /// has
-    /// another plan by now.
+    /// has another plan by now.
     ///
     /// Latches: none held on entry or return; the bucket's, `shared pool`.
     pub fn add_run(&self, p: &Process, handle: Handle, plan_hash: u32, lines: &[(LineCounts, AreaCounts)]) {

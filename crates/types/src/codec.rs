@@ -45,8 +45,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&i.nanos.to_be_bytes());
         }
         // The type's number, and each part as a column of a key, with its kind before it: what is stored is read
-        // without
-        // the catalog of types, and equal values have equal bytes.
+        // without the catalog of types, and equal values have equal bytes.
         Value::Composite(c) => {
             out.extend_from_slice(&c.ty.0.to_be_bytes());
             for part in &c.parts {

@@ -558,8 +558,8 @@ impl Join {
                 Some(at) => (room, at),
                 None => (if once { self.pairs.len() + FIRST_PAIRS } else { room }, first[*row]),
             };
-            // A row of the build side that has been marked is not asked again: it leaves its chain, but at the head
-            // of it.
+            // A row of the build side that has been marked is not asked again: it leaves its chain, but at the head of
+            // it.
             let mut before = END;
             while at != END && self.pairs.len() < most.min(room) {
                 let following = next[at as usize];

@@ -11,6 +11,10 @@ pub enum On {
     OtherSequence,
     Function,
     Procedure,
+    /// O's object type.
+    Type,
+    /// A type of O's that DDL names.
+    OtherType,
     /// A procedure of O's that DDL names.
     OtherUnit,
     Index,
@@ -36,7 +40,7 @@ pub enum On {
     Cursor,
 }
 
-/// A statement, with `{t}`, `{q}`, `{f}`, `{p}` for the names, `{n}` for a name that is the way's own, and what it
+/// A statement, with `{t}`, `{q}`, `{f}`, `{p}`, `{y}` for the names, `{n}` for a name that is the way's own, and its
 /// needs: of each list one.
 pub struct Action {
     pub text: &'static str,
@@ -187,6 +191,8 @@ pub const ACTIONS: &[Action] = &[
     other("select {q}.nextval from dual", On::Sequence, &[&["select", "select any sequence"]]),
     other("select {f} from dual", On::Function, &[EXECUTE]),
     other("begin {p}; end;", On::Procedure, &[EXECUTE]),
+    other("select {y}(1).a from dual", On::Type, &[&["execute", "execute any type"]]),
+    drops("drop type o.dty", On::OtherType, &[&["drop any type"]], "create type o.dty as object (a number)"),
     ddl("alter sequence {q} nocache", On::Sequence, &[&["alter", "alter any sequence"]]),
     ddl("grant select on {q} to z2", On::Sequence, &[&[ANY_GRANT]]),
     ddl("grant execute on {p} to z2", On::Units, &[&["execute+", ANY_GRANT]]),

@@ -78,6 +78,8 @@ const SYSTEM: &[&str] = &[
     "alter any procedure",
     "drop any procedure",
     "debug any procedure",
+    "execute any type",
+    "drop any type",
     "create any view",
     "drop any view",
     "create any synonym",

@@ -65,6 +65,7 @@ fn prepare(s: &mut Session) {
         "create sequence o.q",
         "create procedure o.p is begin null; end;",
         "create function o.f return number is begin return 7; end;",
+        "create type o.y as object (a number)",
         "create table o.dt2 (a number)",
         "create table sys.st (a number primary key)",
         "create table sys.st_child (a number references sys.st)",
@@ -105,7 +106,7 @@ fn prepare(s: &mut Session) {
     for again in ACTIONS.iter().map(|action| action.again).filter(|again| again.contains(" o.d")) {
         run(s, again);
     }
-    for name in ["t", "q", "f", "p"] {
+    for name in ["t", "q", "f", "p", "y"] {
         run(s, &format!("create public synonym syn_{name} for o.{name}"));
     }
     run(s, "insert into o.t values (1, 1)");
@@ -140,6 +141,9 @@ fn make(s: &mut Session, user: &str, actor: Actor) {
             let option = if matches!(actor.holding, Holding::OnUnitsToGive(_)) { " with grant option" } else { "" };
             run(s, &format!("grant {name} on o.p to {to}{option}"));
             run(s, &format!("grant {name} on o.f to {to}{option}"));
+            if name == "execute" {
+                run(s, &format!("grant {name} on o.y to {to}{option}"));
+            }
         }
         Holding::OnPackage(name) => run(s, &format!("grant execute on {name} to {to}")),
         Holding::System(name) | Holding::Role(name) => run(s, &format!("grant {name} to {to}")),

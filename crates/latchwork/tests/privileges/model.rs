@@ -54,6 +54,7 @@ const SEES_UNITS: &[&str] = &[
     "execute any procedure",
     "debug any procedure",
 ];
+const SEES_TYPES: &[&str] = &["execute any type", "drop any type", "debug any procedure"];
 const SEES_SEQUENCES: &[&str] =
     &["select any sequence", "create any sequence", "alter any sequence", "drop any sequence"];
 const SEES_INDEXES: &[&str] = &["create any index", "alter any index", "drop any index"];
@@ -80,6 +81,9 @@ fn held(actor: Actor, action: &Action, way: Way) -> (Vec<&'static str>, bool) {
         Holding::OnTable(name) if on_table && on_it(name) => (vec![name], true),
         Holding::OnTableToGive(name) if on_table && on_it(name) => (vec![name, to_give(name)], true),
         Holding::OnSequence(name) if action.on == On::Sequence => (vec![name], true),
+        Holding::OnUnits("execute") | Holding::OnUnitsToGive("execute") if action.on == On::Type => {
+            (vec!["execute"], true)
+        }
         Holding::OnUnits(name) if matches!(action.on, On::Function | On::Procedure | On::Units) => (vec![name], true),
         Holding::OnUnitsToGive(name) if matches!(action.on, On::Function | On::Procedure | On::Units) => {
             (vec![name, to_give(name)], true)
@@ -123,6 +127,8 @@ pub fn expected(actor: Actor, action: &Action, way: Way) -> Outcome {
         On::Sequence | On::OtherSequence => (SEES_SEQUENCES, "ORA-02289", "ORA-01031"),
         On::Function => (SEES_UNITS, "ORA-00904", "ORA-01031"),
         On::Procedure => (SEES_UNITS, "PLS-00201", "PLS-00904"),
+        On::Type => (SEES_TYPES, "ORA-00904", "ORA-01031"),
+        On::OtherType => (SEES_TYPES, "ORA-04043", "ORA-01031"),
         On::OtherUnit => (SEES_UNITS, "ORA-04043", "ORA-01031"),
         On::Units => (SEES_UNITS, "ORA-04042", "ORA-01031"),
         On::Index => (SEES_INDEXES, "ORA-01418", "ORA-01031"),

@@ -132,7 +132,7 @@ pub fn statements(action: &Action, way: Way, own: &str) -> Vec<String> {
     };
     let name = |last: &str| format!("{schema}{last}");
     let text = action.text.replace("{t}", &name(view)).replace("{q}", &name("q"));
-    let text = text.replace("{f}", &name("f")).replace("{p}", &name("p"));
+    let text = text.replace("{f}", &name("f")).replace("{p}", &name("p")).replace("{y}", &name("y"));
     // Made in the schema in force: the actor's, but with the privileges of the way.
     let made = match way.identity() {
         As::Actor | As::ActorAlone => own,

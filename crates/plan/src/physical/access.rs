@@ -15,9 +15,8 @@ pub struct Choice {
     /// Conditions it answers exactly, as positions in the list given.
     pub used: Vec<usize>,
     pub rows: f64,
-    /// The weight that it is compared by with others: blocks read and rows looked at, in one unit. Little where a
-    /// hint asks for
-    /// it.
+    /// The weight that it is compared by with others: blocks read and rows looked at, in one unit. Little where a hint
+    /// asks for it.
     pub cost: f64,
     /// The cost, hint or not.
     pub real: Cost,

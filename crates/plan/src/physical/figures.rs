@@ -2,8 +2,7 @@
 //!
 //! A plan keeps the rows that the planner expected of each row source, and the cost of each scan. All else follows from
 //! these by the formulas of [`super::cost`], which the planner chose the plan by. Costs that the planner only weighs
-//! with
-//! (what a hint asks for costs it next to nothing) are in neither.
+//! with (what a hint asks for costs it next to nothing) are in neither.
 
 use super::cost;
 use crate::ir::*;

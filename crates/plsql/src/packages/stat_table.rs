@@ -1,14 +1,11 @@
 //! Statistics tables of DBMS_STATS: CREATE_STAT_TABLE, EXPORT_… and IMPORT_….
 //!
 //! A table has Oracle's columns. Rows of type T are of tables (C1 the table, C5 its owner, N1 rows, N2 blocks, N3
-//! average
-//! length, N4 sample), of type I of indexes (C1 the index, N1 rows, N2 leaves, N3 keys, N4 and N5 blocks a key, N6
-//! clustering factor, N7 levels, N8 sample), of type C of columns (C4 the column, N1 distinct values, N2 density, N4
-//! sample, N5 NULLs, N8 average length, R1 and R2 the ends; one row for each endpoint of a histogram: N9 its kind,
-//! N10 and
-//! N11 the endpoint's number and value, N12 its repeat count, R3 its bytes). What is exported is read from the views
-//! and
-//! written with the caller's privileges.
+//! average length, N4 sample), of type I of indexes (C1 the index, N1 rows, N2 leaves, N3 keys, N4 and N5 blocks a key,
+//! N6 clustering factor, N7 levels, N8 sample), of type C of columns (C4 the column, N1 distinct values, N2 density, N4
+//! sample, N5 NULLs, N8 average length, R1 and R2 the ends; one row for each endpoint of a histogram: N9 its kind, N10
+//! and N11 the endpoint's number and value, N12 its repeat count, R3 its bytes). What is exported is read from the
+//! views and written with the caller's privileges.
 
 use super::stats::{plain, quoted, rows};
 use crate::world::World;

@@ -132,8 +132,7 @@ impl Number {
     }
 
     /// As [`Number::decode_scaled`], of the number of `len` bytes at `at`: short positive ones without a branch on
-    /// their
-    /// digits.
+    /// their digits.
     #[inline]
     pub fn decode_scaled_at(arena: &[u8], at: usize, len: usize, scale: u8) -> Option<i64> {
         if let Some(&[head, a, b, c, d]) = arena.get(at..).and_then(|rest| rest.first_chunk::<5>())
