@@ -1,0 +1,650 @@
+//! Making cursors: parsing, planning, sharing, and building row sources.
+
+use super::{Body, Cached, Cursor, Described, Fetches, State, StatementKind, settings_of};
+use crate::adaptive::{self, Adaptive, Shape};
+use crate::code::{Builder, Code};
+use crate::compile::{may_share, plan_of};
+use crate::ctx::{Caller, ExecCtx, HostFunctions, Rights};
+use crate::dml::{Dml, TableLocks};
+use crate::machine::{CteState, Machine};
+use crate::measure::Counting;
+use crate::objects;
+use crate::shared_plan::{self, Found, Head, Names, Unfit};
+use crate::source::Op;
+use crate::statistics::Place;
+use crate::sub::SubState;
+use crate::temporary;
+use library_cache::{Content, Sharing};
+use plan::{BindType, Column, Plan, PlanBody};
+use process::Process;
+use result_cache::ResultBuffer;
+use sql::ast::Statement;
+use std::rc::Rc;
+use types::{DataType, Ora, Result, Value};
+use wait::Stat;
+
+/// Reads the text of a statement: the first part of a parse call, whose time has it. A text that is none is a parse
+/// call that failed.
+///
+/// # Errors
+/// Those of the text.
+pub fn read_text<R>(p: &Process, read: impl FnOnce() -> Result<R>) -> Result<R> {
+    let clock = p.begin_parse();
+    let found = read();
+    if found.is_err() {
+        p.count(Stat::ParseCountTotal, 1);
+        p.count(Stat::ParseCountFailures, 1);
+    }
+    p.end_parse(&clock, found.is_err());
+    found
+}
+
+/// What a test makes of a plan before it is run.
+pub(super) type Alter<'a> = &'a dyn Fn(&mut Plan);
+
+/// How a statement is compiled.
+#[derive(Clone, Copy, Default)]
+pub(super) struct How<'a> {
+    /// For the executor itself, with SYS's eyes.
+    internal: bool,
+    alter: Option<Alter<'a>>,
+    /// Values of all binds.
+    values: Option<&'a [Value]>,
+    /// It takes the place of a plan that was made without values.
+    is_first: bool,
+    /// The values have asked for a child of their own.
+    aware: bool,
+}
+
+/// Values of binds, and the selectivities of the predicates with them, that a shared cursor is looked for by.
+pub(super) type ForValues<'a> = Option<(&'a [Value], &'a [f64])>;
+
+/// The tree of a text that has not been read yet.
+pub(super) fn read(text: &str, (statement, by_place): Parsed) -> Result<Parsed> {
+    let statement = match statement {
+        Some(statement) => statement,
+        None if by_place => Rc::new(sql::parse_statement_by_place(text)?),
+        None => Rc::new(sql::parse_statement(text)?),
+    };
+    Ok((Some(statement), by_place))
+}
+
+pub(super) fn described(plan: Plan) -> Described {
+    let (kind, columns) = (kind_of(&plan), columns_of(&plan));
+    let Plan { binds, dependencies, units, .. } = plan;
+    Described { kind, columns, binds, dependencies, units }
+}
+
+pub(super) fn kind_of(plan: &Plan) -> StatementKind {
+    match &plan.body {
+        PlanBody::Query(_) => StatementKind::Select,
+        PlanBody::Insert(_) | PlanBody::InsertAll(_) => StatementKind::Insert,
+        PlanBody::Update(_) => StatementKind::Update,
+        PlanBody::Delete(_) => StatementKind::Delete,
+        PlanBody::Merge(_) => StatementKind::Merge,
+    }
+}
+
+pub(super) fn columns_of(plan: &Plan) -> Vec<Column> {
+    let returned = |r: &[(plan::Expr, Column)]| r.iter().map(|(_, c)| c.clone()).collect();
+    match &plan.body {
+        PlanBody::Query(q) => q.columns.clone(),
+        PlanBody::Insert(i) => returned(&i.returning),
+        PlanBody::Update(u) => returned(&u.returning),
+        PlanBody::Delete(d) => returned(&d.returning),
+        PlanBody::InsertAll(_) | PlanBody::Merge(_) => Vec::new(),
+    }
+}
+
+/// What may be done with the columns of a user's view; nothing for what is no view, or cannot be compiled.
+///
+/// # Errors
+/// Those of the dictionary.
+pub fn updatable_columns(
+    cx: &mut ExecCtx<'_>,
+    owner: dictionary::UserId,
+    view: &str,
+) -> Result<Vec<plan::UpdatableColumn>> {
+    let catalog = cx.host.catalog()?;
+    let names = catalog.as_owner(owner)?;
+    let functions = HostFunctions::new(cx);
+    match names.relation(None, view)? {
+        Some(dictionary::Resolved::View(view)) if !view.catalog && view.owner_id == owner => {
+            Ok(plan::updatable_columns(&view, &*names, &functions))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// A statement that is parsed already, and whether by place.
+pub(super) type Parsed = (Option<Rc<Statement>>, bool);
+
+/// A plan with its row sources.
+pub(super) struct Made {
+    plan: Plan,
+    names: Names,
+    epoch: u64,
+    built: (Body, Machine, u32, Option<Vec<adaptive::Expected>>),
+    sharing: Sharing,
+}
+
+/// Why the rows of scans are counted.
+#[derive(Clone, Copy)]
+pub(super) struct Watch {
+    sharing: Sharing,
+    /// The first execution is compared with what is expected of it.
+    monitor: bool,
+}
+
+/// Limits on the functions that a statement calls.
+pub(super) fn caller_of(body: &PlanBody) -> Caller {
+    let changes = match body {
+        PlanBody::Query(_) => Vec::new(),
+        // A row given by VALUES is made before the table is touched.
+        PlanBody::Insert(i) if matches!(i.source, plan::InsertSource::Values(_)) => Vec::new(),
+        PlanBody::Insert(i) => vec![i.target.table.object],
+        PlanBody::InsertAll(i) => i.branches.iter().map(|b| b.insert.target.table.object).collect(),
+        PlanBody::Update(u) => vec![u.target.table.object],
+        PlanBody::Delete(d) => vec![d.target.table.object],
+        PlanBody::Merge(m) => vec![m.target.table.object],
+    };
+    Caller { is_query: matches!(body, PlanBody::Query(_)), changes }
+}
+
+/// Turns a plan into row sources and registers: first the plan's registers, then the binds, then what expressions need.
+/// Scans of a query whose executions are watched count their rows.
+pub(super) fn build(
+    plan: &Plan,
+    watch: Watch,
+    cx: &ExecCtx<'_>,
+) -> Result<(Body, Machine, u32, Option<Vec<adaptive::Expected>>)> {
+    let first_bind = plan.regs;
+    let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
+    let mut b = Builder::new(&mut regs, first_bind, caller_of(&plan.body), cx);
+    b.watches = (watch.sharing != Sharing::Plain || watch.monitor) && matches!(plan.body, PlanBody::Query(_));
+    b.counting = (plan.counts_operations || cx.session.options.counts_operations).then(|| Counting::of(plan));
+    let body = match &plan.body {
+        PlanBody::Query(q) => {
+            let (op, out) = (Op::build(&q.source, &mut b)?, b.codes(&q.out));
+            let moves = !plan.locks_rows && moves(&op, &out);
+            let stored = if moves { stored(&op, &out) } else { Vec::new() };
+            Body::Query { op, out, moves, stored }
+        }
+        other => Body::Dml(Dml::build(other, &mut b)?),
+    };
+    let moments = b.codes(&plan.moments);
+    let mut subs = Vec::with_capacity(plan.subs.len());
+    for s in &plan.subs {
+        let op = Op::build(&s.source, &mut b)?;
+        subs.push(Some(Box::new(SubState::new(op, b.codes(&s.out), s))));
+    }
+    let mut ctes = Vec::with_capacity(plan.ctes.len());
+    for c in &plan.ctes {
+        ctes.push(Some(Box::new(CteState { op: Op::build(&c.source, &mut b)?, out: b.codes(&c.out), rows: None })));
+    }
+    let watched = b.watched;
+    let run = b.counting.take().map(|counting| Box::new(counting.run));
+    let mut m = Machine::new(regs, plan.sequences.len());
+    m.watched.resize_with(watched.len(), Default::default);
+    m.run = run;
+    m.subs = subs;
+    m.ctes = ctes;
+    m.moments = moments.into_iter().map(|code| (Some(code), None)).collect();
+    Ok((body, m, first_bind, watch.monitor.then_some(watched)))
+}
+
+/// Whether the columns of the result are columns of the one table that is read, each once: then a scan writes them anew
+/// for each row, and nobody looks at them afterwards.
+pub(super) fn moves(op: &Op, out: &[Code]) -> bool {
+    let Op::Scan(scan) = op else { return false };
+    let regs: Option<Vec<_>> = out.iter().map(|code| if let Code::Reg(r) = code { Some(*r) } else { None }).collect();
+    let Some(mut regs) = regs else { return false };
+    regs.sort_unstable();
+    regs.windows(2).all(|pair| pair[0] != pair[1]) && regs.iter().all(|r| scan.column_of(*r).is_some())
+}
+
+/// The columns that the values of [`moves`] are, where their bytes can be had without being decoded.
+pub(super) fn stored(op: &Op, out: &[Code]) -> Vec<(u16, DataType)> {
+    let Op::Scan(scan) = op else { return Vec::new() };
+    let column = |code: &Code| if let Code::Reg(r) = code { scan.column_of(*r) } else { None };
+    let columns: Option<Vec<_>> = out.iter().map(column).collect();
+    columns.filter(|_| scan.gives_bytes()).unwrap_or_default()
+}
+
+pub(super) fn cached_of(plan: &Plan, digest: library_cache::Digest, cx: &ExecCtx<'_>) -> Option<Box<Cached>> {
+    let depends = plan.cacheable.clone()?;
+    let mut prefix = digest.0.to_vec();
+    prefix.extend_from_slice(&cx.session.user_id.to_le_bytes());
+    prefix.extend_from_slice(&cx.session.parsing_user.to_le_bytes());
+    prefix.extend_from_slice(cx.session.schema.as_bytes());
+    prefix.push(0);
+    Some(Box::new(Cached {
+        depends,
+        hinted: plan.result_cache && !plan.no_result_cache,
+        refused: plan.no_result_cache,
+        key: Vec::with_capacity(prefix.len() + 64),
+        prefix,
+        buffer: ResultBuffer::new(),
+        build: None,
+        row: Vec::new(),
+    }))
+}
+
+impl Cursor {
+    /// Parses and compiles a statement. `binds` are the types of its binds as far as they are known, in the order of
+    /// [`Cursor::binds`]; others are taken from the first value.
+    ///
+    /// # Errors
+    /// Syntax and name errors with their position in `text`; ORA-00900 for what is neither a query nor DML.
+    pub fn compile(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
+        Cursor::compile_with(cx, text, (None, false), binds)
+    }
+
+    /// A parse call of several steps.
+    pub(super) fn timed_parse(
+        cx: &mut ExecCtx<'_>,
+        parse: impl FnOnce(&mut ExecCtx<'_>) -> Result<Cursor>,
+    ) -> Result<Cursor> {
+        let clock = cx.p.begin_parse();
+        let made = parse(cx);
+        cx.p.end_parse(&clock, made.is_err());
+        made
+    }
+
+    /// As [`Cursor::compile`], of a statement that is parsed already. `text` is what `v$sql` shows.
+    pub fn compile_parsed(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        statement: Rc<Statement>,
+        binds: &[BindType],
+    ) -> Result<Cursor> {
+        Cursor::compile_with(cx, text, (Some(statement), false), binds)
+    }
+
+    /// As [`Cursor::compile`], with a bind for each place of a bind variable, whether its name stands elsewhere or not.
+    pub fn compile_by_place(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
+        Cursor::compile_with(cx, text, (None, true), binds)
+    }
+
+    /// As [`Cursor::compile_parsed`], of a statement that was parsed by place.
+    pub fn compile_parsed_by_place(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        statement: Rc<Statement>,
+        binds: &[BindType],
+    ) -> Result<Cursor> {
+        Cursor::compile_with(cx, text, (Some(statement), true), binds)
+    }
+
+    pub(super) fn compile_with(cx: &mut ExecCtx<'_>, text: &str, parsed: Parsed, binds: &[BindType]) -> Result<Cursor> {
+        let mut cursor = Cursor::parse(cx, text, parsed, binds, None)?;
+        cx.p.count(Stat::OpenedCursorsCumulative, 1);
+        cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
+        Ok(cursor)
+    }
+
+    /// A parse, soft or hard. A soft parse finds the shared cursor and makes one of its image; the text is not read.
+    pub(super) fn parse(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        parsed: Parsed,
+        binds: &[BindType],
+        of: ForValues<'_>,
+    ) -> Result<Cursor> {
+        cx.p.count(Stat::ParseCountTotal, 1);
+        Cursor::timed_parse(cx, |cx| {
+            let rights = cx.host.rights();
+            let selectivities = of.map(|(_, selectivities)| selectivities);
+            let mut place = Place::parse_for(text, &rights, binds, selectivities, cx);
+            let made = match Cursor::instantiate(cx, (text, parsed.1), rights, binds, &mut place) {
+                Ok(Some(found)) => Cursor::of_found(cx, text, parsed, binds, found, place),
+                // A text that is none fails before the parse is a hard one.
+                Ok(None) => read(text, parsed).and_then(|parsed| {
+                    cx.p.parse_is_hard();
+                    let values = of.map(|(values, _)| values);
+                    let how = How { values, aware: values.is_some(), ..How::default() };
+                    Cursor::make(cx, text, parsed, binds, how, place)
+                }),
+                Err(e) => Err(e),
+            };
+            cx.p.count(Stat::ParseCountFailures, u64::from(made.is_err()));
+            made
+        })
+    }
+
+    /// The plan of the shared cursor, if the session may take it.
+    pub(super) fn instantiate(
+        cx: &mut ExecCtx<'_>,
+        (text, by_place): (&str, bool),
+        rights: Rights,
+        binds: &[BindType],
+        place: &mut Place,
+    ) -> Result<Option<Found>> {
+        if !place.is_found() || !may_share(cx) {
+            return Ok(None);
+        }
+        let mut image = std::mem::take(&mut cx.session.image);
+        let found = match place.image(&mut image, cx) {
+            false => Ok(None),
+            true => {
+                let known = place.known_epoch(cx.host.epoch(), cx);
+                let head = Head::of(text, by_place, rights, cx);
+                shared_plan::decode(&image, known, &head, binds, cx).map(Some)
+            }
+        };
+        cx.session.image = image;
+        match found? {
+            Some(Ok(found)) => {
+                if found.is_news {
+                    place.set_known(found.epoch, cx);
+                }
+                Ok(Some(found))
+            }
+            Some(Err(why)) => {
+                if why != Unfit::Other {
+                    place.set_stale();
+                }
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// A cursor of a plan that was found.
+    pub(super) fn of_found(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        parsed: Parsed,
+        binds: &[BindType],
+        found: Found,
+        place: Place,
+    ) -> Result<Cursor> {
+        let sharing = place.sharing(cx);
+        match build(&found.plan, Watch { sharing, monitor: false }, cx) {
+            // A segment has been exchanged for another: what is found of it now is compiled.
+            Err(e) if e.is(8103) && !cx.host.is_current(found.epoch) => {
+                cx.p.parse_is_hard();
+                Cursor::make(cx, text, parsed, binds, How::default(), place)
+            }
+            Err(e) => Err(e),
+            Ok(built) => {
+                let made = Made { plan: found.plan, names: found.names, epoch: found.epoch, built, sharing };
+                Cursor::of_plan(cx, text.into(), parsed, found.binds, made, place)
+            }
+        }
+    }
+
+    /// A statement of the executor's own, with names and privileges of SYS.
+    pub(crate) fn internal(cx: &mut ExecCtx<'_>, text: &str) -> Result<Cursor> {
+        let statement = Rc::new(sql::parse_statement(text)?);
+        let how = How { internal: true, ..How::default() };
+        Cursor::make(cx, text, (Some(statement), false), &[], how, Place::default())
+    }
+
+    /// A cursor over a plan that `alter` changes before row sources are made of it: what tests run that the planner does
+    /// not choose. The change is lost when the statement has to be compiled again.
+    ///
+    /// # Errors
+    /// Those of compiling the statement.
+    pub fn compile_altered(cx: &mut ExecCtx<'_>, text: &str, alter: &dyn Fn(&mut Plan)) -> Result<Cursor> {
+        let statement = Rc::new(sql::parse_statement(text)?);
+        let how = How { alter: Some(alter), ..How::default() };
+        Cursor::make(cx, text, (Some(statement), false), &[], how, Place::default())
+    }
+
+    /// Compiles a statement only to see what it is.
+    pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
+        let statement = sql::parse_statement(text)?;
+        cx.p.count(Stat::ParseCountDescribe, 1);
+        Ok(described(plan_of(cx, &statement, (sql::bind_names(text), binds), false, (None, &[]))?.0))
+    }
+
+    /// As [`Cursor::describe`], of a static statement of PL/SQL: its variables stand where SQL knows no column.
+    /// `functions` and `variables` reach the call that is in progress themselves.
+    ///
+    /// # Errors
+    /// Those of compiling the statement, and of `variables`.
+    pub fn describe_static(
+        host: &dyn crate::Host,
+        (text, binds): (&str, &[BindType]),
+        scn: Option<types::Scn>,
+        functions: &dyn plan::Functions,
+        variables: &dyn plan::Variables,
+    ) -> Result<Described> {
+        let statement = sql::parse_statement(text)?;
+        let catalog = host.catalog()?;
+        let binds = (sql::bind_names(text), binds);
+        plan::compile_with_variables(&statement, &*catalog, functions, variables, binds, scn).map(described)
+    }
+
+    /// Whether what a query gives depends on the session's time zone or on its formats of dates.
+    ///
+    /// # Errors
+    /// Those of compiling the statement.
+    pub fn depends_on_settings(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<bool> {
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0.depends_on_settings())
+    }
+
+    /// The plan as text.
+    pub fn explain(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<String> {
+        Ok(plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0.to_string())
+    }
+
+    /// The plan as the rows of PLAN_TABLE.
+    ///
+    /// # Errors
+    /// Those of compiling the statement.
+    pub fn plan_rows(cx: &mut ExecCtx<'_>, statement: &Statement) -> Result<Vec<plan::rows::PlanRow>> {
+        let plan = plan_of(cx, statement, (Vec::new(), &[]), false, (None, &[]))?.0;
+        let names = cx.host.catalog()?;
+        for (object, owner) in &plan.below_views {
+            if !names.allowed(*object, *owner, dictionary::ObjectPrivilege::Read)? {
+                return Err(Ora::new(1039));
+            }
+        }
+        Ok(plan.rows())
+    }
+
+    /// Compiles a statement: a hard parse, unless it is the executor's own.
+    pub(super) fn make(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        (statement, by_place): Parsed,
+        binds: &[BindType],
+        How { internal, alter, values, is_first, aware }: How<'_>,
+        mut place: Place,
+    ) -> Result<Cursor> {
+        let statement = match statement {
+            Some(statement) => statement,
+            None if by_place => Rc::new(sql::parse_statement_by_place(text)?),
+            None => Rc::new(sql::parse_statement(text)?),
+        };
+        // The corrections that an execution of the plan before has found.
+        let corrections = match cx.session.options.feedback && !internal {
+            true => place.corrections(text, binds, cx),
+            false => Vec::new(),
+        };
+        let (epoch, (plan, lookups), shape, built) = loop {
+            let names = cx.host.catalog()?;
+            let epoch = names.epoch();
+            if !internal {
+                names.take_followed();
+            }
+            let bind_names = if by_place { sql::bind_places(text) } else { sql::bind_names(text) };
+            let (mut plan, lookups) = plan_of(cx, &statement, (bind_names, binds), internal, (values, &corrections))?;
+            if let Some(alter) = alter {
+                alter(&mut plan);
+            }
+            if !internal {
+                os::crash::point("cursor-planned");
+            }
+            let shape = Shape::of(&plan, values, aware, cx);
+            let watch = Watch { sharing: shape.sharing, monitor: !internal && adaptive::is_monitored(&plan, cx) };
+            match build(&plan, watch, cx) {
+                // A segment was exchanged for another, or dropped, while it was compiled: nothing is locked yet.
+                Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.check_cancel()?,
+                built => break (epoch, (plan, lookups), shape, built?),
+            }
+        };
+        let mut bind_types = binds.to_vec();
+        bind_types.resize(plan.binds.len(), None);
+        if !internal {
+            let catalog = cx.host.catalog()?;
+            let depends = objects::touch_all(cx, &*catalog, &plan.dependencies);
+            let rows = plan.rows();
+            let plan_hash = plan::rows::hash(&rows);
+            let rows = plan::rows::encode_within(&rows, library_cache::PLAN_BYTES_MAX);
+            // A plan that was altered is nobody else's.
+            let image = match may_share(cx) && alter.is_none() {
+                true => {
+                    let head = Head::of(text, by_place, cx.host.rights(), cx);
+                    shared_plan::encode(&head, epoch, &bind_types, &lookups, &plan)
+                }
+                false => Vec::new(),
+            };
+            let adaptive = library_cache::Adaptive {
+                sharing: shape.sharing,
+                selectivities: &shape.selectivities,
+                labels: &shape.labels,
+                bind_set: values.map_or(0, adaptive::number_of),
+                is_first,
+                is_corrected: !corrections.is_empty(),
+            };
+            let content =
+                Content { plan: &rows, plan_hash, image: &image, depends: &depends, adaptive, ..Content::default() };
+            place.load(text, kind_of(&plan).command(), &bind_types, &content, cx);
+        }
+        let sharing = shape.sharing;
+        let made = Made { plan, names: Names::List(lookups.into()), epoch, built, sharing };
+        let parsed = (Some(statement), by_place);
+        let mut cursor = Cursor::of_plan(cx, text.into(), parsed, bind_types, made, place)?;
+        if internal {
+            (cursor.internal, cursor.flashback) = (true, None);
+        }
+        Ok(cursor)
+    }
+
+    /// A cursor of a plan whose row sources are built.
+    pub(super) fn of_plan(
+        cx: &mut ExecCtx<'_>,
+        text: Rc<str>,
+        (statement, by_place): Parsed,
+        bind_types: Vec<BindType>,
+        made: Made,
+        place: Place,
+    ) -> Result<Cursor> {
+        let Made { plan, names, epoch, built: (body, m, first_bind, monitor), sharing } = made;
+        let catalog = cx.host.catalog()?;
+        let temporary = temporary::among(&plan.dependencies, &|object| catalog.table_by_id(object))?;
+        // A session's own rows are nobody else's result, also when a function reads them.
+        let read = plan.cacheable.as_deref().unwrap_or_default();
+        let private = temporary::among(read, &|object| catalog.table_by_id(object))?;
+        let cached = if temporary.is_empty() && private.is_empty() {
+            cached_of(&plan, place.digest_of(&text), cx)
+        } else {
+            None
+        };
+        Ok(Cursor {
+            adaptive: Adaptive::of(&plan, sharing),
+            monitor,
+            temporary,
+            temporary_version: cx.session.temporaries.version(),
+            temporary_purges: 0,
+            text,
+            statement,
+            kind: kind_of(&plan),
+            columns: columns_of(&plan),
+            values: vec![Value::Null; plan.binds.len()],
+            retype: false,
+            last_row: None,
+            bind_types,
+            by_place,
+            body,
+            locks: TableLocks::of(&plan.body),
+            m,
+            first_bind,
+            has_sequences: !plan.sequences.is_empty(),
+            locks_rows: plan.locks_rows,
+            first: None,
+            locked_at: txn::TxnPoint::default(),
+            lock_rowid: plan.lock_rowid,
+            epoch,
+            names,
+            dependencies: plan.dependencies,
+            checked: None,
+            cached,
+            state: State::Closed,
+            continues: false,
+            rows: 0,
+            fetches: Fetches::Ours,
+            returned: Vec::new().into_iter(),
+            key: place,
+            internal: false,
+            flashback: cx.session.flashback,
+            settings: settings_of(cx),
+            binds: plan.binds,
+        })
+    }
+
+    /// Compiles again: the dictionary, the settings or the types of the binds have changed. That is a parse, though
+    /// nobody has called for one.
+    pub(super) fn renew(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.key.finished(cx);
+        let parsed = (self.statement.clone(), self.by_place);
+        let mut new = if self.internal {
+            let how = How { internal: true, ..How::default() };
+            Cursor::make(cx, &self.text, parsed, &self.bind_types, how, Place::default())?
+        } else {
+            Cursor::parse(cx, &self.text, parsed, &self.bind_types, None)?
+        };
+        self.replace(&mut new);
+        Ok(())
+    }
+
+    /// Becomes another cursor of the same statement; the values of its binds stay.
+    pub(super) fn replace(&mut self, new: &mut Cursor) {
+        new.values = std::mem::take(&mut self.values);
+        new.values.resize(new.binds.len(), Value::Null);
+        new.continues = self.continues;
+        std::mem::swap(self, new);
+    }
+
+    /// Before an execution of a cursor whose plan depends on values of binds: takes the plan that is for these values.
+    ///
+    /// # Errors
+    /// Those of compiling the statement.
+    #[cold]
+    pub(super) fn adapt(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.adaptive.as_ref().is_some_and(|adaptive| !adaptive.is_peeked) && self.key.is_loaded_again(cx) {
+            // Somebody else has executed it first.
+            self.renew(cx)?;
+        }
+        let Some(adaptive) = &self.adaptive else { return Ok(()) };
+        if self.internal || self.text.is_empty() {
+            return Ok(());
+        }
+        let parsed = (self.statement.clone(), self.by_place);
+        let mut new = if !adaptive.is_peeked {
+            self.key.finished(cx);
+            let how = How { values: Some(&self.values), is_first: true, ..How::default() };
+            let place = self.key.again(cx);
+            // Part of the parse that made the plan without values.
+            cx.p.parse_is_hard();
+            let clock = cx.p.begin_parse();
+            let made = Cursor::make(cx, &self.text, parsed, &self.bind_types, how, place);
+            cx.p.end_parse(&clock, made.is_err());
+            made?
+        } else {
+            let selectivities = || adaptive.selectivities(&self.values);
+            if self.key.fits(selectivities, cx) {
+                return Ok(());
+            }
+            let selectivities = selectivities();
+            self.key.finished(cx);
+            let of = Some((&self.values[..], &selectivities[..]));
+            Cursor::parse(cx, &self.text, parsed, &self.bind_types, of)?
+        };
+        self.replace(&mut new);
+        Ok(())
+    }
+}

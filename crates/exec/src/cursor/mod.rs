@@ -1,0 +1,769 @@
+//! Cursors: a statement compiled once and executed many times.
+//!
+//! | state | what may be trusted | way out |
+//! |---|---|---|
+//! | Closed | the plan, while all names mean what they meant when it was made | `execute` |
+//! | Rows | the row sources are open as of the snapshot | `fetch` to the end, `close`, `execute` |
+//! | Cached | the rows are in the result buffer | the same |
+//! | Done | the number of rows processed, RETURNING's rows | the same |
+//!
+//! Executing again allocates nothing on the single-row paths: the registers, the result buffer and the bind values keep
+//! their memory, the check of the plan is one load of the epoch, and the statement's figures are counted in the
+//! session. When the epoch has moved, the look-ups that the plan was made by are asked again ([`plan::names`]).
+//!
+//! A soft parse reads no text: it makes the cursor of the image in the library cache ([`crate::shared_plan`]).
+//!
+//! `compile` makes cursors, `fetch` gives their rows; executions, binds and DML are here.
+
+mod compile;
+mod fetch;
+
+pub use compile::{read_text, updatable_columns};
+
+use crate::adaptive::{self, Adaptive};
+use crate::code::Code;
+use crate::compile::may_share;
+use crate::ctx::ExecCtx;
+use crate::dml::{Dml, TableLocks};
+use crate::machine::Machine;
+use crate::measure;
+use crate::shared_plan::Names;
+use crate::source::Op;
+use crate::statistics::{Place, Run};
+use dictionary::TemporaryKind;
+use plan::{BindType, Class, Column, class};
+use result_cache::{Build, ResultBuffer};
+use sql::ast::Statement;
+use std::rc::Rc;
+use types::{DataType, ObjectId, Ora, Result, Scn, Value};
+use wait::Stat;
+
+/// What kind of statement a cursor holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    Select,
+    Insert,
+    Update,
+    Delete,
+    Merge,
+}
+
+impl StatementKind {
+    /// The command number of `v$sql`.
+    pub fn command(self) -> u32 {
+        match self {
+            StatementKind::Select => 3,
+            StatementKind::Insert => 2,
+            StatementKind::Update => 6,
+            StatementKind::Delete => 7,
+            StatementKind::Merge => 189,
+        }
+    }
+}
+
+/// What is known of a statement without opening a cursor on it.
+#[derive(Clone, Debug)]
+pub struct Described {
+    pub kind: StatementKind,
+    /// Columns of a query, or of RETURNING.
+    pub columns: Vec<Column>,
+    /// Names of the binds, in the order of their first occurrence.
+    pub binds: Vec<String>,
+    /// Tables and views it reads or changes.
+    pub dependencies: Vec<ObjectId>,
+    /// Owner and name of the stored units whose functions it calls.
+    pub units: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    Rows,
+    Cached,
+    Done,
+}
+
+/// Takes the bytes of a row and what of them is wanted: places of columns and their types. False: no more rows.
+pub type TakeStored<'a> = dyn FnMut(&[u8], &[(u16, DataType)]) -> Result<bool> + 'a;
+
+/// What the statement does when it runs.
+enum Body {
+    Query {
+        op: Op,
+        out: Vec<Code>,
+        /// Values are taken out of the registers and not copied: nobody but the row source that fills them anew looks
+        /// at them.
+        moves: bool,
+        /// The columns of the stored rows, and their types, that the values are; none where they are anything else.
+        stored: Vec<(u16, DataType)>,
+    },
+    Dml(Dml),
+}
+
+/// How the statement uses the result cache.
+struct Cached {
+    depends: Vec<ObjectId>,
+    /// Hint RESULT_CACHE (or tables that ask for it); otherwise only with RESULT_CACHE_MODE = FORCE.
+    hinted: bool,
+    refused: bool,
+    /// The fixed part of the key: statement and user.
+    prefix: Vec<u8>,
+    key: Vec<u8>,
+    buffer: ResultBuffer,
+    build: Option<Build>,
+    row: Vec<u8>,
+}
+
+/// A compiled statement with its execution.
+///
+/// [`Cursor::close`] must be called before a cursor is dropped while it is open: a result that is being built for the
+/// result cache, and the snapshot, are given back there.
+pub struct Cursor {
+    text: Rc<str>,
+    /// The statement as it was parsed; none where the plan came from an image.
+    statement: Option<Rc<Statement>>,
+    kind: StatementKind,
+    columns: Vec<Column>,
+    binds: Vec<String>,
+    bind_types: Vec<BindType>,
+    /// Every place of a bind variable is a bind of its own.
+    by_place: bool,
+    /// The row that DML has changed last.
+    last_row: Option<types::Rowid>,
+    /// Values for the next execution.
+    values: Vec<Value>,
+    /// The assumed type of a bind turned out wrong: compile again before executing.
+    retype: bool,
+    body: Body,
+    locks: TableLocks,
+    m: Machine,
+    first_bind: u32,
+    has_sequences: bool,
+    locks_rows: bool,
+    /// Whether there is a first row, when it has been looked for already and lies in the registers.
+    first: Option<bool>,
+    lock_rowid: Option<plan::Reg>,
+    /// When it locked its rows.
+    locked_at: txn::TxnPoint,
+    epoch: u64,
+    /// The look-ups that the plan was made by.
+    names: Names,
+    dependencies: Vec<ObjectId>,
+    /// The moment as of which its tables were what they are at this epoch.
+    checked: Option<(Scn, u64)>,
+    cached: Option<Box<Cached>>,
+    state: State,
+    /// The next execution goes on with the one before.
+    continues: bool,
+    rows: u64,
+    /// Who fetches.
+    fetches: Fetches,
+    returned: std::vec::IntoIter<Vec<Value>>,
+    key: Place,
+    /// The session's flashback mode that it was compiled for.
+    flashback: Option<Scn>,
+    /// The session's settings that it was compiled with.
+    settings: Settings,
+    /// Compiled with SYS's eyes, for the executor's own statements.
+    internal: bool,
+    /// The temporary tables it is over, and the state of the session's segments when it was compiled and opened.
+    temporary: Vec<(ObjectId, TemporaryKind)>,
+    temporary_version: u64,
+    temporary_purges: u64,
+    /// The values that it takes where the plan depends on binds.
+    adaptive: Option<Box<Adaptive>>,
+    /// The expected rows of the scans of a query whose first execution is compared with them.
+    monitor: Option<Vec<adaptive::Expected>>,
+}
+
+/// The caller that fetches from a cursor. It decides how fetches are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fetches {
+    /// A loop, SELECT INTO and the like: so many rows at a time, the last of which finds the end.
+    Ours,
+    /// FETCH: each counts.
+    Explicit,
+    /// A client: each counts, and a row when it is sent; one that was looked at ahead is not the client's yet.
+    Clients,
+}
+
+/// What a compiled statement takes from the settings of its session: numbers for those of the language and of the
+/// optimizer. A constant is converted when it is compiled, and another optimizer is another child.
+type Settings = (u64, u64);
+
+fn settings_of(cx: &ExecCtx<'_>) -> Settings {
+    (cx.session.nls_fingerprint(), cx.session.options.optimizer)
+}
+
+/// Rows of a fetch of our own.
+const ROWS_A_FETCH: u64 = 100;
+/// Most times a statement is started again because rows changed under it.
+const RESTARTS_MOST: u32 = 5000;
+
+impl Cursor {
+    /// Says that the cursor is closed and kept by its session, or used again: `v$open_cursor` shows it so. Using it
+    /// again is a parse call.
+    pub fn set_kept(&mut self, kept: bool, cx: &mut ExecCtx<'_>) {
+        self.key.keep(kept);
+        if !kept {
+            self.key.parsed(&self.text, self.kind.command(), cx);
+        }
+    }
+
+    /// Says that PL/SQL leaves the open query alone until it fetches from it again, or goes on with it: what
+    /// `v$session` shows meanwhile is the block.
+    #[inline]
+    pub fn pause(&mut self, paused: bool, cx: &mut ExecCtx<'_>) {
+        self.key.pause(paused, cx);
+    }
+
+    /// The shared cursor: its statement and the child's number.
+    pub fn shared(&self, cx: &ExecCtx<'_>) -> Option<(library_cache::Digest, u64)> {
+        self.key.identify(cx.shared.library)
+    }
+
+    /// The objects that it reads or changes.
+    pub fn dependencies(&self) -> &[ObjectId] {
+        &self.dependencies
+    }
+
+    pub fn kind(&self) -> StatementKind {
+        self.kind
+    }
+
+    /// The text it was compiled from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Columns of a query, or of RETURNING.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Names of the binds, in the order of their first occurrence in the text; a name that occurs twice is one bind.
+    pub fn binds(&self) -> &[String] {
+        &self.binds
+    }
+
+    /// Gives all binds their values for the next execution.
+    ///
+    /// # Errors
+    /// ORA-01008 when there are too few, ORA-01036 when there are too many.
+    pub fn bind(&mut self, values: &[Value]) -> Result<()> {
+        if values.len() != self.binds.len() {
+            return Err(Ora::new(if values.len() < self.binds.len() { 1008 } else { 1036 }));
+        }
+        for (i, v) in values.iter().enumerate() {
+            self.bind_one(i, v)?;
+        }
+        Ok(())
+    }
+
+    /// Gives one bind its value, reusing the buffer of the one before.
+    pub fn bind_one(&mut self, at: usize, value: &Value) -> Result<()> {
+        let slot = self.values.get_mut(at).ok_or_else(|| Ora::new(1036))?;
+        slot.set(value);
+        if !value.is_null() && !fits(value, &self.bind_types[at]) {
+            self.bind_types[at] = Some(value.data_type());
+            self.retype = true;
+        }
+        Ok(())
+    }
+
+    /// Executes with the values bound. DML is complete when this returns; a query's rows are fetched.
+    ///
+    /// What a statement only reads it does not lock: when a segment of that has gone, exchanged for another by a
+    /// rebuild that committed meanwhile, nothing has been done, and the statement is compiled and run again. That is
+    /// one execution.
+    pub fn execute(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let mut run = self.next_run();
+        loop {
+            match self.execute_once(&mut run, cx) {
+                Err(e) if e.is(8103) && !cx.host.is_current(self.epoch) => cx.check_cancel()?,
+                done => return done,
+            }
+        }
+    }
+
+    /// Whether the types of the binds, the dictionary and the settings of the session are those that it was compiled
+    /// for.
+    #[inline]
+    fn is_as_compiled(&self, cx: &ExecCtx<'_>) -> bool {
+        !self.retype && cx.host.is_current(self.epoch) && self.settings == settings_of(cx)
+    }
+
+    /// As [`Cursor::is_as_compiled`], where a dictionary in which all names still mean the same is as good as the one
+    /// that it was compiled for.
+    ///
+    /// # Errors
+    /// Those of reading the dictionary.
+    fn is_as_compiled_or_same(&mut self, cx: &ExecCtx<'_>) -> Result<bool> {
+        if self.is_as_compiled(cx) {
+            return Ok(true);
+        }
+        Ok(!self.retype && self.settings == settings_of(cx) && self.names_are_same(cx)?)
+    }
+
+    /// Whether the dictionary is the one that it was compiled for, or all names mean the same in the one of now, which
+    /// is its own then.
+    #[cold]
+    fn names_are_same(&mut self, cx: &ExecCtx<'_>) -> Result<bool> {
+        if cx.host.is_current(self.epoch) {
+            return Ok(true);
+        }
+        if self.internal || !may_share(cx) {
+            return Ok(false);
+        }
+        let catalog = cx.host.catalog()?;
+        let is_same = self.names.are_same(&*catalog, &cx.session.states)?;
+        if is_same {
+            self.epoch = catalog.epoch();
+        }
+        Ok(is_same)
+    }
+
+    /// Whether the next execution, with values of the same types, runs what is compiled, and the shared cursor is still
+    /// there.
+    pub fn is_current(&mut self, cx: &ExecCtx<'_>) -> bool {
+        let as_now = self.flashback == cx.session.flashback && !self.lost_segments(cx) && self.key.is_valid(cx);
+        // An error is that of the parse which follows.
+        as_now && self.is_as_compiled_or_same(cx).unwrap_or(false)
+    }
+
+    /// Whether every place of a bind variable is a bind of its own.
+    pub fn is_by_place(&self) -> bool {
+        self.by_place
+    }
+
+    /// The types of its binds as they are known by now.
+    pub fn bind_types(&self) -> &[BindType] {
+        &self.bind_types
+    }
+
+    /// How the next execution counts.
+    #[inline]
+    fn next_run(&self) -> Run {
+        if self.continues { Run::Again } else { Run::First }
+    }
+
+    fn execute_once(&mut self, run: &mut Run, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.state != State::Closed {
+            self.close(cx);
+        }
+        if !self.temporary.is_empty() {
+            let touched = |object| cx.session.txn.has_touched(object);
+            cx.session.temporaries.settle(cx.p, cx.shared, &touched, cx.session.suspended)?;
+        }
+        let other_time = !self.internal && self.flashback != cx.session.flashback;
+        if other_time || self.lost_segments(cx) || !self.is_as_compiled_or_same(cx)? {
+            self.renew(cx)?;
+        }
+        if self.adaptive.is_some() {
+            self.adapt(cx)?;
+        }
+        self.check_caller(cx)?;
+        if !self.temporary.is_empty() {
+            cx.session.temporaries.check_depth(&self.temporary, cx.session.suspended)?;
+            self.temporary_purges = cx.session.temporaries.purges(&self.temporary);
+        }
+        let mut shared = Vec::new();
+        if let Body::Dml(_) = self.body {
+            let result = may_change(cx).and_then(|()| self.execute_dml(&mut shared, run, cx));
+            if result.is_err() {
+                self.key.took(cx);
+            }
+            self.tell_run(0, cx);
+            self.key.finished(cx);
+            for object in shared {
+                cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
+            }
+            return result.map_err(|e| cx.host.name_segment(e));
+        }
+        self.check_definitions(cx)?;
+        self.begin_execution(run, cx);
+        if self.cached.is_some() && self.open_cached(cx)? {
+            self.state = State::Cached;
+            if let Some(run) = &mut self.m.run {
+                run.is_new = true;
+            }
+            return Ok(());
+        }
+        let locks = self.locks_rows;
+        let result = if locks { self.bind_temporary(cx) } else { Ok(()) }.and_then(|()| self.open_rows(cx));
+        if result.is_err() {
+            self.key.took(cx);
+            self.end(cx);
+        }
+        result
+    }
+
+    /// In a function that another statement calls: a query's may change nothing, and none may look at a table that is
+    /// being changed.
+    ///
+    /// # Errors
+    /// ORA-14551, ORA-04091.
+    fn check_caller(&self, cx: &ExecCtx<'_>) -> Result<()> {
+        if self.internal {
+            return Ok(());
+        }
+        let changes = self.locks_rows || matches!(self.body, Body::Dml(_));
+        cx.session.may_run(changes, |mutating| {
+            let Some(object) = self.dependencies.iter().find(|d| mutating.contains(d)) else { return Ok(()) };
+            Err(match cx.host.catalog()?.table_by_id(*object)? {
+                Some(table) => Ora::with(4091, &[&table.owner, &table.name]),
+                None => Ora::with(4091, &[&"", &""]),
+            })
+        })
+    }
+
+    /// Whether segments of temporary tables that it was compiled over are gone.
+    fn lost_segments(&self, cx: &ExecCtx<'_>) -> bool {
+        !self.temporary.is_empty() && self.temporary_version != cx.session.temporaries.version()
+    }
+
+    /// Before a statement changes, or locks, rows of temporary tables.
+    fn bind_temporary(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.temporary.is_empty() {
+            return Ok(());
+        }
+        let (state, depth) = (&cx.session.temporaries, cx.session.suspended);
+        let changed = |object| self.locks_rows || self.locks.changes(object);
+        state.bind(cx.p, cx.shared, &self.temporary, &changed, depth)?;
+        // Who waited for DDL has waited for another definition.
+        if self.names_are_same(cx)? { Ok(()) } else { self.renew(cx) }
+    }
+
+    /// Says that the next execution and the one before are counted as one: those of an array of bind values are.
+    #[inline]
+    pub fn set_continues(&mut self, continues: bool) {
+        self.continues = continues;
+    }
+
+    /// Takes an execution with the values bound into a batch, to be carried out with those of further calls by
+    /// [`Cursor::execute_waiting`]. False when the statement has to be executed by itself, after those that wait;
+    /// nothing was done.
+    ///
+    /// # Errors
+    /// Those of making the row. One that waits already may be refused too: that error comes first.
+    pub fn execute_later(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let (some, _) = self.waiting();
+        if some && !self.is_as_compiled(cx) {
+            return Ok(false);
+        }
+        if !some && !self.begin_batch(cx)? {
+            return Ok(false);
+        }
+        for (i, v) in self.values.iter().enumerate() {
+            self.m.regs[self.first_bind as usize + i].set(v);
+        }
+        let Body::Dml(dml) = &mut self.body else { return Ok(false) };
+        self.key.enter(cx);
+        let ran = dml.run_later(&mut self.m, cx).map_err(|e| cx.host.name_segment(e));
+        // Time until the next statement belongs to no statement.
+        self.key.leave(cx);
+        ran?;
+        (self.state, self.rows) = (State::Done, 1);
+        Ok(true)
+    }
+
+    /// As [`Cursor::execute_later`] behind one that waits, with values that are not bound first: all of them, in the
+    /// order of the binds. False when it has to be done the ordinary way; nothing was done.
+    ///
+    /// # Errors
+    /// Only what breaks off everything.
+    pub fn execute_more(&mut self, values: &[&Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let fit = |(v, ty): (&&Value, &BindType)| v.is_null() || fits(v, ty);
+        let is_other = values.len() != self.values.len() || !values.iter().zip(&self.bind_types).all(fit);
+        if is_other || self.waiting() != (true, false) || !self.is_as_compiled(cx) {
+            return Ok(false);
+        }
+        let Body::Dml(dml) = &mut self.body else { return Ok(false) };
+        self.key.enter(cx);
+        let ran = dml.run_more(self.first_bind, values, &mut self.m, cx);
+        self.key.leave(cx);
+        ran
+    }
+
+    /// What an execution does before it runs, once for a batch. False for a statement that cannot wait.
+    fn begin_batch(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let may_wait = matches!(&self.body, Body::Dml(dml) if dml.may_wait());
+        if !may_wait || !self.temporary.is_empty() || self.m.run.is_some() {
+            return Ok(false);
+        }
+        if self.state != State::Closed {
+            self.close(cx);
+        }
+        if !self.is_as_compiled_or_same(cx)? {
+            self.renew(cx)?;
+        }
+        self.check_caller(cx)?;
+        may_change(cx)?;
+        let mut shared = Vec::new();
+        while self.locks.take(&mut shared, cx)? && !self.names_are_same(cx)? {
+            self.renew(cx)?;
+        }
+        let brief = !shared.is_empty();
+        for object in shared {
+            cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
+        }
+        if brief || !matches!(&self.body, Body::Dml(dml) if dml.may_wait()) {
+            return Ok(false);
+        }
+        if let Body::Dml(Dml::Insert(i)) = &mut self.body {
+            i.begin();
+        }
+        self.begin_execution(&mut self.next_run(), cx);
+        Ok(true)
+    }
+
+    /// Whether executions wait, and whether so many that they should be carried out before there are more.
+    pub fn waiting(&self) -> (bool, bool) {
+        match &self.body {
+            Body::Dml(dml) => dml.has_waiting(),
+            Body::Query { .. } => (false, false),
+        }
+    }
+
+    /// How many executions wait.
+    pub fn rows_waiting(&self) -> usize {
+        match &self.body {
+            Body::Dml(dml) => dml.rows_waiting(),
+            Body::Query { .. } => 0,
+        }
+    }
+
+    /// Carries out the executions that wait. `refused` is told the number of each that fails, from 0, and leaves
+    /// nothing; it may let the others go on by swallowing the error.
+    ///
+    /// # Errors
+    /// What `refused` says; executions before that one are done then, and those behind it forgotten.
+    pub fn execute_waiting(
+        &mut self,
+        refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        let Body::Dml(dml) = &mut self.body else { return Ok(()) };
+        let rows = dml.rows_waiting();
+        let host = cx.host;
+        let (mut failed, mut end) = (0, 0);
+        let mut refused = |n, e| match refused(n, host.name_segment(e)) {
+            Ok(()) => {
+                failed += 1;
+                Ok(())
+            }
+            Err(e) => {
+                end = n;
+                Err(e)
+            }
+        };
+        self.key.enter(cx);
+        let result = dml.run_waiting(&mut refused, cx);
+        self.last_row = dml.last_waiting();
+        let done = if result.is_ok() { rows } else { end };
+        self.key.processed(done.saturating_sub(failed) as u64, 0, cx);
+        self.key.finished(cx);
+        result.map_err(|e| host.name_segment(e))
+    }
+
+    /// Locks the tables, compiles again what changed meanwhile, and runs the statement.
+    fn execute_dml(&mut self, shared: &mut Vec<ObjectId>, run: &mut Run, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.bind_temporary(cx)?;
+        while self.locks.take(shared, cx)? && !self.names_are_same(cx)? {
+            self.renew(cx)?;
+        }
+        self.check_definitions(cx)?;
+        self.begin_execution(run, cx);
+        self.run_dml(cx)
+    }
+
+    /// In a transaction that reads as of one SCN: its tables are still what they were then. Rows that have been moved
+    /// to another segment are none of that moment's.
+    ///
+    /// # Errors
+    /// ORA-01466.
+    fn check_definitions(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.internal || !cx.session.txn.holds_snapshot() {
+            return Ok(());
+        }
+        let epoch = cx.host.epoch();
+        let known = cx.session.txn.held_snapshot();
+        let scn = cx.shared.txns.hold_snapshot(cx.p, &cx.session.txn);
+        if known.is_none() {
+            cx.session.held = Some((scn, epoch));
+        }
+        if cx.session.held == Some((scn, epoch)) || self.checked == Some((scn, epoch)) {
+            return Ok(());
+        }
+        let catalog = cx.host.catalog()?;
+        for object in &self.dependencies {
+            if let Some(table) = catalog.table_by_id(*object)?.filter(|table| table.temporary.is_none()) {
+                cx.host.check_definition(&table, scn)?;
+            }
+        }
+        self.checked = Some((scn, epoch));
+        Ok(())
+    }
+
+    fn begin_execution(&mut self, run: &mut Run, cx: &mut ExecCtx<'_>) {
+        if *run == Run::First {
+            cx.p.count(Stat::ExecuteCount, 1);
+        }
+        self.key.executed(&self.text, self.kind.command(), *run, cx);
+        *run = Run::Again;
+        for (i, v) in self.values.iter().enumerate() {
+            self.m.regs[self.first_bind as usize + i].set(v);
+        }
+        self.rows = 0;
+        self.fetches = Fetches::Ours;
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.begin(cx);
+        }
+    }
+
+    fn run_dml(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        for _ in 0..RESTARTS_MOST {
+            let start = cx.shared.txns.savepoint(&cx.session.txn);
+            let snapshot = snapshot_for(self.internal, cx);
+            self.m.begin(snapshot);
+            let Body::Dml(dml) = &mut self.body else { return Err(Ora::internal("not DML")) };
+            let result = still_planned(self.epoch, cx).and_then(|()| {
+                let before = self.m.run.is_some().then(|| measure::begin(cx));
+                let run = dml.run(&mut self.m, cx);
+                before.into_iter().for_each(|before| measure::end(before, &mut self.m, cx));
+                run
+            });
+            cx.shared.txns.release(cx.p, &snapshot);
+            match result {
+                Ok(run) if !run.restart => {
+                    self.rows = run.rows;
+                    self.last_row = run.last;
+                    self.key.processed(run.rows, 0, cx);
+                    if self.adaptive.is_some() {
+                        self.note_processed(cx);
+                    }
+                    self.returned = run.returned.into_iter();
+                    self.state = State::Done;
+                    return Ok(());
+                }
+                // All of a statement or nothing of it.
+                Ok(_) => cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?,
+                Err(e) => {
+                    cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?;
+                    if !e.is(crate::RESTART) {
+                        return Err(e);
+                    }
+                }
+            }
+            may_restart(self.internal, cx)?;
+            cx.check_cancel()?;
+        }
+        Err(Ora::new(8177))
+    }
+
+    /// Gives the snapshot back.
+    fn end(&mut self, cx: &mut ExecCtx<'_>) {
+        self.tell_run(self.rows, cx);
+        if let Some(c) = &mut self.cached
+            && let Some(build) = c.build.take()
+        {
+            cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
+        }
+        self.m.temporary.clear(cx.shared.txns.cache());
+        if let Some(snapshot) = self.m.take_early_snapshot() {
+            cx.shared.txns.release(cx.p, &snapshot);
+        }
+        if self.state == State::Rows {
+            cx.shared.txns.release(cx.p, self.m.snapshot());
+        }
+        self.key.finished(cx);
+        self.state = State::Closed;
+    }
+
+    /// The rowid of the row fetched last, of a SELECT FOR UPDATE: what WHERE CURRENT OF means.
+    pub fn current_row(&self) -> Option<types::Rowid> {
+        let reg = self.lock_rowid.filter(|_| self.state == State::Rows)?;
+        match self.m.value(reg) {
+            Value::Rowid(row) => Some(*row),
+            _ => None,
+        }
+    }
+
+    /// The rowid of the row that DML has changed last, if its table has rowids.
+    pub fn last_row(&self) -> Option<types::Rowid> {
+        self.last_row
+    }
+
+    /// Rows fetched so far, or changed by DML.
+    pub fn rows_processed(&self) -> u64 {
+        self.rows
+    }
+
+    /// Ends the execution; the cursor can be executed again.
+    pub fn close(&mut self, cx: &mut ExecCtx<'_>) {
+        match self.state {
+            State::Rows | State::Cached => self.finish_rows(false, cx),
+            // The rows have ended, and the execution with them.
+            State::Done if matches!(self.body, Body::Query { .. }) => {}
+            State::Done | State::Closed => self.end(cx),
+        }
+        self.state = State::Closed;
+    }
+}
+
+/// ORA-01456 in a read-only transaction.
+fn may_change(cx: &ExecCtx<'_>) -> Result<()> {
+    if cx.session.flashback.is_some() {
+        return Err(Ora::new(8182)); // operation not supported while in Flashback mode
+    }
+    if cx.session.txn.isolation() == txn::Isolation::ReadOnly { Err(Ora::new(1456)) } else { Ok(()) }
+}
+
+/// Asked once the snapshot is there: the segments that the statement was compiled over are still the tables' own. Else
+/// a statement that read the old segment of a moved table as of a later moment would miss what was changed in the new
+/// one.
+///
+/// # Errors
+/// ORA-08103, with which it is compiled again.
+fn still_planned(epoch: u64, cx: &ExecCtx<'_>) -> Result<()> {
+    if cx.host.is_current(epoch) { Ok(()) } else { Err(Ora::new(8103)) }
+}
+
+/// What a statement sees. Those of the executor's own look after foreign keys, which hold among the newest versions of
+/// rows.
+fn snapshot_for(internal: bool, cx: &ExecCtx<'_>) -> txn::Snapshot {
+    let (txns, t) = (cx.shared.txns, &cx.session.txn);
+    if internal { txns.statement_snapshot(cx.p, t) } else { txns.snapshot(cx.p, t) }
+}
+
+/// ORA-08177 in a serializable transaction, to which a row that has changed is no news that a later snapshot could
+/// bring.
+fn may_restart(internal: bool, cx: &ExecCtx<'_>) -> Result<()> {
+    if !internal && cx.session.txn.holds_snapshot() { Err(Ora::new(8177)) } else { Ok(()) }
+}
+
+/// Whether a value is of the class a bind was compiled for.
+fn fits(value: &Value, ty: &BindType) -> bool {
+    // A cursor goes by its number.
+    if matches!((value, ty), (Value::Number(_), Some(types::DataType::Cursor))) {
+        return true;
+    }
+    let expected = ty.map_or(Class::Text, |t| class(&t));
+    let is = match value {
+        Value::Number(_) => Class::Number,
+        Value::Text(_) => Class::Text,
+        Value::Date(_) => Class::Date,
+        Value::Timestamp(_) => Class::Timestamp,
+        Value::Raw(_) => Class::Raw,
+        Value::Rowid(_) => Class::Rowid,
+        Value::Double(_) => Class::Double,
+        Value::Float(_) => Class::Float,
+        Value::Boolean(_) => Class::Boolean,
+        Value::IntervalYm(_) => Class::IntervalYm,
+        Value::IntervalDs(_) => Class::IntervalDs,
+        Value::Composite(c) => return *ty == Some(DataType::Named(c.ty)),
+        Value::EmptyLob => return matches!(expected, Class::Lob | Class::Other),
+        Value::Null => return true,
+    };
+    is == expected || (is == Class::Text && expected == Class::Lob)
+}
