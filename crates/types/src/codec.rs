@@ -59,8 +59,9 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// The kinds of a composite's parts, by the byte that stands before a part.
-const KINDS: [DataType; 13] = [
+/// The types by which values are stored whose column does not tell one: parts of composites, and rows in temporary
+/// space. A value's place is [`kind_of`].
+pub const KINDS: [DataType; 13] = [
     DataType::NUMBER,
     DataType::TEXT,
     DataType::Date,
@@ -75,13 +76,14 @@ const KINDS: [DataType; 13] = [
     DataType::IntervalYm { years: 9 },
     DataType::IntervalDs { days: 9, digits: 9 },
 ];
-/// The kind of a part that is a composite itself.
-const COMPOSITE: u8 = KINDS.len() as u8;
+/// The kind of a composite.
+pub const COMPOSITE: u8 = KINDS.len() as u8;
 /// How deep composites may lie in one another: damaged bytes say no more.
 const DEPTH_MAX: u32 = 64;
 
-fn kind_of(part: &Value) -> u8 {
-    match part {
+/// The place of a value's type in [`KINDS`], or [`COMPOSITE`]. NULL has any.
+pub fn kind_of(value: &Value) -> u8 {
+    match value {
         Value::Null | Value::Number(_) => 0,
         Value::Text(_) | Value::EmptyLob => 1,
         Value::Date(_) => 2,
@@ -102,6 +104,14 @@ fn kind_of(part: &Value) -> u8 {
 }
 
 /// Reads a composite; `None` for what [`encode`] has not written.
+/// A composite of whatever type its bytes name.
+///
+/// # Errors
+/// ORA-00600 for bytes that are no composite.
+pub fn decode_any_composite(bytes: &[u8]) -> Result<Value> {
+    decode_composite(bytes, 0).ok_or_else(|| Ora::internal("composite"))
+}
+
 fn decode_composite(bytes: &[u8], depth: u32) -> Option<Value> {
     if depth > DEPTH_MAX {
         return None;

@@ -1,53 +1,13 @@
 //! Rows as records: a tag and the stored form of each value, and back.
 
-use std::sync::Arc;
-use types::codec;
-use types::{Composite, DataType, Number, Ora, Place, Result, TypeId, Value, Zone};
+use types::codec::{self, COMPOSITE, KINDS, kind_of};
+use types::{Number, Ora, Result, Value};
 
 const NULL: u8 = 0;
+/// Kinds of values, by [`kind_of`], are tags from this one on.
+const FIRST: u8 = 1;
 /// A whole number of eight bytes: no length follows.
-const WHOLE: u8 = 14;
-/// The number of the type, and the parts as a record.
-const COMPOSITE: u8 = 15;
-
-/// The types by tag, from 1.
-const TYPES: [DataType; 13] = [
-    DataType::NUMBER,
-    DataType::TEXT,
-    DataType::Date,
-    DataType::Timestamp { digits: 9, zone: Zone::None },
-    DataType::Timestamp { digits: 9, zone: Zone::WithTimeZone },
-    DataType::Raw { len: 0 },
-    DataType::Rowid,
-    DataType::Boolean,
-    DataType::BinaryDouble,
-    DataType::BinaryFloat,
-    DataType::IntervalYm { years: 9 },
-    DataType::IntervalDs { days: 9, digits: 9 },
-    DataType::Timestamp { digits: 9, zone: Zone::WithLocalTimeZone },
-];
-
-fn tag(v: &Value) -> u8 {
-    match v {
-        Value::Null => NULL,
-        Value::Number(_) => 1,
-        Value::Text(_) | Value::EmptyLob => 2,
-        Value::Date(_) => 3,
-        Value::Timestamp(t) => match t.place() {
-            Place::Nowhere => 4,
-            Place::In(_) => 5,
-            Place::Session => 13,
-        },
-        Value::Raw(_) => 6,
-        Value::Rowid(_) => 7,
-        Value::Boolean(_) => 8,
-        Value::Double(_) => 9,
-        Value::Float(_) => 10,
-        Value::IntervalYm(_) => 11,
-        Value::IntervalDs(_) => 12,
-        Value::Composite(_) => COMPOSITE,
-    }
-}
+const WHOLE: u8 = FIRST + COMPOSITE + 1;
 
 /// Appends values.
 pub fn encode<'v>(values: impl IntoIterator<Item = &'v Value>, out: &mut Vec<u8>) {
@@ -60,19 +20,14 @@ pub fn encode<'v>(values: impl IntoIterator<Item = &'v Value>, out: &mut Vec<u8>
             out.extend_from_slice(&bytes);
             continue;
         }
-        out.push(tag(v));
         if v.is_null() {
+            out.push(NULL);
             continue;
         }
+        out.push(FIRST + kind_of(v));
         let at = out.len();
         out.extend_from_slice(&[0; 4]);
-        match v {
-            Value::Composite(c) => {
-                out.extend_from_slice(&c.ty.0.to_le_bytes());
-                encode(&c.parts, out);
-            }
-            v => codec::encode(v, out),
-        }
+        codec::encode(v, out);
         let len = (out.len() - at - 4) as u32;
         out[at..at + 4].copy_from_slice(&len.to_le_bytes());
     }
@@ -96,20 +51,13 @@ pub fn decode(record: &mut &[u8], value: &mut Value) -> Result<()> {
         *value = Value::Number(Number::from_i64(i64::from_le_bytes(*n)));
         return Ok(());
     }
-    if tag == COMPOSITE {
-        let (ty, mut rest) = take_part(record)?.split_at_checked(4).ok_or_else(damaged)?;
-        let ty = TypeId(u32::from_le_bytes(ty.try_into().expect("four bytes")));
-        let mut parts = Vec::new();
-        while !rest.is_empty() {
-            let mut part = Value::Null;
-            decode(&mut rest, &mut part)?;
-            parts.push(part);
-        }
-        *value = Value::Composite(Arc::new(Composite { ty, parts }));
+    let bytes = take_part(record)?;
+    let kind = tag - FIRST;
+    if kind == COMPOSITE {
+        *value = codec::decode_any_composite(bytes)?;
         return Ok(());
     }
-    let ty = TYPES.get(usize::from(tag) - 1).ok_or_else(damaged)?;
-    let bytes = take_part(record)?;
+    let ty = KINDS.get(usize::from(kind)).ok_or_else(damaged)?;
     // No text is empty: that is NULL.
     if bytes.is_empty() && ty.is_text() {
         *value = Value::EmptyLob;
@@ -140,7 +88,8 @@ pub fn take_part<'r>(record: &mut &'r [u8]) -> Result<&'r [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::{Date, IntervalDs, IntervalYm, Rowid, TimeZone, Timestamp};
+    use std::sync::Arc;
+    use types::{Composite, Date, IntervalDs, IntervalYm, Place, Rowid, TimeZone, Timestamp, TypeId};
 
     #[test]
     fn every_kind_of_value_comes_back() {

@@ -202,50 +202,20 @@ impl<W: World> Compiler<'_, W> {
                 let result = self.call(&subs, args, ident, function_wanted)?;
                 match result {
                     None => Ok(Res::Done),
-                    Some(v) if rest.is_empty() => Ok(Res::Val(v)),
-                    Some(v) => {
-                        let path = PathB {
-                            root: Root::Slot(v.o),
-                            steps: Vec::new(),
-                            ty: v.ty,
-                            access: Access::Constant,
-                            name: ident.name.clone(),
-                        };
-                        self.walk(path, rest, ident, want)
-                    }
+                    Some(v) => self.walk_value(v, rest, ident, want),
                 }
             }
             Symbol::Type(Ty::Coll(c)) => match n.parts.get(at) {
                 Some(Part::Call(args)) => {
                     let v = self.constructor(&c, args, ident)?;
-                    if n.parts.len() == at + 1 {
-                        return Ok(Res::Val(v));
-                    }
-                    let path = PathB {
-                        root: Root::Slot(v.o),
-                        steps: Vec::new(),
-                        ty: v.ty,
-                        access: Access::Constant,
-                        name: ident.name.clone(),
-                    };
-                    self.walk(path, &n.parts[at + 1..], ident, want)
+                    self.walk_value(v, &n.parts[at + 1..], ident, want)
                 }
                 _ => Err(self.pls(330, &[], ident.pos)),
             },
             Symbol::Type(Ty::Scalar(ScalarTy { ty: DataType::Named(id), .. })) => match n.parts.get(at) {
                 Some(Part::Call(args)) => {
                     let v = self.object(id, args, ident)?;
-                    let path = PathB {
-                        root: Root::Slot(v.o),
-                        steps: Vec::new(),
-                        ty: v.ty,
-                        access: Access::Constant,
-                        name: ident.name.clone(),
-                    };
-                    match &n.parts[at + 1..] {
-                        [] => Ok(Res::Val(Val { o: v.o, ty: path.ty })),
-                        rest => self.walk(path, rest, ident, want),
-                    }
+                    self.walk_value(v, &n.parts[at + 1..], ident, want)
                 }
                 _ => Err(self.pls(330, &[], ident.pos)),
             },
@@ -255,6 +225,16 @@ impl<W: World> Compiler<'_, W> {
             Symbol::Exception(_) if statement => Err(self.pls(221, &[&ident.name], ident.pos)),
             Symbol::Exception(_) => Err(self.pls(382, &[], ident.pos)),
         }
+    }
+
+    /// A value, or what fields, subscripts and collection methods lead to from it.
+    fn walk_value(&mut self, v: Val, parts: &[Part], ident: &Ident, want: Option<Opd>) -> CResult<Res> {
+        if parts.is_empty() {
+            return Ok(Res::Val(v));
+        }
+        let (root, name) = (Root::Slot(v.o), ident.name.clone());
+        let path = PathB { root, steps: Vec::new(), ty: v.ty, access: Access::Constant, name };
+        self.walk(path, parts, ident, want)
     }
 
     /// Follows fields, subscripts and collection methods.
