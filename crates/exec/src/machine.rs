@@ -168,8 +168,7 @@ impl Machine {
     /// Copies registers out.
     pub fn save(&mut self, regs: &[Reg], cx: &ExecCtx<'_>) -> Result<Saved> {
         let row: Saved = regs.iter().map(|&r| self.regs[r as usize].clone()).collect();
-        let bytes = row.iter().map(heap_bytes).sum::<usize>() + regs.len() * size_of::<Value>() + 16;
-        self.charge(bytes, cx)?;
+        self.charge(bytes_of(&row), cx)?;
         Ok(row)
     }
 
@@ -216,6 +215,11 @@ impl Machine {
         }
         Ok(())
     }
+}
+
+/// Bytes of a row that is kept.
+pub(crate) fn bytes_of(row: &[Value]) -> usize {
+    row.iter().map(heap_bytes).sum::<usize>() + size_of_val(row) + 16
 }
 
 /// Bytes that a value has outside of itself. What several values share counts for each of them.

@@ -3,6 +3,9 @@
 //! A subquery without outer references is run once an execution and its answer kept. A correlated one is run for each
 //! combination of outer values that is new; answers are kept by those values, unless the subquery reads something that
 //! changes by itself.
+//!
+//! Rows that IN and ANY go over are kept like those of any work area: keys that have no room in memory are looked up in
+//! a sorted file, rows that are gone through are read from temporary space.
 
 use crate::code::{Code, Truth, compare_values};
 use crate::ctx::ExecCtx;
@@ -10,6 +13,9 @@ use crate::hash::{KeyMap, KeySet, push_part};
 use crate::machine::{CteRows, Machine, Saved, heap_bytes};
 use crate::source::Op;
 use crate::spill::TempFile;
+use crate::spill::lookup::{Found, Lookup};
+use crate::spill::sorter::Sorter;
+use crate::spill::store::Store;
 use crate::work_area::{Way, bytes_written};
 use plan::{CmpOp, Compare, Multiset, Reg, SubId, SubPlan};
 use std::cmp::Ordering;
@@ -21,6 +27,8 @@ use types::{Composite, DataType, Ora, Result, Value};
 const CACHE_MOST: usize = 4096;
 /// Bytes of an answer of a correlated subquery that is kept: texts, and small collections.
 const CACHED_BYTES_MOST: usize = 4096;
+/// Rows between two looks for a cancel.
+const CANCEL_ROWS: u32 = 1024;
 
 pub struct SubState {
     pub op: Op,
@@ -31,14 +39,17 @@ pub struct SubState {
     /// The execution that `cache` and `rows` belong to.
     pub execution: u64,
     pub cache: KeyMap<Value>,
-    pub rows: Option<Rc<Rows>>,
+    rows: Option<Box<Rows>>,
 }
 
-/// The rows of an uncorrelated subquery that IN and ANY go over.
+/// The rows of a subquery that IN and ANY go over.
+#[derive(Default)]
 pub struct Rows {
-    rows: Vec<Saved>,
+    /// All rows; none of IN over one column, which needs no more than the keys.
+    store: Store,
     /// Encodings of the rows without NULL.
-    keys: KeySet,
+    members: Keys,
+    any: bool,
     /// Some row has a NULL.
     nulls: bool,
 }
@@ -131,30 +142,148 @@ impl SubState {
         Ok(v)
     }
 
-    /// All rows, read once an execution when nothing outside matters.
-    fn all_rows(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<Rows>> {
+    /// Whether the rows are read once an execution.
+    fn is_read_once(&self) -> bool {
+        self.outer.is_empty() && self.cacheable
+    }
+
+    /// Calls `f` with the rows, which are kept for the execution when nothing outside matters. With `keys` they can be
+    /// looked up by what their values are compared as.
+    fn with_rows<R>(
+        &mut self,
+        keys: Option<&[Compare]>,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+        f: impl FnOnce(&mut Rows, &mut Machine, &mut ExecCtx<'_>) -> Result<R>,
+    ) -> Result<R> {
         self.refresh(m);
-        let once = self.outer.is_empty() && self.cacheable;
-        if once && let Some(rows) = &self.rows {
-            return Ok(rows.clone());
+        let mut rows = match self.rows.take() {
+            Some(rows) => rows,
+            None => Box::new(self.read_rows(keys, m, cx)?),
+        };
+        let result = f(&mut rows, m, cx);
+        if self.is_read_once() {
+            self.rows = Some(rows);
+        } else {
+            rows.store.clear(m);
         }
-        let mut rows = Rows { rows: Vec::new(), keys: KeySet::default(), nulls: false };
+        result
+    }
+
+    fn read_rows(&mut self, keys: Option<&[Compare]>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rows> {
+        let mut rows = Rows::default();
+        let mut set = Members::default();
+        // A value that is compared alone equals a row by its key or not at all.
+        let by_key_only = keys.is_some_and(|keys| keys.len() == 1);
+        let mut key = Vec::new();
         self.op.open(m, cx)?;
         while self.op.next(m, cx)? {
-            let mut row = Vec::with_capacity(self.out.len());
-            for code in &self.out {
+            rows.any = true;
+            key.clear();
+            let (mut row, mut any_null) = (Vec::new(), false);
+            for (n, code) in self.out.iter().enumerate() {
                 let r = code.eval(m, cx)?;
-                row.push(m.value(r).clone());
+                any_null |= m.value(r).is_null();
+                if let Some(keys) = keys {
+                    key_part(m.value(r), keys[n], &mut key);
+                }
+                if !by_key_only {
+                    row.push(m.value(r).clone());
+                }
             }
-            m.charge(row.len() * 48, cx)?;
-            rows.nulls |= row.iter().any(Value::is_null);
-            rows.rows.push(row.into_boxed_slice());
+            rows.nulls |= any_null;
+            if keys.is_some() && !any_null {
+                set.add(&key, m, cx)?;
+            }
+            if !by_key_only {
+                rows.store.push_values(row.into_boxed_slice(), m, cx)?;
+            }
         }
-        let rows = Rc::new(rows);
-        if once {
-            self.rows = Some(rows.clone());
+        if !by_key_only {
+            rows.store.finish(cx)?;
+        }
+        if keys.is_some() {
+            rows.members = set.finish(m, cx)?;
         }
         Ok(rows)
+    }
+}
+
+/// Bytes of a key in memory beside its own.
+const KEY_MORE: usize = 48;
+
+/// The keys of a subquery's rows while these are read, each once.
+#[derive(Default)]
+struct Members {
+    set: KeySet,
+    used: usize,
+    /// All keys, once they have no room in memory.
+    sorter: Option<Sorter>,
+}
+
+/// A set of keys that is complete.
+enum Keys {
+    Memory(KeySet),
+    Disk(Lookup, Found),
+}
+
+impl Default for Keys {
+    fn default() -> Keys {
+        Keys::Memory(KeySet::default())
+    }
+}
+
+impl Members {
+    fn add(&mut self, key: &[u8], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let limit = cx.session.options.spill_bytes;
+        if let Some(sorter) = &mut self.sorter {
+            return sorter.push(key, &[], limit, cx);
+        }
+        if self.set.contains(key) {
+            return Ok(());
+        }
+        let bytes = key.len() + KEY_MORE;
+        if self.used + bytes <= limit {
+            m.charge(bytes, cx)?;
+            self.used += bytes;
+            self.set.insert(key.to_vec());
+            return Ok(());
+        }
+        let mut sorter = Sorter::new(&m.temporary);
+        for key in self.set.drain() {
+            sorter.push(&key, &[], limit, cx)?;
+        }
+        self.set = KeySet::default();
+        m.release(self.used);
+        sorter.push(key, &[], limit, cx)?;
+        self.sorter = Some(sorter);
+        Ok(())
+    }
+
+    fn finish(self, m: &Machine, cx: &ExecCtx<'_>) -> Result<Keys> {
+        let Some(mut sorter) = self.sorter else {
+            let (keys, bytes) = (self.set.len() as u64, (self.used + 8 * self.set.len()) as u64);
+            cx.shared.areas.note(cx, self.used as u64, 0, || Way::merge(keys, bytes));
+            return Ok(Keys::Memory(self.set));
+        };
+        sorter.finish(cx)?;
+        let (way, written) = sorter.way();
+        let need = written + sorter.pushed() * KEY_MORE as u64;
+        // Sorted once, and written once more for the look-ups.
+        cx.shared.areas.note(cx, need, sorter.passes().max(1), || (way, written));
+        Ok(Keys::Disk(Lookup::build(sorter, true, &m.temporary, cx)?, Found::default()))
+    }
+}
+
+impl Keys {
+    fn has(&mut self, key: &[u8], cx: &ExecCtx<'_>) -> Result<bool> {
+        match self {
+            Keys::Memory(set) => Ok(set.contains(key)),
+            Keys::Disk(lookup, at) => {
+                lookup.seek(key, at, cx)?;
+                Ok(lookup.next(key, at, cx)?.is_some())
+            }
+        }
     }
 }
 
@@ -205,12 +334,23 @@ pub fn row(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>
 
 /// `(values) = (subquery)`: the subquery's only row; unknown when there is none.
 pub fn equals(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
-    let rows = with_sub(s, m, cx, |sub, m, cx| sub.all_rows(m, cx))?;
-    let row = match &rows.rows[..] {
-        [] => return Ok(None),
-        [row] => row,
-        _ => return Err(Ora::new(1427)),
-    };
+    with_sub(s, m, cx, |sub, m, cx| {
+        sub.with_rows(None, m, cx, |rows, m, cx| {
+            let mut row = Vec::new();
+            rows.store.rewind();
+            if rows.store.len() > 1 {
+                return Err(Ora::new(1427));
+            }
+            if !rows.store.next_values(&mut row, cx)? {
+                return Ok(None);
+            }
+            equality(values, &row, compare, m, cx)
+        })
+    })
+}
+
+/// Whether values equal a row; unknown where NULLs leave it open.
+fn equality(values: &[Reg], row: &[Value], compare: &[Compare], m: &Machine, cx: &ExecCtx<'_>) -> Result<Truth> {
     let mut truth = Some(true);
     for ((&v, x), &how) in values.iter().zip(row).zip(compare) {
         match compare_values(m.value(v), x, how, &cx.session.nls)? {
@@ -226,9 +366,8 @@ pub fn equals(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx
 pub fn contains(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
     with_sub(s, m, cx, |sub, m, cx| {
         sub.refresh(m);
-        if sub.outer.is_empty() && sub.cacheable {
-            let rows = keyed_rows(sub, compare, m, cx)?;
-            return in_rows(&rows, values, compare, m, cx);
+        if sub.is_read_once() {
+            return sub.with_rows(Some(compare), m, cx, |rows, m, cx| in_rows(rows, values, compare, m, cx));
         }
         // Correlated: compare row by row and stop at the first match.
         let mut truth = Some(false);
@@ -256,27 +395,6 @@ pub fn contains(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, 
     })
 }
 
-/// The subquery's rows with their hash keys.
-fn keyed_rows(sub: &mut SubState, compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rc<Rows>> {
-    let known = sub.rows.is_some();
-    let rows = sub.all_rows(m, cx)?;
-    if known {
-        return Ok(rows);
-    }
-    sub.rows = None;
-    let mut rows = Rc::into_inner(rows).ok_or_else(|| Ora::internal("rows of a subquery are shared"))?;
-    for row in rows.rows.iter().filter(|row| !row.iter().any(Value::is_null)) {
-        let mut key = Vec::new();
-        for (v, &how) in row.iter().zip(compare) {
-            key_part(v, how, &mut key);
-        }
-        rows.keys.insert(key);
-    }
-    let rows = Rc::new(rows);
-    sub.rows = Some(rows.clone());
-    Ok(rows)
-}
-
 fn key_part(v: &Value, how: Compare, out: &mut Vec<u8>) {
     match v {
         Value::Text(s) if how == Compare::Padded => push_part(&Value::Text(s.trim_end_matches(' ').to_owned()), out),
@@ -284,8 +402,14 @@ fn key_part(v: &Value, how: Compare, out: &mut Vec<u8>) {
     }
 }
 
-fn in_rows(rows: &Rows, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
-    if rows.rows.is_empty() {
+fn in_rows(
+    rows: &mut Rows,
+    values: &[Reg],
+    compare: &[Compare],
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+) -> Result<Truth> {
+    if !rows.any {
         return Ok(Some(false));
     }
     let any_null = values.iter().any(|&v| m.value(v).is_null());
@@ -295,9 +419,9 @@ fn in_rows(rows: &Rows, values: &[Reg], compare: &[Compare], m: &mut Machine, cx
         for (&v, &how) in values.iter().zip(compare) {
             key_part(m.value(v), how, &mut key);
         }
-        let found = rows.keys.contains(&key);
+        let found = rows.members.has(&key, cx);
         m.key = key;
-        if found {
+        if found? {
             return Ok(Some(true));
         }
         if !rows.nulls {
@@ -308,16 +432,14 @@ fn in_rows(rows: &Rows, values: &[Reg], compare: &[Compare], m: &mut Machine, cx
         return Ok(None);
     }
     // Some part is NULL: unknown as soon as one row could be equal.
-    for row in &rows.rows {
-        let mut possible = true;
-        for ((&v, x), &how) in values.iter().zip(row).zip(compare) {
-            let order = compare_values(m.value(v), x, how, &cx.session.nls)?;
-            if order.is_some_and(|o| o != Ordering::Equal) {
-                possible = false;
-                break;
-            }
+    let (mut row, mut seen) = (Vec::new(), 0u32);
+    rows.store.rewind();
+    while rows.store.next_values(&mut row, cx)? {
+        seen += 1;
+        if seen.is_multiple_of(CANCEL_ROWS) {
+            cx.check_cancel()?;
         }
-        if possible {
+        if equality(values, &row, compare, m, cx)? != Some(false) {
             return Ok(None);
         }
     }
@@ -334,16 +456,24 @@ pub fn quantified(
     m: &mut Machine,
     cx: &mut ExecCtx<'_>,
 ) -> Result<Truth> {
-    let rows = with_sub(s, m, cx, |sub, m, cx| sub.all_rows(m, cx))?;
-    let mut truth = Some(all);
-    for row in &rows.rows {
-        match compare_values(m.value(value), &row[0], how, &cx.session.nls)?.map(|o| op.holds(o)) {
-            Some(b) if b != all => return Ok(Some(b)),
-            Some(_) => {}
-            None => truth = None,
-        }
-    }
-    Ok(truth)
+    with_sub(s, m, cx, |sub, m, cx| {
+        sub.with_rows(None, m, cx, |rows, m, cx| {
+            let (mut truth, mut row, mut seen) = (Some(all), Vec::new(), 0u32);
+            rows.store.rewind();
+            while rows.store.next_values(&mut row, cx)? {
+                seen += 1;
+                if seen.is_multiple_of(CANCEL_ROWS) {
+                    cx.check_cancel()?;
+                }
+                match compare_values(m.value(value), &row[0], how, &cx.session.nls)?.map(|o| op.holds(o)) {
+                    Some(b) if b != all => return Ok(Some(b)),
+                    Some(_) => {}
+                    None => truth = None,
+                }
+            }
+            Ok(truth)
+        })
+    })
 }
 
 /// The rows of a WITH query.

@@ -378,6 +378,49 @@ fn redo_and_temporary_data_are_a_part_of_all_io() {
 }
 
 #[test]
+fn what_an_operation_has_written_of_the_rows_it_keeps_is_told() {
+    let instance =
+        start(&[("sort_area_size", "16384"), ("hash_area_size", "16384"), ("workarea_size_policy", "MANUAL")]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table big (id number, parent number, pad varchar2(40))");
+    run(
+        &mut c,
+        "insert into big select level, case when level > 20 then trunc(level / 20) end, rpad('x', 40, '.') \
+         from dual connect by level <= 1500",
+    );
+    run(&mut c, "create table few (id number, pad varchar2(40))");
+    run(&mut c, "insert into few select 400 * level, null from dual connect by level <= 4");
+    run(&mut c, "commit");
+    run(&mut c, "alter session set statistics_level = all");
+    for (what, sql) in [
+        ("keys of in", "select id from few where id in (select id from big) or pad = 'none'"),
+        ("keys of not in", "select id from few where id not in (select id from big) or pad = 'none'"),
+        ("rows of pairs", "select id from few where (id, id) in (select id, parent from big) or pad = 'none'"),
+        ("rows of all", "select id from few where id > all (select id from big) or pad = 'none'"),
+        ("hierarchy", "select id from big start with parent is null connect by parent = prior id"),
+        ("roots", "select id from big connect by prior parent = id order siblings by pad"),
+        ("percent", "select id from big fetch first 50 percent rows only"),
+        (
+            "buffer",
+            "select /*+ leading(f b) use_nl(b) */ f.id from few f, (select id, max(pad) m from big group by id) b \
+             where f.id < b.id",
+        ),
+        ("locks", "select id, pad from big for update"),
+    ] {
+        support::rows(&mut c, &format!("{sql} /* kept: {what} */"));
+        let written = number(
+            &mut c,
+            &format!(
+                "select nvl(max(p.max_tempseg_size), 0) from v$sql s, v$sql_plan_statistics_all p \
+                 where p.sql_id = s.sql_id and p.child_number = s.child_number \
+                 and s.sql_text like '%/* kept: {what} */'"
+            ),
+        );
+        assert!(written > 0, "{what}");
+    }
+}
+
+#[test]
 fn buckets_of_milliseconds_hold_the_waits_of_their_length() {
     let instance = start(&[]);
     let mut c = connect(&instance);

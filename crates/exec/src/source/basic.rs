@@ -3,7 +3,7 @@
 use super::{Op, Stop};
 use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::{ExecCtx, FixedScan, Row};
-use crate::machine::{CteRows, Machine, Saved};
+use crate::machine::{CteRows, Machine};
 use crate::spill::Reader;
 use crate::spill::store::Store;
 use crate::table::{Address, Storage};
@@ -189,7 +189,7 @@ pub struct Limit {
     ties: super::sort::Keys,
     /// What PERCENT needs: all rows, to know how many there are.
     regs: Vec<Reg>,
-    rows: Option<std::vec::IntoIter<Saved>>,
+    rows: Store,
     left: u64,
     last_key: Vec<u8>,
     in_ties: bool,
@@ -212,7 +212,7 @@ impl Limit {
             percent,
             ties: super::sort::Keys::build(ties, b),
             regs,
-            rows: None,
+            rows: Store::default(),
             left: 0,
             last_key: Vec::new(),
             in_ties: false,
@@ -221,26 +221,24 @@ impl Limit {
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.input.open(m, cx)?;
-        self.rows = None;
+        self.rows.clear(m);
         self.in_ties = false;
         let skip = whole(&self.offset, 0, m, cx)?;
         let count = whole(&self.count, u64::MAX, m, cx)?;
         if self.percent {
-            let mut rows = Vec::new();
             while self.input.next(m, cx)? {
-                rows.push(m.save(&self.regs, cx)?);
+                self.rows.push(&self.regs, m, cx)?;
             }
+            self.rows.finish(cx)?;
             let percent = number(&self.count, m, cx)?.unwrap_or_default();
-            let all = Number::from_u64(rows.len() as u64);
+            let all = Number::from_u64(self.rows.len());
             let wanted = all.mul(&percent)?.div(&Number::from(100i64))?.ceil();
             self.left = wanted.to_i64().map_or(u64::MAX, |n| n.max(0) as u64);
-            let mut rows = rows.into_iter();
             for _ in 0..skip {
-                if rows.next().is_none() {
+                if !self.rows.next(&self.regs, m, cx)? {
                     break;
                 }
             }
-            self.rows = Some(rows);
             return Ok(());
         }
         self.left = count;
@@ -254,16 +252,7 @@ impl Limit {
     }
 
     fn pull(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        match &mut self.rows {
-            Some(rows) => match rows.next() {
-                Some(row) => {
-                    m.restore(&self.regs, &row);
-                    Ok(true)
-                }
-                None => Ok(false),
-            },
-            None => self.input.next(m, cx),
-        }
+        if self.percent { self.rows.next(&self.regs, m, cx) } else { self.input.next(m, cx) }
     }
 
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {

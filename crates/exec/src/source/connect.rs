@@ -7,7 +7,11 @@
 //! The old algorithm (`_old_connect_by_enabled`) runs the child row source for every row that it gives up: one probe a
 //! node, each a logical read. Its rows live as long as they are on the stack. The new one keeps what it has found: the
 //! children of equal parents are looked for once, by a probe or among all rows, which were read once
-//! ([`super::connect_rows`]). When that would be too large for memory it goes on as the old one does.
+//! ([`super::connect_rows`]). When that would be too large for memory it goes on as the old one does; rows that were
+//! read once are then looked up in temporary space.
+//!
+//! The rows of a level that have no room in memory are written, and are read one at a time when their turn comes: the
+//! roots, and the children of one parent in the old algorithm.
 //!
 //! The row generator (no PRIOR, over DUAL) needs no stack.
 
@@ -17,6 +21,10 @@ use super::{Op, assign, copy};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
+use crate::spill::lookup::Found as Place;
+use crate::spill::rows;
+use crate::spill::sorter::Sorter;
+use crate::work_area::SORTED_MORE;
 use plan::{ConnectBy, Reg};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -24,6 +32,8 @@ use types::{Number, Ora, Result, Value};
 
 /// Beyond this depth ancestors are found through a table.
 const DEEP: usize = 64;
+/// A level below this part of the work area stays in memory.
+const SMALL_LEVEL: usize = 16;
 /// Rows between two looks for a cancel.
 const CANCEL_ROWS: u64 = 256;
 
@@ -44,6 +54,20 @@ struct Level {
     /// Values of CONNECT_BY_ROOT and of the paths above this level.
     roots: Option<Rc<[Value]>>,
     paths: Option<Rc<[String]>>,
+    /// The rows of the level, when they are in temporary space.
+    rest: Option<Box<Rest>>,
+}
+
+/// The rows of a level in temporary space, and where the one of them that is in memory lies.
+struct Rest {
+    rows: Written,
+    at: u32,
+}
+
+enum Written {
+    Sorted(Sorter),
+    /// All rows that children are looked for among.
+    Whole(Place),
 }
 
 /// Where the numbers of a level lie.
@@ -101,6 +125,7 @@ struct Search {
     looped: bool,
     /// The children are kept when the level is done.
     kept: bool,
+    rest: Option<Sorter>,
 }
 
 pub struct Connect {
@@ -245,11 +270,12 @@ impl Connect {
         }
         loop {
             let depth = self.stack.len();
-            let Some(top) = self.stack.last_mut() else { return Ok(false) };
-            if top.next == top.end {
+            let Some(top) = self.stack.last() else { return Ok(false) };
+            if top.next == top.end && !self.read_rest(m, cx)? {
                 self.ascend();
                 continue;
             }
+            let Some(top) = self.stack.last_mut() else { return Ok(false) };
             let row = self.arena.named(top.next, top.lie);
             top.next += 1;
             let (roots, paths, parent) = (top.roots.clone(), top.paths.clone(), top.parent);
@@ -286,17 +312,32 @@ impl Connect {
         let mut roots = None;
         if let Some(memory) = self.memory.as_deref_mut().filter(|_| self.remembers) {
             match memory.begin(&mut self.arena, &self.columns, &self.siblings, m, cx)? {
-                Some(all) => roots = all,
+                Some(all) => roots = all.map(|all| (all, None)),
                 None => {
                     self.remembers = false;
                     self.arena.clear(m);
+                    if memory.all_are_roots_on_disk() {
+                        roots = Some(self.roots_on_disk(m, cx)?);
+                    }
                 }
             }
         }
-        let roots = match roots {
+        let (roots, rest) = match roots {
             Some(all) => all,
-            None => collect(&mut self.start, &mut self.arena, &self.columns, &self.siblings, &mut |_, _| true, m, cx)?,
+            None => {
+                let Connect { start, arena, columns, siblings, .. } = self;
+                start.open(m, cx)?;
+                let limit = cx.session.options.spill_bytes;
+                let mut next = |m: &mut Machine, cx: &mut ExecCtx<'_>| start.next(m, cx);
+                let (found, rest) = collect(&mut next, arena, columns, siblings, limit, &mut |_, _| true, m, cx)?;
+                (found, rest.map(Written::Sorted))
+            }
         };
+        let rest = rest.map(|rows| Box::new(Rest { rows, at: self.arena.len() }));
+        // Rows that a probe has found stay in memory, above the root: one after the other has no place there.
+        if rest.is_some() && self.memory.as_deref().is_some_and(Memory::probes) {
+            self.remembers = false;
+        }
         if let Some(memory) = self.memory.as_deref_mut().filter(|_| self.remembers) {
             memory.tell_apart(&self.arena, m, cx)?;
         }
@@ -312,8 +353,60 @@ impl Connect {
             above: 0,
             roots: None,
             paths: None,
+            rest,
         });
         Ok(())
+    }
+
+    /// All rows as roots, from temporary space: as they lie there, or in the order of siblings.
+    fn roots_on_disk(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<(Found, Option<Written>)> {
+        let none = Found { first: 0, end: 0, linked: false };
+        if self.siblings.is_empty() {
+            return Ok((none, Some(Written::Whole(Place::default()))));
+        }
+        let (mut sorter, mut key, mut record) = (Sorter::new(&m.temporary), Vec::new(), Vec::new());
+        let mut at = Place::default();
+        let Some(memory) = self.memory.as_deref() else { return Err(Ora::internal("CONNECT BY without memory")) };
+        while memory.next_on_disk(&mut at, &self.columns, m, cx)? {
+            (key.clear(), record.clear());
+            self.siblings.encode(m, cx, &mut key)?;
+            rows::encode(self.columns.row.iter().map(|&r| m.value(r)), &mut record);
+            sorter.push(&key, &record, cx.session.options.spill_bytes, cx)?;
+        }
+        sorter.finish(cx)?;
+        Ok((none, Some(Written::Sorted(sorter))))
+    }
+
+    /// Reads the next row of the topmost level from temporary space, in the place of the one before. False when there
+    /// is none.
+    fn read_rest(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
+        let Connect { stack, arena, columns, memory, remembers, .. } = self;
+        let Some(level) = stack.last_mut() else { return Ok(false) };
+        let Some(rest) = &mut level.rest else { return Ok(false) };
+        let mut memory = memory.as_deref_mut();
+        arena.forget_rows(rest.at);
+        if let Some(memory) = memory.as_deref_mut().filter(|_| *remembers) {
+            memory.forget(rest.at);
+        }
+        let found = match &mut rest.rows {
+            Written::Sorted(sorter) => match sorter.next(cx)? {
+                Some(mut record) => m.decode(&columns.row, &mut record).map(|()| true)?,
+                None => false,
+            },
+            Written::Whole(at) => match &memory {
+                Some(memory) => memory.next_on_disk(at, columns, m, cx)?,
+                None => false,
+            },
+        };
+        if !found {
+            return Ok(false);
+        }
+        let row = arena.push(&columns.row, m, cx)?;
+        if let Some(memory) = memory.filter(|_| *remembers) {
+            memory.tell_apart(arena, m, cx)?;
+        }
+        (level.next, level.end, level.lie) = (row, row + 1, Lie::Rows);
+        Ok(true)
     }
 
     /// Leaves a level that is done.
@@ -396,15 +489,16 @@ impl Connect {
             self.set_level(depth as u64 + 1, m);
         }
         let (rows_mark, links_mark) = (self.arena.len(), self.arena.links.len() as u32);
+        let rest_mark = rows_mark;
         let cut_mark = self.arena.cut.len() as u32;
-        let Search { found, lie, mark, looped, kept } = match self.remembers {
+        let Search { found, lie, mark, looped, kept, rest } = match self.remembers {
             true => self.recall(of.row, m, cx)?,
             false => self.probe(of.row, m, cx)?,
         };
         if looped && !self.nocycle {
             return Err(Ora::new(1436)); // CONNECT BY loop in user data
         }
-        if found.first == found.end {
+        if found.first == found.end && rest.is_none() {
             return Ok(looped);
         }
         match self.memory.as_deref_mut().filter(|_| self.remembers) {
@@ -429,22 +523,21 @@ impl Connect {
             above: self.stack.last().map_or(0, |l| l.above) | bit_of(mark),
             roots: of.roots,
             paths: of.paths,
+            rest: rest.map(|rows| Box::new(Rest { rows: Written::Sorted(rows), at: rest_mark })),
         });
         Ok(looped)
     }
 
-    /// The old algorithm: runs the child row source for this one row.
+    /// The old algorithm: looks for the children of this one row, by the child row source or among all rows in
+    /// temporary space.
     fn probe(&mut self, row: u32, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Search> {
         self.columns.set_prior(self.arena.row(row), m);
-        let Connect { child, arena, columns, siblings, stack, deep, .. } = self;
-        let Some(places) = &columns.cycle else {
-            let found = collect(child, arena, columns, siblings, &mut |_, _| true, m, cx)?;
-            return Ok(Search { found, lie: found.lie(), mark: 0, looped: false, kept: false });
-        };
-        let mark = arena.mark(row, places);
+        let Connect { child, memory, arena, columns, siblings, stack, deep, .. } = self;
+        let mark = columns.cycle.as_ref().map_or(0, |places| arena.mark(row, places));
         let mut looped = false;
         let above = stack.last().map_or(0, |l| l.above) | bit_of(mark);
         let mut is_new = |arena: &Arena, child: u32| {
+            let Some(places) = &columns.cycle else { return true };
             let own = arena.mark(child, places);
             if above & bit_of(own) == 0 {
                 return true;
@@ -457,8 +550,20 @@ impl Connect {
             looped |= known;
             !known
         };
-        let found = collect(child, arena, columns, siblings, &mut is_new, m, cx)?;
-        Ok(Search { found, lie: found.lie(), mark, looped, kept: false })
+        let limit = cx.session.options.spill_bytes;
+        let (found, rest) = match memory.as_deref().filter(|memory| memory.is_on_disk()) {
+            Some(memory) => {
+                let mut search = memory.search_on_disk(m, cx)?;
+                let mut next = |m: &mut Machine, cx: &mut ExecCtx<'_>| memory.next_child(&mut search, columns, m, cx);
+                collect(&mut next, arena, columns, siblings, limit, &mut is_new, m, cx)?
+            }
+            None => {
+                child.open(m, cx)?;
+                let mut next = |m: &mut Machine, cx: &mut ExecCtx<'_>| child.next(m, cx);
+                collect(&mut next, arena, columns, siblings, limit, &mut is_new, m, cx)?
+            }
+        };
+        Ok(Search { found, lie: found.lie(), mark, looped, kept: false, rest })
     }
 
     /// The new algorithm: what is known of the row's children, or becomes known now.
@@ -467,7 +572,7 @@ impl Connect {
         let Some(memory) = memory.as_deref_mut() else { return Err(Ora::internal("CONNECT BY without memory")) };
         let class = memory.class_of(row);
         let (found, kept) = memory.children(row, arena, columns, siblings, m, cx)?;
-        let whole = Search { found, lie: found.lie(), mark: class.into(), looped: false, kept };
+        let whole = Search { found, lie: found.lie(), mark: class.into(), looped: false, kept, rest: None };
         if columns.cycle.is_none() {
             return Ok(whole);
         }
@@ -521,33 +626,65 @@ impl Connect {
     }
 }
 
-/// Reads all rows of `op` behind the arena's rows, in sibling order, but those that `wanted` refuses.
+/// Takes the rows that `next` gives behind the arena's rows, in sibling order, but those that `wanted` refuses. Rows
+/// that make the arena larger than `limit` bytes go to temporary space, all of them; not those of a small level, of
+/// which a deep hierarchy has many.
+#[allow(clippy::too_many_arguments)] // The parts of a borrowed [`Connect`], and a row source.
 pub fn collect(
-    op: &mut Op,
+    next: &mut dyn FnMut(&mut Machine, &mut ExecCtx<'_>) -> Result<bool>,
     arena: &mut Arena,
     columns: &Columns,
     siblings: &Keys,
+    limit: usize,
     wanted: &mut dyn FnMut(&Arena, u32) -> bool,
     m: &mut Machine,
     cx: &mut ExecCtx<'_>,
-) -> Result<Found> {
-    let first = arena.len();
+) -> Result<(Found, Option<Sorter>)> {
+    let (first, before) = (arena.len(), arena.bytes());
     let mut keys: Vec<(Vec<u8>, u32)> = Vec::new();
-    op.open(m, cx)?;
-    while op.next(m, cx)? {
+    let (mut key, mut key_bytes, mut sorter) = (Vec::new(), 0, None::<Sorter>);
+    while next(m, cx)? {
         let row = arena.push(&columns.row, m, cx)?;
         if !wanted(arena, row) {
             arena.pop();
             continue;
         }
+        key.clear();
+        siblings.encode(m, cx, &mut key)?;
+        if let Some(sorter) = &mut sorter {
+            put_off(arena, row, &key, sorter, cx)?;
+            arena.pop();
+            continue;
+        }
         if !siblings.is_empty() {
-            let mut key = Vec::new();
-            siblings.encode(m, cx, &mut key)?;
-            keys.push((key, row));
+            key_bytes += key.len() + size_of::<(Vec<u8>, u32)>();
+            keys.push((std::mem::take(&mut key), row));
+        }
+        let all = arena.bytes() + key_bytes;
+        if all > limit && all - before > limit / SMALL_LEVEL {
+            let sorter = sorter.insert(Sorter::new(&m.temporary));
+            let mut ordered = keys.drain(..);
+            for row in first..arena.len() {
+                let key = ordered.next().map_or(Vec::new(), |(key, _)| key);
+                put_off(arena, row, &key, sorter, cx)?;
+            }
+            arena.forget_rows(first);
         }
     }
-    if siblings.is_empty() {
-        return Ok(Found { first, end: arena.len(), linked: false });
+    if let Some(mut sorter) = sorter {
+        sorter.finish(cx)?;
+        let (way, written) = sorter.way();
+        cx.shared.areas.note(cx, written + sorter.pushed() * SORTED_MORE, sorter.passes().max(1), || (way, written));
+        return Ok((Found { first, end: first, linked: false }, Some(sorter)));
     }
-    Ok(arena.link_sorted(keys))
+    if siblings.is_empty() {
+        return Ok((Found { first, end: arena.len(), linked: false }, None));
+    }
+    Ok((arena.link_sorted(keys), None))
+}
+
+fn put_off(arena: &Arena, row: u32, key: &[u8], sorter: &mut Sorter, cx: &ExecCtx<'_>) -> Result<()> {
+    let mut record = Vec::new();
+    rows::encode(arena.row(row), &mut record);
+    sorter.push(key, &record, cx.session.options.spill_bytes, cx)
 }

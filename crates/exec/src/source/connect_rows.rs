@@ -3,7 +3,8 @@
 //! The [`Arena`] has rows one behind the other in one piece of memory: those on the stack, and below them those that
 //! are kept. The [`Memory`] knows of each class of parents, which is one for each set of values in the columns that the
 //! condition takes from a parent, which rows are their children. It finds them by a probe, or among all rows, which it
-//! reads once into a table by equal keys.
+//! reads once into a table by equal keys. All rows that have no room in memory are sorted by these keys in temporary
+//! space, and looked up there.
 
 use super::Op;
 use super::connect::{Columns, Found, collect};
@@ -13,6 +14,10 @@ use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeyHasher, KeyMap, push_part};
 use crate::machine::{Machine, heap_bytes};
+use crate::spill::lookup::{Found as Place, Lookup};
+use crate::spill::rows;
+use crate::spill::sorter::Sorter;
+use crate::work_area::{SORTED_MORE, Way, bytes_written};
 use plan::{ConnectChildren, ConnectMemory, Reg};
 use std::hash::Hasher;
 use types::{Result, Value};
@@ -57,13 +62,19 @@ impl Arena {
     }
 
     /// Bytes of all rows.
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         size_of_val(&self.values[..]) + self.outside
     }
 
     #[inline]
     pub fn row(&self, n: u32) -> &[Value] {
         &self.values[n as usize * self.width..][..self.width]
+    }
+
+    /// Bytes of all rows as they would be written, going by some of them.
+    fn written(&self) -> u64 {
+        let rows: Vec<u32> = (0..self.rows).collect();
+        bytes_written(&rows, |_| 0, |row| self.row(*row))
     }
 
     /// Adds the row that is in `regs`.
@@ -92,7 +103,8 @@ impl Arena {
         self.forget_rows(self.rows - 1);
     }
 
-    fn forget_rows(&mut self, rows: u32) {
+    /// Forgets rows from this number on.
+    pub fn forget_rows(&mut self, rows: u32) {
         if rows < self.rows {
             let from = rows as usize * self.width;
             if self.outside > 0 {
@@ -165,6 +177,17 @@ struct Table {
     heads: KeyMap<u32>,
     next: Vec<u32>,
     rows: u32,
+    /// All rows by their keys, when they do not fit into memory. A row whose key has a NULL is under the empty key.
+    disk: Option<Lookup>,
+}
+
+/// A search for children in temporary space.
+pub struct DiskSearch {
+    key: Vec<u8>,
+    /// False: nothing is a child.
+    any: bool,
+    at: Place,
+    seen: usize,
 }
 
 pub struct Memory {
@@ -195,6 +218,7 @@ impl Memory {
                 heads: KeyMap::default(),
                 next: Vec::new(),
                 rows: 0,
+                disk: None,
             })),
         };
         let place = |r: &Reg| columns.row.binary_search(r).ok().map(|at| at as u32);
@@ -211,7 +235,7 @@ impl Memory {
         })
     }
 
-    /// Starts an execution. `None`: the rows do not fit into memory. Otherwise the roots, when all rows are roots.
+    /// Starts an execution. `None`: the rows do not fit into memory, and are on disk. Otherwise the roots, when all rows are roots.
     pub fn begin(
         &mut self,
         arena: &mut Arena,
@@ -243,6 +267,69 @@ impl Memory {
             keys.push((key, row));
         }
         Ok(Some(Some(arena.link_sorted(keys))))
+    }
+
+    /// Children are found by a row source that leads to them.
+    pub fn probes(&self) -> bool {
+        matches!(self.find, Find::Probe(_))
+    }
+
+    fn disk(&self) -> Option<(&Table, &Lookup)> {
+        match &self.find {
+            Find::Rows(table) => table.disk.as_ref().map(|disk| (&**table, disk)),
+            Find::Probe(_) => None,
+        }
+    }
+
+    /// All rows are in temporary space.
+    pub fn is_on_disk(&self) -> bool {
+        self.disk().is_some()
+    }
+
+    pub fn all_are_roots_on_disk(&self) -> bool {
+        self.disk().is_some_and(|(table, _)| table.all_roots)
+    }
+
+    /// Puts the next of all rows in temporary space into the registers. False behind the last.
+    pub fn next_on_disk(&self, at: &mut Place, columns: &Columns, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<bool> {
+        let Some((_, disk)) = self.disk() else { return Ok(false) };
+        match disk.next_of_all(at, cx)? {
+            Some(mut record) => m.decode(&columns.row, &mut record).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Starts to look for the children of the parent in the PRIOR registers.
+    pub fn search_on_disk(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<DiskSearch> {
+        let mut search = DiskSearch { key: Vec::new(), any: false, at: Place::default(), seen: 0 };
+        let Some((table, disk)) = self.disk() else { return Ok(search) };
+        if all_true(&self.gate, m, cx)? && encode_key(&table.prior_keys, &mut search.key, m, cx)? {
+            search.any = true;
+            disk.seek(&search.key, &mut search.at, cx)?;
+        }
+        Ok(search)
+    }
+
+    /// Puts the next child into the registers. False behind the last.
+    pub fn next_child(
+        &self,
+        search: &mut DiskSearch,
+        columns: &Columns,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<bool> {
+        let Some((table, disk)) = self.disk().filter(|_| search.any) else { return Ok(false) };
+        while let Some(mut record) = disk.next(&search.key, &mut search.at, cx)? {
+            search.seen += 1;
+            if search.seen.is_multiple_of(CANCEL_CANDIDATES) {
+                cx.check_cancel()?;
+            }
+            m.decode(&columns.row, &mut record)?;
+            if all_true(&table.conds, m, cx)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Finds out the classes of the rows that have come since the last time.
@@ -315,7 +402,12 @@ impl Memory {
         }
         columns.set_prior(arena.row(row), m);
         let found = match &mut self.find {
-            Find::Probe(op) => collect(op, arena, columns, siblings, &mut |_, _| true, m, cx)?,
+            Find::Probe(op) => {
+                op.open(m, cx)?;
+                let mut next = |m: &mut Machine, cx: &mut ExecCtx<'_>| op.next(m, cx);
+                // Classes have the numbers of rows in memory, so all of these stay there.
+                collect(&mut next, arena, columns, siblings, usize::MAX, &mut |_, _| true, m, cx)?.0
+            }
             Find::Rows(table) => table.children(arena, columns, siblings, m, cx)?,
         };
         self.tell_apart(arena, m, cx)?;
@@ -329,10 +421,11 @@ impl Memory {
 }
 
 impl Table {
-    /// Reads all rows. False: they do not fit.
+    /// Reads all rows. False: they do not fit into memory, and are in temporary space.
     fn load(&mut self, arena: &mut Arena, columns: &Columns, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.heads.clear();
         self.next.clear();
+        self.disk = None;
         let limit = cx.session.options.spill_bytes;
         let (mut keys, mut ends, mut key) = (Vec::<u8>::new(), Vec::<usize>::new(), Vec::new());
         self.base.open(m, cx)?;
@@ -344,10 +437,16 @@ impl Table {
             }
             ends.push(keys.len());
             if arena.bytes() + keys.len() + ends.len() * 16 > limit {
+                self.go_to_disk(arena, columns, &keys, &ends, m, cx)?;
                 return Ok(false);
             }
         }
         self.rows = arena.len();
+        let used = arena.bytes() + keys.len() + ends.len() * 16;
+        cx.shared.areas.note(cx, used as u64, 0, || {
+            let written = arena.written() + (keys.len() + 8 * ends.len()) as u64;
+            Way::merge(u64::from(arena.len()), written)
+        });
         if self.row_keys.is_empty() {
             return Ok(true);
         }
@@ -369,6 +468,42 @@ impl Table {
             }
         }
         Ok(true)
+    }
+
+    /// Writes the rows that are in memory and those that are still to come, in the order of their keys.
+    fn go_to_disk(
+        &mut self,
+        arena: &mut Arena,
+        columns: &Columns,
+        keys: &[u8],
+        ends: &[usize],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<()> {
+        let limit = cx.session.options.spill_bytes;
+        let (mut sorter, mut record, mut key) = (Sorter::new(&m.temporary), Vec::new(), Vec::new());
+        let mut begin = 0;
+        for (row, &end) in ends.iter().enumerate() {
+            record.clear();
+            rows::encode(arena.row(row as u32), &mut record);
+            sorter.push(&keys[begin..end], &record, limit, cx)?;
+            begin = end;
+        }
+        arena.clear(m);
+        while self.base.next(m, cx)? {
+            (key.clear(), record.clear());
+            if !encode_key(&self.row_keys, &mut key, m, cx)? {
+                key.clear();
+            }
+            rows::encode(columns.row.iter().map(|&r| m.value(r)), &mut record);
+            sorter.push(&key, &record, limit, cx)?;
+        }
+        sorter.finish(cx)?;
+        let (way, written) = sorter.way();
+        let need = written + sorter.pushed() * SORTED_MORE;
+        cx.shared.areas.note(cx, need, sorter.passes().max(1), || (way, written));
+        self.disk = Some(Lookup::build(sorter, false, &m.temporary, cx)?);
+        Ok(())
     }
 
     /// The rows that are children of the parent in the PRIOR registers.

@@ -1,9 +1,10 @@
 //! Work areas that outgrow their memory go to temporary space.
 //!
 //! [`TempFile`] is a stream of records in temporary extents; [`rows`] makes records of rows; [`sorter`] is the external
-//! merge sort that sorts, and whatever needs an order, use; [`partition`] divides rows by a hash of their key, so that
-//! what does not fit into memory at once does so piece by piece.
+//! merge sort that sorts, and whatever needs an order, use; [`lookup`] finds sorted records by key; [`partition`]
+//! divides rows by a hash of their key, so that what does not fit into memory at once does so piece by piece.
 
+pub mod lookup;
 pub mod partition;
 pub mod pool;
 pub mod rows;
@@ -43,6 +44,15 @@ pub struct Reader {
     loaded: usize,
     at: usize,
     given: u64,
+}
+
+/// Where a record of a [`TempFile`] starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    chunk: usize,
+    at: usize,
+    /// Records before it.
+    before: u64,
 }
 
 impl TempFile {
@@ -120,6 +130,24 @@ impl TempFile {
         let written = self.cache.temp().write(cx.p, at, &self.pending);
         self.pending.clear();
         written
+    }
+
+    /// Where the next record that is pushed will start.
+    pub fn start(&self) -> Start {
+        Start { chunk: self.chunks.len(), at: self.pending.len(), before: self.records }
+    }
+
+    /// Moves the reader to a record. A chunk that the reader has is not read again.
+    ///
+    /// # Errors
+    /// As [`TempFile::next`].
+    pub fn seek(&self, reader: &mut Reader, start: Start, cx: &ExecCtx<'_>) -> Result<()> {
+        if reader.loaded != start.chunk + 1 {
+            reader.loaded = start.chunk;
+            self.load(reader, cx)?;
+        }
+        (reader.at, reader.given) = (start.at, start.before);
+        Ok(())
     }
 
     /// Reads the record at the reader's place into `record`. False behind the last one.

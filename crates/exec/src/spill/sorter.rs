@@ -134,11 +134,19 @@ impl Sorter {
     /// # Errors
     /// Those of reading runs.
     pub fn next(&mut self, cx: &ExecCtx<'_>) -> Result<Option<&[u8]>> {
+        Ok(self.next_keyed(cx)?.map(|(_, record)| record))
+    }
+
+    /// As [`Sorter::next`], with the key before the record.
+    ///
+    /// # Errors
+    /// Those of reading runs.
+    pub fn next_keyed(&mut self, cx: &ExecCtx<'_>) -> Result<Option<(&[u8], &[u8])>> {
         match &mut self.merge {
             Some(merge) => merge.next(&mut self.runs, cx),
             None => {
                 self.at += 1;
-                Ok(self.rows.get(self.at - 1).map(|(_, row)| &row[..]))
+                Ok(self.rows.get(self.at - 1).map(|(key, row)| (&key[..], &row[..])))
             }
         }
     }
@@ -193,12 +201,12 @@ impl Merge {
         Ok(true)
     }
 
-    fn next(&mut self, runs: &mut [TempFile], cx: &ExecCtx<'_>) -> Result<Option<&[u8]>> {
+    fn next(&mut self, runs: &mut [TempFile], cx: &ExecCtx<'_>) -> Result<Option<(&[u8], &[u8])>> {
         if !self.advance(runs, cx)? {
             return Ok(None);
         }
         let mut rest = &self.current[..];
-        take_part(&mut rest)?;
-        Ok(Some(rest))
+        let key = take_part(&mut rest)?;
+        Ok(Some((key, rest)))
     }
 }

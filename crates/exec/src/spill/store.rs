@@ -3,10 +3,10 @@
 
 use super::{Reader, TempFile, rows};
 use crate::ctx::ExecCtx;
-use crate::machine::{Machine, Saved};
+use crate::machine::{Machine, Saved, bytes_of};
 use crate::work_area::{Way, bytes_written};
 use plan::Reg;
-use types::Result;
+use types::{Result, Value};
 
 /// The values of some registers, row by row.
 #[derive(Default)]
@@ -15,6 +15,7 @@ pub struct Store {
     /// Bytes that `rows` is charged for.
     used: usize,
     file: Option<TempFile>,
+    count: u64,
     /// Bytes of all rows, and those that are written.
     all: u64,
     written: u64,
@@ -39,32 +40,63 @@ impl Store {
         let before = m.used();
         if self.file.is_none() {
             let row = m.save(regs, cx)?;
-            let bytes = m.used() - before;
-            self.all += bytes as u64;
-            self.used += bytes;
-            self.rows.push(row);
-            if self.used <= cx.session.options.spill_bytes {
-                return Ok(());
-            }
-            let mut file = TempFile::new(&m.temporary, cx);
-            for row in self.rows.drain(..) {
-                self.written += write(&row, &mut self.record, &mut file, cx)?;
-            }
-            self.rows = Vec::new();
-            m.release(self.used);
-            self.used = 0;
-            self.file = Some(file);
-            return Ok(());
+            return self.keep(row, m.used() - before, m, cx);
         }
         let values = regs.iter().map(|&r| &m.regs[r as usize]);
         self.record.clear();
         rows::encode(values, &mut self.record);
+        self.write(cx)
+    }
+
+    /// Adds a row of values.
+    ///
+    /// # Errors
+    /// As [`Store::push`].
+    pub fn push_values(&mut self, row: Saved, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if self.file.is_none() {
+            let bytes = bytes_of(&row);
+            m.charge(bytes, cx)?;
+            return self.keep(row, bytes, m, cx);
+        }
+        self.record.clear();
+        rows::encode(row.iter(), &mut self.record);
+        self.write(cx)
+    }
+
+    /// Keeps a row that is charged for in memory, or writes all of them.
+    fn keep(&mut self, row: Saved, bytes: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.all += bytes as u64;
+        self.used += bytes;
+        self.rows.push(row);
+        self.count += 1;
+        if self.used <= cx.session.options.spill_bytes {
+            return Ok(());
+        }
+        let mut file = TempFile::new(&m.temporary, cx);
+        for row in self.rows.drain(..) {
+            self.written += write(&row, &mut self.record, &mut file, cx)?;
+        }
+        self.rows = Vec::new();
+        m.release(self.used);
+        self.used = 0;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Writes the row that is in `record`.
+    fn write(&mut self, cx: &ExecCtx<'_>) -> Result<()> {
+        self.count += 1;
         self.all += self.record.len() as u64;
         self.written += self.record.len() as u64 + 4;
-        if let Some(file) = &mut self.file {
-            file.push(&self.record, cx)?;
+        match &mut self.file {
+            Some(file) => file.push(&self.record, cx),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> u64 {
+        self.count
     }
 
     /// All rows are there.
@@ -87,6 +119,36 @@ impl Store {
     pub fn rewind(&mut self) {
         self.at = 0;
         self.reader = Reader::default();
+    }
+
+    /// Reads the next row into `row`, whose buffers are used again. False behind the last.
+    ///
+    /// # Errors
+    /// Those of temporary space.
+    pub fn next_values(&mut self, row: &mut Vec<Value>, cx: &ExecCtx<'_>) -> Result<bool> {
+        match &self.file {
+            Some(file) => {
+                if !file.next(&mut self.reader, &mut self.record, cx)? {
+                    return Ok(false);
+                }
+                let (mut record, mut at) = (&self.record[..], 0);
+                while !record.is_empty() {
+                    if at == row.len() {
+                        row.push(Value::Null);
+                    }
+                    rows::decode(&mut record, &mut row[at])?;
+                    at += 1;
+                }
+                row.truncate(at);
+            }
+            None => {
+                let Some(saved) = self.rows.get(self.at) else { return Ok(false) };
+                self.at += 1;
+                row.resize(saved.len(), Value::Null);
+                row.iter_mut().zip(saved).for_each(|(to, from)| to.set(from));
+            }
+        }
+        Ok(true)
     }
 
     /// Puts the next row into the registers. False behind the last.
