@@ -31,12 +31,11 @@ pub(crate) struct Head {
     rights: Rights,
     optimizer: u64,
     nls: u64,
-    by_place: bool,
 }
 
 impl Head {
     /// What a statement's plan has to be for, in the session as it is now.
-    pub(crate) fn of(text: &str, by_place: bool, rights: Rights, cx: &ExecCtx<'_>) -> Head {
+    pub(crate) fn of(text: &str, rights: Rights, cx: &ExecCtx<'_>) -> Head {
         let mut hasher = std::hash::DefaultHasher::new();
         text.hash(&mut hasher);
         Head {
@@ -46,7 +45,6 @@ impl Head {
             rights,
             optimizer: cx.session.options.optimizer,
             nls: cx.session.nls_fingerprint(),
-            by_place,
         }
     }
 }
@@ -115,7 +113,13 @@ impl Objects for Session<'_> {
 }
 
 /// The image of a plan that was made from the dictionary of that epoch; empty when it has none.
-pub(crate) fn encode(head: &Head, epoch: u64, binds: &[BindType], lookups: &[Lookup], plan: &Plan) -> Vec<u8> {
+pub(crate) fn encode(
+    head: &Head,
+    epoch: u64,
+    (by_place, binds): (bool, &[BindType]),
+    lookups: &[Lookup],
+    plan: &Plan,
+) -> Vec<u8> {
     let part = |put: &dyn Fn(&mut Writer)| {
         let mut w = Writer::new(plan::names::handles(lookups));
         put(&mut w);
@@ -129,6 +133,7 @@ pub(crate) fn encode(head: &Head, epoch: u64, binds: &[BindType], lookups: &[Loo
     let mut w = Writer::default();
     head.put(&mut w);
     epoch.put(&mut w);
+    by_place.put(&mut w);
     binds.to_vec().put(&mut w);
     lookups.iter().any(|lookup| matches!(lookup, Lookup::Function { .. })).put(&mut w);
     w.bytes(&names);
@@ -141,6 +146,8 @@ pub(crate) struct Found {
     pub plan: Plan,
     pub names: Names,
     pub binds: Vec<BindType>,
+    /// Every place of a bind variable is a bind of its own.
+    pub by_place: bool,
     /// The epoch of the dictionary in which its names mean what they did.
     pub epoch: u64,
     /// That is news to other sessions.
@@ -152,7 +159,7 @@ pub(crate) struct Found {
 pub(crate) enum Unfit {
     /// It is for other rights, another text or other settings.
     Other,
-    /// For binds of other types.
+    /// For binds of other types, or named in another way.
     Binds,
     /// Names mean something else by now, or may not be used any more.
     Names,
@@ -169,17 +176,21 @@ pub(crate) fn decode(
     bytes: &[u8],
     known: Option<u64>,
     head: &Head,
-    binds: &[BindType],
+    (by_place, binds): (Option<bool>, &[BindType]),
     cx: &mut ExecCtx<'_>,
 ) -> Result<std::result::Result<Found, Unfit>> {
-    let Ok((have, epoch, bind_types, has_functions, names, plan)) = parts(bytes) else {
+    let Ok(Parts { head: have, epoch, by_place: named, binds: bind_types, has_functions, names, plan }) = parts(bytes)
+    else {
         return Ok(Err(Unfit::Damaged));
     };
-    // Without binds it is the same to name them by place.
-    let by_place = if bind_types.is_empty() { head.by_place } else { have.by_place };
-    if (Head { by_place, ..have }) != *head {
+    if have != *head {
         return Ok(Err(Unfit::Other));
     }
+    // Without binds it is the same to name them by place.
+    if !bind_types.is_empty() && by_place.is_some_and(|by_place| by_place != named) {
+        return Ok(Err(Unfit::Binds));
+    }
+    let by_place = by_place.unwrap_or(named);
     let wanted = binds.iter().chain(std::iter::repeat(&None)).zip(&bind_types);
     if binds.len() > bind_types.len() || wanted.into_iter().any(|(want, have)| want.is_some() && want != have) {
         return Ok(Err(Unfit::Binds));
@@ -204,15 +215,30 @@ pub(crate) fn decode(
     let objects = Session { names: &*catalog, handles: &handles };
     let Ok(plan) = image::read::<Plan>(plan, &objects) else { return Ok(Err(Unfit::Damaged)) };
     let names = Names::Bytes(names.into());
-    Ok(Ok(Found { plan, names, binds: bind_types, epoch: now, is_news: !is_known }))
+    Ok(Ok(Found { plan, names, binds: bind_types, by_place, epoch: now, is_news: !is_known }))
 }
 
-type Parts<'a> = (Head, u64, Vec<BindType>, bool, &'a [u8], &'a [u8]);
+struct Parts<'a> {
+    head: Head,
+    epoch: u64,
+    by_place: bool,
+    binds: Vec<BindType>,
+    has_functions: bool,
+    names: &'a [u8],
+    plan: &'a [u8],
+}
 
 fn parts(bytes: &[u8]) -> std::result::Result<Parts<'_>, Damaged> {
     let mut r = Reader::new(bytes, &image::NoObjects);
-    let (head, epoch, binds) = (Head::take(&mut r)?, u64::take(&mut r)?, Vec::take(&mut r)?);
-    Ok((head, epoch, binds, bool::take(&mut r)?, r.bytes()?, r.bytes()?))
+    Ok(Parts {
+        head: Head::take(&mut r)?,
+        epoch: u64::take(&mut r)?,
+        by_place: bool::take(&mut r)?,
+        binds: Vec::take(&mut r)?,
+        has_functions: bool::take(&mut r)?,
+        names: r.bytes()?,
+        plan: r.bytes()?,
+    })
 }
 
 /// The part of an image that is the plan: for tests.

@@ -126,6 +126,105 @@ fn a_plan_is_made_once_for_all_sessions_and_again_only_for_what_has_changed() {
     }
 }
 
+/// A session's parse calls, hard parses and hits of the session cursor cache while it describes a text.
+fn described(s: &mut Client, text: &str) -> (Vec<String>, [u64; 3]) {
+    let counts = |s: &mut Client| {
+        ["parse count (total)", "parse count (hard)", "session cursor cache hits"].map(|name| {
+            let sql = format!(
+                "select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# and n.name = '{name}'"
+            );
+            // Each counts itself, and the others between it and the next.
+            rows(s, &sql).parse::<u64>().expect("a number")
+        })
+    };
+    // The session has kept these queries by then, if it keeps any.
+    for _ in 0..3 {
+        counts(s);
+    }
+    let (first, before) = (counts(s), counts(s));
+    let columns = s.describe(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    let after = counts(s);
+    let own = std::array::from_fn(|n| after[n] - before[n] - (before[n] - first[n]));
+    (columns.into_iter().map(|c| c.name).collect(), own)
+}
+
+#[test]
+fn a_call_that_only_describes_is_a_parse_call_with_a_shared_cursor() {
+    for design in ["mutex", "versioned"] {
+        let instance = instance(design);
+        let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        let mut t = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        for s in [&mut dba, &mut t] {
+            run(s, "alter session set session_cached_cursors = 0");
+        }
+        run(&mut dba, "create table one (n number primary key, v varchar2(10))");
+        run(&mut dba, "insert into one values (1, 'a')");
+        run(&mut dba, "commit");
+        let names = vec!["N".to_string(), "V".to_string()];
+        let text = "select n, v from one where n = 1";
+        assert_eq!(described(&mut dba, text), (names.clone(), [1, 1, 0]), "{design}: it is made");
+        for s in [&mut dba, &mut t] {
+            assert_eq!(described(s, text), (names.clone(), [1, 0, 0]), "{design}: it is found");
+            assert_eq!(hard(s, |s| assert_eq!(rows(s, text), "1 a")), 0, "{design}: its execution finds it, too");
+        }
+        let figures = "select parse_calls || ' ' || executions || ' ' || loads from v$sql where sql_text = '{}'";
+        let of = |text: &str| figures.replace("{}", &text.replace('\'', "''"));
+        assert_eq!(rows(&mut dba, &of(text)), "5 2 1", "{design}");
+        // DML has no columns, and changes nothing.
+        let delete = "delete from one where n = 1";
+        assert_eq!(described(&mut t, delete), (Vec::new(), [1, 1, 0]), "{design}");
+        assert_eq!(described(&mut dba, delete), (Vec::new(), [1, 0, 0]), "{design}");
+        assert_eq!(rows(&mut dba, "select count(*) from one"), "1", "{design}");
+        // A statement with binds is described without their types, by whatever names they have.
+        let by_name = "select n from one where n = :a or n = :a + 1";
+        assert_eq!(described(&mut t, by_name).1, [1, 1, 0], "{design}");
+        assert_eq!(described(&mut t, by_name).1, [1, 0, 0], "{design}");
+        // What it depends on has changed; what is not there any more.
+        run(&mut dba, "alter table one add (w number)");
+        assert_eq!(described(&mut t, text), (names.clone(), [1, 1, 0]), "{design}");
+        let stars = "select * from one";
+        assert_eq!(described(&mut t, stars).0, ["N", "V", "W"], "{design}");
+        run(&mut dba, "alter table one drop column w");
+        assert_eq!(described(&mut t, stars), (names.clone(), [1, 1, 0]), "{design}");
+        run(&mut dba, "drop table one");
+        for s in [&mut dba, &mut t] {
+            let error = s.describe(text).expect_err("the table has gone").to_string();
+            assert!(error.contains("ORA-00942"), "{design}: {error}");
+        }
+        // A text that is described again and again is kept.
+        run(&mut t, "alter session set session_cached_cursors = 50");
+        let kept = "select dummy from dual d";
+        for _ in 0..3 {
+            described(&mut t, kept);
+        }
+        assert_eq!(described(&mut t, kept), (vec!["DUMMY".into()], [1, 0, 1]), "{design}: a hit");
+        assert_eq!(rows(&mut t, kept), "X", "{design}");
+    }
+}
+
+#[test]
+fn a_description_is_refused_without_the_privilege_whoever_has_made_the_cursor() {
+    let instance = instance("versioned");
+    let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    let mut o = user(&instance, &mut dba, "own");
+    let mut u = user(&instance, &mut dba, "usr");
+    run(&mut o, "create table t (n number)");
+    let text = "select n from own.t";
+    let is_refused = |s: &mut Client| s.describe(text).is_err_and(|e| e.to_string().contains("ORA-00942"));
+    for _ in 0..4 {
+        o.describe(text).expect("its own table");
+        dba.describe(text).expect("any table");
+        assert!(is_refused(&mut u));
+    }
+    run(&mut o, "grant select on t to usr");
+    for _ in 0..4 {
+        u.describe(text).expect("it is granted");
+    }
+    run(&mut o, "revoke select on t from usr");
+    assert!(is_refused(&mut u), "the session has kept the cursor");
+    assert!(is_refused(&mut log_on(&instance, "usr")), "the shared cursor is there");
+}
+
 #[test]
 fn a_cursor_is_executed_only_with_the_privileges_that_it_was_compiled_with() {
     for design in ["mutex", "versioned"] {

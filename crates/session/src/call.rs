@@ -658,11 +658,79 @@ impl Calls {
     /// Describes a statement's columns without running it.
     pub fn describe(&mut self, core: &Core, cx: &mut ExecCtx<'_>, text: &str, out: &mut Vec<u8>) -> Flow {
         let mut kind = StatementKind::UNKNOWN;
-        let result = parse_only(core, cx, text, &mut kind).map(|columns| {
+        let result = self.parse_only(core, cx, text, &mut kind).map(|columns| {
             write_frame(out, |o| Reply::Described { cursor: 0, columns }.encode(o));
             done(cx, Outcome::of(kind))
         });
+        self.held.end_call();
+        self.show_counts(core);
         finish(core, cx, result, kind, out)
+    }
+
+    /// Parses a statement to the end without running it; the columns of a query, none of another statement. That is a
+    /// parse call like that of an execution: it finds the shared cursor, or makes it.
+    fn parse_only(
+        &mut self,
+        core: &Core,
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        kind: &mut StatementKind,
+    ) -> Result<Vec<local::Column>> {
+        core.p.check_cancel()?;
+        if crate::oradebug::command(text).is_some() {
+            return Err(Ora::unsupported());
+        }
+        if let Some(cursor) = core.take_kept_if(cx, text, &Asker::Client, |_| true) {
+            *kind = StatementKind(cursor.kind().command() as u16);
+            return Ok(self.described(core, cx, cursor));
+        }
+        // One parse call has the reading of the text and the making of the cursor.
+        let clock = core.p.begin_parse();
+        let mut statement = None;
+        match crate::kind::of_first_word(text) {
+            Some(word) => *kind = word,
+            None => {
+                let read = exec::read_text(&core.p, || sql::parse_statement(text));
+                if !matches!(&read, Ok(statement) if is_query_or_dml(statement)) {
+                    core.p.end_parse(&clock, read.is_err());
+                }
+                let read = read?;
+                *kind = kind_of(&read);
+                match read {
+                    _ if is_query_or_dml(&read) => statement = Some(Rc::new(read)),
+                    Statement::Block { pos: _ } | Statement::Call(_) => {
+                        let mut world = World { cx: cx.reborrow(), core };
+                        let open = blocks::open(&mut world, text, *kind, blocks::no_types())?;
+                        open.close(true, core, cx);
+                        return Ok(Vec::new());
+                    }
+                    _ => return Ok(Vec::new()), // not a clause: nothing of them is described
+                }
+            }
+        }
+        core.kept.borrow_mut().count_parse(text);
+        let cursor = Cursor::compile_to_describe(cx, text, statement);
+        core.p.end_parse(&clock, cursor.is_err());
+        match cursor {
+            Ok(cursor) => Ok(self.described(core, cx, cursor)),
+            Err(error) => {
+                // The text of no statement is of no kind.
+                if sql::parse_statement(text).is_err() {
+                    *kind = StatementKind::UNKNOWN;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The columns of a query; its cursor is closed.
+    fn described(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: Cursor) -> Vec<local::Column> {
+        let columns = match cursor.kind() {
+            exec::StatementKind::Select => cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect(),
+            _ => Vec::new(),
+        };
+        self.put_back(core, cx, cursor, core.identity(), self.held.statement());
+        columns
     }
 
     /// Closes an open cursor; one that is not open is no error.
@@ -750,29 +818,6 @@ fn give_stored(
         *sent += 1;
         Ok(*sent < most && bytes <= REPLY_BYTES_SOFT)
     })
-}
-
-/// Parses a statement to the end without running it; the columns of a query, none of another statement.
-fn parse_only(core: &Core, cx: &mut ExecCtx<'_>, text: &str, kind: &mut StatementKind) -> Result<Vec<local::Column>> {
-    core.p.check_cancel()?;
-    if crate::oradebug::command(text).is_some() {
-        return Err(Ora::unsupported());
-    }
-    let statement = exec::read_text(&core.p, || sql::parse_statement(text))?;
-    *kind = kind_of(&statement);
-    match statement {
-        _ if is_query_or_dml(&statement) => {
-            let described = Cursor::describe(cx, text, &[])?;
-            let columns = if *kind == StatementKind::SELECT { described.columns } else { Vec::new() };
-            Ok(columns.iter().map(|c| wire_column(c, &cx.session.nls)).collect())
-        }
-        Statement::Block { pos: _ } | Statement::Call(_) => {
-            let open = blocks::open(&mut World { cx: cx.reborrow(), core }, text, *kind, blocks::no_types())?;
-            open.close(true, core, cx);
-            Ok(Vec::new())
-        }
-        _ => Ok(Vec::new()), // not a clause: nothing of them is described
-    }
 }
 
 /// Whether a statement becomes a cursor of the executor.

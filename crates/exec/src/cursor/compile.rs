@@ -56,8 +56,16 @@ pub(super) struct How<'a> {
     aware: bool,
 }
 
-/// Values of binds, and the selectivities of the predicates with them, that a shared cursor is looked for by.
-pub(super) type ForValues<'a> = Option<(&'a [Value], &'a [f64])>;
+/// The use that a shared cursor is looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Use<'a> {
+    /// Executions with any values.
+    Any,
+    /// An execution with these values of binds, and the selectivities of the predicates with them.
+    Values(&'a [Value], &'a [f64]),
+    /// To be described: it does not matter how binds are named.
+    Description,
+}
 
 /// The tree of a text that has not been read yet.
 pub(super) fn read(text: &str, (statement, by_place): Parsed) -> Result<Parsed> {
@@ -277,7 +285,31 @@ impl Cursor {
     }
 
     pub(super) fn compile_with(cx: &mut ExecCtx<'_>, text: &str, parsed: Parsed, binds: &[BindType]) -> Result<Cursor> {
-        let mut cursor = Cursor::parse(cx, text, parsed, binds, None)?;
+        Cursor::compile_for(cx, text, parsed, binds, Use::Any)
+    }
+
+    /// As [`Cursor::compile`], for a call that only describes the statement; its binds may be named by place where such
+    /// a shared cursor is found.
+    ///
+    /// # Errors
+    /// Those of [`Cursor::compile`].
+    pub fn compile_to_describe(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        statement: Option<Rc<Statement>>,
+    ) -> Result<Cursor> {
+        cx.p.count(Stat::ParseCountDescribe, 1);
+        Cursor::compile_for(cx, text, (statement, false), &[], Use::Description)
+    }
+
+    fn compile_for(
+        cx: &mut ExecCtx<'_>,
+        text: &str,
+        parsed: Parsed,
+        binds: &[BindType],
+        of: Use<'_>,
+    ) -> Result<Cursor> {
+        let mut cursor = Cursor::parse(cx, text, parsed, binds, of)?;
         cx.p.count(Stat::OpenedCursorsCumulative, 1);
         cursor.key.parsed(&cursor.text, cursor.kind.command(), cx);
         Ok(cursor)
@@ -289,19 +321,22 @@ impl Cursor {
         text: &str,
         parsed: Parsed,
         binds: &[BindType],
-        of: ForValues<'_>,
+        of: Use<'_>,
     ) -> Result<Cursor> {
         cx.p.count(Stat::ParseCountTotal, 1);
         Cursor::timed_parse(cx, |cx| {
             let rights = cx.host.rights();
-            let selectivities = of.map(|(_, selectivities)| selectivities);
+            let (values, selectivities, by_place) = match of {
+                Use::Any => (None, None, Some(parsed.1)),
+                Use::Values(values, selectivities) => (Some(values), Some(selectivities), Some(parsed.1)),
+                Use::Description => (None, None, None),
+            };
             let mut place = Place::parse_for(text, &rights, binds, selectivities, cx);
-            let made = match Cursor::instantiate(cx, (text, parsed.1), rights, binds, &mut place) {
+            let made = match Cursor::instantiate(cx, (text, by_place), rights, binds, &mut place) {
                 Ok(Some(found)) => Cursor::of_found(cx, text, parsed, binds, found, place),
                 // A text that is none fails before the parse is a hard one.
                 Ok(None) => read(text, parsed).and_then(|parsed| {
                     cx.p.parse_is_hard();
-                    let values = of.map(|(values, _)| values);
                     let how = How { values, aware: values.is_some(), ..How::default() };
                     Cursor::make(cx, text, parsed, binds, how, place)
                 }),
@@ -315,7 +350,7 @@ impl Cursor {
     /// The plan of the shared cursor, if the session may take it.
     pub(super) fn instantiate(
         cx: &mut ExecCtx<'_>,
-        (text, by_place): (&str, bool),
+        (text, by_place): (&str, Option<bool>),
         rights: Rights,
         binds: &[BindType],
         place: &mut Place,
@@ -328,8 +363,8 @@ impl Cursor {
             false => Ok(None),
             true => {
                 let known = place.known_epoch(cx.host.epoch(), cx);
-                let head = Head::of(text, by_place, rights, cx);
-                shared_plan::decode(&image, known, &head, binds, cx).map(Some)
+                let head = Head::of(text, rights, cx);
+                shared_plan::decode(&image, known, &head, (by_place, binds), cx).map(Some)
             }
         };
         cx.session.image = image;
@@ -360,6 +395,7 @@ impl Cursor {
         place: Place,
     ) -> Result<Cursor> {
         let sharing = place.sharing(cx);
+        let parsed = (parsed.0, found.by_place);
         match build(&found.plan, Watch { sharing, monitor: false }, cx) {
             // A segment has been exchanged for another: what is found of it now is compiled.
             Err(e) if e.is(8103) && !cx.host.is_current(found.epoch) => {
@@ -497,8 +533,8 @@ impl Cursor {
             // A plan that was altered is nobody else's.
             let image = match may_share(cx) && alter.is_none() {
                 true => {
-                    let head = Head::of(text, by_place, cx.host.rights(), cx);
-                    shared_plan::encode(&head, epoch, &bind_types, &lookups, &plan)
+                    let head = Head::of(text, cx.host.rights(), cx);
+                    shared_plan::encode(&head, epoch, (by_place, &bind_types), &lookups, &plan)
                 }
                 false => Vec::new(),
             };
@@ -595,7 +631,7 @@ impl Cursor {
             let how = How { internal: true, ..How::default() };
             Cursor::make(cx, &self.text, parsed, &self.bind_types, how, Place::default())?
         } else {
-            Cursor::parse(cx, &self.text, parsed, &self.bind_types, None)?
+            Cursor::parse(cx, &self.text, parsed, &self.bind_types, Use::Any)?
         };
         self.replace(&mut new);
         Ok(())
@@ -641,7 +677,7 @@ impl Cursor {
             }
             let selectivities = selectivities();
             self.key.finished(cx);
-            let of = Some((&self.values[..], &selectivities[..]));
+            let of = Use::Values(&self.values, &selectivities);
             Cursor::parse(cx, &self.text, parsed, &self.bind_types, of)?
         };
         self.replace(&mut new);

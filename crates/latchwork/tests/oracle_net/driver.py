@@ -394,6 +394,15 @@ def parses(c):
     are(1, lambda: [k.executemany("update /* parses */ w set t = :1 where n = :2", [("x", 901), ("y", 902)]) for _ in range(3)])
     are(1, lambda: [k.executemany("/* array */ begin p(:1, :2); end; ", [(1, "x"), (2, "y")]) for _ in range(3)])
     are(10, lambda: anew("select /* anew */ 1 from dual", 10))
+    # A statement that was described is executed without another parse; its binds are typed by then.
+    own = c.cursor()
+    are(1, lambda: own.parse("select /* described */ id from v where rownum = 1"))
+    assert [d[0] for d in own.description] == ["ID"]
+    are(0, lambda: own.execute(None))
+    typed = "select /* described */ id from v where id = :1"
+    are(1, lambda: own.parse(typed))
+    assert own.execute(typed, [3]).fetchall() == [(3,)]
+    are(0, lambda: own.execute(typed, [4]))
     # Rows that nobody fetched, and an execution that failed.
     many = "select /* parses */ id from v where id >= :1 order by id"
     are(1, lambda: [k.execute(many, [n]).fetchone() for n in range(1, 5)])

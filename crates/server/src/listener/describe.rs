@@ -11,6 +11,8 @@ impl Calls {
     /// Parses a statement, and describes the columns of a query.
     pub(super) fn describe(&mut self, number: u16, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
         let sql = self.cursors.get(number.into())?.sql.clone();
+        // The next execution of the statement has the cursor that this makes.
+        self.session.set_statement(number, false);
         let (columns, kind) = self.columns_of(sql)?;
         if !columns.is_empty() {
             reply::write_describe(out, &columns, self.client);
