@@ -2,6 +2,7 @@
 
 use crate::answer::Rows;
 use crate::latchwork::Latchwork;
+use crate::parse::Parse;
 use crate::text::{Query, Table};
 use std::path::Path;
 use std::time::Duration;
@@ -45,9 +46,9 @@ pub trait Engine {
     /// A round trip that does nothing.
     fn round_trip(&mut self) {}
 
-    /// Whether a text that was parsed before is parsed with less work.
-    fn keeps_plans(&self) -> bool {
-        false
+    /// Prepares for texts that are parsed so. False: the engine does not, since it keeps no plans.
+    fn is_to_parse(&mut self, parse: Parse) -> bool {
+        parse == Parse::Hard
     }
 
     /// Hard parses so far, where the engine counts them.

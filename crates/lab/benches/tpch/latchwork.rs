@@ -3,6 +3,7 @@
 use crate::answer::{Cell, Rows};
 use crate::data;
 use crate::engine::{Engine, Failure, Memory};
+use crate::parse::Parse;
 use crate::peer::latchwork_program;
 use crate::text::{Kind, Query, Table};
 use client::{ArrayOptions, Bind, Client, ClientError, Credentials, Ephemeral, EphemeralOptions};
@@ -164,7 +165,9 @@ impl Engine for Latchwork {
         self.session.commit().expect("commits nothing");
     }
 
-    fn keeps_plans(&self) -> bool {
+    fn is_to_parse(&mut self, parse: Parse) -> bool {
+        let kept = if parse == Parse::Hit { 50 } else { 0 };
+        self.run_sql(&format!("alter session set session_cached_cursors = {kept}"));
         true
     }
 
