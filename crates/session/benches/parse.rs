@@ -188,7 +188,8 @@ fn main() {
         let mut times: Vec<f64> = (0..rounds).map(|_| round(&mut session, m, &mut number)).collect();
         times.sort_by(f64::total_cmp);
         let (median, least) = (times[times.len() / 2], times[0]);
-        let goal = m.goal_us.map_or(String::new(), |goal| format!("{goal:.0}{}", if median > goal { "*" } else { " " }));
+        let goal =
+            m.goal_us.map_or(String::new(), |goal| format!("{goal:.0}{}", if median > goal { "*" } else { " " }));
         println!("{:<44}{median:>10.2}{least:>10.2}{goal:>8}", m.name);
     }
     println!("\n* misses the goal");

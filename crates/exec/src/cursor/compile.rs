@@ -293,11 +293,7 @@ impl Cursor {
     ///
     /// # Errors
     /// Those of [`Cursor::compile`].
-    pub fn compile_to_describe(
-        cx: &mut ExecCtx<'_>,
-        text: &str,
-        statement: Option<Rc<Statement>>,
-    ) -> Result<Cursor> {
+    pub fn compile_to_describe(cx: &mut ExecCtx<'_>, text: &str, statement: Option<Rc<Statement>>) -> Result<Cursor> {
         cx.p.count(Stat::ParseCountDescribe, 1);
         Cursor::compile_for(cx, text, (statement, false), &[], Use::Description)
     }
