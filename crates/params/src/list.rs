@@ -237,6 +237,7 @@ params! {
     OptimizerAdaptivePlans "optimizer_adaptive_plans" BOOL, "TRUE", Both, false, "controls all types of adaptive plans";
     DbFileMultiblockReadCount "db_file_multiblock_read_count" int(0, 4096), "128", Both, false, "db block to be read each IO";
     RewriteOff "_rewrite_off" TEXT, "", Both, false, "rewrites of queries that are switched off, by name";
+    OptimizerJoinEliminationEnabled "_optimizer_join_elimination_enabled" BOOL, "TRUE", Both, false, "optimizer join elimination enabled";
     OptimPeekUserBinds "_optim_peek_user_binds" BOOL, "TRUE", Both, false, "enable peeking of user binds";
     OptimizerAdaptiveCursorSharing "_optimizer_adaptive_cursor_sharing" BOOL, "TRUE", Both, false, "optimizer adaptive cursor sharing";
     OptimizerUseFeedback "_optimizer_use_feedback" BOOL, "TRUE", Both, false, "optimizer use feedback";

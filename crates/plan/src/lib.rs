@@ -75,6 +75,8 @@ pub struct Optimizer {
     pub peeks: bool,
     /// `optimizer_dynamic_sampling`.
     pub sampling: u8,
+    /// `_optimizer_join_elimination_enabled = FALSE`.
+    pub keeps_joins: bool,
 }
 
 /// The knowledge of an execution and of the data beyond the dictionary's.
@@ -287,7 +289,7 @@ fn compile_with_eyes(
     let mut c = compiler(catalog, functions, names, binds, scn);
     c.eyes.extend(eyes);
     c.variables = variables;
-    c.rewrites_off = optimizer.rewrites_off;
+    (c.rewrites_off, c.keeps_joins) = (optimizer.rewrites_off, optimizer.keeps_joins);
     (c.peeks.is_on, c.peeks.values) = (optimizer.peeks, evidence.values);
     c.corrections = evidence.corrections;
     (c.sampling.level, c.sampling.sampler) = (optimizer.sampling, evidence.sampler);
@@ -303,7 +305,15 @@ fn compile_with_eyes(
         Statement::Merge(m) => c.merge(m)?,
         _ => return Err(Ora::new(900)),
     };
-    c.rewrite();
+    let out = match &body {
+        PlanBody::Query(query) => Some(&query.out),
+        PlanBody::Insert(insert) => match &insert.source {
+            InsertSource::Query(query) => Some(&query.out),
+            InsertSource::Values(_) => None,
+        },
+        _ => None,
+    };
+    c.rewrite(out.map(Vec::as_slice));
     let physical = c.physical()?;
     if !c.corrections.is_empty() {
         c.notes.push(Note::StatisticsFeedback);
@@ -360,11 +370,11 @@ pub fn logical_text(
 ) -> Result<(String, String)> {
     let Statement::Query(q) = statement else { return Err(Ora::new(900)) };
     let mut c = compiler(catalog, functions, Vec::new(), &[], None);
-    c.rewrites_off = optimizer.rewrites_off;
-    let (rel, ..) = c.built(q, true)?;
+    (c.rewrites_off, c.keeps_joins) = (optimizer.rewrites_off, optimizer.keeps_joins);
+    let (rel, out, ..) = c.built(q, true)?;
     c.rows = Some(rel);
     let bound = c.logical_text();
-    c.rewrite();
+    c.rewrite(Some(&out));
     Ok((bound, c.logical_text()))
 }
 
@@ -394,7 +404,9 @@ fn compiler<'c>(
         corrections: &[],
         notes: Vec::new(),
         rewrites_off: rewrite::RewritesOff::default(),
+        keeps_joins: false,
         made_views: 0,
+        made_index_joins: 0,
         filters: 0,
         expanding: false,
         subs: Vec::new(),

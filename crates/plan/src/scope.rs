@@ -231,8 +231,12 @@ pub struct Compiler<'c> {
     /// The branches of an OR are being planned.
     pub expanding: bool,
     pub rewrites_off: crate::rewrite::RewritesOff,
+    /// `_optimizer_join_elimination_enabled = FALSE`.
+    pub keeps_joins: bool,
     /// How many views the rewrites have made.
     pub made_views: usize,
+    /// How many index joins have been planned.
+    pub made_index_joins: usize,
     pub subs: Vec<LogicalSub>,
     pub ctes: Vec<LogicalQuery>,
     pub cte_scopes: Vec<CteScope>,

@@ -129,3 +129,73 @@ fn what_all_branches_of_an_or_demand_is_demanded_once() {
     );
     assert!(tree.contains("(BIG.K=1 OR BIG.K=3)") && tree.contains("(SMALL.K=2 OR SMALL.K=4)"), "{tree}");
 }
+
+#[test]
+fn joined_tables_that_contribute_nothing_go_away() {
+    let has = |tree: &str, alias: &str| tree.lines().any(|line| line.split_whitespace().any(|word| word == alias));
+    let gone = |text: &str| {
+        let tree = only(Rewrite::Eliminate, text);
+        (!has(&tree, "D"), tree)
+    };
+    // A parent, by a foreign key: the key of the child must not be NULL.
+    for text in [
+        "select e.name from emp e, dept d where e.k = d.id",
+        "select e.name from emp e join dept d on d.id = e.k",
+        "select count(*) from emp e, dept d where e.k = d.id and e.id > 3",
+        "select e.name from emp e, dept d where e.k = d.id and d.id in (1, 2)",
+        "select name from (select e.name, d.name n from emp e, dept d where e.k = d.id)",
+    ] {
+        let (gone, tree) = gone(text);
+        assert!(gone && tree.contains("E.K IS NOT NULL"), "{text}\n{tree}");
+    }
+    let tree = only(Rewrite::Eliminate, "select e.name from emp e, dept d where e.k = d.id and d.id in (1, 2)");
+    assert!(tree.contains("E.K IN (1,2)"), "{tree}");
+    // Of a subquery that has become a semijoin, when both rewrites are on.
+    let (_, tree) = trees("select name from emp e where exists (select 1 from dept d where d.id = e.k)", "");
+    assert!(!tree.contains("SEMI") && tree.contains("E.K IS NOT NULL"), "{tree}");
+    let (_, tree) = trees("select name from emp e where not exists (select 1 from dept d where d.id = e.k)", "");
+    assert!(tree.contains("ANTI"), "{tree}");
+    // The optional side of an outer join, by a unique key.
+    for text in [
+        "select e.name from emp e left join dept d on e.k = d.id",
+        "select e.name from emp e, dept d where e.id = d.id (+)",
+        "select e.name from emp e left join dept d on d.id = e.id + 1 and d.k > 3",
+    ] {
+        let (gone, tree) = gone(text);
+        assert!(gone && !tree.contains("NOT NULL"), "{text}\n{tree}");
+    }
+    // More is read of them, or they may have several matches, or none.
+    for text in [
+        "select e.name, d.name from emp e, dept d where e.k = d.id",
+        "select e.name from emp e, dept d where e.k = d.id and d.name > 'a'",
+        "select e.name from emp e, dept d where e.k = d.id order by d.d",
+        "select e.name, d.rowid from emp e, dept d where e.k = d.id",
+        "select e.name from emp e, dept d where e.k = d.id and exists (select 1 from small where small.id > d.k)",
+        "select e.name from emp e, dept d where e.id = d.id",
+        "select e.name from emp e, dept d where e.k > d.id",
+        "select d.name from dept d, emp e where e.k = d.id",
+        "select e.name from emp e left join dept d on e.k = d.k",
+        "select e.name from emp e left join dept d on e.k < d.id",
+        "select e.name, d.id from emp e left join dept d on e.k = d.id",
+        "select e.name, s.name from emp e left join dept d on e.k = d.id left join small s on s.id = d.k",
+        "select e.name from emp e, dept as of scn 1 d where e.k = d.id",
+        "select /*+ no_eliminate_join(d) */ e.name from emp e, dept d where e.k = d.id",
+        "select e.name from emp_disabled e, dept d where e.k = d.id",
+        "select e.name from emp_novalidate e, dept d where e.k = d.id",
+        "select e.name from emp_deferrable e, dept d where e.k = d.id",
+    ] {
+        let (gone, tree) = gone(text);
+        assert!(!gone, "{text}\n{tree}");
+    }
+}
+
+#[test]
+fn the_parameter_keeps_joins_and_a_hint_is_above_it() {
+    let tree = |text: &str| {
+        let statement = sql::parse_statement(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let optimizer = Optimizer { keeps_joins: true, ..Optimizer::default() };
+        logical_text(&statement, &Tables, &NoFunctions, &optimizer).unwrap_or_else(|e| panic!("{text}: {e}")).1
+    };
+    assert!(tree("select e.name from emp e, dept d where e.k = d.id").contains(" D\n"));
+    assert!(!tree("select /*+ eliminate_join(d) */ e.name from emp e, dept d where e.k = d.id").contains(" D\n"));
+}

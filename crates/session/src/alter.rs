@@ -136,6 +136,7 @@ const OPTIMIZER: &[Param] = &[
     Param::StatisticsLevel,
     Param::RewriteOff,
     Param::OptimPeekUserBinds,
+    Param::OptimizerJoinEliminationEnabled,
     Param::OptimizerAdaptiveCursorSharing,
     Param::OptimizerUseFeedback,
 ];
@@ -158,6 +159,7 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
     session.options.optimizer = params.fingerprint(OPTIMIZER);
     session.options.planner.rewrites_off = plan::RewritesOff::of(&params.get(Param::RewriteOff)).unwrap_or_default();
     session.options.planner.peeks = params.flag(Param::OptimPeekUserBinds);
+    session.options.planner.keeps_joins = !params.flag(Param::OptimizerJoinEliminationEnabled);
     session.options.planner.sampling = params.number(Param::OptimizerDynamicSampling) as u8;
     session.options.feedback = params.flag(Param::OptimizerUseFeedback);
     session.options.adaptive_sharing = params.flag(Param::OptimizerAdaptiveCursorSharing);

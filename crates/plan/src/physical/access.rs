@@ -27,21 +27,21 @@ pub struct Choice {
 }
 
 /// What the hints of a block say about one table.
-struct Wishes<'a> {
+pub(super) struct Wishes<'a> {
     hints: Vec<&'a ast::Hint>,
 }
 
 impl<'a> Wishes<'a> {
-    fn of(hints: &'a [ast::Hint], alias: &str) -> Wishes<'a> {
+    pub(super) fn of(hints: &'a [ast::Hint], alias: &str) -> Wishes<'a> {
         Wishes { hints: hints.iter().filter(|h| h.args.first().is_some_and(|a| a == alias)).collect() }
     }
 
-    fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.hints.iter().any(|h| h.name == name)
     }
 
     /// Whether one of these hints names the index, or no index, and so all of them.
-    fn names(&self, hints: &[&str], index: &IndexDef) -> bool {
+    pub(super) fn names(&self, hints: &[&str], index: &IndexDef) -> bool {
         let mut named = self.hints.iter().filter(|h| hints.contains(&h.name.as_str())).map(|h| &h.args[1..]);
         named.any(|names| names.is_empty() || names.contains(&index.name))
     }
@@ -150,6 +150,49 @@ impl Compiler<'_> {
         best
     }
 
+    /// The cheapest way through an index that has all of `columns`, by itself: the entries that conditions lead to, or all
+    /// of them. The caller knows that all rows it wants have an entry.
+    pub(super) fn index_alone(
+        &self,
+        id: ItemId,
+        table: &Rc<TableDef>,
+        index: &Rc<IndexDef>,
+        conds: &[Expr],
+        columns: &ColumnMap,
+    ) -> Option<Choice> {
+        let (table_rows, _) = size_of(table);
+        let rows = self.kept(conds, table_rows).max(0.01);
+        let ranged = self.index_access(id, table, index, conds, Some(columns), (rows, 0)).and_then(|mut choice| {
+            let Access::IndexRange(range) = &mut choice.access else { return None };
+            range.index_only = true;
+            Some(choice)
+        });
+        let fast = covers(index, columns).then(|| Self::all_entries(table, index, conds.len(), rows, true));
+        ranged.into_iter().chain(fast).min_by(|a, b| a.real.total.total_cmp(&b.real.total))
+    }
+
+    /// All entries of an index that has all columns that are read.
+    fn all_entries(
+        table: &TableDef,
+        index: &Rc<IndexDef>,
+        conditions: usize,
+        filtered_rows: f64,
+        fast: bool,
+    ) -> Choice {
+        let (rows, _) = size_of(table);
+        let looked_at = rows * (cost::PER_ENTRY + cost::PER_CONDITION * conditions as f64);
+        let leaves = leaves(table, index, rows);
+        // One block after the other, not as they lie.
+        let read = leaves * cost::IN_SCAN + if fast { 0.0 } else { leaves * (cost::DESCENT - 0.1) };
+        let real = Cost::new(read + looked_at, read);
+        let access = match fast {
+            true => Access::IndexFast { index: index.clone() },
+            false => Access::IndexRange(Box::new(whole(index, false))),
+        };
+        let (used, entries) = (Vec::new(), (rows, real));
+        Choice { access, used, rows: filtered_rows.max(0.01), cost: real.total, real, entries, hinted: false }
+    }
+
     /// The whole of an index that has every column that is read: less to read than the table. Without statistics nobody
     /// knows, so that only a hint makes it so.
     #[allow(clippy::too_many_arguments)]
@@ -166,20 +209,11 @@ impl Compiler<'_> {
         if !covers(index, columns) || self.items[id].rowid.is_some() || !has_every_row(table, index) {
             return None;
         }
-        let (rows, _) = size_of(table);
-        let known = table.statistics.is_some();
-        let looked_at = rows * (cost::PER_ENTRY + cost::PER_CONDITION * conds.len() as f64);
-        let leaves = leaves(table, index, rows);
-        // One block after the other, not as they lie.
-        let read = leaves * cost::IN_SCAN + if fast { 0.0 } else { leaves * (cost::DESCENT - 0.1) };
-        let real = Cost::new(read + looked_at, read);
-        let cost = if known { real.total } else { f64::from(f32::MAX) };
-        let access = match fast {
-            true => Access::IndexFast { index: index.clone() },
-            false => Access::IndexRange(Box::new(whole(index, false))),
-        };
-        let (used, entries) = (Vec::new(), (rows, real));
-        Some(Choice { access, used, rows: filtered_rows.max(0.01), cost, real, entries, hinted: false })
+        let mut choice = Self::all_entries(table, index, conds.len(), filtered_rows, fast);
+        if table.statistics.is_none() {
+            choice.cost = f64::from(f32::MAX);
+        }
+        Some(choice)
     }
 
     /// The conditions on column `column` of an item whose other side does not read the item.
@@ -465,8 +499,12 @@ fn leaves(table: &TableDef, index: &IndexDef, rows: f64) -> f64 {
 
 /// Whether an index has all columns that a scan reads, so that the table need not be visited.
 pub fn covers(index: &IndexDef, columns: &[(u16, Reg)]) -> bool {
-    let has = |column: u16| index.columns.iter().any(|part| part.key == IndexKey::Column(column.into()));
-    matches!(index.kind, IndexKind::Normal) && columns.iter().all(|(column, _)| has(*column))
+    matches!(index.kind, IndexKind::Normal) && columns.iter().all(|(column, _)| covers_column(index, *column))
+}
+
+/// Whether a column is part of an index's key.
+pub fn covers_column(index: &IndexDef, column: u16) -> bool {
+    index.columns.iter().any(|part| part.key == IndexKey::Column(column.into()))
 }
 
 fn padded_type(ty: &DataType) -> bool {

@@ -785,7 +785,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn is_virtual(&self, id: ItemId, column: usize) -> bool {
+    pub(super) fn is_virtual(&self, id: ItemId, column: usize) -> bool {
         matches!(&self.items[id].kind, ItemKind::Table(t) if t.columns[column].virtual_text.is_some())
     }
 
@@ -815,6 +815,9 @@ impl Compiler<'_> {
                 let choice = self.choose_access(id, &table, &conds, Some(&columns), hints);
                 if let Some(expanded) = self.expand_or(id, &table, &conds, &choice, hints)? {
                     return Ok(expanded);
+                }
+                if let Some(joined) = self.index_join(id, &table, &conds, &columns, &choice, hints) {
+                    return Ok(joined);
                 }
                 let used = &choice.used;
                 let filter = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();

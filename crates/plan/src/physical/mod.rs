@@ -7,6 +7,7 @@
 mod access;
 pub mod cost;
 pub mod figures;
+mod index_join;
 mod join;
 mod order;
 mod rows;

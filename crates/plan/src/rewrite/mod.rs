@@ -7,6 +7,7 @@
 //!
 //! Conditions that a rewrite adds follow from those that are there. The estimates know of them (`physical::rows`).
 
+mod eliminate;
 mod factor;
 mod fold;
 mod outer;
@@ -14,6 +15,7 @@ mod push;
 mod transitive;
 mod unnest;
 
+pub use outer::rejects;
 pub use transitive::equal_columns;
 
 use crate::ir::*;
@@ -38,10 +40,12 @@ pub enum Rewrite {
     Transitive,
     /// An OR over several row sources limits each of them.
     Derive,
+    /// Joined tables that contribute nothing go away.
+    Eliminate,
 }
 
 impl Rewrite {
-    pub const ALL: [(Rewrite, &'static str); 7] = [
+    pub const ALL: [(Rewrite, &'static str); 8] = [
         (Rewrite::Fold, "FOLD"),
         (Rewrite::Factor, "FACTOR"),
         (Rewrite::Unnest, "UNNEST"),
@@ -49,6 +53,7 @@ impl Rewrite {
         (Rewrite::Push, "PUSH"),
         (Rewrite::Transitive, "TRANSITIVE"),
         (Rewrite::Derive, "DERIVE"),
+        (Rewrite::Eliminate, "ELIMINATE"),
     ];
 }
 
@@ -89,7 +94,8 @@ impl Compiler<'_> {
     }
 
     /// Rewrites all trees of the statement. Subqueries come in the order in which they were bound, innermost first.
-    pub fn rewrite(&mut self) {
+    /// `out`: the values that a query gives of its rows; `None` for other statements, of which more is read.
+    pub fn rewrite(&mut self, out: Option<&[Expr]>) {
         for at in 0..self.subs.len() {
             let mut rel = std::mem::replace(&mut self.subs[at].rel, Rel::Empty);
             self.rewrite_rel(&mut rel);
@@ -103,6 +109,11 @@ impl Compiler<'_> {
         if let Some(mut rel) = self.rows.take() {
             self.rewrite_rel(&mut rel);
             self.rows = Some(rel);
+        }
+        if let Some(out) = out
+            && self.wants(Rewrite::Eliminate)
+        {
+            self.eliminate_joins(out);
         }
     }
 

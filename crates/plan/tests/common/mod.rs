@@ -71,6 +71,11 @@ impl Catalog for Tables {
             "BIG" => Some(Resolved::Table(Rc::new(table("BIG", 100_000)))),
             "SEEN" => Some(Resolved::Table(Rc::new(analysed()))),
             "SMALL" => Some(Resolved::Table(Rc::new(table("SMALL", 10)))),
+            "DEPT" => Some(Resolved::Table(Rc::new(dept()))),
+            "EMP" => Some(Resolved::Table(Rc::new(emp(|_| {})))),
+            "EMP_DISABLED" => Some(Resolved::Table(Rc::new(emp(|key| key.enabled = false)))),
+            "EMP_NOVALIDATE" => Some(Resolved::Table(Rc::new(emp(|key| (key.validated, key.rely) = (false, true))))),
+            "EMP_DEFERRABLE" => Some(Resolved::Table(Rc::new(emp(|key| key.deferrable = true)))),
             "V" => Some(Resolved::View(Rc::new(ViewDef {
                 object: ObjectId(9),
                 owner_id: UserId(10),
@@ -116,5 +121,39 @@ fn analysed() -> TableDef {
     let mut t = table("SEEN", 100_000);
     t.columns[0].statistics = Some(ColumnStatistics::new(100_000, 0, Some((1.0, 100_000.0))));
     t.columns[3].statistics = Some(ColumnStatistics::new(100, 0, Some((0.0, 99.0))));
+    t
+}
+
+fn constraint(id: u32, kind: ConstraintKindDef) -> ConstraintDef {
+    ConstraintDef {
+        id,
+        name: format!("C{id}"),
+        generated: false,
+        kind,
+        enabled: true,
+        validated: true,
+        deferrable: false,
+        initially_deferred: false,
+        rely: false,
+    }
+}
+
+/// A parent: ID is its primary key.
+fn dept() -> TableDef {
+    let mut t = table("DEPT", 10);
+    t.object = ObjectId(20);
+    t.constraints = vec![constraint(1, ConstraintKindDef::PrimaryKey { columns: vec![0], index: ObjectId(50) })];
+    t
+}
+
+/// A child of DEPT by the column K, with a change of its foreign key.
+fn emp(change: fn(&mut ConstraintDef)) -> TableDef {
+    let mut t = table("EMP", 1000);
+    t.object = ObjectId(21);
+    let (columns, table) = (vec![3], ObjectId(20));
+    let mut key =
+        constraint(2, ConstraintKindDef::ForeignKey { columns, table, key: 1, on_delete: OnDeleteDef::Restrict });
+    change(&mut key);
+    t.constraints = vec![key];
     t
 }
