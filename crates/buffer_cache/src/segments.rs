@@ -586,7 +586,11 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// As [`Segments::extents`].
     pub fn object(&self, p: &Process, segment: Rdba) -> Result<ObjectId> {
-        Ok(self.header(p, segment)?.2)
+        let read = self.cache.read(p, segment, GetKind::Current, &mut |v| (v.kind(), v.obj()))?;
+        match read {
+            (Some(BlockKind::SegmentHeader), object) => Ok(object),
+            _ => Err(Ora::new(8103)),
+        }
     }
 
     /// Appends the formatted blocks of extent number `n`, without header and map: what a full scan reads. `object` is

@@ -680,6 +680,10 @@ impl Base {
 
     /// The base table of that object number.
     pub fn of_object(object: ObjectId) -> Option<Base> {
+        // Asked of every table by number.
+        if object.0 >= FIRST_USER_OBJECT {
+            return None;
+        }
         Base::ALL.iter().copied().find(|base| base.table().object == object)
     }
 

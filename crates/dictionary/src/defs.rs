@@ -21,7 +21,7 @@ impl UserId {
 }
 
 /// Where an object's blocks are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SegmentRef {
     pub tablespace: u32,
     /// The segment header block.
@@ -124,14 +124,14 @@ pub enum Organization {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Image)]
 pub struct FixedId(pub u32);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TemporaryKind {
     DeleteRows,
     PreserveRows,
 }
 
 /// Table properties that only views and a few code paths look at.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct TableOptions {
     /// `RESULT_CACHE (MODE FORCE)`.
     pub result_cache_force: bool,
@@ -148,7 +148,7 @@ pub struct TableOptions {
     pub index_organized: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ColumnDef {
     pub name: String,
     pub data_type: DataType,
@@ -190,7 +190,7 @@ impl ColumnDef {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Identity {
     pub sequence: ObjectId,
     pub always: bool,
@@ -218,7 +218,7 @@ pub struct ClusterDef {
 }
 
 /// A B-tree index on a table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct IndexDef {
     pub object: ObjectId,
     pub owner_id: UserId,
@@ -248,7 +248,7 @@ impl IndexDef {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IndexKind {
     Normal,
     Bitmap,
@@ -258,20 +258,20 @@ pub enum IndexKind {
     IotTop,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct IndexColumnDef {
     /// The table's column, or the expression of a function-based key.
     pub key: IndexKey,
     pub descending: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum IndexKey {
     Column(usize),
     Expression { text: String, data_type: DataType },
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ConstraintDef {
     pub id: u32,
     pub name: String,
@@ -296,7 +296,7 @@ impl ConstraintDef {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum ConstraintKindDef {
     /// Positions of the columns; the index that enforces it.
     PrimaryKey {
@@ -323,7 +323,7 @@ pub enum ConstraintKindDef {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnDeleteDef {
     Restrict,
     Cascade,
@@ -331,7 +331,7 @@ pub enum OnDeleteDef {
 }
 
 /// A foreign key of another table that refers to this one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ForeignKeyTo {
     /// The constraint referred to.
     pub key: u32,

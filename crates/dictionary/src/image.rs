@@ -119,6 +119,8 @@ pub struct ObjectGrant {
 #[derive(Default)]
 struct Made {
     tables: HashMap<u32, Rc<TableDef>>,
+    /// The tables of the indexes of those.
+    index_tables: HashMap<u32, u32>,
     clusters: HashMap<u32, Rc<ClusterDef>>,
     views: HashMap<u32, Rc<ViewDef>>,
     sequences: HashMap<u32, Rc<SequenceDef>>,
@@ -686,7 +688,10 @@ impl Image {
             return Ok(None);
         };
         let table = Rc::new(self.make_table(def, row)?);
-        self.made.borrow_mut().tables.insert(object.0, table.clone());
+        let mut made = self.made.borrow_mut();
+        made.index_tables.extend(table.indexes.iter().map(|index| (index.object.0, object.0)));
+        made.tables.insert(object.0, table.clone());
+        drop(made);
         Ok(Some(table))
     }
 
@@ -819,13 +824,12 @@ impl Image {
 
     /// The index of that number, with the table it is on.
     pub fn index(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
-        for (table, rows) in &self.rows[&Base::Ind] {
-            if rows.iter().any(|row| as_u32(&row[ind::OBJ]) == object.0) {
-                let table = self.table(ObjectId(*table))?;
-                return Ok(table.and_then(|table| table.indexes.iter().find(|i| i.object == object).cloned()));
-            }
-        }
-        Ok(None)
+        let known = self.made.borrow().index_tables.get(&object.0).copied();
+        let has_it = |rows: &Vec<Row>| rows.iter().any(|row| as_u32(&row[ind::OBJ]) == object.0);
+        let of = || self.rows[&Base::Ind].iter().find(|(_, rows)| has_it(rows)).map(|(table, _)| *table);
+        let Some(table) = known.or_else(of) else { return Ok(None) };
+        let table = self.table(ObjectId(table))?;
+        Ok(table.and_then(|table| table.indexes.iter().find(|i| i.object == object).cloned()))
     }
 
     /// Indexes that are being built online, or were when their builder died.

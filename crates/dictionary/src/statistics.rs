@@ -10,6 +10,7 @@
 use crate::base::{hist_head, histgrm};
 use crate::rows::{Row, as_i64, as_text, as_u32, blank, int};
 use crate::{Base, ColumnDef};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use types::{Number, ObjectId, Value};
 
@@ -33,7 +34,7 @@ pub mod flags {
 }
 
 /// Statistics of a table.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct TableStatistics {
     pub rows: u64,
     /// Formatted blocks below the high-water mark.
@@ -57,7 +58,7 @@ impl TableStatistics {
 
 /// A column group: what `dbms_stats.create_extended_stats` defines. Its values are the combinations of values of its
 /// columns; combinations with a NULL count like others.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct ColumnGroup {
     /// `SYS_STU…`.
     pub name: String,
@@ -101,8 +102,16 @@ impl ColumnStatistics {
     }
 }
 
+impl Hash for ColumnStatistics {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        let ColumnStatistics { distinct, nulls, range, density, average_bytes, ends, sample, histogram } = self;
+        (distinct, nulls, average_bytes, ends, sample, histogram).hash(to);
+        (range.map(|(low, high)| (low.to_bits(), high.to_bits())), density.to_bits()).hash(to);
+    }
+}
+
 /// The kinds of histograms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum HistogramKind {
     #[default]
@@ -167,6 +176,14 @@ pub struct Endpoint<'a> {
     pub cumulative: u64,
     /// Rows of the sample with exactly this value; 0 where the kind of histogram does not know.
     pub repeats: u64,
+}
+
+impl Hash for Histogram {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        let Histogram { kind, bytes, ends, places, cumulative, repeats } = self;
+        (kind, bytes, ends, cumulative, repeats).hash(to);
+        places.iter().for_each(|place| to.write_u64(place.to_bits()));
+    }
 }
 
 impl Histogram {
@@ -251,7 +268,7 @@ pub fn cut(value: &[u8]) -> &[u8] {
 }
 
 /// Statistics of an index.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash)]
 pub struct IndexStatistics {
     pub distinct_keys: u64,
     pub leaf_blocks: u64,

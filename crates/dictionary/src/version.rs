@@ -6,8 +6,7 @@
 
 use crate::{ClusterDef, IndexDef, ObjectKind, Organization, Resolved, SequenceDef, TableDef, ViewDef};
 use std::collections::HashMap;
-use std::fmt::{Debug, Write};
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use types::image::{Damaged, Kind, Reader, SharedImage, Writer};
 
@@ -42,24 +41,12 @@ impl SharedImage for SequenceDef {
     }
 }
 
-/// Hashes what is written, without keeping it.
-struct Hashed(DefaultHasher);
-
-impl Write for Hashed {
-    fn write_str(&mut self, s: &str) -> std::fmt::Result {
-        self.0.write(s.as_bytes());
-        Ok(())
-    }
-}
-
-/// A number over parts of a definition as they are printed for debugging: nothing that a part has is left out, whatever
-/// is added to it.
-fn over(parts: &[&dyn Debug]) -> u64 {
-    let mut hashed = Hashed(DefaultHasher::new());
-    for part in parts {
-        writeln!(hashed, "{part:?}").expect("a hash takes everything");
-    }
-    hashed.0.finish()
+/// A number over parts of a definition, by their bytes. Printing them was rejected: a table's histograms have thousands
+/// of endpoints.
+fn over(parts: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    parts.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A number that differs, but for chance, between two states of an object.
@@ -84,20 +71,18 @@ impl State for TableDef {
             options,
             epoch: _,
         } = self;
-        let (cluster, organization) = match organization {
-            Organization::HashCluster { cluster, key_positions } => (cluster.state(), key_positions as &dyn Debug),
-            other => (0, other as &dyn Debug),
+        // A cluster has an epoch, which is none of its state.
+        let organization = match organization {
+            Organization::Heap(segment) => over((0, segment)),
+            Organization::HashCluster { cluster, key_positions } => over((1, cluster.state(), key_positions)),
+            Organization::Index(segment) => over((2, segment)),
+            Organization::Fixed(id) => over((3, id)),
         };
-        over(&[
-            &(object, owner_id, owner, name),
-            columns,
-            organization,
-            &cluster,
-            indexes,
-            constraints,
-            referenced_by,
-            &(statistics, temporary, options),
-        ])
+        over((
+            (object, owner_id, owner, name),
+            (columns, organization, indexes, constraints, referenced_by),
+            (statistics, temporary, options),
+        ))
     }
 }
 
@@ -117,11 +102,11 @@ impl State for ClusterDef {
             tables,
             epoch: _,
         } = self;
-        over(&[
-            &(object, owner_id, owner, name, segment),
+        over((
+            (object, owner_id, owner, name, segment),
             columns,
-            &(hashkeys, size_bytes, hash_text, single_table, tables),
-        ])
+            (hashkeys, size_bytes, hash_text, single_table, tables),
+        ))
     }
 }
 
@@ -142,7 +127,7 @@ impl State for ViewDef {
             valid: _,
             epoch: _,
         } = self;
-        over(&[&(object, owner_id, owner, name), text, columns, &(read_only, check_option, bequeaths, catalog)])
+        over(((object, owner_id, owner, name), text, columns, (read_only, check_option, bequeaths, catalog)))
     }
 }
 
@@ -150,20 +135,20 @@ impl State for SequenceDef {
     fn state(&self) -> u64 {
         let SequenceDef { object, owner_id, owner, name, increment, minimum, maximum, cycle, order, cache, epoch: _ } =
             self;
-        over(&[&(object, owner_id, owner, name), &(increment, minimum, maximum, cycle, order, cache)])
+        over(((object, owner_id, owner, name), (increment, minimum, maximum, cycle, order, cache)))
     }
 }
 
 impl State for crate::ProcedureDef {
     fn state(&self) -> u64 {
         let crate::ProcedureDef { object, owner_id, owner, name, kind, source, valid: _, epoch: _ } = self;
-        over(&[&(object, owner_id, owner, name, kind), source])
+        over(((object, owner_id, owner, name, kind), source))
     }
 }
 
 impl State for IndexDef {
     fn state(&self) -> u64 {
-        over(&[self])
+        over(self)
     }
 }
 
@@ -203,5 +188,98 @@ impl States {
     /// The state of an index.
     pub fn of_index(&mut self, def: &IndexDef, epoch: u64) -> u64 {
         self.of(ObjectKind::Index, def.object.0, epoch, def)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::{ColumnStatistics, Endpoint, Histogram, HistogramKind, TableStatistics};
+    use crate::{ColumnDef, IndexKind, SegmentRef, TableOptions, UserId};
+    use std::sync::Arc;
+    use types::{DataType, ObjectId, Rdba};
+
+    fn segment(data_object: u32) -> SegmentRef {
+        SegmentRef { tablespace: 4, header: Rdba(77), data_object: ObjectId(data_object), pctfree: 10, initrans: 1 }
+    }
+
+    fn histogram(place: f64) -> Option<Arc<Histogram>> {
+        let endpoint = |value, place, cumulative| Endpoint { value, place, cumulative, repeats: 0 };
+        let endpoints = [endpoint(&b"a"[..], 1.0, 3), endpoint(&b"b"[..], place, 5)];
+        Some(Arc::new(Histogram::new(HistogramKind::Frequency, endpoints)))
+    }
+
+    fn table() -> TableDef {
+        let mut column = ColumnDef::new("N", DataType::NUMBER);
+        column.statistics = Some(ColumnStatistics { histogram: histogram(2.0), ..ColumnStatistics::new(2, 0, None) });
+        let index = IndexDef {
+            object: ObjectId(20_002),
+            owner_id: UserId(30),
+            owner: "U".into(),
+            name: "I".into(),
+            table: ObjectId(20_001),
+            segment: segment(20_002),
+            unique: true,
+            columns: Vec::new(),
+            invisible: false,
+            unusable: false,
+            building: false,
+            of_key: false,
+            kind: IndexKind::Normal,
+            statistics: None,
+        };
+        TableDef {
+            object: ObjectId(20_001),
+            owner_id: UserId(30),
+            owner: "U".into(),
+            name: "T".into(),
+            columns: vec![column],
+            organization: Organization::Heap(segment(20_001)),
+            indexes: vec![Rc::new(index)],
+            constraints: Vec::new(),
+            referenced_by: Vec::new(),
+            statistics: Some(TableStatistics::new(5, 1, 3)),
+            temporary: None,
+            options: TableOptions::default(),
+            epoch: 1,
+        }
+    }
+
+    #[test]
+    fn a_state_has_every_part_of_a_table_but_the_epoch() {
+        let changed = |change: &dyn Fn(&mut TableDef)| {
+            let mut table = table();
+            change(&mut table);
+            table.state()
+        };
+        let same = table().state();
+        assert_eq!(changed(&|t| t.epoch = 9), same);
+        let index = |t: &mut TableDef, change: &dyn Fn(&mut IndexDef)| {
+            let mut index = (*t.indexes[0]).clone();
+            change(&mut index);
+            t.indexes[0] = Rc::new(index);
+        };
+        let column = |t: &mut TableDef, change: &dyn Fn(&mut ColumnStatistics)| {
+            change(t.columns[0].statistics.as_mut().expect("they are there"));
+        };
+        let others = [
+            changed(&|t| t.name = "TT".into()),
+            changed(&|t| t.columns[0].nullable = false),
+            changed(&|t| t.columns[0].statistics = None),
+            changed(&|t| column(t, &|s| s.density = 0.25)),
+            changed(&|t| column(t, &|s| s.range = Some((0.0, 1.0)))),
+            changed(&|t| column(t, &|s| s.range = Some((0.0, 1.5)))),
+            changed(&|t| column(t, &|s| s.histogram = histogram(2.5))),
+            changed(&|t| t.organization = Organization::Heap(segment(20_003))),
+            changed(&|t| t.organization = Organization::Index(segment(20_001))),
+            changed(&|t| index(t, &|i| i.unusable = true)),
+            changed(&|t| t.indexes.clear()),
+            changed(&|t| t.statistics = Some(TableStatistics::new(6, 1, 3))),
+            changed(&|t| t.options.degree = 4),
+        ];
+        for (at, other) in others.iter().enumerate() {
+            assert_ne!(*other, same, "change {at}");
+            assert!(!others[..at].contains(other), "change {at}");
+        }
     }
 }

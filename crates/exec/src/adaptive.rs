@@ -52,8 +52,11 @@ impl Adaptive {
         })
     }
 
-    pub fn selectivities(&self, values: &[Value]) -> Vec<f64> {
-        selectivities(&self.predicates, values)
+    /// The selectivities with these values. An execution asks for them: nothing is allocated.
+    pub fn selectivities(&self, values: &[Value]) -> Selectivities {
+        let mut all = Selectivities { values: [0.0; PREDICATES_MAX], count: self.predicates.len().min(PREDICATES_MAX) };
+        all.values.iter_mut().zip(&self.predicates).for_each(|(to, p)| *to = selectivity(p, values));
+        all
     }
 
     /// An execution begins.
@@ -79,9 +82,21 @@ impl Adaptive {
     }
 }
 
-fn selectivities(predicates: &[BindPredicate], values: &[Value]) -> Vec<f64> {
+/// The selectivities of the predicates of a cursor: a plan that has more of them is shared by all values.
+pub(crate) struct Selectivities {
+    values: [f64; PREDICATES_MAX],
+    count: usize,
+}
+
+impl AsRef<[f64]> for Selectivities {
+    fn as_ref(&self) -> &[f64] {
+        &self.values[..self.count]
+    }
+}
+
+fn selectivity(predicate: &BindPredicate, values: &[Value]) -> f64 {
     // What is no number lies in no range, not even in that of the child that is made for it.
-    predicates.iter().map(|p| values.get(p.bind).map_or(0.0, |value| p.share(value).max(0.0))).collect()
+    values.get(predicate.bind).map_or(0.0, |value| predicate.share(value).max(0.0))
 }
 
 /// A number for values of binds.
@@ -112,7 +127,8 @@ impl Shape {
         }
         let sharing = if aware || plan.bind_aware == Some(true) { Sharing::Aware } else { Sharing::Sensitive };
         let labels: Vec<String> = plan.peeks.iter().map(|p| p.label(&plan.binds)).collect();
-        Shape { sharing, selectivities: selectivities(&plan.peeks, values), labels: labels.join("\n") }
+        let selectivities = plan.peeks.iter().map(|p| selectivity(p, values)).collect();
+        Shape { sharing, selectivities, labels: labels.join("\n") }
     }
 }
 

@@ -629,7 +629,7 @@ impl Place {
     }
 
     /// Whether the shared cursor may be executed with values of these selectivities.
-    pub fn fits(&self, selectivities: impl FnOnce() -> Vec<f64>, cx: &ExecCtx<'_>) -> bool {
+    pub fn fits<S: AsRef<[f64]>>(&self, selectivities: impl FnOnce() -> S, cx: &ExecCtx<'_>) -> bool {
         self.handle.is_none_or(|handle| cx.shared.library.fit(handle, selectivities) == Fit::Shared)
     }
 

@@ -211,13 +211,13 @@ impl LibraryCache {
 
     /// Whether a cursor that is sensitive to values may be executed with values of these selectivities. Nothing shared
     /// is written.
-    pub fn fit(&self, handle: Handle, selectivities: impl FnOnce() -> Vec<f64>) -> Fit {
+    pub fn fit<S: AsRef<[f64]>>(&self, handle: Handle, selectivities: impl FnOnce() -> S) -> Fit {
         let Some(child) = self.children.get(handle.child as usize) else { return Fit::Shared };
         let flags = get(&child.adaptive.flags);
         let is_out = get(&child.state) == state::UNSHARED;
         let fits = match flags & KIND {
             _ if is_out || flags & WANTS != 0 => false,
-            kind if kind == Sharing::Aware as u64 => child.adaptive.contains(&selectivities()),
+            kind if kind == Sharing::Aware as u64 => child.adaptive.contains(selectivities().as_ref()),
             _ => true,
         };
         fence(Ordering::Acquire);

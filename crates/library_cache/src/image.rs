@@ -48,10 +48,12 @@ impl LibraryCache {
         if count == 0 || count > CHUNKS_MOST {
             return None;
         }
-        out.reserve(count * CHUNK_BYTES);
-        for _ in 0..count {
+        out.resize(count * CHUNK_BYTES, 0);
+        for part in out.chunks_exact_mut(CHUNK_BYTES) {
             let chunk = self.chunks.get(usize::try_from(link.checked_sub(1)?).ok()?)?;
-            chunk.words.iter().for_each(|word| out.extend_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()));
+            for (to, word) in part.chunks_exact_mut(8).zip(&chunk.words) {
+                to.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+            }
             link = chunk.next.load(Ordering::Relaxed);
         }
         out.truncate(len);

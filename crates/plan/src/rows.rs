@@ -9,6 +9,7 @@ use crate::physical::figures::costs;
 use crate::physical::produced;
 use crate::predicate::{Names, TEXT_MAX};
 use std::collections::HashMap;
+use std::io::Write;
 use types::DataType;
 
 /// Processor cycles of the unit of costs: looking at a row of a scan, [`crate::physical::cost::PER_ROW`] of it, takes
@@ -173,34 +174,55 @@ pub fn encode_within(rows: &[PlanRow], most: usize) -> Vec<u8> {
 
 /// The rows as bytes.
 pub fn encode(rows: &[PlanRow]) -> Vec<u8> {
-    let clean = |text: &str| text.replace([FIELD, ROW], " ");
-    let row = |row: &PlanRow| {
-        let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
-        let fields = [
-            row.id.to_string(),
-            number(row.parent.map(u64::from)),
-            row.depth.to_string(),
-            row.position.to_string(),
-            clean(&row.operation),
-            clean(&row.options),
-            clean(&row.owner),
-            clean(&row.object),
-            clean(&row.object_type),
-            clean(&row.alias),
-            number(row.cardinality),
-            number(row.bytes),
-            number(row.cost),
-            number(row.io_cost),
-            number(row.cpu_cost),
-            number(row.time),
-            clean(&row.access),
-            clean(&row.filter),
-            clean(&row.projection),
-            clean(&row.other),
-        ];
-        fields.join(&FIELD.to_string())
+    let mut out = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        if at > 0 {
+            push(ROW, &mut out);
+        }
+        encode_row(row, &mut out);
+    }
+    out
+}
+
+fn encode_row(row: &PlanRow, out: &mut Vec<u8>) {
+    let number = |n: Option<u64>, out: &mut Vec<u8>| {
+        if let Some(n) = n {
+            write!(out, "{n}").expect("a vector takes everything");
+        }
+        push(FIELD, out);
     };
-    rows.iter().map(row).collect::<Vec<_>>().join(&ROW.to_string()).into_bytes()
+    number(Some(row.id.into()), out);
+    number(row.parent.map(u64::from), out);
+    number(Some(row.depth.into()), out);
+    number(Some(row.position.into()), out);
+    for text in [&row.operation, &row.options, &row.owner, &row.object, &row.object_type, &row.alias] {
+        push_clean(text, out);
+        push(FIELD, out);
+    }
+    for n in [row.cardinality, row.bytes, row.cost, row.io_cost, row.cpu_cost, row.time] {
+        number(n, out);
+    }
+    for (at, text) in [&row.access, &row.filter, &row.projection, &row.other].into_iter().enumerate() {
+        if at > 0 {
+            push(FIELD, out);
+        }
+        push_clean(text, out);
+    }
+}
+
+/// Appends a text, blanks for what ends fields and rows.
+fn push_clean(text: &str, out: &mut Vec<u8>) {
+    let begin = out.len();
+    out.extend_from_slice(text.as_bytes());
+    for byte in &mut out[begin..] {
+        if *byte == FIELD as u8 || *byte == ROW as u8 {
+            *byte = b' ';
+        }
+    }
+}
+
+fn push(separator: char, out: &mut Vec<u8>) {
+    out.push(separator as u8);
 }
 
 /// The rows that [`encode`] made bytes of; what cannot be read is left out.

@@ -131,6 +131,9 @@ impl Core {
 
     /// Keeps a closed cursor of an identity, if that is allowed and worth it.
     pub fn keep_cursor(&self, cx: &mut ExecCtx<'_>, mut cursor: Cursor, identity: Identity, asker: Asker) {
+        if self.kept_most() == 0 {
+            return;
+        }
         let mut kept = self.kept.borrow_mut();
         // A retyped bind, and one that ran inside of itself.
         let is_other = match &asker {

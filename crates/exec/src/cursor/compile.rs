@@ -673,7 +673,7 @@ impl Cursor {
             }
             let selectivities = selectivities();
             self.key.finished(cx);
-            let of = Use::Values(&self.values, &selectivities);
+            let of = Use::Values(&self.values, selectivities.as_ref());
             Cursor::parse(cx, &self.text, parsed, &self.bind_types, of)?
         };
         self.replace(&mut new);
