@@ -11,8 +11,8 @@ use crate::node::{Node, ROWID, Step, Target, XID, flags};
 use crate::row::HEAD;
 use crate::tree::{STEPS_MAX, damaged};
 use crate::{Btree, Index};
-use block::BlockView;
 use block::data::{ITL_BEGIN, ITL_BYTES, ROW_HEADER_BYTES, SLOT_BYTES};
+use block::{BlockView, Extent};
 use buffer_cache::{GetKind, Stamp};
 use process::Process;
 use std::cmp::Ordering;
@@ -55,6 +55,10 @@ pub struct RangeScan {
     kept: Option<(Stamp, Scn)>,
     /// The highest purge SCN of the leaves copied since the start.
     purged: Scn,
+    /// A leaf that is not cached is read together with the blocks behind it.
+    reads_ahead: bool,
+    /// The extents of the segment, once they were needed since the start.
+    extents: Option<Vec<Extent>>,
 }
 
 /// An entry in a scan's memory.
@@ -163,6 +167,8 @@ impl Default for RangeScan {
             small: false,
             kept: None,
             purged: Scn::ZERO,
+            reads_ahead: false,
+            extents: None,
         }
     }
 }
@@ -171,6 +177,13 @@ impl RangeScan {
     /// A scan that has not been started.
     pub fn new() -> RangeScan {
         RangeScan::default()
+    }
+
+    /// From now on a leaf that is not in the cache is read together with the blocks behind it in its extent, as many at
+    /// once as a table scan reads: for scans of all of an index. The leaves are still visited in the order of their
+    /// keys; by their places in the segment, a split meanwhile would hide entries or repeat them.
+    pub fn read_ahead(&mut self) {
+        self.reads_ahead = true;
     }
 
     /// Starts a scan of the entries whose keys lie between two bounds. A bound that is the beginning of longer keys
@@ -182,7 +195,7 @@ impl RangeScan {
         self.descending = descending;
         self.low.set(low);
         self.high.set(high);
-        self.purged = Scn::ZERO;
+        (self.purged, self.extents) = (Scn::ZERO, None);
         (self.given, self.until) = (0, 0);
         if self.kept.is_none() || other || descending {
             self.clear();
@@ -313,6 +326,9 @@ impl RangeScan {
                 Ahead::Nowhere => return Ok(false),
                 Ahead::First => self.first_leaf(tree, p, &index)?,
                 Ahead::Leaf(at) => {
+                    if self.reads_ahead && !tree.txns.cache().is_cached(at) {
+                        self.read_from(tree, p, &index, at)?;
+                    }
                     let from = std::mem::take(&mut self.from);
                     self.copy_right(tree, p, &index, at, from, false)?;
                 }
@@ -320,6 +336,20 @@ impl RangeScan {
             }
         }
         Ok(true)
+    }
+
+    /// Brings a leaf and the blocks behind it into the cache.
+    #[cold]
+    fn read_from(&mut self, tree: &Btree, p: &Process, index: &Index, at: Rdba) -> Result<()> {
+        let cache = tree.txns.cache();
+        let extents = match &mut self.extents {
+            Some(extents) => extents,
+            none => none.insert(cache.segments().extents_of(p, index.segment, index.object)?),
+        };
+        let is_in = |extent: &&Extent| (extent.start.0..extent.start.0 + extent.blocks).contains(&at.0);
+        let Some(extent) = extents.iter().find(is_in) else { return Ok(()) };
+        let blocks: Vec<Rdba> = (at.0..extent.start.0 + extent.blocks).map(Rdba).collect();
+        cache.read_ahead(p, &blocks)
     }
 
     fn copied_entry(&self, n: usize) -> Entry<'_> {

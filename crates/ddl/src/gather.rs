@@ -11,7 +11,7 @@ use crate::rows::At;
 use crate::tree::data_object;
 use crate::work::{Parts, Work};
 use btree::RangeScan;
-use dictionary::statistics::{cut, place_of_bytes, place_of_stored};
+use dictionary::statistics::{cut, group_value, place_of_bytes, place_of_stored};
 use dictionary::*;
 use std::ops::Bound;
 use types::{DataType, Ora, Result, RowReader, Zone};
@@ -215,8 +215,8 @@ pub struct Wanted {
     pub sample: Sample,
     /// For each column of the table: how its histogram is to be, `None` for a column whose statistics stay.
     pub columns: Vec<Option<Size>>,
-    /// Column groups: INTCOL#, positions.
-    pub groups: Vec<(u32, Vec<usize>)>,
+    /// Column groups: INTCOL#, positions, and how the histogram is to be.
+    pub groups: Vec<(u32, Vec<usize>, Size)>,
 }
 
 /// What was counted of a table.
@@ -286,23 +286,27 @@ fn is_plain(column: &ColumnDef) -> bool {
 /// Those of reading.
 pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<Figures> {
     let part = wanted.sample.is_part();
-    let histograms = wanted.columns.iter().flatten().filter(|size| **size != Size::Buckets(1)).count();
+    let sizes = wanted.columns.iter().flatten().chain(wanted.groups.iter().map(|(.., size)| size));
+    let histograms = sizes.filter(|size| **size != Size::Buckets(1)).count();
     let budget = VALUES_BYTES / VALUE_BYTES / histograms.max(1);
     let mut counts: Vec<Option<Counts>> = Vec::with_capacity(table.columns.len());
     for (column, size) in table.columns.iter().zip(&wanted.columns) {
         let had = had_buckets(column);
-        let kept = size.filter(|size| is_counted(column) && histogram::buckets_of(*size, had) > 1).map(|size| {
-            let buckets = histogram::buckets_of(size, had) as usize;
-            Kept::new((budget / 2).clamp(buckets + 1, 8192), (budget / 2).clamp(2 * buckets, 20_000))
-        });
+        let kept = size.filter(|_| is_counted(column)).and_then(|size| kept_for(size, had, budget));
         counts.push(size.filter(|_| column.virtual_text.is_none()).map(|_| Counts::new(part, kept)));
     }
-    let mut groups: Vec<Counts> = wanted.groups.iter().map(|_| Counts::new(part, None)).collect();
+    let had_by = |positions: &[usize]| {
+        let group = table.statistics.as_ref()?.groups.iter().find(|group| group.columns == positions)?;
+        had_by(&group.statistics)
+    };
+    let of_group =
+        |(_, positions, size): &(u32, Vec<usize>, Size)| Counts::new(part, kept_for(*size, had_by(positions), budget));
+    let mut groups: Vec<Counts> = wanted.groups.iter().map(of_group).collect();
     let mut random = Random(table.object.0.into());
     let share = wanted.sample.share.unwrap_or(1.0);
     let by_rows = part && !(wanted.sample.blocks && table.heap().is_some());
     let (mut rows, mut sample, mut bytes) = (0u64, 0u64, 0u64);
-    let (mut pieces, mut key): (Vec<Option<(usize, usize)>>, Vec<u8>) = (Vec::new(), Vec::new());
+    let mut pieces: Vec<Option<(usize, usize)>> = Vec::new();
     let mut each = |_: At<'_>, row: &[u8]| -> Result<bool> {
         rows += 1;
         if by_rows && random.unit() > share {
@@ -329,16 +333,14 @@ pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<F
                 }
             }
         }
-        for ((_, positions), counts) in wanted.groups.iter().zip(&mut groups) {
-            key.clear();
-            for position in positions {
-                let piece = pieces.get(*position).copied().flatten();
-                let stored = piece.and_then(|(at, len)| row.get(at..at + len));
-                let stored = stored.map(|stored| comparable(&table.columns[*position], stored));
-                types::codec::push_key_part(stored, false, &mut key);
-            }
-            counts.bytes += key.len() as u64;
-            counts.add(&key, false);
+        for ((_, positions, _), counts) in wanted.groups.iter().zip(&mut groups) {
+            let stored = |position: &usize| {
+                let (at, len) = pieces.get(*position).copied().flatten()?;
+                Some(comparable(&table.columns[*position], row.get(at..at + len)?))
+            };
+            let value = group_value(&positions.iter().map(stored).collect::<Vec<_>>());
+            counts.bytes += value.len() as u64;
+            counts.add(&value, false);
         }
         Ok(true)
     };
@@ -353,14 +355,13 @@ pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<F
     let finish = |at: usize, counts: Counts| {
         let column = &table.columns[at];
         let size = wanted.columns[at].unwrap_or(Size::Buckets(1));
-        finish(column, counts, size, (rows, sample, scale), auto)
+        finish_column(column, counts, (size, had_buckets(column)), (rows, sample, scale), auto)
     };
     let columns = counts.into_iter().enumerate().filter_map(|(at, counts)| Some((at, finish(at, counts?)))).collect();
-    let groups = wanted.groups.iter().zip(groups).map(|((number, _), counts)| {
-        let distinct = distinct_of(&counts, rows);
-        let average_bytes = counts.bytes.div_ceil(sample.max(1)) as u32;
-        let statistics = ColumnStatistics::new(distinct, 0, None);
-        (*number, ColumnStatistics { average_bytes, sample: counts.rows, ..statistics })
+    let combined = ColumnDef::new("", DataType::NUMBER);
+    let groups = wanted.groups.iter().zip(groups).map(|((number, positions, size), counts)| {
+        let statistics = finish_column(&combined, counts, (*size, had_by(positions)), (rows, sample, scale), auto);
+        (*number, statistics)
     });
     Ok(Figures {
         rows,
@@ -371,9 +372,19 @@ pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<F
     })
 }
 
+/// What keeps the values for a histogram of that size.
+fn kept_for(size: Size, had: Option<u32>, budget: usize) -> Option<Kept> {
+    let buckets = histogram::buckets_of(size, had) as usize;
+    (buckets > 1).then(|| Kept::new((budget / 2).clamp(buckets + 1, 8192), (budget / 2).clamp(2 * buckets, 20_000)))
+}
+
 /// Buckets of the histogram that a column has.
 fn had_buckets(column: &ColumnDef) -> Option<u32> {
-    let histogram = column.statistics.as_ref()?.histogram.as_ref()?;
+    had_by(column.statistics.as_ref()?)
+}
+
+fn had_by(statistics: &ColumnStatistics) -> Option<u32> {
+    let histogram = statistics.histogram.as_ref()?;
     Some(match histogram.kind {
         HistogramKind::HeightBalanced => histogram.total() as u32,
         _ => histogram.len() as u32,
@@ -387,10 +398,10 @@ fn distinct_of(counts: &Counts, rows: u64) -> u64 {
     }
 }
 
-fn finish(
+fn finish_column(
     column: &ColumnDef,
     counts: Counts,
-    size: Size,
+    (size, had): (Size, Option<u32>),
     (rows, sample, scale): (u64, u64, f64),
     auto: bool,
 ) -> ColumnStatistics {
@@ -404,7 +415,7 @@ fn finish(
         }
         let values = kept.finish(distinct);
         let place = |bytes: &[u8]| place_in(column, bytes);
-        histogram = histogram::build(&values, size, had_buckets(column), auto, is_plain(column), &place);
+        histogram = histogram::build(&values, size, had, auto, is_plain(column), &place);
     }
     let density = density(histogram.as_ref(), distinct, counts.rows);
     ColumnStatistics {

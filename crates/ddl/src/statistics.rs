@@ -284,7 +284,7 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
         None => preference(work, object, "CASCADE")? != "FALSE",
     };
     let mut columns: Vec<Option<Size>> = vec![None; table.columns.len()];
-    let mut groups: Vec<u32> = Vec::new();
+    let mut groups: Vec<(u32, Size)> = Vec::new();
     for (clause, size) in method_opt::parse(&method)? {
         choose(work, &table, &clause, size, &mut columns, &mut groups)?;
     }
@@ -294,11 +294,14 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
     }
     // Groups that the clauses made are not in the picture that the statement began with.
     let known = work.select(Base::StatsExtension, &by(stats_extension::OBJ, object))?;
-    let groups: Vec<(u32, Vec<usize>)> = known
-        .iter()
-        .map(|row| (as_u32(&row[stats_extension::COL]), statistics::group_columns(&row[stats_extension::COLUMNS])))
-        .filter(|(number, _)| groups.contains(number))
-        .collect();
+    let groups = known.iter().filter_map(|row| {
+        let number = as_u32(&row[stats_extension::COL]);
+        // The last clause that names a group counts. By AUTO a group has no histogram.
+        let (_, size) = groups.iter().rev().find(|(group, _)| *group == number)?;
+        let size = if *size == Size::Auto { Size::Buckets(1) } else { *size };
+        Some((number, statistics::group_columns(&row[stats_extension::COLUMNS]), size))
+    });
+    let groups = groups.collect();
     let wanted = Wanted { sample, columns, groups };
     // Others may define meanwhile, but not this table.
     work.keep_table(object)?;
@@ -345,13 +348,13 @@ fn choose(
     clause: &Columns,
     size: Size,
     columns: &mut [Option<Size>],
-    groups: &mut Vec<u32>,
+    groups: &mut Vec<(u32, Size)>,
 ) -> Result<()> {
     match clause {
         Columns::All => {
             let seen = table.columns.iter().zip(columns).filter(|(column, _)| !column.hidden);
             seen.for_each(|(_, chosen)| *chosen = Some(size));
-            groups.extend(work.image.column_groups(table.object).iter().map(|(number, ..)| *number));
+            groups.extend(work.image.column_groups(table.object).iter().map(|(number, ..)| (*number, size)));
         }
         Columns::Indexed => {
             for part in table.indexes.iter().flat_map(|index| &index.columns) {
@@ -361,14 +364,14 @@ fn choose(
             }
         }
         Columns::Hidden => {
-            groups.extend(work.image.column_groups(table.object).iter().map(|(number, ..)| *number));
+            groups.extend(work.image.column_groups(table.object).iter().map(|(number, ..)| (*number, size)));
         }
         Columns::Named(names) => match names.as_slice() {
             [name] => match table.column(name) {
                 Some((at, _)) => columns[at] = Some(size),
                 None => {
                     let number = column_number(work, table.object, name).map_err(|_| no_column(name))?;
-                    groups.push(number);
+                    groups.push((number, size));
                 }
             },
             names => {
@@ -377,7 +380,7 @@ fn choose(
                     Some(number) => number,
                     None => make_group(work, table, &positions)?.0,
                 };
-                groups.push(number);
+                groups.push((number, size));
             }
         },
     }

@@ -303,6 +303,21 @@ pub fn place_of_bytes(bytes: &[u8]) -> f64 {
     bytes.iter().copied().chain(std::iter::repeat(0)).take(7).fold(0.0, |n, b| n * 256.0 + f64::from(b))
 }
 
+/// The value that a column group has in a row, in the stored form of a number: what histograms of groups are made of.
+/// It is a hash of the columns' values, as these are stored; equal rows have equal values, and nothing follows from
+/// their order.
+pub fn group_value(columns: &[Option<&[u8]>]) -> Vec<u8> {
+    let mut key = Vec::new();
+    columns.iter().for_each(|stored| types::codec::push_key_part(*stored, false, &mut key));
+    // FNV-1a, of which a double holds 48 bits without loss. The hash is stored: it must stay what it is.
+    let hash = key
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let mut value = Vec::new();
+    types::codec::encode(&Value::Number(Number::from_u64((hash ^ hash >> 48) & ((1 << 48) - 1))), &mut value);
+    value
+}
+
 /// The place of a value as stored, by the type of its column.
 pub fn place_of_stored(bytes: &[u8], column: &ColumnDef) -> Option<f64> {
     let mut value = Value::Null;

@@ -355,6 +355,7 @@ fn a_break_is_seen_within_a_bounded_number_of_rows() {
         "select count(distinct twice(level)) from dual connect by level <= 20000",
         "select count(*) from (select level l from dual connect by level <= 300) a, (select level l from dual connect by level <= 300) b where twice(a.l) > b.l",
         "select count(*) from (select level l from dual connect by level <= 300) a, (select level l from dual connect by level <= 20000) b where a.l = twice(b.l)",
+        "select count(*) from (select level l from dual connect by level <= 20000) a full join (select level l from dual connect by level <= 20000) b on twice(a.l + b.l) < 0",
     ];
     let over_rows_in_memory = [
         "select count(s) from (select sum(twice(level)) over (order by level rows between unbounded preceding and unbounded following) s from dual connect by level <= 9000)",

@@ -2,6 +2,7 @@
 
 use crate::{FnCtx, null};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use types::{DataType, Nls, Ora, Result, Value};
 
 /// Returns the type that NVL, COALESCE, DECODE, CASE and set operators give for values of these types: that of the
@@ -175,10 +176,12 @@ pub(crate) fn same(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Resu
     Ok(())
 }
 
-/// MEMBER OF: unknown where nothing is equal and something may be.
+/// MEMBER OF: unknown where nothing is equal and something may be, and of an empty collection.
+///
+/// Source: SQL Language Reference, "Multiset Conditions". In PL/SQL a value is no member of an empty collection.
 pub(crate) fn member(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let Value::Composite(collection) = &args[1] else { return null(out) };
-    let mut found = Some(false);
+    let mut found = if collection.parts.is_empty() { None } else { Some(false) };
     for part in &collection.parts {
         match is_same(&args[0], part, ctx.nls)? {
             Some(true) => {
@@ -196,21 +199,13 @@ pub(crate) fn member(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Re
 /// SUBMULTISET OF: each element of the first has one of its own in the second; unknown with a NULL in the first.
 pub(crate) fn submultiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
     let (Value::Composite(a), Value::Composite(b)) = (&args[0], &args[1]) else { return null(out) };
-    let mut left: Vec<&Value> = b.parts.iter().collect();
-    let mut all = Some(true);
+    let (mut left, mut all) = (Bag::of(&a.parts, &b.parts), Some(true));
     for part in &a.parts {
         if part.is_null() {
             all = None;
-            continue;
-        }
-        match position(&left, part, ctx.nls)? {
-            Some(at) => {
-                left.swap_remove(at);
-            }
-            None => {
-                *out = Value::Boolean(false);
-                return Ok(());
-            }
+        } else if !left.take(part, true, ctx.nls)? {
+            *out = Value::Boolean(false);
+            return Ok(());
         }
     }
     *out = all.map_or(Value::Null, Value::Boolean);
@@ -222,36 +217,123 @@ pub(crate) fn multiset(ctx: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> 
     let (Value::Composite(a), Value::Composite(b)) = (&args[0], &args[1]) else { return null(out) };
     let number = |v: &Value| if let Value::Number(n) = v { n.as_i64() } else { None };
     let (op, distinct) = (number(&args[2]), number(&args[3]) == Some(1));
-    let mut left: Vec<&Value> = b.parts.iter().collect();
     let mut parts: Vec<Value> = Vec::new();
-    for part in &a.parts {
-        let at = if op == Some(0) { None } else { position(&left, part, ctx.nls)? };
-        // DISTINCT EXCEPT takes all that are equal to one of the second.
-        if let Some(at) = at.filter(|_| !distinct) {
-            left.swap_remove(at);
-        }
-        if op == Some(0) || at.is_some() == (op == Some(1)) {
-            parts.push(part.clone());
-        }
-    }
     if op == Some(0) {
-        parts.extend(b.parts.iter().cloned());
-    }
-    if distinct {
-        let mut once: Vec<Value> = Vec::new();
-        for part in parts {
-            if position(&once.iter().collect::<Vec<_>>(), &part, ctx.nls)?.is_none() {
-                once.push(part);
+        parts.extend(a.parts.iter().chain(&b.parts).cloned());
+    } else {
+        let mut left = Bag::of(&a.parts, &b.parts);
+        for part in &a.parts {
+            // DISTINCT EXCEPT takes all that are equal to one of the second.
+            if left.take(part, !distinct, ctx.nls)? == (op == Some(1)) {
+                parts.push(part.clone());
             }
         }
-        parts = once;
+    }
+    if distinct {
+        let mut once = Bag::of(&parts, &[]);
+        let mut is_first = Vec::with_capacity(parts.len());
+        for part in &parts {
+            is_first.push(!once.take(part, false, ctx.nls)?);
+            once.add(part);
+        }
+        let mut is_first = is_first.into_iter();
+        parts.retain(|_| is_first.next().unwrap_or(false));
     }
     *out = Value::Composite(std::sync::Arc::new(types::Composite { ty: a.ty, parts }));
     Ok(())
 }
 
+/// Elements of a collection that others are compared with.
+enum Bag {
+    /// By the bytes that equal elements have in common: how many there are.
+    Hashed(HashMap<Vec<u8>, usize>),
+    /// Elements whose equality bytes do not tell.
+    Listed(Vec<Value>),
+}
+
+impl Bag {
+    /// The elements of `of`, to be compared with those of `others`.
+    fn of(others: &[Value], of: &[Value]) -> Bag {
+        let kind = |v: &Value| std::mem::discriminant(v);
+        let mut kinds = others.iter().chain(of).filter(|v| !v.is_null()).map(kind);
+        let first = kinds.next();
+        let is_hashed = kinds.all(|kind| Some(kind) == first) && others.iter().chain(of).all(has_key);
+        let mut bag = if is_hashed { Bag::Hashed(HashMap::new()) } else { Bag::Listed(Vec::new()) };
+        of.iter().for_each(|part| bag.add(part));
+        bag
+    }
+
+    fn add(&mut self, part: &Value) {
+        match self {
+            Bag::Hashed(counts) => {
+                let mut key = Vec::new();
+                if push_key(part, &mut key) {
+                    *counts.entry(key).or_insert(0) += 1;
+                }
+            }
+            Bag::Listed(parts) => parts.push(part.clone()),
+        }
+    }
+
+    /// Whether an equal element is there; with `removes` one of them is not there any more.
+    fn take(&mut self, part: &Value, removes: bool, nls: &Nls) -> Result<bool> {
+        match self {
+            Bag::Hashed(counts) => {
+                let mut key = Vec::new();
+                let count = if push_key(part, &mut key) { counts.get_mut(&key) } else { None };
+                let Some(count) = count.filter(|count| **count > 0) else { return Ok(false) };
+                *count -= usize::from(removes);
+                Ok(true)
+            }
+            Bag::Listed(parts) => {
+                let Some(at) = position(parts, part, nls)? else { return Ok(false) };
+                if removes {
+                    parts.swap_remove(at);
+                }
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// Whether bytes tell if the value equals another of its kind.
+fn has_key(v: &Value) -> bool {
+    match v {
+        Value::Composite(object) => object.parts.iter().all(has_key),
+        Value::Null
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::Date(_)
+        | Value::Raw(_)
+        | Value::Rowid(_)
+        | Value::IntervalYm(_)
+        | Value::IntervalDs(_)
+        | Value::Boolean(_) => true,
+        _ => false,
+    }
+}
+
+/// Appends the bytes that equal elements have in common. False: an attribute is NULL, and nothing equals the element.
+fn push_key(v: &Value, out: &mut Vec<u8>) -> bool {
+    if let Value::Composite(object) = v {
+        out.extend_from_slice(&(object.parts.len() as u32).to_le_bytes());
+        return object.parts.iter().all(|part| !part.is_null() && push_key(part, out));
+    }
+    if v.is_null() {
+        out.push(0);
+        return true;
+    }
+    out.push(1);
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    types::codec::encode(v, out);
+    let len = (out.len() - at - 4) as u32;
+    out[at..at + 4].copy_from_slice(&len.to_le_bytes());
+    true
+}
+
 /// Where a value that is equal stands; NULL is equal to NULL.
-fn position(values: &[&Value], value: &Value, nls: &Nls) -> Result<Option<usize>> {
+fn position(values: &[Value], value: &Value, nls: &Nls) -> Result<Option<usize>> {
     for (at, other) in values.iter().enumerate() {
         if value.is_null() && other.is_null() || is_same(value, other, nls)? == Some(true) {
             return Ok(Some(at));

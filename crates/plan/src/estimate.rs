@@ -12,8 +12,8 @@
 
 use crate::ir::{CmpOp, Expr, Node, Reg};
 use crate::typing::{Class, class};
-use dictionary::statistics::{cut, place_of_bytes};
-use dictionary::{ColumnStatistics, Endpoint, Histogram, HistogramKind, TableStatistics, place_of};
+use dictionary::statistics::{cut, group_value, place_of_bytes};
+use dictionary::{ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKind, TableStatistics, place_of};
 use types::image::Image;
 use types::{DataType, LenUnit, Value};
 
@@ -325,7 +325,7 @@ impl<'a> Estimator<'a> {
 
     /// Equalities that a column group knows together. Marks the conditions that are answered by one.
     fn grouped(&self, conditions: &[&Expr], done: &mut [bool]) -> f64 {
-        let mut equalities: Vec<(usize, Column<'a>)> = Vec::new();
+        let mut equalities: Vec<Equality<'a>> = Vec::new();
         for (at, condition) in conditions.iter().enumerate() {
             let Node::Cmp(CmpOp::Eq, _, left, right) = &condition.node else { continue };
             let (column, value) = match (self.column_of(left), self.column_of(right)) {
@@ -333,23 +333,43 @@ impl<'a> Estimator<'a> {
                 (None, Some(column)) => (column, left),
                 _ => continue,
             };
-            let again = |(_, c): &(usize, Column<'_>)| c.source == column.source && c.position == column.position;
+            let again = |e: &Equality<'_>| e.column.source == column.source && e.column.position == column.position;
             // A value that the column does not have is no value of the group either.
-            let inside = match self.value_for(&column, Compared::By(CmpOp::Eq), value) {
-                Known::Value(value) => !is_outside(&column, &value),
-                Known::Later => true,
-                Known::Null => false,
+            let (inside, stored) = match self.value_for(&column, Compared::By(CmpOp::Eq), value) {
+                Known::Value(value) => (!is_outside(&column, &value), column.stored(&value)),
+                Known::Later => (true, None),
+                Known::Null => (false, None),
             };
             if inside && column.table.is_some() && !equalities.iter().any(again) {
-                equalities.push((at, column));
+                equalities.push(Equality { at, column, stored });
             }
         }
         let mut kept = 1.0;
         while let Some((group, of)) = best_group(&equalities, done) {
-            kept /= (group as f64).max(1.0);
-            of.into_iter().for_each(|at| done[at] = true);
+            kept *= of_group(group, &of);
+            of.iter().for_each(|e| done[e.at] = true);
         }
         kept
+    }
+}
+
+/// A column that is equal to a value.
+struct Equality<'a> {
+    /// The place of the condition.
+    at: usize,
+    column: Column<'a>,
+    /// The value as the column stores it, where it is known.
+    stored: Option<Vec<u8>>,
+}
+
+/// The share of rows that have these values in the columns of a group, in its order: by its histogram where all are
+/// known.
+fn of_group(group: &ColumnGroup, of: &[&Equality<'_>]) -> f64 {
+    let statistics = &group.statistics;
+    let stored: Option<Vec<Option<&[u8]>>> = of.iter().map(|e| e.stored.as_deref().map(Some)).collect();
+    match (&statistics.histogram, stored) {
+        (Some(histogram), Some(stored)) => equal_in(statistics, histogram, &group_value(&stored)),
+        _ => 1.0 / (statistics.distinct as f64).max(1.0),
     }
 }
 
@@ -399,20 +419,24 @@ fn liked(column: &Column<'_>, pattern: &str, escape: Option<char>) -> f64 {
     }
 }
 
-/// The largest column group all of whose columns have an equality that is not answered yet: its distinct values, and
-/// which conditions it answers.
-fn best_group(equalities: &[(usize, Column<'_>)], done: &[bool]) -> Option<(u64, Vec<usize>)> {
-    let mut best: Option<(u64, Vec<usize>)> = None;
-    for (_, first) in equalities.iter().filter(|(at, _)| !done[*at]) {
-        for group in first.table.iter().flat_map(|table| &table.groups) {
-            let place = |position: &usize| {
-                let mine =
-                    |(at, c): &&(usize, Column<'_>)| !done[*at] && c.source == first.source && c.position == *position;
-                equalities.iter().find(mine).map(|(at, _)| *at)
+/// The largest column group all of whose columns have an equality that is not answered yet, and these equalities in the
+/// order of its columns.
+fn best_group<'e, 'a>(
+    equalities: &'e [Equality<'a>],
+    done: &[bool],
+) -> Option<(&'a ColumnGroup, Vec<&'e Equality<'a>>)> {
+    let mut best: Option<(&ColumnGroup, Vec<&Equality<'a>>)> = None;
+    for first in equalities.iter().filter(|e| !done[e.at]) {
+        for group in first.column.table.iter().flat_map(|table| &table.groups) {
+            let of = |position: &usize| {
+                let mine = |e: &&Equality<'_>| {
+                    !done[e.at] && e.column.source == first.column.source && e.column.position == *position
+                };
+                equalities.iter().find(mine)
             };
-            let Some(places) = group.columns.iter().map(place).collect::<Option<Vec<usize>>>() else { continue };
-            if places.len() > 1 && best.as_ref().is_none_or(|(_, have)| have.len() < places.len()) {
-                best = Some((group.statistics.distinct, places));
+            let Some(of) = group.columns.iter().map(of).collect::<Option<Vec<_>>>() else { continue };
+            if of.len() > 1 && best.as_ref().is_none_or(|(_, have)| have.len() < of.len()) {
+                best = Some((group, of));
             }
         }
     }

@@ -215,8 +215,13 @@ struct Built {
 }
 
 impl Built {
+    /// Bytes of the rows alone.
+    fn row_bytes(&self) -> usize {
+        self.column_bytes + self.arena.len()
+    }
+
     fn bytes(&self) -> usize {
-        self.column_bytes + self.arena.len() + self.first.len() * 8 + self.next.len() * 4 + self.marked.len()
+        self.row_bytes() + self.first.len() * 8 + self.next.len() * 4 + self.marked.len()
     }
 }
 
@@ -483,11 +488,16 @@ impl Join {
     fn go_on_with_rows(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let (build, probe) = *self.sides.take().ok_or_else(eval::unexplained)?;
         let bare = self.is_bare();
+        // Chains and keys are not needed any more, the rows are until they have been taken.
+        let held = self.built.row_bytes();
         let Built { rows, columns, arena, .. } = std::mem::take(&mut self.built);
+        self.forget_table(m);
+        m.charge(held, cx)?;
         let slots = if bare { &build.keys.slots } else { &build.stored };
         let regs: Vec<Reg> = slots.iter().map(|slot| build.node.regs()[*slot]).collect();
         let stored = Batch { len: rows, columns, arena };
-        let first = Resumed { node: build.node, stored: Some((stored, regs)), at: 0, resumes: true, regs: Vec::new() };
+        let first =
+            Resumed { node: build.node, stored: Some((stored, regs)), held, at: 0, resumes: true, regs: Vec::new() };
         let first = Resumed { regs: first.node.regs().to_vec(), ..first };
         // Keys that are computed are columns of the node.
         let filters = self.filters.iter().map(|filter| {
@@ -510,7 +520,6 @@ impl Join {
         };
         let residual = std::mem::take(&mut self.row_residual);
         let join = HashJoin::new(left, right, self.kind, self.side, residual, filters);
-        self.forget_table(m);
         let mut rows = FromRows::new(Op::Hash(Box::new(join)), self.regs.clone());
         rows.open(m, cx)?;
         self.rows = Some(Box::new(rows));
@@ -956,10 +965,19 @@ impl Node for Join {
 struct Resumed {
     node: Box<dyn Node>,
     stored: Option<(Batch, Vec<Reg>)>,
+    /// Bytes of the stored rows, which are charged for.
+    held: usize,
     at: usize,
     /// The next opening goes on where the source stands.
     resumes: bool,
     regs: Vec<Reg>,
+}
+
+impl Resumed {
+    fn forget_stored(&mut self, m: &mut Machine) {
+        self.stored = None;
+        m.release(std::mem::take(&mut self.held));
+    }
 }
 
 impl Node for Resumed {
@@ -967,7 +985,7 @@ impl Node for Resumed {
         if std::mem::take(&mut self.resumes) {
             return Ok(());
         }
-        self.stored = None;
+        self.forget_stored(m);
         self.node.open(m, cx)
     }
 
@@ -992,7 +1010,7 @@ impl Node for Resumed {
                 self.at = end;
                 return Ok(true);
             }
-            self.stored = None;
+            self.forget_stored(m);
         }
         self.node.next_batch(out, m, cx)
     }

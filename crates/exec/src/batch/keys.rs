@@ -38,10 +38,17 @@ struct Kept {
     ends: Vec<usize>,
     values: Vec<Value>,
     table: Table,
-    used: usize,
+    /// Bytes that the values have outside of themselves.
+    outside: usize,
 }
 
 impl Kept {
+    /// Bytes in memory.
+    fn used(&self) -> usize {
+        let lists = size_of_val(&self.ends[..]) + size_of_val(&self.values[..]);
+        self.bytes.len() + lists + self.outside + self.table.used()
+    }
+
     fn get(&self, n: usize) -> &[u8] {
         &self.bytes[if n == 0 { 0 } else { self.ends[n - 1] }..self.ends[n]]
     }
@@ -58,7 +65,7 @@ impl Kept {
             Err(_) if !adds => return None,
             Err(place) => {
                 let value = value();
-                self.used += bytes.len() + 24 + crate::machine::heap_bytes(&value);
+                self.outside += crate::machine::heap_bytes(&value);
                 self.bytes.extend_from_slice(bytes);
                 self.ends.push(self.bytes.len());
                 self.values.push(value);
@@ -81,6 +88,11 @@ impl Table {
     pub fn clear(&mut self) {
         self.places.clear();
         self.count = 0;
+    }
+
+    /// Bytes in memory: there are more places than entries.
+    fn used(&self) -> usize {
+        size_of_val(&self.places[..])
     }
 
     /// Looks for an entry of that hash for which `same` holds: its number, or the place where it belongs.
@@ -206,8 +218,8 @@ impl KeyTable {
 
     /// Bytes in memory.
     pub fn used(&self) -> usize {
-        let kept = self.parts.iter().map(|part| part.kept.used).sum::<usize>();
-        self.words.len() * 8 + self.table.count * 16 + kept
+        let kept = self.parts.iter().map(|part| part.kept.used()).sum::<usize>();
+        size_of_val(&self.words[..]) + self.table.used() + kept
     }
 
     /// Takes the keys of the rows of a batch: [`KeyTable::find`] then looks one up.
@@ -454,6 +466,20 @@ mod tests {
                 Err(place) => table.add(row, place),
             })
             .collect()
+    }
+
+    #[test]
+    fn the_memory_of_keys_is_all_counted() {
+        let mut table = KeyTable::new(1);
+        let texts = (0..1000).map(|n| Value::Text(format!("{n:040}"))).collect();
+        let column = Column::new(Data::Values(texts));
+        assert_eq!(lookup(&mut table, &column, 1000, &[]).len(), 1000);
+        // The text twice, by which it is found and as a value; where it ends; its word, and a tag; two tables of places,
+        // of which half at least are free.
+        let least = 1000 * (2 * 40 + size_of::<Value>() + size_of::<usize>() + 2 * 8 + 2 * 2 * 8);
+        assert!(table.used() >= least, "{} of {least}", table.used());
+        table.clear();
+        assert!(table.used() < 2000, "{}", table.used());
     }
 
     #[test]

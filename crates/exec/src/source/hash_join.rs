@@ -104,6 +104,9 @@ enum State {
     Done,
 }
 
+/// Pairs of rows between two looks for a cancel.
+const CANCEL_COMPARED: u32 = 1024;
+
 pub struct HashJoin {
     build: Input,
     probe: Input,
@@ -123,6 +126,8 @@ pub struct HashJoin {
     on_disk: Option<Parts>,
     /// Rows that probed, when the table is large: with little memory they would be written, too.
     probed: Option<Probed>,
+    /// Pairs of rows that were compared.
+    compared: u32,
 }
 
 /// A filter to make, and the keys it has where they are not those of the join.
@@ -246,6 +251,7 @@ impl HashJoin {
             open: Open::default(),
             on_disk: None,
             probed: None,
+            compared: 0,
         }
     }
 
@@ -688,6 +694,11 @@ impl HashJoin {
                 }
                 State::Chain(Some(row)) => {
                     self.state = State::Chain(self.table.next(row));
+                    // A chain may be all rows of the table: a join without equalities.
+                    self.compared = self.compared.wrapping_add(1);
+                    if self.compared.is_multiple_of(CANCEL_COMPARED) {
+                        cx.check_cancel()?;
+                    }
                     if self.how.on_match == OnMatch::TakeBuild && self.table.is_marked(row) {
                         continue;
                     }

@@ -656,7 +656,11 @@ impl Path {
                 let range = plan::IndexRange { index_only: true, ..plan::IndexRange::whole(index.clone()) };
                 let access = Access::IndexRange(Box::new(range));
                 let whole = plan::Scan { access, ..s.clone() };
-                Path::build(&whole, storage, b)?
+                let mut path = Path::build(&whole, storage, b)?;
+                if let Path::Range(range) = &mut path {
+                    range.range.read_ahead();
+                }
+                path
             }
             Access::IndexRange(range) => {
                 let plan::IndexRange { index, skip, prefix, low, high, like, .. } = &**range;
