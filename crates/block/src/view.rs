@@ -153,11 +153,11 @@ impl<'a> BlockView<'a> {
         let put = |i: usize, word: u64| unsafe { out.add(i).write_unaligned(word) };
         let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
         if shift == 0 {
-            let (fours, rest) = words.as_chunks::<4>();
-            for (i, four) in fours.iter().enumerate() {
-                four.iter().enumerate().for_each(|(k, word)| put(i * 4 + k, get(word)));
+            let (lines, rest) = words.as_chunks::<8>();
+            for (i, line) in lines.iter().enumerate() {
+                line.iter().enumerate().for_each(|(k, word)| put(i * 8 + k, get(word)));
             }
-            rest.iter().enumerate().for_each(|(k, word)| put(fours.len() * 4 + k, get(word)));
+            rest.iter().enumerate().for_each(|(k, word)| put(lines.len() * 8 + k, get(word)));
         } else {
             let mut low = u64::from_le(get(&words[0]));
             for i in 0..n.div_ceil(8) {

@@ -33,7 +33,7 @@ pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
 pub use figures::{CLASSES, FileIo, MULTIBLOCK_MAX};
 pub use group::{BlockRef, ChangeGroup, is_retry};
 pub use header::BufferInfo;
-pub use read::{PREFETCH_BLOCKS, Stamp};
+pub use read::{Ahead, PREFETCH_BLOCKS, Stamp};
 pub use segment_figures::{SegmentFigures, SegmentStat};
 pub use segments::{InsertHint, Segments};
 pub use temp::{TEMP_EXTENT_BLOCKS, TempSpace, TempUsage};

@@ -34,6 +34,10 @@ pub struct Stamp {
     version: u64,
 }
 
+/// A buffer in which a block was seen that is read soon. It may have gone since.
+#[derive(Debug, Clone, Copy)]
+pub struct Ahead(usize);
+
 impl BufferCache {
     /// Reads a block as it is now, by the design in force.
     ///
@@ -162,6 +166,21 @@ impl BufferCache {
                 f(step, n, &BlockView::of_frame(self.frame(*buffer)));
             }
         }
+    }
+
+    /// Prefetches `lines` lines of a block that [`BufferCache::find_ahead`] has found, from the byte `from` on; see
+    /// [`BufferCache::prefetch_blocks`].
+    #[inline]
+    pub fn prefetch_lines(&self, found: Ahead, from: usize, lines: usize) {
+        if self.design == ChainDesign::Versioned {
+            let frame = BlockView::of_frame(self.frame(found.0));
+            (0..lines).for_each(|n| frame.prefetch(from + n * LINE_BYTES));
+        }
+    }
+
+    /// The block's buffer, if it is in the cache now.
+    pub fn find_ahead(&self, at: Rdba) -> Option<Ahead> {
+        self.find(at).map(Ahead)
     }
 
     #[inline]

@@ -28,6 +28,11 @@ impl PieceAddress {
         bytes
     }
 
+    pub fn of_bytes(bytes: &[u8; ADDRESS_BYTES]) -> PieceAddress {
+        let [a, b, c, d, low, high] = *bytes;
+        PieceAddress { rdba: Rdba(u32::from_le_bytes([a, b, c, d])), slot: u16::from_le_bytes([low, high]) }
+    }
+
     pub fn read(view: &BlockView<'_>, at: usize) -> PieceAddress {
         PieceAddress { rdba: Rdba(view.u32(at)), slot: view.u16(at + 4) }
     }

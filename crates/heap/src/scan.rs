@@ -9,8 +9,8 @@ use crate::fetch::{ADDRESS_BYTES, PieceAddress};
 use crate::ops::flags;
 use crate::{Heap, HeapTable};
 use block::data::{ROW_HEADER_BYTES, SLOT_BYTES};
-use block::{BlockKind, BlockView, Data, Extent, Image};
-use buffer_cache::{GetKind, SegmentStat};
+use block::{BlockKind, BlockView, Data, Extent, Image, LINE_BYTES};
+use buffer_cache::{Ahead, GetKind, SegmentStat};
 use process::Process;
 use txn::Snapshot;
 use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn};
@@ -39,6 +39,9 @@ pub struct Scan {
     row: Vec<u8>,
     /// Of 2^32: the share of blocks that a scan of a sample reads.
     share: Option<u64>,
+    /// The buffer of the next block, and up to which of its bytes it has been prefetched.
+    ahead: Option<Ahead>,
+    prefetched: usize,
 }
 
 impl Default for Scan {
@@ -58,14 +61,25 @@ impl Default for Scan {
             directory: 0,
             row: Vec::new(),
             share: None,
+            ahead: None,
+            prefetched: 0,
         }
     }
 }
 
-/// What a row in the image is.
-enum Seen {
-    Whole(usize, usize),
-    Chained(PieceAddress, usize, usize),
+/// Where the bytes of a row in the image are, and the piece behind them of a row of several.
+struct Seen {
+    at: usize,
+    len: usize,
+    next: Option<PieceAddress>,
+}
+
+/// Where the rows of a block are copied to: behind the bytes of an arena, in place of the image.
+struct Arena<'a> {
+    bytes: &'a mut Vec<u8>,
+    /// Of the block: the first byte that is copied, and where that one is in the arena.
+    rows_begin: usize,
+    begin: usize,
 }
 
 impl Scan {
@@ -102,6 +116,7 @@ impl Scan {
         heap.cache().note_segment(p, table.data_object, SegmentStat::SegmentScans, 1);
         (self.next_extent, self.next_block, self.slot, self.slots) = (0, 0, 0, 0);
         self.blocks.clear();
+        self.ahead = None;
         Ok(())
     }
 
@@ -118,17 +133,14 @@ impl Scan {
                 let Some(seen) = self.look(slot) else { continue };
                 let rowid = Rowid { obj: self.object, rdba: self.at, slot: slot as u16 };
                 p.count(Stat::TableScanRowsGotten, 1);
-                return match seen {
-                    Seen::Whole(at, len) => Ok(Some((rowid, &self.image.bytes()[at..at + len]))),
-                    Seen::Chained(next, at, len) => {
-                        self.row.clear();
-                        self.row.extend_from_slice(&self.image.bytes()[at..at + len]);
-                        heap.read_rest(p, &self.snapshot, self.object, next, &mut self.row)?;
-                        Ok(Some((rowid, &self.row)))
-                    }
-                };
+                let bytes = &self.image.bytes()[seen.at..seen.at + seen.len];
+                let Some(next) = seen.next else { return Ok(Some((rowid, bytes))) };
+                self.row.clear();
+                self.row.extend_from_slice(bytes);
+                heap.read_rest(p, &self.snapshot, self.object, next, &mut self.row)?;
+                return Ok(Some((rowid, &self.row)));
             }
-            if !self.next_block(heap, p)? {
+            if !self.next_block(heap, p, None)? {
                 return Ok(None);
             }
         }
@@ -137,64 +149,107 @@ impl Scan {
     /// Calls `f` with the bytes of all rows that are left in the block, and of those of the next block when there are
     /// none; false at the end. Statistics and errors as [`Scan::next`], and those of `f`, which end it.
     pub fn each_in_block(&mut self, heap: &Heap, p: &Process, f: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
-        if self.slot >= self.slots && !self.next_block(heap, p)? {
+        if self.slot >= self.slots && !self.next_block(heap, p, None)? {
             return Ok(false);
         }
         let mut rows = 0;
         for slot in std::mem::replace(&mut self.slot, self.slots)..self.slots {
             let Some(seen) = self.look(slot) else { continue };
             rows += 1;
-            match seen {
-                Seen::Whole(at, len) => f(&self.image.bytes()[at..at + len])?,
-                Seen::Chained(next, at, len) => {
-                    self.row.clear();
-                    self.row.extend_from_slice(&self.image.bytes()[at..at + len]);
-                    heap.read_rest(p, &self.snapshot, self.object, next, &mut self.row)?;
-                    f(&self.row)?;
-                }
-            }
+            let bytes = &self.image.bytes()[seen.at..seen.at + seen.len];
+            let Some(next) = seen.next else {
+                f(bytes)?;
+                continue;
+            };
+            self.row.clear();
+            self.row.extend_from_slice(bytes);
+            heap.read_rest(p, &self.snapshot, self.object, next, &mut self.row)?;
+            f(&self.row)?;
         }
         p.count(Stat::TableScanRowsGotten, rows);
         Ok(true)
     }
 
-    #[inline]
-    fn look(&self, slot: usize) -> Option<Seen> {
-        let bytes = self.image.bytes();
-        let entry = bytes.get(self.directory + slot * SLOT_BYTES..)?.first_chunk()?;
-        let at = usize::from(u16::from_le_bytes(*entry));
-        if at < DIRECTORY_BEGIN {
-            return None;
+    /// Appends the bytes of the rows of the next block to `arena` and calls `f` with where each row begins and how long
+    /// it is; false at the end. The block is copied once, to there, with the heads of its rows and rows that are
+    /// deleted between. What [`Scan::next`] has left of a block is passed by.
+    ///
+    /// Statistics and errors as [`Scan::next`], and those of `f`, which end it.
+    pub fn append_block(
+        &mut self,
+        heap: &Heap,
+        p: &Process,
+        arena: &mut Vec<u8>,
+        f: &mut impl FnMut(&[u8], usize, usize) -> Result<()>,
+    ) -> Result<bool> {
+        let mut to = Arena { bytes: arena, rows_begin: 0, begin: 0 };
+        if !self.next_block(heap, p, Some(&mut to))? {
+            return Ok(false);
         }
-        let [row_flags, _lock, l0, l1, ..] = *bytes.get(at..)?.first_chunk::<ROW_HEADER_BYTES>()?;
-        if row_flags & (flags::HEAD | flags::DELETED) != flags::HEAD {
-            return None;
+        let Arena { bytes: arena, rows_begin, begin } = to;
+        let (mut rows, end) = (0, arena.len());
+        for slot in std::mem::replace(&mut self.slot, self.slots)..self.slots {
+            self.prefetch(heap, 1);
+            let Some(at) = self.entry(slot).and_then(|at| at.checked_sub(rows_begin)) else { continue };
+            let Some(seen) = piece_at(&arena[begin..end], at) else { continue };
+            rows += 1;
+            let at = begin + seen.at;
+            let Some(next) = seen.next else {
+                f(arena, at, seen.len)?;
+                continue;
+            };
+            self.row.clear();
+            self.row.extend_from_slice(&arena[at..at + seen.len]);
+            heap.read_rest(p, &self.snapshot, self.object, next, &mut self.row)?;
+            let at = arena.len();
+            arena.extend_from_slice(&self.row);
+            f(arena, at, self.row.len())?;
         }
-        let at = at + ROW_HEADER_BYTES;
-        let len = usize::from(u16::from_le_bytes([l0, l1])).min(bytes.len() - at);
-        if row_flags & flags::LAST != 0 {
-            return Some(Seen::Whole(at, len));
-        }
-        let rest = len.checked_sub(ADDRESS_BYTES)?;
-        Some(Seen::Chained(PieceAddress::read(&self.image.view(), at), at + ADDRESS_BYTES, rest))
+        p.count(Stat::TableScanRowsGotten, rows);
+        Ok(true)
     }
 
-    /// Copies the next block of the segment that has rows. False at the end.
-    fn next_block(&mut self, heap: &Heap, p: &Process) -> Result<bool> {
+    /// Prefetches so many lines more of the next block. To be called now and then while the rows of this one are taken
+    /// apart: the processor brings a few lines at a time, and waits when it is asked for many.
+    #[inline]
+    pub fn prefetch(&mut self, heap: &Heap, lines: usize) {
+        if let Some(ahead) = self.ahead {
+            heap.cache().prefetch_lines(ahead, self.prefetched, lines);
+            self.prefetched += lines * LINE_BYTES;
+        }
+    }
+
+    /// Where the directory says that a row begins.
+    #[inline]
+    fn entry(&self, slot: usize) -> Option<usize> {
+        let entry = self.image.bytes().get(self.directory + slot * SLOT_BYTES..)?.first_chunk()?;
+        Some(usize::from(u16::from_le_bytes(*entry))).filter(|at| *at >= DIRECTORY_BEGIN)
+    }
+
+    #[inline]
+    fn look(&self, slot: usize) -> Option<Seen> {
+        piece_at(self.image.bytes(), self.entry(slot)?)
+    }
+
+    /// Copies the next block of the segment that has rows: into the image, or its directory there and its rows into the
+    /// arena. False at the end.
+    fn next_block(&mut self, heap: &Heap, p: &Process, mut arena: Option<&mut Arena<'_>>) -> Result<bool> {
         loop {
             while self.next_block < self.blocks.len() {
                 let at = self.blocks[self.next_block];
-                if !heap.cache().is_cached(at) {
+                if self.ahead.is_none() && !heap.cache().is_cached(at) {
                     heap.cache().read_ahead(p, &self.blocks[self.next_block..])?;
                 }
                 self.next_block += 1;
-                if self.copy_block(heap, p, at)? {
+                self.ahead = self.blocks.get(self.next_block).and_then(|next| heap.cache().find_ahead(*next));
+                self.prefetched = 0;
+                if self.copy_block(heap, p, at, arena.as_deref_mut())? {
                     return Ok(true);
                 }
             }
             let Some(extent) = self.extents.get(self.next_extent) else { return Ok(false) };
             self.blocks.clear();
-            self.next_block = 0;
+            (self.next_block, self.ahead) = (0, None);
             let n = self.next_extent as u32;
             self.next_extent += 1;
             heap.cache().segments().formatted_blocks(p, self.object, *extent, n, &mut self.blocks)?;
@@ -207,8 +262,12 @@ impl Scan {
 
     /// Copies the used bytes of a block as of the snapshot. False when it is of another kind, ORA-08103 of another
     /// object.
-    fn copy_block(&mut self, heap: &Heap, p: &Process, at: Rdba) -> Result<bool> {
+    fn copy_block(&mut self, heap: &Heap, p: &Process, at: Rdba, mut arena: Option<&mut Arena<'_>>) -> Result<bool> {
         let (image, kind, object) = (&mut self.image, self.kind, self.object);
+        if let Some(arena) = &mut arena {
+            // Words at multiples of eight bytes are copied to such.
+            arena.begin = arena.bytes.len().next_multiple_of(8);
+        }
         let read = heap.transactions().consistent_read(p, at, GetKind::Consistent, &self.snapshot, &mut |v| {
             if v.obj() != object {
                 return Err(());
@@ -216,7 +275,10 @@ impl Scan {
             if v.kind() != Some(kind) {
                 return Ok(None);
             }
-            Ok(Some(copy_used(v, image)))
+            Ok(Some(match arena.as_deref_mut() {
+                Some(arena) => copy_rows(v, image, arena),
+                None => copy_used(v, image),
+            }))
         })?;
         match read {
             Ok(None) => Ok(false),
@@ -233,15 +295,46 @@ impl Scan {
 
 /// Copies header, directory and rows, not the gap between; returns the number of directory entries.
 fn copy_used(v: &BlockView<'_>, image: &mut Image) -> usize {
+    let (slots, rows_begin) = copy_directory(v, image);
+    v.copy_into(rows_begin, &mut image.bytes_mut()[rows_begin..]);
+    slots
+}
+
+/// Copies header and directory into the image and the rows into the arena; returns the number of directory entries.
+/// Called again when what it saw was torn.
+fn copy_rows(v: &BlockView<'_>, image: &mut Image, arena: &mut Arena<'_>) -> usize {
+    let (slots, rows_begin) = copy_directory(v, image);
+    arena.rows_begin = rows_begin;
+    arena.bytes.resize(arena.begin, 0);
+    v.append_to(rows_begin, v.len() - rows_begin, arena.bytes);
+    slots
+}
+
+/// Copies header and directory; returns the number of entries and where the rows begin, at the start of a word.
+fn copy_directory(v: &BlockView<'_>, image: &mut Image) -> (usize, usize) {
     if image.bytes().len() != v.len() {
         *image = Image::new(v.len());
     }
     let d = Data::new(*v);
     let slots = d.slots();
     let directory_end = DIRECTORY_BEGIN + d.itls() * block::data::ITL_BYTES + slots * block::data::SLOT_BYTES;
-    let rows_begin = d.rows_begin().clamp(directory_end.min(v.len()), v.len()) & !7;
-    let bytes = image.bytes_mut();
-    v.copy_into(0, &mut bytes[..directory_end.min(v.len())]);
-    v.copy_into(rows_begin, &mut bytes[rows_begin..]);
-    slots
+    let directory_end = directory_end.min(v.len());
+    v.copy_into(0, &mut image.bytes_mut()[..directory_end]);
+    (slots, d.rows_begin().clamp(directory_end, v.len()) & !7)
+}
+
+/// The head of a row at `at` of a block's bytes, if one that lives is there.
+#[inline]
+fn piece_at(bytes: &[u8], at: usize) -> Option<Seen> {
+    let [row_flags, _lock, l0, l1, ..] = *bytes.get(at..)?.first_chunk::<ROW_HEADER_BYTES>()?;
+    if row_flags & (flags::HEAD | flags::DELETED) != flags::HEAD {
+        return None;
+    }
+    let at = at + ROW_HEADER_BYTES;
+    let len = usize::from(u16::from_le_bytes([l0, l1])).min(bytes.len() - at);
+    if row_flags & flags::LAST != 0 {
+        return Some(Seen { at, len, next: None });
+    }
+    let next = PieceAddress::of_bytes(bytes[at..at + len].first_chunk()?);
+    Some(Seen { at: at + ADDRESS_BYTES, len: len - ADDRESS_BYTES, next: Some(next) })
 }

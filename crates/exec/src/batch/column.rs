@@ -600,15 +600,13 @@ fn without_nulls(spans: &[Span], nulls: &Nulls) -> Vec<Span> {
 
 /// The numbers at `scale`, which all of a column of that scale have; where one has more, whatever fits.
 fn decode_numbers(ty: &DataType, spans: &[Span], arena: &[u8], scale: u8) -> Result<Data> {
-    let mut all = Vec::with_capacity(spans.len());
-    for s in spans {
-        if s.len == NULL {
-            all.push(0);
-            continue;
-        }
-        match Number::decode_scaled_at(arena, s.at as usize, s.len as usize, scale) {
-            Some(n) => all.push(n),
-            None => return decode_other_numbers(ty, spans, arena),
+    let mut all = vec![0; spans.len()];
+    for (n, s) in all.iter_mut().zip(spans) {
+        if s.len != NULL {
+            match Number::decode_scaled_at(arena, s.at as usize, s.len as usize, scale) {
+                Some(word) => *n = word,
+                None => return decode_other_numbers(ty, spans, arena),
+            }
         }
     }
     Ok(Data::Fixed(all, scale))

@@ -5,6 +5,7 @@
 //! which row, and the caller goes over the rows one by one.
 
 use super::column::{Column, Data, Nulls, padded_order};
+use super::kernels::SameText;
 use super::kernels::{self, Numbers, Pattern, Rows};
 use super::{Batch, Failing, reads};
 use crate::code::{Code, Cond};
@@ -540,6 +541,29 @@ impl Condition {
         cx: &mut ExecCtx<'_>,
     ) -> Option<Option<()>> {
         let Some(column) = value.column() else { return Some(None) };
+        if let Data::Text(spans) = &column.data
+            && list.iter().all(|e| matches!(e.form, Form::Same))
+        {
+            let items: Vec<Vector<'_>> = list.iter().map(|e| e.eval(input, rows, m, cx)).collect::<Option<_>>()?;
+            let padded = how == Compare::Padded;
+            let mut texts = Vec::with_capacity(items.len());
+            for item in &items {
+                if let Vector::Same(Value::Text(text)) = item {
+                    texts.push(SameText::new(text.as_bytes(), padded));
+                }
+            }
+            let nulls = items.iter().filter(|item| item.is_same_null()).count();
+            if texts.len() + nulls == items.len() {
+                // Another value than those of a list with NULL is unknown.
+                if !(negated && nulls > 0) {
+                    let arena = &input.arena[..];
+                    let is_listed = |row: usize| texts.iter().any(|text| text.holds(spans[row], arena));
+                    rows.select(out, |row| is_listed(row) != negated);
+                    leave_nulls_out(out, &column.nulls);
+                }
+                return Some(Some(()));
+            }
+        }
         let (mut rest, mut met, mut found) = (rows.to_vec(), Vec::new(), Vec::new());
         leave_nulls_out(&mut rest, &column.nulls);
         let mut unknown = false;
@@ -632,12 +656,15 @@ fn compare(
             }
             (Some(Data::Text(spans)), Value::Text(s)) => {
                 let text = s.as_bytes();
-                match (op, how) {
-                    (_, Compare::Padded) => {
+                let padded = how == Compare::Padded;
+                match op {
+                    CmpOp::Eq | CmpOp::Ne => {
+                        let same = SameText::new(text, padded);
+                        rows.select(out, |row| same.holds(spans[row], arena) == (op == CmpOp::Eq));
+                    }
+                    _ if padded => {
                         kernels::select_ordered(op, rows, out, |row| padded_order(spans[row].of(arena), text));
                     }
-                    (CmpOp::Eq, _) => rows.select(out, |row| spans[row].of(arena) == text),
-                    (CmpOp::Ne, _) => rows.select(out, |row| spans[row].of(arena) != text),
                     _ => kernels::select_ordered(op, rows, out, |row| spans[row].of(arena).cmp(text)),
                 }
                 true

@@ -236,6 +236,42 @@ pub fn select_ordered(op: CmpOp, rows: Rows<'_>, out: &mut Vec<u32>, order: impl
     rows.select(out, |row| op.holds(order(row)));
 }
 
+/// A text that others are compared with, blanks at the end of either side without a meaning where it is `padded`.
+pub struct SameText<'t> {
+    text: &'t [u8],
+    padded: bool,
+    /// Its first bytes as a word, and which of the word count.
+    first: u64,
+    mask: u64,
+}
+
+impl<'t> SameText<'t> {
+    pub fn new(text: &'t [u8], padded: bool) -> SameText<'t> {
+        let text = if padded { super::eval::trim(text) } else { text };
+        let n = text.len().min(8);
+        let mut first = [0; 8];
+        first[..n].copy_from_slice(&text[..n]);
+        let mask = if n == 8 { u64::MAX } else { (1 << (8 * n)) - 1 };
+        SameText { text, padded, first: u64::from_le_bytes(first), mask }
+    }
+
+    #[inline]
+    pub fn holds(&self, span: Span, arena: &[u8]) -> bool {
+        if let Some(word) = arena.get(span.at as usize..).and_then(|rest| rest.first_chunk())
+            && u64::from_le_bytes(*word) & self.mask != self.first
+        {
+            // Bytes behind a value that is shorter do not matter: it is not the same either way.
+            return false;
+        }
+        let value = span.of(arena);
+        match value.strip_prefix(self.text) {
+            Some(rest) if self.padded => rest.iter().all(|c| *c == b' '),
+            Some(rest) => rest.is_empty(),
+            None => false,
+        }
+    }
+}
+
 /// A pattern of LIKE without `_` and without an escape character.
 pub struct Pattern<'p> {
     start: &'p [u8],

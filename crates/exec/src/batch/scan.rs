@@ -1,8 +1,8 @@
 //! Full scans and long ranges, a batch at a time.
 //!
-//! The bytes of the rows of some blocks go to the arena of the batch. Lengths are walked once for each row: first up to
-//! the last column that the filter reads, then, for the rows that pass, up to the last column that is wanted. Texts
-//! stay where they are.
+//! The blocks go to the arena of the batch, texts stay where they are. The filter is parted into stages, each of which
+//! reads columns that none before has read: its columns are found and decoded for the rows that are left, and rows that
+//! do not pass are dropped before the next. Columns that only others read are decoded for the rows that pass them all.
 
 use super::column::{Column, NULL, Span, decode};
 use super::eval::{self, Input};
@@ -28,9 +28,7 @@ pub struct Scan {
     filter: Vec<Condition>,
     /// The filter of a join above.
     join_filter: Option<UseFilter>,
-    /// The columns that the filters read, and the number of columns up to the last of them.
-    tested: Vec<bool>,
-    first: usize,
+    stages: Vec<Stage>,
     size: usize,
     failing: Failing,
     places: Places,
@@ -40,14 +38,26 @@ pub struct Scan {
     left_out: u64,
 }
 
+/// Conditions that are tested together.
+struct Stage {
+    /// Up to where in the filter of the scan they go, from where the stage before ends.
+    conditions: usize,
+    /// The filter of the join above comes behind them.
+    joins: bool,
+    /// The columns that no stage before has read, ascending, and the number of columns up to the last that is read.
+    decoded: Vec<usize>,
+    columns: usize,
+}
+
 /// Where the rows of a batch and their columns are in the arena.
 #[derive(Default)]
 struct Places {
     /// The byte after what was walked of each row, and how many columns it has left.
     next: Vec<u32>,
     left: Vec<u16>,
-    /// The spans of each wanted column.
+    /// The spans of each wanted column, as many as were walked.
     spans: Vec<Vec<Span>>,
+    walked: usize,
 }
 
 fn damaged() -> Ora {
@@ -55,6 +65,13 @@ fn damaged() -> Ora {
 }
 
 impl Places {
+    fn clear(&mut self) {
+        self.next.clear();
+        self.left.clear();
+        self.spans.iter_mut().for_each(Vec::clear);
+        self.walked = 0;
+    }
+
     /// Adds the row whose bytes begin at `at`.
     fn push(&mut self, row: &[u8], at: usize) -> Result<()> {
         let (first, rest) = row.split_first().ok_or_else(damaged)?;
@@ -68,46 +85,60 @@ impl Places {
         Ok(())
     }
 
-    /// Notes where the columns `from..to` of the rows are, all columns before having been walked.
+    /// Keeps the rows `rows`, which ascend.
+    fn keep(&mut self, rows: &[u32]) {
+        fn pick<T: Copy>(v: &mut Vec<T>, rows: &[u32]) {
+            for (to, &from) in rows.iter().enumerate() {
+                v[to] = v[from as usize];
+            }
+            v.truncate(rows.len());
+        }
+        pick(&mut self.next, rows);
+        pick(&mut self.left, rows);
+        self.spans[..self.walked].iter_mut().for_each(|spans| pick(spans, rows));
+    }
+
+    /// Notes where the columns up to `to` of all rows are.
+    fn walk_to(&mut self, columns: &[(u16, DataType)], to: usize, arena: &[u8]) -> Result<()> {
+        if to > self.walked {
+            self.walk(columns, (self.walked, to), 0, arena, &mut || ())?;
+            self.walked = to;
+        }
+        Ok(())
+    }
+
+    /// Notes where the columns `from..to` of the rows from `first` on are, all columns before having been walked. Calls
+    /// `between` after each column.
     fn walk(
         &mut self,
         columns: &[(u16, DataType)],
         (from, to): (usize, usize),
-        rows: Option<&[u32]>,
+        first: usize,
         arena: &[u8],
+        between: &mut impl FnMut(),
     ) -> Result<()> {
         let begin = if from == 0 { 0 } else { columns[from - 1].0 + 1 };
-        let count = rows.map_or(self.next.len(), <[u32]>::len);
-        self.spans[from..to].iter_mut().for_each(|spans| {
-            spans.clear();
-            spans.reserve(count);
-        });
         let Some(last) = columns[from..to].last() else { return Ok(()) };
-        let steps = last.0 + 1 - begin;
-        for chunk in (0..count).step_by(WALKED) {
+        let (steps, count) = (last.0 + 1 - begin, self.next.len());
+        for chunk in (first..count).step_by(WALKED) {
             let end = (chunk + WALKED).min(count);
-            let row = |n: usize| rows.map_or(n, |rows| rows[n] as usize);
-            if (chunk..end).any(|n| self.left[row(n)] < steps) {
-                self.walk_short(columns, (from, to), begin, (chunk..end).map(row), arena)?;
+            if self.left[chunk..end].iter().any(|left| *left < steps) {
+                self.walk_short(columns, (from, to), begin, chunk..end, arena)?;
                 continue;
             }
-            let mut next = [0u32; WALKED];
-            let next = &mut next[..end - chunk];
-            next.iter_mut().enumerate().for_each(|(n, at)| *at = self.next[row(chunk + n)]);
+            let next = &mut self.next[chunk..end];
             let mut at = begin;
             for (spans, (place, _)) in self.spans[from..to].iter_mut().zip(&columns[from..to]) {
                 while at < *place {
                     pass(arena, next).ok_or_else(damaged)?;
+                    between();
                     at += 1;
                 }
                 find(arena, next, spans).ok_or_else(damaged)?;
+                between();
                 at += 1;
             }
-            for (n, next) in next.iter().enumerate() {
-                let row = row(chunk + n);
-                self.next[row] = *next;
-                self.left[row] -= steps;
-            }
+            self.left[chunk..end].iter_mut().for_each(|left| *left -= steps);
         }
         Ok(())
     }
@@ -157,7 +188,9 @@ fn pass(arena: &[u8], next: &mut [u32]) -> Option<()> {
 #[inline]
 fn find(arena: &[u8], next: &mut [u32], spans: &mut Vec<Span>) -> Option<()> {
     let mut greatest = 0;
-    for at in next {
+    let begin = spans.len();
+    spans.resize(begin + next.len(), Span::default());
+    for (at, place) in next.iter_mut().zip(&mut spans[begin..]) {
         let span;
         match *arena.get(*at as usize)? {
             len @ 0..=250 => {
@@ -167,7 +200,7 @@ fn find(arena: &[u8], next: &mut [u32], spans: &mut Vec<Span>) -> Option<()> {
             _ => (*at, span) = far(arena, *at)?,
         }
         greatest = greatest.max(*at);
-        spans.push(span);
+        *place = span;
     }
     (greatest as usize <= arena.len()).then_some(())
 }
@@ -262,8 +295,6 @@ impl Scan {
         }
         let regs: Vec<Reg> = wanted.iter().map(|c| c.1).collect();
         let Some(filter) = Condition::all(b.conds(&s.filter), &regs) else { return Ok(None) };
-        let mut tested = vec![false; columns.len()];
-        filter.iter().flat_map(Condition::slots).for_each(|slot| tested[slot] = true);
         let join_filter = match join_filter {
             Some((id, keys)) => match UseFilter::build(id, keys, &regs, b) {
                 Some(filter) => Some(filter),
@@ -271,12 +302,7 @@ impl Scan {
             },
             None => None,
         };
-        let joined = join_filter.iter().flat_map(|filter| filter.keys.slots());
-        joined.for_each(|slot| tested[*slot] = true);
-        let first = match filter.is_empty() && join_filter.is_none() {
-            true => columns.len(),
-            false => tested.iter().rposition(|t| *t).map_or(0, |last| last + 1),
-        };
+        let stages = stages(&filter, join_filter.as_ref(), columns.len());
         let places = Places { spans: vec![Vec::new(); columns.len()], ..Places::default() };
         let (failing, selected) = (Failing::default(), Vec::new());
         let watch = b.watches.then(|| b.watch(s));
@@ -286,8 +312,7 @@ impl Scan {
             regs,
             filter,
             join_filter,
-            tested,
-            first,
+            stages,
             size: 1,
             failing,
             places,
@@ -297,21 +322,22 @@ impl Scan {
         }))
     }
 
-    /// Reads the rows of the next blocks. False at the end.
+    /// Reads the rows of the next blocks, and finds the columns that the first stage reads. False at the end.
     fn read(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let Scan { rows, places, .. } = self;
-        places.next.clear();
-        places.left.clear();
-        let arena = &mut out.arena;
-        while places.next.len() < self.size && arena.len() < BYTES_MAX {
-            let more = rows.some_rows(m, cx, &mut |row, _| {
-                let at = arena.len();
-                if at + row.len() > ARENA_MAX {
-                    return Err(Ora::with(4030, &[&row.len(), &"QERTB batch", &"rows of a block"]));
+        let Scan { rows, places, columns, stages, .. } = self;
+        let to = stages.first().map_or(columns.len(), |stage| stage.columns);
+        places.clear();
+        places.walked = to;
+        while places.next.len() < self.size && out.arena.len() < BYTES_MAX {
+            let before = places.next.len();
+            let more = rows.append_rows(m, cx, &mut out.arena, &mut |arena, at, len| {
+                if at + len > ARENA_MAX {
+                    return Err(Ora::with(4030, &[&len, &"QERTB batch", &"rows of a block"]));
                 }
-                arena.extend_from_slice(row);
-                places.push(row, at)
+                places.push(&arena[at..at + len], at)
             })?;
+            // The bytes are still in the processor's nearest cache; those of the next block come meanwhile.
+            places.walk(columns, (0, to), before, &out.arena, &mut || rows.prefetch(cx))?;
             if !more {
                 break;
             }
@@ -319,11 +345,6 @@ impl Scan {
         self.size = (self.size * 64).min(ROWS_MAX);
         out.len = places.next.len();
         Ok(out.len > 0)
-    }
-
-    /// Makes columns `from..to` of the spans that were noted.
-    fn decode(&self, columns: std::ops::Range<usize>, arena: &[u8]) -> Result<Vec<Column>> {
-        columns.map(|n| decode(&self.columns[n].1, &self.places.spans[n], arena)).collect()
     }
 }
 
@@ -346,7 +367,6 @@ impl Node for Scan {
     }
 
     fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let all = self.columns.len();
         loop {
             self.failing.raise()?;
             out.clear();
@@ -356,45 +376,23 @@ impl Node for Scan {
                 }
                 return Ok(false);
             }
-            self.places.walk(&self.columns, (0, self.first), None, &out.arena)?;
-            if self.filter.is_empty() && self.join_filter.is_none() {
-                out.columns = self.decode(0..all, &out.arena)?;
-                self.count(out.len, m);
-                return Ok(true);
-            }
-            out.columns.resize_with(all, Column::default);
-            for n in (0..self.first).filter(|n| self.tested[*n]) {
-                out.columns[n] = decode(&self.columns[n].1, &self.places.spans[n], &out.arena)?;
-            }
             let read = out.len;
-            let mut selected = std::mem::take(&mut self.selected);
-            let mut input = Input { len: out.len, columns: &out.columns, arena: &mut out.arena };
-            let done = eval::select_all(&self.filter, &mut input, &mut selected, m, cx);
-            if done.is_some() {
-                self.count(selected.len(), m);
+            out.columns.resize_with(self.columns.len(), Column::default);
+            let tested = self.test(out, m, cx)?;
+            if out.len > 0 {
+                let decoded = if let Tested::Failed(stages) = tested { stages } else { self.stages.len() };
+                self.finish(out, decoded)?;
             }
-            let filtered = match (&mut self.join_filter, done) {
-                (Some(filter), Some(())) => filter.select(&out.columns, &out.arena, &mut selected, m),
-                _ => Ok(()),
-            };
-            let found = match done {
-                Some(()) => filtered.and_then(|()| self.finish(out, &selected)),
-                None => {
-                    // The rows one by one; a row's error comes after the rows before it.
-                    self.finish(out, &(0..out.len as u32).collect::<Vec<_>>()).and_then(|()| {
-                        let failing = &mut self.failing;
-                        eval::filter(&self.filter, out, &self.regs, &mut selected, failing, m, cx)?;
-                        self.count(selected.len(), m);
-                        if let Some(filter) = &mut self.join_filter {
-                            filter.select(&out.columns, &out.arena, &mut selected, m)?;
-                        }
-                        out.keep(&selected);
-                        Ok(())
-                    })
+            if let Tested::Failed(_) = tested {
+                // The rows that are left one by one; a row's error comes after the rows before it.
+                let (failing, selected) = (&mut self.failing, &mut self.selected);
+                eval::filter(&self.filter, out, &self.regs, selected, failing, m, cx)?;
+                count(self.watch, selected.len(), m);
+                if let Some(filter) = &mut self.join_filter {
+                    filter.select(&out.columns, &out.arena, selected, m)?;
                 }
-            };
-            self.selected = selected;
-            found?;
+                out.keep(selected);
+            }
             self.left_out += (read - out.len) as u64;
             if out.len > 0 {
                 return Ok(true);
@@ -404,36 +402,97 @@ impl Node for Scan {
 }
 
 impl Scan {
-    fn count(&self, rows: usize, m: &mut Machine) {
-        if let Some(at) = self.watch {
-            m.watched[at].rows += rows as u64;
-        }
-    }
-
-    /// Makes a batch of the rows that passed: columns that the filter has not read are decoded only now.
-    fn finish(&mut self, out: &mut Batch, selected: &[u32]) -> Result<()> {
-        let whole = selected.len() == out.len;
-        if !selected.is_empty() {
-            let rows = if whole { None } else { Some(selected) };
-            self.places.walk(&self.columns, (self.first, self.columns.len()), rows, &out.arena)?;
-            for n in 0..self.columns.len() {
-                if n < self.first && self.tested[n] {
-                    if !whole {
-                        out.columns[n].keep(selected);
-                    }
-                    continue;
-                }
-                if n < self.first && !whole {
-                    let spans = &mut self.places.spans[n];
-                    for (to, &from) in selected.iter().enumerate() {
-                        spans[to] = spans[from as usize];
-                    }
-                    spans.truncate(selected.len());
-                }
-                out.columns[n] = decode(&self.columns[n].1, &self.places.spans[n], &out.arena)?;
+    /// Goes through the stages; only rows that pass are left in the columns that have been read.
+    fn test(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Tested> {
+        let (mut from, mut is_counted) = (0, false);
+        for n in 0..self.stages.len() {
+            let Stage { conditions: to, joins, ref decoded, columns } = self.stages[n];
+            self.places.walk_to(&self.columns, columns, &out.arena)?;
+            for slot in decoded {
+                out.columns[*slot] = decode(&self.columns[*slot].1, &self.places.spans[*slot], &out.arena)?;
+            }
+            let mut input = Input { len: out.len, columns: &out.columns, arena: &mut out.arena };
+            if eval::select_all(&self.filter[from..to], &mut input, &mut self.selected, m, cx).is_none() {
+                return Ok(Tested::Failed(n + 1));
+            }
+            from = to;
+            if to == self.filter.len() && !is_counted {
+                count(self.watch, self.selected.len(), m);
+                is_counted = true;
+            }
+            if joins && let Some(filter) = &mut self.join_filter {
+                filter.select(&out.columns, &out.arena, &mut self.selected, m)?;
+            }
+            if self.selected.len() < out.len {
+                self.keep(out, n);
+            }
+            if out.len == 0 {
+                return Ok(Tested::All);
             }
         }
-        out.len = selected.len();
+        if !is_counted {
+            count(self.watch, out.len, m);
+        }
+        Ok(Tested::All)
+    }
+
+    /// Drops the rows that are not selected, of the columns that the stages up to `n` have read.
+    fn keep(&mut self, out: &mut Batch, n: usize) {
+        for slot in self.stages[..=n].iter().flat_map(|stage| &stage.decoded) {
+            out.columns[*slot].keep(&self.selected);
+        }
+        self.places.keep(&self.selected);
+        out.len = self.selected.len();
+    }
+
+    /// Decodes the columns that none of the first `stages` has read.
+    fn finish(&mut self, out: &mut Batch, stages: usize) -> Result<()> {
+        self.places.walk_to(&self.columns, self.columns.len(), &out.arena)?;
+        for (n, (_, ty)) in self.columns.iter().enumerate() {
+            if !self.stages[..stages].iter().any(|stage| stage.decoded.contains(&n)) {
+                out.columns[n] = decode(ty, &self.places.spans[n], &out.arena)?;
+            }
+        }
         Ok(())
     }
+}
+
+/// How testing the rows of a batch has ended.
+enum Tested {
+    All,
+    /// The evaluation of some row fails, in the last of so many stages: the rows of those before it are there.
+    Failed(usize),
+}
+
+/// Counts rows of a cursor that is watched.
+fn count(watch: Option<usize>, rows: usize, m: &mut Machine) {
+    if let Some(at) = watch {
+        m.watched[at].rows += rows as u64;
+    }
+}
+
+/// The stages of a filter over so many columns.
+fn stages(filter: &[Condition], join_filter: Option<&UseFilter>, columns: usize) -> Vec<Stage> {
+    let mut read = vec![false; columns];
+    let mut stages: Vec<Stage> = Vec::new();
+    let mut add = |slots: Vec<usize>, conditions: usize, joins: bool| {
+        let mut decoded: Vec<usize> =
+            slots.into_iter().filter(|slot| !std::mem::replace(&mut read[*slot], true)).collect();
+        decoded.sort_unstable();
+        match stages.last_mut() {
+            Some(last) if decoded.is_empty() => (last.conditions, last.joins) = (conditions, joins),
+            last => {
+                let before = last.map_or(0, |last| last.columns);
+                let columns = decoded.last().map_or(0, |slot| slot + 1).max(before);
+                stages.push(Stage { conditions, joins, decoded, columns });
+            }
+        }
+    };
+    for (n, condition) in filter.iter().enumerate() {
+        add(condition.slots().collect(), n + 1, false);
+    }
+    if let Some(join_filter) = join_filter {
+        add(join_filter.keys.slots().to_vec(), filter.len(), true);
+    }
+    stages
 }

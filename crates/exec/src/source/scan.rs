@@ -350,6 +350,42 @@ impl Scan {
             (Path::Range(r), Storage::Heap(table)) => r.each_ahead(table, m, cx, f)?,
             _ => return Err(no_bytes()),
         };
+        self.go_on(m, cx)
+    }
+
+    /// As [`Scan::some_rows`]; the rows' bytes are appended to `arena`, and `f` gets where each begins there and how long
+    /// it is. Between them there may be others.
+    pub fn append_rows(
+        &mut self,
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+        arena: &mut Vec<u8>,
+        f: &mut impl FnMut(&[u8], usize, usize) -> Result<()>,
+    ) -> Result<bool> {
+        if self.rows_left
+            && let Path::Heap(scan) = &mut self.path
+        {
+            self.rows_left = scan.append_block(cx.shared.heap, cx.p, arena, f)?;
+            return self.go_on(m, cx);
+        }
+        self.some_rows(m, cx, &mut |row, _| {
+            let at = arena.len();
+            arena.extend_from_slice(row);
+            f(arena, at, row.len())
+        })
+    }
+
+    /// Prefetches some lines of the block that [`Scan::append_rows`] reads next; see [`heap::Scan::prefetch`].
+    #[inline]
+    pub fn prefetch(&mut self, cx: &ExecCtx<'_>) {
+        const LINES: usize = 8;
+        if let Path::Heap(scan) = &mut self.path {
+            scan.prefetch(cx.shared.heap, LINES);
+        }
+    }
+
+    /// Whether rows are left, in the next range or partition if not in this one.
+    fn go_on(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.rows_left {
             self.rows_left = self.next_range(m, cx)?;
         }

@@ -146,9 +146,11 @@ impl Number {
                 let pairs = (digits >> 8 & 0x00FF_00FF) * 100 + (digits & 0x00FF_00FF);
                 let n = i64::from(pairs >> 16) * 10_000 + i64::from(pairs & 0xFFFF);
                 let shift = (i32::from(head) - 191 - len as i32) * 2 + i32::from(scale);
-                if (-1..=9).contains(&shift) {
-                    let tenfold = n * TENS[(shift + 1) as usize];
-                    return (tenfold % 10 == 0).then_some(tenfold / 10);
+                if (0..=9).contains(&shift) {
+                    return Some(n * TENS[shift as usize]);
+                }
+                if shift == -1 {
+                    return (n % 10 == 0).then_some(n / 10);
                 }
             }
         }
