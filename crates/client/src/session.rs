@@ -383,16 +383,23 @@ impl Client {
                     outcome.cursor = cursor;
                     outcome.columns = columns;
                 }
-                Reply::Rows { rows, .. } => outcome.rows.extend(rows),
+                Reply::Rows { mut rows, .. } => {
+                    rows.iter_mut().flatten().for_each(Value::make_content);
+                    outcome.rows.extend(rows);
+                }
                 Reply::Output { lines } => {
                     self.output.extend(lines.iter().cloned());
                     outcome.output.extend(lines);
                 }
-                Reply::Returned { execution, values } => part.returned.push((execution, values)),
+                Reply::Returned { execution, mut values } => {
+                    values.iter_mut().for_each(|(_, value)| value.make_content());
+                    part.returned.push((execution, values));
+                }
                 Reply::Refused { errors } => part.errors.extend(errors),
                 Reply::Executed(executed) => part.executed = executed,
                 Reply::Done(done) => {
                     outcome.done = *done;
+                    outcome.done.out.iter_mut().for_each(|(_, value)| value.make_content());
                     return Ok(outcome);
                 }
                 Reply::Error(f) => return Err(ClientError::Server(f)),

@@ -15,6 +15,7 @@ const PACKAGES: &[(&str, &[UserId])] = &[
     ("DBMS_DEBUG_JDWP", &[UserId::PUBLIC]),
     ("DBMS_FLASHBACK", &[ROLE_DBA]),
     ("DBMS_JOB", &[UserId::PUBLIC]),
+    ("DBMS_LOB", &[UserId::PUBLIC]),
     ("DBMS_LOCK", &[ROLE_EXECUTE_CATALOG]),
     ("DBMS_OUTPUT", &[UserId::PUBLIC]),
     ("DBMS_RANDOM", &[UserId::PUBLIC]),

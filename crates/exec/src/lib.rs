@@ -20,6 +20,7 @@ mod function;
 mod hash;
 mod index;
 mod join;
+pub mod lobs;
 mod machine;
 mod measure;
 pub mod objects;

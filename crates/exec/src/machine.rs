@@ -228,6 +228,7 @@ pub(crate) fn heap_bytes(v: &Value) -> usize {
         Value::Text(s) => s.len() + 16,
         Value::Raw(b) => b.len() + 16,
         Value::Composite(c) => c.parts.iter().map(|part| size_of::<Value>() + heap_bytes(part)).sum::<usize>() + 40,
+        Value::Lob(lob) => heap_bytes(&lob.content) + size_of::<types::Lob>(),
         _ => 0,
     }
 }

@@ -3,7 +3,8 @@
 use crate::{FnCtx, null};
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use types::{DataType, Nls, Ora, Result, Value};
+use std::sync::Arc;
+use types::{DataType, Lob, LobHome, LobRow, Nls, ObjectId, Ora, Result, Value};
 
 /// Returns the type that NVL, COALESCE, DECODE, CASE and set operators give for values of these types: that of the
 /// first one which is not NULL, widened to BINARY_DOUBLE or TIMESTAMP where needed. The caller converts the others to
@@ -356,6 +357,27 @@ fn is_same(a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
         }
     }
     Ok(all)
+}
+
+/// A locator. NULL has none, nor has a LOB in a row without a physical ROWID: it is the value as it is.
+pub(crate) fn locator(_: &mut FnCtx<'_>, args: &[Value], out: &mut Value) -> Result<()> {
+    let [value, rowid, place @ ..] = args else { return null(out) };
+    let number = |at: usize| match place.get(at) {
+        Some(Value::Number(n)) => n.as_i64().and_then(|n| u32::try_from(n).ok()),
+        _ => None,
+    };
+    let (Some(object), Some(column), Some(binary)) = (number(0), number(1), number(2)) else {
+        return Err(Ora::internal("locator"));
+    };
+    *out = match (value, rowid) {
+        (Value::Text(_) | Value::Raw(_) | Value::EmptyLob, Value::Rowid(rowid)) => {
+            let row = LobRow { object: ObjectId(object), rowid: *rowid, column: column as u16 };
+            let home = LobHome::Row(row);
+            Value::Lob(Arc::new(Lob { content: value.clone(), binary: binary == 1, home, open: None }))
+        }
+        _ => value.clone(),
+    };
+    Ok(())
 }
 
 pub(crate) fn empty_lob(_: &mut FnCtx<'_>, _: &[Value], out: &mut Value) -> Result<()> {

@@ -30,6 +30,10 @@ pub const MEMBER: &str = " MEMBER";
 /// whether it is DISTINCT (1).
 pub const MULTISET: &str = " MULTISET";
 
+/// The locator of a LOB that a column has: behind the value stand the row's ROWID, the number of the table, the place of
+/// the column, and 1 for a BLOB or 0 for a CLOB.
+pub const LOCATOR: &str = " LOCATOR";
+
 /// `a SUBMULTISET OF b`.
 pub const SUBMULTISET: &str = " SUBMULTISET";
 
@@ -221,6 +225,7 @@ const fn bare(name: &'static str, returns: Returns, eval: Eval) -> FnDef {
 static FUNCTIONS: &[FnDef] = &[
     pure(AT_TIME_ZONE, (1, 2), at_zone, date::at_time_zone),
     pure(ATTRIBUTE, (2, 2), to_null, general::attribute),
+    pure(LOCATOR, (5, 5), first, general::locator),
     pure(MEMBER, (2, 2), to_boolean, general::member),
     pure(MULTISET, (4, 4), first, general::multiset),
     pure(RETYPE, (2, 3), to_null, general::retype),

@@ -454,6 +454,17 @@ impl Heap {
         self.change_row(p, t, &heap_rows(table), rowid, RowAction::Lock, seen, wait)
     }
 
+    /// Whether a transaction holds the lock of a row.
+    pub fn is_locked_by(&self, p: &Process, t: &Txn, rowid: Rowid) -> Result<bool> {
+        let Some(xid) = t.xid() else { return Ok(false) };
+        self.cache().read(p, rowid.rdba, GetKind::Current, &mut |view| {
+            let data = Data::new(*view);
+            let row = data.row(rowid.slot.into());
+            // Another transaction may have used the entry since: its number tells.
+            row.and_then(|row| data.itl(row.lock)).is_some_and(|entry| entry.xid == xid && !entry.is_committed())
+        })
+    }
+
     /// Enters a block in the space map again once two fifths of it are free.
     pub(crate) fn note_room(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
         let (free, len) = self.cache().read(p, at, GetKind::Current, &mut |v| (Data::new(*v).free_bytes(), v.len()))?;

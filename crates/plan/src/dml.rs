@@ -344,7 +344,7 @@ impl Compiler<'_> {
                 let source = self.insert_source(&table, &columns, source, target.table.pos.0)?;
                 let defaults = self.defaults(&table, &columns)?;
                 let rowid = self.new_reg();
-                let returning = self.returning(returning.as_ref(), &table, &alias, &plan_target.new, rowid)?;
+                let returning = self.returning(returning.as_ref(), &table, &alias, &plan_target.new, (rowid, true))?;
                 let plan = InsertPlan { target: plan_target, columns, source, defaults, rowid, returning };
                 Ok(PlanBody::Insert(Box::new(plan)))
             }
@@ -438,13 +438,14 @@ impl Compiler<'_> {
         Ok(defaults)
     }
 
+    /// `located`: LOBs of the row are locators, for the row is still there afterwards.
     fn returning(
         &mut self,
         r: Option<&ast::Returning>,
         table: &Rc<TableDef>,
         alias: &str,
         regs: &[Reg],
-        rowid: Reg,
+        (rowid, located): (Reg, bool),
     ) -> Result<Vec<(Expr, Column)>> {
         let Some(ast::Returning { exprs, into, pos: _ }) = r else { return Ok(Vec::new()) };
         let ast::IntoClause { bulk, targets, pos } = into;
@@ -460,13 +461,21 @@ impl Compiler<'_> {
         let mut out = Vec::new();
         for e in exprs {
             match self.expr(e) {
-                Ok(value) => {
+                Ok(mut value) => {
                     let name = match &e.kind {
                         ExprKind::Name(n) => n.last().to_owned(),
                         // not a clause: what is no column has no name
                         _ => String::new(),
                     };
                     let ty = value.ty;
+                    if located
+                        && crate::locators::is_lob(&ty)
+                        && let Node::Reg(reg) = value.node
+                        && let Some(column) = regs.iter().position(|r| *r == reg)
+                    {
+                        let row = Expr::new(Node::Reg(rowid), types::DataType::Rowid);
+                        crate::locators::locate(&mut value, row, table, column);
+                    }
                     out.push((value, Column { name, ty, nullable: true, nested: Vec::new() }));
                 }
                 Err(error) => {
@@ -674,7 +683,7 @@ impl Compiler<'_> {
         if !readable && returning.is_some() {
             return Err(Ora::new(1031).at(place));
         }
-        let returning = self.returning(returning.as_ref(), &table, &alias, &target.new, rowid)?;
+        let returning = self.returning(returning.as_ref(), &table, &alias, &target.new, (rowid, true))?;
         Ok(PlanBody::Update(Box::new(UpdatePlan { target, source, rowid, old, sets, returning })))
     }
 
@@ -751,7 +760,7 @@ impl Compiler<'_> {
         if !readable && returning.is_some() {
             return Err(Ora::new(1031).at(place));
         }
-        let returning = self.returning(returning.as_ref(), &table, &alias, &old, rowid)?;
+        let returning = self.returning(returning.as_ref(), &table, &alias, &old, (rowid, false))?;
         Ok(PlanBody::Delete(Box::new(DeletePlan { target, source, rowid, old, returning })))
     }
 

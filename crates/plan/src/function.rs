@@ -15,6 +15,11 @@ impl Func {
         Func(functions::lookup(functions::TO_CHAR_OF_DIGITS).expect("the function is listed"))
     }
 
+    /// The locator of a column's LOB.
+    pub fn locator() -> Func {
+        Func(functions::lookup(functions::LOCATOR).expect("the function is listed"))
+    }
+
     /// SYS_EXTRACT_UTC.
     pub fn sys_extract_utc() -> Func {
         Func(functions::lookup("SYS_EXTRACT_UTC").expect("the function is listed"))

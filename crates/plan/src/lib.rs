@@ -17,6 +17,7 @@ mod function;
 mod group;
 mod image;
 mod ir;
+mod locators;
 mod logical;
 mod logical_text;
 pub mod names;
@@ -38,6 +39,7 @@ mod visit;
 pub use call::{Called, called};
 pub use function::Func;
 pub use ir::*;
+pub use locators::is_lob;
 pub use physical::{is_dual, produced};
 pub use rewrite::{Rewrite, RewritesOff};
 pub use settings::conversion_depends_on_settings;
@@ -295,7 +297,8 @@ fn compile_with_eyes(
     (c.sampling.level, c.sampling.sampler) = (optimizer.sampling, evidence.sampler);
     let mut body = match statement {
         Statement::Query(q) => {
-            let (rel, out, columns, _) = c.built(q, true)?;
+            let (rel, mut out, columns, _) = c.built(q, true)?;
+            c.locate_outputs(&rel, &mut out);
             c.rows = Some(rel);
             PlanBody::Query(QueryPlan { source: Source::Empty, out, columns })
         }

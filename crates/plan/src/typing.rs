@@ -110,7 +110,11 @@ pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     {
         return Ok(e);
     }
-    if !convertible(from, to) {
+    if *ty == DataType::Blob && e.ty == DataType::Blob {
+        return Ok(e);
+    }
+    let is_blob_of_raw = *ty == DataType::Blob && from == Class::Raw;
+    if !is_blob_of_raw && !convertible(from, to) {
         return Err(inconsistent(type_name(ty), type_name(&e.ty), pos));
     }
     let target = plain(ty);

@@ -398,6 +398,9 @@ impl World for ExecWorld<'_, '_> {
         let count = || lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count();
         Ok((kind, if kind == DynamicKind::Other { 0 } else { count() }))
     }
+    fn write_lob(&mut self, row: &types::LobRow, edit: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<Value> {
+        exec::lobs::write(row, edit, self.cx)
+    }
     fn execute_other(&mut self, text: &str) -> Result<()> {
         self.services.execute_other(self.cx, text)
     }

@@ -358,6 +358,14 @@ pub enum Op {
         base: u32,
         n: u32,
     },
+    /// As [`Op::CallNative`], of a subprogram that changes its first argument: the value is taken out of the variable
+    /// `lent` for the call, and put back whether the call fails or not.
+    CallLent {
+        native: u32,
+        base: u32,
+        n: u32,
+        lent: Opd,
+    },
     /// Calls an SQL function over `n` slots from `base + 1`; the result goes to `base`.
     CallFunction {
         function: u32,

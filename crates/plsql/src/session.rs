@@ -365,13 +365,17 @@ impl<C: 'static> Plsql<C> {
             });
         }
         if e.owner.is_empty() {
-            if given.len() < sub.parameters.len() {
+            // DBMS_LOB knows its defaults itself.
+            if given.len() < sub.parameters.len() && e.name != "DBMS_LOB" {
                 return self.call_with_defaults(w, &sub, given);
             }
             let native = crate::packages::native(&e.name, &e.subprogram, e.overload).ok_or_else(|| Ora::new(6508))?;
             let result = self.on_machine(|m| crate::packages::run(native, self, w, m, &mut given))?;
             return match result.map_err(|f| f.ora)? {
-                Datum::Val(v) => Ok(v),
+                Datum::Val(mut v) => {
+                    v.make_content();
+                    Ok(v)
+                }
                 _ => Err(Ora::new(902)),
             };
         }
@@ -767,7 +771,10 @@ fn is_of_sql(ty: &crate::ty::Ty) -> bool {
 fn result_of(sub: &SubSym, result: Datum) -> Result<Value> {
     let collection = sub.returns.as_ref().and_then(|ty| ty.named());
     match (result, collection) {
-        (Datum::Val(v), _) => Ok(v),
+        (Datum::Val(mut v), _) => {
+            v.make_content();
+            Ok(v)
+        }
         (result, Some((ty, _))) => ty.to_value(&result).ok_or_else(|| Ora::new(902)),
         (_, None) => Err(Ora::new(902)),
     }

@@ -63,7 +63,7 @@ impl CollTy {
     pub fn to_value(&self, collection: &Datum) -> Option<Value> {
         let Datum::Coll(collection) = collection else { return None };
         let Some(collection) = collection else { return Some(Value::Null) };
-        let part = |element: &Datum| if let Datum::Val(v) = element { Some(v.clone()) } else { None };
+        let part = |element: &Datum| if let Datum::Val(v) = element { Some(v.content().clone()) } else { None };
         let parts: Option<Vec<Value>> = collection.elements().map(part).collect();
         Some(Value::Composite(Arc::new(Composite { ty: self.id?, parts: parts? })))
     }
@@ -295,7 +295,8 @@ pub fn fits_without_check(from: &DataType, to: &ScalarTy) -> bool {
         | (DataType::Rowid | DataType::Urowid, DataType::Rowid | DataType::Urowid)
         | (DataType::BinaryDouble, DataType::BinaryDouble)
         | (DataType::BinaryFloat, DataType::BinaryFloat)
-        | (DataType::Clob, DataType::Clob | DataType::Varchar2 { len: 0, .. })
+        | (DataType::Clob, DataType::Clob)
+        | (DataType::Blob, DataType::Blob)
         // Any text will do, and a long one is not copied for it.
         | (DataType::Varchar2 { .. } | DataType::Char { .. }, DataType::Clob) => true,
         (a @ (DataType::Timestamp { .. } | DataType::Named(_)), b) => a == b,

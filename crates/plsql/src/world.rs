@@ -354,6 +354,13 @@ pub trait World {
     fn begin_fetch(&mut self, _cursor: &mut Self::Cursor) {}
     /// Runs a statement that is neither a query, nor DML, nor a block.
     fn execute_other(&mut self, text: &str) -> Result<()>;
+    /// Changes the LOB of a row, which the transaction has locked, and gives its content afterwards.
+    ///
+    /// # Errors
+    /// ORA-22920 where the row is not locked, ORA-22922 where it is gone; those of `edit` and of the update.
+    fn write_lob(&mut self, _row: &types::LobRow, _edit: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<Value> {
+        Err(Ora::unsupported())
+    }
     /// DBMS_SESSION.SET_ROLE: what stands behind SET ROLE.
     fn set_role(&mut self, _roles: &str) -> Result<()> {
         Err(Ora::unsupported())

@@ -39,6 +39,9 @@ pub trait RowSink {
     /// A row that cannot be taken.
     fn row(&mut self, row: &[Value], nls: &types::Nls) -> Result<usize>;
 
+    /// The rows that follow are those of that moment.
+    fn seen(&mut self, scn: types::Scn);
+
     /// Whether rows can be had as they are stored: the columns of a stored row that are the query's, and their types.
     fn takes_stored(&self, columns: &[(u16, DataType)]) -> bool;
 
@@ -399,6 +402,11 @@ impl Calls {
                 })
                 .map(drop),
                 Some(sink) => {
+                    let seen = match &open.source {
+                        Source::Own(cursor) => cursor.seen(),
+                        _ => None,
+                    };
+                    sink.seen(seen.unwrap_or_else(|| cx.shared.txns.current_scn()));
                     let mut bytes = 0;
                     loop {
                         if !open.ahead
@@ -930,6 +938,8 @@ fn bind_type(bind: &Bind) -> BindType {
         T::Date => Some(T::Date),
         T::LongRaw => Some(T::Raw { len: LEN }),
         t @ (T::Timestamp { .. } | T::IntervalYm { .. } | T::IntervalDs { .. } | T::Raw { .. }) => Some(t),
+        T::Clob | T::Nclob => Some(T::Clob),
+        T::Blob => Some(T::Blob),
         t @ (T::Rowid | T::BinaryDouble | T::BinaryFloat | T::Boolean | T::Cursor) => Some(t),
         // Taken from the first value.
         _ => None,

@@ -69,6 +69,7 @@ pub use caches::{Caches, OnCommit};
 pub use call::RowSink;
 pub use caller::Caller;
 pub use core::{FixedTables, MakeFixedTables, SessionFace};
+pub use functions::LOB_MAX;
 pub use global::{GlobalAnswer, GlobalCall, Start as GlobalStart};
 pub use guest::{Doorkeeper, Proof};
 pub use housekeeping::Housekeeper;

@@ -560,6 +560,33 @@ impl Session {
         self.call_with(out, |core, cx, calls, out| calls.execute_array(core, cx, array, rows, out))
     }
 
+    /// The content of a LOB of a row as of `scn`, or as it is now. Whoever asks was given the row's locator by a query.
+    ///
+    /// # Errors
+    /// ORA-22922 where the row is gone; ORA-01555; ORA-00028.
+    pub fn read_lob(&mut self, row: &types::LobRow, scn: Option<types::Scn>) -> Result<Value> {
+        self.lob_call(|cx| exec::lobs::content(row, scn, cx))
+    }
+
+    /// Changes the LOB of a row that the session's transaction has locked.
+    ///
+    /// # Errors
+    /// ORA-22920 where it is not locked, ORA-22922 where it is gone; those of `edit` and of an update of the column.
+    pub fn write_lob(&mut self, row: &types::LobRow, edit: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<()> {
+        self.lob_call(|cx| exec::lobs::write(row, edit, cx)).map(drop)
+    }
+
+    fn lob_call(&mut self, run: impl FnOnce(&mut ExecCtx<'_>) -> Result<Value>) -> Result<Value> {
+        let mut done = None;
+        let mut fatal = Vec::new();
+        self.call_with(&mut fatal, |_, cx, _, _| {
+            done = Some(run(cx));
+            Flow::Continue
+        });
+        // A session that was killed runs nothing.
+        done.unwrap_or_else(|| Err(Ora::new(28)))
+    }
+
     /// The transaction without a session that this one is in, and whether a statement began or resumed it.
     pub fn sessionless(&self) -> Option<(txn::GlobalId, bool)> {
         crate::sessionless::attached(&self.core)

@@ -569,6 +569,10 @@ impl plsql::World for World<'_> {
         cursor.cursor.begin_fetch(&mut self.cx);
     }
 
+    fn write_lob(&mut self, row: &types::LobRow, edit: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<Value> {
+        exec::lobs::write(row, edit, &mut self.cx)
+    }
+
     fn execute_other(&mut self, text: &str) -> Result<()> {
         // A static statement of this sort is LOCK TABLE; any other is dynamic.
         let locks = sql::lexer::lex(text)

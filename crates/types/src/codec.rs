@@ -19,6 +19,7 @@ use std::sync::Arc;
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null | Value::EmptyLob => {}
+        Value::Lob(lob) => encode(&lob.content, out),
         Value::Number(n) => n.encode(out),
         Value::Text(s) => out.extend_from_slice(s.as_bytes()),
         Value::Date(d) => out.extend_from_slice(&d.to_bytes()),
@@ -93,6 +94,7 @@ pub fn kind_of(value: &Value) -> u8 {
             Place::Session => 5,
         },
         Value::Raw(_) => 6,
+        Value::Lob(lob) => kind_of(&lob.content),
         Value::Rowid(_) => 7,
         Value::Boolean(_) => 8,
         Value::Double(_) => 9,

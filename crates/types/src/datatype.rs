@@ -381,6 +381,7 @@ impl DataType {
         if value.is_null() {
             return Ok(());
         }
+        value.make_content();
         if *value == Value::EmptyLob {
             match self {
                 DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Null => return Ok(()),

@@ -423,8 +423,8 @@ impl Image for crate::named::TypeId {
 /// A value is its type and its stored form.
 impl Image for Value {
     fn put(&self, w: &mut Writer) {
-        // What has parts has no stored form.
-        if let Value::Composite(_) = self {
+        // What has parts, or a place, has no stored form.
+        if let Value::Composite(_) | Value::Lob(_) = self {
             return w.fail();
         }
         stored_as(self).put(w);

@@ -5,6 +5,7 @@ use crate::datetime::{Date, IntervalDs, IntervalYm, Place, Timestamp};
 use crate::error::{Ora, Result};
 use crate::format;
 use crate::ids::Rowid;
+use crate::lob::Lob;
 use crate::named::Composite;
 use crate::nls::Nls;
 use crate::number::Number;
@@ -44,6 +45,8 @@ pub enum Value {
     Composite(Arc<Composite>),
     /// A CLOB or BLOB without content, which is not NULL: EMPTY_CLOB().
     EmptyLob,
+    /// A CLOB or BLOB that a program holds. Expressions of SQL have its content.
+    Lob(Arc<Lob>),
 }
 
 const _: () = assert!(size_of::<Value>() == 32);
@@ -79,6 +82,26 @@ impl Value {
             Value::IntervalDs(_) => DataType::IntervalDs { days: 9, digits: 9 },
             Value::Composite(c) => DataType::Named(c.ty),
             Value::EmptyLob => DataType::Clob,
+            Value::Lob(lob) => lob.data_type(),
+        }
+    }
+
+    /// The text or bytes of a LOB that a program holds; any other value is itself.
+    #[inline]
+    pub fn content(&self) -> &Value {
+        match self {
+            Value::Lob(lob) => &lob.content,
+            value => value,
+        }
+    }
+
+    /// Replaces a LOB that a program holds by its text or bytes.
+    pub fn make_content(&mut self) {
+        if let Value::Lob(lob) = self {
+            *self = match Arc::get_mut(lob) {
+                Some(own) => std::mem::take(&mut own.content),
+                None => lob.content.clone(),
+            };
         }
     }
 
@@ -171,6 +194,7 @@ impl Value {
             Value::Text(s) => Number::parse_with(s, nls.decimal).map(Some),
             Value::Double(x) => Number::from_f64(*x).map(Some),
             Value::Float(x) => Number::from_f64(x.to_string().parse().unwrap_or(f64::NAN)).map(Some),
+            Value::Lob(lob) => lob.content.to_number(nls),
             _ => Err(self.mismatch(&DataType::NUMBER)),
         }
     }
@@ -186,6 +210,7 @@ impl Value {
             Value::Text(s) => Some(parse_double(s, nls)?),
             Value::Null => None,
             Value::Number(n) => Some(n.to_f64()),
+            Value::Lob(lob) => lob.content.to_double(nls)?,
             _ => return Err(self.mismatch(&DataType::BinaryDouble)),
         })
     }
@@ -200,6 +225,7 @@ impl Value {
             Value::Null => Ok(None),
             Value::Timestamp(t) => t.date(nls.zone).map(Some),
             Value::Text(s) => format::date_from_text(s, &nls.date_format, nls).map(Some),
+            Value::Lob(lob) => lob.content.to_date(nls),
             _ => Err(self.mismatch(&DataType::Date)),
         }
     }
@@ -215,6 +241,7 @@ impl Value {
             Value::Date(d) => Ok(Some(Timestamp::new(*d, 0))),
             Value::Null => Ok(None),
             Value::Text(s) => format::timestamp_from_text(s, &nls.timestamp_format, nls).map(Some),
+            Value::Lob(lob) => lob.content.to_timestamp(nls),
             _ => Err(self.mismatch(&DataType::TIMESTAMP)),
         }
     }
@@ -225,6 +252,7 @@ impl Value {
             Value::Rowid(rowid) => Ok(Some(*rowid)),
             Value::Null => Ok(None),
             Value::Text(s) => s.parse().map(Some),
+            Value::Lob(lob) => lob.content.to_rowid(),
             _ => Err(self.mismatch(&DataType::Rowid)),
         }
     }
@@ -235,6 +263,7 @@ impl Value {
             Value::IntervalYm(i) => Ok(Some(*i)),
             Value::Null => Ok(None),
             Value::Text(s) => format::interval_ym_from_text(s).map(Some),
+            Value::Lob(lob) => lob.content.to_interval_ym(),
             _ => Err(self.mismatch(&DataType::IntervalYm { years: 2 })),
         }
     }
@@ -245,6 +274,7 @@ impl Value {
             Value::IntervalDs(i) => Ok(Some(*i)),
             Value::Null => Ok(None),
             Value::Text(s) => format::interval_ds_from_text(s).map(Some),
+            Value::Lob(lob) => lob.content.to_interval_ds(),
             _ => Err(self.mismatch(&DataType::IntervalDs { days: 2, digits: 6 })),
         }
     }
@@ -258,6 +288,7 @@ impl Value {
             Value::Null => Ok(None),
             Value::Text(s) => Ok(Some(Cow::Borrowed(s))),
             Value::EmptyLob => Ok(Some(Cow::Borrowed(""))),
+            Value::Lob(lob) => lob.content.to_text(nls),
             _ => {
                 let mut out = String::new();
                 self.write_text(nls, &mut out)?;
@@ -296,6 +327,7 @@ impl Value {
             Value::Float(x) => write_double(f64::from(*x), 8, out),
             Value::IntervalYm(i) => format::interval_ym_to_text(i, 2, out),
             Value::IntervalDs(i) => format::interval_ds_to_text(i, 2, 6, out),
+            Value::Lob(lob) => return lob.content.write_text(nls, out),
             Value::Boolean(_) | Value::Composite(_) => return Err(self.mismatch(&DataType::TEXT)),
         }
         Ok(())
@@ -311,6 +343,7 @@ impl Value {
             Value::Null => Ok(None),
             Value::Text(s) => parse_hex(s).map(Some),
             Value::EmptyLob => Ok(Some(Vec::new())),
+            Value::Lob(lob) => lob.content.to_raw(),
             _ => Err(self.mismatch(&DataType::Raw { len: 0 })),
         }
     }
@@ -363,6 +396,7 @@ impl Value {
             (Boolean(a), Boolean(b)) => both(Some(a.cmp(b))),
             // Objects have no MAP or ORDER method: only whether they are the same could be told.
             (Composite(_), Composite(_)) => Err(Ora::new(22950)),
+            (Lob(_), _) | (_, Lob(_)) => self.content().compare(other.content(), nls),
             _ => Err(other.mismatch(&self.data_type())),
         }
     }
@@ -385,6 +419,7 @@ impl Value {
             (IntervalYm(a), IntervalYm(b)) => a.cmp(b),
             (IntervalDs(a), IntervalDs(b)) => a.cmp(b),
             (Null, Null) | (EmptyLob, EmptyLob) => Ordering::Equal,
+            (Lob(_), _) | (_, Lob(_)) => self.content().sort_cmp(other.content()),
             (Composite(a), Composite(b)) => a.ty.cmp(&b.ty).then_with(|| {
                 let pairs = a.parts.iter().zip(&b.parts).map(|(a, b)| a.sort_cmp(b));
                 let first = pairs.into_iter().find(|o| o.is_ne());
@@ -409,7 +444,7 @@ impl Value {
             Value::IntervalYm(_) => 9,
             Value::IntervalDs(_) => 10,
             Value::Composite(_) => 11,
-            Value::EmptyLob => 12,
+            Value::EmptyLob | Value::Lob(_) => 12,
             Value::Null => 13,
         }
     }

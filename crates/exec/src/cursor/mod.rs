@@ -246,6 +246,11 @@ impl Cursor {
         &self.binds
     }
 
+    /// The SCN as of which the open query reads.
+    pub fn seen(&self) -> Option<types::Scn> {
+        (self.state == State::Rows).then(|| self.m.snapshot().scn)
+    }
+
     /// Gives all binds their values for the next execution.
     ///
     /// # Errors
@@ -262,10 +267,11 @@ impl Cursor {
 
     /// Gives one bind its value, reusing the buffer of the one before.
     pub fn bind_one(&mut self, at: usize, value: &Value) -> Result<()> {
+        let (value, ty) = (value.content(), value.data_type());
         let slot = self.values.get_mut(at).ok_or_else(|| Ora::new(1036))?;
         slot.set(value);
         if !value.is_null() && !fits(value, &self.bind_types[at]) {
-            self.bind_types[at] = Some(value.data_type());
+            self.bind_types[at] = Some(ty);
             self.retype = true;
         }
         Ok(())
@@ -763,7 +769,9 @@ fn fits(value: &Value, ty: &BindType) -> bool {
         Value::IntervalDs(_) => Class::IntervalDs,
         Value::Composite(c) => return *ty == Some(DataType::Named(c.ty)),
         Value::EmptyLob => return matches!(expected, Class::Lob | Class::Other),
+        // Statements are given the content.
+        Value::Lob(_) => return false,
         Value::Null => return true,
     };
-    is == expected || (is == Class::Text && expected == Class::Lob)
+    is == expected || (is == Class::Text && expected == Class::Lob) || (is == Class::Raw && *ty == Some(DataType::Blob))
 }

@@ -86,6 +86,24 @@ fn run_script(python: &Path, script: &str, instance: &Ephemeral, at: &NetAddress
 }
 
 #[test]
+fn a_driver_reads_and_writes_lobs_by_their_locators() {
+    let Some(python) = python() else {
+        println!("python-oracledb is not there: left out");
+        return;
+    };
+    let (instance, at) = start(&[]);
+    let mut c = sysdba(&instance);
+    for sql in [
+        "create table u.docs (id number primary key, c clob, b blob)",
+        "create function u.docs_of (n number) return sys_refcursor is c sys_refcursor; \
+         begin open c for select id, c from u.docs where id = n; return c; end;",
+    ] {
+        c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+    run_script(&python, "lobs.py", &instance, &at);
+}
+
+#[test]
 fn a_real_driver_connects_and_works() {
     let Some(python) = python() else {
         println!("python-oracledb is not there: left out");

@@ -302,3 +302,67 @@ fn every_actor_may_what_the_rules_say_by_every_way_third_quarter() {
 fn every_actor_may_what_the_rules_say_by_every_way_last_quarter() {
     part(3, 4);
 }
+
+/// The code of what a statement raises, 0 when it is done.
+fn code_of(s: &mut Session, text: &str) -> u32 {
+    let code = s.run(text).map_or_else(|e| e.code(), |_| 0);
+    run(s, "rollback");
+    code
+}
+
+#[test]
+fn a_lob_is_changed_with_the_privilege_to_update_its_column() {
+    let instance = instance();
+    let mut sys = Session::in_process(instance.instance()).expect("a session");
+    prepare(&mut sys);
+    let append = "for r in (select c from o.docs for update) loop dbms_lob.append(r.c, 'x'); end loop;";
+    let writes = "is begin for r in (select c from o.docs for update) loop dbms_lob.append(r.c, 'x'); end loop; end;";
+    for text in [
+        "create table o.docs (c clob, n number)".to_owned(),
+        "insert into o.docs values ('a', 1)".to_owned(),
+        "commit".to_owned(),
+        "create view o.docs_v as select c from o.docs".to_owned(),
+        format!("create procedure o.writes {writes}"),
+        "create procedure z.writes authid current_user is l clob; begin \
+         execute immediate 'select c from o.docs for update' into l; dbms_lob.append(l, 'x'); end;"
+            .to_owned(),
+        "create procedure o.takes(c in out nocopy clob) is begin dbms_lob.append(c, 'x'); end;".to_owned(),
+        "grant execute on o.writes to public".to_owned(),
+        "grant execute on z.writes to public".to_owned(),
+        "grant execute on o.takes to public".to_owned(),
+        "grant select on o.docs_v to public".to_owned(),
+        "create role changes".to_owned(),
+        "grant update on o.docs to changes".to_owned(),
+    ] {
+        run(&mut sys, &text);
+    }
+    // What each has, and what comes of the block, O's procedure, Z's procedure and O's procedure with a locator.
+    let users: [(&str, &[&str], [u32; 4]); 6] = [
+        ("reads", &["read on o.docs"], [6550, 0, 1031, 6550]),
+        ("selects", &["select on o.docs"], [1031, 0, 1031, 0]),
+        ("other_column", &["select, update (n) on o.docs"], [1031, 0, 1031, 0]),
+        ("updates", &["select, update (c) on o.docs"], [0, 0, 0, 0]),
+        ("by_role", &["select on o.docs", "changes"], [0, 0, 0, 0]),
+        ("any_table", &["select any table, update any table"], [0, 0, 0, 0]),
+    ];
+    for (user, grants, want) in users {
+        run(&mut sys, &format!("create user {user} identified by x"));
+        run(&mut sys, &format!("grant create session to {user}"));
+        run(&mut sys, &format!("grant inherit privileges on user {user} to public"));
+        for grant in grants {
+            run(&mut sys, &format!("grant {grant} to {user}"));
+        }
+        let mut c = logon(&instance, user);
+        let takes = "begin for r in (select c from o.docs for update) loop o.takes(r.c); end loop; end;";
+        let blocks = [&format!("begin {append} end;"), "begin o.writes; end;", "begin z.writes; end;", takes];
+        let got = blocks.map(|block| code_of(&mut c, block));
+        assert_eq!(got, want, "{user}");
+        // A view lends the right to read, and none to change what lies below it.
+        let by_view =
+            "begin for r in (select c from o.docs_v for update) loop dbms_lob.append(r.c, 'x'); end loop; end;";
+        assert_eq!(code_of(&mut c, by_view), if want[0] == 0 { 0 } else { 1031 }, "{user}");
+        c.end();
+    }
+    let found = sys.run("select length(c) from o.docs").expect("a length");
+    assert_eq!(found[0][0], types::Value::Number(1.into()));
+}

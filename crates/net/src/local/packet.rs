@@ -17,7 +17,7 @@
 //! ORA-01013.
 
 use super::array::{Array, BindRows};
-use super::value::{read_type, read_value, write_type, write_value};
+use super::value::{read_result, read_type, read_value, write_type, write_value};
 use super::wire::{Reader, WireError, WireResult, Writer};
 use crate::command::StatementKind;
 use types::{DataType, Value};
@@ -443,7 +443,7 @@ impl Reply {
         let reply = match r.u8()? {
             tag::WELCOME => Reply::Welcome(Box::new(read_welcome(&mut r)?)),
             tag::DESCRIBED => Reply::Described { cursor: r.u32()?, columns: read_columns(&mut r, 0)? },
-            tag::ROWS => Reply::Rows { cursor: r.u32()?, rows: r.list(4, |r| r.list(1, read_value))? },
+            tag::ROWS => Reply::Rows { cursor: r.u32()?, rows: r.list(4, |r| r.list(1, read_result))? },
             tag::OUTPUT => Reply::Output { lines: r.list(1, |r| r.option(|r| r.string()))? },
             tag::RETURNED => Reply::Returned { execution: r.u32()?, values: r.list(3, read_out)? },
             tag::REFUSED => Reply::Refused { errors: r.list(16, |r| Ok((r.u32()?, read_failure(r)?)))? },
@@ -628,7 +628,7 @@ fn write_out(w: &mut Writer<'_>, (place, value): &(u16, Value)) {
 }
 
 fn read_out(r: &mut Reader<'_>) -> WireResult<(u16, Value)> {
-    Ok((r.u16()?, read_value(r)?))
+    Ok((r.u16()?, read_result(r)?))
 }
 
 fn write_done(w: &mut Writer<'_>, d: &Done) {
@@ -654,7 +654,7 @@ fn read_done(r: &mut Reader<'_>) -> WireResult<Done> {
         more: r.bool()?,
         warning: r.option(read_failure)?,
         out: r.list(3, read_out)?,
-        tables: r.list(6, |r| Ok((r.u16()?, r.list(1, read_value)?)))?,
+        tables: r.list(6, |r| Ok((r.u16()?, r.list(1, read_result)?)))?,
         cursors: r.list(8, read_cursor)?,
         results: r.list(4, |r| r.u32())?,
         in_transaction: r.bool()?,

@@ -1,7 +1,11 @@
 //! Values and data types inside a packet: a tag byte, then what the tag says.
 
 use super::wire::{Reader, WireError, WireResult, Writer};
-use types::{DataType, Date, IntervalDs, IntervalYm, LenUnit, Number, Place, Rowid, TimeZone, Timestamp, Value, Zone};
+use std::sync::Arc;
+use types::{
+    DataType, Date, IntervalDs, IntervalYm, LenUnit, Lob, LobHome, LobRow, Number, ObjectId, Place, Rowid, TimeZone,
+    Timestamp, Value, Zone,
+};
 
 const NULL: u8 = 0;
 const NUMBER: u8 = 1;
@@ -21,6 +25,10 @@ const INTERVAL_YM: u8 = 10;
 const INTERVAL_DS: u8 = 11;
 /// A NUMBER that is a whole number of 64 bits: most are.
 const INTEGER: u8 = 12;
+/// A LOB with its place; only results have one.
+const LOB: u8 = 13;
+const TEMPORARY: u8 = 0;
+const IN_ROW: u8 = 1;
 
 /// Appends one value.
 pub fn write_value(w: &mut Writer<'_>, value: &Value) {
@@ -81,6 +89,20 @@ pub fn write_value(w: &mut Writer<'_>, value: &Value) {
         Value::Composite(_) => w.u8(NULL),
         // A client shows nothing of either.
         Value::EmptyLob => w.u8(NULL),
+        Value::Lob(lob) => {
+            w.u8(LOB);
+            w.bool(lob.binary);
+            match lob.home {
+                LobHome::Row(row) => {
+                    w.u8(IN_ROW);
+                    w.u32(row.object.0);
+                    w.bytes(&row.rowid.to_bytes());
+                    w.u16(row.column);
+                }
+                LobHome::Temporary | LobHome::Freed => w.u8(TEMPORARY),
+            }
+            write_value(w, &lob.content);
+        }
     }
 }
 
@@ -103,6 +125,30 @@ fn write_number(w: &mut Writer<'_>, n: &Number) {
 pub fn read_value(r: &mut Reader<'_>) -> WireResult<Value> {
     let tag = r.u8()?;
     read_tagged(r, tag)
+}
+
+/// Reads one value of a result, which may be a LOB with its place.
+pub fn read_result(r: &mut Reader<'_>) -> WireResult<Value> {
+    match r.u8()? {
+        LOB => {
+            let binary = r.bool()?;
+            let home = match r.u8()? {
+                TEMPORARY => LobHome::Temporary,
+                IN_ROW => {
+                    let object = ObjectId(r.u32()?);
+                    let rowid = Rowid::from_bytes(r.bytes()?).ok_or(WireError::BadValue)?;
+                    LobHome::Row(LobRow { object, rowid, column: r.u16()? })
+                }
+                tag => return Err(WireError::UnknownTag(tag)),
+            };
+            let content = match read_value(r)? {
+                Value::Null => Value::EmptyLob,
+                content => content,
+            };
+            Ok(Value::Lob(Arc::new(Lob { content, binary, home, open: None })))
+        }
+        tag => read_tagged(r, tag),
+    }
 }
 
 /// As [`read_value`], into a value whose buffer is used again.

@@ -4,6 +4,7 @@ use super::auth::Logon;
 use super::field::{Reader, Writer};
 use super::global::{End, Switch, read_recovered};
 use super::handshake::Client;
+use super::lob::{LobCall, operation};
 use super::value::{self, BindRules, Shape};
 use super::{function, message};
 use crate::local::{WireError, WireResult};
@@ -252,6 +253,8 @@ pub enum Request {
     DescribeObject {
         name: String,
     },
+    /// Reads or changes a LOB.
+    Lob(Box<LobCall>),
     /// Comes into a branch of a global transaction, or leaves it.
     GlobalSwitch(Box<Switch>),
     /// Prepares a branch, or ends it.
@@ -318,6 +321,8 @@ pub enum Piggyback {
     },
     /// Comes into a transaction without a session, and may leave it behind the call.
     GlobalSwitch(Box<Switch>),
+    /// Frees temporary LOBs: their locators, one behind the other.
+    FreeLobs(Vec<u8>),
     /// Says nothing that is kept.
     Ignored,
 }
@@ -443,6 +448,7 @@ fn read_call(r: &mut Reader<'_>, which: u8, sequence: u8, client: Client) -> Wir
             read_recovered(r, client)?;
             Request::GlobalRecovered
         }
+        function::LOB => Request::Lob(Box::new(LobCall::read(r)?)),
         function::GLOBAL_END => Request::GlobalEnd(Box::new(End::read(r)?)),
         other => Request::Other(other),
     })
@@ -478,6 +484,13 @@ fn read_piggyback(r: &mut Reader<'_>, which: u8, client: Client) -> WireResult<O
             }
         }
         function::GLOBAL_SWITCH => Piggyback::GlobalSwitch(Box::new(Switch::read(r)?)),
+        function::LOB => {
+            let call = LobCall::read(r)?;
+            if call.operation != operation::FREE_MANY {
+                return Err(WireError::BadValue);
+            }
+            Piggyback::FreeLobs(call.source)
+        }
         function::SESSION_STATE => {
             r.ub8()?;
             Piggyback::Ignored

@@ -25,6 +25,7 @@ pub mod diffie_hellman;
 pub mod field;
 pub mod global;
 pub mod handshake;
+pub mod lob;
 pub mod native;
 pub mod o5logon;
 pub mod reply;
@@ -43,6 +44,7 @@ pub mod message {
     pub const PARAMETERS: u8 = 8;
     pub const STATUS: u8 = 9;
     pub const IO_VECTOR: u8 = 11;
+    pub const LOB_DATA: u8 = 14;
     pub const WARNING: u8 = 15;
     pub const DESCRIBE: u8 = 16;
     pub const PIGGYBACK: u8 = 17;
@@ -64,6 +66,7 @@ pub mod function {
     pub const GLOBAL_RECOVERED: u8 = 67;
     pub const REEXECUTE_AND_FETCH: u8 = 78;
     pub const EXECUTE: u8 = 94;
+    pub const LOB: u8 = 96;
     pub const DESCRIBE: u8 = 98;
     pub const GLOBAL_SWITCH: u8 = 103;
     pub const GLOBAL_END: u8 = 104;

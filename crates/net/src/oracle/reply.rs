@@ -11,6 +11,7 @@
 
 use super::field::{Reader, Writer, text};
 use super::handshake::Client;
+use super::lob;
 use super::message;
 use super::value::{self, Column};
 use crate::local::{WireError, WireResult};
@@ -298,6 +299,10 @@ fn read_row(r: &mut Reader<'_>, columns: &[Column], answer: &mut Cursors, client
             let (columns, number) = CursorCell::read(r, client)?;
             answer.push((number, columns));
             return Ok(Value::Number(types::Number::from_u64(number.into())));
+        }
+        if c.shape.is_lob() {
+            let beginning = c.shape.chars > 0;
+            return Ok(lob::read_cell(r, &c.shape, beginning)?.map_or(Value::Null, Value::raw));
         }
         let v = value::read(r, &c.shape)?;
         if c.shape.is_long() {

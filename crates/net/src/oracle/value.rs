@@ -9,6 +9,7 @@
 //! | INTERVAL | fields with 2³¹ or 60 added |
 //! | BINARY_FLOAT, BINARY_DOUBLE | IEEE, so turned that the bytes order like the numbers |
 //! | RAW | as it is |
+//! | CLOB, BLOB | of a bind the locator; of a row what [`super::lob::write_cell`] writes |
 //!
 //! What is not in the table has no bytes here: [`of_type`] and [`is_bindable`] say so before anything is written or
 //! read.
@@ -40,6 +41,8 @@ pub mod number {
     pub const FLOAT: u8 = 100;
     pub const DOUBLE: u8 = 101;
     pub const CURSOR: u8 = 102;
+    pub const CLOB: u8 = 112;
+    pub const BLOB: u8 = 113;
     pub const TIMESTAMP: u8 = 180;
     pub const TIMESTAMP_TZ: u8 = 181;
     pub const INTERVAL_YM: u8 = 182;
@@ -68,6 +71,8 @@ const NO_SCALE: i8 = -127;
 const UNKNOWN_SIZE: u32 = 4000;
 /// Bytes of a NUMBER behind the first, at most.
 const NUMBER_DIGITS: usize = 20;
+/// The beginning of a LOB is to be sent with its locator.
+const LOB_PREFETCH: u64 = 0x200_0000;
 /// How NULL of a BOOLEAN begins.
 const ESCAPE: u8 = 0xfd;
 
@@ -84,7 +89,7 @@ pub struct Shape {
     pub charset: u16,
     /// 1 text, 2 national text, 0 neither.
     pub form: u8,
-    /// Characters it takes at most.
+    /// Characters it takes at most; of a LOB how much of its beginning is sent with its locator.
     pub chars: u32,
     /// Elements of a table of PL/SQL at most; 0 for what is none.
     pub elements: u32,
@@ -137,7 +142,10 @@ pub fn of_type(data_type: &DataType) -> Option<Shape> {
             Shape { scale: digits as i8, ..sized(n::TIMESTAMP_LTZ, 11) }
         }
         DataType::Urowid => sized(n::UROWID, UNKNOWN_SIZE),
-        DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile | DataType::Named(_) => return None,
+        DataType::Clob => Shape { charset: CHARSET_UTF8, form: FORM_CHAR, ..sized(n::CLOB, UNKNOWN_SIZE) },
+        DataType::Nclob => Shape { charset: CHARSET_UTF16, form: FORM_NCHAR, ..sized(n::CLOB, UNKNOWN_SIZE) },
+        DataType::Blob => sized(n::BLOB, UNKNOWN_SIZE),
+        DataType::Bfile | DataType::Named(_) => return None,
         DataType::Cursor => sized(n::CURSOR, 1),
     })
 }
@@ -177,8 +185,11 @@ pub fn is_bindable(shape: &Shape) -> bool {
         n::INTERVAL_DS,
         n::BOOLEAN,
         n::ROWID,
+        n::CLOB,
+        n::BLOB,
     ];
-    known.contains(&shape.number) || shape.number == n::CURSOR && !shape.is_table()
+    let is_single = shape.is_cursor() || shape.is_lob();
+    (known.contains(&shape.number) || shape.is_cursor()) && !(is_single && shape.is_table())
 }
 
 impl Shape {
@@ -195,6 +206,11 @@ impl Shape {
     /// Whether values are text.
     pub fn is_text(&self) -> bool {
         matches!(self.number, n::VARCHAR | n::VARCHAR_SIZED | n::LONG | n::LONG_VARCHAR | n::CHAR)
+    }
+
+    /// Whether values are locators.
+    pub fn is_lob(&self) -> bool {
+        matches!(self.number, n::CLOB | n::BLOB)
     }
 
     /// The description of a bind of the type that a column is described with.
@@ -231,6 +247,8 @@ impl Shape {
             n::UROWID => DataType::Urowid,
             n::CHAR => DataType::Char { len: self.size, unit: LenUnit::Byte },
             n::CURSOR => DataType::Cursor,
+            n::CLOB => DataType::Clob,
+            n::BLOB => DataType::Blob,
             _ => DataType::Varchar2 { len: self.size, unit: LenUnit::Byte },
         }
     }
@@ -283,12 +301,15 @@ impl Shape {
         let (number, flags, precision) = (plain_number(r.u8()?), r.u8()?, r.u8()?);
         let scale = Shape::read_scale(r, client)?;
         let (size, elements) = (r.ub4()?, r.ub4()?);
-        r.ub8()?;
+        let more = r.ub8()?;
         r.long_bytes()?;
         r.ub4()?;
-        let (charset, form, chars) = (r.ub2()?, r.u8()?, r.ub4()?);
+        let (charset, form, mut chars) = (r.ub2()?, r.u8()?, r.ub4()?);
         if client.field_version >= 8 {
             r.ub4()?;
+        }
+        if matches!(number, n::CLOB | n::BLOB) && more & LOB_PREFETCH == 0 {
+            chars = 0;
         }
         Ok(Shape { number, flags, precision, scale, size, charset, form, chars, elements })
     }
@@ -390,6 +411,8 @@ pub fn write(w: &mut Writer<'_>, value: &Value, shape: &Shape) -> WireResult<()>
             w.bytes(&bytes[..11]);
         }
         (Value::Raw(v), n::RAW | n::LONG_RAW) => w.bytes(v),
+        // A cell as `lob::write_cell` has made it.
+        (Value::Raw(cell), n::CLOB | n::BLOB) => w.raw(cell),
         (Value::Float(f), n::FLOAT) => {
             let bits = f.to_bits();
             w.bytes(&if f.is_sign_negative() { !bits } else { bits | 1 << 31 }.to_be_bytes());
@@ -498,7 +521,7 @@ pub(super) fn too_long(value: &Value, shape: &Shape) -> Option<(Value, i64)> {
             };
             Some((Value::text(text.chars().take_while(fits).collect::<String>()), len as i64))
         }
-        Value::Raw(bytes) if bytes.len() > room && room > 0 => {
+        Value::Raw(bytes) if bytes.len() > room && room > 0 && !shape.is_lob() => {
             Some((Value::raw(bytes[..room].to_vec()), bytes.len() as i64))
         }
         _ => None,
@@ -542,6 +565,9 @@ pub fn read(r: &mut Reader<'_>, shape: &Shape) -> WireResult<Value> {
         n::ROWID => return read_rowid(r),
         n::UROWID => return read_urowid(r),
         n::CURSOR => return read_cursor(r),
+        n::CLOB | n::BLOB => {
+            return Ok(r.long_bytes()?.map_or(Value::Null, |locator| Value::raw(locator.into_owned())));
+        }
         n::BOOLEAN if r.left().first() == Some(&ESCAPE) => return r.skip(2).map(|()| Value::Null),
         _ => {}
     }
@@ -577,6 +603,7 @@ fn skip(r: &mut Reader<'_>, shape: &Shape) -> WireResult<()> {
         n::ROWID => read_rowid(r).map(drop),
         n::UROWID => read_urowid(r).map(drop),
         n::CURSOR => read_cursor(r).map(drop),
+        n::CLOB | n::BLOB => r.long_bytes().map(drop),
         n::BOOLEAN if r.left().first() == Some(&ESCAPE) => r.skip(2),
         _ => r.skip_bytes(),
     }

@@ -31,6 +31,7 @@ impl<W: World> Compiler<'_, W> {
             }
         }
         let _ = window;
+        let lent = outs.first().filter(|(j, _)| *j == 0).and_then(|(_, target)| self.lent(&sub, target));
         let n = sub.parameters.len() as u32;
         let base = self.slots(n + 1);
         for (j, p) in sub.parameters.iter().enumerate() {
@@ -39,6 +40,7 @@ impl<W: World> Compiler<'_, W> {
             match (&matched[j], p.mode) {
                 (Some(e), Mode::In) => self.argument(d, p, e, ident)?,
                 (Some(_), Mode::Out) => self.init_slot(d, &p.ty)?,
+                (Some(_), Mode::InOut) if j == 0 && lent.is_some() => {}
                 (Some(_), Mode::InOut) => {
                     let target = outs.iter().find(|(k, _)| *k == j).expect("an OUT target was found").1.clone();
                     let v = self.target_value(&target);
@@ -56,14 +58,17 @@ impl<W: World> Compiler<'_, W> {
             SubTarget::External(e) if e.owner.is_empty() => {
                 let native = crate::packages::native(&e.name, &e.subprogram, e.overload)
                     .ok_or_else(|| self.pls(302, &[&e.subprogram], ident.pos))?;
-                self.emit(Op::CallNative { native, base, n });
+                match lent {
+                    Some(lent) => self.emit(Op::CallLent { native, base, n, lent }),
+                    None => self.emit(Op::CallNative { native, base, n }),
+                };
             }
             SubTarget::External(e) => {
                 let external = self.external((**e).clone());
                 self.emit(Op::CallExternal { external, base });
             }
         }
-        for (j, target) in &outs {
+        for (j, target) in outs.iter().filter(|(j, _)| *j > 0 || lent.is_none()) {
             let saved = self.f.next;
             let v = Val { o: Opd::local(base + 1 + *j as u32), ty: sub.parameters[*j].ty.clone() };
             self.store(target, v, ident.pos)?;
@@ -71,6 +76,17 @@ impl<W: World> Compiler<'_, W> {
         }
         self.f.next = base + 1;
         Ok(sub.returns.clone().map(|ty| Val { o: Opd::local(base), ty }))
+    }
+
+    /// The variable that a procedure of DBMS_LOB changes in place: a LOB of the parameter's type whose place is known.
+    /// Others are copied in and out.
+    fn lent(&self, sub: &SubSym, target: &TargetRef) -> Option<Opd> {
+        let SubTarget::External(e) = &sub.target else { return None };
+        let is_lobs = e.owner.is_empty() && e.name == "DBMS_LOB";
+        let TargetRef::Path(path) = target else { return None };
+        let wanted = sub.parameters.first()?.ty.scalar()?;
+        let is_same = path.ty.scalar().is_some_and(|s| s.ty == wanted.ty && !s.not_null);
+        if is_lobs && is_same { super::expr::direct(path) } else { None }
     }
 
     fn window_start(&self) -> u32 {

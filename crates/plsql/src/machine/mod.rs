@@ -425,7 +425,10 @@ impl Machine {
         args.clear();
         for slot in &mut self.stack[at + 1..at + 1 + n] {
             args.push(match slot {
-                Datum::Val(v) => std::mem::take(v),
+                Datum::Val(v) => {
+                    v.make_content();
+                    std::mem::take(v)
+                }
                 _ => Value::Null,
             });
         }
@@ -689,7 +692,7 @@ impl Machine {
                 }
                 Op::ConstructObject { d, base: first, n, ty } => {
                     let part = |i: usize| match &self.stack[base + first as usize + i] {
-                        Datum::Val(v) => v.clone(),
+                        Datum::Val(v) => v.content().clone(),
                         _ => Value::Null,
                     };
                     let parts = (0..n as usize).map(part).collect();
@@ -760,6 +763,23 @@ impl Machine {
                     s.give_args(args);
                     self.stack[at] = result?;
                 }
+                Op::CallLent { native, base: window, n, lent } => {
+                    let at = base + window as usize;
+                    let mut args = s.take_args();
+                    args.extend(self.stack[at + 1..at + 1 + n as usize].iter_mut().map(std::mem::take));
+                    // The variable is NULL meanwhile, so that its LOB has no other holder and is changed in place.
+                    args[0] = Datum::Val(std::mem::take(self.place_of(base, lent)?));
+                    let result = crate::packages::run(native, s, w, self, &mut args);
+                    let mut changed = args.drain(..);
+                    if let Some(Datum::Val(value)) = changed.next() {
+                        *self.place_of(base, lent)? = value;
+                    }
+                    for (i, a) in changed.enumerate() {
+                        self.stack[at + 2 + i] = a;
+                    }
+                    s.give_args(args);
+                    self.stack[at] = result?;
+                }
                 Op::CallFunction { function, base: window, n } => {
                     self.call_function(w, unit, function, base + window as usize, n as usize)?;
                 }
@@ -782,7 +802,7 @@ impl Machine {
                         && let Datum::Val(v) = &self.stack[base]
                     {
                         let mut bytes = Vec::new();
-                        crate::resultkey::write_value(v, &mut bytes);
+                        crate::resultkey::write_value(v.content(), &mut bytes);
                         w.function_result_put(&def.name, key, &bytes)?;
                     }
                     return Ok(Some(if self.frames.len() > floor { Flow::Frame } else { Flow::Done }));
@@ -948,7 +968,8 @@ impl Machine {
                 Op::CollValue { d, s: from, id } => {
                     let value = match self.datum(unit, base, from) {
                         Datum::Coll(Some(c)) => {
-                            let part = |e: &Datum| if let Datum::Val(v) = e { v.clone() } else { Value::Null };
+                            let part =
+                                |e: &Datum| if let Datum::Val(v) = e { v.content().clone() } else { Value::Null };
                             let parts = c.elements().map(part).collect();
                             Value::Composite(Arc::new(types::Composite { ty: id, parts }))
                         }
@@ -1195,6 +1216,23 @@ impl Machine {
             return Err(Ora::new(24381).into());
         }
         Ok(())
+    }
+
+    /// The scalar variable or field that an operand names.
+    fn place_of(&mut self, base: usize, o: Opd) -> Run<&mut Value> {
+        let slot = match o.place() {
+            Place::Local(slot) => base + slot as usize,
+            Place::Up(levels, slot) => up_base(&self.frames, levels) + slot as usize,
+            Place::Field(slot, field) => match &mut self.stack[base + slot as usize] {
+                Datum::Rec(r) => return Ok(&mut owned(r).scalars[field as usize]),
+                _ => return Err(Ora::internal("no record").into()),
+            },
+            Place::Const(_) => return Err(Ora::internal("a constant is changed").into()),
+        };
+        match &mut self.stack[slot] {
+            Datum::Val(v) => Ok(v),
+            _ => Err(Ora::internal("no scalar").into()),
+        }
     }
 
     /// The record in a slot, to be filled with a row.

@@ -243,7 +243,10 @@ impl Machine {
                     (Resolved::Scalar(n), Datum::Rec(r)) => {
                         let place = attribute_place(&mut Rc::make_mut(r).scalars[*n as usize], &steps[i + 1..])?;
                         *place = match value.take() {
-                            Some(Datum::Val(v)) => v,
+                            Some(Datum::Val(mut v)) => {
+                                v.make_content();
+                                v
+                            }
                             _ => Value::Null,
                         };
                         return Ok(());
@@ -251,7 +254,10 @@ impl Machine {
                     (Resolved::Attribute(_), Datum::Val(object)) => {
                         let place = attribute_place(object, &steps[i..])?;
                         *place = match value.take() {
-                            Some(Datum::Val(v)) => v,
+                            Some(Datum::Val(mut v)) => {
+                                v.make_content();
+                                v
+                            }
                             _ => Value::Null,
                         };
                         return Ok(());

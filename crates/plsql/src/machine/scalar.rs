@@ -137,6 +137,7 @@ pub fn compare(op: Cmp, a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>>
 pub fn compare_padded(op: Cmp, a: &Value, b: &Value, nls: &Nls) -> Result<Option<bool>> {
     match (a, b) {
         (Value::Text(x), Value::Text(y)) => Ok(Some(op.holds(types::compare_padded(x, y)))),
+        (Value::Lob(_), _) | (_, Value::Lob(_)) => compare_padded(op, a.content(), b.content(), nls),
         _ => compare(op, a, b, nls),
     }
 }
@@ -187,6 +188,12 @@ pub fn coerce_into(v: &Value, t: &Target, out: &mut Value) -> Result<bool> {
 pub fn coerce(v: &Value, t: &Target, nls: &Nls) -> Result<Value> {
     if v.is_null() {
         return if t.not_null { Err(value_error("")) } else { Ok(Value::Null) };
+    }
+    if let Value::Lob(lob) = v {
+        return match (&t.ty, lob.binary) {
+            (DataType::Clob | DataType::Nclob, false) | (DataType::Blob, true) | (DataType::Null, _) => Ok(v.clone()),
+            _ => coerce(&lob.content, t, nls),
+        };
     }
     let out = match &t.ty {
         DataType::PlsInteger => {

@@ -1,5 +1,6 @@
 //! The built-in packages.
 
+mod lobs;
 mod natives;
 pub mod output;
 pub mod random;

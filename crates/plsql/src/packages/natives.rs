@@ -166,10 +166,16 @@ natives! {
 /// Numbers from here on are those of DBMS_STATS.
 const STATS_FIRST: u32 = 1 << 16;
 
+/// Numbers from here on are those of DBMS_LOB.
+const LOBS_FIRST: u32 = 1 << 17;
+
 /// The number of a native subprogram.
 pub(crate) fn native(package: &str, name: &str, overload: u32) -> Option<u32> {
     if package == "DBMS_STATS" {
         return super::stats::native(name, overload).map(|n| STATS_FIRST + n);
+    }
+    if package == "DBMS_LOB" {
+        return super::lobs::native(name, overload).map(|n| LOBS_FIRST + n);
     }
     NATIVES.iter().position(|(p, n, o, _)| *p == package && *n == name && *o == overload).map(|i| i as u32)
 }
@@ -213,7 +219,7 @@ impl Args<'_> {
             _ => None,
         }
     }
-    fn integer(&self, i: usize) -> Option<i64> {
+    pub(super) fn integer(&self, i: usize) -> Option<i64> {
         self.number(i).and_then(|n| n.as_i64().or_else(|| n.round(0).as_i64()))
     }
     pub(super) fn flag(&self, i: usize) -> bool {
@@ -223,6 +229,17 @@ impl Args<'_> {
         match self.value(i) {
             Value::Raw(r) => r,
             _ => &[],
+        }
+    }
+    /// Whether the caller has given the argument, NULL or not.
+    pub(super) fn is_given(&self, i: usize) -> bool {
+        i < self.0.len()
+    }
+    /// Takes an argument out of its place.
+    pub(super) fn take(&mut self, i: usize) -> Value {
+        match self.0.get_mut(i) {
+            Some(Datum::Val(v)) => std::mem::take(v),
+            _ => Value::Null,
         }
     }
     pub(super) fn set(&mut self, i: usize, v: Value) {
@@ -260,6 +277,9 @@ pub(crate) fn run<W: World>(
     args: &mut Vec<Datum>,
 ) -> Run<Datum> {
     let mut a = Args(args);
+    if let Some(native) = native.checked_sub(LOBS_FIRST) {
+        return super::lobs::run(native, w, &mut a).map(Datum::Val);
+    }
     if let Some(native) = native.checked_sub(STATS_FIRST) {
         return super::stats::run(native, w, &mut a).map(Datum::Val);
     }

@@ -77,6 +77,62 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
          end;",
     ),
     (
+        "DBMS_LOB",
+        "package dbms_lob is
+           lob_readonly constant binary_integer := 0; lob_readwrite constant binary_integer := 1;
+           lobmaxsize constant integer := 18446744073709551615;
+           call constant pls_integer := 12; session constant pls_integer := 10;
+           default_csid constant integer := 0; default_lang_ctx constant integer := 0;
+           no_warning constant integer := 0; warn_inconvertible_char constant integer := 1;
+           procedure append(dest_lob in out nocopy clob, src_lob clob);
+           procedure append(dest_lob in out nocopy blob, src_lob blob);
+           procedure close(lob_loc in out nocopy clob);
+           procedure close(lob_loc in out nocopy blob);
+           function compare(lob_1 clob, lob_2 clob, amount integer default 18446744073709551615,
+             offset_1 integer default 1, offset_2 integer default 1) return integer;
+           function compare(lob_1 blob, lob_2 blob, amount integer default 18446744073709551615,
+             offset_1 integer default 1, offset_2 integer default 1) return integer;
+           procedure copy(dest_lob in out nocopy clob, src_lob clob, amount integer, dest_offset integer default 1,
+             src_offset integer default 1);
+           procedure copy(dest_lob in out nocopy blob, src_lob blob, amount integer, dest_offset integer default 1,
+             src_offset integer default 1);
+           procedure createtemporary(lob_loc in out nocopy clob, cache boolean, dur pls_integer default 10);
+           procedure createtemporary(lob_loc in out nocopy blob, cache boolean, dur pls_integer default 10);
+           procedure erase(lob_loc in out nocopy clob, amount in out nocopy integer, offset integer default 1);
+           procedure erase(lob_loc in out nocopy blob, amount in out nocopy integer, offset integer default 1);
+           procedure freetemporary(lob_loc in out nocopy clob);
+           procedure freetemporary(lob_loc in out nocopy blob);
+           function getchunksize(lob_loc clob) return integer;
+           function getchunksize(lob_loc blob) return integer;
+           function getlength(lob_loc clob) return integer;
+           function getlength(lob_loc blob) return integer;
+           function instr(lob_loc clob, pattern varchar2, offset integer default 1, nth integer default 1) return integer;
+           function instr(lob_loc blob, pattern raw, offset integer default 1, nth integer default 1) return integer;
+           function isopen(lob_loc clob) return integer;
+           function isopen(lob_loc blob) return integer;
+           function istemporary(lob_loc clob) return integer;
+           function istemporary(lob_loc blob) return integer;
+           procedure open(lob_loc in out nocopy clob, open_mode binary_integer);
+           procedure open(lob_loc in out nocopy blob, open_mode binary_integer);
+           procedure read(lob_loc clob, amount in out nocopy integer, offset integer, buffer out varchar2);
+           procedure read(lob_loc blob, amount in out nocopy integer, offset integer, buffer out raw);
+           function substr(lob_loc clob, amount integer default 32767, offset integer default 1) return varchar2;
+           function substr(lob_loc blob, amount integer default 32767, offset integer default 1) return raw;
+           procedure trim(lob_loc in out nocopy clob, newlen integer);
+           procedure trim(lob_loc in out nocopy blob, newlen integer);
+           procedure write(lob_loc in out nocopy clob, amount integer, offset integer, buffer varchar2);
+           procedure write(lob_loc in out nocopy blob, amount integer, offset integer, buffer raw);
+           procedure writeappend(lob_loc in out nocopy clob, amount integer, buffer varchar2);
+           procedure writeappend(lob_loc in out nocopy blob, amount integer, buffer raw);
+           procedure converttoblob(dest_lob in out nocopy blob, src_clob clob, amount integer,
+             dest_offset in out integer, src_offset in out integer, blob_csid number, lang_context in out integer,
+             warning out integer);
+           procedure converttoclob(dest_lob in out nocopy clob, src_blob blob, amount integer,
+             dest_offset in out integer, src_offset in out integer, blob_csid number, lang_context in out integer,
+             warning out integer);
+         end;",
+    ),
+    (
         "DBMS_LOCK",
         "package dbms_lock is
            nl_mode constant integer := 1; ss_mode constant integer := 2; sx_mode constant integer := 3;

@@ -5,6 +5,7 @@ use net::local::{self, Done};
 use net::oracle::reply::{self, ERRORS_IN_ARRAY, Outcome, Refused, direction};
 use net::oracle::rows::BindRows;
 use net::oracle::value::Shape;
+use std::collections::VecDeque;
 use types::{Ora, Value};
 
 /// How an array is executed.
@@ -37,9 +38,19 @@ impl Calls {
         if statement.binds.iter().any(Shape::is_table) || has_cursors && !is_one {
             return Err(Ora::unsupported().into());
         }
-        let mut only = Vec::new();
-        if has_cursors && rows.next_row(&mut only).map_err(|_| Ora::new(3106))? {
-            self.bound_cursors(number, &mut only)?;
+        // What binds of cursors and LOBs name is found before the session is called.
+        let shapes = statement.binds.clone();
+        let mut found = VecDeque::new();
+        let mut row = Vec::new();
+        if has_cursors && rows.next_row(&mut row).map_err(|_| Ora::new(3106))? {
+            self.bound_cursors(number, &mut row)?;
+            self.bound_lobs(&shapes, &mut row)?;
+            found.push_back(row);
+        } else if shapes.iter().any(Shape::is_lob) {
+            while rows.next_row(&mut row).map_err(|_| Ora::new(3106))? {
+                self.bound_lobs(&shapes, &mut row)?;
+                found.push_back(std::mem::take(&mut row));
+            }
         }
         let statement = self.cursors.get(number.into())?;
         let (binds, places) = statement.array_binds()?;
@@ -52,8 +63,8 @@ impl Calls {
         };
         let mut sent = Vec::new();
         let mut next = |row: &mut Vec<Value>| -> types::Result<bool> {
-            if !only.is_empty() {
-                sent = std::mem::take(&mut only);
+            if let Some(row) = found.pop_front() {
+                sent = row;
             } else if !rows.next_row(&mut sent).map_err(|_| Ora::new(3106))? {
                 return Ok(false);
             }

@@ -5,7 +5,8 @@
 
 use super::answering::Answering;
 use super::array::Array;
-use super::cursors::{Cursors, Statement, convert};
+use super::cursors::{Cursors, Statement};
+use super::locators::Locators;
 use super::logon::VERSION_NUMBER;
 use net::local::{self, Bind, Direction, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask, TableBind};
 use net::oracle::auth::{Logon, mode};
@@ -87,6 +88,7 @@ pub struct Calls {
     /// Under which the client sends passwords.
     key: SessionKey,
     pub(super) cursors: Cursors,
+    pub(super) lobs: Locators,
     /// The session is over.
     is_over: bool,
     /// The transaction without a session that the client takes itself to be in.
@@ -107,6 +109,7 @@ impl Calls {
             client,
             key,
             cursors,
+            lobs: Locators::default(),
             is_over: false,
             told: None,
             is_misled: false,
@@ -177,6 +180,9 @@ impl Calls {
         cursor: &mut u16,
         out: &mut Answering<'_>,
     ) -> Tried<()> {
+        if !matches!(request, Request::Lob(_)) {
+            self.lobs.read = None;
+        }
         before.into_iter().try_for_each(|p| self.before(p))?;
         self.tell_sessionless(out);
         match request {
@@ -215,6 +221,7 @@ impl Calls {
                 reply::write_status(out, self.status(), sequence);
                 Ok(())
             }
+            Request::Lob(call) => self.lob(&call, sequence, out),
             Request::GlobalSwitch(s) => self.switch(&s, sequence, out),
             Request::GlobalRecovered => {
                 global::write_recovered(out, self.client);
@@ -284,6 +291,7 @@ impl Calls {
                 self.session.set_context(&context.namespace, context.clears, &context.values)?;
             }
             Piggyback::GlobalSwitch(s) => self.switch_before(&s)?,
+            Piggyback::FreeLobs(locators) => self.lobs.free(&locators),
             Piggyback::BeginPipeline { .. } | Piggyback::Ignored => {}
         }
         Ok(())
@@ -519,11 +527,13 @@ impl Calls {
         if statement.binds.iter().any(Shape::is_table) {
             return Err(Ora::new(1484).into());
         }
+        let shapes = statement.binds.clone();
         let open = statement.open.take();
         (statement.stays_open, statement.has_ended) = (false, false);
         self.close_query(open);
         // A cursor bound to its own statement is closed by then.
         self.bound_cursors(number, &mut values)?;
+        self.bound_lobs(&shapes, &mut values)?;
         let statement = self.cursors.get(number.into())?;
         let binds = statement.session_binds(values)?;
         let (scrolls, sql) = (statement.scrolls, statement.sql.clone());
@@ -597,6 +607,7 @@ impl Calls {
         is_first: bool,
         out: &mut Vec<u8>,
     ) -> Tried<()> {
+        self.lobs.seen = self.instance.current_scn().0;
         let nls = self.session.nls();
         let statement = self.cursors.get(number.into())?;
         reply::write_row_header(out, statement.columns.len(), wanted, is_first);
@@ -605,7 +616,8 @@ impl Calls {
         }
         for row in rows {
             let values = row.into_iter().zip(&statement.columns);
-            let values = values.map(|(v, c)| convert(v, &c.shape, nls)).collect::<types::Result<Vec<_>>>()?;
+            let sent = |(v, c): (Value, &value::Column)| self.lobs.sent(v, &c.shape, nls);
+            let values = values.map(sent).collect::<types::Result<Vec<_>>>()?;
             reply::write_row(out, &statement.columns, &values)?;
             statement.rows += 1;
         }
@@ -637,6 +649,8 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Tried<()> {
         let given = self.bound_cursors(number, &mut values)?;
+        let shapes = self.cursors.get(number.into())?.binds.clone();
+        self.bound_lobs(&shapes, &mut values)?;
         let statement = self.cursors.get(number.into())?;
         let (sql, binds) = (statement.sql.clone(), statement.session_binds(values)?);
         let tables = statement.session_tables(tables);
@@ -710,12 +724,13 @@ impl Calls {
 
     /// What each of the client's binds got.
     fn got(&mut self, number: u16, binds: &[Bind], values: &[(u16, Value)]) -> Tried<Vec<Vec<Value>>> {
+        self.lobs.seen = super::locators::NOW;
         let nls = self.session.nls();
         let statement = self.cursors.get(number.into())?;
         let mut got = vec![Vec::new(); statement.binds.len()];
         for (at, value) in values {
             if let Some(place) = statement.place_of(binds, usize::from(*at)) {
-                got[place].push(convert(value.clone(), &statement.binds[place], nls)?);
+                got[place].push(self.lobs.sent(value.clone(), &statement.binds[place], nls)?);
             }
         }
         Ok(got)

@@ -3,6 +3,7 @@
 use super::answering::Answering;
 use super::calls::{Calls, Tried, Trouble};
 use super::cursors::{columns, convert, travels_as};
+use super::locators::Locators;
 use super::references::nested;
 use net::local;
 use net::oracle::handshake::Client;
@@ -14,8 +15,9 @@ use types::row::RowReader;
 use types::{DataType, Nls, Ora, Result, Value};
 
 /// A client's columns and the answer that takes its rows.
-pub(super) struct Rows<'s, 'a> {
+pub(super) struct Rows<'s, 'l, 'a> {
     pub(super) out: &'s mut Answering<'a>,
+    pub(super) lobs: &'l mut Locators,
     /// As they are sent.
     pub(super) columns: Vec<Column>,
     /// Rows that the client wants.
@@ -43,7 +45,7 @@ pub(super) struct News {
     pub(super) nested: Vec<Vec<local::Column>>,
 }
 
-impl RowSink for Rows<'_, '_> {
+impl RowSink for Rows<'_, '_, '_> {
     fn columns(&mut self, number: u32, found: Vec<local::Column>) -> Result<bool> {
         let news = self.news.as_mut().ok_or_else(|| Ora::internal("columns of a fetch"))?;
         let columns = columns(&found)?;
@@ -56,7 +58,8 @@ impl RowSink for Rows<'_, '_> {
         news.nested = nested(found);
         news.open = Some(number);
         // Long columns are fetched apart, when the client has said as what.
-        news.waits |= self.wanted == 0 || news.is_new && self.columns.iter().any(|c| c.shape.is_long());
+        news.waits |=
+            self.wanted == 0 || news.is_new && self.columns.iter().any(|c| c.shape.is_long() || c.shape.is_lob());
         let takes_rows = !news.waits && news.nested.is_empty();
         if takes_rows {
             reply::write_row_header(self.out, self.columns.len(), self.wanted, true);
@@ -66,12 +69,16 @@ impl RowSink for Rows<'_, '_> {
 
     fn row(&mut self, row: &[Value], nls: &Nls) -> Result<usize> {
         let at = self.out.len();
-        if let Err(e) = write_row(self.out, &self.columns, row, nls) {
+        if let Err(e) = write_row(self.out, &self.columns, row, nls, self.lobs) {
             // Rows before it may have been sent.
             self.out.truncate(at);
             return Err(e);
         }
         Ok(self.end_row())
+    }
+
+    fn seen(&mut self, scn: types::Scn) {
+        self.lobs.seen = scn.0;
     }
 
     fn takes_stored(&self, columns: &[(u16, DataType)]) -> bool {
@@ -90,7 +97,7 @@ impl RowSink for Rows<'_, '_> {
     }
 }
 
-impl Rows<'_, '_> {
+impl Rows<'_, '_, '_> {
     fn end_row(&mut self) -> usize {
         self.written += 1;
         self.out.send_ahead();
@@ -113,7 +120,8 @@ impl Calls {
         let (described, columns) = (take(&mut statement.described), take(&mut statement.columns));
         let (waits, open, nested) = (statement.scrolls, None, Vec::new());
         let news = News { client, is_new, waits, described, has_told: false, open, nested };
-        let mut rows = Rows { out, columns, wanted, written: 0, news: Some(news) };
+        let lobs = &mut self.lobs;
+        let mut rows = Rows { out, lobs, columns, wanted, written: 0, news: Some(news) };
         let mut bytes = Vec::new();
         let flow = self.session.execute_to(e, &mut rows, &mut bytes);
         let Rows { columns, written, news, .. } = rows;
@@ -151,7 +159,8 @@ impl Calls {
         let (from, is_first) = (out.len(), statement.rows == 0);
         reply::write_row_header(out, columns.len(), wanted, is_first);
         let behind_header = out.written();
-        let mut rows = Rows { out, columns, wanted, written: 0, news: None };
+        let lobs = &mut self.lobs;
+        let mut rows = Rows { out, lobs, columns, wanted, written: 0, news: None };
         let mut bytes = Vec::new();
         let flow = self.session.fetch_to(open, wanted, &mut rows, &mut bytes);
         let Rows { out, columns, written, .. } = rows;
@@ -187,7 +196,8 @@ impl Calls {
     ) -> Tried<(u64, local::Done)> {
         let columns = take(&mut self.cursors.get(number)?.columns);
         reply::write_row_header(out, columns.len(), wanted, true);
-        let mut rows = Rows { out, columns, wanted, written: 0, news: None };
+        let lobs = &mut self.lobs;
+        let mut rows = Rows { out, lobs, columns, wanted, written: 0, news: None };
         let mut bytes = Vec::new();
         let flow = self.session.scroll(open, to, wanted, Some(&mut rows), &mut bytes);
         let Rows { columns, written, .. } = rows;
@@ -228,9 +238,14 @@ fn write_stored(out: &mut Vec<u8>, row: &[u8], columns: &[(u16, DataType)]) -> O
 }
 
 /// Appends a row, whose values become those of the types that the client was told.
-fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value], nls: &Nls) -> Result<()> {
+fn write_row(out: &mut Vec<u8>, columns: &[Column], row: &[Value], nls: &Nls, lobs: &mut Locators) -> Result<()> {
     let mut row_writer = reply::RowWriter::begin(out);
     for (column, value) in columns.iter().zip(row) {
+        if column.shape.is_lob() {
+            let cell = lobs.cell(value, &column.shape, nls)?;
+            row_writer.value(&cell, column).map_err(|_| Ora::new(3115))?;
+            continue;
+        }
         // Most values are of their column's type, which the writer finds out; it does not look at zones.
         let is_plain = !matches!(value, Value::Timestamp(_)) || travels_as(value, &column.shape);
         if !is_plain || row_writer.value(value, column).is_err() {

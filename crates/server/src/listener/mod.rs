@@ -34,6 +34,7 @@ mod gate;
 mod global;
 mod handed;
 mod line;
+mod locators;
 mod logon;
 mod pipeline;
 mod pooled;

@@ -3,7 +3,7 @@
 //! Each has a number like a statement's, and no text. The client fetches from it as from a query.
 
 use super::calls::{Calls, Tried};
-use super::cursors::{Statement, columns, convert};
+use super::cursors::{Statement, columns};
 use net::local::{self, Done};
 use net::oracle::reply::{self, Cell, CursorCell, direction};
 use net::oracle::value::Column;
@@ -143,7 +143,7 @@ impl Calls {
         for (at, elements) in &done.tables {
             let shape = &shapes[usize::from(*at)];
             let converted =
-                elements.iter().map(|v| convert(v.clone(), shape, nls)).collect::<types::Result<Vec<_>>>()?;
+                elements.iter().map(|v| self.lobs.sent(v.clone(), shape, nls)).collect::<types::Result<Vec<_>>>()?;
             tables.push((usize::from(*at), converted));
         }
         let mut cursors = Vec::new();
@@ -209,7 +209,8 @@ impl Calls {
             }
             let nls = self.session.nls();
             let values = row.into_iter().zip(&shapes).filter(|(_, c)| !c.shape.is_cursor());
-            let values = values.map(|(v, c)| convert(v, &c.shape, nls)).collect::<types::Result<Vec<_>>>()?;
+            let sent = |(v, c): (Value, &Column)| self.lobs.sent(v, &c.shape, nls);
+            let values = values.map(sent).collect::<types::Result<Vec<_>>>()?;
             let (mut cursors, mut values) = (cursors.iter(), values.iter());
             let cells = shapes.iter().map(|column| match column.shape.is_cursor() {
                 true => Cell::Cursor(cursors.next().map_or(CursorCell::CLOSED, Sent::cell)),

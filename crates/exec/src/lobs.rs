@@ -1,0 +1,103 @@
+//! LOBs of rows, as locators name them.
+
+use crate::code::Builder;
+use crate::ctx::ExecCtx;
+use crate::cursor::Cursor;
+use crate::table::{At, Storage};
+use dictionary::TableDef;
+use std::rc::Rc;
+use txn::Snapshot;
+use types::row::RowReader;
+use types::{DataType, LobRow, Ora, Result, Scn, Value, codec};
+
+/// The table and the place of the column that a locator names.
+///
+/// # Errors
+/// ORA-22922 where there is none any more.
+pub fn column_of(row: &LobRow, cx: &mut ExecCtx<'_>) -> Result<(Rc<TableDef>, usize)> {
+    let table = cx.host.catalog()?.table_by_id(row.object)?.ok_or_else(|| Ora::new(22922))?;
+    let column = usize::from(row.column);
+    match table.columns.get(column) {
+        Some(c) if plan::is_lob(&c.data_type) => Ok((table, column)),
+        _ => Err(Ora::new(22922)),
+    }
+}
+
+/// The content of a row's LOB as of `scn`, or as it is now; what the session's own transaction has changed is seen.
+///
+/// # Errors
+/// ORA-22922 where there is no such row or column; ORA-01555.
+pub fn content(row: &LobRow, scn: Option<Scn>, cx: &mut ExecCtx<'_>) -> Result<Value> {
+    let (table, column) = column_of(row, cx)?;
+    let storage = storage_of(&table, cx)?;
+    let now = cx.shared.txns.snapshot(cx.p, &cx.session.txn);
+    let seen = Snapshot { scn: scn.unwrap_or(now.scn), ..now };
+    let mut bytes = Vec::new();
+    let found = storage.fetch(cx, At::Rowid(row.rowid), &seen, &mut bytes);
+    cx.shared.txns.release(cx.p, &now);
+    if !found.map_err(|e| if e.is(1410) || e.is(8103) { Ora::new(22922) } else { e })? {
+        return Err(Ora::new(22922));
+    }
+    let damaged = || Ora::internal("row bytes are damaged");
+    let mut reader = RowReader::new(&bytes).ok_or_else(damaged)?;
+    let mut value = Value::Null;
+    for place in 0..=column {
+        let stored = reader.next_column().ok_or_else(damaged)?.bytes();
+        if place == column
+            && let Some(stored) = stored
+        {
+            codec::decode_into(stored, &table.columns[column].data_type, &mut value)?;
+        }
+    }
+    Ok(value)
+}
+
+/// Changes the LOB of a row and gives its content afterwards: an update of the column by whoever has the names in force.
+///
+/// # Errors
+/// ORA-22920 where the session's transaction has not locked the row, ORA-22922 where it is gone; those of `edit` and of
+/// the update.
+pub fn write(row: &LobRow, edit: &mut dyn FnMut(&mut Value) -> Result<()>, cx: &mut ExecCtx<'_>) -> Result<Value> {
+    if !is_locked(row, cx)? {
+        return Err(Ora::new(22920));
+    }
+    let mut content = content(row, None, cx)?;
+    if content.is_null() {
+        return Err(Ora::new(22922));
+    }
+    edit(&mut content)?;
+    let (table, column) = column_of(row, cx)?;
+    let column = &table.columns[column];
+    let text = format!("UPDATE \"{}\".\"{}\" SET \"{}\" = :1 WHERE ROWID = :2", table.owner, table.name, column.name);
+    let mut cursor = Cursor::compile(cx, &text, &[Some(column.data_type), Some(DataType::Rowid)])?;
+    let done = cursor
+        .bind_one(0, &content)
+        .and_then(|()| cursor.bind_one(1, &Value::Rowid(row.rowid)))
+        .and_then(|()| cursor.execute(cx))
+        .map(|()| cursor.rows_processed());
+    cursor.close(cx);
+    match done? {
+        1 => Ok(content),
+        _ => Err(Ora::new(22922)),
+    }
+}
+
+/// Whether the session's transaction holds the lock of the row that a LOB is in.
+///
+/// # Errors
+/// ORA-22922 where there is no such row or column.
+pub fn is_locked(row: &LobRow, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    let (table, _) = column_of(row, cx)?;
+    match storage_of(&table, cx)? {
+        Storage::Heap(h) if h.data_object == row.rowid.obj => {}
+        Storage::Cluster(c, _) if c.data_object == row.rowid.obj => {}
+        _ => return Err(Ora::new(22922)),
+    }
+    cx.shared.heap.is_locked_by(cx.p, &cx.session.txn, row.rowid)
+}
+
+fn storage_of(table: &TableDef, cx: &mut ExecCtx<'_>) -> Result<Storage> {
+    let mut regs = Vec::new();
+    let builder = Builder::new(&mut regs, 0, crate::ctx::Caller::default(), cx);
+    Storage::of(table, &builder)
+}
