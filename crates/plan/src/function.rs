@@ -104,18 +104,19 @@ fn with_length(name: &str, ty: DataType, args: &[Expr]) -> DataType {
 }
 
 fn to_char_length(args: &[Expr]) -> u32 {
-    let format = match args.get(1).map(|a| &a.node) {
-        Some(Node::Const(Value::Text(s))) => Some(s.chars().count() as u32),
+    let model = match args.get(1).map(|a| &a.node) {
+        Some(Node::Const(Value::Text(s))) => Some(s.as_str()),
         _ => None,
     };
-    match (args.first().map(|a| class(&a.ty)), format) {
+    let class = args.first().map(|a| class(&a.ty));
+    if let (Some(Class::Date | Class::Timestamp), Some(len)) = (class, model.and_then(types::format::longest_date)) {
+        return len.max(1);
+    }
+    match (class, model.map(|model| model.chars().count() as u32)) {
         (Some(Class::Text), _) => length(&args[0].ty),
         (Some(Class::Number), None) => 40,
         (Some(Class::Number), Some(n)) => {
-            let model = match &args[1].node {
-                Node::Const(Value::Text(s)) => s.to_uppercase(),
-                _ => String::new(),
-            };
+            let model = model.unwrap_or_default().to_uppercase();
             // A currency symbol takes up to ten characters, an exponent its sign and digits, Roman numbers fifteen.
             match model.as_str() {
                 m if m.contains("RN") => 15,

@@ -156,6 +156,44 @@ pub fn names_its_zone(model: &str) -> bool {
     has(model, &[Code::Tzh, Code::Tzr])
 }
 
+/// The most characters that a text of this model has. `None` for a bad model, and where that depends on more than the
+/// model: years and numbers in words, time zones by name, formats of a territory.
+pub fn longest(model: &str) -> Option<u32> {
+    let of_code = |code, ordinal: bool, spelled: bool| -> Option<u32> {
+        let digits = match code {
+            Code::Fm | Code::Fx => return Some(0),
+            Code::Y | Code::I | Code::Q | Code::W | Code::D | Code::Radix => 1,
+            Code::Yy | Code::Rr | Code::Iy | Code::Mm | Code::Ww | Code::Iw | Code::Dd => 2,
+            Code::Hh24 | Code::Hh12 | Code::Mi | Code::Ss | Code::Tzm => 2,
+            Code::Yyy | Code::Iyy | Code::Cc | Code::Mon | Code::Ddd | Code::Dy | Code::Tzh => 3,
+            Code::Yyyy | Code::Rrrr | Code::Iyyy | Code::Scc | Code::Rm => 4,
+            Code::Syyyy | Code::YyyyComma | Code::Sssss => 5,
+            Code::J => 7,
+            Code::Month | Code::Day => NAME_WIDTH as u32,
+            Code::Ff(0) => 9,
+            Code::Ff(digits) => digits.into(),
+            Code::Meridian { dots } | Code::Era { dots } => {
+                if dots {
+                    4
+                } else {
+                    2
+                }
+            }
+            Code::Year | Code::Syear | Code::Tzr | Code::Tzd | Code::Ts | Code::Ds | Code::Dl => return None,
+        };
+        (!spelled).then_some(if ordinal { digits + 2 } else { digits })
+    };
+    Elements::new(model).try_fold(0, |sum, element| {
+        Some(
+            sum + match element.ok()? {
+                Element::Literal(text) => text.chars().count() as u32,
+                Element::Mark(_) => 1,
+                Element::Code { code, case: _, ordinal, spelled } => of_code(code, ordinal, spelled)?,
+            },
+        )
+    })
+}
+
 /// Appends TO_CHAR(date, model).
 ///
 /// # Errors
@@ -543,6 +581,25 @@ mod tests {
             Ok(()) => out,
             Err(e) => e.to_string()[..9].to_owned(),
         }
+    }
+
+    #[test]
+    fn no_text_is_longer_than_its_model_says() {
+        let dates = [(9999, 9, 27, 23, 59, 59), (-4712, 1, 1, 0, 0, 0), (-999, 8, 31, 12, 0, 0), (1, 12, 25, 1, 2, 3)];
+        let codes = CODES.iter().filter(|(_, code)| !matches!(code, Code::Ff(_) | Code::Tzh | Code::Tzm));
+        for (name, _) in codes {
+            for model in [name.to_string(), format!("{name}TH"), format!("FM{name}-\"of\"")] {
+                let Some(longest) = longest(&model) else { continue };
+                for date in dates {
+                    let text = show(date, &model);
+                    assert!(text.starts_with("ORA-") || text.chars().count() <= longest as usize, "{model}: {text}");
+                }
+            }
+        }
+        assert_eq!(longest("YYYY-MM-DD HH24:MI:SS"), Some(19));
+        assert_eq!(longest("DD. Month TZH:TZM FF3"), Some(24));
+        assert_eq!((longest("YEAR"), longest("DDSP"), longest("?X?")), (None, None, Some(3)));
+        assert_eq!((longest("DDX"), longest("nonsense")), (Some(3), None));
     }
 
     #[test]

@@ -5,7 +5,9 @@ mod date_in;
 mod interval;
 mod number;
 
-pub use date::{date_to_char, names_its_date, names_its_zone, timestamp_of_digits, timestamp_to_char};
+pub use date::{
+    date_to_char, longest as longest_date, names_its_date, names_its_zone, timestamp_of_digits, timestamp_to_char,
+};
 pub use date_in::{date_from_text, timestamp_from_text, timestamp_literal};
 pub use interval::{interval_ds_from_text, interval_ds_to_text, interval_ym_from_text, interval_ym_to_text};
 pub use number::{number_from_text, number_in_width, number_to_char};
