@@ -344,9 +344,12 @@ fn lines_typed_ahead_are_kept_and_an_interrupt_drops_the_statement_that_is_being
     t.until("first");
     t.until("PL/SQL procedure successfully completed.");
     t.until("second");
+    // The shell reads a line: what is typed before that, the terminal itself shows.
+    t.until("[?2004h");
     // A statement that is half typed goes, and is not run with what is typed next.
     t.types("select 'half'||'way' from dual where\r");
     t.until("where");
+    t.until("[?2004h");
     t.types("1 = 1 and");
     t.until("1 = 1 and");
     t.types("\x03");
