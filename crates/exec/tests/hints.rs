@@ -155,3 +155,64 @@ fn every_leading_order_gives_the_same_rows() {
     }
     assert!(compared > 1000, "only {compared} comparisons");
 }
+
+/// The operations of a statement's plan, and its outline as a hint.
+fn plan_and_outline(s: &mut Session<'_>, text: &str) -> (String, String) {
+    let statement = sql::parse_statement(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    let rows = exec::Cursor::plan_rows(&mut s.cx(), &statement).unwrap_or_else(|e| panic!("{text}: {e}"));
+    let line = |row: &exec::plan_rows::PlanRow| {
+        let indent = " ".repeat(row.depth as usize);
+        format!("{indent}{} {} {}\n", row.operation, row.options, row.object)
+    };
+    let outline: Vec<String> = rows.iter().flat_map(|row| exec::plan_rows::outline_of(&row.other)).collect();
+    let hint = format!("/*+ BEGIN_OUTLINE_DATA {} END_OUTLINE_DATA */", outline.join(" "));
+    (rows.iter().map(line).collect(), hint)
+}
+
+/// A plan that hints have made is made again by its outline, in the place of the hints.
+#[test]
+fn the_outline_of_a_plan_asks_for_it() {
+    let instance = Instance::new();
+    let names = Rc::new(Names::default());
+    let mut s = Session::new(&instance, &names);
+    for table in 0..3 {
+        s.run(&format!("create table t{table} (id number, n number, k number)")).expect("a table");
+        s.run(&format!("create index i{table} on t{table} (n)")).expect("an index");
+        s.run(&format!("create index j{table} on t{table} (k, id)")).expect("an index");
+    }
+    let queries = [
+        "select # a.id, b.id from t0 a, t1 b where a.n = b.n",
+        "select # a.id, b.id from t0 a left join t1 b on a.n = b.n and b.k > 3",
+        "select # a.id, b.id, c.id from t0 a, t1 b, t2 c where a.n = b.n and b.k = c.k and c.id > 4",
+        "select # a.k, count(*) from t0 a, t1 b, t2 c where a.n = b.n and a.k = c.k group by a.k order by 1",
+        "select # a.id from t0 a where a.n in (select b.n from t1 b where b.k = a.k)",
+        "select # a.id from t0 a where not exists (select 1 from t1 b where b.k = a.k) and a.n > 3",
+        "select # v.id, c.id from (select x.id, x.n from t0 x where x.k = 3) v, t2 c where v.n = c.n",
+        "select # v.n, c.id from (select n, max(b.id) m from t1 b group by n) v, t2 c where v.n = c.n and c.k = 2",
+        "select # a.id from t0 a where a.id > (select max(b.id) from t1 b where b.n = 4)",
+        "select # a.id from t0 a where a.n = 3 and a.k between 2 and 4",
+    ];
+    let wishes = [
+        "",
+        "full(a) full(b) full(c)",
+        "index(a) index(b) index(c)",
+        "index(a i0) index(b j1) index(c j2)",
+        "leading(b a) use_nl(a)",
+        "leading(b a) use_hash(a) swap_join_inputs(a)",
+        "leading(a b c) use_hash(b) no_swap_join_inputs(b) use_nl(c)",
+        "leading(c b a) use_merge(b) use_nl(a)",
+        "leading(a c b) use_nl(c) use_hash(b)",
+    ];
+    let mut changed = 0;
+    for query in queries {
+        let (plain, _) = plan_and_outline(&mut s, &query.replace('#', ""));
+        for wish in wishes {
+            let (wanted, outline) = plan_and_outline(&mut s, &query.replace('#', &format!("/*+ {wish} */")));
+            let (made, again) = plan_and_outline(&mut s, &query.replace('#', &outline));
+            assert_eq!(made, wanted, "{query}\n{wish}\n{outline}");
+            assert_eq!(again, outline, "{query}\n{wish}");
+            changed += usize::from(wanted != plain);
+        }
+    }
+    assert!(changed > 25, "the hints have changed only {changed} plans");
+}

@@ -271,6 +271,8 @@ impl Compiler<'_> {
     pub fn add_item(&mut self, item: Item) -> ItemId {
         let id = self.items.len();
         self.items.push(item);
+        let block = self.block().query_block;
+        self.query_blocks.note_item(id, block);
         self.block().items.push(id);
         id
     }
@@ -578,6 +580,7 @@ impl Compiler<'_> {
                 set.parts.extend(inner.parts);
                 set.conds.extend(inner.conds);
                 set.hints.extend(inner.hints);
+                set.block = self.query_blocks.merged(set.block, inner.block);
             }
             Compiled::Built { rel, out, outer, .. } => {
                 let lateral = if lateral { outer.into_iter().collect() } else { Vec::new() };

@@ -509,6 +509,10 @@ pub struct Scan {
     pub pseudos: Vec<(Pseudo, Reg)>,
     /// A hint says how the rows are reached; nothing better is looked for.
     pub hinted: bool,
+    /// The query block that it belongs to, and the one that its table was written in: numbers in
+    /// [`Plan::query_blocks`] from 1 on, 0 for none.
+    pub block: u32,
+    pub origin: u32,
 }
 
 impl Scan {
@@ -1149,6 +1153,8 @@ pub struct Plan {
     pub bind_aware: Option<bool>,
     /// The notes of EXPLAIN PLAN and DBMS_XPLAN.
     pub notes: Vec<Note>,
+    /// The names of the query blocks.
+    pub query_blocks: Vec<String>,
 }
 
 /// How a plan came about.

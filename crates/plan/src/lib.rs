@@ -6,6 +6,7 @@
 //! statistics come with the table definitions.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod call;
 mod connect;
 mod dml;
@@ -22,6 +23,7 @@ mod logical;
 mod logical_text;
 pub mod names;
 mod nested;
+mod outline;
 mod physical;
 mod pivot;
 mod predicate;
@@ -295,6 +297,7 @@ fn compile_with_eyes(
     (c.peeks.is_on, c.peeks.values) = (optimizer.peeks, evidence.values);
     c.corrections = evidence.corrections;
     (c.sampling.level, c.sampling.sampler) = (optimizer.sampling, evidence.sampler);
+    c.query_blocks.number(statement);
     let mut body = match statement {
         Statement::Query(q) => {
             let (rel, mut out, columns, _) = c.built(q, true)?;
@@ -317,6 +320,7 @@ fn compile_with_eyes(
         _ => None,
     };
     c.rewrite(out.map(Vec::as_slice));
+    c.hand_out_hints();
     let physical = c.physical()?;
     if !c.corrections.is_empty() {
         c.notes.push(Note::StatisticsFeedback);
@@ -351,6 +355,7 @@ fn compile_with_eyes(
         is_peeked: evidence.values.is_some(),
         notes: c.notes,
         bind_aware: c.bind_aware,
+        query_blocks: c.query_blocks.into_names(),
     })
 }
 
@@ -409,6 +414,7 @@ fn compiler<'c>(
         rewrites_off: rewrite::RewritesOff::default(),
         keeps_joins: false,
         made_views: 0,
+        query_blocks: blocks::QueryBlocks::default(),
         made_index_joins: 0,
         filters: 0,
         expanding: false,

@@ -83,6 +83,8 @@ pub struct JoinSet {
     pub parts: Vec<Part>,
     pub conds: Vec<Expr>,
     pub hints: Vec<ast::Hint>,
+    /// The query block whose FROM clause it is; 0 for what is joined inside one.
+    pub block: crate::blocks::BlockId,
 }
 
 /// One row source of a join.

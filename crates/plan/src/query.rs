@@ -291,8 +291,10 @@ impl Compiler<'_> {
                 return Err(unsupported("FOR UPDATE with CONNECT BY", f.pos.0));
             }
         }
-        let ast::Hints { list, text: _ } = &s.hints;
-        let mut set = JoinSet { hints: list.clone(), ..JoinSet::default() };
+        let (block, hints) = self.begin_query_block(s);
+        self.block().query_block = block;
+        let no_merge = hints.iter().any(|h| h.name == "NO_MERGE");
+        let mut set = JoinSet { hints, block, ..JoinSet::default() };
         self.block().has_group_by = s.group_by.is_some();
         self.note_hints(&s.hints);
         let plus = s.filter.as_ref().is_some_and(crate::refs::has_plus);
@@ -355,7 +357,7 @@ impl Compiler<'_> {
             && q.for_update.is_none()
             && self.block().windows.is_empty()
             && self.block().rownum.is_none()
-            && !s.hints.has("NO_MERGE")
+            && !no_merge
             && !s.hints.has("RESULT_CACHE")
             && !out.iter().any(has_sequence)
             && !(self.is_grouped_outside() && out.iter().any(Expr::has_subquery))

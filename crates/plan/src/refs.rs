@@ -83,6 +83,92 @@ fn table(t: &TableRef, name: &str) -> usize {
     }
 }
 
+/// Calls `f` with each SELECT of a query, those of its subqueries included.
+pub fn each_select<'a>(q: &'a Query, f: &mut dyn FnMut(&'a Select)) {
+    let Query { with, body, order_by, limit, for_update: _, pos: _ } = q;
+    with.iter().for_each(|c| each_select(&c.query, f));
+    selects_of_body(body, f);
+    for item in order_by.iter().flat_map(|o| &o.items) {
+        selects_of(&item.expr, f);
+    }
+    if let Some(RowLimit { offset, fetch, pos: _ }) = limit {
+        let count = fetch.as_ref().and_then(|fetch| fetch.count.as_ref());
+        offset.iter().chain(count).for_each(|e| selects_of(e, f));
+    }
+}
+
+fn selects_of_body<'a>(b: &'a QueryBody, f: &mut dyn FnMut(&'a Select)) {
+    match b {
+        QueryBody::Select(s) => selects_of_select(s, f),
+        QueryBody::SetOperation { op: _, all: _, left, right, pos: _ } => {
+            selects_of_body(left, f);
+            selects_of_body(right, f);
+        }
+        QueryBody::Nested(q) => each_select(q, f),
+    }
+}
+
+fn selects_of_select<'a>(s: &'a Select, f: &mut dyn FnMut(&'a Select)) {
+    f(s);
+    let Select {
+        hints: _,
+        distinct: _,
+        items,
+        into: _,
+        from,
+        filter,
+        connect_by,
+        group_by,
+        having,
+        pos: _,
+        from_pos: _,
+    } = s;
+    for item in items {
+        if let SelectItemKind::Expr { expr, alias: _, text: _ } = &item.kind {
+            selects_of(expr, f);
+        }
+    }
+    from.iter().for_each(|t| selects_of_table(t, f));
+    filter.iter().chain(having).for_each(|e| selects_of(e, f));
+    if let Some(ConnectBy { start_with, nocycle: _, condition, pos: _ }) = connect_by {
+        selects_of(condition, f);
+        start_with.iter().for_each(|e| selects_of(e, f));
+    }
+    if let Some(GroupBy { elements, pos: _ }) = group_by {
+        elements.iter().for_each(|element| selects_of_group(element, f));
+    }
+}
+
+fn selects_of_group<'a>(element: &'a GroupElement, f: &mut dyn FnMut(&'a Select)) {
+    match element {
+        GroupElement::Expr(e) => selects_of(e, f),
+        GroupElement::Rollup(list) | GroupElement::Cube(list) => list.iter().for_each(|e| selects_of(e, f)),
+        GroupElement::GroupingSets(list) => list.iter().for_each(|element| selects_of_group(element, f)),
+    }
+}
+
+fn selects_of_table<'a>(t: &'a TableRef, f: &mut dyn FnMut(&'a Select)) {
+    match &t.kind {
+        TableRefKind::Table(_) => {}
+        TableRefKind::Subquery { query, restriction: _, lateral: _, as_of: _, alias: _, pivot: _ } => {
+            each_select(query, f)
+        }
+        TableRefKind::Collection { expr, outer: _, alias: _ } => selects_of(expr, f),
+        TableRefKind::Join { kind: _, left, right, constraint } => {
+            selects_of_table(left, f);
+            selects_of_table(right, f);
+            match constraint {
+                JoinConstraint::On(e) => selects_of(e, f),
+                JoinConstraint::None | JoinConstraint::Using(_) | JoinConstraint::Natural => {}
+            }
+        }
+    }
+}
+
+fn selects_of<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Select)) {
+    each_query(e, &mut |q| each_select(q, f));
+}
+
 fn in_expr(e: &Expr, name: &str) -> usize {
     let mut n = 0;
     each_query(e, &mut |q| n += mentions(q, name));

@@ -32,7 +32,10 @@ pub struct PlanRow {
     pub owner: String,
     pub object: String,
     pub object_type: String,
+    /// The name of a table in its statement, and its query block: `"E"@"SEL$1"`.
     pub alias: String,
+    /// The query block that the operation belongs to: of tables, and of the topmost operation of a block.
+    pub query_block: String,
     /// Rows that are expected of one start, where that is known.
     pub cardinality: Option<u64>,
     /// Bytes of these rows.
@@ -52,13 +55,18 @@ pub struct PlanRow {
     pub other: String,
 }
 
-/// The notes of a plan as OTHER_XML has them; nothing without any.
-fn other_xml(notes: &[Note]) -> String {
+/// The notes of a plan and its outline as OTHER_XML has them; nothing without any.
+fn other_xml(notes: &[Note], outline: &[String]) -> String {
     let info = |note: &Note| match note {
         Note::DynamicSampling(level) => format!("<info type=\"dynamic_sampling\" note=\"y\">{level}</info>"),
         Note::StatisticsFeedback => "<info type=\"cardinality_feedback\" note=\"y\">yes</info>".to_owned(),
     };
-    let all: String = notes.iter().map(info).collect();
+    let mut all: String = notes.iter().map(info).collect();
+    // The column has no room for more; a part of an outline would be another one.
+    let hints: String = outline.iter().map(|hint| format!("<hint><![CDATA[{hint}]]></hint>")).collect();
+    if !hints.is_empty() && all.len() + hints.len() < TEXT_MAX - 100 {
+        all.push_str(&format!("<outline_data>{hints}</outline_data>"));
+    }
     if all.is_empty() { all } else { format!("<other_xml>{all}</other_xml>") }
 }
 
@@ -70,6 +78,12 @@ pub fn notes_of(other: &str) -> Vec<Note> {
     };
     let feedback = other.contains("<info type=\"cardinality_feedback\"").then_some(Note::StatisticsFeedback);
     level().into_iter().chain(feedback).collect()
+}
+
+/// The hints of the outline that OTHER_XML has.
+pub fn outline_of(other: &str) -> Vec<String> {
+    let hints = other.split("<hint><![CDATA[").skip(1);
+    hints.filter_map(|rest| Some(rest.split_once("]]>")?.0.to_owned())).collect()
 }
 
 /// Between the fields of a row.
@@ -117,10 +131,14 @@ impl Plan {
         }
         tree.above = tree.rows.len();
         if let Some(source) = source {
+            let first = tree.rows.len() as u32;
             tree.source(at, source);
+            tree.begins(first, source);
         }
         for sub in &self.subs {
+            let first = tree.rows.len() as u32;
             tree.source(root, &sub.source);
+            tree.begins(first, &sub.source);
         }
         for cte in &self.ctes {
             let at = tree.add(Some(root), "LOAD AS SELECT", "");
@@ -133,7 +151,7 @@ impl Plan {
             tree.row(root).set_figures(&figures);
         }
         if let Some(first) = tree.rows.get_mut(1) {
-            first.other = other_xml(&self.notes);
+            first.other = other_xml(&self.notes, &self.outline());
         }
         tree
     }
@@ -153,7 +171,8 @@ pub fn hash(rows: &[PlanRow]) -> u32 {
     hash
 }
 
-/// The rows as bytes, `most` of them if possible: what is too long loses its projections, and then its predicates.
+/// The rows as bytes, `most` of them if possible: what is too long loses its projections, and then its predicates and
+/// its outline.
 pub fn encode_within(rows: &[PlanRow], most: usize) -> Vec<u8> {
     let bytes = encode(rows);
     if bytes.len() <= most {
@@ -168,6 +187,7 @@ pub fn encode_within(rows: &[PlanRow], most: usize) -> Vec<u8> {
     for row in &mut rows {
         row.access.clear();
         row.filter.clear();
+        row.other = other_xml(&notes_of(&row.other), &[]);
     }
     encode(&rows)
 }
@@ -195,7 +215,8 @@ fn encode_row(row: &PlanRow, out: &mut Vec<u8>) {
     number(row.parent.map(u64::from), out);
     number(Some(row.depth.into()), out);
     number(Some(row.position.into()), out);
-    for text in [&row.operation, &row.options, &row.owner, &row.object, &row.object_type, &row.alias] {
+    let texts = [&row.operation, &row.options, &row.owner, &row.object, &row.object_type, &row.alias, &row.query_block];
+    for text in texts {
         push_clean(text, out);
         push(FIELD, out);
     }
@@ -242,6 +263,7 @@ pub fn decode(bytes: &[u8]) -> Vec<PlanRow> {
             object: next()?,
             object_type: next()?,
             alias: next()?,
+            query_block: next()?,
             cardinality: next()?.parse().ok(),
             bytes: next()?.parse().ok(),
             cost: next()?.parse().ok(),
@@ -326,6 +348,7 @@ struct Tree {
     /// By operation, those right above it that are no row source: see [`Lines::over`].
     over: HashMap<u32, (u32, bool)>,
     above: usize,
+    query_blocks: Vec<String>,
 }
 
 impl Tree {
@@ -338,6 +361,7 @@ impl Tree {
             lines: HashMap::new(),
             over: HashMap::new(),
             above: 0,
+            query_blocks: plan.query_blocks.clone(),
         };
         let below = plan.ctes.iter().map(|cte| &cte.source).chain(plan.subs.iter().map(|sub| &sub.source));
         for source in below.chain(plan.body.source()) {
@@ -347,6 +371,21 @@ impl Tree {
             });
         }
         tree
+    }
+
+    /// The name of a query block.
+    fn block(&self, block: u32) -> &str {
+        (block as usize).checked_sub(1).and_then(|at| self.query_blocks.get(at)).map_or("", String::as_str)
+    }
+
+    /// Notes the block that begins with an operation: that of the first table below, in no view.
+    fn begins(&mut self, at: u32, source: &Source) {
+        if let Some(block) = first_block(source)
+            && let Some(row) = self.rows.get(at as usize)
+            && row.query_block.is_empty()
+        {
+            self.rows[at as usize].query_block = self.block(block).to_owned();
+        }
     }
 
     /// What is expected of a row source.
@@ -458,6 +497,7 @@ impl Tree {
                 Some(view) => {
                     let at = over(self, "VIEW", "", &[input]);
                     self.row(at).object = view.clone();
+                    self.begins(at, input);
                     at
                 }
                 None => {
@@ -567,6 +607,11 @@ impl Tree {
     }
 
     fn scan(&mut self, parent: u32, scan: &Scan) -> u32 {
+        let (block, origin) = (self.block(scan.block).to_owned(), self.block(scan.origin));
+        let alias = match origin {
+            "" => scan.alias.clone(),
+            origin => format!("\"{}\"@\"{origin}\"", scan.alias),
+        };
         let itself = |index: &dictionary::IndexDef| index.kind == dictionary::IndexKind::IotTop;
         let of_table = |tree: &mut Tree, options: &str| {
             let at = tree.add(Some(parent), "TABLE ACCESS", options);
@@ -634,12 +679,13 @@ impl Tree {
             if below != at {
                 let (rows, cost) = scan.entries;
                 row.set_figures(&Figures { rows: Some(rows), bytes: None, cost: Some(cost) });
-                row.alias = scan.alias.clone();
+                (row.alias, row.query_block) = (alias.clone(), block.clone());
                 row.projection = format!("\"{}\".ROWID[ROWID,10]", scan.alias);
             }
         }
         self.filter(at, &scan.filter);
-        self.row(at).alias = scan.alias.clone();
+        let row = self.row(at);
+        (row.alias, row.query_block) = (alias, block);
         at
     }
 
@@ -647,6 +693,19 @@ impl Tree {
         let row = self.row(at);
         (row.owner, row.object) = (index.owner.clone(), index.name.clone());
         row.object_type = if index.unique { "INDEX (UNIQUE)" } else { "INDEX" }.into();
+    }
+}
+
+/// The query block of the first table of a row source that is in no view below it.
+fn first_block(source: &Source) -> Option<u32> {
+    match source {
+        Source::Scan(scan) => Some(scan.block).filter(|block| *block != 0),
+        Source::Project { view: Some(_), .. } => None,
+        other => {
+            let mut found = None;
+            other.for_each_child(&mut |child| found = found.or_else(|| first_block(child)));
+            found
+        }
     }
 }
 

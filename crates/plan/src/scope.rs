@@ -162,6 +162,8 @@ pub struct Block {
     pub outer: BTreeSet<Reg>,
     /// Where columns were named, for errors found later.
     pub places: Vec<(Reg, u32)>,
+    /// The query block; 0 for none of its own.
+    pub query_block: crate::blocks::BlockId,
 }
 
 impl Block {
@@ -185,6 +187,7 @@ impl Block {
             aliases: Vec::new(),
             outer: BTreeSet::new(),
             places: Vec::new(),
+            query_block: 0,
         }
     }
 }
@@ -235,6 +238,7 @@ pub struct Compiler<'c> {
     pub keeps_joins: bool,
     /// How many views the rewrites have made.
     pub made_views: usize,
+    pub query_blocks: crate::blocks::QueryBlocks,
     /// How many index joins have been planned.
     pub made_index_joins: usize,
     pub subs: Vec<LogicalSub>,

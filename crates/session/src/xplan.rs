@@ -16,6 +16,8 @@ pub struct Format {
     time: bool,
     predicates: bool,
     projection: bool,
+    alias: bool,
+    outline: bool,
     note: bool,
     /// Buffers, reads and writes of executions; memory of work areas.
     io: bool,
@@ -41,6 +43,8 @@ const TYPICAL: Format = Format {
     time: true,
     predicates: true,
     projection: false,
+    alias: false,
+    outline: false,
     note: true,
     io: false,
     memory: false,
@@ -70,7 +74,8 @@ impl Format {
                 note: false,
                 ..TYPICAL
             },
-            Some("ALL" | "ADVANCED") => Format { projection: true, ..TYPICAL },
+            Some("ALL") => Format { projection: true, alias: true, ..TYPICAL },
+            Some("ADVANCED") => Format { projection: true, alias: true, outline: true, ..TYPICAL },
             Some(_) => TYPICAL,
             None if words.iter().any(|word| matches!(*word, "ALLSTATS" | "IOSTATS" | "MEMSTATS")) => {
                 Format { bytes: false, cost: false, time: false, ..TYPICAL }
@@ -89,14 +94,16 @@ impl Format {
                 "COST" => format.cost = on,
                 "PREDICATE" => format.predicates = on,
                 "PROJECTION" => format.projection = on,
+                "ALIAS" => format.alias = on,
+                "OUTLINE" => format.outline = on,
                 "NOTE" => format.note = on,
                 "IOSTATS" => format.io = on,
                 "MEMSTATS" => format.memory = on,
                 "ALLSTATS" => (format.io, format.memory) = (on, on),
                 "LAST" => format.last = on,
                 // There is nothing of these to print.
-                "ALIAS" | "PARTITION" | "PARALLEL" | "REMOTE" | "OUTLINE" | "PEEKED_BINDS" | "ADAPTIVE" | "REPORT"
-                | "HINT_REPORT" | "QBREGISTRY" => {}
+                "PARTITION" | "PARALLEL" | "REMOTE" | "PEEKED_BINDS" | "ADAPTIVE" | "REPORT" | "HINT_REPORT"
+                | "QBREGISTRY" => {}
                 _ => return None,
             }
         }
@@ -123,6 +130,12 @@ pub fn invalid(format: &str, function: &str) -> String {
 pub fn display(rows: &[PlanRow], format: Format, around: Around<'_>) -> Vec<String> {
     let mut lines = vec![format!("Plan hash value: {}", hash(rows)), String::new()];
     table(rows, format, around, &mut lines);
+    if format.alias {
+        aliases(rows, &mut lines);
+    }
+    if format.outline {
+        outline(rows, &mut lines);
+    }
     if format.predicates {
         predicates(rows, &mut lines);
     }
@@ -262,6 +275,28 @@ fn padded(heading: &str, cells: Vec<String>, closing: &str) -> Column {
     let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(heading.len());
     let pad = |text: &str| format!("{text:width$}{closing}");
     Column { heading: pad(heading), cells: cells.iter().map(|cell| pad(cell)).collect() }
+}
+
+/// Query blocks and tables' names of operations.
+fn aliases(rows: &[PlanRow], lines: &mut Vec<String>) {
+    let of = |row: &PlanRow| match (row.query_block.as_str(), row.alias.replace('"', "")) {
+        ("", _) => String::new(),
+        (block, alias) if alias.is_empty() => block.to_owned(),
+        (block, alias) => format!("{block} / {alias}"),
+    };
+    section("Query Block Name / Object Alias (identified by operation id):", rows, &of, lines);
+}
+
+/// The hints that ask for the plan, as a comment that can be pasted.
+fn outline(rows: &[PlanRow], lines: &mut Vec<String>) {
+    let hints: Vec<String> = rows.iter().flat_map(|row| plan_rows::outline_of(&row.other)).collect();
+    if hints.is_empty() {
+        return;
+    }
+    lines.extend([String::new(), "Outline Data".into(), "-------------".into(), String::new(), "  /*+".into()]);
+    let all = std::iter::once("BEGIN_OUTLINE_DATA".to_owned()).chain(hints).chain(["END_OUTLINE_DATA".to_owned()]);
+    lines.extend(all.map(|hint| format!("      {hint}")));
+    lines.push("  */".into());
 }
 
 /// Predicates under their operations.

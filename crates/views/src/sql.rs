@@ -668,7 +668,7 @@ fn plan_row(sql: &ParentRow, child: &ChildRow, plan: &PlanRow) -> Row {
         t(&plan.filter),
         t(&plan.projection),
         if plan.id == 0 { Value::Null } else { known(plan.time) },
-        Value::Null,
+        t(&plan.query_block),
         Value::Null,
     ]
 }

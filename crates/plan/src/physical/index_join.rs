@@ -145,6 +145,7 @@ impl Compiler<'_> {
         let Pair { left, right, above, rows, cost } = pair;
         let alias = self.items[id].alias.clone();
         let build = if left.choice.rows <= right.choice.rows { Side::Left } else { Side::Right };
+        let (block, origin) = (self.query_blocks.planned, self.query_blocks.of_item(id));
         let mut scan = |half: Half| {
             let rowid = self.new_reg();
             let Half { columns, conds, choice } = half;
@@ -164,6 +165,8 @@ impl Compiler<'_> {
                 versions: None,
                 pseudos: Vec::new(),
                 hinted: asked,
+                block,
+                origin,
             };
             (Source::Scan(Box::new(scan)), Expr::new(Node::Reg(rowid), DataType::Rowid))
         };

@@ -157,6 +157,16 @@ impl Compiler<'_> {
 
     /// As [`Compiler::plan_set`], with conditions beside the join's own.
     fn plan_set_with(&mut self, set: &JoinSet, more: &[Expr]) -> Result<Planned> {
+        let around = self.query_blocks.planned;
+        if set.block != 0 {
+            self.query_blocks.planned = set.block;
+        }
+        let planned = self.plan_joins(set, more);
+        self.query_blocks.planned = around;
+        planned
+    }
+
+    fn plan_joins(&mut self, set: &JoinSet, more: &[Expr]) -> Result<Planned> {
         if set.parts.len() > 128 {
             return Err(Ora::new(1792));
         }
@@ -477,10 +487,11 @@ impl Compiler<'_> {
         let nulls = matches!(link, Some(Link::AntiNulls { .. }));
         let hashes = (nulls || graph.keys(self, right, &join).next().is_some()) && !lateral;
         if hashes {
-            let swapped = node.is_some_and(|node| {
-                graph.hints.iter().any(|h| h.name == "SWAP_JOIN_INPUTS" && h.args.contains(&node.alias))
-            });
-            let build = if right_rows <= left_best.rows || swapped { Side::Right } else { Side::Left };
+            let hinted = |name: &str| {
+                node.is_some_and(|node| graph.hints.iter().any(|h| h.name == name && h.args.contains(&node.alias)))
+            };
+            let is_right = right_rows <= left_best.rows && !hinted("NO_SWAP_JOIN_INPUTS");
+            let build = if is_right || hinted("SWAP_JOIN_INPUTS") { Side::Right } else { Side::Left };
             let (built, probing) = match build {
                 Side::Right => (right_rows, left_best.rows),
                 Side::Left => (left_best.rows, right_rows),
@@ -840,6 +851,8 @@ impl Compiler<'_> {
                     versions: self.version_items.get(&id).copied(),
                     pseudos: self.pseudos.get(&id).cloned().unwrap_or_default(),
                     hinted: choice.hinted,
+                    block: self.query_blocks.planned,
+                    origin: self.query_blocks.of_item(id),
                 };
                 Planned::new(Source::Scan(Box::new(scan)), rows, choice.cost)
             }

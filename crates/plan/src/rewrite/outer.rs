@@ -13,7 +13,7 @@ impl Compiler<'_> {
             let Link::Left(on) = std::mem::replace(&mut set.parts[at].link, Link::Inner) else { return };
             set.conds.extend(on);
             if let PartKind::Set(inner) = &mut set.parts[at].kind {
-                let JoinSet { parts, conds, hints } = std::mem::take(inner);
+                let JoinSet { parts, conds, hints, block: _ } = std::mem::take(inner);
                 set.parts.splice(at..=at, parts);
                 set.conds.extend(conds);
                 set.hints.extend(hints);

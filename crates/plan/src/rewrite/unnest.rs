@@ -61,6 +61,7 @@ impl Compiler<'_> {
         let LogicalSub { rel, out, .. } = &self.subs[sub];
         let (rel, mut out) = (rel.clone(), out.clone());
         let plain = plain_join(rel, &mut out);
+        let inner_block = plain.as_ref().map_or(0, |inner| inner.block);
         let link = match (plain, &asked) {
             (Ok(inner), _) if is_kept(&inner) => return false,
             (Ok(inner), _) => self.as_part(set, inner, out, &asked, &own),
@@ -71,6 +72,7 @@ impl Compiler<'_> {
         // The values that are compared must come from row sources that are joined before.
         set.parts.push(part);
         set.hints.extend(hints);
+        set.block = self.query_blocks.merged(set.block, inner_block);
         self.forget_sub(sub);
         true
     }

@@ -1,0 +1,224 @@
+//! Query blocks: their names, and hints that name them.
+//!
+//! Each SELECT of the statement is `SEL$n`, in the order in which they are written; those of views come behind. QB_NAME
+//! gives another name. A block that others become part of, by merging of views or unnesting, is a new one: its name is
+//! made of theirs, so that equal statements have equal names. Oracle's own names of such blocks are other ones.
+//!
+//! A hint that names a block, as `@block` or in `table@block`, may stand in any block of the statement; it is handed to
+//! the block of that name.
+
+use crate::logical::{JoinSet, PartKind, Rel};
+use crate::scope::{Compiler, ItemId, ItemKind};
+use sql::ast;
+use std::collections::HashMap;
+
+/// A block by its number; 0 is none.
+pub type BlockId = u32;
+
+/// The blocks of a statement while it is compiled.
+#[derive(Default)]
+pub struct QueryBlocks {
+    /// By number, from 1 on.
+    names: Vec<String>,
+    /// The rank of each SELECT of the statement's own text, by its place.
+    ranks: HashMap<u32, usize>,
+    numbered: usize,
+    /// Hints for blocks, in the order in which they are written.
+    hints: Vec<(String, ast::Hint)>,
+    /// The block that each item of a FROM clause was written in.
+    of_item: HashMap<ItemId, BlockId>,
+    /// The block whose joins are planned.
+    pub planned: BlockId,
+}
+
+impl QueryBlocks {
+    /// The blocks of a statement's own text have their numbers by their order in it.
+    pub fn number(&mut self, statement: &ast::Statement) {
+        let mut places = Vec::new();
+        if let ast::Statement::Query(query) = statement {
+            crate::refs::each_select(query, &mut |select| places.push(select.pos.0));
+        }
+        places.sort_unstable();
+        places.dedup();
+        self.numbered = places.len();
+        self.ranks = places.into_iter().enumerate().map(|(rank, place)| (place, rank + 1)).collect();
+    }
+
+    fn add(&mut self, name: String) -> BlockId {
+        if let Some(at) = self.names.iter().position(|known| *known == name) {
+            return at as BlockId + 1;
+        }
+        self.names.push(name);
+        self.names.len() as BlockId
+    }
+
+    pub fn name(&self, block: BlockId) -> &str {
+        (block as usize).checked_sub(1).and_then(|at| self.names.get(at)).map_or("", String::as_str)
+    }
+
+    /// The block that an item was written in.
+    pub fn of_item(&self, id: ItemId) -> BlockId {
+        self.of_item.get(&id).copied().unwrap_or(0)
+    }
+
+    pub fn note_item(&mut self, id: ItemId, block: BlockId) {
+        self.of_item.insert(id, block);
+    }
+
+    /// The block that two become by a rewrite.
+    pub fn merged(&mut self, outer: BlockId, inner: BlockId) -> BlockId {
+        if inner == 0 || outer == 0 || outer == inner {
+            return if outer == 0 { inner } else { outer };
+        }
+        let both = format!("{}\0{}", self.name(outer), self.name(inner));
+        let hash = both.bytes().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        self.add(format!("SEL${hash:08X}"))
+    }
+
+    /// All names, by number.
+    pub fn into_names(self) -> Vec<String> {
+        self.names
+    }
+
+    /// The hints for a block, without its name.
+    fn hints_for(&self, block: BlockId) -> impl Iterator<Item = ast::Hint> + '_ {
+        let name = self.name(block);
+        self.hints.iter().filter(move |(of, _)| of == name).map(|(_, hint)| hint.clone())
+    }
+}
+
+/// The block that a hint names, and the hint without any names of blocks. The first name counts.
+fn addressed(hint: &ast::Hint) -> Option<(String, ast::Hint)> {
+    let mut block = None;
+    let mut args = Vec::with_capacity(hint.args.len());
+    for arg in &hint.args {
+        match arg.split_once('@') {
+            None => args.push(arg.clone()),
+            Some((of, name)) => {
+                block.get_or_insert_with(|| name.to_owned());
+                if !of.is_empty() {
+                    args.push(of.to_owned());
+                }
+            }
+        }
+    }
+    Some((block?, ast::Hint { name: hint.name.clone(), args, pos: hint.pos }))
+}
+
+impl Compiler<'_> {
+    /// Begins a block: gives it its name, and the hints that are for it.
+    pub fn begin_query_block(&mut self, s: &ast::Select) -> (BlockId, Vec<ast::Hint>) {
+        let ast::Hints { list, text: _ } = &s.hints;
+        let mut own = Vec::with_capacity(list.len());
+        let mut qb_name = None;
+        for hint in list {
+            match addressed(hint) {
+                Some(addressed) => self.query_blocks.hints.push(addressed),
+                None => {
+                    if hint.name == "QB_NAME" {
+                        qb_name = hint.args.first().cloned();
+                    }
+                    own.push(hint.clone());
+                }
+            }
+        }
+        let blocks = &mut self.query_blocks;
+        let rank = if self.catalogs.is_empty() { blocks.ranks.get(&s.pos.0).copied() } else { None };
+        let rank = rank.unwrap_or_else(|| {
+            blocks.numbered += 1;
+            blocks.numbered
+        });
+        let block = blocks.add(qb_name.unwrap_or_else(|| format!("SEL${rank}")));
+        own.extend(blocks.hints_for(block));
+        (block, own)
+    }
+
+    /// Hands the hints that name a block which rewrites have made to that block.
+    pub fn hand_out_hints(&mut self) {
+        if self.query_blocks.hints.is_empty() {
+            return;
+        }
+        for at in 0..self.subs.len() {
+            let mut rel = std::mem::replace(&mut self.subs[at].rel, Rel::Empty);
+            self.hand_out_below(&mut rel);
+            self.subs[at].rel = rel;
+        }
+        for at in 0..self.ctes.len() {
+            let mut rel = std::mem::replace(&mut self.ctes[at].rel, Rel::Empty);
+            self.hand_out_below(&mut rel);
+            self.ctes[at].rel = rel;
+        }
+        if let Some(mut rel) = self.rows.take() {
+            self.hand_out_below(&mut rel);
+            self.rows = Some(rel);
+        }
+    }
+
+    fn hand_out_below(&mut self, rel: &mut Rel) {
+        if os::stack::is_short() {
+            return;
+        }
+        match rel {
+            Rel::Join(set) => self.hand_out_in(set),
+            Rel::Set { inputs, .. } => inputs.iter_mut().for_each(|(input, _)| self.hand_out_below(input)),
+            Rel::Connect(c) => {
+                let probe = c.memory.probe.iter_mut();
+                [&mut c.start, &mut c.child, &mut c.memory.base]
+                    .into_iter()
+                    .chain(probe)
+                    .for_each(|set| self.hand_out_in(set));
+            }
+            _ => {
+                if let Some(input) = rel.input_mut() {
+                    self.hand_out_below(input);
+                }
+            }
+        }
+    }
+
+    fn hand_out_in(&mut self, set: &mut JoinSet) {
+        for hint in self.query_blocks.hints_for(set.block) {
+            if !set.hints.contains(&hint) {
+                set.hints.push(hint);
+            }
+        }
+        for part in &mut set.parts {
+            match &mut part.kind {
+                PartKind::Leaf(id) => {
+                    if let ItemKind::Derived { rel, .. } = &mut self.items[*id].kind
+                        && let Some(mut tree) = rel.take()
+                    {
+                        self.hand_out_below(&mut tree);
+                        if let ItemKind::Derived { rel, .. } = &mut self.items[*id].kind {
+                            *rel = Some(tree);
+                        }
+                    }
+                }
+                PartKind::Set(set) => self.hand_out_in(set),
+                PartKind::Full(full) => {
+                    self.hand_out_in(&mut full.0);
+                    self.hand_out_in(&mut full.1);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_that_name_a_block_lose_its_name() {
+        let hint = |args: &[&str]| ast::Hint {
+            name: "LEADING".into(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            pos: ast::Pos(0),
+        };
+        let (block, bare) = addressed(&hint(&["@SEL$1", "E@SEL$1", "D@SEL$2"])).expect("addressed");
+        assert_eq!((block.as_str(), bare.args), ("SEL$1", vec!["E".to_owned(), "D".to_owned()]));
+        let (block, bare) = addressed(&hint(&["E@SEL$2"])).expect("addressed");
+        assert_eq!((block.as_str(), bare.args), ("SEL$2", vec!["E".to_owned()]));
+        assert!(addressed(&hint(&["E", "D"])).is_none());
+    }
+}
