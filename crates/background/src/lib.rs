@@ -8,6 +8,7 @@ mod log_writer;
 mod mmnl;
 mod mmon;
 mod pmon;
+mod servers;
 mod smon;
 mod writer;
 
@@ -18,6 +19,7 @@ pub use log_writer::lgwr;
 pub use mmnl::mmnl;
 pub use mmon::mmon;
 pub use pmon::pmon;
+pub use servers::parallel_server;
 pub use smon::smon;
 pub use writer::dbw0;
 

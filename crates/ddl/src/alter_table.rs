@@ -530,7 +530,7 @@ fn set_options(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptio
         table.options.row_movement = on;
     }
     if let Some(degree) = *parallel {
-        table.options.degree = degree.max(1);
+        table.options.degree = crate::create_table::degree_of(degree);
     }
     if let Some(cache) = options.cache {
         table.options.cache = cache;

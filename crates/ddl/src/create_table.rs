@@ -327,7 +327,7 @@ fn new_table(work: &mut Work<'_>, create: &CreateTable, target: &Target, columns
             result_cache_force: options.result_cache_force == Some(true),
             cache: options.cache == Some(true),
             read_only: false,
-            degree: options.parallel.map_or(1, |degree| degree.max(1)),
+            degree: options.parallel.map_or(1, degree_of),
             logging: options.logging != Some(false) && create.temporary.is_none(),
             minimize_records: false,
             row_movement: options.row_movement == Some(true),
@@ -571,4 +571,9 @@ pub fn new_segment(work: &mut Work<'_>, table: &TableDef, tablespace: u32) -> Re
     let old_header = old.header;
     new.organization = Organization::Heap(segment);
     Ok((Rc::new(new), old_header))
+}
+
+/// The degree of PARALLEL with a number; 0: without one.
+pub(crate) fn degree_of(written: u32) -> u32 {
+    if written == 0 { plan::DEFAULT_DEGREE } else { written }
 }

@@ -87,7 +87,7 @@ pub(crate) const TABLES: &str = "select {owner}o.name table_name, decode(bitand(
     number) pct_increase, cast(null as number) freelists, cast(null as number) freelist_groups, \
     decode(bitand(t.property, 64), 64, 'NO', 'YES') logging, 'N' backed_up, t.rowcnt num_rows, t.blkcnt blocks, 0 \
     empty_blocks, 0 avg_space, 0 chain_cnt, t.avgrln avg_row_len, 0 avg_space_freelist_blocks, 0 \
-    num_freelist_blocks, lpad(to_char(t.degree), 10) degree, lpad('1', 10) instances, decode(bitand(t.property, 8), \
+    num_freelist_blocks, lpad(decode(t.degree, 32767, 'DEFAULT', to_char(t.degree)), 10) degree, lpad('1', 10) instances, decode(bitand(t.property, 8), \
     8, '    Y', '    N') cache, 'ENABLED' table_lock, t.samplesize sample_size, t.analyzetime last_analyzed, 'NO' \
     partitioned, decode(bitand(t.property, 4), 4, 'IOT', null) iot_type, decode(bitand(t.property, 1), 1, 'Y', 'N') \
     temporary, 'N' secondary, 'NO' nested, 'DEFAULT' buffer_pool, 'DEFAULT' flash_cache, 'DEFAULT' cell_flash_cache, \

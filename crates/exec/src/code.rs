@@ -119,6 +119,12 @@ pub struct Builder<'b> {
     pub watched: Vec<crate::adaptive::Expected>,
     /// Row sources are counted, as these operations.
     pub counting: Option<Counting>,
+    /// How many binds there are.
+    pub bind_count: u32,
+    /// The plan's subqueries.
+    pub subs: &'b [plan::SubPlan],
+    /// The blocks that the scan which drives a part of a parallel query reads; all without.
+    pub granules: Option<Rc<dyn heap::Granules>>,
 }
 
 impl<'b> Builder<'b> {
@@ -139,6 +145,9 @@ impl<'b> Builder<'b> {
             watches: false,
             watched: Vec::new(),
             counting: None,
+            bind_count: 0,
+            subs: &[],
+            granules: None,
         }
     }
 }

@@ -13,7 +13,9 @@ use cluster::Clusters;
 use dictionary::{Catalog, FixedId, SequenceDef, States, TableDef};
 use enqueue::Enqueues;
 use heap::Heap;
+use crate::parallel::ParallelFigures;
 use library_cache::LibraryCache;
+use ::parallel::{Assignment, Servers};
 use plan::{Eyes, Functions, HostFunction};
 use process::Process;
 use result_cache::ResultCache;
@@ -36,6 +38,7 @@ pub struct Shared {
     pub library: &'static LibraryCache,
     pub results: &'static ResultCache,
     pub areas: &'static WorkAreas,
+    pub servers: &'static Servers,
 }
 
 /// Session parameters the executor obeys.
@@ -131,6 +134,10 @@ pub struct SessionState {
     pub(crate) image: Vec<u8>,
     /// The figures of the operations that are counted.
     pub(crate) noted: Noted,
+    /// What parallel queries came to.
+    pub parallel: ParallelFigures,
+    /// The part of another session's query that the session runs.
+    pub serves: Option<Assignment>,
     nls_fingerprint: u64,
 }
 
@@ -209,6 +216,8 @@ impl SessionState {
             states: Rc::default(),
             image: Vec::new(),
             noted: Noted::default(),
+            parallel: ParallelFigures::default(),
+            serves: None,
             nls_fingerprint: 0,
         };
         s.change_nls(|_| {});
@@ -249,8 +258,18 @@ impl ExecCtx<'_> {
     #[inline]
     pub fn check_cancel(&mut self) -> Result<()> {
         if self.p.check_asked()? {
-            self.session.figures.tell_so_far(self.p, self.shared.library);
+            self.asked()?;
         }
+        Ok(())
+    }
+
+    #[cold]
+    fn asked(&mut self) -> Result<()> {
+        // A server is asked to tell when its coordinator wants nothing more.
+        if self.session.serves.as_ref().is_some_and(|assignment| !assignment.is_wanted()) {
+            return Err(Ora::new(1013));
+        }
+        self.session.figures.tell_so_far(self.p, self.shared.library);
         Ok(())
     }
 

@@ -24,6 +24,7 @@ pub mod lobs;
 mod machine;
 mod measure;
 pub mod objects;
+pub mod parallel;
 mod sampling;
 mod scroll;
 mod sequence;

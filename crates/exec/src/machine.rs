@@ -7,7 +7,9 @@ use crate::source::Op;
 use crate::spill::TempFile;
 use crate::spill::pool::Pool;
 use crate::sub::SubState;
+use parallel::Team;
 use plan::Reg;
+use process::Process;
 use std::rc::Rc;
 use txn::Snapshot;
 use types::{Number, Ora, Result, Timestamp, Value};
@@ -60,6 +62,8 @@ pub struct Machine {
     pub watched: Vec<Count>,
     /// The figures of the operations, of a cursor whose are counted.
     pub run: Option<Box<Run>>,
+    /// The servers of the plan's coordinators.
+    teams: Vec<Option<Team>>,
 }
 
 /// The counts of a scan.
@@ -92,6 +96,7 @@ impl Machine {
             filters: Vec::new(),
             watched: Vec::new(),
             run: None,
+            teams: Vec::new(),
         }
     }
 
@@ -158,6 +163,43 @@ impl Machine {
     #[inline]
     pub fn take(&mut self, r: Reg) -> Value {
         std::mem::take(&mut self.regs[r as usize])
+    }
+
+    /// The servers of a coordinator.
+    pub fn team(&mut self, id: usize) -> Option<&mut Team> {
+        self.teams.get_mut(id)?.as_mut()
+    }
+
+    pub fn set_team(&mut self, id: usize, team: Team) {
+        if self.teams.len() <= id {
+            self.teams.resize_with(id + 1, || None);
+        }
+        self.teams[id] = Some(team);
+    }
+
+    /// Gives the servers of a coordinator back.
+    pub fn end_team(&mut self, id: usize, p: &Process) {
+        if let Some(team) = self.teams.get_mut(id).and_then(Option::take) {
+            team.release(p);
+        }
+    }
+
+    /// Gives all servers back: the execution has ended.
+    #[inline]
+    pub fn end_teams(&mut self, p: &Process) {
+        for id in 0..self.teams.len() {
+            self.end_team(id, p);
+        }
+    }
+
+    /// A number that no other cursor of the process has while this one lives.
+    pub fn identity(&self) -> usize {
+        self.regs.as_ptr() as usize
+    }
+
+    /// The statement's time is another process's.
+    pub fn set_now(&mut self, now: Timestamp) {
+        self.now = Some(now);
     }
 
     /// The statement's time: the same wherever it asks.

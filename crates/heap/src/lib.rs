@@ -29,13 +29,14 @@ use std::sync::{Arc, Mutex};
 use buffer_cache::BufferCache;
 use redo::{ApplyTable, Layer};
 use txn::Transactions;
-use types::{ObjectId, Rdba};
+use process::Process;
+use types::{ObjectId, Rdba, Result};
 
 pub use dml::{Place, RowAction, RowOutcome, RowSegment, place};
 pub use fetch::{Piece, PieceAddress, RowBuffer, take_piece};
 pub use history::{Between, Operation, Version, VersionScan};
 pub use many::Changes;
-pub use scan::Scan;
+pub use scan::{Granules, Scan};
 pub use verify::Visitor;
 
 /// A heap segment, as the dictionary describes it.
@@ -70,6 +71,15 @@ impl Heap {
     /// The access method over a transaction system.
     pub fn new(txns: &Transactions) -> Heap {
         Heap { txns: txns.clone(), hints: Arc::default() }
+    }
+
+    /// The blocks of a table's segment, headers and maps included: the places that [`Granules`] give out.
+    ///
+    /// # Errors
+    /// ORA-08103 when the segment is gone or was truncated.
+    pub fn places_of(&self, p: &Process, table: &HeapTable) -> Result<u64> {
+        let extents = self.cache().segments().extents_of(p, table.header, table.data_object)?;
+        Ok(extents.iter().map(|extent| u64::from(extent.blocks)).sum())
     }
 
     /// The transaction system below.

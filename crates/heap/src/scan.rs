@@ -12,12 +12,32 @@ use block::data::{ROW_HEADER_BYTES, SLOT_BYTES};
 use block::{BlockKind, BlockView, Data, Extent, Image, LINE_BYTES};
 use buffer_cache::{Ahead, GetKind, SegmentStat};
 use process::Process;
+use std::ops::Range;
+use std::rc::Rc;
 use txn::Snapshot;
 use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn};
 use wait::Stat;
 
 /// Byte offsets in the data layer's header that say which bytes of a block are used.
 const DIRECTORY_BEGIN: usize = block::data::ITL_BEGIN;
+
+/// Gives out ranges of the blocks of a segment, by their places in it: several scans read other blocks each.
+pub trait Granules {
+    /// The next range; `None`: there are no more.
+    ///
+    /// # Errors
+    /// The scans are to end.
+    fn next_granule(&self) -> Result<Option<Range<u64>>>;
+}
+
+/// The granules of a scan that reads them only.
+struct Shared {
+    granules: Rc<dyn Granules>,
+    /// The one that is being read.
+    now: Range<u64>,
+    /// The place of the first block of each extent, and of the end.
+    places: Vec<u64>,
+}
 
 /// A full scan. Holds nothing in the SGA between calls; its buffers are kept when it is started again.
 pub struct Scan {
@@ -42,6 +62,7 @@ pub struct Scan {
     /// The buffer of the next block, and up to which of its bytes it has been prefetched.
     ahead: Option<Ahead>,
     prefetched: usize,
+    shared: Option<Box<Shared>>,
 }
 
 impl Default for Scan {
@@ -63,6 +84,7 @@ impl Default for Scan {
             share: None,
             ahead: None,
             prefetched: 0,
+            shared: None,
         }
     }
 }
@@ -101,6 +123,11 @@ impl Scan {
         self.share = Some((share.clamp(0.0, 1.0) * 2f64.powi(32)) as u64);
     }
 
+    /// Reads only the blocks that are given out, from the next start on.
+    pub fn share_blocks(&mut self, granules: Rc<dyn Granules>) {
+        self.shared = Some(Box::new(Shared { granules, now: 0..0, places: Vec::new() }));
+    }
+
     /// Starts a scan over the blocks of one kind in a segment.
     pub fn start_kind(
         &mut self,
@@ -117,6 +144,18 @@ impl Scan {
         (self.next_extent, self.next_block, self.slot, self.slots) = (0, 0, 0, 0);
         self.blocks.clear();
         self.ahead = None;
+        if let Some(shared) = &mut self.shared {
+            shared.now = 0..0;
+            shared.places.clear();
+            let mut place = 0;
+            shared.places.push(place);
+            shared.places.extend(self.extents.iter().map(|extent| {
+                place += u64::from(extent.blocks);
+                place
+            }));
+            // The first granule says where to begin.
+            self.next_extent = self.extents.len();
+        }
         Ok(())
     }
 
@@ -247,6 +286,9 @@ impl Scan {
                     return Ok(true);
                 }
             }
+            if !self.find_granule()? {
+                return Ok(false);
+            }
             let Some(extent) = self.extents.get(self.next_extent) else { return Ok(false) };
             self.blocks.clear();
             (self.next_block, self.ahead) = (0, None);
@@ -257,6 +299,31 @@ impl Scan {
                 // Multiplied by 2^64 over the golden ratio, addresses in a row are spread evenly.
                 self.blocks.retain(|at| u64::from(at.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < share);
             }
+            if let Some(shared) = &self.shared {
+                let first = shared.places[n as usize];
+                let place = |at: &Rdba| first + u64::from(at.0 - extent.start.0);
+                self.blocks.retain(|at| shared.now.contains(&place(at)));
+            }
+        }
+    }
+
+    /// Of a scan that shares the blocks with others: goes to the next extent of its granule, or to the next granule.
+    /// False at the end.
+    fn find_granule(&mut self) -> Result<bool> {
+        let Some(shared) = &mut self.shared else { return Ok(true) };
+        let all = shared.places.last().copied().unwrap_or(0);
+        loop {
+            let place = shared.places.get(self.next_extent).copied().unwrap_or(all);
+            if self.next_extent < self.extents.len() && place < shared.now.end {
+                return Ok(true);
+            }
+            let Some(now) = shared.granules.next_granule()? else { return Ok(false) };
+            shared.now = now;
+            // The last extent that begins at or before the granule. Blocks that the segment has got since are too new.
+            self.next_extent = match shared.now.start < all {
+                true => shared.places.partition_point(|place| *place <= shared.now.start) - 1,
+                false => self.extents.len(),
+            };
         }
     }
 

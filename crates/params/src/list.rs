@@ -244,6 +244,9 @@ params! {
     OldConnectByEnabled "_old_connect_by_enabled" BOOL, "FALSE", Both, false, "enable/disable old connect by";
     BatchExecution "_batch_execution" BOOL, "TRUE", Both, false, "row sources over many rows work on batches of them";
     ParallelMaxServers "parallel_max_servers" int(0, 32767), "0", System, false, "maximum parallel query servers per instance";
+    ParallelMinServers "parallel_min_servers" int(0, 32767), "0", Static, false, "minimum parallel query servers per instance";
+    ParallelThreadsPerCpu "parallel_threads_per_cpu" int(1, 1024), "1", System, false, "number of parallel execution threads per CPU";
+    ParallelDegreePolicy "parallel_degree_policy" Kind::Word(&["MANUAL"]), "MANUAL", Both, false, "policy used to compute the degree of parallelism (MANUAL/LIMITED/AUTO/ADAPTIVE)";
     QueryRewriteEnabled "query_rewrite_enabled" Kind::Word(&["TRUE", "FALSE", "FORCE"]), "TRUE", Both, false, "allow rewrite of queries using materialized views if enabled";
     StarTransformationEnabled "star_transformation_enabled" Kind::Word(&["FALSE", "TRUE", "TEMP_DISABLE"]), "FALSE", Both, true, "enable the use of star transformation";
 
@@ -363,7 +366,7 @@ pub const WITHOUT_EFFECT: &[Param] = &[
     Param::DbBlockHashLatches,
     Param::DbBlockHashBuckets,
     Param::OptimizerAdaptivePlans,
-    Param::ParallelMaxServers,
+    Param::ParallelDegreePolicy,
     Param::PlsqlOptimizeLevel,
     Param::PlsqlCodeType,
     Param::PlsqlDebug,

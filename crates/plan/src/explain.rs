@@ -84,6 +84,11 @@ fn line(s: &Source, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             writeln!(f, "{pad}JOIN FILTER USE {}", filter_name(*id))?;
             line(input, depth + 1, f)
         }
+        Source::Parallel { input, .. } => {
+            writeln!(f, "{pad}PX COORDINATOR")?;
+            writeln!(f, "{pad} PX SEND QC (RANDOM)")?;
+            line(input, depth + 2, f)
+        }
         Source::Buffer { input, .. } => {
             writeln!(f, "{pad}BUFFER SORT")?;
             line(input, depth + 1, f)
@@ -184,6 +189,10 @@ fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
         Access::IndexRange(range) if itself(&range.index) => {
             writeln!(f, "{pad}INDEX {} {}{filters}", range_name(range), range.index.name)
+        }
+        Access::Full if s.granules => {
+            writeln!(f, "{pad}PX BLOCK ITERATOR")?;
+            writeln!(f, "{pad} TABLE ACCESS FULL {name}{filters}")
         }
         Access::Full => {
             let what = if s.versions.is_some() { " (VERSIONS)" } else { "" };

@@ -513,6 +513,11 @@ pub struct Scan {
     /// [`Plan::query_blocks`] from 1 on, 0 for none.
     pub block: u32,
     pub origin: u32,
+    /// The processes that are to read it by a full scan, and why ([`crate::Because`]); 1: one.
+    pub degree: u32,
+    pub degree_because: u8,
+    /// PX BLOCK ITERATOR: each process of a [`Source::Parallel`] reads other blocks.
+    pub granules: bool,
 }
 
 impl Scan {
@@ -719,6 +724,17 @@ pub enum Source {
         id: usize,
         /// In the order of the filter's keys, and padded as these are.
         keys: Vec<Key>,
+        rows: f64,
+    },
+    /// PX COORDINATOR: the input runs in several processes, each with other rows of the scan that has `granules`; the
+    /// rows come in no order. Where there are no processes it runs here.
+    Parallel {
+        input: Box<Source>,
+        /// Its number in the plan.
+        id: usize,
+        degree: u32,
+        /// The registers of a row.
+        regs: Vec<Reg>,
         rows: f64,
     },
     /// Runs its input once an execution and replays the rows.
@@ -1164,6 +1180,8 @@ pub enum Note {
     DynamicSampling(u8),
     /// An execution of the plan before has corrected the estimates.
     StatisticsFeedback,
+    /// The degree of parallelism, and a [`crate::Because`].
+    Degree(u32, u8),
 }
 
 /// Its text, as DBMS_XPLAN has it.
@@ -1172,6 +1190,10 @@ impl std::fmt::Display for Note {
         match self {
             Note::DynamicSampling(level) => write!(f, "dynamic statistics used: dynamic sampling (level={level})"),
             Note::StatisticsFeedback => f.write_str("statistics feedback used for this statement"),
+            Note::Degree(degree, because) => {
+                let because = ["hint", "table property", "session"][usize::from((*because).min(2))];
+                write!(f, "Degree of Parallelism is {degree} because of {because}")
+            }
         }
     }
 }

@@ -42,6 +42,7 @@ pub use call::{Called, called};
 pub use function::Func;
 pub use ir::*;
 pub use locators::is_lob;
+pub use physical::parallel::{Because, DEFAULT_DEGREE, Parallel, ParallelQuery};
 pub use physical::{is_dual, produced};
 pub use rewrite::{Rewrite, RewritesOff};
 pub use settings::conversion_depends_on_settings;
@@ -81,6 +82,8 @@ pub struct Optimizer {
     pub sampling: u8,
     /// `_optimizer_join_elimination_enabled = FALSE`.
     pub keeps_joins: bool,
+    /// Parallel queries.
+    pub parallel: Parallel,
 }
 
 /// The knowledge of an execution and of the data beyond the dictionary's.
@@ -296,6 +299,7 @@ fn compile_with_eyes(
     (c.rewrites_off, c.keeps_joins) = (optimizer.rewrites_off, optimizer.keeps_joins);
     (c.peeks.is_on, c.peeks.values) = (optimizer.peeks, evidence.values);
     c.corrections = evidence.corrections;
+    c.parallel = optimizer.parallel;
     (c.sampling.level, c.sampling.sampler) = (optimizer.sampling, evidence.sampler);
     c.query_blocks.number(statement);
     let mut body = match statement {
@@ -321,7 +325,12 @@ fn compile_with_eyes(
     };
     c.rewrite(out.map(Vec::as_slice));
     c.hand_out_hints();
-    let physical = c.physical()?;
+    let mut physical = c.physical()?;
+    if let (PlanBody::Query(query), Some(rows)) = (&body, &mut physical.rows)
+        && !locks_rows(rows)
+    {
+        c.parallelize(rows, &query.out, &physical.subs);
+    }
     if !c.corrections.is_empty() {
         c.notes.push(Note::StatisticsFeedback);
     }
@@ -411,6 +420,9 @@ fn compiler<'c>(
         sampling: physical::Sampling::default(),
         corrections: &[],
         notes: Vec::new(),
+        parallel: Parallel::default(),
+        parallel_wish: Default::default(),
+        coordinators: 0,
         rewrites_off: rewrite::RewritesOff::default(),
         keeps_joins: false,
         made_views: 0,

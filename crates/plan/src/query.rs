@@ -425,6 +425,7 @@ impl Compiler<'_> {
 
     pub fn note_hints(&mut self, hints: &ast::Hints) {
         self.counts_operations |= hints.has("GATHER_PLAN_STATISTICS");
+        self.parallel_wish.note(hints);
         // Only the statement's own hint counts: a result is cached whole.
         if self.blocks.len() == 1 {
             self.result_cache |= hints.has("RESULT_CACHE");

@@ -51,6 +51,10 @@ pub struct PlanRow {
     pub filter: String,
     /// The values that it gives its reader.
     pub projection: String,
+    /// OBJECT_NODE, OTHER_TAG and DISTRIBUTION of an operation of parallel processes.
+    pub node: String,
+    pub tag: String,
+    pub distribution: String,
     /// OTHER_XML, of the first operation below the statement: how the plan came about.
     pub other: String,
 }
@@ -60,6 +64,9 @@ fn other_xml(notes: &[Note], outline: &[String]) -> String {
     let info = |note: &Note| match note {
         Note::DynamicSampling(level) => format!("<info type=\"dynamic_sampling\" note=\"y\">{level}</info>"),
         Note::StatisticsFeedback => "<info type=\"cardinality_feedback\" note=\"y\">yes</info>".to_owned(),
+        Note::Degree(degree, because) => {
+            format!("<info type=\"dop\" note=\"y\">{degree}</info><info type=\"dop_reason\" note=\"y\">{because}</info>")
+        }
     };
     let mut all: String = notes.iter().map(info).collect();
     // The column has no room for more; a part of an outline would be another one.
@@ -77,7 +84,12 @@ pub fn notes_of(other: &str) -> Vec<Note> {
         rest.split_once('<')?.0.parse().ok().map(Note::DynamicSampling)
     };
     let feedback = other.contains("<info type=\"cardinality_feedback\"").then_some(Note::StatisticsFeedback);
-    level().into_iter().chain(feedback).collect()
+    let text = |name: &str| {
+        let (_, rest) = other.split_once(&format!("<info type=\"{name}\" note=\"y\">"))?;
+        Some(rest.split_once('<')?.0)
+    };
+    let degree = || Some(Note::Degree(text("dop")?.parse().ok()?, text("dop_reason")?.parse().ok()?));
+    level().into_iter().chain(feedback).chain(degree()).collect()
 }
 
 /// The hints of the outline that OTHER_XML has.
@@ -223,7 +235,8 @@ fn encode_row(row: &PlanRow, out: &mut Vec<u8>) {
     for n in [row.cardinality, row.bytes, row.cost, row.io_cost, row.cpu_cost, row.time] {
         number(n, out);
     }
-    for (at, text) in [&row.access, &row.filter, &row.projection, &row.other].into_iter().enumerate() {
+    let texts = [&row.access, &row.filter, &row.projection, &row.other, &row.node, &row.tag, &row.distribution];
+    for (at, text) in texts.into_iter().enumerate() {
         if at > 0 {
             push(FIELD, out);
         }
@@ -274,6 +287,9 @@ pub fn decode(bytes: &[u8]) -> Vec<PlanRow> {
             filter: next()?,
             projection: next()?,
             other: next()?,
+            node: next()?,
+            tag: next()?,
+            distribution: next()?,
         })
     };
     text.split(ROW).filter_map(row).collect()
@@ -479,6 +495,13 @@ impl Tree {
                 self.row(at).filter = "NULL IS NOT NULL".into();
                 at
             }
+            Source::Scan(scan) if scan.granules => {
+                let above = self.add(Some(parent), "PX BLOCK ITERATOR", "");
+                let figures = self.figures_of(source);
+                self.row(above).set_figures(&figures);
+                self.over.insert(above + 1, (1, false));
+                self.scan(above, scan)
+            }
             Source::Scan(scan) => self.scan(parent, scan),
             Source::Fixed { name, alias, filter, .. } => {
                 let at = over(self, "FIXED TABLE", "FULL", &[]);
@@ -545,6 +568,30 @@ impl Tree {
                 let row = self.row(at);
                 row.filter = format!("SYS_OP_BLOOM_FILTER({name},{})", names.join(","));
                 row.object = name;
+                at
+            }
+            Source::Parallel { input, id, .. } => {
+                let at = self.add(Some(parent), "PX COORDINATOR", "");
+                let send = self.add(Some(at), "PX SEND", "QC (RANDOM)");
+                let figures = self.figures_of(input);
+                let queue = format!(":TQ{}0000", id + 1);
+                let row = self.row(send);
+                row.set_figures(&figures);
+                row.object = queue.clone();
+                row.distribution = "QC (RANDOM)".into();
+                let first = self.rows.len();
+                self.source(send, input);
+                let node = queue.replace("TQ", "Q").replacen("0000", "000", 1);
+                for row in &mut self.rows[send as usize..] {
+                    row.node.clone_from(&node);
+                    row.tag = "PARALLEL_COMBINED_WITH_PARENT".into();
+                }
+                for row in &mut self.rows[first..] {
+                    if row.operation == "PX BLOCK ITERATOR" {
+                        row.tag = "PARALLEL_COMBINED_WITH_CHILD".into();
+                    }
+                }
+                self.row(send).tag = "PARALLEL_TO_SERIAL".into();
                 at
             }
             Source::Buffer { input, .. } => over(self, "BUFFER", "SORT", &[input]),

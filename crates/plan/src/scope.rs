@@ -228,6 +228,11 @@ pub struct Compiler<'c> {
     pub peeks: crate::physical::Peeks<'c>,
     pub sampling: crate::physical::Sampling<'c>,
     pub corrections: &'c [crate::Correction],
+    pub parallel: crate::Parallel,
+    /// The hints that are about parallel execution of the whole statement.
+    pub parallel_wish: crate::physical::parallel::Wish,
+    /// Coordinators of the plan so far.
+    pub coordinators: usize,
     pub notes: Vec<crate::Note>,
     /// How many join filters there are.
     pub filters: usize,

@@ -20,6 +20,7 @@ macro_rules! children {
             | Source::Project { input, .. }
             | Source::JoinFilter { input, .. }
             | Source::Buffer { input, .. }
+            | Source::Parallel { input, .. }
             | Source::Count { input, .. }
             | Source::Sort { input, .. }
             | Source::Distinct { input, .. }
@@ -90,7 +91,7 @@ macro_rules! aggregate {
 macro_rules! expressions {
     ($source:expr, $f:ident, $each:ident, $keys:ident $(, $m:tt)?) => {
         match $source {
-            Source::Dual | Source::Empty | Source::Buffer { .. } | Source::Cte { .. } => {}
+            Source::Dual | Source::Empty | Source::Buffer { .. } | Source::Cte { .. } | Source::Parallel { .. } => {}
             Source::Distinct { .. } | Source::ForUpdate { .. } | Source::NestedLoops { .. } => {}
             Source::Scan(scan) => {
                 access!(& $($m)? scan.access, $f, $each, $keys);
@@ -189,6 +190,7 @@ macro_rules! rows {
             | Source::MergeJoin { rows, .. }
             | Source::JoinFilter { rows, .. }
             | Source::Buffer { rows, .. }
+            | Source::Parallel { rows, .. }
             | Source::Cte { rows, .. }
             | Source::Count { rows, .. }
             | Source::Sort { rows, .. }

@@ -149,6 +149,9 @@ sga_struct! {
         pub encrypted: AtomicU64,
         /// SERVER: 1 where the session is one of the connection pool's.
         pub pooled: AtomicU32,
+        /// PQ_STATUS: 0 enabled, 1 disabled, 2 forced.
+        pub parallel_query: AtomicU32,
+        pub(crate) pad: AtomicU32,
         /// ECID.
         pub execution_context: SgaText<8>,
         /// The name of the database operation that the client says it runs; empty for none.
@@ -344,7 +347,7 @@ impl SessionSlot {
         ] {
             word.store(0, Ordering::Relaxed);
         }
-        for word in [&self.client_charset, &self.edition, &self.proxy, &self.pooled] {
+        for word in [&self.client_charset, &self.edition, &self.proxy, &self.pooled, &self.parallel_query] {
             word.store(0, Ordering::Relaxed);
         }
         self.port.store(0, Ordering::Relaxed);

@@ -30,6 +30,8 @@ pub enum Role {
     Lsnr,
     /// A job slave, by number.
     Slave(u32),
+    /// A server of parallel queries, by number.
+    Parallel(u32),
     /// Serves one connection.
     Server,
 }
@@ -49,13 +51,17 @@ impl Role {
             Role::Mmnl => "MMNL".into(),
             Role::Lsnr => "LSNR".into(),
             Role::Slave(n) => format!("J{n:03}"),
+            Role::Parallel(n) => parallel::name(n),
             Role::Server => "server".into(),
         }
     }
 
     /// Whether the instance cannot live without it.
     pub fn is_background(self) -> bool {
-        !matches!(self, Role::Slave(_) | Role::Server | Role::Mmon | Role::Mmnl | Role::Lsnr)
+        !matches!(
+            self,
+            Role::Slave(_) | Role::Parallel(_) | Role::Server | Role::Mmon | Role::Mmnl | Role::Lsnr
+        )
     }
 
     /// Whether it goes on until it is asked to end.
@@ -138,6 +144,7 @@ pub fn run(
         (Role::Mmnl, _) => background::mmnl(instance),
         (Role::Mmon, _) => background::mmon(instance, &|text| alert.write(text)),
         (Role::Slave(n), _) => background::slave(instance, n, &|text| alert.write(text)),
+        (Role::Parallel(n), _) => background::parallel_server(instance, n),
     };
     let status = match ended {
         Ok(()) => 0,

@@ -18,6 +18,7 @@
 //! | MMON, MMNL or LSNR ended | it is started again |
 //! | another background process ended | the instance ends |
 //! | SIGTERM, SIGINT · SIGUSR1 · SIGQUIT · end of the owner's pipe | stop: immediate · normal · abort · abort |
+//! | SIGCHLD, and a server of parallel queries is wanted | fork it |
 //! | the supervisor dies | the kernel kills every child (PDEATHSIG) |
 
 mod pooled;
@@ -276,6 +277,11 @@ impl Supervisor {
         self.listen(place.dir())?;
         self.instance.state().set_phase(Phase::Open);
         self.alert.write("Database opened");
+        let servers = self.instance.caches().servers;
+        servers.set_forks();
+        let least = self.instance.params().number(Param::ParallelMinServers).clamp(0, servers.capacity() as i64);
+        (0..least as u32).for_each(|n| servers.want(n));
+        self.fork_parallel_servers();
         if self.net.is_some() {
             self.fork_listener()?;
         }
@@ -394,6 +400,9 @@ impl Supervisor {
                 && let Some(end) = self.take_signals()
             {
                 return end;
+            }
+            if set[0].ready() {
+                self.fork_parallel_servers();
             }
             // Those that wait are there for those that come.
             if set[lines + 1].ready() {
@@ -620,6 +629,10 @@ impl Supervisor {
                 self.instance.process_ended(pid);
                 match role {
                     Role::Slave(n) => self.instance.state().slave_ended(n),
+                    Role::Parallel(n) => {
+                        let instance = self.instance;
+                        instance.caches().servers.ended(instance.processes(), n, how == Ended::Exited(0));
+                    }
                     role if role.is_started_again() && self.instance.state().phase() == Phase::Open => {
                         self.ended.push(role);
                     }
@@ -670,6 +683,17 @@ impl Supervisor {
         }
     }
 
+    /// Forks the servers of parallel queries that are wanted.
+    fn fork_parallel_servers(&mut self) {
+        let instance = self.instance;
+        while let Some(n) = instance.caches().servers.take_wanted() {
+            if let Err(text) = self.fork(Role::Parallel(n), Given::Nothing) {
+                self.alert.write(&text);
+                instance.caches().servers.not_forked(instance.processes(), n);
+            }
+        }
+    }
+
     fn finish(mut self, end: End, place: &Place) -> Result<(), String> {
         // Nobody connects any more, and who looks at the directory sees no socket.
         self.listener = None;
@@ -710,6 +734,7 @@ impl Supervisor {
     /// Ends sessions, then the background processes in the order in which they need one another, then the database.
     fn close(&mut self, mode: StopMode) -> Result<(), String> {
         self.instance.state().set_phase(Phase::Closing);
+        self.instance.caches().servers.wake_all(self.instance.processes());
         self.end_role(|r| r == Role::Cjq0, FINISH_LIMIT)?;
         self.end_role(Role::is_started_again, FINISH_LIMIT)?;
         if mode == StopMode::Immediate {

@@ -8,10 +8,13 @@ use dictionary::SystemPrivilege;
 use enqueue::{EnqueueType, LockMode, Timeout};
 use exec::{ExecCtx, SessionState, Timing};
 use params::{Param, SessionParams};
+use plan::ParallelQuery;
 use process::Cancel;
 use sql::ast::{
     AlterSession, AlterSessionAction, AlterSystem, AlterSystemAction, Expr, ExprKind, Literal, ParameterSetting, Scope,
 };
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::Ordering;
 use types::{Ora, Result};
 
 /// Runs ALTER SESSION.
@@ -27,9 +30,36 @@ pub fn alter_session(core: &Core, cx: &mut ExecCtx<'_>, a: &AlterSession) -> Res
                 false => set_in_session(core, cx.session, s),
             }
         }),
-        // Parallel execution, links and advice: nothing here works otherwise for them.
-        AlterSessionAction::Other(_) => Ok(()),
+        // Links and advice, parallel DML and DDL: nothing here works otherwise for them.
+        AlterSessionAction::Other(text) => set_parallel(core, cx.session, text, a.pos.0),
     }
+}
+
+/// `ENABLE | DISABLE | FORCE PARALLEL QUERY [PARALLEL n]`.
+///
+/// # Errors
+/// ORA-02248 for a degree that is no number, or is none.
+fn set_parallel(core: &Core, session: &mut SessionState, text: &str, pos: u32) -> Result<()> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let query = match &words[..] {
+        ["DISABLE", "PARALLEL", "QUERY"] => ParallelQuery::Disabled,
+        ["ENABLE", "PARALLEL", "QUERY"] => ParallelQuery::Enabled,
+        ["FORCE", "PARALLEL", "QUERY"] => ParallelQuery::Forced(None),
+        ["FORCE", "PARALLEL", "QUERY", "PARALLEL", degree] => match degree.parse() {
+            Ok(degree @ 1..) => ParallelQuery::Forced(Some(degree)),
+            _ => return Err(Ora::new(2248).at(pos)),
+        },
+        _ => return Ok(()),
+    };
+    session.options.planner.parallel.query = query;
+    let shown = match query {
+        ParallelQuery::Enabled => 0,
+        ParallelQuery::Disabled => 1,
+        ParallelQuery::Forced(_) => 2,
+    };
+    core.p.session().parallel_query.store(shown, Ordering::Relaxed);
+    apply_options(core, session);
+    Ok(())
 }
 
 fn set_in_session(core: &Core, session: &mut SessionState, s: &ParameterSetting) -> Result<()> {
@@ -156,7 +186,14 @@ pub fn apply_options(core: &Core, session: &mut SessionState) {
         "MANUAL" => params.number(Param::SortAreaSize).max(params.number(Param::HashAreaSize)).max(16 << 10) as usize,
         _ => exec::work_area::limit_of(params.number(Param::PgaAggregateTarget) as u64) as usize,
     };
+    let degree = params.number(Param::CpuCount).max(1) * params.number(Param::ParallelThreadsPerCpu).max(1);
+    session.options.planner.parallel.degree = degree as u32;
     session.options.optimizer = params.fingerprint(OPTIMIZER);
+    if session.options.planner.parallel.query != ParallelQuery::Enabled {
+        let mut hasher = std::hash::DefaultHasher::new();
+        (session.options.optimizer, session.options.planner.parallel.query).hash(&mut hasher);
+        session.options.optimizer = hasher.finish();
+    }
     session.options.planner.rewrites_off = plan::RewritesOff::of(&params.get(Param::RewriteOff)).unwrap_or_default();
     session.options.planner.peeks = params.flag(Param::OptimPeekUserBinds);
     session.options.planner.keeps_joins = !params.flag(Param::OptimizerJoinEliminationEnabled);
@@ -306,7 +343,8 @@ fn kill_session(core: &Core, target: &str) -> Result<()> {
         return Err(Ora::new(27));
     }
     let all = core.instance.processes();
-    let runs_job = core.instance.state().job_of(sid as usize - 1).is_some();
+    let serves = core.instance.is_parallel_server(sid);
+    let runs_job = serves || core.instance.state().job_of(sid as usize - 1).is_some();
     if all.slot(sid).is_some_and(|s| s.is_named()) && !runs_job {
         return Err(Ora::new(29));
     }

@@ -4,6 +4,7 @@ use crate::sizes::Sizes;
 use crate::state::State;
 use exec::work_area::{WorkAreaLayout, WorkAreas};
 use library_cache::LibraryCache;
+use parallel::Servers;
 use params::{Designs, InitParams, LibraryCacheDesign, Param, ResultCacheDesign};
 use process::{CleanupOrder, Process, Processes};
 use result_cache::{Config, Design, ResultCache};
@@ -19,6 +20,7 @@ pub struct CachesLayout {
     results: result_cache::Layout,
     results_config: Config,
     areas: WorkAreaLayout,
+    servers: parallel::Layout,
 }
 
 /// The caches.
@@ -28,6 +30,8 @@ pub struct Caches {
     pub results: &'static ResultCache,
     /// What work areas needed: no cache, but counted for all.
     pub areas: &'static WorkAreas,
+    /// Those of parallel queries.
+    pub servers: &'static Servers,
 }
 
 impl CachesLayout {
@@ -52,6 +56,7 @@ impl CachesLayout {
             results: result_cache::Layout::reserve(builder, &results_config),
             results_config,
             areas: WorkAreaLayout::reserve(builder, sizes.slots()),
+            servers: parallel::Layout::reserve(builder, init.number(Param::ParallelMaxServers).max(0) as usize),
         }
     }
 }
@@ -68,7 +73,10 @@ impl Caches {
             results.cleanup(p, dead, txns.current_scn());
         });
         let areas = Box::leak(Box::new(WorkAreas::create(processes.sga(), &layout.areas)));
-        Caches { library, results, areas }
+        let servers: &'static Servers = Box::leak(Box::new(Servers::create(processes.sga(), &layout.servers)));
+        processes.on_death(CleanupOrder::Builds, "parallel query servers", move |p, dead| servers.abandon_all(p, dead));
+        processes.on_leave(move |p| servers.abandon_all(p, p.number()));
+        Caches { library, results, areas, servers }
     }
 }
 

@@ -153,6 +153,7 @@ impl Core {
             library: caches.library,
             results: caches.results,
             areas: caches.areas,
+            servers: caches.servers,
         };
         let params = Rc::new(RefCell::new(SessionParams::new(*instance.params())));
         let face = SessionFace { instance, params: Rc::clone(&params) };

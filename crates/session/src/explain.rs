@@ -16,7 +16,8 @@ use crate::xplan::{self, Around, Format};
 /// Columns that are filled, as the placeholders number them.
 const COLUMNS: &str = "statement_id, plan_id, timestamp, operation, options, object_owner, object_name, object_alias, object_type, \
                        optimizer, id, parent_id, depth, position, cardinality, access_predicates, filter_predicates, \
-                       bytes, cost, io_cost, cpu_cost, time, projection, other_xml, qblock_name";
+                       bytes, cost, io_cost, cpu_cost, time, projection, other_xml, qblock_name, \
+                       object_node, other_tag, distribution";
 
 /// Runs EXPLAIN PLAN.
 ///
@@ -35,7 +36,7 @@ pub fn run(cx: &mut ExecCtx<'_>, e: &ExplainPlan) -> Result<()> {
     let rows = Cursor::plan_rows(cx, statement)?;
     let table = into.as_ref().map_or_else(|| "PLAN_TABLE".to_string(), quoted);
     let missing = || into.as_ref().map_or_else(|| Ora::new(2402), |name| Ora::new(2404).at(name.pos.0));
-    let places: Vec<String> = (1..=25).map(|n| if n == 3 { "sysdate".into() } else { format!(":{n}") }).collect();
+    let places: Vec<String> = (1..=28).map(|n| if n == 3 { "sysdate".into() } else { format!(":{n}") }).collect();
     let insert = format!("insert into {table} ({COLUMNS}) values ({})", places.join(", "));
     let mut cursor = Cursor::compile(cx, &insert, &[]).map_err(|error| match error {
         error if error.is(942) => missing(),
@@ -90,6 +91,9 @@ fn bound(row: &PlanRow, statement_id: &Value, plan_id: &Value, mode: &str) -> Ve
         text(&short(&row.projection)),
         text(&row.other),
         text(&row.query_block),
+        text(&row.node),
+        text(&row.tag),
+        text(&row.distribution),
     ]
 }
 
@@ -152,7 +156,7 @@ pub fn display(cx: &mut ExecCtx<'_>, table: &str, statement_id: Option<&str>, fo
     let query = format!(
         "select id, parent_id, depth, position, operation, options, object_owner, object_name, object_type, object_alias, \
          cardinality, access_predicates, filter_predicates, bytes, cost, io_cost, cpu_cost, time, projection, \
-         other_xml, qblock_name \
+         other_xml, qblock_name, object_node, other_tag, distribution \
          from {table} p \
          where p.plan_id = (select max(q.plan_id) from {table} q{}){and} order by id",
         of("q")
@@ -206,6 +210,9 @@ fn plan_row(row: &[Value]) -> PlanRow {
         projection: text(18),
         other: text(19),
         query_block: text(20),
+        node: text(21),
+        tag: text(22),
+        distribution: text(23),
     }
 }
 

@@ -122,6 +122,7 @@ impl Instance {
         let instance: &'static Instance = Box::leak(Box::new(instance));
         instance.advise_work_areas();
         instance.limit_memory();
+        caches.servers.set_wake(|| instance.wake_supervisor());
         storage.cache.set_writer(Box::new(|_| instance.post_writer()));
         let p = instance.attach_background("supervisor")?;
         let retention_s = params.number(Param::UndoRetention).max(0) as u64;
@@ -319,6 +320,7 @@ impl Instance {
             Param::MutexWaitScheme => self.processes.domain().tunables().set_mutex_wait_scheme(n),
             Param::MutexWaitTime => self.processes.domain().tunables().set_mutex_wait_time(n),
             Param::JobQueueProcesses => self.wake_job_queue(),
+            Param::ParallelMaxServers => self.caches.servers.set_limit(n as usize),
             Param::PgaAggregateTarget => {
                 self.advise_work_areas();
                 if self.params.is_default(Param::PgaAggregateLimit) {
@@ -371,6 +373,11 @@ impl Instance {
         if let Some(slot) = self.state.job_coordinator() {
             self.post(slot);
         }
+    }
+
+    /// Whether the session is that of a server of parallel queries.
+    pub fn is_parallel_server(&self, sid: u32) -> bool {
+        self.caches.servers.list().iter().any(|seen| seen.process == sid)
     }
 
     /// Has the supervisor look at what it is to do: as the end of a child would, of which there may be none.

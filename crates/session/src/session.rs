@@ -18,6 +18,7 @@ use crate::nls;
 use crate::state::ConnectTimes;
 use crate::world::World;
 use dictionary::{SALT_BYTES, UserDef, UserId, Verifier};
+use exec::parallel::Job;
 use exec::{ExecCtx, SessionState};
 use net::local::{Array, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
 use net::oracle::o5logon::{KEY_LEN, Verifier as Stored};
@@ -309,6 +310,7 @@ impl Session {
         nls::apply(&core.params.borrow(), &mut nls);
         nls.zone = core.local_time().zone().unwrap_or(types::TimeZone::UTC);
         let mut state = SessionState::new("SYS", 0, nls);
+        state.options.planner.parallel.query = plan::ParallelQuery::Enabled;
         alter::apply_options(&core, &mut state);
         // What the logon has taken so far is the session's, as it is in DB CPU.
         let so_far = core.p.stats().cpu_ns(os::clock::process_cpu_ns(os::process::own_id())).unwrap_or(0);
@@ -865,6 +867,51 @@ impl Session {
                 Ok(JobOutcome::Failed(e))
             }
         }
+    }
+
+    /// Waits for work of a server of parallel queries, and does it. False: nothing came in time, or the instance closes.
+    ///
+    /// # Errors
+    /// ORA-00028 when the session was killed.
+    pub fn serve(&mut self, server: u32, time: Duration) -> Result<bool> {
+        let (servers, instance) = (self.core.shared.servers, self.core.instance);
+        let stop = || instance.is_closing();
+        let parallel::Found::Work(work) = servers.wait_for_work(&self.core.p, server, time, &stop) else {
+            self.core.p.check_cancel()?;
+            return Ok(false);
+        };
+        self.begin_call();
+        let done = self.serve_work(&work);
+        self.become_user("SYS", UserId::SYS, true);
+        self.end_call();
+        work.end();
+        self.core.p.session().set_status(SessionStatus::Inactive);
+        match done {
+            // What the query's end has to do with it, its coordinator knows.
+            Err(e) if e.is(28) => Err(e),
+            _ => Ok(true),
+        }
+    }
+
+    fn serve_work(&mut self, work: &parallel::Assignment) -> Result<()> {
+        os::crash::point("px-begun");
+        let p = Rc::clone(&self.core.p);
+        let begun = Job::receive(&p, work).and_then(|job| Ok((job.session(&self.state.options)?, job)));
+        let (mut state, job) = match begun {
+            Ok(begun) => begun,
+            Err(e) => return exec::parallel::report(&p, work, e),
+        };
+        let slot = p.session();
+        let (name, id) = job.user();
+        slot.user.store(id, Ordering::Relaxed);
+        slot.username.set(name);
+        state.serves = Some(*work);
+        state.figures.begin_call(&p);
+        let core = &self.core;
+        let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: &mut state, host: core };
+        let done = job.run(work, &mut cx);
+        cx.session.figures.flush(&core.p, core.shared.library);
+        done
     }
 
     /// Ends the session: what is not committed is rolled back.

@@ -154,6 +154,9 @@ impl Sizes {
             params.derive(Param::PgaAggregateLimit, limit);
         }
         params.derive(Param::CpuCount, os::cpu::count());
+        if params.is_default(Param::ParallelMaxServers) {
+            params.derive(Param::ParallelMaxServers, servers_by_default(params, self.processes));
+        }
         if params.number(Param::DmlLocks) == 0 {
             params.derive(Param::DmlLocks, 4 * transactions);
         }
@@ -162,6 +165,17 @@ impl Sizes {
             params.derive(Param::ResultCacheTimeout, if old { 60 } else { 10 });
         }
     }
+}
+
+/// `parallel_max_servers` unless it is given: ten for each thread of a processor, and no more than leave room for other
+/// processes, as Oracle has it with `pga_aggregate_target`.
+fn servers_by_default(params: &InitParams, processes: usize) -> usize {
+    let cpus = match params.number(Param::CpuCount) {
+        0 => os::cpu::count() as usize,
+        n => n as usize,
+    };
+    let threads = params.number(Param::ParallelThreadsPerCpu).max(1) as usize;
+    (cpus * threads * 10).min(processes.saturating_sub(15)).min(parallel::SERVERS_MAX)
 }
 
 fn pga_limit_in(memory: u64, target: u64, processes: u64) -> u64 {

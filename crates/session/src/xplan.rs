@@ -19,6 +19,7 @@ pub struct Format {
     alias: bool,
     outline: bool,
     note: bool,
+    parallel: bool,
     /// Buffers, reads and writes of executions; memory of work areas.
     io: bool,
     memory: bool,
@@ -46,6 +47,7 @@ const TYPICAL: Format = Format {
     alias: false,
     outline: false,
     note: true,
+    parallel: true,
     io: false,
     memory: false,
     last: false,
@@ -72,8 +74,10 @@ impl Format {
                 time: false,
                 predicates: false,
                 note: false,
+                parallel: false,
                 ..TYPICAL
             },
+            Some("SERIAL") => Format { parallel: false, ..TYPICAL },
             Some("ALL") => Format { projection: true, alias: true, ..TYPICAL },
             Some("ADVANCED") => Format { projection: true, alias: true, outline: true, ..TYPICAL },
             Some(_) => TYPICAL,
@@ -97,12 +101,13 @@ impl Format {
                 "ALIAS" => format.alias = on,
                 "OUTLINE" => format.outline = on,
                 "NOTE" => format.note = on,
+                "PARALLEL" => format.parallel = on,
                 "IOSTATS" => format.io = on,
                 "MEMSTATS" => format.memory = on,
                 "ALLSTATS" => (format.io, format.memory) = (on, on),
                 "LAST" => format.last = on,
                 // There is nothing of these to print.
-                "PARTITION" | "PARALLEL" | "REMOTE" | "PEEKED_BINDS" | "ADAPTIVE" | "REPORT" | "HINT_REPORT"
+                "PARTITION" | "REMOTE" | "PEEKED_BINDS" | "ADAPTIVE" | "REPORT" | "HINT_REPORT"
                 | "QBREGISTRY" => {}
                 _ => return None,
             }
@@ -200,6 +205,11 @@ fn table(rows: &[PlanRow], format: Format, around: Around<'_>, lines: &mut Vec<S
         let time = |row: &PlanRow| row.time.filter(|_| expected(row)).map(|s| format!("{} ", clock(s)));
         columns.extend(figure(named(" Time     ", " E-Time   "), &time));
     }
+    if format.parallel {
+        columns.extend(figure("    TQ  ", &|row| queue_of(&row.node)));
+        columns.extend(figure("IN-OUT", &|row| way_of(&row.tag)));
+        columns.extend(figure(" PQ Distrib ", &|row| distribution_of(&row.distribution)));
+    }
     columns.extend(figure(" A-Rows ", &|row| counts(row).map(|c| count(c.rows))));
     if format.io {
         columns.extend(figure("   A-Time   ", &|row| counts(row).map(|c| elapsed(c.elapsed_us))));
@@ -220,6 +230,28 @@ fn table(rows: &[PlanRow], format: Format, around: Around<'_>, lines: &mut Vec<S
     lines.extend([ruler.clone(), heading, ruler.clone()]);
     lines.extend((0..rows.len()).map(|at| format!("{}|", line(&|column| column.cells[at].clone()))));
     lines.push(ruler);
+}
+
+/// The table queue of an operation: `:Q1000` is `Q1,00`.
+fn queue_of(node: &str) -> Option<String> {
+    let number = node.strip_prefix(":Q")?;
+    let (group, queue) = number.split_at_checked(number.len().checked_sub(3)?)?;
+    Some(format!("  Q{group},{} ", queue.get(1..)?))
+}
+
+/// Between whom the rows of an operation go.
+fn way_of(tag: &str) -> Option<String> {
+    let way = match tag {
+        "PARALLEL_TO_SERIAL" => "P->S",
+        "PARALLEL_COMBINED_WITH_PARENT" => "PCWP",
+        "PARALLEL_COMBINED_WITH_CHILD" => "PCWC",
+        _ => return None,
+    };
+    Some(format!(" {way} "))
+}
+
+fn distribution_of(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| format!(" {:<11}", text.replace("RANDOM", "RAND")))
 }
 
 /// What an operation did in the last execution, or in all.
@@ -424,7 +456,8 @@ mod tests {
     fn a_format_is_a_level_and_words() {
         let format = |text| Format::of(text).unwrap();
         assert_eq!(format(""), TYPICAL);
-        assert_eq!(format("serial"), TYPICAL);
+        assert_eq!(format("serial"), Format { parallel: false, ..TYPICAL });
+        assert_eq!(format("typical -parallel"), format("serial"));
         assert_eq!(format("basic +rows +predicate"), Format { rows: true, predicates: true, ..format("BASIC") });
         assert_eq!(format("typical,-bytes -cost"), Format { bytes: false, cost: false, ..TYPICAL });
         let last = Format { io: true, memory: true, last: true, bytes: false, cost: false, time: false, ..TYPICAL };
@@ -491,6 +524,14 @@ mod tests {
         let lines = display(&rows, Format::of("allstats last").unwrap(), Around { is_cursor: true, run: &[] });
         assert_eq!(lines[3], "| Id  | Operation       | Name | E-Rows |");
         assert!(lines.iter().any(|line| line.starts_with("   - Warning: basic plan statistics not available.")));
+    }
+
+    #[test]
+    fn operations_of_servers_have_their_queue() {
+        assert_eq!(queue_of(":Q1000").as_deref(), Some("  Q1,00 "));
+        assert_eq!(queue_of(":Q12003").as_deref(), Some("  Q12,03 "));
+        assert_eq!([queue_of(""), queue_of(":Q1"), queue_of("Q1000")], [None, None, None]);
+        assert_eq!(distribution_of("QC (RANDOM)").as_deref(), Some(" QC (RAND)  "));
     }
 
     #[test]

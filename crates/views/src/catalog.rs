@@ -13,7 +13,7 @@ use crate::rowcache::{PropsScan, Remembered, Shape};
 use crate::source::{InstanceFacts, Source};
 use crate::{
     accounts, advice, backup, branches, buffers, database, dependencies, history, latches, limits, locks, memory,
-    metrics, pools, redo, results, rowcache, segments, sessions, space, sql, statistics, transactions, units,
+    metrics, parallel, pools, redo, results, rowcache, segments, sessions, space, sql, statistics, transactions, units,
     updatable, waits, work_areas, zones,
 };
 
@@ -93,6 +93,13 @@ views! {
     "V$CPOOL_CC_STATS" | pools::CLASS_STATS => pools::class_stats;
     "V$CPOOL_CC_INFO" | pools::CLASSES => pools::classes;
     "V$CPOOL_CONN_INFO" | pools::CONNECTIONS => pools::connections;
+    "V$PX_PROCESS" | parallel::PROCESS => parallel::process;
+    "V$PX_SESSION" | parallel::SESSION => parallel::session;
+    "V$PX_SESSTAT" | parallel::SESSTAT => parallel::sesstat;
+    "V$PX_PROCESS_SYSSTAT" | parallel::SYSSTAT => parallel::process_sysstat;
+    "V$PQ_SYSSTAT" | parallel::SYSSTAT => parallel::pq_sysstat;
+    "V$PQ_SESSTAT" | parallel::OWN_STATISTICS => parallel::pq_sesstat;
+    "V$PQ_TQSTAT" | parallel::QUEUES => parallel::pq_tqstat;
     "V$SESSION_CONNECT_INFO" | sessions::CONNECT_INFO => sessions::connect_info;
     "V$SERVICES" | sessions::SERVICES => sessions::services;
     "V$ACTIVE_SERVICES" | sessions::SERVICES => sessions::services;
@@ -350,6 +357,7 @@ impl FixedTable for Table {
             facts: &self.roots.facts,
             session_params: &self.roots.face.params,
             nls: &cx.session.nls,
+            queries: &cx.session.parallel,
         };
         Ok(Box::new(Scan { rows: (self.view.rows)(&source)?.into_iter(), global: self.global }))
     }

@@ -19,6 +19,7 @@ mod limits;
 mod locks;
 mod memory;
 mod metrics;
+mod parallel;
 mod pools;
 mod redo;
 mod results;

@@ -267,7 +267,13 @@ fn head(s: &Source<'_>, sid: u32, slot: &SessionSlot) -> Row {
     row.extend([Value::Null, date(slot.logon_wall_ns())]);
     row.push(n(os::clock::coarse_ns().saturating_sub(slot.last_call_ns()) / 1_000_000_000));
     row.extend([t("NO"), t("NONE"), t("NONE"), t("NO"), Value::Null]);
-    row.extend([t("DISABLED"), t("DISABLED"), t("DISABLED"), n(0u64)]); // nothing runs in parallel or waits in a queue
+    let queries = match slot.parallel_query.load(Relaxed) {
+        0 => "ENABLED",
+        1 => "DISABLED",
+        _ => "FORCED",
+    };
+    // DML and DDL do not run in parallel, and nothing waits in a queue.
+    row.extend([t("DISABLED"), t("DISABLED"), t(queries), n(0u64)]);
     row.push(t(slot.client_identifier.get()));
     row.extend(blocker(first));
     row.extend(blocker(last));

@@ -51,6 +51,8 @@ pub struct Source<'a> {
     pub session_params: &'a RefCell<SessionParams>,
     /// The reading session's language settings.
     pub nls: &'a Nls,
+    /// What the reading session's parallel queries came to.
+    pub queries: &'a exec::parallel::ParallelFigures,
 }
 
 impl Source<'_> {

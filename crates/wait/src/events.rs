@@ -225,6 +225,10 @@ events! {
     ResmgrCpuQuantum | "resmgr:cpu quantum" | Scheduler | "location" | "" | "";
     SortSegmentRequest | "sort segment request" | Configuration | "" | "" | "";
     UtlFileIo | "utl_file I/O" | UserIo | "" | "" | "";
+    PxDeqExecuteReply | "PX Deq: Execute Reply" | Idle | "sleeptime/senderid" | "passes" | "";
+    PxDeqExecutionMsg | "PX Deq: Execution Msg" | Idle | "sleeptime/senderid" | "passes" | "";
+    PxDeqCreditSendBlkd | "PX Deq Credit: send blkd" | Other | "sleeptime/senderid" | "passes" | "qref";
+    PxIdleWait | "PX Idle Wait" | Idle | "sleeptime/senderid" | "passes" | "";
 }
 
 impl Event {

@@ -19,6 +19,8 @@ impl StatClass {
     pub const CACHE: Self = Self(8);
     /// Operating system.
     pub const OS: Self = Self(16);
+    /// Parallel execution, which has the class of Real Application Clusters.
+    pub const PARALLEL: Self = Self(32);
     /// SQL.
     pub const SQL: Self = Self(64);
     /// Debug.
@@ -151,6 +153,16 @@ statistics! {
     BytesSentToClient | "bytes sent via SQL*Net to client" | USER;
     BytesReceivedFromClient | "bytes received via SQL*Net from client" | USER;
     RoundtripsToClient | "SQL*Net roundtrips to/from client" | USER;
+    QueriesParallelized | "queries parallelized" | PARALLEL;
+    DfoTreesParallelized | "DFO trees parallelized" | PARALLEL;
+    ParallelNotDowngraded | "Parallel operations not downgraded" | PARALLEL;
+    ParallelDowngradedToSerial | "Parallel operations downgraded to serial" | PARALLEL;
+    ParallelDowngraded75To99 | "Parallel operations downgraded 75 to 99 pct" | PARALLEL;
+    ParallelDowngraded50To75 | "Parallel operations downgraded 50 to 75 pct" | PARALLEL;
+    ParallelDowngraded25To50 | "Parallel operations downgraded 25 to 50 pct" | PARALLEL;
+    ParallelDowngraded1To25 | "Parallel operations downgraded 1 to 25 pct" | PARALLEL;
+    PxLocalMessagesSent | "PX local messages sent" | PARALLEL;
+    PxLocalMessagesReceived | "PX local messages recv'd" | PARALLEL;
 }
 
 impl Stat {

@@ -380,6 +380,11 @@ pub struct Wanted(Option<Vec<Reg>>);
 impl Wanted {
     pub const ALL: Wanted = Wanted(None);
 
+    /// These.
+    pub fn of_regs(regs: &[Reg]) -> Wanted {
+        Wanted(Some(regs.to_vec()))
+    }
+
     /// Those that codes read; all, where a code does not say what it reads.
     pub fn of_codes<'c>(codes: impl IntoIterator<Item = &'c Code>) -> Wanted {
         Wanted(Some(Vec::new())).and(codes)
@@ -529,6 +534,7 @@ pub fn pays(s: &Source) -> bool {
     match s {
         Source::Scan(scan) => scan::pays(scan),
         Source::Filter { input, .. } | Source::Project { input, .. } | Source::JoinFilter { input, .. } => pays(input),
+        Source::Parallel { input, .. } => pays(input),
         Source::HashJoin { left, right, .. } => pays(left) || pays(right),
         Source::Group { input, .. } | Source::Sort { input, .. } | Source::Distinct { input, .. } => pays(input),
         _ => false,

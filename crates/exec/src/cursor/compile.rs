@@ -169,6 +169,7 @@ pub(super) fn build(
     let first_bind = plan.regs;
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
     let mut b = Builder::new(&mut regs, first_bind, caller_of(&plan.body), cx);
+    (b.bind_count, b.subs) = (plan.binds.len() as u32, &plan.subs);
     b.watches = (watch.sharing != Sharing::Plain || watch.monitor) && matches!(plan.body, PlanBody::Query(_));
     b.counting = (plan.counts_operations || cx.session.options.counts_operations).then(|| Counting::of(plan));
     let body = match &plan.body {

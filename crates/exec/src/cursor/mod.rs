@@ -675,6 +675,7 @@ impl Cursor {
         {
             cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
         }
+        self.m.end_teams(cx.p);
         self.m.temporary.clear(cx.shared.txns.cache());
         if let Some(snapshot) = self.m.take_early_snapshot() {
             cx.shared.txns.release(cx.p, &snapshot);

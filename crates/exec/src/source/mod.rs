@@ -24,6 +24,7 @@ use crate::ctx::ExecCtx;
 use crate::join::keys::Keys;
 use crate::machine::Machine;
 use crate::measure::Counted;
+use crate::parallel::Coordinator;
 use plan::{CmpOp, JoinKind, Source, StopKey};
 use types::{Number, Result, Value};
 
@@ -68,6 +69,8 @@ pub enum Op {
     Batch(Box<crate::batch::Rows>),
     /// A row source that is counted.
     Counted(Box<Counted>),
+    /// Rows of servers.
+    Parallel(Box<Coordinator>),
 }
 
 impl Op {
@@ -131,6 +134,12 @@ impl Op {
                 let input = Op::build_many(input, b)?;
                 let keys = Keys::plain(keys.iter().map(|key| (b.code(&key.value), key.padded)).collect());
                 Op::UseFilter(Box::new(join::UseFilter::new(input, *id, keys)))
+            }
+            Source::Parallel { input, id, degree, regs, .. } => {
+                match Coordinator::build(input, (*id, *degree, regs), b)? {
+                    Some(coordinator) => Op::Parallel(Box::new(coordinator)),
+                    None => Op::build(input, b)?,
+                }
             }
             Source::Buffer { input, regs, .. } => {
                 Op::Buffer(Box::new(basic::Buffer::new(Op::build(input, b)?, regs.clone())))
@@ -217,6 +226,7 @@ impl Op {
             Op::Elements(e) => e.open(m, cx)?,
             Op::Batch(rows) => rows.open(m, cx)?,
             Op::Counted(counted) => counted.open(m, cx)?,
+            Op::Parallel(coordinator) => coordinator.open(m, cx)?,
         }
         Ok(())
     }
@@ -338,6 +348,7 @@ impl Op {
             Op::Elements(e) => e.next(m),
             Op::Batch(rows) => rows.next(m, cx),
             Op::Counted(counted) => counted.next(m, cx),
+            Op::Parallel(coordinator) => coordinator.next(m, cx),
         }
     }
 }

@@ -665,7 +665,13 @@ impl Path {
     fn build(s: &plan::Scan, storage: &Storage, b: &mut Builder<'_>) -> Result<Path> {
         Ok(match &s.access {
             Access::Full => match storage {
-                Storage::Heap(_) => Path::Heap(heap::Scan::new()),
+                Storage::Heap(_) => {
+                    let mut scan = heap::Scan::new();
+                    if let Some(granules) = b.granules.as_ref().filter(|_| s.granules) {
+                        scan.share_blocks(std::rc::Rc::clone(granules));
+                    }
+                    Path::Heap(scan)
+                }
                 Storage::Cluster(..) => Path::Cluster(ClusterScan::new()),
                 Storage::Index(_) => Path::Rows(RowScan::new()),
             },

@@ -66,7 +66,7 @@ impl Instance {
             design: result_cache::Design::Versioned,
             processes: 16,
         };
-        let (all, (cache, enqueues, txns, library, result_layout, areas)) = testing::instance(16, |b| {
+        let (all, (cache, enqueues, txns, library, result_layout, areas, servers)) = testing::instance(16, |b| {
             (
                 CacheLayout::reserve(b, &config),
                 EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
@@ -74,6 +74,7 @@ impl Instance {
                 library_cache::Layout::reserve(b, &library_cache::Config::new(1000, 16)),
                 result_cache::Layout::reserve(b, &results),
                 WorkAreaLayout::reserve(b, 16),
+                parallel::Layout::reserve(b, 0),
             )
         });
         let files = DataFiles::create(&directory, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
@@ -95,7 +96,8 @@ impl Instance {
         let p = testing::attach(all, "start");
         txns.create_undo_segments(&p).expect("undo");
         let areas = leak(WorkAreas::create(all.sga(), &areas));
-        let shared = Shared { txns, heap, clusters, btree, enqueues, library, results, areas };
+        let servers = leak(parallel::Servers::create(all.sga(), &servers));
+        let shared = Shared { txns, heap, clusters, btree, enqueues, library, results, areas, servers };
         Instance { all, shared, cache, next_object: AtomicU32::new(100), directory }
     }
 

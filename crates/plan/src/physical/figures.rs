@@ -24,6 +24,11 @@ pub fn costs<'p>(source: &'p Source, note: &mut dyn FnMut(&'p Source, Cost)) -> 
         | Source::JoinFilter { input, .. }
         | Source::Count { input, .. }
         | Source::Limit { input, .. } => costs(input, note),
+        Source::Parallel { input, degree, .. } => {
+            // Oracle reckons with nine tenths of what so many processes could do.
+            let share = 1.0 / (f64::from(*degree) * 0.9).max(1.0);
+            costs(input, &mut |below, cost| note(below, cost.times(share))).times(share)
+        }
         Source::Project { input, .. } => costs(input, note) + Cost::of_cpu(rows(input) * cost::PER_ROW),
         Source::Buffer { input, .. } => costs(input, note) + Cost::of_cpu(cost::buffered(0.0, rows(input))),
         Source::Sort { input, keys, regs, .. } => {

@@ -837,6 +837,7 @@ impl Compiler<'_> {
                 if let Access::IndexRange(range) = &mut access {
                     range.index_only = covers(&range.index, &columns);
                 }
+                let (degree, because) = self.degree_of(&table, &alias, hints);
                 let scan = Scan {
                     table,
                     alias,
@@ -853,6 +854,9 @@ impl Compiler<'_> {
                     hinted: choice.hinted,
                     block: self.query_blocks.planned,
                     origin: self.query_blocks.of_item(id),
+                    degree,
+                    degree_because: because as u8,
+                    granules: false,
                 };
                 Planned::new(Source::Scan(Box::new(scan)), rows, choice.cost)
             }

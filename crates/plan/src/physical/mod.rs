@@ -10,6 +10,7 @@ pub mod figures;
 mod index_join;
 mod join;
 mod order;
+pub mod parallel;
 mod rows;
 mod sampling;
 
@@ -389,7 +390,7 @@ fn collect(source: &Source, into: &mut Vec<Reg>) {
         Source::Filter { input, .. } | Source::Startup { input, .. } | Source::JoinFilter { input, .. } => {
             collect(input, into)
         }
-        Source::Sort { regs, .. } | Source::Buffer { regs, .. } => into.extend(regs),
+        Source::Sort { regs, .. } | Source::Buffer { regs, .. } | Source::Parallel { regs, .. } => into.extend(regs),
         Source::Cte { columns, .. } => into.extend(columns.iter().map(|(_, r)| *r)),
         Source::Window { funcs, regs, .. } => {
             into.extend(regs);

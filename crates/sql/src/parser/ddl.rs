@@ -228,7 +228,12 @@ impl Parser<'_> {
             return self.integer(922);
         }
         if self.at(TokenKind::LeftParen) {
-            self.raw_parens()?;
+            // The form of release 7: (DEGREE n INSTANCES m).
+            let text = self.raw_parens()?.to_uppercase();
+            let mut words = text.split(|c: char| c.is_whitespace() || "(),".contains(c)).filter(|w| !w.is_empty());
+            if words.any(|word| word == "DEGREE") {
+                return Ok(words.next().and_then(|word| word.parse().ok()).unwrap_or(0));
+            }
         }
         Ok(0)
     }
