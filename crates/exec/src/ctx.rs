@@ -5,17 +5,17 @@
 
 use crate::constraints::Constraints;
 use crate::measure::Noted;
+use crate::parallel::ParallelFigures;
 use crate::statistics::{Figures, Timing};
 use crate::temporary::Temporaries;
 use crate::work_area::WorkAreas;
+use ::parallel::{Assignment, Servers};
 use btree::Btree;
 use cluster::Clusters;
 use dictionary::{Catalog, FixedId, SequenceDef, States, TableDef};
 use enqueue::Enqueues;
 use heap::Heap;
-use crate::parallel::ParallelFigures;
 use library_cache::LibraryCache;
-use ::parallel::{Assignment, Servers};
 use plan::{Eyes, Functions, HostFunction};
 use process::Process;
 use result_cache::ResultCache;

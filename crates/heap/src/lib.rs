@@ -27,9 +27,9 @@ mod verify;
 use std::sync::{Arc, Mutex};
 
 use buffer_cache::BufferCache;
+use process::Process;
 use redo::{ApplyTable, Layer};
 use txn::Transactions;
-use process::Process;
 use types::{ObjectId, Rdba, Result};
 
 pub use dml::{Place, RowAction, RowOutcome, RowSegment, place};

@@ -20,8 +20,11 @@ fn make_tables(c: &mut Client) {
     run(c, "insert into small values (null, 'none')");
     run(c, "create table nothing (id number, k number, v varchar2(20), d date, amount number(10,2), pad varchar2(10))");
     run(c, "create table moments (id number, at timestamp with local time zone)");
-    run(c, "insert into moments select level, timestamp '2024-03-31 00:00:00 +00:00' + numtodsinterval(level, 'MINUTE')
-         from dual connect by level <= 500");
+    run(
+        c,
+        "insert into moments select level, timestamp '2024-03-31 00:00:00 +00:00' + numtodsinterval(level, 'MINUTE')
+         from dual connect by level <= 500",
+    );
     run(c, "create index small_k on small (k)");
     run(c, "commit");
     for table in ["T", "SMALL", "NOTHING", "MOMENTS"] {
@@ -204,7 +207,8 @@ fn what_servers_there_are_and_how_much_was_parallel_is_counted() {
     let mut c = connect(&instance);
     make_tables(&mut c);
     until("a server is there from the start", || one(&mut c, "select to_char(count(*)) from v$px_process") == "1");
-    let stat = |c: &mut Client, name: &str| one(c, &format!("select to_char(value) from v$sysstat where name = '{name}'"));
+    let stat =
+        |c: &mut Client, name: &str| one(c, &format!("select to_char(value) from v$sysstat where name = '{name}'"));
     assert_eq!(one(&mut c, "select /*+ parallel(3) */ count(*) from t"), "6000");
     assert_eq!(stat(&mut c, "Parallel operations not downgraded"), "1");
     assert_eq!(one(&mut c, "select /*+ parallel(6) */ count(*) from t"), "6000");
@@ -221,7 +225,8 @@ fn what_servers_there_are_and_how_much_was_parallel_is_counted() {
     let sql = "select server_name, status from v$px_process order by 1";
     assert_eq!(
         words(&mut c, sql),
-        [line("P000", "IN USE", ""), line("P001", "IN USE", ""), line("P002", "AVAILABLE", "")].map(|l| l[..2].to_vec())
+        [line("P000", "IN USE", ""), line("P001", "IN USE", ""), line("P002", "AVAILABLE", "")]
+            .map(|l| l[..2].to_vec())
     );
     let sessions = "select to_char(count(*)), to_char(count(server#)), to_char(max(degree)), to_char(count(distinct qcsid)) from v$px_session";
     assert_eq!(words(&mut c, sessions), [["3", "2", "2", "1"]]);
@@ -240,7 +245,10 @@ fn what_servers_there_are_and_how_much_was_parallel_is_counted() {
     other.logoff(false).unwrap();
     third.logoff(false).unwrap();
     idle(&mut c);
-    assert_eq!(one(&mut c, "select to_char(value) from v$px_process_sysstat where statistic = 'Servers Highwater'"), "3");
+    assert_eq!(
+        one(&mut c, "select to_char(value) from v$px_process_sysstat where statistic = 'Servers Highwater'"),
+        "3"
+    );
 }
 
 /// Waits until no server works.
@@ -269,7 +277,11 @@ fn stops_and_deaths(instance: &Ephemeral) -> (PathBuf, PathBuf) {
 
 /// Runs `sql` in a session of its own until a process stops at the crash point of the instance; that is told, with the
 /// session's own process, and goes on afterwards.
-fn stopped(instance: &Ephemeral, sql: &str, meanwhile: impl FnOnce(i32, i32, client::BreakHandle)) -> Result<String, String> {
+fn stopped(
+    instance: &Ephemeral,
+    sql: &str,
+    meanwhile: impl FnOnce(i32, i32, client::BreakHandle),
+) -> Result<String, String> {
     let (stop, deaths) = stops_and_deaths(instance);
     let _ = std::fs::remove_file(&deaths);
     let mut c = connect(instance);
@@ -312,7 +324,10 @@ fn a_server_that_is_killed_ends_its_query_and_nothing_else() {
         idle(&mut c);
         assert_eq!(one(&mut c, "select /*+ parallel(3) */ count(*) from t"), "6000");
     }
-    assert_eq!(one(&mut c, "select to_char(value) from v$px_process_sysstat where statistic = 'Servers Cleaned Up'"), "3");
+    assert_eq!(
+        one(&mut c, "select to_char(value) from v$px_process_sysstat where statistic = 'Servers Cleaned Up'"),
+        "3"
+    );
     assert!(instance.is_running());
 }
 
@@ -345,7 +360,10 @@ fn servers_are_free_when_their_coordinator_dies_or_is_broken_off() {
         open.next_row().unwrap();
         drop(open);
     }
-    run(&mut c, "declare cursor x is select /*+ parallel(3) */ id from t; n number; begin open x; fetch x into n; close x; end;");
+    run(
+        &mut c,
+        "declare cursor x is select /*+ parallel(3) */ id from t; n number; begin open x; fetch x into n; close x; end;",
+    );
     idle(&mut c);
     assert_eq!(one(&mut c, sql), "6000");
     assert!(instance.is_running());
@@ -367,7 +385,8 @@ fn a_server_whose_dictionary_is_another_refuses_and_others_do_its_work() {
     // Its segment is another one: the rows of the old one, or an error.
     let ended = moved("alter table t move");
     assert!(ended == Ok("Number(6000)".into()) || ended.as_ref().is_err_and(|e| e.contains("ORA-08103")), "{ended:?}");
-    let value = one(&mut c, "select to_char(value) from v$sysstat where name = 'Parallel operations downgraded to serial'");
+    let value =
+        one(&mut c, "select to_char(value) from v$sysstat where name = 'Parallel operations downgraded to serial'");
     assert!(value.parse::<u64>().unwrap() >= 2, "{value}");
     idle(&mut c);
 }
@@ -392,7 +411,9 @@ fn whoever_dies_at_any_point_leaves_the_others_whole() {
                     let _ = open.next_row();
                 }
                 let _ = other.logoff(false);
-            } else if let Ok(rows) = other.query("select /*+ parallel(3) */ count(*), sum(id) from t", &[]).and_then(|q| q.all()) {
+            } else if let Ok(rows) =
+                other.query("select /*+ parallel(3) */ count(*), sum(id) from t", &[]).and_then(|q| q.all())
+            {
                 let found = format!("{rows:?}");
                 if found != "[[Number(6000), Number(18003000)]]" {
                     wrong.push(found);

@@ -183,12 +183,7 @@ impl Team {
     ///
     /// # Errors
     /// Those of `check`, which is asked while nothing comes; ORA-00600 for what is no message.
-    pub fn receive(
-        &mut self,
-        p: &Process,
-        out: &mut Vec<u8>,
-        check: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Came> {
+    pub fn receive(&mut self, p: &Process, out: &mut Vec<u8>, check: &mut dyn FnMut() -> Result<()>) -> Result<Came> {
         loop {
             if let Some(came) = self.look(p, out)? {
                 return Ok(came);
@@ -261,8 +256,7 @@ impl Team {
         let all_ended = self.members.iter().all(|member| member.has_ended);
         for member in &self.members {
             let slot = self.servers.slot(member.server);
-            let (taken, died, refused) =
-                (self.word(State::Taken), self.word(State::Died), self.word(State::Refused));
+            let (taken, died, refused) = (self.word(State::Taken), self.word(State::Died), self.word(State::Refused));
             let gives = |word| slot.turn_work(word, Word::NOBODYS);
             if !(all_ended && (gives(taken) || gives(died) || gives(refused))) {
                 self.servers.abandon(p, member.server, self.coordinator, self.execution);

@@ -65,7 +65,9 @@ fn other_xml(notes: &[Note], outline: &[String]) -> String {
         Note::DynamicSampling(level) => format!("<info type=\"dynamic_sampling\" note=\"y\">{level}</info>"),
         Note::StatisticsFeedback => "<info type=\"cardinality_feedback\" note=\"y\">yes</info>".to_owned(),
         Note::Degree(degree, because) => {
-            format!("<info type=\"dop\" note=\"y\">{degree}</info><info type=\"dop_reason\" note=\"y\">{because}</info>")
+            format!(
+                "<info type=\"dop\" note=\"y\">{degree}</info><info type=\"dop_reason\" note=\"y\">{because}</info>"
+            )
         }
     };
     let mut all: String = notes.iter().map(info).collect();

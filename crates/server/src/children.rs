@@ -58,10 +58,7 @@ impl Role {
 
     /// Whether the instance cannot live without it.
     pub fn is_background(self) -> bool {
-        !matches!(
-            self,
-            Role::Slave(_) | Role::Parallel(_) | Role::Server | Role::Mmon | Role::Mmnl | Role::Lsnr
-        )
+        !matches!(self, Role::Slave(_) | Role::Parallel(_) | Role::Server | Role::Mmon | Role::Mmnl | Role::Lsnr)
     }
 
     /// Whether it goes on until it is asked to end.

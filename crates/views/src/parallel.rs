@@ -100,13 +100,7 @@ fn sessions(s: &Source<'_>) -> Vec<(u32, Row)> {
     coordinators.sort_unstable();
     coordinators.dedup();
     let head = |sid: u32, coordinator: u32| {
-        vec![
-            address(s.session_address(sid)),
-            n(sid),
-            serial(s, sid),
-            n(coordinator),
-            serial(s, coordinator),
-        ]
+        vec![address(s.session_address(sid)), n(sid), serial(s, sid), n(coordinator), serial(s, coordinator)]
     };
     let of_coordinator = |sid: &u32| {
         let mut row = head(*sid, *sid);

@@ -74,7 +74,7 @@ impl Instance {
                 library_cache::Layout::reserve(b, &library_cache::Config::new(1000, 16)),
                 result_cache::Layout::reserve(b, &results),
                 WorkAreaLayout::reserve(b, 16),
-                parallel::Layout::reserve(b, 0),
+                ::parallel::Layout::reserve(b, 0),
             )
         });
         let files = DataFiles::create(&directory, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
@@ -96,7 +96,7 @@ impl Instance {
         let p = testing::attach(all, "start");
         txns.create_undo_segments(&p).expect("undo");
         let areas = leak(WorkAreas::create(all.sga(), &areas));
-        let servers = leak(parallel::Servers::create(all.sga(), &servers));
+        let servers = leak(::parallel::Servers::create(all.sga(), &servers));
         let shared = Shared { txns, heap, clusters, btree, enqueues, library, results, areas, servers };
         Instance { all, shared, cache, next_object: AtomicU32::new(100), directory }
     }

@@ -150,13 +150,8 @@ impl Compiler<'_> {
                 match driven(&input, subs).filter(|_| is_safe) {
                     Some(degree) => {
                         let (below_keys, below_regs) = (keys.clone(), regs.clone());
-                        let below = Source::Sort {
-                            input,
-                            keys: below_keys,
-                            regs: below_regs,
-                            top: Some(top.clone()),
-                            rows,
-                        };
+                        let below =
+                            Source::Sort { input, keys: below_keys, regs: below_regs, top: Some(top.clone()), rows };
                         let input = Box::new(self.coordinate(below, degree));
                         Source::Sort { input, keys, regs, top: Some(top), rows }
                     }
