@@ -167,6 +167,9 @@ impl Compiler<'_> {
                 hinted: asked,
                 block,
                 origin,
+                degree: 1,
+                degree_because: 0,
+                granules: false,
             };
             (Source::Scan(Box::new(scan)), Expr::new(Node::Reg(rowid), DataType::Rowid))
         };
