@@ -107,8 +107,7 @@ impl Format {
                 "ALLSTATS" => (format.io, format.memory) = (on, on),
                 "LAST" => format.last = on,
                 // There is nothing of these to print.
-                "PARTITION" | "REMOTE" | "PEEKED_BINDS" | "ADAPTIVE" | "REPORT" | "HINT_REPORT"
-                | "QBREGISTRY" => {}
+                "PARTITION" | "REMOTE" | "PEEKED_BINDS" | "ADAPTIVE" | "REPORT" | "HINT_REPORT" | "QBREGISTRY" => {}
                 _ => return None,
             }
         }
