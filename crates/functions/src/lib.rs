@@ -27,8 +27,8 @@ mod text;
 pub use context::{Clock, FnCache, FnCtx, LOB_MAX, SQL_TEXT_MAX, SessionInfo, TextMax};
 pub use general::{common_type, decode_equal};
 pub use table::{
-    AT_TIME_ZONE, ATTRIBUTE, FnDef, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SUBMULTISET, TO_CHAR_OF_DIGITS, lookup,
-    names,
+    AT_TIME_ZONE, ATTRIBUTE, FnDef, LOCATOR, MEMBER, MULTISET, RETYPE, SAME, SUBMULTISET, TO_CHAR_OF_DIGITS, is_named,
+    lookup, names,
 };
 
 use types::{DataType, Number, Ora, Result, Value};

@@ -99,6 +99,12 @@ pub fn lookup(name: &str) -> Option<&'static FnDef> {
     Some(&FUNCTIONS[at])
 }
 
+/// Whether a statement may name a function so. Names that begin with a blank are those of the planner: such a function
+/// trusts its arguments, and a quoted identifier must not reach it.
+pub fn is_named(name: &str) -> bool {
+    !name.starts_with(' ') && lookup(name).is_some()
+}
+
 /// Returns the names of all functions, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|f| f.name)

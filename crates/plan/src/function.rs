@@ -53,9 +53,9 @@ impl Func {
     }
 }
 
-/// Whether there is a function of that name.
+/// Whether there is a function that a statement may name so.
 pub fn exists(name: &str) -> bool {
-    functions::lookup(name).is_some()
+    functions::is_named(name)
 }
 
 impl PartialEq for Func {

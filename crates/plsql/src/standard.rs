@@ -5,7 +5,7 @@ use types::{DataType, Result};
 
 /// Whether SQL has a function of that name. Those of packages are named with their package and are not STANDARD's.
 pub fn exists(name: &str) -> bool {
-    !name.contains('.') && functions::lookup(name).is_some()
+    !name.contains('.') && functions::is_named(name)
 }
 
 /// The function and the type of its result for arguments of these types.

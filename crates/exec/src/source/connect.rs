@@ -368,7 +368,8 @@ impl Connect {
         let mut at = Place::default();
         let Some(memory) = self.memory.as_deref() else { return Err(Ora::internal("CONNECT BY without memory")) };
         while memory.next_on_disk(&mut at, &self.columns, m, cx)? {
-            (key.clear(), record.clear());
+            key.clear();
+            record.clear();
             self.siblings.encode(m, cx, &mut key)?;
             rows::encode(self.columns.row.iter().map(|&r| m.value(r)), &mut record);
             sorter.push(&key, &record, cx.session.options.spill_bytes, cx)?;

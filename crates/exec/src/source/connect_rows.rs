@@ -491,7 +491,8 @@ impl Table {
         }
         arena.clear(m);
         while self.base.next(m, cx)? {
-            (key.clear(), record.clear());
+            key.clear();
+            record.clear();
             if !encode_key(&self.row_keys, &mut key, m, cx)? {
                 key.clear();
             }

@@ -36,6 +36,13 @@ pub struct Parallel {
     pub degree: u32,
 }
 
+/// What an aggregation groups by and computes.
+struct Grouping {
+    keys: Vec<(Expr, Reg)>,
+    sets: Vec<Vec<usize>>,
+    aggs: Vec<Agg>,
+}
+
 /// Why a plan has its degree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Because {
@@ -134,7 +141,7 @@ impl Compiler<'_> {
         match source {
             Source::Group { input, keys, sets, aggs, scalar, rows } => match driven(&input, subs) {
                 Some(degree) if is_safe_group(&keys, &aggs, subs) => {
-                    self.group(*input, degree, (keys, sets, aggs), scalar, rows)
+                    self.group(*input, degree, Grouping { keys, sets, aggs }, scalar, rows)
                 }
                 _ => Source::Group { input: boxed(self, input), keys, sets, aggs, scalar, rows },
             },
@@ -203,7 +210,7 @@ impl Compiler<'_> {
         &mut self,
         input: Source,
         degree: (u32, Because),
-        (keys, sets, aggs): (Vec<(Expr, Reg)>, Vec<Vec<usize>>, Vec<Agg>),
+        Grouping { keys, sets, aggs }: Grouping,
         scalar: bool,
         rows: f64,
     ) -> Source {

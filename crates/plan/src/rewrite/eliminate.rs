@@ -167,7 +167,7 @@ impl Compiler<'_> {
             Link::Inner | Link::Semi(_) => self.eliminate_parent(set, at, id, &table, uses),
             Link::Left(on) => {
                 let gone = self.is_unread_beside(id, on.iter(), uses)
-                    && on.iter().all(|c| is_movable(c))
+                    && on.iter().all(is_movable)
                     && self.has_one_match(id, &table, on);
                 if gone {
                     on.iter().for_each(|c| self.forget_uses(c, uses));
