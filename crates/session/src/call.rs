@@ -17,7 +17,7 @@ use plsql::Datum;
 use sql::ast::Statement;
 use std::collections::HashMap;
 use std::rc::Rc;
-use types::{DataType, LenUnit, Ora, Result, Value};
+use types::{DataType, LenUnit, Ora, Result, Scn, Value};
 use wait::Stat;
 
 /// Bytes of rows after which a fetch stops, however many rows were asked for.
@@ -39,8 +39,8 @@ pub trait RowSink {
     /// A row that cannot be taken.
     fn row(&mut self, row: &[Value], nls: &types::Nls) -> Result<usize>;
 
-    /// The rows that follow are those of that moment.
-    fn seen(&mut self, scn: types::Scn);
+    /// The rows that follow are those of that moment; [`Scn::MAX`]: LOBs that they lead to are read as they are.
+    fn seen(&mut self, scn: Scn);
 
     /// Whether rows can be had as they are stored: the columns of a stored row that are the query's, and their types.
     fn takes_stored(&self, columns: &[(u16, DataType)]) -> bool;
@@ -50,6 +50,15 @@ pub trait RowSink {
     /// # Errors
     /// ORA-00600 for what is no row.
     fn stored(&mut self, row: &[u8], columns: &[(u16, DataType)]) -> Result<usize>;
+}
+
+/// As of when the LOBs that a cursor's rows lead to are read: when its query does; as they are while a transaction is
+/// open, since its changes belong to no SCN before it is committed, and to a later one than the query's then.
+fn seen(cursor: Option<&Cursor>, cx: &ExecCtx<'_>) -> Scn {
+    if cx.session.txn.is_active() {
+        return Scn::MAX;
+    }
+    cursor.and_then(Cursor::seen).unwrap_or_else(|| cx.shared.txns.current_scn())
 }
 
 /// Where rows go that are not answered in packets.
@@ -402,11 +411,8 @@ impl Calls {
                 })
                 .map(drop),
                 Some(sink) => {
-                    let seen = match &open.source {
-                        Source::Own(cursor) => cursor.seen(),
-                        _ => None,
-                    };
-                    sink.seen(seen.unwrap_or_else(|| cx.shared.txns.current_scn()));
+                    let cursor = if let Source::Own(cursor) = &open.source { Some(&**cursor) } else { None };
+                    sink.seen(seen(cursor, cx));
                     let mut bytes = 0;
                     loop {
                         if !open.ahead
@@ -612,6 +618,7 @@ impl Calls {
             ScrollTo::Last => scroll.last(cursor, cx)?.saturating_sub(1),
         };
         let is_row = to != ScrollTo::Row(0);
+        let as_of = seen(Some(&*cursor), cx);
         let mut sent = 0u32;
         let mut next = |bytes: usize, row: &mut Vec<Value>, cx: &mut ExecCtx<'_>| -> Result<bool> {
             if sent == most || bytes > REPLY_BYTES_SOFT || !is_row || !scroll.row(last + 1, cursor, row, cx)? {
@@ -623,6 +630,7 @@ impl Calls {
         };
         match sink {
             Some(sink) => {
+                sink.seen(as_of);
                 let mut bytes = 0;
                 while next(bytes, row, cx)? {
                     bytes = sink.row(row, &cx.session.nls)?;

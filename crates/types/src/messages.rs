@@ -1188,6 +1188,7 @@ pub(crate) static MESSAGES: &[Line] = &[
     (Ora, 22285, "non-existent directory or file for %s operation"),
     (Ora, 22288, "file or LOB operation %s failed\n%s"),
     (Ora, 22289, "cannot perform %s operation on an unopened file or LOB"),
+    (Ora, 22290, "operation would exceed the maximum number of opened files or LOBs"),
     (Ora, 22292, "Cannot open a LOB in read-write mode without a transaction"),
     (Ora, 22293, "LOB already opened in the same transaction"),
     (Ora, 22294, "cannot update a LOB opened in read-only mode"),

@@ -414,7 +414,9 @@ fn instr(a: &Args<'_>) -> Result<Option<usize>> {
     let nth = if a.is_given(3) { amount(a, 3) } else { Ok(1) };
     let (Some(lob), Ok(from), Ok(nth)) = (content(a, 0)?, start(a, 2), nth) else { return Ok(None) };
     Ok(match (lob, a.value(1).content()) {
-        (_, Value::Null) => None,
+        (_, Value::Null | Value::EmptyLob) => None,
+        (Value::Text(_), Value::Text(pattern)) if pattern.is_empty() => None,
+        (Value::Raw(_), Value::Raw(pattern)) if pattern.is_empty() => None,
         (Value::Text(text), Value::Text(pattern)) => {
             let (begin, missing) = byte_of(text, from);
             let mut found = (begin, if missing > 0 { None } else { text[begin..].find(pattern.as_str()) });

@@ -6,7 +6,7 @@
 use super::answering::Answering;
 use super::array::Array;
 use super::cursors::{Cursors, Statement};
-use super::locators::Locators;
+use super::locators::{Locators, NOW};
 use super::logon::VERSION_NUMBER;
 use net::local::{self, Bind, Direction, Done, Executed, Failure, FrameBuffer, Reply, Request as Ask, TableBind};
 use net::oracle::auth::{Logon, mode};
@@ -607,7 +607,7 @@ impl Calls {
         is_first: bool,
         out: &mut Vec<u8>,
     ) -> Tried<()> {
-        self.lobs.seen = self.instance.current_scn().0;
+        self.lobs.seen = if self.session.is_in_transaction() { NOW } else { self.instance.current_scn().0 };
         let nls = self.session.nls();
         let statement = self.cursors.get(number.into())?;
         reply::write_row_header(out, statement.columns.len(), wanted, is_first);
@@ -724,7 +724,7 @@ impl Calls {
 
     /// What each of the client's binds got.
     fn got(&mut self, number: u16, binds: &[Bind], values: &[(u16, Value)]) -> Tried<Vec<Vec<Value>>> {
-        self.lobs.seen = super::locators::NOW;
+        self.lobs.seen = NOW;
         let nls = self.session.nls();
         let statement = self.cursors.get(number.into())?;
         let mut got = vec![Vec::new(); statement.binds.len()];

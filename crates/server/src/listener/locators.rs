@@ -17,8 +17,11 @@ use types::{DataType, Lob, LobHome, LobRow, Nls, ObjectId, Ora, Result, Rowid, S
 
 /// Bytes of a locator that the tag is computed over.
 const TAGGED: usize = OWN_BYTES - 8;
-/// The SCN of a locator that the client has changed the LOB through: it sees the LOB as it is.
-pub(super) const NOW: u64 = u64::MAX;
+/// The SCN of a locator that sees the LOB as it is: the client has changed the LOB through it, or got it while a
+/// transaction was open.
+pub(super) const NOW: u64 = Scn::MAX.0;
+/// LOBs that a client may have open.
+const OPEN_MAX: usize = 65_536;
 
 /// What the session keeps for its client's locators.
 #[derive(Default)]
@@ -183,6 +186,9 @@ impl Calls {
             operation::CHUNK_SIZE => answer.amount = lob::CHUNK.into(),
             operation::OPEN => {
                 self.lobs.named(&locator)?;
+                if self.lobs.open.len() >= OPEN_MAX {
+                    return Err(Ora::new(22290).into());
+                }
                 if !self.lobs.open.insert(locator.own) {
                     return Err(Ora::new(22293).into());
                 }
@@ -294,8 +300,8 @@ fn check_length(len: usize) -> Result<()> {
 
 /// Puts data at a place. What is missing before it is filled up.
 fn write(content: &mut Value, binary: bool, from: usize, data: &[u8]) -> Result<()> {
-    check_length(from.saturating_add(data.len()))?;
     if binary {
+        check_length(from.saturating_add(data.len()))?;
         let mut bytes = if let Value::Raw(bytes) = take(content) { bytes } else { Vec::new() };
         if bytes.len() < from {
             bytes.resize(from, 0);
@@ -304,10 +310,12 @@ fn write(content: &mut Value, binary: bool, from: usize, data: &[u8]) -> Result<
         bytes.splice(from..end, data.iter().copied());
         *content = Value::Raw(bytes);
     } else {
-        let text = if let Value::Text(text) = take(content) { text } else { String::new() };
+        // What it is filled up with is no longer than one may be; what the whole is, is looked at before it is kept.
+        check_length(from)?;
+        let text = if let Value::Text(text) = &*content { text.clone() } else { String::new() };
         let data = lob::narrow(data);
         let len = if text.is_ascii() { text.len() } else { text.encode_utf16().count() };
-        *content = Value::Text(if from >= len {
+        let text = if from >= len {
             let mut text = text;
             text.extend(std::iter::repeat_n(' ', from - len));
             text.push_str(&data);
@@ -318,10 +326,9 @@ fn write(content: &mut Value, binary: bool, from: usize, data: &[u8]) -> Result<
             let end = (from + data.len()).min(wide.len());
             wide.splice(from..end, data);
             String::from_utf16_lossy(&wide)
-        });
-        if let Value::Text(text) = content {
-            check_length(text.len())?;
-        }
+        };
+        check_length(text.len())?;
+        *content = Value::Text(text);
     }
     if units(content) == 0 {
         *content = Value::EmptyLob;
@@ -394,6 +401,9 @@ mod tests {
         trim(&mut content, 3).unwrap();
         assert_eq!(content, Value::text("a😀"));
         assert!(trim(&mut content, 4).unwrap_err().is(22926));
+        let before = content.clone();
+        assert!(write(&mut content, false, 1, &lob::wide(&"é".repeat(session::LOB_MAX / 2))).unwrap_err().is(22288));
+        assert_eq!(content, before);
         trim(&mut content, 0).unwrap();
         assert_eq!(content, Value::EmptyLob);
     }
