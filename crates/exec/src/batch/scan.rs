@@ -329,13 +329,17 @@ impl Scan {
         places.clear();
         places.walked = to;
         while places.next.len() < self.size && out.arena.len() < BYTES_MAX {
-            let before = places.next.len();
+            let (before, begin) = (places.next.len(), out.arena.len());
             let more = rows.append_rows(m, cx, &mut out.arena, &mut |arena, at, len| {
                 if at + len > ARENA_MAX {
                     return Err(Ora::with(4030, &[&len, &"QERTB batch", &"rows of a block"]));
                 }
                 places.push(&arena[at..at + len], at)
             })?;
+            if places.next.len() == before {
+                // A block in which no row lives is not kept: many of them would fill the arena without a row.
+                out.arena.truncate(begin);
+            }
             // The bytes are still in the processor's nearest cache; those of the next block come meanwhile.
             places.walk(columns, (0, to), before, &out.arena, &mut || rows.prefetch(cx))?;
             if !more {
