@@ -11,6 +11,7 @@ use parallel::Team;
 use plan::Reg;
 use process::Process;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use txn::Snapshot;
 use types::{Number, Ora, Result, Timestamp, Value};
 
@@ -64,6 +65,8 @@ pub struct Machine {
     pub run: Option<Box<Run>>,
     /// The servers of the plan's coordinators.
     teams: Vec<Option<Team>>,
+    /// See [`Machine::identity`]; 0: none yet.
+    identity: u64,
 }
 
 /// The counts of a scan.
@@ -97,6 +100,7 @@ impl Machine {
             watched: Vec::new(),
             run: None,
             teams: Vec::new(),
+            identity: 0,
         }
     }
 
@@ -192,9 +196,18 @@ impl Machine {
         }
     }
 
-    /// A number that no other cursor of the process has while this one lives.
-    pub fn identity(&self) -> usize {
-        self.regs.as_ptr() as usize
+    /// A number that no other cursor of the process has or has had.
+    pub fn identity(&mut self) -> u64 {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        if self.identity == 0 {
+            self.identity = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        }
+        self.identity
+    }
+
+    /// Whether servers have worked for this cursor.
+    pub fn had_servers(&self) -> bool {
+        !self.teams.is_empty()
     }
 
     /// The statement's time is another process's.

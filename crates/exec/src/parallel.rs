@@ -53,7 +53,8 @@ struct Fragment {
     regs: Vec<Reg>,
     /// All registers of the plan: those of the binds follow.
     all: u32,
-    subs: Vec<SubPlan>,
+    /// The subqueries that it reaches, in their places.
+    subs: Vec<Option<SubPlan>>,
 }
 
 /// All that a server has to know.
@@ -75,7 +76,7 @@ pub struct Job {
     session: Settings,
 }
 
-/// What of the coordinator's session decides about rows.
+/// The settings of the coordinator's session that decide about rows.
 #[derive(Debug, Image)]
 struct Settings {
     user: String,
@@ -180,7 +181,7 @@ pub struct QueueLine {
     pub bytes: u64,
 }
 
-/// What parallel queries of a session came to.
+/// The figures of a session's parallel queries.
 #[derive(Clone, Debug, Default)]
 pub struct ParallelFigures {
     /// Of the last query.
@@ -188,7 +189,7 @@ pub struct ParallelFigures {
     pub last: ParallelCounts,
     pub all: ParallelCounts,
     /// The execution of a statement that `last` is of: its coordinators count together.
-    execution: (usize, u64),
+    execution: (u64, u64),
 }
 
 /// Lines of `v$pq_sesstat`.
@@ -275,15 +276,17 @@ impl Coordinator {
 
     /// Starts the servers; false where there are none.
     fn begin(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-        let Some(fragment) = &self.fragment else { return Ok(false) };
         let p = cx.p;
+        let Some(fragment) = &self.fragment else {
+            p.count(Stat::ParallelDowngradedToSerial, 1);
+            return Ok(false);
+        };
         let places = cx.shared.heap.places_of(p, &self.table)?;
         let wanted = self.degree as usize;
         let Some(team) = cx.shared.servers.take(p, wanted) else {
             p.count(Stat::ParallelDowngradedToSerial, 1);
             return Ok(false);
         };
-        count_team(p, wanted, team.len());
         let blocks = places.div_ceil(team.len() as u64 * GRANULES_EACH).clamp(BLOCKS_LEAST, BLOCKS_MOST);
         let blocks = blocks.max(places.div_ceil(GRANULES_MAX));
         let snapshot = *m.snapshot();
@@ -305,8 +308,10 @@ impl Coordinator {
         let count = team.len();
         let Some(job) = w.finish() else {
             team.release(p);
+            p.count(Stat::ParallelDowngradedToSerial, 1);
             return Ok(false);
         };
+        count_team(p, wanted, count);
         if cx.session.parallel.begin((m.identity(), m.execution), count) {
             p.count(Stat::QueriesParallelized, 1);
         }
@@ -416,7 +421,7 @@ fn count_team(p: &Process, wanted: usize, got: usize) {
 
 impl ParallelFigures {
     /// A coordinator has servers; true where it is the first of the execution.
-    fn begin(&mut self, execution: (usize, u64), servers: usize) -> bool {
+    fn begin(&mut self, execution: (u64, u64), servers: usize) -> bool {
         let is_first = self.execution != execution;
         if is_first {
             self.execution = execution;
@@ -470,11 +475,27 @@ fn driver(source: &Source) -> Option<&plan::Scan> {
     found
 }
 
+/// The subqueries that a part evaluates, and those that these do; `None` in the places of others.
+fn reached(input: &Source, subs: &[SubPlan]) -> Vec<Option<SubPlan>> {
+    let mut all: Vec<Option<SubPlan>> = Vec::new();
+    let mut open = Vec::new();
+    let note = |source: &Source, open: &mut Vec<usize>| {
+        source.walk(&mut |source| source.for_each_expr(&mut |e: &Expr| e.each_subquery(&mut |sub| open.push(sub))));
+    };
+    note(input, &mut open);
+    while let Some(at) = open.pop() {
+        let Some(sub) = subs.get(at).filter(|_| all.get(at).is_none_or(Option::is_none)) else { continue };
+        all.resize(all.len().max(at + 1), None);
+        note(&sub.source, &mut open);
+        sub.out.iter().for_each(|e| e.each_subquery(&mut |sub| open.push(sub)));
+        all[at] = Some(sub.clone());
+    }
+    all
+}
+
 /// The image of a part; `None` when it has none.
 fn fragment_of(input: &Source, regs: &[Reg], b: &Builder<'_>) -> Option<Rc<[u8]>> {
-    let mut has_subs = false;
-    input.walk(&mut |source| source.for_each_expr(&mut |e: &Expr| has_subs |= e.has_subquery()));
-    let subs = if has_subs { b.subs.to_vec() } else { Vec::new() };
+    let subs = reached(input, b.subs);
     let fragment = Fragment { source: input.clone(), regs: regs.to_vec(), all: b.binds, subs };
     let mut w = Writer::default();
     fragment.put(&mut w);
@@ -685,8 +706,13 @@ impl Job {
         b.granules = None;
         let mut subs = Vec::with_capacity(fragment.subs.len());
         for sub in &fragment.subs {
-            let op = Op::build(&sub.source, &mut b)?;
-            subs.push(Some(Box::new(SubState::new(op, b.codes(&sub.out), sub))));
+            subs.push(match sub {
+                None => None,
+                Some(sub) => {
+                    let op = Op::build(&sub.source, &mut b)?;
+                    Some(Box::new(SubState::new(op, b.codes(&sub.out), sub)))
+                }
+            });
         }
         let mut m = Machine::new(regs, 0);
         m.subs = subs;

@@ -1299,12 +1299,19 @@ impl Expr {
         self.for_each_child(&mut |e| e.walk(f));
     }
 
+    /// Calls `f` with each subquery in it; subqueries of these are not met.
+    pub fn each_subquery(&self, f: &mut dyn FnMut(SubId)) {
+        self.walk(&mut |e| match &e.node {
+            Node::Scalar(sub) | Node::Exists(sub) => f(*sub),
+            Node::InSub { sub, .. } | Node::Quantified { sub, .. } => f(*sub),
+            _ => {}
+        });
+    }
+
     /// Whether a subquery is in it.
     pub fn has_subquery(&self) -> bool {
         let mut found = false;
-        self.walk(&mut |e| {
-            found |= matches!(e.node, Node::Scalar(_) | Node::Exists(_) | Node::InSub { .. } | Node::Quantified { .. });
-        });
+        self.each_subquery(&mut |_| found = true);
         found
     }
 

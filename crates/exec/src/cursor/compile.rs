@@ -39,7 +39,7 @@ pub fn read_text<R>(p: &Process, read: impl FnOnce() -> Result<R>) -> Result<R> 
     found
 }
 
-/// What a test makes of a plan before it is run.
+/// A change that a test makes to a plan before it is run.
 pub(super) type Alter<'a> = &'a dyn Fn(&mut Plan);
 
 /// How a statement is compiled.
@@ -104,7 +104,7 @@ pub(super) fn columns_of(plan: &Plan) -> Vec<Column> {
     }
 }
 
-/// What may be done with the columns of a user's view; nothing for what is no view, or cannot be compiled.
+/// The changes that the columns of a user's view allow; empty for an object that is no view or cannot be compiled.
 ///
 /// # Errors
 /// Those of the dictionary.
@@ -414,8 +414,8 @@ impl Cursor {
         Cursor::make(cx, text, (Some(statement), false), &[], how, Place::default())
     }
 
-    /// A cursor over a plan that `alter` changes before row sources are made of it: what tests run that the planner does
-    /// not choose. The change is lost when the statement has to be compiled again.
+    /// A cursor over a plan that `alter` changes before row sources are made of it: what tests run that the planner
+    /// does not choose. The change is lost when the statement has to be compiled again.
     ///
     /// # Errors
     /// Those of compiling the statement.

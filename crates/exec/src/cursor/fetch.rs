@@ -45,7 +45,10 @@ impl Cursor {
     /// Notes what an execution has processed, of a cursor whose plan depends on values of binds.
     #[cold]
     pub(super) fn note_processed(&mut self, cx: &ExecCtx<'_>) {
-        if let Some(adaptive) = &mut self.adaptive {
+        // The rows that servers have read are not counted here: such an execution says nothing of the values.
+        if let Some(adaptive) = &mut self.adaptive
+            && !self.m.had_servers()
+        {
             let found: u64 = self.m.watched.iter().map(|count| count.rows).sum();
             adaptive.end(found.max(self.rows), &self.values, &self.key, cx);
         }
@@ -65,7 +68,7 @@ impl Cursor {
             self.m.begin(snapshot);
             self.m.epoch = self.epoch;
             self.state = State::Rows;
-            // Whatever stands above the row source that locks may open it with its first row only; all rows are locked
+            // A row source above the one that locks may open it with its first row only; all rows are locked
             // before any is fetched.
             let opened = still_planned(self.epoch, cx).and_then(|()| {
                 let before = self.m.run.is_some().then(|| measure::begin(cx));

@@ -38,7 +38,7 @@ use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Scn, Value};
 use wait::Stat;
 
-/// What kind of statement a cursor holds.
+/// The kind of statement that a cursor holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementKind {
     Select,
@@ -61,7 +61,7 @@ impl StatementKind {
     }
 }
 
-/// What is known of a statement without opening a cursor on it.
+/// The properties of a statement that are known without opening a cursor on it.
 #[derive(Clone, Debug)]
 pub struct Described {
     pub kind: StatementKind,
@@ -86,7 +86,7 @@ enum State {
 /// Takes the bytes of a row and what of them is wanted: places of columns and their types. False: no more rows.
 pub type TakeStored<'a> = dyn FnMut(&[u8], &[(u16, DataType)]) -> Result<bool> + 'a;
 
-/// What the statement does when it runs.
+/// The operation that the statement runs.
 enum Body {
     Query {
         op: Op,
@@ -149,14 +149,14 @@ pub struct Cursor {
     /// The look-ups that the plan was made by.
     names: Names,
     dependencies: Vec<ObjectId>,
-    /// The moment as of which its tables were what they are at this epoch.
+    /// The SCN from which on its tables have had the definitions of this epoch, and the epoch.
     checked: Option<(Scn, u64)>,
     cached: Option<Box<Cached>>,
     state: State,
     /// The next execution goes on with the one before.
     continues: bool,
     rows: u64,
-    /// Who fetches.
+    /// The side that fetches.
     fetches: Fetches,
     returned: std::vec::IntoIter<Vec<Value>>,
     key: Place,
@@ -187,8 +187,8 @@ enum Fetches {
     Clients,
 }
 
-/// What a compiled statement takes from the settings of its session: numbers for those of the language and of the
-/// optimizer. A constant is converted when it is compiled, and another optimizer is another child.
+/// Fingerprints of the session's settings that a compiled statement depends on: language and optimizer. Constants are
+/// converted at compile time, and other optimizer settings need another child cursor.
 type Settings = (u64, u64);
 
 fn settings_of(cx: &ExecCtx<'_>) -> Settings {
@@ -279,9 +279,8 @@ impl Cursor {
 
     /// Executes with the values bound. DML is complete when this returns; a query's rows are fetched.
     ///
-    /// What a statement only reads it does not lock: when a segment of that has gone, exchanged for another by a
-    /// rebuild that committed meanwhile, nothing has been done, and the statement is compiled and run again. That is
-    /// one execution.
+    /// A statement does not lock the objects that it only reads. When a rebuild has replaced the segment of one and
+    /// committed meanwhile, nothing has been done yet; the statement is compiled and run again. That is one execution.
     pub fn execute(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut run = self.next_run();
         loop {
@@ -436,7 +435,7 @@ impl Cursor {
         let (state, depth) = (&cx.session.temporaries, cx.session.suspended);
         let changed = |object| self.locks_rows || self.locks.changes(object);
         state.bind(cx.p, cx.shared, &self.temporary, &changed, depth)?;
-        // Who waited for DDL has waited for another definition.
+        // A wait for DDL is a wait for another definition.
         if self.names_are_same(cx)? { Ok(()) } else { self.renew(cx) }
     }
 
@@ -491,7 +490,7 @@ impl Cursor {
         ran
     }
 
-    /// What an execution does before it runs, once for a batch. False for a statement that cannot wait.
+    /// The preparation of an execution, once for a batch. False for a statement that cannot wait.
     fn begin_batch(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let may_wait = matches!(&self.body, Body::Dml(dml) if dml.may_wait());
         if !may_wait || !self.temporary.is_empty() || self.m.run.is_some() {
@@ -543,7 +542,7 @@ impl Cursor {
     /// nothing; it may let the others go on by swallowing the error.
     ///
     /// # Errors
-    /// What `refused` says; executions before that one are done then, and those behind it forgotten.
+    /// Those that `refused` returns; executions before that one are done then, and those behind it forgotten.
     pub fn execute_waiting(
         &mut self,
         refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
@@ -736,7 +735,7 @@ fn still_planned(epoch: u64, cx: &ExecCtx<'_>) -> Result<()> {
     if cx.host.is_current(epoch) { Ok(()) } else { Err(Ora::new(8103)) }
 }
 
-/// What a statement sees. Those of the executor's own look after foreign keys, which hold among the newest versions of
+/// The snapshot that a statement reads. Internal statements check foreign keys, which hold among the newest versions of
 /// rows.
 fn snapshot_for(internal: bool, cx: &ExecCtx<'_>) -> txn::Snapshot {
     let (txns, t) = (cx.shared.txns, &cx.session.txn);
