@@ -329,6 +329,25 @@ fn a_loop_below_a_join_goes_on_where_it_was() {
 }
 
 #[test]
+fn blocks_without_a_living_row_do_not_end_a_scan() {
+    let instance = Instance::new();
+    let mut s = Session::new(&instance, &Rc::new(Names::default()));
+    s.run("create table dead (n number(9), v varchar2(2000))").unwrap();
+    // More bytes of deleted rows than a batch may have.
+    for n in 0..13 {
+        let fill = "insert into dead select level, rpad('x', 1900, 'x') from dual connect by level <= 200";
+        s.run(fill).unwrap_or_else(|e| panic!("{n}: {e}"));
+    }
+    s.run("delete from dead").unwrap();
+    s.run("insert into dead select -level, 'alive' from dual connect by level <= 9").unwrap();
+    for batches in [true, false] {
+        s.state.options.batches = batches;
+        assert_eq!(s.text("select count(*) from dead"), "9");
+        assert_eq!(s.text("select sum(n) from dead where v = 'alive'"), "-45");
+    }
+}
+
+#[test]
 fn another_sessions_changes_are_not_seen() {
     let instance = Instance::new();
     let mut random = Random(77);

@@ -2,114 +2,73 @@
 
 use sql::ast::*;
 
+/// A part of a query that the walk over it meets, subqueries included.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Select(&'a Select),
+    /// The name of a table in a FROM clause.
+    Table(&'a Name),
+}
+
 /// How often `name` occurs as a table in a query.
 pub fn mentions(q: &Query, name: &str) -> usize {
-    q.with.iter().map(|c| mentions(&c.query, name)).sum::<usize>() + mentions_body(q, name)
+    count(name, |f| query(q, f))
 }
 
 /// As [`mentions`], the query's own WITH clause left out.
 pub fn mentions_body(q: &Query, name: &str) -> usize {
-    let Query { with: _, body: rows, order_by, limit, for_update: _, pos: _ } = q;
-    let order = order_by.iter().flat_map(|o| &o.items).map(|i| in_expr(&i.expr, name)).sum::<usize>();
-    let mut n = body(rows, name) + order;
-    if let Some(RowLimit { offset, fetch, pos: _ }) = limit {
-        let count = fetch.as_ref().and_then(|fetch| fetch.count.as_ref());
-        n += offset.iter().chain(count).map(|e| in_expr(e, name)).sum::<usize>();
-    }
+    count(name, |f| without_with(q, f))
+}
+
+fn count<'a>(name: &str, walk: impl FnOnce(&mut dyn FnMut(Part<'a>))) -> usize {
+    let mut n = 0;
+    walk(&mut |part| {
+        if let Part::Table(table) = part {
+            n += usize::from(table.as_simple() == Some(name));
+        }
+    });
     n
-}
-
-fn body(b: &QueryBody, name: &str) -> usize {
-    match b {
-        QueryBody::Select(s) => select(s, name),
-        QueryBody::SetOperation { op: _, all: _, left, right, pos: _ } => body(left, name) + body(right, name),
-        QueryBody::Nested(q) => mentions(q, name),
-    }
-}
-
-fn select(s: &Select, name: &str) -> usize {
-    let Select {
-        hints: _,
-        distinct: _,
-        items,
-        into: _,
-        from,
-        filter,
-        connect_by,
-        group_by,
-        having,
-        pos: _,
-        from_pos: _,
-    } = s;
-    let mut n = from.iter().map(|t| table(t, name)).sum::<usize>();
-    for item in items {
-        if let SelectItemKind::Expr { expr, alias: _, text: _ } = &item.kind {
-            n += in_expr(expr, name);
-        }
-    }
-    n += filter.iter().chain(having).map(|e| in_expr(e, name)).sum::<usize>();
-    if let Some(ConnectBy { start_with, nocycle: _, condition, pos: _ }) = connect_by {
-        n += in_expr(condition, name) + start_with.iter().map(|e| in_expr(e, name)).sum::<usize>();
-    }
-    if let Some(GroupBy { elements, pos: _ }) = group_by {
-        n += elements.iter().map(|element| group(element, name)).sum::<usize>();
-    }
-    n
-}
-
-fn group(element: &GroupElement, name: &str) -> usize {
-    match element {
-        GroupElement::Expr(e) => in_expr(e, name),
-        GroupElement::Rollup(list) | GroupElement::Cube(list) => list.iter().map(|e| in_expr(e, name)).sum(),
-        GroupElement::GroupingSets(list) => list.iter().map(|element| group(element, name)).sum(),
-    }
-}
-
-fn table(t: &TableRef, name: &str) -> usize {
-    match &t.kind {
-        TableRefKind::Table(t) => usize::from(t.name.as_simple() == Some(name)),
-        // Neither AS OF nor PIVOT has a subquery.
-        TableRefKind::Subquery { query, restriction: _, lateral: _, as_of: _, alias: _, pivot: _ } => {
-            mentions(query, name)
-        }
-        TableRefKind::Collection { expr, outer: _, alias: _ } => in_expr(expr, name),
-        TableRefKind::Join { kind: _, left, right, constraint } => {
-            let on = match constraint {
-                JoinConstraint::On(e) => in_expr(e, name),
-                JoinConstraint::None | JoinConstraint::Using(_) | JoinConstraint::Natural => 0,
-            };
-            table(left, name) + table(right, name) + on
-        }
-    }
 }
 
 /// Calls `f` with each SELECT of a query, those of its subqueries included.
 pub fn each_select<'a>(q: &'a Query, f: &mut dyn FnMut(&'a Select)) {
-    let Query { with, body, order_by, limit, for_update: _, pos: _ } = q;
-    with.iter().for_each(|c| each_select(&c.query, f));
-    selects_of_body(body, f);
+    query(q, &mut |part| {
+        if let Part::Select(select) = part {
+            f(select);
+        }
+    });
+}
+
+fn query<'a>(q: &'a Query, f: &mut dyn FnMut(Part<'a>)) {
+    q.with.iter().for_each(|c| query(&c.query, f));
+    without_with(q, f);
+}
+
+fn without_with<'a>(q: &'a Query, f: &mut dyn FnMut(Part<'a>)) {
+    let Query { with: _, body: rows, order_by, limit, for_update: _, pos: _ } = q;
+    body(rows, f);
     for item in order_by.iter().flat_map(|o| &o.items) {
-        selects_of(&item.expr, f);
+        in_expr(&item.expr, f);
     }
     if let Some(RowLimit { offset, fetch, pos: _ }) = limit {
         let count = fetch.as_ref().and_then(|fetch| fetch.count.as_ref());
-        offset.iter().chain(count).for_each(|e| selects_of(e, f));
+        offset.iter().chain(count).for_each(|e| in_expr(e, f));
     }
 }
 
-fn selects_of_body<'a>(b: &'a QueryBody, f: &mut dyn FnMut(&'a Select)) {
+fn body<'a>(b: &'a QueryBody, f: &mut dyn FnMut(Part<'a>)) {
     match b {
-        QueryBody::Select(s) => selects_of_select(s, f),
+        QueryBody::Select(s) => select(s, f),
         QueryBody::SetOperation { op: _, all: _, left, right, pos: _ } => {
-            selects_of_body(left, f);
-            selects_of_body(right, f);
+            body(left, f);
+            body(right, f);
         }
-        QueryBody::Nested(q) => each_select(q, f),
+        QueryBody::Nested(q) => query(q, f),
     }
 }
 
-fn selects_of_select<'a>(s: &'a Select, f: &mut dyn FnMut(&'a Select)) {
-    f(s);
+fn select<'a>(s: &'a Select, f: &mut dyn FnMut(Part<'a>)) {
+    f(Part::Select(s));
     let Select {
         hints: _,
         distinct: _,
@@ -125,54 +84,47 @@ fn selects_of_select<'a>(s: &'a Select, f: &mut dyn FnMut(&'a Select)) {
     } = s;
     for item in items {
         if let SelectItemKind::Expr { expr, alias: _, text: _ } = &item.kind {
-            selects_of(expr, f);
+            in_expr(expr, f);
         }
     }
-    from.iter().for_each(|t| selects_of_table(t, f));
-    filter.iter().chain(having).for_each(|e| selects_of(e, f));
+    from.iter().for_each(|t| table(t, f));
+    filter.iter().chain(having).for_each(|e| in_expr(e, f));
     if let Some(ConnectBy { start_with, nocycle: _, condition, pos: _ }) = connect_by {
-        selects_of(condition, f);
-        start_with.iter().for_each(|e| selects_of(e, f));
+        in_expr(condition, f);
+        start_with.iter().for_each(|e| in_expr(e, f));
     }
     if let Some(GroupBy { elements, pos: _ }) = group_by {
-        elements.iter().for_each(|element| selects_of_group(element, f));
+        elements.iter().for_each(|element| group(element, f));
     }
 }
 
-fn selects_of_group<'a>(element: &'a GroupElement, f: &mut dyn FnMut(&'a Select)) {
+fn group<'a>(element: &'a GroupElement, f: &mut dyn FnMut(Part<'a>)) {
     match element {
-        GroupElement::Expr(e) => selects_of(e, f),
-        GroupElement::Rollup(list) | GroupElement::Cube(list) => list.iter().for_each(|e| selects_of(e, f)),
-        GroupElement::GroupingSets(list) => list.iter().for_each(|element| selects_of_group(element, f)),
+        GroupElement::Expr(e) => in_expr(e, f),
+        GroupElement::Rollup(list) | GroupElement::Cube(list) => list.iter().for_each(|e| in_expr(e, f)),
+        GroupElement::GroupingSets(list) => list.iter().for_each(|element| group(element, f)),
     }
 }
 
-fn selects_of_table<'a>(t: &'a TableRef, f: &mut dyn FnMut(&'a Select)) {
+fn table<'a>(t: &'a TableRef, f: &mut dyn FnMut(Part<'a>)) {
     match &t.kind {
-        TableRefKind::Table(_) => {}
-        TableRefKind::Subquery { query, restriction: _, lateral: _, as_of: _, alias: _, pivot: _ } => {
-            each_select(query, f)
-        }
-        TableRefKind::Collection { expr, outer: _, alias: _ } => selects_of(expr, f),
+        TableRefKind::Table(t) => f(Part::Table(&t.name)),
+        // Neither AS OF nor PIVOT has a subquery.
+        TableRefKind::Subquery { query: q, restriction: _, lateral: _, as_of: _, alias: _, pivot: _ } => query(q, f),
+        TableRefKind::Collection { expr, outer: _, alias: _ } => in_expr(expr, f),
         TableRefKind::Join { kind: _, left, right, constraint } => {
-            selects_of_table(left, f);
-            selects_of_table(right, f);
+            table(left, f);
+            table(right, f);
             match constraint {
-                JoinConstraint::On(e) => selects_of(e, f),
+                JoinConstraint::On(e) => in_expr(e, f),
                 JoinConstraint::None | JoinConstraint::Using(_) | JoinConstraint::Natural => {}
             }
         }
     }
 }
 
-fn selects_of<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Select)) {
-    each_query(e, &mut |q| each_select(q, f));
-}
-
-fn in_expr(e: &Expr, name: &str) -> usize {
-    let mut n = 0;
-    each_query(e, &mut |q| n += mentions(q, name));
-    n
+fn in_expr<'a>(e: &'a Expr, f: &mut dyn FnMut(Part<'a>)) {
+    each_query(e, &mut |q| query(q, f));
 }
 
 /// Calls `f` with each subquery of an expression.
