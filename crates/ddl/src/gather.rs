@@ -372,7 +372,7 @@ pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<F
     })
 }
 
-/// What keeps the values for a histogram of that size.
+/// The collector of values for a histogram of that size; `None` where the size asks for no histogram.
 fn kept_for(size: Size, had: Option<u32>, budget: usize) -> Option<Kept> {
     let buckets = histogram::buckets_of(size, had) as usize;
     (buckets > 1).then(|| Kept::new((budget / 2).clamp(buckets + 1, 8192), (budget / 2).clamp(2 * buckets, 20_000)))

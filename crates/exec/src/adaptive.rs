@@ -68,8 +68,8 @@ impl Adaptive {
     pub fn end(&mut self, rows: u64, values: &[Value], place: &Place, cx: &ExecCtx<'_>) {
         let Some(base) = self.base.take().filter(|_| self.sharing != Sharing::Plain) else { return };
         let bucket = bucket_of(rows);
-        // Of a cursor that is shared by all values the next session has to know that executions differ. An aware one has
-        // been judged: its figures are for views.
+        // Of a cursor that is shared by all values the next session has to know that executions differ. An aware one
+        // has been judged: its figures are for views.
         let is_sensitive = self.sharing == Sharing::Sensitive;
         let is_other = is_sensitive && self.untold.iter().enumerate().any(|(at, n)| at != bucket && *n > 0);
         self.untold[bucket] += 1;
@@ -95,7 +95,7 @@ impl AsRef<[f64]> for Selectivities {
 }
 
 fn selectivity(predicate: &BindPredicate, values: &[Value]) -> f64 {
-    // What is no number lies in no range, not even in that of the child that is made for it.
+    // A NaN lies in no range, not even in that of the child that is made for it.
     values.get(predicate.bind).map_or(0.0, |value| predicate.share(value).max(0.0))
 }
 

@@ -134,7 +134,7 @@ pub struct SessionState {
     pub(crate) image: Vec<u8>,
     /// The figures of the operations that are counted.
     pub(crate) noted: Noted,
-    /// What parallel queries came to.
+    /// The figures of the session's parallel queries.
     pub parallel: ParallelFigures,
     /// The part of another session's query that the session runs.
     pub serves: Option<Assignment>,

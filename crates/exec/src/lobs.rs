@@ -52,7 +52,7 @@ pub fn content(row: &LobRow, scn: Option<Scn>, cx: &mut ExecCtx<'_>) -> Result<V
     Ok(value)
 }
 
-/// Changes the LOB of a row and gives its content afterwards: an update of the column by whoever has the names in force.
+/// Changes the LOB of a row and returns its new content: an update of the column with the privileges in force.
 ///
 /// # Errors
 /// ORA-22920 where the session's transaction has not locked the row, ORA-22922 where it is gone; those of `edit` and of

@@ -34,7 +34,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// What a statement's plan has to be for, in the session as it is now.
+    /// The properties that a statement's plan must have in the session as it is now.
     pub(crate) fn of(text: &str, rights: Rights, cx: &ExecCtx<'_>) -> Head {
         let mut hasher = std::hash::DefaultHasher::new();
         text.hash(&mut hasher);

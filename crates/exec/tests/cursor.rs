@@ -281,7 +281,8 @@ fn what_goes_to_temporary_space_comes_back_the_same() {
         "select v, level from a connect by prior k = k - 40 order by 1, 2",
         "select v, level from a start with k < 10 connect by prior k = k - 7 and v > prior v order siblings by v desc",
         "select v from a where level = 2 connect by prior k = k - 40 order siblings by v desc",
-        "select count(*), max(sys_connect_by_path(k, '/')) from a start with k < 3 connect by nocycle k = mod(prior k, 9)",
+        "select count(*), max(sys_connect_by_path(k, '/')) from a start with k < 3 \
+         connect by nocycle k = mod(prior k, 9)",
         "select sum(connect_by_iscycle), sum(connect_by_isleaf), count(*) from a start with k < 9 \
          connect by nocycle k = mod(prior k * 7, 11) and level < 4",
         "select count(*), sum(level) from (select k from a where k < 4) connect by level <= 3",
@@ -355,7 +356,8 @@ fn a_break_is_seen_within_a_bounded_number_of_rows() {
         "select count(distinct twice(level)) from dual connect by level <= 20000",
         "select count(*) from (select level l from dual connect by level <= 300) a, (select level l from dual connect by level <= 300) b where twice(a.l) > b.l",
         "select count(*) from (select level l from dual connect by level <= 300) a, (select level l from dual connect by level <= 20000) b where a.l = twice(b.l)",
-        "select count(*) from (select level l from dual connect by level <= 20000) a full join (select level l from dual connect by level <= 20000) b on twice(a.l + b.l) < 0",
+        "select count(*) from (select level l from dual connect by level <= 20000) a \
+         full join (select level l from dual connect by level <= 20000) b on twice(a.l + b.l) < 0",
     ];
     let over_rows_in_memory = [
         "select count(s) from (select sum(twice(level)) over (order by level rows between unbounded preceding and unbounded following) s from dual connect by level <= 9000)",

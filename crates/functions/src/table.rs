@@ -30,8 +30,8 @@ pub const MEMBER: &str = " MEMBER";
 /// whether it is DISTINCT (1).
 pub const MULTISET: &str = " MULTISET";
 
-/// The locator of a LOB that a column has: behind the value stand the row's ROWID, the number of the table, the place of
-/// the column, and 1 for a BLOB or 0 for a CLOB.
+/// The locator of a LOB that a column has: behind the value stand the row's ROWID, the number of the table, the place
+/// of the column, and 1 for a BLOB or 0 for a CLOB.
 pub const LOCATOR: &str = " LOCATOR";
 
 /// `a SUBMULTISET OF b`.

@@ -210,8 +210,9 @@ impl Scan {
     }
 
     /// Appends the bytes of the rows of the next block to `arena` and calls `f` with where each row begins and how long
-    /// it is; false at the end. The block is copied once, to there, with the heads of its rows and rows that are
-    /// deleted between. What [`Scan::next`] has left of a block is passed by.
+    /// it is; false at the end. The rows part of the block is copied once, as it is: row headers and deleted rows lie
+    /// between the rows. A scan is read by this or by [`Scan::next`], not by both in turn: rows that `next` has left in
+    /// its block are skipped.
     ///
     /// Statistics and errors as [`Scan::next`], and those of `f`, which end it.
     pub fn append_block(

@@ -573,7 +573,8 @@ fn derived_tables_over_fixed_tables_are_read_again_for_each_row() {
         number(
             c,
             &format!(
-                "select /*+ ordered use_nl(s) */ count(distinct s.value) from t, ({derived}) s where s.k = t.k and t.v is not null"
+                "select /*+ ordered use_nl(s) */ count(distinct s.value) from t, ({derived}) s \
+                 where s.k = t.k and t.v is not null"
             ),
         )
     };

@@ -179,7 +179,7 @@ fn a_call_that_only_describes_is_a_parse_call_with_a_shared_cursor() {
         let by_name = "select n from one where n = :a or n = :a + 1";
         assert_eq!(described(&mut t, by_name).1, [1, 1, 0], "{design}");
         assert_eq!(described(&mut t, by_name).1, [1, 0, 0], "{design}");
-        // What it depends on has changed; what is not there any more.
+        // Its base table has changed, then is gone.
         run(&mut dba, "alter table one add (w number)");
         assert_eq!(described(&mut t, text), (names.clone(), [1, 1, 0]), "{design}");
         let stars = "select * from one";

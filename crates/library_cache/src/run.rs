@@ -1,7 +1,7 @@
 //! Figures of the operations of a plan: counted by sessions that were asked to, kept with the cursor.
 //!
-//! A line has a chunk of its own, in a chain that hangs on the child as its image does. Who adds to it holds the
-//! bucket, so that the chunks stay the child's meanwhile; readers take no latch and believe what they read if the
+//! A line has a chunk of its own, in a chain that hangs on the child as its image does. A process that adds to it holds
+//! the bucket, so that the chunks stay the child's meanwhile; readers take no latch and believe what they read if the
 //! child's life and edition are the same behind it. Figures that a process did not finish adding before it died are
 //! there in part.
 

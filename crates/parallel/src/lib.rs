@@ -9,8 +9,8 @@
 //! | work | nobody's, being prepared, taken, abandoned, died, refused, leaving; with execution and coordinator | all, by exchange |
 //! | granule | the next granule of the execution, of the first server of a team for all of it | the team's servers |
 //!
-//! Every change of a word of work is an exchange of exactly the word that was seen. An execution has a number of its own,
-//! so what is done late, on account of an earlier execution, fails.
+//! Every change of a word of work is an exchange of exactly the word that was seen. An execution has a number of its
+//! own, so what is done late, on account of an earlier execution, fails.
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
 mod ring;
@@ -206,7 +206,7 @@ pub struct Seen {
     pub place: u32,
 }
 
-/// What was counted since the start of the instance.
+/// Figures since the start of the instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub started: u64,
@@ -412,7 +412,7 @@ impl Servers {
         self.slots.iter().enumerate().filter_map(seen).collect()
     }
 
-    /// What was counted.
+    /// The figures since the start of the instance.
     pub fn counts(&self) -> Counts {
         let c = self.control;
         let get = |word: &AtomicU64| word.load(Ordering::Relaxed);

@@ -31,7 +31,7 @@ struct Member {
     part: Vec<u8>,
 }
 
-/// What a coordinator hears. The numbers are places in the team.
+/// The events that a coordinator waits for. The numbers are places in the team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
     Message(usize),
@@ -204,7 +204,7 @@ impl Team {
         }
     }
 
-    /// What is there; `None`: nothing yet.
+    /// The next event; `None`: nothing yet.
     fn look(&mut self, p: &Process, out: &mut Vec<u8>) -> Result<Option<Came>> {
         let count = self.members.len();
         for turn in 0..count {

@@ -17,7 +17,7 @@ pub struct Assignment {
     execution: u64,
 }
 
-/// What a server finds when it looks for work.
+/// The result of a server's wait for work.
 #[derive(Clone, Copy, Debug)]
 pub enum Found {
     Work(Assignment),

@@ -3,9 +3,9 @@
 //!     cargo bench -p session --bench parse [-- rounds [words of a measurement's name]]
 //!
 //! A parse call describes a statement and does not run it. A hard parse is of a text that no one has sent before: a
-//! comment with a number makes it so. A soft parse is of a text whose shared cursor is there, in a session that keeps no
-//! cursors. A hit is of a cursor that the session keeps. The cost of an empty call is given, and not taken off.
-//! The figures of the session say that each call was what it is called. Medians and the smallest of the rounds.
+//! comment with a number makes it so. A soft parse is of a text whose shared cursor is there, in a session that keeps
+//! no cursors. A hit is of a cursor that the session keeps. The cost of an empty call is given, and not taken off. The
+//! figures of the session say that each call was what it is called. Medians and the smallest of the rounds.
 
 use net::local::{Execute, FrameBuffer, Reply, Request};
 use session::{InProcess, Session};

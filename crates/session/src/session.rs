@@ -869,7 +869,8 @@ impl Session {
         }
     }
 
-    /// Waits for work of a server of parallel queries, and does it. False: nothing came in time, or the instance closes.
+    /// Waits for work of a server of parallel queries, and does it. False: nothing came in time, or the instance
+    /// closes.
     ///
     /// # Errors
     /// ORA-00028 when the session was killed.
@@ -887,7 +888,7 @@ impl Session {
         work.end();
         self.core.p.session().set_status(SessionStatus::Inactive);
         match done {
-            // What the query's end has to do with it, its coordinator knows.
+            // Other errors have been sent to the coordinator.
             Err(e) if e.is(28) => Err(e),
             _ => Ok(true),
         }

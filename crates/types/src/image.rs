@@ -423,7 +423,7 @@ impl Image for crate::named::TypeId {
 /// A value is its type and its stored form.
 impl Image for Value {
     fn put(&self, w: &mut Writer) {
-        // What has parts, or a place, has no stored form.
+        // A value with parts or a place has no stored form.
         if let Value::Composite(_) | Value::Lob(_) = self {
             return w.fail();
         }

@@ -1,9 +1,9 @@
 //! LOB locators: what a program holds of a CLOB or BLOB.
 //!
-//! A column's value is the text or the bytes themselves, and expressions of SQL work with those. A locator is made where
-//! a LOB leaves a query, and by DBMS_LOB: it has the content as it was then, and says where a change goes. The content
-//! is shared; a change makes a copy where somebody else has it too, so a locator that was read before a change keeps
-//! what it has seen.
+//! A column's value is the text or the bytes themselves, and expressions of SQL work with those. A locator is made
+//! where a LOB leaves a query, and by DBMS_LOB: it has the content as it was then, and says where a change goes. The
+//! content is shared; a change makes a copy where somebody else has it too, so a locator that was read before a change
+//! keeps what it has seen.
 
 use crate::datatype::DataType;
 use crate::ids::{ObjectId, Rowid};

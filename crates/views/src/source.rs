@@ -51,7 +51,7 @@ pub struct Source<'a> {
     pub session_params: &'a RefCell<SessionParams>,
     /// The reading session's language settings.
     pub nls: &'a Nls,
-    /// What the reading session's parallel queries came to.
+    /// The figures of the reading session's parallel queries.
     pub queries: &'a exec::parallel::ParallelFigures,
 }
 

@@ -474,8 +474,8 @@ mod tests {
         let texts = (0..1000).map(|n| Value::Text(format!("{n:040}"))).collect();
         let column = Column::new(Data::Values(texts));
         assert_eq!(lookup(&mut table, &column, 1000, &[]).len(), 1000);
-        // The text twice, by which it is found and as a value; where it ends; its word, and a tag; two tables of places,
-        // of which half at least are free.
+        // The text twice, by which it is found and as a value; where it ends; its word, and a tag; two tables of
+        // places, of which half at least are free.
         let least = 1000 * (2 * 40 + size_of::<Value>() + size_of::<usize>() + 2 * 8 + 2 * 2 * 8);
         assert!(table.used() >= least, "{} of {least}", table.used());
         table.clear();

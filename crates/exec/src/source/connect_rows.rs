@@ -235,7 +235,8 @@ impl Memory {
         })
     }
 
-    /// Starts an execution. `None`: the rows do not fit into memory, and are on disk. Otherwise the roots, when all rows are roots.
+    /// Starts an execution. `None`: the rows do not fit into memory, and are on disk. Otherwise the roots, when all
+    /// rows are roots.
     pub fn begin(
         &mut self,
         arena: &mut Arena,

@@ -353,8 +353,8 @@ impl Scan {
         self.go_on(m, cx)
     }
 
-    /// As [`Scan::some_rows`]; the rows' bytes are appended to `arena`, and `f` gets where each begins there and how long
-    /// it is. Between them there may be others.
+    /// As [`Scan::some_rows`]; the rows' bytes are appended to `arena`, and `f` gets where each begins there and how
+    /// long it is. Between them there may be others.
     pub fn append_rows(
         &mut self,
         m: &mut Machine,

@@ -1,7 +1,7 @@
 //! `--parse`: what it takes to parse and plan a statement, without running it.
 //!
-//! A hard parse is of a text that no one has sent before: a comment with a number makes it so. A soft parse is of a text
-//! whose shared cursor is there; a hit is of a cursor that the session has kept. Latchwork describes a statement,
+//! A hard parse is of a text that no one has sent before: a comment with a number makes it so. A soft parse is of a
+//! text whose shared cursor is there; a hit is of a cursor that the session has kept. Latchwork describes a statement,
 //! PostgreSQL and DuckDB explain it, SQLite prepares it.
 //!
 //! Two figures are given: the processor time of the process that parses, without that of an empty round trip where the
@@ -28,7 +28,7 @@ pub enum Parse {
     Hard,
 }
 
-/// What is parsed, how, and the goal in microseconds of the processor.
+/// The text that is parsed, how it is parsed, and the goal in microseconds of the processor.
 const KINDS: [(&str, &str, Parse, f64); 6] = [
     ("hit, one table", ONE_TABLE, Parse::Hit, 5.0),
     ("soft parse, one table", ONE_TABLE, Parse::Soft, 5.0),

@@ -336,7 +336,8 @@ fn a_lob_is_changed_with_the_privilege_to_update_its_column() {
     ] {
         run(&mut sys, &text);
     }
-    // What each has, and what comes of the block, O's procedure, Z's procedure and O's procedure with a locator.
+    // The privileges of each, then the outcomes of the block, O's procedure, Z's procedure, and O's procedure with a
+    // locator.
     let users: [(&str, &[&str], [u32; 4]); 6] = [
         ("reads", &["read on o.docs"], [6550, 0, 1031, 6550]),
         ("selects", &["select on o.docs"], [1031, 0, 1031, 0]),

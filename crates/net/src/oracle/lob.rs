@@ -13,13 +13,13 @@ use crate::local::{WireError, WireResult};
 pub const LOCATOR_BYTES: usize = 40;
 /// Bytes of a locator that are the server's.
 pub const OWN_BYTES: usize = 32;
-/// What a chunk of a LOB is said to take.
+/// The chunk size of LOBs that clients are told, in bytes.
 pub const CHUNK: u32 = 8132;
 const CHARSET_UTF16: u32 = 2000;
 /// The longest source of a call: locators that are freed together.
 const SOURCE_MAX: u32 = 1 << 24;
 
-/// What a call does.
+/// The operations of LOB calls.
 pub mod operation {
     pub const LENGTH: u32 = 0x1;
     pub const READ: u32 = 0x2;
@@ -126,7 +126,7 @@ pub struct LobCall {
     pub destination_offset: u64,
     pub amount: u64,
     pub data: Vec<u8>,
-    /// What the client wants to be told.
+    /// The parts of the answer that the client asks for.
     pub wants_charset: bool,
     pub wants_amount: bool,
     pub wants_flag: bool,
@@ -240,7 +240,7 @@ impl LobCall {
     }
 }
 
-/// What a call on a LOB gives.
+/// The answer to a LOB call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LobAnswer {
     pub data: Vec<u8>,

@@ -150,8 +150,8 @@ impl Compiler<'_> {
         best
     }
 
-    /// The cheapest way through an index that has all of `columns`, by itself: the entries that conditions lead to, or all
-    /// of them. The caller knows that all rows it wants have an entry.
+    /// The cheapest way through an index that has all of `columns`, by itself: the entries that conditions lead to, or
+    /// all of them. The caller knows that all rows it wants have an entry.
     pub(super) fn index_alone(
         &self,
         id: ItemId,

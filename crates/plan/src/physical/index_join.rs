@@ -56,7 +56,7 @@ impl Compiler<'_> {
         if !is_plain || of_the_past || self.items[id].rowid.is_some() || self.pseudos.contains_key(&id) {
             return None;
         }
-        // What is built stays built when a loop around starts the join again, so no row of the loop may be in it.
+        // The built side is kept when a loop around starts the join again, so it must not depend on a row of the loop.
         let own = |r: Reg| columns.iter().any(|(_, column)| *column == r);
         let mut is_own = true;
         conds.iter().for_each(|c| self.expr_regs(c, &mut |r| is_own &= own(r)));

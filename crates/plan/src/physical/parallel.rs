@@ -1,13 +1,13 @@
 //! The part of a plan that several processes run ([`Source::Parallel`]).
 //!
 //! One full scan drives such a part: each process reads other blocks of its table, and every row of the part comes from
-//! exactly one row of it. What hangs on the scan is read whole by each process: the build side of a hash join, the right
-//! side of nested loops. So every operator above must give for the rows of one process what it gives for these rows
-//! among all: filters, projections, joins that keep or drop a row of the scan's side by itself. An aggregation, a
+//! exactly one row of it. Each process reads the other tables of the part whole: the build side of a hash join, the
+//! right side of nested loops. So every operator above must give for the rows of one process what it gives for these
+//! rows among all: filters, projections, joins that keep or drop a row of the scan's side by itself. An aggregation, a
 //! DISTINCT and a top-N sort are done twice, below for the rows of a process and above for what comes of that.
 //!
-//! What differs from process to process stays in one: functions that are stored or not deterministic, sequences, ROWNUM,
-//! analytic functions, WITH queries, fixed and temporary tables, flashback.
+//! The coordinator alone evaluates everything whose result depends on the process: functions that are stored or not
+//! deterministic, sequences, ROWNUM, analytic functions, WITH queries, fixed and temporary tables, flashback.
 
 use super::produced;
 use crate::ir::*;
@@ -28,7 +28,7 @@ pub enum ParallelQuery {
     Forced(Option<u32>),
 }
 
-/// What a session's parameters say of parallel queries.
+/// The parameters of a session that are about parallel queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parallel {
     pub query: ParallelQuery,
@@ -36,7 +36,7 @@ pub struct Parallel {
     pub degree: u32,
 }
 
-/// What an aggregation groups by and computes.
+/// The keys, grouping sets and aggregates of an aggregation.
 struct Grouping {
     keys: Vec<(Expr, Reg)>,
     sets: Vec<Vec<usize>>,
@@ -54,7 +54,7 @@ pub enum Because {
 /// The number that DEFAULT has in the dictionary.
 pub const DEFAULT_DEGREE: u32 = 32_767;
 
-/// What hints of the whole statement say.
+/// The degree that hints of the whole statement ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wish {
     #[default]
@@ -86,7 +86,7 @@ impl Wish {
     }
 }
 
-/// What the hints of a block say of a table.
+/// The degree that the hints of a block ask for a table.
 fn wish_for(hints: &[ast::Hint], alias: &str) -> Wish {
     let mut wish = Wish::None;
     for hint in hints.iter().filter(|hint| hint.args.first().is_some_and(|arg| arg == alias)) {

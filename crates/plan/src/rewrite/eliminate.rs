@@ -2,12 +2,12 @@
 //!
 //! A parent joined to its child by a foreign key has exactly one row for each child row whose key is not NULL, so the
 //! join is a test for NULL; the same holds of a semijoin. The optional side of an outer join by a unique key has one
-//! row at most. In both cases the table goes away when nothing else of it is read. Key columns of the parent equal those
-//! of the child, which take their place in the other conditions of the join.
+//! row at most. In both cases the table goes away when nothing else of it is read. Key columns of the parent equal
+//! those of the child, which take their place in the other conditions of the join.
 //!
-//! The constraint has to hold at each moment: enabled, validated and not deferrable. RELY alone is not believed, as with
-//! QUERY_REWRITE_INTEGRITY = ENFORCED. Plans depend on the definitions of their tables, constraints among them, so that
-//! a plan goes away with the constraint it relies on. Tables of the past (AS OF, VERSIONS) had other constraints.
+//! The constraint has to hold at each moment: enabled, validated and not deferrable. RELY alone is not believed, as
+//! with QUERY_REWRITE_INTEGRITY = ENFORCED. Plans depend on the definitions of their tables, constraints among them, so
+//! that a plan goes away with the constraint it relies on. Tables of the past (AS OF, VERSIONS) had other constraints.
 
 use super::{Values, is_movable, stays_small, substitute};
 use crate::ir::*;
@@ -241,7 +241,7 @@ impl Compiler<'_> {
             let (PartKind::Leaf(child), Link::Inner) = (&part.kind, &part.link) else { return None };
             let pairs = self.pairs_of_key(*child, id, table, conds)?;
             let values: Values = pairs.iter().map(|p| (p.parent, self.reg_of(*child, p))).collect();
-            // What is left of the conditions is about the child then.
+            // The other conditions can be written with the child's columns.
             let is_said_of_child = |c: &Expr| {
                 let mut known = true;
                 self.expr_regs(c, &mut |r| known &= !regs.contains(&r) || pairs.iter().any(|p| p.is_for(r)));

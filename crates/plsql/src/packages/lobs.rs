@@ -35,7 +35,7 @@ const NAMES: [&str; 20] = [
 ];
 /// The most that is read or written by one call.
 const BUFFER_MAX: usize = 32_767;
-/// What GETCHUNKSIZE gives: the bytes of a block that a chunk of Oracle's uses.
+/// The result of GETCHUNKSIZE: the usable bytes of an Oracle block of 8 KB.
 const CHUNK_BYTES: i64 = 8132;
 
 /// The number of a subprogram.
@@ -204,7 +204,7 @@ fn temporary(content: Value, binary: bool) -> Value {
     Value::Lob(Arc::new(Lob::temporary(content, binary)))
 }
 
-/// What a call with NULL for a LOB raises.
+/// The error of a call with NULL for a LOB.
 fn no_locator() -> Ora {
     scalar::value_error("invalid LOB locator specified: ORA-22275")
 }
@@ -457,7 +457,7 @@ fn compare(a: &Args<'_>) -> Result<Option<i64>> {
     Ok(Some(order as i64))
 }
 
-/// What the conversions say at the end.
+/// Sets the OUT arguments of a conversion: the next offsets, and the warning where characters were lost.
 fn converted(a: &mut Args<'_>, to: usize, from: usize, lossy: bool) {
     a.set(3, number(to + 1));
     a.set(4, number(from + 1));

@@ -38,7 +38,7 @@ impl Calls {
         if statement.binds.iter().any(Shape::is_table) || has_cursors && !is_one {
             return Err(Ora::unsupported().into());
         }
-        // What binds of cursors and LOBs name is found before the session is called.
+        // Cursors and LOBs that binds name are looked up before the session is called.
         let shapes = statement.binds.clone();
         let mut found = VecDeque::new();
         let mut row = Vec::new();

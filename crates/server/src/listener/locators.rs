@@ -23,7 +23,7 @@ pub(super) const NOW: u64 = Scn::MAX.0;
 /// LOBs that a client may have open.
 const OPEN_MAX: usize = 65_536;
 
-/// What the session keeps for its client's locators.
+/// The state that the session keeps for its client's locators.
 #[derive(Default)]
 pub(super) struct Locators {
     key: RandomState,
@@ -33,7 +33,7 @@ pub(super) struct Locators {
     open: HashSet<[u8; OWN_BYTES]>,
     /// The SCN as of which the query has read whose rows are being sent.
     pub(super) seen: u64,
-    /// What was read last: clients read a long LOB in parts.
+    /// The LOB that was read last: clients read a long LOB in parts.
     pub(super) read: Option<([u8; OWN_BYTES], Value)>,
 }
 
@@ -159,7 +159,7 @@ impl Calls {
 
     /// A call on a LOB.
     pub(super) fn lob(&mut self, call: &LobCall, sequence: u8, out: &mut Vec<u8>) -> Tried<()> {
-        // What is kept counts against the session's memory.
+        // Temporary LOBs count against the session's memory.
         self.session.process().check_cancel()?;
         let mut answer = LobAnswer::default();
         let locator = match call.operation {
@@ -310,7 +310,7 @@ fn write(content: &mut Value, binary: bool, from: usize, data: &[u8]) -> Result<
         bytes.splice(from..end, data.iter().copied());
         *content = Value::Raw(bytes);
     } else {
-        // What it is filled up with is no longer than one may be; what the whole is, is looked at before it is kept.
+        // The padding is checked before it is made, the whole text before it is kept.
         check_length(from)?;
         let text = if let Value::Text(text) = &*content { text.clone() } else { String::new() };
         let data = lob::narrow(data);
