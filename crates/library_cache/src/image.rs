@@ -115,7 +115,10 @@ impl LibraryCache {
             guard.checkpoint();
             os::crash::point("library-cache-image");
             self.put_image(guard, child, content.image);
+            // Final before the pool is free: others go on from its lists.
+            guard.checkpoint();
         }
+        os::crash::point("library-cache-image-final");
         child.fill(content, edition);
     }
 

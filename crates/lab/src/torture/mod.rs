@@ -97,6 +97,7 @@ pub const POINTS: &[&str] = &[
     "index-splitting",
     "library-cache-image",
     "library-cache-image-written",
+    "library-cache-image-final",
     "library-cache-run",
     "log_archived",
     "pool-session-given-back",
