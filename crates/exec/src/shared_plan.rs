@@ -9,10 +9,13 @@
 //! A session may take the plan if the head is its own, word by word, and the dictionary is the one of that epoch, or
 //! answers all questions as it did then. The second is asked once for all sessions: the library cache notes the epoch at
 //! which the answers were found to be the same.
+//!
+//! A plan that was made for another user, schema or rights may be taken if the session's own names and privileges answer
+//! all questions as theirs did. That is asked at every parse, and the note of the library cache says nothing about it.
 
 use crate::ctx::{ExecCtx, HostFunctions, Rights};
 use dictionary::{Catalog, States};
-use plan::names::Lookup;
+use plan::names::{Difference, Lookup};
 use plan::{BindType, Plan};
 use std::any::Any;
 use std::cell::RefCell;
@@ -154,6 +157,15 @@ pub(crate) struct Found {
     pub is_news: bool,
 }
 
+/// Whose plan an image is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The session's own, whose names have been found to mean what they did at this epoch.
+    Own(Option<u64>),
+    /// Another user's, or for another schema or other rights.
+    Others,
+}
+
 /// Why the plan of an image cannot be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unfit {
@@ -161,20 +173,21 @@ pub(crate) enum Unfit {
     Other,
     /// For binds of other types, or named in another way.
     Binds,
-    /// Names mean something else by now, or may not be used any more.
+    /// Names mean something else by now.
     Names,
+    /// Objects may not be used any more.
+    Privileges,
     /// It names what is not there, or is no image.
     Damaged,
 }
 
-/// The plan of an image, if the session may take it. `known` is the epoch at which its names have been found to mean
-/// what they did.
+/// The plan of an image, if the session may take it.
 ///
 /// # Errors
 /// Those of reading the dictionary.
 pub(crate) fn decode(
     bytes: &[u8],
-    known: Option<u64>,
+    whose: Whose,
     head: &Head,
     (by_place, binds): (Option<bool>, &[BindType]),
     cx: &mut ExecCtx<'_>,
@@ -183,7 +196,11 @@ pub(crate) fn decode(
     else {
         return Ok(Err(Unfit::Damaged));
     };
-    if have != *head {
+    let is_its = match whose {
+        Whose::Own(_) => have == *head,
+        Whose::Others => (have.text, have.optimizer, have.nls) == (head.text, head.optimizer, head.nls),
+    };
+    if !is_its {
         return Ok(Err(Unfit::Other));
     }
     // Without binds it is the same to name them by place.
@@ -197,13 +214,22 @@ pub(crate) fn decode(
     }
     let catalog = cx.host.catalog()?;
     let now = catalog.epoch();
-    let is_known = now == epoch || known == Some(now);
+    let is_known = match whose {
+        Whose::Own(known) => now == epoch || known == Some(now),
+        Whose::Others => false,
+    };
     let mut handles = Vec::new();
     if !is_known || has_functions {
         let Ok(lookups) = lookups_of(names) else { return Ok(Err(Unfit::Damaged)) };
         let states = Rc::clone(&cx.session.states);
-        if !is_known && !plan::names::is_same(&lookups, &*catalog, &states)? {
-            return Ok(Err(Unfit::Names));
+        let difference = match is_known {
+            true => None,
+            false => plan::names::difference(&lookups, &*catalog, &states)?,
+        };
+        match difference {
+            Some(Difference::Name) => return Ok(Err(Unfit::Names)),
+            Some(Difference::Privilege) => return Ok(Err(Unfit::Privileges)),
+            None => {}
         }
         if has_functions {
             match plan::names::find_functions(&lookups, &HostFunctions::new(cx))? {
@@ -214,8 +240,13 @@ pub(crate) fn decode(
     }
     let objects = Session { names: &*catalog, handles: &handles };
     let Ok(plan) = image::read::<Plan>(plan, &objects) else { return Ok(Err(Unfit::Damaged)) };
+    // The first execution of a plan that was made without values makes it anew, for its own session.
+    if whose == Whose::Others && !plan.peeks.is_empty() && !plan.is_peeked {
+        return Ok(Err(Unfit::Other));
+    }
     let names = Names::Bytes(names.into());
-    Ok(Ok(Found { plan, names, binds: bind_types, by_place, epoch: now, is_news: !is_known }))
+    let is_news = !is_known && whose != Whose::Others;
+    Ok(Ok(Found { plan, names, binds: bind_types, by_place, epoch: now, is_news }))
 }
 
 struct Parts<'a> {

@@ -25,8 +25,8 @@
 
 use crate::ctx::{ExecCtx, Rights, SessionState};
 use library_cache::{
-    AreaCounts, Content, CursorSlot, Delta, Digest, Edition, Env, Fit, Handle, LibraryCache, LineCounts, OuterBlock,
-    Sharing, Statement,
+    AreaCounts, Content, CursorSlot, Delta, Digest, Edition, Env, Fit, Handle, Kin, LibraryCache, LineCounts, Mismatch,
+    OuterBlock, Sharing, Statement,
 };
 use md5::Digest as _;
 use plan::BindType;
@@ -528,6 +528,10 @@ pub struct Place {
     edition: Option<Edition>,
     /// What was found is of no use: another takes its place.
     is_stale: bool,
+    /// Shared cursors of others, where there is none of the session's own.
+    kin: Kin,
+    /// Why none of them would do: bits of [`Mismatch`].
+    refused: u64,
     slot: CursorSlot,
     key: StatementKey,
     segment: Segment,
@@ -605,7 +609,10 @@ impl Place {
             let (digest, auth) = (digest(text), number_of(rights));
             place.digest = Some(digest);
             let env = env_of(cx.session, auth, binds);
-            place.handle = cx.shared.library.parse_for(cx.p, digest, &env, selectivities);
+            match cx.shared.library.parse_or_kin(cx.p, digest, &env, selectivities) {
+                Ok(handle) => place.handle = Some(handle),
+                Err(kin) => place.kin = kin,
+            }
             place.open(cx);
         }
         place
@@ -673,6 +680,30 @@ impl Place {
         self.edition.is_some()
     }
 
+    /// Shared cursors for other users, schemas or rights, which the session may try.
+    pub fn kin(&self) -> Kin {
+        self.kin
+    }
+
+    /// Says that one of [`Place::kin`] means the same to the session.
+    pub fn take_kin(
+        &mut self,
+        (text, binds): (&str, &[BindType]),
+        (handle, edition): (Handle, Edition),
+        cx: &mut ExecCtx<'_>,
+    ) {
+        let digest = self.digest_of(text);
+        let env = env_of(cx.session, number_of(&cx.host.rights()), binds);
+        cx.shared.library.take_kin(cx.p, digest, handle, &env);
+        (self.handle, self.edition) = (Some(handle), Some(edition));
+        self.open(cx);
+    }
+
+    /// Notes why one of [`Place::kin`] does not.
+    pub fn refuse_kin(&mut self, why: Mismatch) {
+        self.refused |= 1 << why as u64;
+    }
+
     /// The epoch of the dictionary, if the image has been found good in it.
     pub fn known_epoch(&self, now: u64, cx: &ExecCtx<'_>) -> Option<u64> {
         let number = dictionary::DictionaryShared::number_of(now)?;
@@ -702,7 +733,7 @@ impl Place {
         let slot = cx.p.session();
         let (module, action) = (slot.module.get(), slot.action.get());
         let mode = cx.session.options.optimizer_mode;
-        let content = Content { module: &module, action: &action, mode, ..*content };
+        let content = Content { module: &module, action: &action, mode, refused: self.refused, ..*content };
         let of = Statement { digest: self.digest_of(text), text: &sql::mask_passwords(text), command };
         let auth = number_of(&cx.host.rights());
         let stale = self.edition.filter(|_| self.is_stale);

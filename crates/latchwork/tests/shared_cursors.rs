@@ -301,6 +301,134 @@ fn a_cursor_is_executed_only_with_the_privileges_that_it_was_compiled_with() {
     }
 }
 
+/// The children of a statement: how many are valid, and those with a reason, by the columns of `v$sql_shared_cursor`.
+fn children(dba: &mut Client, text: &str) -> String {
+    let text = text.replace('\'', "''");
+    rows(
+        dba,
+        &format!(
+            "select count(*) || ' ' || count(decode(c.translation_mismatch, 'Y', 1)) || ' ' || \
+             count(decode(c.auth_check_mismatch, 'Y', 1)) from v$sql_shared_cursor c, v$sql s \
+             where c.sql_id = s.sql_id and c.child_number = s.child_number and s.sql_text = '{text}'"
+        ),
+    )
+}
+
+#[test]
+fn users_share_a_cursor_while_its_names_mean_the_same_to_them_and_may_be_used() {
+    for design in DESIGNS {
+        let instance = instance(design);
+        let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        let mut o = user(&instance, &mut dba, "own");
+        let mut a = user(&instance, &mut dba, "ann");
+        let mut b = user(&instance, &mut dba, "bob");
+        let mut nobody = user(&instance, &mut dba, "nob");
+        for sql in [
+            "create table t (n number, m number)",
+            "insert into t values (7, 8)",
+            "commit",
+            "grant select, update on t to ann",
+            "grant select, update (n) on t to bob",
+        ] {
+            run(&mut o, sql);
+        }
+        let text = "select n from own.t";
+        let no_table = |s: &mut Client, text: &str| assert!(refused(s, text).contains("ORA-00942"), "{design}: {text}");
+        assert_eq!(hard(&mut a, |s| assert_eq!(rows(s, text), "7")), 1, "{design}");
+        for s in [&mut b, &mut o, &mut dba] {
+            assert_eq!(hard(s, |s| assert_eq!(rows(s, text), "7")), 0, "{design}: another's cursor");
+            no_table(&mut nobody, text);
+            assert!(nobody.describe(text).is_err(), "{design}");
+        }
+        assert_eq!(children(&mut dba, text), "1 0 0", "{design}");
+        // The next execution sees that a privilege has gone, of a cursor that is kept and of one that is found.
+        for _ in 0..4 {
+            assert_eq!(rows(&mut b, text), "7", "{design}");
+        }
+        run(&mut o, "revoke select on t from bob");
+        // He may still update it, so that he knows of it.
+        for s in [&mut b, &mut log_on(&instance, "bob")] {
+            assert!(refused(s, text).contains("ORA-01031"), "{design}");
+        }
+        assert_eq!(rows(&mut a, text), "7", "{design}");
+        run(&mut o, "grant select on t to bob");
+        assert_eq!(rows(&mut a, text), "7", "{design}");
+        assert_eq!(hard(&mut b, |s| assert_eq!(rows(s, text), "7")), 0, "{design}");
+        assert_eq!(children(&mut dba, text), "1 0 0", "{design}");
+        // By a role that may be off.
+        run(&mut dba, "create role reads");
+        run(&mut o, "grant select on t to reads");
+        run(&mut dba, "grant reads to nob");
+        let mut by_role = log_on(&instance, "nob");
+        assert_eq!(rows(&mut a, text), "7", "{design}");
+        assert_eq!(hard(&mut by_role, |s| assert_eq!(rows(s, text), "7")), 0, "{design}");
+        run(&mut by_role, "set role none");
+        no_table(&mut by_role, text);
+        no_table(&mut nobody, text);
+        // What one may change as a whole, and another by one column; each is asked for it.
+        let change = "update own.t set n = 7";
+        for s in [&mut a, &mut b] {
+            assert_eq!(rows(s, text), "7", "{design}");
+        }
+        run(&mut a, change);
+        run(&mut a, "commit");
+        assert_eq!(hard(&mut b, |s| run(s, change)), 1, "{design}: by another privilege");
+        run(&mut b, "commit");
+        assert_eq!(children(&mut dba, change), "2 0 1", "{design}");
+        let of_m = "update own.t set m = 8";
+        run(&mut a, of_m);
+        run(&mut a, "commit");
+        for _ in 0..4 {
+            let error = b.execute(of_m, &[]).expect_err("it is refused").to_string();
+            assert!(error.contains("ORA-01031"), "{design}: {error}");
+        }
+        // One name, two tables.
+        for (s, n) in [(&mut a, 1), (&mut b, 2)] {
+            run(s, "create table x (n number)");
+            run(s, &format!("insert into x values ({n})"));
+            run(s, "commit");
+        }
+        let own = "select n from x";
+        for _ in 0..4 {
+            assert_eq!(rows(&mut a, own), "1", "{design}");
+            assert_eq!(rows(&mut b, own), "2", "{design}");
+            no_table(&mut nobody, own);
+        }
+        assert_eq!(children(&mut dba, own), "2 1 0", "{design}");
+        // Where names are looked up is no matter of privileges.
+        run(&mut a, "grant select on x to bob");
+        assert_eq!(rows(&mut a, own), "1", "{design}");
+        run(&mut b, "alter session set current_schema = ann");
+        assert_eq!(hard(&mut b, |s| assert_eq!(rows(s, own), "1")), 0, "{design}");
+        run(&mut b, "alter session set current_schema = bob");
+        assert_eq!(rows(&mut b, own), "2", "{design}");
+        // The session is in what a cursor gives, not in the cursor.
+        let who = "select user, sys_context('userenv', 'current_user'), n from own.t";
+        assert_eq!(rows(&mut a, who), "ANN ANN 7", "{design}");
+        assert_eq!(hard(&mut b, |s| assert_eq!(rows(s, who), "BOB BOB 7")), 0, "{design}");
+        // A view that its owner may not give away.
+        run(&mut a, "create view v as select n from own.t");
+        run(&mut o, "grant select on t to ann with grant option");
+        run(&mut a, "grant select on v to bob");
+        let view = "select n from ann.v";
+        assert_eq!(rows(&mut a, view), "7", "{design}");
+        assert_eq!(hard(&mut b, |s| assert_eq!(rows(s, view), "7")), 0, "{design}");
+        run(&mut o, "revoke select on t from ann");
+        run(&mut o, "grant select on t to ann");
+        assert_eq!(rows(&mut a, view), "7", "{design}");
+        assert!(try_rows(&mut b, view).is_err(), "{design}: the owner of the view may not give that away any more");
+        // A user of every privilege, and one who has lost that.
+        let any = "select m from own.t where n = 7";
+        assert_eq!(rows(&mut dba, any), "8", "{design}");
+        no_table(&mut nobody, any);
+        run(&mut dba, "grant select any table to nob");
+        assert_eq!(rows(&mut dba, any), "8", "{design}");
+        assert_eq!(hard(&mut nobody, |s| assert_eq!(rows(s, any), "8")), 0, "{design}");
+        run(&mut dba, "revoke select any table from nob");
+        no_table(&mut nobody, any);
+    }
+}
+
 #[test]
 fn a_name_that_means_something_else_by_now_makes_another_cursor() {
     for design in ["latch", "versioned"] {

@@ -76,6 +76,14 @@ impl Key {
     }
 }
 
+/// What a search has found.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    /// The child that fits, and what its binds are.
+    own: Option<(Handle, u64)>,
+    kin: Kin,
+}
+
 /// The environment with its name as words.
 pub(crate) struct Want<'a> {
     env: &'a Env<'a>,
@@ -124,6 +132,39 @@ impl<'a> Want<'a> {
     }
 }
 
+/// Children that a session may try.
+pub const KIN_MOST: usize = 4;
+
+/// Valid children of a statement that differ from what is wanted in whose names and privileges they are for: the caller
+/// knows whether these mean the same to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Kin {
+    handles: [Handle; KIN_MOST],
+    count: usize,
+}
+
+impl Default for Kin {
+    fn default() -> Kin {
+        Kin { handles: [Handle::NONE; KIN_MOST], count: 0 }
+    }
+}
+
+impl Kin {
+    fn push(&mut self, handle: Handle) {
+        if let Some(place) = self.handles.get_mut(self.count) {
+            *place = handle;
+            self.count += 1;
+        }
+    }
+
+    pub fn handles(&self) -> &[Handle] {
+        &self.handles[..self.count]
+    }
+}
+
+/// The reasons that are about names and privileges alone.
+pub(crate) const OF_IDENTITY: u64 = 1 << Mismatch::AuthCheck as u64 | 1 << Mismatch::Translation as u64;
+
 impl LibraryCache {
     /// Finds a cursor that a statement can share; a soft parse. `None`: compile it and [`LibraryCache::load`] it.
     ///
@@ -141,31 +182,57 @@ impl LibraryCache {
         env: &Env<'_>,
         selectivities: Option<&[f64]>,
     ) -> Option<Handle> {
+        self.parse_or_kin(p, digest, env, selectivities).ok()
+    }
+
+    /// As [`Self::parse_for`].
+    ///
+    /// # Errors
+    /// The children of others that the caller may try, in the same get: see [`Self::take_kin`].
+    pub fn parse_or_kin(
+        &self,
+        p: &Process,
+        digest: Digest,
+        env: &Env<'_>,
+        selectivities: Option<&[f64]>,
+    ) -> Result<Handle, Kin> {
         let line = self.line(p);
         count(&line.gets[Namespace::SqlArea as usize]);
         let key = Key { digest, namespace: Namespace::SqlArea, copy: self.copy_for(p, digest) };
         self.advice.note(p, key.followed());
         let want = Want::new(env).of(selectivities);
-        let (handle, binds) = match self.design {
+        let found = match self.design {
             Design::Versioned => self.find_versioned(p, &key, &want),
-            Design::Latch | Design::Pins => self.find_latched(p, &key, &want),
-            Design::Mutex => self.find_mutexed(p, &key, &want),
-        }?;
+            Design::Latch | Design::Pins => self.find_latched(p, &key, &want).unwrap_or_default(),
+            Design::Mutex => self.find_mutexed(p, &key, &want).unwrap_or_default(),
+        };
+        let Some((handle, binds)) = found.own else { return Err(found.kin) };
         count(&line.get_hits[Namespace::SqlArea as usize]);
         if binds == 0 && env.binds != 0 {
             self.name_binds(p, &key, handle, env.binds);
         }
-        Some(handle)
+        Ok(handle)
     }
 
-    fn find_versioned(&self, p: &Process, key: &Key, want: &Want<'_>) -> Option<(Handle, u64)> {
+    /// A session executes a child of [`Kin`]: its parse is a soft one.
+    pub fn take_kin(&self, p: &Process, digest: Digest, handle: Handle, env: &Env<'_>) {
+        count(&self.line(p).get_hits[Namespace::SqlArea as usize]);
+        let binds = self.children.get(handle.child as usize).map_or(0, |child| child.binds.load(Ordering::Relaxed));
+        if binds == 0 && env.binds != 0 {
+            let key = Key { digest, namespace: Namespace::SqlArea, copy: self.copy_for(p, digest) };
+            self.name_binds(p, &key, handle, env.binds);
+        }
+    }
+
+    fn find_versioned(&self, p: &Process, key: &Key, want: &Want<'_>) -> Found {
         let bucket = self.bucket(key);
         p.read_versioned(&self.latches[bucket % self.latches.len()], Where::KglFind, || {
-            self.search(bucket, key).and_then(|parent| self.search_child(&self.parents[parent as usize], want))
+            let parent = self.search(bucket, key);
+            parent.map_or_else(Found::default, |parent| self.search_child(&self.parents[parent as usize], want))
         })
     }
 
-    fn find_latched(&self, p: &Process, key: &Key, want: &Want<'_>) -> Option<(Handle, u64)> {
+    fn find_latched(&self, p: &Process, key: &Key, want: &Want<'_>) -> Option<Found> {
         let bucket = self.bucket(key);
         let latch = self.latches[bucket % self.latches.len()].latch();
         let section = p.lock(latch, Where::KglGetHandle, key.idn());
@@ -173,10 +240,10 @@ impl LibraryCache {
         let life = parent.life.load(Ordering::Relaxed);
         drop(section);
         let _section = p.lock(latch, Where::KglPin, key.idn());
-        (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want))?
+        (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want))
     }
 
-    fn find_mutexed(&self, p: &Process, key: &Key, want: &Want<'_>) -> Option<(Handle, u64)> {
+    fn find_mutexed(&self, p: &Process, key: &Key, want: &Want<'_>) -> Option<Found> {
         let bucket = self.bucket(key);
         let idn = key.idn();
         let chain = p.mutex(&self.buckets[bucket].mutex, MutexKind::LibraryCache, Where::KglMutexGet, idn);
@@ -188,7 +255,7 @@ impl LibraryCache {
         drop(handle);
         let _children = p.mutex_shared(&parent.table, MutexKind::HashTable, Where::KksChildren, idn);
         // Between the chain and the list the parent may have gone.
-        let found = (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want)).flatten();
+        let found = (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want));
         drop(list);
         found
     }
@@ -211,19 +278,30 @@ impl LibraryCache {
         None
     }
 
-    /// A valid child that fits, and what its binds are. Bounded likewise.
-    fn search_child(&self, parent: &Parent, want: &Want<'_>) -> Option<(Handle, u64)> {
+    /// A valid child that fits, and what its binds are; without one, those of others. Bounded likewise.
+    fn search_child(&self, parent: &Parent, want: &Want<'_>) -> Found {
+        let mut found = Found::default();
         let mut link = parent.children.load(Ordering::Acquire);
         for _ in 0..=self.children.len() {
-            let index = link.checked_sub(1)?;
-            let child = self.children.get(index as usize)?;
-            if child.state.load(Ordering::Relaxed) == state::VALID && want.mismatch(child) == 0 {
+            let Some((index, child)) =
+                link.checked_sub(1).and_then(|index| Some((index, self.children.get(index as usize)?)))
+            else {
+                break;
+            };
+            if child.state.load(Ordering::Relaxed) == state::VALID {
                 let handle = Handle { child: index as u32, life: child.life.load(Ordering::Relaxed) };
-                return Some((handle, child.binds.load(Ordering::Relaxed)));
+                match want.mismatch(child) {
+                    0 => {
+                        found.own = Some((handle, child.binds.load(Ordering::Relaxed)));
+                        return found;
+                    }
+                    differs if differs & !OF_IDENTITY == 0 => found.kin.push(handle),
+                    _ => {}
+                }
             }
             link = child.next.load(Ordering::Acquire);
         }
-        None
+        found
     }
 
     /// Which copy of a statement a session uses: 0 unless it is marked hot.

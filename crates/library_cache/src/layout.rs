@@ -281,6 +281,8 @@ pub struct Content<'a> {
     pub mode: &'a str,
     /// Sharing by the values of binds.
     pub adaptive: crate::Adaptive<'a>,
+    /// Why children for other names and privileges could not be shared: bits of [`crate::Mismatch`].
+    pub refused: u64,
 }
 
 /// The part of a cursor that loading it again changes.

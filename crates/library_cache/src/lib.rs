@@ -38,7 +38,7 @@ mod view;
 
 pub use adaptive::{Adaptive, CORRECTIONS_MAX, Fit, PREDICATES_MAX, Sharing, SharingRow, bucket_of};
 pub use advice::{ADVICE_PRESENT, ADVICE_SIZES};
-pub use find::{Env, Statement};
+pub use find::{Env, KIN_MOST, Kin, Statement};
 pub use image::Edition;
 pub use layout::{Content, Layout};
 pub use object::Object;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use latch::{MutexHeld, MutexKind, Where};
 use process::{MutexSection, Process, Section};
 
-use crate::find::{Key, Want};
+use crate::find::{Key, OF_IDENTITY, Want};
 use crate::layout::{About, Child, Content, Parent, state};
 use crate::{Design, Edition, Env, Handle, LibraryCache, Mismatch, Namespace, Sharing, Statement, count};
 
@@ -136,7 +136,8 @@ impl LibraryCache {
             link = child.next.load(Ordering::Relaxed);
             let differs = want.mismatch(child);
             if mismatch == 0 {
-                mismatch = differs;
+                let is_tried = differs & !OF_IDENTITY == 0 && content.refused != 0;
+                mismatch = if is_tried && differs != 0 { content.refused } else { differs };
             }
             let state = child.state.load(Ordering::Relaxed);
             if differs == 1 << Mismatch::BindEquivFailure as u64

@@ -369,6 +369,52 @@ fn a_sensitive_child_gives_way_to_children_by_selectivity_and_those_with_one_pla
 }
 
 #[test]
+fn children_of_others_are_given_where_there_is_no_own_one_in_the_gets_of_a_soft_parse() {
+    for design in DESIGNS {
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let (one, _) = f.parse(&p, 5, &env(1));
+        let other = Env { schema: "OTHER", auth: 9, ..env(2) };
+        let (two, _) = f.parse(&p, 5, &other);
+        f.parse(&p, 5, &Env { nls: 9, ..env(1) });
+        assert_eq!(f.cache.parse_or_kin(&p, digest(5), &env(1), None).ok(), Some(one), "{design:?}: its own");
+        let before = (f.gets(), f.namespace());
+        let kin = f.cache.parse_or_kin(&p, digest(5), &env(3), None).expect_err("no own one");
+        assert_eq!(kin.handles().len(), 2, "{design:?}: not the one of another language");
+        assert!(kin.handles().contains(&one) && kin.handles().contains(&two), "{design:?}");
+        let after = (f.gets(), f.namespace());
+        f.parse(&p, 5, &env(1));
+        let own = f.gets();
+        for n in 0..6 {
+            assert_eq!(after.0[n] - before.0[n], own[n] - after.0[n], "{design:?}: gets of a soft parse");
+        }
+        assert_eq!((after.1.gets - before.1.gets, after.1.get_hits - before.1.get_hits), (1, 0), "{design:?}");
+        // The first session that takes it and knows the types of its binds names them.
+        f.cache.take_kin(&p, digest(5), one, &Env { binds: 77, ..env(3) });
+        assert_eq!(f.namespace().get_hits - after.1.get_hits, 2, "{design:?}: that of the own one, and this");
+        assert_eq!(f.cache.parse(&p, digest(5), &Env { binds: 78, ..env(1) }), None, "{design:?}");
+        // None would do: the reasons are what the session has found.
+        let of = Statement { digest: digest(5), text: "select 5 from dual", command: 3 };
+        let refused = 1 << Mismatch::Translation as u64;
+        f.cache.load(&p, &of, &env(3), &Content { refused, ..Content::default() });
+        let rows = f.cache.statement(digest(5)).expect("the statement").children;
+        let reason = rows.iter().find(|c| c.user == 3).map(|c| c.mismatch);
+        assert_eq!(reason, Some(refused), "{design:?}");
+        // No more than a few.
+        for user in 10..20 {
+            f.parse(&p, 5, &env(user));
+        }
+        let kin = f.cache.parse_or_kin(&p, digest(5), &env(99), None).expect_err("no own one");
+        assert_eq!(kin.handles().len(), library_cache::KIN_MOST, "{design:?}");
+        // One that is out of date is nobody's.
+        assert!(f.cache.invalidate(&p, &[5]) > 0, "{design:?}");
+        let left = f.cache.parse_or_kin(&p, digest(5), &env(99), None).expect_err("no own one");
+        assert!(!left.handles().contains(&one) && !left.handles().contains(&two), "{design:?}");
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
 fn corrections_are_found_until_what_they_are_of_changes() {
     for design in DESIGNS {
         let f = fixture(design, 64);

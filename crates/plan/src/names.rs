@@ -288,11 +288,28 @@ pub fn find_functions(lookups: &[Lookup], functions: &dyn Functions) -> Result<O
     Ok(Some(handles))
 }
 
+/// The first look-up that has another answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// A name means something else, or nothing.
+    Name,
+    /// An object may be used that might not, or the other way about.
+    Privilege,
+}
+
 /// Whether all names mean what they meant, and may be used as they might. Functions are looked at apart.
 ///
 /// # Errors
 /// Those of the look-ups.
 pub fn is_same(lookups: &[Lookup], names: &dyn Catalog, states: &RefCell<States>) -> Result<bool> {
+    difference(lookups, names, states).map(|difference| difference.is_none())
+}
+
+/// As [`is_same`], with what differs. The names may be those of another user than the one who asked first.
+///
+/// # Errors
+/// Those of the look-ups.
+pub fn difference(lookups: &[Lookup], names: &dyn Catalog, states: &RefCell<States>) -> Result<Option<Difference>> {
     // An owner's names are borrowed from those of the side they were asked for at, so sides are visited in depth.
     let mut at = Visit { lookups, states, epoch: names.epoch() };
     at.visit(0, names)
@@ -305,19 +322,22 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    fn visit(&mut self, of: Side, names: &dyn Catalog) -> Result<bool> {
+    fn visit(&mut self, of: Side, names: &dyn Catalog) -> Result<Option<Difference>> {
         let mut opened = 0;
         for lookup in self.lookups {
             if let Lookup::Owner { side, owner } = lookup {
                 opened += 1;
-                if *side == of && !self.visit(opened, &*names.as_owner(*owner)?)? {
-                    return Ok(false);
+                if *side == of
+                    && let Some(difference) = self.visit(opened, &*names.as_owner(*owner)?)?
+                {
+                    return Ok(Some(difference));
                 }
             } else if !self.answer_is_same(of, lookup, names)? {
-                return Ok(false);
+                let is_privilege = matches!(lookup, Lookup::Allowed { .. });
+                return Ok(Some(if is_privilege { Difference::Privilege } else { Difference::Name }));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     fn answer_is_same(&self, of: Side, lookup: &Lookup, names: &dyn Catalog) -> Result<bool> {

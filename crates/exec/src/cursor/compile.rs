@@ -9,12 +9,12 @@ use crate::dml::{Dml, TableLocks};
 use crate::machine::{CteState, Machine};
 use crate::measure::Counting;
 use crate::objects;
-use crate::shared_plan::{self, Found, Head, Names, Unfit};
+use crate::shared_plan::{self, Found, Head, Names, Unfit, Whose};
 use crate::source::Op;
 use crate::statistics::Place;
 use crate::sub::SubState;
 use crate::temporary;
-use library_cache::{Content, Sharing};
+use library_cache::{Content, Mismatch, Sharing};
 use plan::{BindType, Column, Plan, PlanBody};
 use process::Process;
 use result_cache::ResultBuffer;
@@ -352,34 +352,70 @@ impl Cursor {
         binds: &[BindType],
         place: &mut Place,
     ) -> Result<Option<Found>> {
-        if !place.is_found() || !may_share(cx) {
+        if !may_share(cx) || !place.is_found() && place.kin().handles().is_empty() {
             return Ok(None);
         }
         let mut image = std::mem::take(&mut cx.session.image);
-        let found = match place.image(&mut image, cx) {
-            false => Ok(None),
-            true => {
-                let known = place.known_epoch(cx.host.epoch(), cx);
-                let head = Head::of(text, rights, cx);
-                shared_plan::decode(&image, known, &head, (by_place, binds), cx).map(Some)
-            }
+        let head = Head::of(text, rights, cx);
+        let found = match place.is_found() {
+            true => Cursor::of_own(cx, &head, (by_place, binds), place, &mut image),
+            false => Cursor::of_kin(cx, &head, (text, by_place, binds), place, &mut image),
         };
         cx.session.image = image;
-        match found? {
-            Some(Ok(found)) => {
+        found
+    }
+
+    /// The plan of the session's own shared cursor.
+    fn of_own(
+        cx: &mut ExecCtx<'_>,
+        head: &Head,
+        binds: (Option<bool>, &[BindType]),
+        place: &mut Place,
+        image: &mut Vec<u8>,
+    ) -> Result<Option<Found>> {
+        if !place.image(image, cx) {
+            return Ok(None);
+        }
+        let known = place.known_epoch(cx.host.epoch(), cx);
+        match shared_plan::decode(image, Whose::Own(known), head, binds, cx)? {
+            Ok(found) => {
                 if found.is_news {
                     place.set_known(found.epoch, cx);
                 }
                 Ok(Some(found))
             }
-            Some(Err(why)) => {
+            Err(why) => {
                 if why != Unfit::Other {
                     place.set_stale();
                 }
                 Ok(None)
             }
-            None => Ok(None),
         }
+    }
+
+    /// The plan of a shared cursor for another user, another schema or other rights, all of whose names mean the same to
+    /// the session, and may be used by it as they were.
+    fn of_kin(
+        cx: &mut ExecCtx<'_>,
+        head: &Head,
+        (text, by_place, binds): (&str, Option<bool>, &[BindType]),
+        place: &mut Place,
+        image: &mut Vec<u8>,
+    ) -> Result<Option<Found>> {
+        for handle in place.kin().handles() {
+            let Some(edition) = cx.shared.library.image(*handle, image) else { continue };
+            match shared_plan::decode(image, Whose::Others, head, (by_place, binds), cx)? {
+                Ok(found) => {
+                    place.take_kin((text, binds), (*handle, edition), cx);
+                    return Ok(Some(found));
+                }
+                Err(Unfit::Names) => place.refuse_kin(Mismatch::Translation),
+                Err(Unfit::Privileges | Unfit::Other) => place.refuse_kin(Mismatch::AuthCheck),
+                Err(Unfit::Binds) => place.refuse_kin(Mismatch::Bind),
+                Err(Unfit::Damaged) => {}
+            }
+        }
+        Ok(None)
     }
 
     /// A cursor of a plan that was found.
