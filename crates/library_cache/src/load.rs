@@ -127,7 +127,8 @@ impl LibraryCache {
         let adaptive = &content.adaptive;
         let aware = (adaptive.sharing == Sharing::Aware).then_some(adaptive.selectivities);
         let want = Want::new(env).of(aware);
-        let mut mismatch = u64::from(adaptive.is_corrected) << Mismatch::UseFeedbackStats as u64;
+        // Those for other names or privileges have been tried already.
+        let mut mismatch = u64::from(adaptive.is_corrected) << Mismatch::UseFeedbackStats as u64 | content.refused;
         // Ranges of siblings with the same plan, which this one takes the place of.
         let mut same_plan = Vec::new();
         let mut link = parent.children.load(Ordering::Relaxed);
@@ -135,11 +136,12 @@ impl LibraryCache {
             let child = &self.children[index as usize];
             link = child.next.load(Ordering::Relaxed);
             let differs = want.mismatch(child);
-            if mismatch == 0 {
-                let is_tried = differs & !OF_IDENTITY == 0 && content.refused != 0;
-                mismatch = if is_tried && differs != 0 { content.refused } else { differs };
-            }
             let state = child.state.load(Ordering::Relaxed);
+            // One for other names or privileges that is out of date: nobody has tried it.
+            let is_tried = state == state::VALID || differs & !OF_IDENTITY != 0;
+            if mismatch == 0 && is_tried {
+                mismatch = differs;
+            }
             if differs == 1 << Mismatch::BindEquivFailure as u64
                 && state == state::VALID
                 && child.plan_hash() == content.plan_hash
