@@ -376,3 +376,36 @@ fn a_flashback_query_looks_at_the_definition_of_its_tables_once() {
     let refused = c.query(&join, &[]).and_then(|q| q.all()).expect_err("the table is another one");
     assert_eq!(refused.code(), 1466);
 }
+
+/// A transaction that reads as of an earlier moment does not rely on a constraint that held only later.
+#[test]
+fn a_join_is_not_left_out_in_a_transaction_that_is_older_than_its_foreign_key() {
+    let instance = start(&[]);
+    let (mut c, mut old) = (connect(&instance), connect(&instance));
+    let alters = ["add constraint fk foreign key (parent) references parents", "enable constraint fk"];
+    let begins = ["set transaction read only", "set transaction isolation level serializable"];
+    for (alter, begin) in alters.into_iter().flat_map(|alter| begins.map(|begin| (alter, begin))) {
+        run(&mut c, "create table parents (id number primary key)");
+        run(&mut c, "create table children (id number primary key, parent number not null)");
+        run(&mut c, "insert into parents values (1)");
+        run(&mut c, "insert into children select level, level from dual connect by level <= 2");
+        run(&mut c, "commit");
+        if alter.starts_with("enable") {
+            run(&mut c, &format!("alter table children {} disable", alters[0]));
+        }
+        let join = "select count(*) from children c, parents p where p.id = c.parent";
+        run(&mut old, begin);
+        assert_eq!(support::one(&mut old, "select count(*) from parents"), "1");
+        run(&mut c, "delete children where parent = 2");
+        run(&mut c, "commit");
+        run(&mut c, &format!("alter table children {alter}"));
+        assert_eq!(support::one(&mut c, join), "1");
+        match old.query(join, &[]).and_then(|q| q.all()) {
+            Ok(rows) => panic!("{begin}, {alter}: {rows:?}"),
+            Err(refused) => assert_eq!(refused.code(), 1466, "{begin}, {alter}"),
+        }
+        run(&mut old, "rollback");
+        run(&mut c, "drop table children");
+        run(&mut c, "drop table parents");
+    }
+}
