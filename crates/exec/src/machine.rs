@@ -65,6 +65,8 @@ pub struct Machine {
     pub run: Option<Box<Run>>,
     /// The servers of the plan's coordinators.
     teams: Vec<Option<Team>>,
+    /// The shared cursor that is executed.
+    pub cursor: library_cache::Handle,
     /// See [`Machine::identity`]; 0: none yet.
     identity: u64,
 }
@@ -100,6 +102,7 @@ impl Machine {
             watched: Vec::new(),
             run: None,
             teams: Vec::new(),
+            cursor: library_cache::Handle::NONE,
             identity: 0,
         }
     }

@@ -18,10 +18,13 @@ use crate::source::Op;
 use crate::work_area::Way;
 use library_cache::{AreaCounts, LineCounts};
 use plan::Reg;
+use plan::Source;
 use plan::rows::Lines;
 use process::Process;
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use types::Result;
+use types::image::Image;
 use wait::Stat;
 
 /// The figures of an execution, by operation.
@@ -37,8 +40,22 @@ pub struct Run {
 
 /// The lines of a plan while its row sources are built.
 pub struct Counting {
-    lines: Lines,
+    operations: Operations,
     pub run: Run,
+}
+
+enum Operations {
+    OfPlan(Lines),
+    /// By where the row sources lie, as in [`Lines`].
+    OfPart(HashMap<*const Source, Place>),
+}
+
+/// The operations of a part of a plan that other processes run, in the order of a walk over its row sources.
+#[derive(Clone, Debug, Image)]
+pub struct Part {
+    places: Vec<Option<Place>>,
+    /// Operations of the whole plan.
+    lines: usize,
 }
 
 impl Counting {
@@ -50,20 +67,46 @@ impl Counting {
             plan_hash: plan::rows::hash(&plan.rows()),
             is_new: false,
         };
-        Counting { lines, run }
+        Counting { operations: Operations::OfPlan(lines), run }
+    }
+
+    /// The part that these row sources are.
+    pub fn part<'s>(&self, sources: impl Iterator<Item = &'s Source>) -> Part {
+        let mut places = Vec::new();
+        sources.for_each(|source| source.walk(&mut |source| places.push(self.of_source(source))));
+        Part { places, lines: self.run.lines.len() }
+    }
+
+    /// For the same row sources in another process, in the same order.
+    pub fn of_part<'s>(part: &Part, sources: impl Iterator<Item = &'s Source>) -> Counting {
+        let (mut all, mut at) = (HashMap::new(), part.places.iter());
+        let mut note = |source: &Source| {
+            if let Some(Some(place)) = at.next()
+                && place.is_below(part.lines)
+            {
+                all.insert(std::ptr::from_ref(source), *place);
+            }
+        };
+        sources.for_each(|source| source.walk(&mut |source| note(source)));
+        let run = Run { lines: vec![Default::default(); part.lines], ..Run::default() };
+        Counting { operations: Operations::OfPart(all), run }
     }
 
     /// The operation that a row source is, and the one of the index that leads it to its table.
     pub fn of_source(&self, source: &plan::Source) -> Option<Place> {
-        let line = self.lines.of(source)? as usize;
+        let lines = match &self.operations {
+            Operations::OfPlan(lines) => lines,
+            Operations::OfPart(places) => return places.get(&std::ptr::from_ref(source)).copied(),
+        };
+        let line = lines.of(source)? as usize;
         let entries = matches!(source, plan::Source::Scan(scan) if scan.has_entries_below()).then_some(line + 1);
-        let (over, loads) = self.lines.over(line as u32);
+        let (over, loads) = lines.over(line as u32);
         Some(Place { line, over: over as usize, loads, entries })
     }
 }
 
 /// The operations that a row source stands for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Image)]
 pub struct Place {
     line: usize,
     /// Operations right above it that do nothing by themselves: as many have the same figures. The topmost gives its
@@ -72,6 +115,12 @@ pub struct Place {
     loads: bool,
     /// That of the index, of a scan that reads a table by one.
     entries: Option<usize>,
+}
+
+impl Place {
+    fn is_below(&self, lines: usize) -> bool {
+        self.line < lines && self.over <= self.line && self.entries.is_none_or(|entries| entries < lines)
+    }
 }
 
 /// The work of a process so far.
@@ -230,6 +279,23 @@ impl Run {
         self.lines[from..=place.line].iter_mut().for_each(|(counts, _)| counts.rows += rows);
         if let Some(entries) = place.entries {
             self.lines[entries].0.rows += rows + left_out;
+        }
+    }
+
+    /// Those of the operations that did anything, for another process: see [`Run::add`].
+    pub fn counted(&self) -> Vec<(usize, LineCounts, AreaCounts)> {
+        let all = self.lines.iter().enumerate().map(|(n, (counts, area))| (n, *counts, *area));
+        all.filter(|(_, counts, area)| (*counts, *area) != Default::default()).collect()
+    }
+
+    /// Adds figures that another process has counted.
+    pub fn add(&mut self, counted: &[(usize, LineCounts, AreaCounts)]) {
+        for (n, counts, area) in counted {
+            if let Some((own, own_area)) = self.lines.get_mut(*n) {
+                own.add(counts);
+                own_area.add(area);
+                self.is_new = true;
+            }
         }
     }
 

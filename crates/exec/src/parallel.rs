@@ -7,19 +7,26 @@
 //! | message | from a server |
 //! |---|---|
 //! | `ROWS` | how many, and their values one behind the other (`spill::rows`) |
-//! | `END` | there are no more; the rows and bytes of all messages before |
+//! | `END` | there are no more; the rows and bytes of all messages before; what its operations did, if that is counted |
 //! | `ERROR` | the number, text and stack of an error, behind the rows before it |
 //! | `REFUSED` | it has read nothing, and another must: the dictionary has changed |
+//!
+//! What a server reads and the time it takes are the statement's: the server adds them to the shared cursor itself, when
+//! its part ends, however it ends. The figures of operations go through the coordinator, whose execution they are of;
+//! those of a server that is not waited for, or fails, are left out.
 
 use crate::batch::{self, Wanted};
 use crate::code::Builder;
 use crate::ctx::{Caller, ExecCtx, Options, SessionState};
 use crate::machine::Machine;
+use crate::measure::{self, Counting};
 use crate::source::Op;
 use crate::spill::rows;
+use crate::statistics::Timing;
 use crate::sub::SubState;
 use dictionary::Catalog;
 use heap::{Granules, HeapTable};
+use library_cache::{AreaCounts, Delta, Handle, LineCounts};
 use parallel::{Assignment, Came, GRANULES_MAX};
 use plan::{Expr, Reg, Source, SubPlan};
 use process::Process;
@@ -55,6 +62,15 @@ struct Fragment {
     all: u32,
     /// The subqueries that it reaches, in their places.
     subs: Vec<Option<SubPlan>>,
+    /// The operations that its row sources are, where they are counted.
+    counted: Option<measure::Part>,
+}
+
+impl Fragment {
+    /// All row sources, as they are walked for [`measure::Part`].
+    fn sources(&self) -> impl Iterator<Item = &Source> {
+        std::iter::once(&self.source).chain(self.subs.iter().flatten().map(|sub| &sub.source))
+    }
 }
 
 /// All that a server has to know.
@@ -73,6 +89,8 @@ pub struct Job {
     xid: u64,
     /// The newest undo record of the transaction: block, sequence number, record.
     own: Option<Vec<u64>>,
+    /// The shared cursor of the statement ([`Handle::to_numbers`]).
+    cursor: (u32, u64),
     session: Settings,
 }
 
@@ -301,6 +319,7 @@ impl Coordinator {
             scn: snapshot.scn,
             xid: snapshot.xid.map_or(0, Xid::to_bits),
             own: snapshot.own.map(|own| vec![own.rdba.0.into(), own.seq.into(), own.rec.into()]),
+            cursor: m.cursor.to_numbers(),
             session: Settings::of(cx.session),
         };
         let mut w = Writer::default();
@@ -371,6 +390,10 @@ impl Coordinator {
                         team.has_ended(place);
                         let rows = take_number(&mut rest).ok_or_else(damaged)?;
                         let bytes = take_number(&mut rest).ok_or_else(damaged)?;
+                        let counted: Vec<_> = image::read(rest, &image::NoObjects).map_err(|_| damaged())?;
+                        if let Some(run) = &mut m.run {
+                            run.add(&counted);
+                        }
                         cx.session.parallel.note_producer(self.id, &name, rows, bytes);
                     }
                     REFUSED => {
@@ -476,8 +499,8 @@ fn driver(source: &Source) -> Option<&plan::Scan> {
 }
 
 /// The subqueries that a part evaluates, and those that these do; `None` in the places of others.
-fn reached(input: &Source, subs: &[SubPlan]) -> Vec<Option<SubPlan>> {
-    let mut all: Vec<Option<SubPlan>> = Vec::new();
+fn reached<'a>(input: &Source, subs: &'a [SubPlan]) -> Vec<Option<&'a SubPlan>> {
+    let mut all: Vec<Option<&SubPlan>> = Vec::new();
     let mut open = Vec::new();
     let note = |source: &Source, open: &mut Vec<usize>| {
         source.walk(&mut |source| source.for_each_expr(&mut |e: &Expr| e.each_subquery(&mut |sub| open.push(sub))));
@@ -488,7 +511,7 @@ fn reached(input: &Source, subs: &[SubPlan]) -> Vec<Option<SubPlan>> {
         all.resize(all.len().max(at + 1), None);
         note(&sub.source, &mut open);
         sub.out.iter().for_each(|e| e.each_subquery(&mut |sub| open.push(sub)));
-        all[at] = Some(sub.clone());
+        all[at] = Some(sub);
     }
     all
 }
@@ -496,7 +519,10 @@ fn reached(input: &Source, subs: &[SubPlan]) -> Vec<Option<SubPlan>> {
 /// The image of a part; `None` when it has none.
 fn fragment_of(input: &Source, regs: &[Reg], b: &Builder<'_>) -> Option<Rc<[u8]>> {
     let subs = reached(input, b.subs);
-    let fragment = Fragment { source: input.clone(), regs: regs.to_vec(), all: b.binds, subs };
+    let sources = || std::iter::once(input).chain(subs.iter().flatten().map(|sub| &sub.source));
+    let counted = b.counting.as_ref().map(|counting| counting.part(sources()));
+    let subs = subs.iter().map(|sub| sub.cloned()).collect();
+    let fragment = Fragment { source: input.clone(), regs: regs.to_vec(), all: b.binds, subs, counted };
     let mut w = Writer::default();
     fragment.put(&mut w);
     w.finish().map(Into::into)
@@ -655,25 +681,29 @@ impl Job {
     pub fn run(self, assignment: &Assignment, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut sender = Sender { assignment, message: Vec::new(), count: 0, rows: 0, bytes: 0 };
         let p = cx.p;
-        match self.send_rows(&mut sender, cx) {
-            Ok(true) => sender.end(p),
-            Ok(false) => assignment.send(p, &[REFUSED]),
+        let before = Work::of(p);
+        let sent = self.send_rows(&mut sender, cx);
+        cx.shared.library.add(Handle::of_numbers(self.cursor), &before.until_now(p, cx.session.options.timing));
+        match sent {
+            Ok(Some(counted)) => sender.end(&counted, p),
+            Ok(None) => assignment.send(p, &[REFUSED]),
             Err(e) => report(p, assignment, e),
         }
     }
 
-    /// False: it is not the dictionary that the part was planned for.
-    fn send_rows(&self, sender: &mut Sender<'_>, cx: &mut ExecCtx<'_>) -> Result<bool> {
+    /// Gives what the operations did, none where that is not counted. `None`: it is not the dictionary that the part was
+    /// planned for.
+    fn send_rows(&self, sender: &mut Sender<'_>, cx: &mut ExecCtx<'_>) -> Result<Option<Vec<Counted>>> {
         let damaged = || Ora::internal("job of a parallel query");
         let catalog = cx.host.catalog()?;
         if catalog.epoch() != self.epoch {
-            return Ok(false);
+            return Ok(None);
         }
         let fragment: Fragment = image::read(&self.fragment, &ByNumber(&*catalog)).map_err(|_| damaged())?;
         let snapshot = self.snapshot().ok_or_else(damaged)?;
         let (op, mut m) = self.build(&fragment, sender.assignment, cx)?;
         if !cx.host.is_current(self.epoch) {
-            return Ok(false);
+            return Ok(None);
         }
         m.begin(snapshot);
         m.epoch = self.epoch;
@@ -685,7 +715,7 @@ impl Job {
         }
         let sent = send_all(op, &fragment.regs, sender, &mut m, cx);
         m.temporary.clear(cx.shared.txns.cache());
-        sent.map(|()| true)
+        sent.map(|()| Some(m.run.map_or_else(Vec::new, |run| run.counted())))
     }
 
     fn build(&self, fragment: &Fragment, assignment: &Assignment, cx: &ExecCtx<'_>) -> Result<(Op, Machine)> {
@@ -697,6 +727,7 @@ impl Job {
             granules: self.granules,
             blocks: self.blocks,
         }));
+        b.counting = fragment.counted.as_ref().map(|part| Counting::of_part(part, fragment.sources()));
         let wanted = Wanted::of_regs(&fragment.regs);
         let op = match batch::build(&fragment.source, &wanted, &mut b)? {
             Some(node) => Op::Batch(Box::new(batch::Rows::new(node))),
@@ -714,9 +745,52 @@ impl Job {
                 }
             });
         }
+        let run = b.counting.take().map(|counting| Box::new(counting.run));
         let mut m = Machine::new(regs, 0);
         m.subs = subs;
+        m.run = run;
         Ok((op, m))
+    }
+}
+
+/// What an operation did: its number in the plan, and its figures.
+type Counted = (usize, LineCounts, AreaCounts);
+
+/// The work of a server's process until its part began.
+struct Work {
+    gets: u64,
+    reads: u64,
+    waits_us: [u64; wait::CHARGED.len()],
+    elapsed_ns: u64,
+    cpu_ns: u64,
+}
+
+impl Work {
+    fn of(p: &Process) -> Work {
+        let line = p.stats();
+        Work {
+            gets: line.get(Stat::SessionLogicalReads),
+            reads: line.get(Stat::PhysicalReads),
+            waits_us: p.charged_us(),
+            elapsed_ns: os::clock::now_ns(),
+            cpu_ns: os::clock::thread_cpu_ns(),
+        }
+    }
+
+    /// The work since then, as a statement's.
+    fn until_now(&self, p: &Process, timing: Timing) -> Delta {
+        let now = Work::of(p);
+        let mut delta = Delta {
+            buffer_gets: now.gets.saturating_sub(self.gets),
+            disk_reads: now.reads.saturating_sub(self.reads),
+            ..Delta::default()
+        };
+        if timing != Timing::Off {
+            delta.elapsed_us = now.elapsed_ns.saturating_sub(self.elapsed_ns) / 1000;
+            delta.cpu_us = now.cpu_ns.saturating_sub(self.cpu_ns) / 1000;
+        }
+        delta.add_waits(std::array::from_fn(|n| now.waits_us[n].saturating_sub(self.waits_us[n])));
+        delta
     }
 }
 
@@ -767,10 +841,13 @@ impl Sender<'_> {
         Ok(())
     }
 
-    fn end(self, p: &Process) -> Result<()> {
+    fn end(self, counted: &Vec<Counted>, p: &Process) -> Result<()> {
         let mut message = vec![END];
         put_number(self.rows, &mut message);
         put_number(self.bytes, &mut message);
+        let mut w = Writer::default();
+        counted.put(&mut w);
+        message.extend(w.finish().unwrap_or_default());
         self.assignment.send(p, &message)?;
         p.count(Stat::PxLocalMessagesSent, 1);
         Ok(())

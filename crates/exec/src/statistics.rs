@@ -680,6 +680,12 @@ impl Place {
         self.edition.is_some()
     }
 
+    /// The shared cursor; none where there was no room.
+    #[inline]
+    pub fn handle(&self) -> Handle {
+        self.handle.unwrap_or(Handle::NONE)
+    }
+
     /// Shared cursors for other users, schemas or rights, which the session may try.
     pub fn kin(&self) -> Kin {
         self.kin

@@ -261,6 +261,55 @@ fn what_servers_there_are_and_how_much_was_parallel_is_counted() {
 }
 
 /// Waits until no server works.
+/// What servers read and how many rows each operation gave is the statement's, as if one process had done it.
+#[test]
+fn what_servers_do_is_counted_for_the_statement_and_its_operations() {
+    let instance = start(&[("parallel_max_servers", "3")]);
+    let mut c = connect(&instance);
+    make_tables(&mut c);
+    let lines = |c: &mut Client, text: &str| {
+        assert!(words(c, text).len() > 5);
+        let text = text.replace('\'', "''");
+        let lines = words(
+            c,
+            &format!(
+                "select p.object_name, to_char(p.last_starts), to_char(p.last_output_rows), \
+                 to_char(p.last_cr_buffer_gets), to_char(p.executions) from v$sql_plan_statistics_all p \
+                 where p.object_name in ('T', 'SMALL') and p.sql_id = (select sql_id from v$sql where sql_text = '{text}') \
+                 order by 1 desc"
+            ),
+        );
+        let gets = one(c, &format!("select to_char(buffer_gets) from v$sql where sql_text = '{text}'"));
+        (lines, gets.parse::<u64>().expect("a number"))
+    };
+    let number = |line: &[String], at: usize| line[at].parse::<u64>().expect("a number");
+    for rest in [
+        "s.name, count(*) from t join small s on s.k = t.k group by s.name",
+        "id from t where nvl((select max(name) from small s where s.k + 0 = t.k), 'a') > 'n3'",
+    ] {
+        let (one, one_gets) = lines(&mut c, &format!("select /*+ gather_plan_statistics no_parallel */ {rest}"));
+        let (three, gets) = lines(&mut c, &format!("select /*+ gather_plan_statistics parallel(3) */ {rest}"));
+        assert_eq!((one.len(), three.len()), (2, 2), "{rest}: {one:?} {three:?}");
+        assert_eq!((&*one[0][1], &*three[0][1]), ("1", "3"), "{rest}: starts of the scan that is divided");
+        assert_eq!(one[0][2], three[0][2], "{rest}: its rows");
+        assert!(number(&three[0], 3) >= number(&one[0], 3), "{rest}: its blocks");
+        // Each server reads the other table, and keeps what it has found for itself.
+        let [few, many] = [&one[1], &three[1]].map(|line| (number(line, 1), number(line, 2)));
+        assert!(many.0 > few.0 && many.1 > few.1, "{rest}: {few:?} {many:?}");
+        assert_eq!((&*one[1][4], &*three[1][4]), ("1", "1"), "{rest}: one execution");
+        assert!(gets >= number(&three[0], 3) + number(&three[1], 3), "{rest}: {gets} of {three:?}");
+        assert!(one_gets >= number(&one[0], 3), "{rest}");
+    }
+    // A query that is left early has what its servers did until then.
+    let text = "select /*+ parallel(2) */ id, pad from t";
+    let mut open = c.query(text, &[]).expect("a query");
+    open.next_row().expect("a row");
+    drop(open);
+    idle(&mut c);
+    let gets = format!("select to_char(buffer_gets) from v$sql where sql_text = '{text}'");
+    until("its servers have told what they read", || one(&mut c, &gets).parse::<u64>().expect("a number") > 10);
+}
+
 fn idle(c: &mut Client) {
     let busy = "select to_char(count(*)) from v$px_process where status = 'IN USE'";
     until("the servers are given back", || one(c, busy) == "0");

@@ -211,6 +211,18 @@ pub struct Handle {
 impl Handle {
     /// A reference to no child: there was no room. Nothing is counted or pinned by it.
     pub const NONE: Handle = Handle { child: u32::MAX, life: 0 };
+
+    /// As numbers, for another process of the instance.
+    #[must_use]
+    pub fn to_numbers(self) -> (u32, u64) {
+        (self.child, self.life)
+    }
+
+    /// The handle of these numbers. One that is of no child counts nothing.
+    #[must_use]
+    pub fn of_numbers((child, life): (u32, u64)) -> Handle {
+        Handle { child, life }
+    }
 }
 
 /// What a session has counted for a statement since it last told.

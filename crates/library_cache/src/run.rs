@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use latch::Where;
 use process::Process;
+use types::image::Image;
 
 use crate::find::Key;
 use crate::layout::{CHUNK_BYTES, Child};
@@ -19,7 +20,7 @@ use crate::{Handle, LibraryCache};
 pub const LINES_MOST: usize = 400;
 
 /// The work of an operation, everything below it included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Image)]
 pub struct LineCounts {
     pub starts: u64,
     /// Rows that it gave.
@@ -32,7 +33,7 @@ pub struct LineCounts {
 }
 
 /// The needs of the work areas of an operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Image)]
 pub struct AreaCounts {
     /// Bytes with which the last one would have stayed in memory, and would have gone through temporary space once.
     pub optimal_bytes: u64,

@@ -615,6 +615,7 @@ impl Cursor {
             cx.p.count(Stat::ExecuteCount, 1);
         }
         self.key.executed(&self.text, self.kind.command(), *run, cx);
+        self.m.cursor = self.key.handle();
         *run = Run::Again;
         for (i, v) in self.values.iter().enumerate() {
             self.m.regs[self.first_bind as usize + i].set(v);
