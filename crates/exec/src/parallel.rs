@@ -7,13 +7,13 @@
 //! | message | from a server |
 //! |---|---|
 //! | `ROWS` | how many, and their values one behind the other (`spill::rows`) |
-//! | `END` | there are no more; the rows and bytes of all messages before; what its operations did, if that is counted |
+//! | `END` | there are no more; rows and bytes of all messages before; what its operations did, if counted |
 //! | `ERROR` | the number, text and stack of an error, behind the rows before it |
 //! | `REFUSED` | it has read nothing, and another must: the dictionary has changed |
 //!
-//! What a server reads and the time it takes are the statement's: the server adds them to the shared cursor itself, when
-//! its part ends, however it ends. The figures of operations go through the coordinator, whose execution they are of;
-//! those of a server that is not waited for, or fails, are left out.
+//! What a server reads and the time it takes are the statement's: the server adds them to the shared cursor itself,
+//! when its part ends, however it ends. The figures of operations go through the coordinator, whose execution they are
+//! of; those of a server that is not waited for, or fails, are left out.
 
 use crate::batch::{self, Wanted};
 use crate::code::Builder;
@@ -691,8 +691,8 @@ impl Job {
         }
     }
 
-    /// Gives what the operations did, none where that is not counted. `None`: it is not the dictionary that the part was
-    /// planned for.
+    /// Gives what the operations did, none where that is not counted. `None`: it is not the dictionary that the part
+    /// was planned for.
     fn send_rows(&self, sender: &mut Sender<'_>, cx: &mut ExecCtx<'_>) -> Result<Option<Vec<Counted>>> {
         let damaged = || Ora::internal("job of a parallel query");
         let catalog = cx.host.catalog()?;

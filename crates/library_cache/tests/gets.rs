@@ -385,9 +385,8 @@ fn children_of_others_are_given_where_there_is_no_own_one_in_the_gets_of_a_soft_
         let after = (f.gets(), f.namespace());
         f.parse(&p, 5, &env(1));
         let own = f.gets();
-        for n in 0..6 {
-            assert_eq!(after.0[n] - before.0[n], own[n] - after.0[n], "{design:?}: gets of a soft parse");
-        }
+        let of_soft_parse = |from: [u64; 6], to: [u64; 6]| std::array::from_fn::<u64, 6, _>(|n| to[n] - from[n]);
+        assert_eq!(of_soft_parse(before.0, after.0), of_soft_parse(after.0, own), "{design:?}: gets of a soft parse");
         assert_eq!((after.1.gets - before.1.gets, after.1.get_hits - before.1.get_hits), (1, 0), "{design:?}");
         // The first session that takes it and knows the types of its binds names them.
         f.cache.take_kin(&p, digest(5), one, &Env { binds: 77, ..env(3) });
