@@ -243,20 +243,21 @@ fn counted<T, R>(
 ) -> R {
     let was_on = cx.session.noted.switch(true);
     let outside = cx.session.noted.by_rowid.take();
+    // Of the operation that calls this one: a hash join has its table before it asks for the other side.
+    let areas_outside = cx.session.noted.areas.take();
     let before = Reading::of(cx.p);
     let result = f(inner, m, cx);
     let done = Reading::of(cx.p).since(before);
     let noted = &cx.session.noted;
     noted.switch(was_on);
     let of_table = noted.by_rowid.replace(outside);
+    let areas = noted.areas.replace(areas_outside);
     if let Some(run) = &mut m.run {
         run.is_new = true;
         run.lines[place.line - place.over..place.line].iter_mut().for_each(|(counts, _)| done.add_to(counts));
         let (counts, area) = &mut run.lines[place.line];
         done.add_to(counts);
-        for noted in noted.areas.borrow_mut().drain(..) {
-            area.add(&noted);
-        }
+        areas.iter().for_each(|noted| area.add(noted));
         if let Some(entries) = place.entries {
             done.since(of_table).add_to(&mut run.lines[entries].0);
         }

@@ -170,6 +170,12 @@ fn what_operations_did_is_kept_with_the_cursor() {
              min(last_execution) from v$sql_plan_statistics_all where sql_id = '{id}' and total_executions > 0"
         );
         assert_eq!(rows(&mut s, &areas), "2 2 1 OPTIMAL", "{design:?}");
+        // A join has its table before it reads the other side, which has none.
+        rows(&mut s, "select /*+ gather_plan_statistics use_hash(a b) */ count(a.v) from lcs a, lcs b where a.v = b.v");
+        let joins = "select listagg(p.operation || ' ' || sign(p.last_memory_used), ', ') within group (order by p.id) \
+                     from v$sql_plan_statistics_all p, v$sql s where p.sql_id = s.sql_id and p.operation <> 'SORT' \
+                     and p.id > 0 and s.sql_text like 'select /*+ gather_plan_statistics use_hash%'";
+        assert_eq!(rows(&mut s, joins), "HASH JOIN 1, TABLE ACCESS , TABLE ACCESS ", "{design:?}");
         let read = format!(
             "select count(*) from v$sql_plan_statistics_all where sql_id = '{id}' and cr_buffer_gets > 0 and \
              last_cr_buffer_gets < cr_buffer_gets and elapsed_time > 0"

@@ -292,6 +292,13 @@ fn what_servers_do_is_counted_for_the_statement_and_its_operations() {
         assert_eq!((one.len(), three.len()), (2, 2), "{rest}: {one:?} {three:?}");
         assert_eq!((&*one[0][1], &*three[0][1]), ("1", "3"), "{rest}: starts of the scan that is divided");
         assert_eq!(one[0][2], three[0][2], "{rest}: its rows");
+        let sent = words(
+            &mut c,
+            "select to_char(last_starts), sign(last_output_rows) from v$sql_plan_statistics_all \
+             where operation = 'PX SEND' and timestamp = (select max(timestamp) from v$sql_plan_statistics_all) \
+             and last_starts is not null",
+        );
+        assert!(sent.iter().all(|line| *line == ["3", "1"]) && !sent.is_empty(), "{rest}: {sent:?}");
         assert!(number(&three[0], 3) >= number(&one[0], 3), "{rest}: its blocks");
         // Each server reads the other table, and keeps what it has found for itself.
         let [few, many] = [&one[1], &three[1]].map(|line| (number(line, 1), number(line, 2)));

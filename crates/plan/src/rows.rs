@@ -582,6 +582,7 @@ impl Tree {
                 row.object = queue.clone();
                 row.distribution = "QC (RANDOM)".into();
                 let first = self.rows.len();
+                self.over.insert(first as u32, (1, false));
                 self.source(send, input);
                 let node = queue.replace("TQ", "Q").replacen("0000", "000", 1);
                 for row in &mut self.rows[send as usize..] {
