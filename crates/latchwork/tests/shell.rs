@@ -139,6 +139,11 @@ fn what_set_says_of_texts_and_output() {
 }
 
 #[test]
+fn objects_and_collections_are_printed_as_calls_of_their_constructors() {
+    transcript("objects");
+}
+
+#[test]
 fn cursors_of_blocks_are_printed() {
     transcript("cursors");
 }

@@ -283,6 +283,14 @@ impl<C: 'static> Plsql<C> {
         self.units.type_def(id)
     }
 
+    /// As [`Plsql::type_def`], loaded when the session has not named the type yet.
+    ///
+    /// # Errors
+    /// PLS-00904 for a type that the user may see and not execute.
+    pub fn load_type<W: World<Cursor = C>>(&self, w: &mut W, id: TypeId) -> Result<Option<Rc<types::TypeDef>>> {
+        self.units.loaded_type(w, id, "SYS")
+    }
+
     fn describe_function(&self, s: &Rc<SubSym>, schema: &str) -> Function {
         let (owner, package) = match &s.target {
             SubTarget::External(e) => {

@@ -2,6 +2,7 @@
 
 use crate::blocks;
 use crate::by_name::ByName;
+use crate::composite_text::{self, has_objects, shown};
 use crate::core::Core;
 use crate::identity::Identity;
 use crate::kept::Asker;
@@ -79,7 +80,7 @@ pub(crate) struct Open {
     pub(crate) of_row: bool,
     /// The client's number of the statement, whose cursor is kept for its next execution.
     pub(crate) statement: Option<u16>,
-    /// Rows have objects or collections: none can be sent.
+    /// Rows have objects or collections: their texts are sent, where the protocol has a form for them.
     pub(crate) has_objects: bool,
 }
 
@@ -323,12 +324,17 @@ impl Calls {
             cursor.close(cx);
             return Err(Ora::new(1000));
         }
-        if has_objects(cursor.columns()) {
+        let has_objects = has_objects(cursor.columns());
+        if has_objects && sink.is_some() {
             cursor.close(cx);
             return Err(Ora::unsupported());
         }
+        if has_objects && let Err(e) = composite_text::load(cursor.columns(), core, cx) {
+            cursor.close(cx);
+            return Err(e);
+        }
         let number = self.next_number();
-        let columns = cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect();
+        let columns = cursor.columns().iter().map(|c| wire_column(c, core, &cx.session.nls)).collect();
         let sink = match sink {
             None => {
                 write_frame(out, |o| Reply::Described { cursor: number, columns }.encode(o));
@@ -344,7 +350,7 @@ impl Calls {
         };
         let source = Source::Own(Box::new(cursor));
         let statement = self.held.statement();
-        self.open.insert(number, Open { statement, ..Open::new(source, identity) });
+        self.open.insert(number, Open { statement, has_objects, ..Open::new(source, identity) });
         let result = self.fetch_rows(core, cx, (number, e.prefetch), sink, out);
         core.last_cursor.set(shared);
         result
@@ -372,7 +378,7 @@ impl Calls {
         out: &mut Vec<u8>,
     ) -> Result<Done> {
         let open = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
-        if open.has_objects {
+        if open.has_objects && sink.is_some() {
             return Err(Ora::unsupported());
         }
         open.source.begin_fetch(core, cx)?;
@@ -404,7 +410,9 @@ impl Calls {
             let written = match sink {
                 None => encode_rows(&mut packet, number, |w| -> Result<bool> {
                     let has_row = next(open, w.len(), &mut sent, &mut ended, cx)?;
-                    if has_row {
+                    if has_row && open.has_objects {
+                        w.row(shown(&open.row, core, cx)?.iter());
+                    } else if has_row {
                         w.row(open.row.iter());
                     }
                     Ok(has_row)
@@ -603,11 +611,11 @@ impl Calls {
         sink: Sink<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Done> {
-        let Open { source, row, scroll, .. } = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
+        let Open { source, row, scroll, has_objects, .. } = self.open.get_mut(&number).ok_or_else(|| Ora::new(1001))?;
         // PL/SQL, which may hold a shared one, goes forwards only.
         let Source::Own(cursor) = source else { return Err(Ora::unsupported()) };
         // A cursor in a row goes forwards only, too: given again with its row it would be where it was left.
-        if cursor.columns().iter().any(|column| column.ty == DataType::Cursor) {
+        if *has_objects || cursor.columns().iter().any(|column| column.ty == DataType::Cursor) {
             return Err(Ora::unsupported());
         }
         let scroll = scroll.get_or_insert_default();
@@ -742,7 +750,9 @@ impl Calls {
     /// The columns of a query; its cursor is closed.
     fn described(&mut self, core: &Core, cx: &mut ExecCtx<'_>, cursor: Cursor) -> Vec<local::Column> {
         let columns = match cursor.kind() {
-            exec::StatementKind::Select => cursor.columns().iter().map(|c| wire_column(c, &cx.session.nls)).collect(),
+            exec::StatementKind::Select => {
+                cursor.columns().iter().map(|c| wire_column(c, core, &cx.session.nls)).collect()
+            }
             _ => Vec::new(),
         };
         self.put_back(core, cx, cursor, core.identity(), self.held.statement());
@@ -1039,17 +1049,15 @@ pub(crate) fn returned(
     Ok(out)
 }
 
-/// Whether a client would be given objects or collections: the protocols have no form for them yet.
-pub(crate) fn has_objects(columns: &[exec::Column]) -> bool {
-    columns.iter().any(|c| matches!(c.ty, types::DataType::Named(_)) || has_objects(&c.nested))
-}
-
-pub(crate) fn wire_column(c: &exec::Column, nls: &types::Nls) -> local::Column {
+pub(crate) fn wire_column(c: &exec::Column, core: &Core, nls: &types::Nls) -> local::Column {
     local::Column {
         name: c.name.clone(),
         data_type: c.ty,
         nullable: c.nullable,
         display_size: c.ty.display_size(nls),
-        nested: c.nested.iter().map(|c| wire_column(c, nls)).collect(),
+        nested: match c.ty {
+            types::DataType::Named(_) => composite_text::attributes(c.ty, core, nls),
+            _ => c.nested.iter().map(|c| wire_column(c, core, nls)).collect(),
+        },
     }
 }

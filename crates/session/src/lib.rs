@@ -19,6 +19,7 @@ mod caches;
 mod call;
 mod caller;
 mod commit_write;
+mod composite_text;
 pub mod connection_pool;
 mod constraints;
 mod context;

@@ -5,7 +5,8 @@
 //! closed for both by whoever closes it first, and counts with the cursors of PL/SQL.
 
 use crate::by_name::ByName;
-use crate::call::{Calls, Open, has_objects, wire_column};
+use crate::call::{Calls, Open, wire_column};
+use crate::composite_text::has_objects;
 use crate::core::Core;
 use crate::world::{SqlCursor, World};
 use exec::{Cursor, ExecCtx};
@@ -122,9 +123,10 @@ impl Calls {
     /// Makes the cursors in the rows of a query the client's, under the numbers that the rows have.
     pub(crate) fn take_nested(&mut self, core: &Core, cx: &mut ExecCtx<'_>, parent: u32) {
         for (number, cursor) in core.nested.take() {
+            let has_objects = has_objects(cursor.columns());
             let made = core.plsql.adopt_cursor(&mut World { cx: cx.reborrow(), core }, cursor, 0, None);
             let (source, identity) = (Source::Shared(made), core.identity());
-            self.open.insert(number, Open { of_row: true, ..Open::new(source, identity) });
+            self.open.insert(number, Open { of_row: true, has_objects, ..Open::new(source, identity) });
             self.shared += 1;
             self.nested.push((parent, number));
         }
@@ -186,7 +188,7 @@ impl Calls {
         let nls = &cx.session.nls;
         let describe = |c: &mut SqlCursor| {
             let columns = c.columns();
-            (columns.iter().map(|c| wire_column(c, nls)).collect::<Vec<_>>(), has_objects(columns))
+            (columns.iter().map(|c| wire_column(c, core, nls)).collect::<Vec<_>>(), has_objects(columns))
         };
         let Ok((columns, has_objects)) = core.plsql.with_cursor(cursor, describe) else { return Value::Null };
         let is_it =

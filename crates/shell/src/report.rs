@@ -297,6 +297,11 @@ fn field(settings: &Settings, column: &Column, formats: &ColumnFormats) -> Field
     // Only a heading of COLUMN is broken into lines; a name may have the mark in it.
     let heading: Vec<String> = match &set.heading {
         Some(heading) => heading.split(settings.headsep).map(str::to_string).collect(),
+        // An object's name stands with those of its attributes.
+        None if matches!(column.data_type, DataType::Named(_)) && !column.nested.is_empty() => {
+            let attributes: Vec<&str> = column.nested.iter().map(|a| a.name.as_str()).collect();
+            vec![format!("{}({})", column.name, attributes.join(", "))]
+        }
         None => vec![column.name.clone()],
     };
     let heading_width = heading.iter().map(|line| width(line)).max().unwrap_or(0);

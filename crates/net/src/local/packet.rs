@@ -593,9 +593,14 @@ fn write_column(w: &mut Writer<'_>, c: &Column) {
     write_type(w, &c.data_type);
     w.bool(c.nullable);
     w.u32(c.display_size);
-    if c.data_type == DataType::Cursor {
+    if has_nested(&c.data_type) {
         w.list(&c.nested, write_column);
     }
+}
+
+/// A cursor has columns, an object attributes.
+fn has_nested(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Cursor | DataType::Named(_))
 }
 
 /// Cursors in columns of cursors, at most.
@@ -608,7 +613,7 @@ fn read_columns(r: &mut Reader<'_>, depth: usize) -> WireResult<Vec<Column>> {
     r.list(7, |r| {
         let (name, data_type) = (r.string()?, read_type(r)?);
         let (nullable, display_size) = (r.bool()?, r.u32()?);
-        let nested = if data_type == DataType::Cursor { read_columns(r, depth + 1)? } else { Vec::new() };
+        let nested = if has_nested(&data_type) { read_columns(r, depth + 1)? } else { Vec::new() };
         Ok(Column { name, data_type, nullable, display_size, nested })
     })
 }

@@ -4,7 +4,7 @@ use super::wire::{Reader, WireError, WireResult, Writer};
 use std::sync::Arc;
 use types::{
     DataType, Date, IntervalDs, IntervalYm, LenUnit, Lob, LobHome, LobRow, Number, ObjectId, Place, Rowid, TimeZone,
-    Timestamp, Value, Zone,
+    Timestamp, TypeId, Value, Zone,
 };
 
 const NULL: u8 = 0;
@@ -85,7 +85,7 @@ pub fn write_value(w: &mut Writer<'_>, value: &Value) {
             w.u64(i.seconds as u64);
             w.u32(i.nanos);
         }
-        // A query with such a column is refused before it is executed (ORA-03115), and no bind has one.
+        // Queries send the text of such a value, and no bind has one.
         Value::Composite(_) => w.u8(NULL),
         // A client shows nothing of either.
         Value::EmptyLob => w.u8(NULL),
@@ -273,7 +273,7 @@ pub fn write_type(w: &mut Writer<'_>, t: &DataType) {
         DataType::Boolean => w.u8(22),
         DataType::PlsInteger => w.u8(23),
         DataType::Cursor => w.u8(24),
-        DataType::Named(_) => w.u8(0),
+        DataType::Named(id) => sized(w, 25, id.0),
     }
 }
 
@@ -332,6 +332,7 @@ pub fn read_type(r: &mut Reader<'_>) -> WireResult<DataType> {
         22 => DataType::Boolean,
         23 => DataType::PlsInteger,
         24 => DataType::Cursor,
+        25 => DataType::Named(TypeId(r.u32()?)),
         t => return Err(WireError::UnknownTag(t)),
     })
 }

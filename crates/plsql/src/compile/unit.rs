@@ -293,7 +293,7 @@ impl Units {
     }
 
     /// The definition of a type of that number, loaded when nothing has named it yet.
-    pub(super) fn loaded_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>> {
+    pub fn loaded_type<W: World>(&self, w: &mut W, id: TypeId, schema: &str) -> Result<Option<Rc<TypeDef>>> {
         if let Some(def) = self.type_def(id) {
             return Ok(Some(def));
         }
