@@ -22,7 +22,17 @@ impl Compiler<'_> {
         match &e.kind {
             ExprKind::Literal(l) => literal(l, pos),
             ExprKind::Name(name) => self.name(name),
-            ExprKind::OuterJoined(inner) => self.expr(inner),
+            ExprKind::OuterJoined(inner) => match self.block().clause {
+                Clause::Where | Clause::Dml => self.expr(inner),
+                // A condition of a join.
+                Clause::From => Err(Ora::new(25156).at(pos)),
+                Clause::StartWith
+                | Clause::ConnectBy
+                | Clause::GroupBy
+                | Clause::Having
+                | Clause::Select
+                | Clause::OrderBy => Err(Ora::new(30563).at(pos)),
+            },
             ExprKind::Bind(ast::Bind { name: _, indicator: Some(_) }) => Err(unsupported("indicator", pos)),
             ExprKind::Bind(ast::Bind { name, indicator: None }) => match self.bind(name) {
                 // A cursor is an argument of a function of PL/SQL, and nothing else.

@@ -596,6 +596,7 @@ impl Compiler<'_> {
     pub fn plus_joins(&mut self, filter: &ast::Expr, set: &mut JoinSet) -> Result<()> {
         let mut conjuncts = Vec::new();
         split_and(filter, &mut conjuncts);
+        let mut first = None;
         for e in conjuncts {
             let mut marked = Vec::new();
             marks(e, &mut marked);
@@ -603,6 +604,7 @@ impl Compiler<'_> {
                 self.conditions(e, &mut set.conds)?;
                 continue;
             }
+            first.get_or_insert(e.pos.0);
             let mut on = Vec::new();
             self.conditions(e, &mut on)?;
             let mut owners = BTreeSet::new();
@@ -637,7 +639,31 @@ impl Compiler<'_> {
                 link => *link = Link::Left(on),
             }
         }
-        Ok(())
+        match first {
+            Some(pos) if self.has_ring(set) => Err(Ora::new(1416).at(pos)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether optional parts of a set wait for one another: the conditions of each name the next, those of the last one
+    /// the first.
+    fn has_ring(&self, set: &JoinSet) -> bool {
+        let mut waits: Vec<BTreeSet<usize>> = Vec::new();
+        for (at, part) in set.parts.iter().enumerate() {
+            let mut others = BTreeSet::new();
+            if let Link::Left(on) = &part.link {
+                for e in on {
+                    self.expr_regs(e, &mut |reg| others.extend(self.part_of(set, reg).filter(|other| *other != at)));
+                }
+            }
+            waits.push(others);
+        }
+        // Parts that wait for no other are taken away until there are none.
+        let mut left: BTreeSet<usize> = (0..waits.len()).collect();
+        while let Some(free) = left.iter().copied().find(|at| waits[*at].is_disjoint(&left)) {
+            left.remove(&free);
+        }
+        !left.is_empty()
     }
 
     /// The part of a set whose leaf owns a register.

@@ -297,7 +297,12 @@ impl Compiler<'_> {
         let mut set = JoinSet { hints, block, ..JoinSet::default() };
         self.block().has_group_by = s.group_by.is_some();
         self.note_hints(&s.hints);
-        let plus = s.filter.as_ref().is_some_and(crate::refs::has_plus);
+        let plus = s.filter.as_ref().and_then(crate::refs::plus);
+        let is_ansi = s.from.iter().any(|t| matches!(t.kind, ast::TableRefKind::Join { .. }));
+        if let Some(pos) = plus.filter(|_| is_ansi) {
+            return Err(Ora::new(25156).at(pos));
+        }
+        let plus = plus.is_some();
         let optional = s.filter.as_ref().filter(|_| plus).map(crate::refs::marked_aliases);
         // The rows of a derived table in FROM are locked with those of the query around it.
         self.locking |= q.for_update.is_some();

@@ -286,12 +286,12 @@ pub fn is_kept(t: &TableRef, marked: Option<&[String]>) -> bool {
     marked.iter().all(|name| name != alias)
 }
 
-/// Whether a condition marks a column with `(+)`.
-pub fn has_plus(e: &Expr) -> bool {
+/// Where a condition marks a column with `(+)` first.
+pub fn plus(e: &Expr) -> Option<u32> {
     if matches!(e.kind, ExprKind::OuterJoined(_)) {
-        return true;
+        return Some(e.pos.0);
     }
-    let mut found = false;
-    each_child(e, &mut |c| found |= has_plus(c));
+    let mut found = None;
+    each_child(e, &mut |c| found = found.or_else(|| plus(c)));
     found
 }
