@@ -5,8 +5,8 @@
 use crate::statistics::{analyze_index, analyze_table, delete_table, is_locked};
 use crate::work::{Parts, Work, by};
 use dictionary::base::{
-    Base, head_history, hist_head, histgrm, histgrm_history, ind_history, mods_all, stat_pref, stats_extension,
-    tab_history,
+    Base, col_usage, head_history, hist_head, histgrm, histgrm_history, ind_history, mods_all, stat_pref,
+    stats_extension, tab_history,
 };
 use dictionary::*;
 use sql::ast::{Analyze, AnalyzeKind};
@@ -105,6 +105,7 @@ pub fn forget_table(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     let kept = [
         (Base::StatsExtension, stats_extension::OBJ),
         (Base::ModsAll, mods_all::OBJ),
+        (Base::ColUsage, col_usage::OBJ),
         (Base::StatPref, stat_pref::OBJ),
         (Base::TabHistory, tab_history::OBJ),
         (Base::IndHistory, ind_history::BO),

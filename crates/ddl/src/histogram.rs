@@ -28,7 +28,7 @@ pub enum Size {
     Repeat,
     /// 254 at the most, where the values are skewed.
     SkewOnly,
-    /// As `SkewOnly`. Oracle looks at how a column is used besides; this is not kept here.
+    /// As `SkewOnly`, of columns that predicates have used.
     Auto,
 }
 

@@ -8,8 +8,10 @@ use crate::gather::{self, Figures, IndexFigures, Sample, Wanted};
 use crate::histogram::Size;
 use crate::index;
 use crate::method_opt::{self, Columns};
-use crate::work::{Host, Outcome, Work, by};
-use dictionary::base::{Base, hist_head, histgrm, ind, ind_history, stat_pref, stats_extension, tab, tab_history};
+use crate::work::{Host, Invalidation, Outcome, Work, by};
+use dictionary::base::{
+    Base, col_usage, hist_head, histgrm, ind, ind_history, stat_pref, stats_extension, tab, tab_history,
+};
 use dictionary::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, blank, int, text};
 use dictionary::statistics::{FIRST_GROUP, flags, head_row, histogram_rows};
 use dictionary::statistics_request::{ColumnFigures, Gather, Imported, StatisticsRequest, TableNamed};
@@ -28,6 +30,7 @@ const PREFERENCES: &[(&str, &str)] = &[
     ("CASCADE", "DBMS_STATS.AUTO_CASCADE"),
     ("ESTIMATE_PERCENT", "DBMS_STATS.AUTO_SAMPLE_SIZE"),
     ("METHOD_OPT", DEFAULT_METHOD),
+    ("NO_INVALIDATE", "DBMS_STATS.AUTO_INVALIDATE"),
     ("STALE_PERCENT", "10"),
 ];
 /// Preferences of Oracle's that change nothing here; they can be asked for.
@@ -38,7 +41,6 @@ const FIXED_PREFERENCES: &[(&str, &str)] = &[
     ("GLOBAL_TEMP_TABLE_STATS", "SESSION"),
     ("GRANULARITY", "AUTO"),
     ("INCREMENTAL", "FALSE"),
-    ("NO_INVALIDATE", "DBMS_STATS.AUTO_INVALIDATE"),
     ("OPTIONS", "GATHER"),
     ("PUBLISH", "TRUE"),
     ("TABLE_CACHED_BLOCKS", "1"),
@@ -93,7 +95,7 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             require_unlocked(work, index.table, *force)?;
             save(work, index.table)?;
             work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut clear_index)?;
-            work.touch(index.table);
+            changed(work, index.table)?;
         }
         SetTable { table, rows, blocks, average, force } => {
             let object = named(work, table, |t| format!("Unable to set values for table {t}"))?;
@@ -112,7 +114,7 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
                 row[tab::ANALYZETIME] = Value::Date(now);
                 row[tab::STATFLAGS] = int(as_i64(&row[tab::STATFLAGS]).unwrap_or(0) | flags::USER);
             })?;
-            work.touch(object);
+            changed(work, object)?;
         }
         SetColumn { table, column, figures, force } => {
             let object = named(work, table, |t| format!("Unable to set values for table {t}"))?;
@@ -161,6 +163,15 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             }
             let now = work.now;
             work.change().flush_monitoring(now)?;
+            work.change().flush_column_uses(now)?;
+        }
+        Invalidating { no_invalidate, request } => {
+            work.invalidation = match no_invalidate {
+                Some(true) => Invalidation::Never,
+                Some(false) => Invalidation::Now,
+                None => Invalidation::Preference,
+            };
+            return run(work, request);
         }
         Purge(before) => {
             require_any(work)?;
@@ -179,6 +190,25 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
         }
     }
     Ok(Value::Null)
+}
+
+/// The statistics of a table, its columns or its indexes are others: the cursors that depend on it end as the request
+/// or the preference says.
+fn changed(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    let invalidation = match work.invalidation {
+        Invalidation::Preference => match preference(work, object, "NO_INVALIDATE")?.as_str() {
+            "TRUE" => Invalidation::Never,
+            "FALSE" => Invalidation::Now,
+            _ => Invalidation::Rolling,
+        },
+        set => set,
+    };
+    match invalidation {
+        Invalidation::Now => work.touch(object),
+        Invalidation::Rolling => work.roll_out(object),
+        Invalidation::Never | Invalidation::Preference => {}
+    }
+    Ok(())
 }
 
 // Who may do what to which object.
@@ -288,6 +318,14 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
     for (clause, size) in method_opt::parse(&method)? {
         choose(work, &table, &clause, size, &mut columns, &mut groups)?;
     }
+    if columns.contains(&Some(Size::Auto)) {
+        let used = used_columns(work, object)?;
+        for (at, size) in columns.iter_mut().enumerate() {
+            if *size == Some(Size::Auto) && !used.contains(&(at as u32 + 1)) {
+                *size = Some(Size::Buckets(1));
+            }
+        }
+    }
     // Everybody has other rows in it.
     if table.temporary.is_some() {
         return Ok(());
@@ -323,8 +361,20 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
     let now = work.now;
     work.change().flush_monitoring(now)?;
     work.change().forget_monitoring(object)?;
-    work.touch(object);
+    changed(work, object)?;
     Ok(())
+}
+
+/// The numbers of the columns of a table that predicates have used in a way that a histogram says something about.
+fn used_columns(work: &mut Work<'_>, object: ObjectId) -> Result<Vec<u32>> {
+    let now = work.now;
+    work.change().flush_column_uses(now)?;
+    let is_used = |row: &&Row| {
+        let counts = column_use::COUNTS.into_iter().zip(ColumnUse::ALL).filter(|(_, how)| how.wants_histogram());
+        counts.into_iter().any(|(at, _)| as_i64(&row[at]).unwrap_or(0) > 0)
+    };
+    let rows = work.select(Base::ColUsage, &by(col_usage::OBJ, object))?;
+    Ok(rows.iter().filter(is_used).map(|row| as_u32(&row[col_usage::COL])).collect())
 }
 
 fn sample(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> Result<Sample> {
@@ -440,7 +490,7 @@ fn gather_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     let figures = work.apart(&mut |work| gather::index(&work.host.parts(), &table, index))?;
     save(work, index.table)?;
     store_index(work, index.object, &figures)?;
-    work.touch(index.table);
+    changed(work, index.table)?;
     Ok(())
 }
 
@@ -537,7 +587,7 @@ pub fn delete_table(work: &mut Work<'_>, object: ObjectId, columns: bool, indexe
     if indexes {
         work.change().update(Base::Ind, &by(ind::BO, object), &mut clear_index)?;
     }
-    work.touch(object);
+    changed(work, object)?;
     Ok(())
 }
 
@@ -557,7 +607,7 @@ fn delete_column(work: &mut Work<'_>, object: ObjectId, column: u32, histogram_o
     } else {
         work.change().delete(Base::HistHead, &head)?;
     }
-    work.touch(object);
+    changed(work, object)?;
     Ok(())
 }
 
@@ -585,7 +635,7 @@ fn set_column(work: &mut Work<'_>, object: ObjectId, column: u32, figures: &Colu
         histogram: old.histogram,
     };
     store_columns(work, &table, &[(column, &new)], true)?;
-    work.touch(object);
+    changed(work, object)?;
     Ok(())
 }
 
@@ -602,7 +652,7 @@ fn set_index(work: &mut Work<'_>, index: &IndexDef, figures: &[Option<f64>; 7]) 
         row[ind::ANALYZETIME] = Value::Date(now);
         row[ind::STATFLAGS] = int(flags::USER);
     })?;
-    work.touch(index.table);
+    changed(work, index.table)?;
     Ok(())
 }
 
@@ -641,7 +691,7 @@ fn import(work: &mut Work<'_>, object: ObjectId, imported: &Imported) -> Result<
             set_index(work, &index, &found.figures)?;
         }
     }
-    work.touch(object);
+    changed(work, object)?;
     Ok(())
 }
 
@@ -750,6 +800,9 @@ pub fn forget_column(work: &mut Work<'_>, object: ObjectId, position: usize) -> 
     for number in groups.iter().copied().chain([position as u32 + 1]) {
         delete_column(work, object, number, false)?;
     }
+    let mine =
+        |row: &[Value]| as_u32(&row[col_usage::OBJ]) == object.0 && as_u32(&row[col_usage::COL]) == position as u32 + 1;
+    work.change().delete(Base::ColUsage, &mine)?;
     Ok(())
 }
 
@@ -800,7 +853,10 @@ fn set_preference(work: &mut Work<'_>, object: ObjectId, name: &str, value: Opti
         },
         (_, Some(value)) => match value.trim().to_uppercase() {
             word if ["TRUE", "FALSE"].contains(&word.as_str()) => Some(word),
-            auto if auto.ends_with("AUTO_CASCADE") => Some("DBMS_STATS.AUTO_CASCADE".to_owned()),
+            auto if name == "CASCADE" && auto.ends_with("AUTO_CASCADE") => Some("DBMS_STATS.AUTO_CASCADE".to_owned()),
+            auto if name == "NO_INVALIDATE" && auto.ends_with("AUTO_INVALIDATE") => {
+                Some("DBMS_STATS.AUTO_INVALIDATE".to_owned())
+            }
             _ => return Err(invalid()),
         },
     };
@@ -869,9 +925,20 @@ fn oldest_kept(work: &mut Work<'_>) -> Result<Date> {
     Ok(Date::from_unix(now().instant() - days * 86_400).unwrap_or(Date::UNIX_EPOCH))
 }
 
-/// Saves the statistics of a table, its columns and its indexes as they are.
+/// Whether the history has versions that the retention no longer covers, or may have: once a day, and at once where
+/// the retention has become shorter by a day or more.
+fn is_purge_due(purged: Option<Date>, oldest: Date) -> bool {
+    purged.is_none_or(|purged| oldest.to_unix() - purged.to_unix() >= 86_400)
+}
+
+/// Saves the statistics of a table, its columns and its indexes as they are. Versions that are older than the retention
+/// are deleted first.
 fn save(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
-    if retention(work)? == 0 {
+    let days = retention(work)?;
+    if days >= 0 && is_purge_due(purged_before(work)?, oldest_kept(work)?) {
+        purge(work, None)?;
+    }
+    if days == 0 {
         return Ok(());
     }
     let at = Value::Timestamp(now());
@@ -969,16 +1036,20 @@ fn restore(work: &mut Work<'_>, object: ObjectId, as_of: &Timestamp) -> Result<(
     for (base, rows) in &copied {
         work.change().insert_many(*base, rows)?;
     }
-    work.touch(object);
+    changed(work, object)?;
     Ok(())
 }
 
 /// Since when the history is complete: what was purged, or the retention.
 fn available_since(work: &mut Work<'_>) -> Result<Timestamp> {
     let oldest = oldest_kept(work)?;
+    Ok(Timestamp::new(purged_before(work)?.map_or(oldest, |purged| purged.max(oldest)), 0))
+}
+
+/// The moment before which the history has been purged.
+fn purged_before(work: &mut Work<'_>) -> Result<Option<Date>> {
     let purged = work.select(Base::StatPref, &|row| as_text(&row[stat_pref::PNAME]) == PURGED)?;
-    let purged = purged.iter().filter_map(|row| as_date(&row[stat_pref::CHANGED])).max();
-    Ok(Timestamp::new(purged.map_or(oldest, |purged| purged.max(oldest)), 0))
+    Ok(purged.iter().filter_map(|row| as_date(&row[stat_pref::CHANGED])).max())
 }
 
 /// The name under which the moment of the last purge is kept among the preferences.
@@ -996,4 +1067,21 @@ fn purge(work: &mut Work<'_>, before: Option<&Timestamp>) -> Result<()> {
     work.change().delete(Base::StatPref, &|row| as_text(&row[stat_pref::PNAME]) == PURGED)?;
     let row = [int(0), text(PURGED), Value::Null, Value::Date(before.clock())];
     work.change().insert(Base::StatPref, &row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_history_is_purged_once_a_day() {
+        let at = |days: i64, seconds: i64| Date::from_unix(1_700_000_000 + days * 86_400 + seconds).expect("a date");
+        // Nothing has ever been purged.
+        assert!(is_purge_due(None, at(0, 0)));
+        assert!(!is_purge_due(Some(at(0, 0)), at(0, 0)));
+        assert!(!is_purge_due(Some(at(0, 0)), at(0, 86_399)));
+        assert!(is_purge_due(Some(at(0, 0)), at(1, 0)));
+        // The retention has become longer.
+        assert!(!is_purge_due(Some(at(9, 0)), at(1, 0)));
+    }
 }

@@ -150,6 +150,11 @@ pub trait Host {
         let _ = object;
         None
     }
+    /// The statistics of objects have changed: the cursors that depend on them end within the window of
+    /// `_optimizer_invalidation_period`.
+    fn roll_out(&mut self, objects: &[ObjectId]) {
+        self.changed(objects);
+    }
     /// Objects were changed or dropped, and the change is committed: their results in the result cache are no longer
     /// good.
     fn changed(&mut self, objects: &[ObjectId]);
@@ -160,6 +165,19 @@ pub trait Host {
 pub struct Outcome {
     /// "Warning: ... created with compilation errors."
     pub compiled_with_errors: bool,
+}
+
+/// When cursors become invalid after statistics that their plans were made with have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalidation {
+    /// At once.
+    Now,
+    /// Not at all.
+    Never,
+    /// Each within a window of time.
+    Rolling,
+    /// As the preference NO_INVALIDATE of the table says.
+    Preference,
 }
 
 /// A resolved target: the schema and the name in it.
@@ -188,6 +206,10 @@ pub struct Work<'a> {
     pub going: Option<u32>,
     /// Objects changed or dropped.
     touched: Vec<ObjectId>,
+    /// Objects with other statistics, whose cursors end by and by.
+    rolled: Vec<ObjectId>,
+    /// When statistics that the statement changes make cursors invalid.
+    pub invalidation: Invalidation,
     /// Objects that change in a way that may hurt what names them.
     unsettled: Vec<ObjectId>,
     /// Tables that are given columns.
@@ -314,6 +336,8 @@ impl<'a> Work<'a> {
             files_going: None,
             going: None,
             touched: Vec::new(),
+            rolled: Vec::new(),
+            invalidation: Invalidation::Now,
             unsettled: Vec::new(),
             grown: Vec::new(),
             sequences: Vec::new(),
@@ -419,6 +443,10 @@ impl<'a> Work<'a> {
         os::crash::point("ddl-committed");
         let touched = std::mem::take(&mut self.touched);
         self.host.changed(&touched);
+        let rolled = std::mem::take(&mut self.rolled);
+        if !rolled.is_empty() {
+            self.host.roll_out(&rolled);
+        }
         self.compile_hurt(&hurt);
         let sequences = std::mem::take(&mut self.sequences);
         let parts = self.host.parts();
@@ -647,6 +675,13 @@ impl<'a> Work<'a> {
     pub fn touch(&mut self, object: ObjectId) {
         if !self.touched.contains(&object) {
             self.touched.push(object);
+        }
+    }
+
+    /// Notes an object with other statistics, whose cursors end by and by.
+    pub fn roll_out(&mut self, object: ObjectId) {
+        if !self.rolled.contains(&object) {
+            self.rolled.push(object);
         }
     }
 

@@ -125,6 +125,12 @@ base_tables! {
     ModsAll "MON_MODS_ALL$" 228 mods_all {
         OBJ "OBJ#" N, INSERTS N, UPDATES N, DELETES N, TIMESTAMP D, FLAGS N,
     }
+    /// Uses of columns in predicates, one a hard parse and kind. Not in the picture, as MON_MODS_ALL$.
+    ColUsage "COL_USAGE$" 234 col_usage {
+        OBJ "OBJ#" N, COL "INTCOL#" N, EQUALITY "EQUALITY_PREDS" N, EQUIJOIN "EQUIJOIN_PREDS" N,
+        NONEQUIJOIN "NONEQUIJOIN_PREDS" N, RANGE "RANGE_PREDS" N, LIKE "LIKE_PREDS" N, NULL "NULL_PREDS" N,
+        TIMESTAMP D, FLAGS N,
+    }
     /// Preferences of DBMS_STATS; OBJ# 0 has those of the database.
     StatPref "OPTSTAT_USER_PREFS$" 229 stat_pref { OBJ "OBJ#" N, PNAME V(30), VALUE "VALCHAR" V(4000), CHANGED "CHGTIME" D }
     /// Statistics that tables had until SAVTIME; all figures are null where there were none. FLAGS are STATFLAGS.

@@ -29,7 +29,8 @@ const NEXT_CONSTRAINT: usize = 3;
 const HEADERS: usize = 4;
 const HEADERS_MAX: usize = 128;
 const MONITORING: usize = HEADERS + HEADERS_MAX;
-const SEQUENCES: usize = MONITORING + crate::monitoring::WORDS;
+const COLUMN_USES: usize = MONITORING + crate::monitoring::WORDS;
+const SEQUENCES: usize = COLUMN_USES + crate::column_use::WORDS;
 /// The part of the epoch word that names the process whose DDL is being committed.
 const CHANGING: u64 = 0xFFFF;
 
@@ -143,7 +144,12 @@ impl DictionaryShared {
 
     /// The words of [`crate::monitoring`].
     pub(crate) fn monitoring_words(&self) -> &'static [AtomicU64] {
-        &self.words[MONITORING..SEQUENCES]
+        &self.words[MONITORING..COLUMN_USES]
+    }
+
+    /// The words of [`crate::column_use`].
+    pub(crate) fn column_use_words(&self) -> &'static [AtomicU64] {
+        &self.words[COLUMN_USES..SEQUENCES]
     }
 
     pub fn heap(&self) -> &Heap {

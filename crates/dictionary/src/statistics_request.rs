@@ -146,12 +146,21 @@ pub enum StatisticsRequest {
     Retention,
     /// Sets them: 0 keeps no history, -1 all of it.
     SetRetention(i64),
+    /// A request with NO_INVALIDATE: true leaves the cursors that depend on what changes, false makes them invalid at
+    /// once, `None` is the preference.
+    Invalidating {
+        no_invalidate: Option<bool>,
+        request: Box<StatisticsRequest>,
+    },
 }
 
 impl StatisticsRequest {
     /// Whether it changes nothing.
     pub fn only_asks(&self) -> bool {
         use StatisticsRequest::*;
+        if let Invalidating { request, .. } = self {
+            return request.only_asks();
+        }
         matches!(self, Preference { .. } | Availability | Retention | Extension { create: false, .. })
     }
 }

@@ -38,7 +38,9 @@ pub(crate) fn plan_of(
         let noting = NotingFunctions { functions: &functions, notes: &notes };
         // A sample has the rows of now; DBMS_FLASHBACK reads older ones.
         let sampler = flashback.is_none().then_some(&functions as &dyn plan::Sampler);
-        let evidence = plan::Evidence { values, sampler, corrections };
+        // Planning again for values is part of the parse before.
+        let uses = values.is_none().then_some(&functions as &dyn plan::ColumnUses);
+        let evidence = plan::Evidence { values, sampler, corrections, uses };
         plan::compile_with_evidence(statement, &names, &noting, binds, flashback, &optimizer, evidence)?
     };
     Ok((plan, notes.into_lookups()))

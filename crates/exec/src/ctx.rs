@@ -292,6 +292,9 @@ pub trait Host {
     /// A statement has changed rows of a table. Told when the statement ends, before it is known to stay.
     fn note_changes(&self, _table: types::ObjectId, _changes: dictionary::monitoring::Changes) {}
 
+    /// A predicate of a statement that is parsed hard uses a column, by its number from 1.
+    fn note_column_use(&self, _table: types::ObjectId, _column: u32, _how: dictionary::ColumnUse) {}
+
     /// Names as the session sees them now.
     fn catalog(&self) -> Result<Rc<dyn Catalog>>;
 
@@ -408,6 +411,12 @@ impl plan::Sampler for HostFunctions<'_, '_> {
         blocks_most: u64,
     ) -> Result<Option<plan::Sampled>> {
         crate::sampling::sample(&mut self.0.borrow_mut(), table, columns, blocks_most)
+    }
+}
+
+impl plan::ColumnUses for HostFunctions<'_, '_> {
+    fn used(&self, table: types::ObjectId, column: u32, how: dictionary::ColumnUse) {
+        self.0.borrow().host.note_column_use(table, column, how);
     }
 }
 

@@ -769,6 +769,11 @@ impl Place {
         }
     }
 
+    /// Whether the shared cursor still has the plan that it was found or loaded with, and nothing made it invalid.
+    pub fn has_valid_plan(&self, cx: &ExecCtx<'_>) -> bool {
+        self.edition.is_some_and(|edition| cx.shared.library.is_valid_edition(edition))
+    }
+
     /// Whether the shared cursor is still there and not out of date.
     pub fn is_valid(&self, cx: &ExecCtx<'_>) -> bool {
         self.handle.is_some_and(|handle| cx.shared.library.is_valid(cx.p, handle))

@@ -260,3 +260,30 @@ fn an_execution_that_finds_other_rows_than_expected_corrects_the_next_plan() {
         assert_eq!(left, "N Y", "{design}");
     }
 }
+
+#[test]
+fn the_dictionary_shows_how_predicates_have_used_columns() {
+    let instance = instance("versioned");
+    let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    fill(&mut dba);
+    for kind in [3, 100] {
+        // One hard parse, whatever values and executions come.
+        with(&mut dba, "select count(pad) from acs where kind = :x", kind);
+    }
+    rows(&mut dba, "select count(*) from acs where id between 3 and 7");
+    rows(&mut dba, "select count(*) from acs where id > 3 or pad is null");
+    rows(&mut dba, "select count(*) from acs where pad like 'x%' and upper(pad) = 'X' and kind <> 3");
+    rows(&mut dba, "select count(*) from acs a, acs b where a.id = b.id and a.kind <= b.kind");
+    let uses = "select c.name, u.equality_preds, u.equijoin_preds, u.nonequijoin_preds, u.range_preds, u.like_preds, \
+                u.null_preds from sys.col_usage$ u, sys.col$ c, sys.obj$ o where o.name = 'ACS' and c.obj# = o.obj# \
+                and u.obj# = o.obj# and u.intcol# = c.col# order by 1";
+    assert_eq!(rows(&mut dba, uses), "", "they are added up when that is asked for");
+    run(&mut dba, "begin dbms_stats.flush_database_monitoring_info; end;");
+    assert_eq!(rows(&mut dba, uses), "ID 0 1 0 2 0 0;KIND 1 0 1 0 0 0;PAD 0 0 0 0 1 1");
+    // Gathering with SIZE AUTO adds up as well.
+    rows(&mut dba, "select count(*) from acs where id < 9");
+    run(&mut dba, "begin dbms_stats.gather_table_stats(user, 'ACS'); end;");
+    assert_eq!(rows(&mut dba, uses), "ID 0 1 0 3 0 0;KIND 1 0 1 0 0 0;PAD 0 0 0 0 1 1");
+    run(&mut dba, "drop table acs purge");
+    assert_eq!(rows(&mut dba, "select count(*) from sys.col_usage$"), "0");
+}

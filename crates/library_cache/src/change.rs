@@ -6,12 +6,19 @@ use latch::Where;
 use process::Process;
 
 use crate::find::Key;
-use crate::layout::{About, HOT_MAX, state};
+use crate::layout::{About, Child, HOT_MAX, Parent, now_s, state};
+use crate::load::Guard;
 use crate::{Digest, LibraryCache, Namespace};
 
 /// Whether a child is not out of date, whether it is shared or not.
 fn is_of_now(state: u64) -> bool {
     state == state::VALID || state == state::UNSHARED
+}
+
+/// A number that is hard to foresee.
+fn random(salt: u64) -> u64 {
+    let mixed = (os::clock::wall_ns() ^ salt.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 16
 }
 
 impl LibraryCache {
@@ -31,6 +38,28 @@ impl LibraryCache {
         changed
     }
 
+    /// Ends the sharing of the cursors that depend on one of these objects, each at a random moment within so many
+    /// seconds: their plans stay good, and are not all made again at once. Returns how many were marked. One that is
+    /// marked already keeps its moment.
+    ///
+    /// Latches: as [`Self::invalidate`].
+    pub fn roll_out(&self, p: &Process, objects: &[u32], period_s: u64) -> u64 {
+        let mut marked = 0;
+        let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
+        for (at, child) in self.children[..used as usize].iter().enumerate() {
+            let life = child.life.load(Ordering::Acquire);
+            let is_meant = life != 0
+                && child.state.load(Ordering::Relaxed) == state::VALID
+                && child.roll_s.load(Ordering::Relaxed) == 0;
+            if is_meant && child.depends_on(objects) {
+                let end = now_s() + random(at as u64) % (period_s + 1);
+                let mark = |guard: &Guard<'_>, child: &Child| guard.set(&child.roll_s, end);
+                marked += u64::from(self.change_child(p, at, life, |guard, child, _| mark(guard, child)));
+            }
+        }
+        marked
+    }
+
     /// Makes what is kept of these objects themselves a matter of the past: the next one who names one loads it again.
     ///
     /// Latches: as [`Self::invalidate`].
@@ -46,6 +75,16 @@ impl LibraryCache {
     }
 
     fn invalidate_child(&self, p: &Process, at: usize, life: u64) -> bool {
+        self.change_child(p, at, life, |guard, child, parent| {
+            guard.set(&child.state, state::INVALID);
+            guard.add(&child.invalidations, 1);
+            guard.add(&parent.invalidations, 1);
+            self.control.invalidations[Namespace::SqlArea as usize].fetch_add(1, Ordering::Relaxed);
+        })
+    }
+
+    /// Changes a child that is not out of date under its bucket and its list; false when it is, or has gone.
+    fn change_child(&self, p: &Process, at: usize, life: u64, f: impl FnOnce(&Guard<'_>, &Child, &Parent)) -> bool {
         let child = &self.children[at];
         let Some(parent) = self.parents.get(child.parent.load(Ordering::Relaxed) as usize) else { return false };
         let key = Key::of(parent);
@@ -55,11 +94,8 @@ impl LibraryCache {
             return false;
         }
         let _list = self.shut_list(p, parent, &key, Where::KksInsert);
-        guard.set(&child.state, state::INVALID);
-        guard.add(&child.invalidations, 1);
-        guard.add(&parent.invalidations, 1);
+        f(&guard, child, parent);
         guard.checkpoint();
-        self.control.invalidations[Namespace::SqlArea as usize].fetch_add(1, Ordering::Relaxed);
         true
     }
 

@@ -121,6 +121,7 @@ impl<'a> Want<'a> {
         if binds != 0 && self.env.binds != 0 && binds != self.env.binds {
             bits |= 1 << Mismatch::Bind as u64;
         }
+        bits |= u64::from(child.has_rolled()) << Mismatch::RollInvalid as u64;
         if let Some(selectivities) = self.selectivities {
             if child.gives_way() {
                 bits |= 1 << Mismatch::LoadOptimizerStats as u64;

@@ -29,6 +29,12 @@ pub struct Edition {
     number: u64,
 }
 
+impl Edition {
+    pub(crate) fn handle(self) -> Handle {
+        self.handle
+    }
+}
+
 /// How many chunks so many bytes take.
 pub(crate) fn chunks_of(bytes: usize) -> usize {
     bytes.div_ceil(CHUNK_BYTES)

@@ -95,6 +95,8 @@ pub struct Child {
     /// The first chunk of the figures of its operations plus one, 0 for none; how many operations there are.
     pub(crate) run: AtomicU64,
     pub(crate) run_lines: AtomicU64,
+    /// From this second on it is not shared: statistics that its plan was made with have changed. 0 for no such end.
+    pub(crate) roll_s: AtomicU64,
     /// The image has been found good in the dictionary of an epoch: [`Known`].
     pub(crate) known: AtomicU64,
     /// Odd while what follows is written.
@@ -409,8 +411,15 @@ impl Child {
             word.store(u64::from(*object), Ordering::Relaxed);
         }
         self.adaptive.fill(&content.adaptive);
+        self.roll_s.store(0, Ordering::Relaxed);
         self.load_s.store(now_s(), Ordering::Relaxed);
         self.edition.store(odd + 1, Ordering::Release); // pairs with the Acquire loads in `loaded` and `image`
+    }
+
+    /// Whether its time is over since statistics changed.
+    pub(crate) fn has_rolled(&self) -> bool {
+        let end = self.roll_s.load(Ordering::Relaxed);
+        end != 0 && now_s() >= end
     }
 
     /// PLAN_HASH_VALUE, for whoever keeps writers out.

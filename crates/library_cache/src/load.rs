@@ -152,6 +152,10 @@ impl LibraryCache {
                 guard.set(&child.state, state::UNSHARED);
                 guard.checkpoint();
             }
+            if differs == 1 << Mismatch::RollInvalid as u64 && state == state::VALID {
+                guard.set(&child.state, state::UNSHARED);
+                guard.checkpoint();
+            }
             if differs != 0 || state == state::OBSOLETE || state == state::UNSHARED {
                 continue;
             }

@@ -26,6 +26,8 @@ pub enum Mismatch {
     LoadOptimizerStats = 6,
     /// It was planned with what an execution has found out.
     UseFeedbackStats = 7,
+    /// The time of the child before it was over: statistics had changed.
+    RollInvalid = 8,
 }
 
 /// A row of `v$sqlarea`, or of `v$db_object_cache`.
@@ -542,9 +544,17 @@ impl LibraryCache {
 
     /// Whether a cursor's child is still there and its plan not out of date.
     pub fn is_valid(&self, _p: &Process, handle: Handle) -> bool {
-        self.children
-            .get(handle.child as usize)
-            .is_some_and(|child| child.life.load(Ordering::Acquire) == handle.life && get(&child.state) == state::VALID)
+        self.valid_child(handle).is_some_and(|child| !child.has_rolled())
+    }
+
+    /// Whether a child is still there with the plan of that edition, which nothing has made invalid.
+    pub fn is_valid_edition(&self, edition: crate::Edition) -> bool {
+        self.valid_child(edition.handle()).is_some() && self.edition_of(edition.handle()) == edition
+    }
+
+    fn valid_child(&self, handle: Handle) -> Option<&Child> {
+        let child = self.children.get(handle.child as usize)?;
+        (child.life.load(Ordering::Acquire) == handle.life && get(&child.state) == state::VALID).then_some(child)
     }
 }
 

@@ -241,6 +241,7 @@ params! {
     OptimPeekUserBinds "_optim_peek_user_binds" BOOL, "TRUE", Both, false, "enable peeking of user binds";
     OptimizerAdaptiveCursorSharing "_optimizer_adaptive_cursor_sharing" BOOL, "TRUE", Both, false, "optimizer adaptive cursor sharing";
     OptimizerUseFeedback "_optimizer_use_feedback" BOOL, "TRUE", Both, false, "optimizer use feedback";
+    OptimizerInvalidationPeriod "_optimizer_invalidation_period" int(0, 4_294_967), "18000", Both, false, "time window for invalidation of cursors of analyzed objects";
     OldConnectByEnabled "_old_connect_by_enabled" BOOL, "FALSE", Both, false, "enable/disable old connect by";
     BatchExecution "_batch_execution" BOOL, "TRUE", Both, false, "row sources over many rows work on batches of them";
     ParallelMaxServers "parallel_max_servers" int(0, 32767), "0", System, false, "maximum parallel query servers per instance";

@@ -1,7 +1,8 @@
 //! Query blocks: their names, and hints that name them.
 //!
-//! Each SELECT of the statement is `SEL$n`, in the order in which they are written; those of views come behind. QB_NAME
-//! gives another name. A block that others become part of, by merging of views or unnesting, is a new one: its name is
+//! Each SELECT of the statement is `SEL$n`, in the order in which they are written; those of views come behind. The rows
+//! that UPDATE, DELETE and MERGE change are a block `UPD$1`, `DEL$1` or `MRG$1`; INSERT is `INS$1`. QB_NAME gives another
+//! name. A block that others become part of, by merging of views or unnesting, is a new one: its name is
 //! made of theirs, so that equal statements have equal names. Oracle's own names of such blocks are other ones.
 //!
 //! A hint that names a block, as `@block` or in `table@block`, may stand in any block of the statement; it is handed to
@@ -29,6 +30,8 @@ pub struct QueryBlocks {
     of_item: HashMap<ItemId, BlockId>,
     /// The block whose joins are planned.
     pub planned: BlockId,
+    /// The block of a statement that changes rows.
+    pub change: BlockId,
 }
 
 impl QueryBlocks {
@@ -108,7 +111,24 @@ fn addressed(hint: &ast::Hint) -> Option<(String, ast::Hint)> {
 impl Compiler<'_> {
     /// Begins a block: gives it its name, and the hints that are for it.
     pub fn begin_query_block(&mut self, s: &ast::Select) -> (BlockId, Vec<ast::Hint>) {
-        let ast::Hints { list, text: _ } = &s.hints;
+        let blocks = &mut self.query_blocks;
+        let rank = if self.catalogs.is_empty() { blocks.ranks.get(&s.pos.0).copied() } else { None };
+        let rank = rank.unwrap_or_else(|| {
+            blocks.numbered += 1;
+            blocks.numbered
+        });
+        self.begin_block(&s.hints, format!("SEL${rank}"))
+    }
+
+    /// Begins the block of a statement that changes rows, as [`Self::begin_query_block`].
+    pub fn begin_change_block(&mut self, hints: &ast::Hints, name: &str) -> (BlockId, Vec<ast::Hint>) {
+        let begun = self.begin_block(hints, name.to_owned());
+        self.query_blocks.change = begun.0;
+        begun
+    }
+
+    fn begin_block(&mut self, hints: &ast::Hints, name: String) -> (BlockId, Vec<ast::Hint>) {
+        let ast::Hints { list, text: _ } = hints;
         let mut own = Vec::with_capacity(list.len());
         let mut qb_name = None;
         for hint in list {
@@ -123,12 +143,7 @@ impl Compiler<'_> {
             }
         }
         let blocks = &mut self.query_blocks;
-        let rank = if self.catalogs.is_empty() { blocks.ranks.get(&s.pos.0).copied() } else { None };
-        let rank = rank.unwrap_or_else(|| {
-            blocks.numbered += 1;
-            blocks.numbered
-        });
-        let block = blocks.add(qb_name.unwrap_or_else(|| format!("SEL${rank}")));
+        let block = blocks.add(qb_name.unwrap_or(name));
         own.extend(blocks.hints_for(block));
         (block, own)
     }

@@ -3,6 +3,7 @@
 //! A DML statement reads rows through an ordinary row source and writes through a [`Target`], which says what must hold
 //! for a row of the table: its CHECK conditions, unique keys and foreign keys, over the registers of the new row.
 
+use crate::blocks::BlockId;
 use crate::expr::unsupported;
 use crate::from::{item_column, table_item};
 use crate::ir::*;
@@ -330,6 +331,7 @@ impl Compiler<'_> {
         // Other hints choose how rows are written (APPEND), which changes no result.
         let ast::Insert { hints, kind, pos } = i;
         self.counts_operations |= hints.has("GATHER_PLAN_STATISTICS");
+        self.begin_change_block(hints, "INS$1");
         match kind {
             ast::InsertKind::Single { target, source, returning, error_log } => {
                 if error_log.is_some() {
@@ -586,9 +588,17 @@ impl Compiler<'_> {
         }
     }
 
-    /// The rows an UPDATE or DELETE changes: all columns in registers, and the rowid. The block stays open.
-    fn open_changed_rows(&mut self, table: &Rc<TableDef>, alias: &str, pos: u32) -> Result<Opened> {
+    /// The rows an UPDATE or DELETE changes: all columns in registers, and the rowid. The block stays open. `named`: its
+    /// number and the hints that are for it.
+    fn open_changed_rows(
+        &mut self,
+        table: &Rc<TableDef>,
+        alias: &str,
+        (block, hints): (BlockId, Vec<ast::Hint>),
+        pos: u32,
+    ) -> Result<Opened> {
         self.blocks.push(Block::new(true));
+        self.block().query_block = block;
         let opened = match self.through.clone() {
             Some(through) => self.changed_through(&through, alias, pos),
             None => {
@@ -598,7 +608,11 @@ impl Compiler<'_> {
             }
         };
         let (id, set) = match opened {
-            Ok(opened) => opened,
+            Ok((id, mut set)) => {
+                set.block = self.query_blocks.merged(block, set.block);
+                set.hints.extend(hints);
+                (id, set)
+            }
             Err(e) => {
                 self.blocks.pop();
                 return Err(e);
@@ -627,7 +641,6 @@ impl Compiler<'_> {
     fn changed_rows(&mut self, mut set: JoinSet, filter: Option<&ast::Expr>, hints: &ast::Hints) -> Result<Source> {
         self.note_sampling(hints);
         self.counts_operations |= hints.has("GATHER_PLAN_STATISTICS");
-        set.hints.extend(hints.list.iter().cloned());
         self.block().clause = Clause::Where;
         if let Some(f) = filter {
             self.conditions(f, &mut set.conds)?;
@@ -666,7 +679,8 @@ impl Compiler<'_> {
         let names: Vec<&ast::Name> = assignments.iter().flat_map(assigned).collect();
         let (table, alias) = self.dml_table(changed, ObjectPrivilege::Update, Wanted::Columns(&names), &names)?;
         let through = self.through.clone();
-        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, place)?;
+        let named = self.begin_change_block(hints, "UPD$1");
+        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, named, place)?;
         let readable = self.guard(changed)?;
         self.block().clause = Clause::Dml;
         let result = self
@@ -750,7 +764,8 @@ impl Compiler<'_> {
         }
         let place = changed.pos.0;
         let (table, alias) = self.dml_table(changed, ObjectPrivilege::Delete, Wanted::Rows, &[])?;
-        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, place)?;
+        let named = self.begin_change_block(hints, "DEL$1");
+        let Opened { set, rowid, old, .. } = self.open_changed_rows(&table, &alias, named, place)?;
         let readable = self.guard(changed)?;
         let source = self.changed_rows(set, filter.as_ref(), hints);
         self.blocks.pop();
@@ -787,7 +802,8 @@ impl Compiler<'_> {
         if let Some(through) = &self.through {
             through.refuse_join(m.target.pos.0)?;
         }
-        let opened = self.open_changed_rows(&table, &alias, m.target.pos.0)?;
+        let named = self.begin_change_block(&m.hints, "MRG$1");
+        let opened = self.open_changed_rows(&table, &alias, named, m.target.pos.0)?;
         self.guard(&m.target)?;
         let plan = self.merge_in_block(m, &table, &alias, opened);
         self.blocks.pop();
@@ -799,14 +815,14 @@ impl Compiler<'_> {
         m: &ast::Merge,
         table: &Rc<TableDef>,
         alias: &str,
-        Opened { id, set: JoinSet { conds, .. }, rowid, old }: Opened,
+        Opened { id, set: JoinSet { conds, hints, block, .. }, rowid, old }: Opened,
     ) -> Result<MergePlan> {
         let through = self.through.clone();
         // What the names of a view stand for.
         let named = through.as_ref().and_then(|_| self.block().items.last().copied());
         self.note_sampling(&m.hints);
         self.counts_operations |= m.hints.has("GATHER_PLAN_STATISTICS");
-        let mut set = JoinSet { hints: m.hints.list.clone(), ..JoinSet::default() };
+        let mut set = JoinSet { hints, block, ..JoinSet::default() };
         // The source may be merged: it is the side of the outer join that is kept.
         self.from_item(&m.source, &mut set, true)?;
         let mut on = Vec::new();

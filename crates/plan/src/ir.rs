@@ -1171,6 +1171,8 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// The names of the query blocks.
     pub query_blocks: Vec<String>,
+    /// The block of a statement that changes rows; 0 of a query.
+    pub change_block: u32,
 }
 
 /// How a plan came about.

@@ -8,6 +8,7 @@
 
 mod blocks;
 mod call;
+mod column_use;
 mod connect;
 mod dml;
 pub mod estimate;
@@ -39,6 +40,7 @@ mod virtuals;
 mod visit;
 
 pub use call::{Called, called};
+pub use column_use::ColumnUses;
 pub use function::Func;
 pub use ir::*;
 pub use locators::is_lob;
@@ -94,6 +96,8 @@ pub struct Evidence<'a> {
     pub sampler: Option<&'a dyn Sampler>,
     /// The corrections that an execution of the plan before has found.
     pub corrections: &'a [Correction],
+    /// Is told which columns the predicates use.
+    pub uses: Option<&'a dyn ColumnUses>,
 }
 
 /// A scan that finds so many times the rows that are estimated: statistics feedback.
@@ -325,6 +329,9 @@ fn compile_with_eyes(
     };
     c.rewrite(out.map(Vec::as_slice));
     c.hand_out_hints();
+    if let Some(told) = evidence.uses {
+        c.tell_column_uses(told);
+    }
     let mut physical = c.physical()?;
     if let (PlanBody::Query(query), Some(rows)) = (&body, &mut physical.rows)
         && !locks_rows(rows)
@@ -364,6 +371,7 @@ fn compile_with_eyes(
         is_peeked: evidence.values.is_some(),
         notes: c.notes,
         bind_aware: c.bind_aware,
+        change_block: c.query_blocks.change,
         query_blocks: c.query_blocks.into_names(),
     })
 }

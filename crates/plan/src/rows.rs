@@ -10,7 +10,7 @@ use crate::physical::produced;
 use crate::predicate::{Names, TEXT_MAX};
 use std::collections::HashMap;
 use std::io::Write;
-use types::DataType;
+use types::{DataType, Value};
 
 /// Processor cycles of the unit of costs: looking at a row of a scan, [`crate::physical::cost::PER_ROW`] of it, takes
 /// about a hundred.
@@ -100,6 +100,80 @@ pub fn outline_of(other: &str) -> Vec<String> {
     hints.filter_map(|rest| Some(rest.split_once("]]>")?.0.to_owned())).collect()
 }
 
+/// Notes the values of binds that a plan was made with in OTHER_XML, as Oracle does.
+pub fn note_peeked(rows: &mut [PlanRow], names: &[String], values: &[Value]) {
+    let Some(first) = rows.get_mut(1) else { return };
+    let mut binds = String::new();
+    for (at, (name, value)) in names.iter().zip(values).enumerate() {
+        let Some((number, length)) = described(value) else { continue };
+        let head = format!("<bind nam=\":{name}\" pos=\"{}\" dty=\"{number}\" mxl=\"{length}\"", at + 1);
+        let mut stored = Vec::new();
+        types::codec::encode(value, &mut stored);
+        // A name may be any quoted word.
+        if stored.len() > PEEKED_BYTES_MAX || name.contains(['"', '<', '>', '&']) {
+            continue;
+        }
+        let hex: String = stored.iter().map(|byte| format!("{byte:02x}")).collect();
+        binds.push_str(&if value.is_null() { format!("{head}/>") } else { format!("{head}>{hex}</bind>") });
+    }
+    let inner = first.other.strip_prefix("<other_xml>").and_then(|rest| rest.strip_suffix("</other_xml>"));
+    let inner = inner.unwrap_or_default();
+    if !binds.is_empty() && inner.len() + binds.len() < TEXT_MAX - 100 {
+        first.other = format!("<other_xml><peeked_binds>{binds}</peeked_binds>{inner}</other_xml>");
+    }
+}
+
+/// Longest value of a bind that is noted.
+const PEEKED_BYTES_MAX: usize = 200;
+
+/// Oracle's number of the type of a value, and the most bytes of its kind; none for values that are not noted.
+fn described(value: &Value) -> Option<(u32, usize)> {
+    Some(match value {
+        Value::Null => (1, 32),
+        Value::Text(text) => (1, [32, 128, 2000].into_iter().find(|most| text.len() <= *most).unwrap_or(4000)),
+        Value::Number(_) => (2, 22),
+        Value::Date(_) => (12, 7),
+        Value::Raw(bytes) => (23, bytes.len().max(1)),
+        // not a clause: others are not printed either
+        _ => return None,
+    })
+}
+
+/// A value of a bind that OTHER_XML has: its position, its name, its type's number and length, its stored bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeekedBind {
+    pub position: u32,
+    pub name: String,
+    pub type_number: u32,
+    pub length: u32,
+    /// None of a NULL.
+    pub stored: Option<Vec<u8>>,
+}
+
+/// The values of binds that OTHER_XML has.
+pub fn peeked_of(other: &str) -> Vec<PeekedBind> {
+    let bind = |text: &str| {
+        let attribute = |name: &str| {
+            let (_, rest) = text.split_once(&format!("{name}=\""))?;
+            Some(rest.split_once('"')?.0)
+        };
+        let (head, rest) = text.split_once('>')?;
+        let hex = if head.ends_with('/') { None } else { Some(rest.split_once('<')?.0) };
+        let byte = |at: usize| hex?.get(2 * at..2 * at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        Some(PeekedBind {
+            position: attribute("pos")?.parse().ok()?,
+            name: attribute("nam")?.to_owned(),
+            type_number: attribute("dty")?.parse().ok()?,
+            length: attribute("mxl")?.parse().ok()?,
+            stored: match hex {
+                Some(hex) => Some((0..hex.len() / 2).map(byte).collect::<Option<Vec<u8>>>()?),
+                None => None,
+            },
+        })
+    };
+    other.split("<bind ").skip(1).filter_map(bind).collect()
+}
+
 /// Between the fields of a row.
 const FIELD: char = '\x1f';
 /// Between rows.
@@ -137,6 +211,7 @@ impl Plan {
         if let Some((operation, target)) = change {
             at = tree.add(Some(at), operation, "");
             tree.object(at, &target.table);
+            tree.row(at).query_block = self.query_block(self.change_block).to_owned();
         } else if let PlanBody::InsertAll(_) = &self.body {
             at = tree.add(Some(at), "MULTI-TABLE INSERT", "");
         }

@@ -6,6 +6,7 @@ use crate::machine::{Fault, Left, Machine, OpenCursor, Run};
 use crate::op::ResultCacheDef;
 use crate::packages::output::Output;
 use crate::packages::random::Random;
+use crate::ty::HostType;
 use crate::world::{StoredUnit, World};
 use sql::plsql::ast::{Mode, Unit, UnitKind};
 use std::cell::{Cell, RefCell};
@@ -414,7 +415,13 @@ impl<C: 'static> Plsql<C> {
         let member = if e.name == e.subprogram { String::new() } else { format!(".\"{}\"", e.subprogram) };
         let binds: Vec<String> = (0..given.len()).map(|i| format!(":A{i}")).collect();
         let call = format!("begin :R := \"{owner}\".\"{}\"{member}({}); end;", e.name, binds.join(", "));
-        let block = self.compile_block(w, &call)?;
+        // The types of its own parameters lead to the overload that was chosen.
+        let named = |(at, ty): (usize, &crate::ty::Ty)| {
+            let data_type = if is_cursor(ty) { DataType::Cursor } else { ty.data_type()? };
+            Some((format!("A{at}"), HostType { data_type, is_table: false }))
+        };
+        let types = sub.parameters.iter().map(|p| &p.ty).take(given.len()).enumerate().filter_map(named).collect();
+        let block = self.compile_block_with(w, &call, &types)?;
         let mut binds = vec![Datum::default(); block.binds().len()];
         for (name, place) in block.binds().iter().zip(&mut binds) {
             if let Some(i) = name.strip_prefix('A').and_then(|n| n.parse::<usize>().ok()) {

@@ -654,6 +654,10 @@ impl exec::Host for Core {
         self.instance.storage().dictionary.note_changes(table, changes);
     }
 
+    fn note_column_use(&self, table: ObjectId, column: u32, how: dictionary::ColumnUse) {
+        self.instance.storage().dictionary.note_column_use(table, column, how);
+    }
+
     fn catalog(&self) -> Result<Rc<dyn Catalog>> {
         let names = self.names()?;
         match &*self.ahead.borrow() {

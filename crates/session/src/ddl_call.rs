@@ -307,6 +307,12 @@ impl Host for Session<'_> {
         compiled
     }
 
+    fn roll_out(&mut self, objects: &[ObjectId]) {
+        let numbers: Vec<u32> = objects.iter().map(|object| object.0).collect();
+        let period = self.core.params.borrow().number(params::Param::OptimizerInvalidationPeriod);
+        self.core.shared.library.roll_out(&self.core.p, &numbers, period.max(0) as u64);
+    }
+
     fn changed(&mut self, objects: &[ObjectId]) {
         let scn = self.core.shared.txns.current_scn();
         self.invalidate_cursors(objects);

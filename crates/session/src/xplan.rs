@@ -5,6 +5,7 @@
 
 use exec::plan_rows::{self, PlanRow, hash};
 use library_cache::{LineCounts, LineFigures};
+use types::{DataType, Value};
 
 /// The formats that begin with a level, and what words add to it or take away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,7 @@ pub struct Format {
     projection: bool,
     alias: bool,
     outline: bool,
+    peeked: bool,
     note: bool,
     parallel: bool,
     /// Buffers, reads and writes of executions; memory of work areas.
@@ -46,6 +48,7 @@ const TYPICAL: Format = Format {
     projection: false,
     alias: false,
     outline: false,
+    peeked: false,
     note: true,
     parallel: true,
     io: false,
@@ -79,7 +82,7 @@ impl Format {
             },
             Some("SERIAL") => Format { parallel: false, ..TYPICAL },
             Some("ALL") => Format { projection: true, alias: true, ..TYPICAL },
-            Some("ADVANCED") => Format { projection: true, alias: true, outline: true, ..TYPICAL },
+            Some("ADVANCED") => Format { projection: true, alias: true, outline: true, peeked: true, ..TYPICAL },
             Some(_) => TYPICAL,
             None if words.iter().any(|word| matches!(*word, "ALLSTATS" | "IOSTATS" | "MEMSTATS")) => {
                 Format { bytes: false, cost: false, time: false, ..TYPICAL }
@@ -100,6 +103,7 @@ impl Format {
                 "PROJECTION" => format.projection = on,
                 "ALIAS" => format.alias = on,
                 "OUTLINE" => format.outline = on,
+                "PEEKED_BINDS" => format.peeked = on,
                 "NOTE" => format.note = on,
                 "PARALLEL" => format.parallel = on,
                 "IOSTATS" => format.io = on,
@@ -107,7 +111,7 @@ impl Format {
                 "ALLSTATS" => (format.io, format.memory) = (on, on),
                 "LAST" => format.last = on,
                 // There is nothing of these to print.
-                "PARTITION" | "REMOTE" | "PEEKED_BINDS" | "ADAPTIVE" | "REPORT" | "HINT_REPORT" | "QBREGISTRY" => {}
+                "PARTITION" | "REMOTE" | "ADAPTIVE" | "REPORT" | "HINT_REPORT" | "QBREGISTRY" => {}
                 _ => return None,
             }
         }
@@ -139,6 +143,9 @@ pub fn display(rows: &[PlanRow], format: Format, around: Around<'_>) -> Vec<Stri
     }
     if format.outline {
         outline(rows, &mut lines);
+    }
+    if format.peeked && around.is_cursor {
+        peeked(rows, &mut lines);
     }
     if format.predicates {
         predicates(rows, &mut lines);
@@ -328,6 +335,46 @@ fn outline(rows: &[PlanRow], lines: &mut Vec<String>) {
     let all = std::iter::once("BEGIN_OUTLINE_DATA".to_owned()).chain(hints).chain(["END_OUTLINE_DATA".to_owned()]);
     lines.extend(all.map(|hint| format!("      {hint}")));
     lines.push("  */".into());
+}
+
+/// The values of binds that the plan was made with, by position.
+fn peeked(rows: &[PlanRow], lines: &mut Vec<String>) {
+    let binds: Vec<_> = rows.iter().flat_map(|row| plan_rows::peeked_of(&row.other)).collect();
+    if binds.is_empty() {
+        return;
+    }
+    let title = "Peeked Binds (identified by position):";
+    lines.extend([String::new(), title.to_string(), "-".repeat(title.len()), String::new()]);
+    lines.extend(binds.iter().map(|bind| {
+        let (ty, value) = printed(bind);
+        format!("{:>4} - {} ({ty}): {value}", bind.position, bind.name)
+    }));
+}
+
+/// The type and the value of a bind as they are printed.
+fn printed(bind: &plan_rows::PeekedBind) -> (String, String) {
+    let (data_type, name) = match bind.type_number {
+        2 => (DataType::NUMBER, "NUMBER".to_owned()),
+        12 => (DataType::Date, "DATE".to_owned()),
+        23 => (DataType::Raw { len: 2000 }, format!("RAW({})", bind.length)),
+        _ => (DataType::TEXT, format!("VARCHAR2({}), CSID=873", bind.length)),
+    };
+    let Some(stored) = &bind.stored else { return (name, "(null)".to_owned()) };
+    let mut value = Value::Null;
+    let printed = match types::codec::decode_into(stored, &data_type, &mut value) {
+        Ok(()) => match &value {
+            Value::Text(text) => format!("'{text}'"),
+            Value::Number(number) => number.to_string(),
+            Value::Date(date) => {
+                let f = date.fields();
+                format!("{:02}/{:02}/{:04} {:02}:{:02}:{:02}", f.month, f.day, f.year, f.hour, f.minute, f.second)
+            }
+            // not a clause: bytes are printed as they are stored
+            _ => stored.iter().map(|byte| format!("{byte:02X}")).collect(),
+        },
+        Err(_) => "(unprintable)".to_owned(),
+    };
+    (name, printed)
 }
 
 /// Predicates under their operations.

@@ -115,6 +115,7 @@ pub const SHARED_CURSOR: &[(&str, Type)] = &[
     ("BIND_EQUIV_FAILURE", V(1)),
     ("LOAD_OPTIMIZER_STATS", V(1)),
     ("USE_FEEDBACK_STATS", V(1)),
+    ("ROLL_INVALID_MISMATCH", V(1)),
     ("REASON", V(4000)),
     ("CON_ID", N),
 ];
@@ -478,6 +479,7 @@ pub fn shared_cursor(s: &Source<'_>) -> Vec<Row> {
                 (Mismatch::BindEquivFailure, "Bind mismatch: selectivity out of range"),
                 (Mismatch::LoadOptimizerStats, "Bind mismatch: extended cursor sharing begins"),
                 (Mismatch::UseFeedbackStats, "Auto Reoptimization Mismatch"),
+                (Mismatch::RollInvalid, "Rolling Invalidate Window Exceeded"),
             ];
             let named: Vec<_> = reasons.iter().filter(|(what, _)| differs(*what)).map(|(_, text)| *text).collect();
             let mut row = vec![t(sql.digest.sql_id()), address(sql.address), address(child.address), n(child.number)];

@@ -560,8 +560,11 @@ impl Cursor {
         if !internal {
             let catalog = cx.host.catalog()?;
             let depends = objects::touch_all(cx, &*catalog, &plan.dependencies);
-            let rows = plan.rows();
+            let mut rows = plan.rows();
             let plan_hash = plan::rows::hash(&rows);
+            if let Some(values) = values {
+                plan::rows::note_peeked(&mut rows, &plan.binds, values);
+            }
             let rows = plan::rows::encode_within(&rows, library_cache::PLAN_BYTES_MAX);
             // A plan that was altered is nobody else's.
             let image = match may_share(cx) && alter.is_none() {

@@ -311,13 +311,13 @@ impl Cursor {
     }
 
     /// Whether the dictionary is the one that it was compiled for, or all names mean the same in the one of now, which
-    /// is its own then.
+    /// is its own then. Other statistics are no other meaning, and make the shared cursor invalid when they do.
     #[cold]
     fn names_are_same(&mut self, cx: &ExecCtx<'_>) -> Result<bool> {
         if cx.host.is_current(self.epoch) {
             return Ok(true);
         }
-        if self.internal || !may_share(cx) {
+        if self.internal || !may_share(cx) || !self.key.has_valid_plan(cx) {
             return Ok(false);
         }
         let catalog = cx.host.catalog()?;

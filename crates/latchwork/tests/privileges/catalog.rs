@@ -198,5 +198,7 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
     let saved = "select count(*) from sys.all_tab_stats_history where owner = 'O' and table_name = 'T'";
     let before = lines(&mut s, saved);
     run(&mut o, "begin dbms_stats.set_table_stats('O', 'T', numrows => 8); end;");
-    assert_eq!(lines(&mut s, saved), before);
+    assert_ne!(before, ["0"]);
+    // The versions that the retention does not cover any more go when the next would be saved.
+    assert_eq!(lines(&mut s, saved), ["0"]);
 }

@@ -73,6 +73,30 @@ pub(super) fn native(name: &str, overload: u32) -> Option<u32> {
     NATIVES.iter().position(|(n, o, _)| *n == name && *o == overload).map(|at| at as u32)
 }
 
+/// The place of NO_INVALIDATE among the arguments of a subprogram that changes statistics.
+fn no_invalidate_place(native: Native) -> Option<usize> {
+    let place = match native {
+        Native::GatherTable | Native::SetColumn => 12,
+        Native::GatherSchema | Native::GatherDatabase => 11,
+        Native::GatherIndex | Native::DeleteTable => 9,
+        Native::DeleteColumn => 8,
+        Native::DeleteIndex | Native::ImportTable | Native::ImportColumn => 7,
+        Native::DeleteSchema | Native::ImportSchema => 4,
+        Native::DeleteDatabase | Native::RestoreSchema => 3,
+        Native::SetTable => 10,
+        Native::SetIndex => 14,
+        Native::RestoreTable => 5,
+        Native::ImportIndex => 6,
+        _ => return None,
+    };
+    Some(place)
+}
+
+/// A request with its NO_INVALIDATE.
+fn invalidating(no_invalidate: Option<bool>, request: StatisticsRequest) -> StatisticsRequest {
+    StatisticsRequest::Invalidating { no_invalidate, request: Box::new(request) }
+}
+
 /// The dictionary form of a name as a caller writes it.
 pub(super) fn plain(name: &str) -> String {
     super::natives::unquote(name)
@@ -179,10 +203,11 @@ fn require_schema<W: World>(w: &mut W, owner: &str) -> Result<(), Ora> {
 fn each<W: World>(
     w: &mut W,
     tables: Vec<TableNamed>,
+    no_invalidate: Option<bool>,
     request: impl Fn(TableNamed) -> StatisticsRequest,
 ) -> Result<(), Ora> {
     for table in tables {
-        match w.statistics(&request(table)) {
+        match w.statistics(&invalidating(no_invalidate, request(table))) {
             Err(e) if !e.is(20000) && !e.is(20005) => return Err(e),
             _ => {}
         }
@@ -190,7 +215,13 @@ fn each<W: World>(
     Ok(())
 }
 
-fn gather_many<W: World>(w: &mut W, owner: Option<&str>, options: &str, gather: &Gather) -> Result<(), Ora> {
+fn gather_many<W: World>(
+    w: &mut W,
+    owner: Option<&str>,
+    options: &str,
+    gather: &Gather,
+    no_invalidate: Option<bool>,
+) -> Result<(), Ora> {
     if let Some(owner) = owner {
         require_schema(w, owner)?;
     }
@@ -202,7 +233,7 @@ fn gather_many<W: World>(w: &mut W, owner: Option<&str>, options: &str, gather: 
     let condition = chosen(options)?;
     flush(w)?;
     let all = tables(w, owner, condition)?;
-    each(w, all, |table| StatisticsRequest::Gather(table, gather.clone()))
+    each(w, all, no_invalidate, |table| StatisticsRequest::Gather(table, gather.clone()))
 }
 
 /// Adds up what is monitored, before it is asked which statistics are old.
@@ -222,7 +253,9 @@ fn get<W: World>(w: &mut W, a: &mut Args<'_>, first: usize, query: &str, what: &
 /// Runs a subprogram; OUT arguments are changed in place.
 pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Value> {
     use StatisticsRequest as Request;
-    let request = match NATIVES[native as usize].2 {
+    let subprogram = NATIVES[native as usize].2;
+    let no_invalidate = no_invalidate_place(subprogram).and_then(|at| optional_flag(a, at));
+    let request = match subprogram {
         Native::GatherTable => {
             refuse(a, &[2, 9])?;
             let table = table(w, a);
@@ -244,13 +277,13 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         Native::GatherSchema => {
             refuse(a, &[7])?;
             let (owner, gather) = (owner(w, a), gather(a, [1, 2, 3, 6, 15]));
-            gather_many(w, Some(&owner), a.text(9), &gather)?;
+            gather_many(w, Some(&owner), a.text(9), &gather, no_invalidate)?;
             return Ok(Value::Null);
         }
         Native::GatherDatabase => {
             refuse(a, &[6])?;
             let gather = gather(a, [0, 1, 2, 5, 15]);
-            gather_many(w, None, a.text(8), &gather)?;
+            gather_many(w, None, a.text(8), &gather, no_invalidate)?;
             return Ok(Value::Null);
         }
         Native::DeleteTable => {
@@ -268,7 +301,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             Request::DeleteIndex { owner: owner(w, a), index: plain(a.text(1)), force: a.flag(9) }
         }
         Native::DeleteSchema | Native::DeleteDatabase => {
-            let schema = NATIVES[native as usize].2 == Native::DeleteSchema;
+            let schema = subprogram == Native::DeleteSchema;
             let at = usize::from(schema);
             refuse(a, &[at])?;
             let owner = schema.then(|| owner(w, a));
@@ -277,7 +310,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             }
             let force = a.flag(at + 5);
             let all = tables(w, owner.as_deref(), "s.last_analyzed is not null")?;
-            each(w, all, |table| Request::DeleteTable { table, columns: true, indexes: true, force })?;
+            each(w, all, no_invalidate, |table| Request::DeleteTable { table, columns: true, indexes: true, force })?;
             return Ok(Value::Null);
         }
         Native::SetTable => {
@@ -342,11 +375,11 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         Native::LockTable => Request::Lock(table(w, a), true),
         Native::UnlockTable => Request::Lock(table(w, a), false),
         Native::LockSchema | Native::UnlockSchema => {
-            let locked = NATIVES[native as usize].2 == Native::LockSchema;
+            let locked = subprogram == Native::LockSchema;
             let owner = owner(w, a);
             require_schema(w, &owner)?;
             let all = tables(w, Some(&owner), "1 = 1")?;
-            each(w, all, |table| Request::Lock(table, locked))?;
+            each(w, all, None, |table| Request::Lock(table, locked))?;
             return Ok(Value::Null);
         }
         Native::RestoreTable => {
@@ -356,7 +389,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             let (owner, as_of, force) = (owner(w, a), timestamp(a.value(1))?, a.flag(2));
             require_schema(w, &owner)?;
             let all = tables(w, Some(&owner), "1 = 1")?;
-            each(w, all, |table| Request::Restore { table, as_of, force })?;
+            each(w, all, no_invalidate, |table| Request::Restore { table, as_of, force })?;
             return Ok(Value::Null);
         }
         Native::Availability => Request::Availability,
@@ -427,7 +460,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             require_schema(w, &owner)?;
             for table in tables(w, Some(&owner), "1 = 1")? {
                 let imported = from.read(w, &table, Part::Table { indexes: true })?;
-                match w.statistics(&Request::Import { table, imported, force }) {
+                match w.statistics(&invalidating(no_invalidate, Request::Import { table, imported, force })) {
                     Err(e) if !e.is(20000) && !e.is(20005) => return Err(e.into()),
                     _ => {}
                 }
@@ -439,7 +472,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             value => Request::Purge(Some(timestamp(value)?)),
         },
         Native::CreateExtension | Native::ShowExtension => {
-            let create = NATIVES[native as usize].2 == Native::CreateExtension;
+            let create = subprogram == Native::CreateExtension;
             Request::Extension { table: table(w, a), columns: a.text(2).to_owned(), create }
         }
         Native::DropExtension => Request::DropExtension { table: table(w, a), columns: a.text(2).to_owned() },
@@ -474,7 +507,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             return Ok(Value::Null);
         }
         Native::ConvertDate | Native::ConvertNumber => {
-            let ty = match NATIVES[native as usize].2 {
+            let ty = match subprogram {
                 Native::ConvertDate => types::DataType::Date,
                 _ => types::DataType::NUMBER,
             };
@@ -487,6 +520,8 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             return Ok(Value::Null);
         }
     };
+    let request =
+        if no_invalidate_place(subprogram).is_some() { invalidating(no_invalidate, request) } else { request };
     Ok(w.statistics(&request)?)
 }
 
