@@ -159,6 +159,18 @@ impl BufferCache {
         }
     }
 
+    /// The reads of all data files so far; nothing else is added up.
+    pub fn all_file_io(&self) -> FileIo {
+        (0..self.file_figures.len() as u32).map(|file| self.file_io(file)).fold(FileIo::default(), |all, io| FileIo {
+            reads: all.reads + io.reads,
+            single_reads: all.single_reads + io.single_reads,
+            read_blocks: all.read_blocks + io.read_blocks,
+            read_ns: all.read_ns + io.read_ns,
+            single_ns: all.single_ns + io.single_ns,
+            ..all
+        })
+    }
+
     /// Waits for buffers by class of block: its name, how many, and their time in nanoseconds.
     pub fn waits_by_class(&self) -> Vec<(&'static str, u64, u64)> {
         let get = |w: &AtomicU64| w.load(Ordering::Relaxed);

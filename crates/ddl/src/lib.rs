@@ -42,6 +42,7 @@ mod star;
 mod statistics;
 mod stored;
 mod synonym;
+mod system_statistics;
 mod tablespace;
 mod tree;
 mod truncate;

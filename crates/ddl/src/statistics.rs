@@ -8,6 +8,7 @@ use crate::gather::{self, Figures, IndexFigures, Sample, Wanted};
 use crate::histogram::Size;
 use crate::index;
 use crate::method_opt::{self, Columns};
+use crate::system_statistics;
 use crate::work::{Host, Invalidation, Outcome, Work, by};
 use dictionary::base::{
     Base, col_usage, hist_head, histgrm, ind, ind_history, stat_pref, stats_extension, tab, tab_history,
@@ -164,6 +165,22 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             let now = work.now;
             work.change().flush_monitoring(now)?;
             work.change().flush_column_uses(now)?;
+        }
+        GatherSystem { stop } => {
+            system_statistics::require_role(work)?;
+            if *stop { system_statistics::stop(work)? } else { system_statistics::start(work)? }
+        }
+        SetSystem { name, value } => {
+            system_statistics::require_role(work)?;
+            system_statistics::set(work, name, *value)?;
+        }
+        System(name) => {
+            system_statistics::require_role(work)?;
+            return system_statistics::get(work, name);
+        }
+        DeleteSystem => {
+            system_statistics::require_role(work)?;
+            system_statistics::delete(work)?;
         }
         Invalidating { no_invalidate, request } => {
             work.invalidation = match no_invalidate {

@@ -56,6 +56,10 @@ pub trait Catalog {
     }
     /// Notes how compiling the query of a view went: no error, or that of the query.
     fn view_compiled(&self, _view: &ViewDef, _error: Option<&Ora>) {}
+    /// The times of reads, as gathered or set.
+    fn system_statistics(&self) -> crate::SystemStatistics {
+        crate::SystemStatistics::default()
+    }
     /// The dictionary epoch: a plan made at this value is good as long as it is still the value (or no object of it has
     /// changed).
     fn epoch(&self) -> u64;

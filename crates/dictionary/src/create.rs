@@ -35,6 +35,8 @@ pub(crate) const ROLE_SELECT_CATALOG: UserId = UserId(6);
 pub(crate) const ROLE_EXECUTE_CATALOG: UserId = UserId(7);
 pub(crate) const ROLE_AUDIT_ADMIN: UserId = UserId(20);
 const ROLE_AUDIT_VIEWER: UserId = UserId(21);
+/// Its users may gather, set and delete system statistics.
+pub const ROLE_GATHER_SYSTEM_STATISTICS: UserId = UserId(22);
 /// What the roles AUDIT_ADMIN and AUDIT_VIEWER may read.
 const AUDIT_VIEWS: &[&str] = &[
     "UNIFIED_AUDIT_TRAIL",
@@ -307,7 +309,8 @@ fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     add(ROLE_SELECT_CATALOG, "SELECT_CATALOG_ROLE", true, None, true)?;
     add(ROLE_EXECUTE_CATALOG, "EXECUTE_CATALOG_ROLE", true, None, true)?;
     add(ROLE_AUDIT_ADMIN, "AUDIT_ADMIN", true, None, true)?;
-    add(ROLE_AUDIT_VIEWER, "AUDIT_VIEWER", true, None, true)
+    add(ROLE_AUDIT_VIEWER, "AUDIT_VIEWER", true, None, true)?;
+    add(ROLE_GATHER_SYSTEM_STATISTICS, "GATHER_SYSTEM_STATISTICS", true, None, true)
 }
 
 /// The profile DEFAULT, and a row of USER_LOGON$ for each who can be named at a logon.
@@ -355,6 +358,7 @@ fn fill_privileges(change: &mut Change<'_>) -> Result<()> {
     rows.push(grant(UserId::SYSTEM, i64::from(ROLE_DBA.0)));
     rows.push(grant(ROLE_DBA, i64::from(ROLE_SELECT_CATALOG.0)));
     rows.push(grant(ROLE_DBA, i64::from(ROLE_EXECUTE_CATALOG.0)));
+    rows.push(grant(ROLE_DBA, i64::from(ROLE_GATHER_SYSTEM_STATISTICS.0)));
     change.insert_many(Base::Sysauth, &rows)?;
     change.insert_many(Base::SystemPrivilegeMap, &map)?;
     let map: Vec<Row> =

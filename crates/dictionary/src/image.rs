@@ -86,6 +86,7 @@ pub struct Image {
     column_statistics: HashMap<u32, Vec<(u32, ColumnStatistics)>>,
     /// Table to its column groups: INTCOL#, name, positions of columns.
     column_groups: HashMap<u32, Vec<(u32, String, Vec<usize>)>>,
+    system_statistics: SystemStatistics,
     /// Constraint number to table.
     constraint_tables: HashMap<u32, u32>,
     /// Table to the tables with foreign keys to it.
@@ -161,6 +162,7 @@ impl Image {
             rows: HashMap::new(),
             column_statistics: HashMap::new(),
             column_groups: HashMap::new(),
+            system_statistics: SystemStatistics::default(),
             constraint_tables: HashMap::new(),
             referencing: HashMap::new(),
             constraint_names: HashMap::new(),
@@ -241,7 +243,16 @@ impl Image {
             let groups = self.column_groups.entry(as_u32(&row[stats_extension::OBJ])).or_default();
             groups.push((as_u32(&row[stats_extension::COL]), name, columns));
             Ok(())
+        })?;
+        reader.scan(Base::AuxStats, &mut |row| {
+            self.system_statistics.take(row);
+            Ok(())
         })
+    }
+
+    /// The system statistics that have been gathered or set.
+    pub fn system_statistics(&self) -> SystemStatistics {
+        self.system_statistics
     }
 
     /// The column groups of a table: INTCOL#, name, positions of columns.

@@ -32,6 +32,7 @@ mod space_views;
 pub mod statistics;
 pub mod statistics_request;
 mod statistics_views;
+mod system_statistics;
 pub mod validity;
 mod verifier;
 mod version;
@@ -42,7 +43,7 @@ pub use catalog::{Catalog, ObjectName};
 pub use catalog_views::{CATALOG_FIRST_OBJECT, catalog_view, catalog_views};
 pub use change::Change;
 pub use column_use::ColumnUse;
-pub use create::{BASE_EDITION, NewDictionary, PROPERTY_COUNTS, Plant};
+pub use create::{BASE_EDITION, NewDictionary, PROPERTY_COUNTS, Plant, ROLE_GATHER_SYSTEM_STATISTICS};
 pub use defs::*;
 pub use dropped::DroppedSegment;
 pub use fixed::{FixedCatalog, NoFixedTables};
@@ -57,6 +58,7 @@ pub use shared::{Dictionary, DictionaryConfig, DictionaryLayout, DictionaryShare
 pub use statistics::{
     ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKind, IndexStatistics, TableStatistics, place_of,
 };
+pub use system_statistics::SystemStatistics;
 pub use validity::{ErrorLine, Verdict, Verdicts};
 pub use verifier::{SALT_BYTES, Verifier};
 pub use version::{State, States};

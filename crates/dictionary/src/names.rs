@@ -666,6 +666,10 @@ fn grantable_name(name: &str) -> Option<String> {
 }
 
 impl Catalog for SessionCatalog {
+    fn system_statistics(&self) -> crate::SystemStatistics {
+        self.image.system_statistics()
+    }
+
     fn user(&self) -> (UserId, String) {
         (self.user, self.user_name(self.user))
     }

@@ -146,6 +146,19 @@ pub enum StatisticsRequest {
     Retention,
     /// Sets them: 0 keeps no history, -1 all of it.
     SetRetention(i64),
+    /// Begins or ends the counting of reads for system statistics.
+    GatherSystem {
+        stop: bool,
+    },
+    /// Sets a system statistic.
+    SetSystem {
+        name: String,
+        value: f64,
+    },
+    /// A system statistic, or STATUS, DSTART or DSTOP.
+    System(String),
+    /// Goes back to the values of a new database.
+    DeleteSystem,
     /// A request with NO_INVALIDATE: true leaves the cursors that depend on what changes, false makes them invalid at
     /// once, `None` is the preference.
     Invalidating {
@@ -161,6 +174,6 @@ impl StatisticsRequest {
         if let Invalidating { request, .. } = self {
             return request.only_asks();
         }
-        matches!(self, Preference { .. } | Availability | Retention | Extension { create: false, .. })
+        matches!(self, Preference { .. } | System(_) | Availability | Retention | Extension { create: false, .. })
     }
 }

@@ -287,3 +287,86 @@ fn the_dictionary_shows_how_predicates_have_used_columns() {
     run(&mut dba, "drop table acs purge");
     assert_eq!(rows(&mut dba, "select count(*) from sys.col_usage$"), "0");
 }
+
+#[test]
+fn system_statistics_weigh_scans_against_single_reads() {
+    let instance = instance("versioned");
+    let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    fill(&mut dba);
+    let cost = |dba: &mut Client| {
+        run(dba, "delete from plan_table");
+        run(dba, "explain plan for select /*+ full(acs) */ max(pad) from acs");
+        rows(dba, "select io_cost from plan_table where operation = 'TABLE ACCESS'").parse::<u64>().expect("a cost")
+    };
+    let blocks: f64 =
+        rows(&mut dba, "select blocks from user_tables where table_name = 'ACS'").parse().expect("blocks");
+    let before = cost(&mut dba);
+    assert_eq!(before, (1.0 + blocks * 0.27).ceil() as u64);
+    // Reads of many blocks as long as 32 single ones.
+    run(
+        &mut dba,
+        "begin dbms_stats.set_system_stats('sreadtim', 1); dbms_stats.set_system_stats('mreadtim', 32); \
+         dbms_stats.set_system_stats('mbrc', 16); end;",
+    );
+    assert_eq!(cost(&mut dba), (1.0 + blocks * 2.0).ceil() as u64);
+    let kept = "select pname, pval1, pval2 from sys.aux_stats$ where pname not like 'DST%' order by sname, pname";
+    assert_eq!(rows(&mut dba, kept), "STATUS - COMPLETED;MBRC 16 -;MREADTIM 32 -;SREADTIM 1 -");
+    run(
+        &mut dba,
+        "declare s varchar2(30); b date; e date; v number; begin dbms_stats.get_system_stats(s, b, e, 'MBRC', v); \
+         if s <> 'COMPLETED' or v <> 16 or b is null or e < b then raise_application_error(-20000, s || v); end if; end;",
+    );
+    run(&mut dba, "begin dbms_stats.delete_system_stats; end;");
+    assert_eq!(cost(&mut dba), before);
+    for (text, error) in [
+        ("begin dbms_stats.set_system_stats('SPEED', 1); end;", "ORA-20003"),
+        ("begin dbms_stats.set_system_stats('MBRC', -1); end;", "ORA-20001"),
+        ("begin dbms_stats.gather_system_stats('STOP'); end;", "ORA-20003"),
+    ] {
+        let refused = dba.execute(text, &[]).expect_err(text).to_string();
+        assert!(refused.starts_with(error), "{text}: {refused}");
+    }
+    // A workload is measured by the reads of the data files between its start and its end.
+    run(&mut dba, "begin dbms_stats.gather_system_stats('START'); end;");
+    assert_eq!(rows(&mut dba, "select pval2 from sys.aux_stats$ where pname = 'STATUS'"), "MANUALGATHERING");
+    for _ in 0..2 {
+        run(&mut dba, "alter system flush buffer_cache");
+        rows(&mut dba, "select /*+ full(acs) */ max(pad) from acs");
+        rows(&mut dba, "select pad from acs where id = 77");
+    }
+    run(&mut dba, "begin dbms_stats.gather_system_stats('STOP'); end;");
+    let gathered =
+        "select pname, sign(pval1), pval2 from sys.aux_stats$ where pname not like 'DST%' order by sname, pname";
+    assert_eq!(rows(&mut dba, gathered), "STATUS - COMPLETED;MBRC 1 -;MREADTIM 1 -;SREADTIM 1 -");
+}
+
+#[test]
+fn system_statistics_need_the_role_gather_system_statistics() {
+    let instance = instance("versioned");
+    let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    for sql in [
+        "create user g identified by g",
+        "create user a identified by a",
+        "grant create session, gather_system_statistics to g",
+        "grant create session, analyze any to a",
+    ] {
+        run(&mut dba, sql);
+    }
+    let all = [
+        "begin dbms_stats.set_system_stats('MBRC', 9); end;",
+        "declare s varchar2(30); b date; e date; v number; begin dbms_stats.get_system_stats(s, b, e, 'MBRC', v); end;",
+        "begin dbms_stats.gather_system_stats('START'); end;",
+        "begin dbms_stats.gather_system_stats('STOP'); end;",
+        "begin dbms_stats.delete_system_stats; end;",
+    ];
+    for (name, may) in [("g", true), ("a", false)] {
+        let who = Credentials::Password { user: name.into(), password: name.into() };
+        let mut session = instance.connect(&who).expect("the user connects");
+        for sql in all {
+            match session.execute(sql, &[]) {
+                Ok(_) => assert!(may, "{name}: {sql}"),
+                Err(e) => assert!(!may && e.to_string().starts_with("ORA-20000"), "{name}: {sql}: {e}"),
+            }
+        }
+    }
+}

@@ -359,7 +359,13 @@ fn tables(client: &mut Client, r: &mut Random) {
         }
         run(client, &format!("create index s_{table}_f on s_{table} (upper(s))"));
         run(client, &format!("create index s_{table}_g on s_{table} (n desc, d)"));
-        run(client, &format!("begin dbms_stats.gather_table_stats(user, 'S_{}'); end;", table.to_uppercase()));
+        run(
+            client,
+            &format!(
+                "begin dbms_stats.gather_table_stats(user, 'S_{}', method_opt => 'for all columns size skewonly'); end;",
+                table.to_uppercase()
+            ),
+        );
         run(client, &format!("create table o_{table} ({columns}, primary key (id)) organization index"));
         run(client, &format!("insert into o_{table} select * from p_{table}"));
         run(client, &format!("create view w_{table} as select * from i_{table}"));

@@ -426,6 +426,7 @@ fn compiler<'c>(
         sizes: physical::Sizes::default(),
         peeks: physical::Peeks::default(),
         sampling: physical::Sampling::default(),
+        in_scan: catalog.system_statistics().scan_share().unwrap_or(physical::cost::IN_SCAN),
         corrections: &[],
         notes: Vec::new(),
         parallel: Parallel::default(),

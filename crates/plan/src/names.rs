@@ -136,6 +136,10 @@ impl<'a> Noting<'a> {
 }
 
 impl Catalog for Noting<'_> {
+    fn system_statistics(&self) -> dictionary::SystemStatistics {
+        self.names().system_statistics()
+    }
+
     fn user(&self) -> (UserId, String) {
         self.names().user()
     }

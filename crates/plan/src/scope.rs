@@ -227,6 +227,8 @@ pub struct Compiler<'c> {
     pub sizes: crate::physical::Sizes,
     pub peeks: crate::physical::Peeks<'c>,
     pub sampling: crate::physical::Sampling<'c>,
+    /// The cost of a block in a scan.
+    pub in_scan: f64,
     pub corrections: &'c [crate::Correction],
     pub parallel: crate::Parallel,
     /// The hints that are about parallel execution of the whole statement.

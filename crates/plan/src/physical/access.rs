@@ -85,7 +85,7 @@ impl Compiler<'_> {
     ) -> Choice {
         let (table_rows, blocks) = size_of(table);
         let rows = self.corrected(id, table, self.kept(conds, table_rows), table_rows);
-        let read = 1.0 + blocks * cost::IN_SCAN;
+        let read = 1.0 + blocks * self.in_scan;
         let full = Cost::new(read + table_rows * (cost::PER_ROW + cost::PER_CONDITION * conds.len() as f64), read);
         let mut best = Choice {
             access: Access::Full,
@@ -167,12 +167,13 @@ impl Compiler<'_> {
             range.index_only = true;
             Some(choice)
         });
-        let fast = covers(index, columns).then(|| Self::all_entries(table, index, conds.len(), rows, true));
+        let fast = covers(index, columns).then(|| self.all_entries(table, index, conds.len(), rows, true));
         ranged.into_iter().chain(fast).min_by(|a, b| a.real.total.total_cmp(&b.real.total))
     }
 
     /// All entries of an index that has all columns that are read.
     fn all_entries(
+        &self,
         table: &TableDef,
         index: &Rc<IndexDef>,
         conditions: usize,
@@ -183,7 +184,7 @@ impl Compiler<'_> {
         let looked_at = rows * (cost::PER_ENTRY + cost::PER_CONDITION * conditions as f64);
         let leaves = leaves(table, index, rows);
         // One block after the other, not as they lie.
-        let read = leaves * cost::IN_SCAN + if fast { 0.0 } else { leaves * (cost::DESCENT - 0.1) };
+        let read = leaves * self.in_scan + if fast { 0.0 } else { leaves * (cost::DESCENT - 0.1) };
         let real = Cost::new(read + looked_at, read);
         let access = match fast {
             true => Access::IndexFast { index: index.clone() },
@@ -209,7 +210,7 @@ impl Compiler<'_> {
         if !covers(index, columns) || self.items[id].rowid.is_some() || !has_every_row(table, index) {
             return None;
         }
-        let mut choice = Self::all_entries(table, index, conds.len(), filtered_rows, fast);
+        let mut choice = self.all_entries(table, index, conds.len(), filtered_rows, fast);
         if table.statistics.is_none() {
             choice.cost = f64::from(f32::MAX);
         }

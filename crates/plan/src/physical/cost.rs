@@ -7,7 +7,7 @@
 
 use crate::ir::{Cost, SetKind};
 
-/// Cost of a block in a full scan: 26 ms for eight blocks against 12 ms for one, as without workload statistics.
+/// Cost of a block in a full scan without system statistics: 26 ms for eight blocks against 12 ms for one.
 pub const IN_SCAN: f64 = 0.27;
 /// Of a row that a scan or another row source gives up.
 pub const PER_ROW: f64 = 0.002;

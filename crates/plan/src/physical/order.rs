@@ -205,7 +205,12 @@ fn pays(scan: &Scan, index: &IndexDef, wanted: Option<&StopKey>) -> bool {
         return false;
     }
     let (rows, blocks) = size_of(&scan.table);
-    let scanned = 1.0 + blocks * cost::IN_SCAN + rows * cost::PER_ROW + cost::sort(rows, 1);
+    // A scan that was chosen knows what its blocks cost.
+    let read = match scan.access {
+        Access::Full if scan.cost.io > 0.0 => scan.cost.io,
+        _ => 1.0 + blocks * cost::IN_SCAN,
+    };
+    let scanned = read + rows * cost::PER_ROW + cost::sort(rows, 1);
     of_entries(visited(scan, wanted), false).total < scanned
 }
 

@@ -347,6 +347,15 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              statown varchar2 default null, no_invalidate boolean default null, force boolean default false,
              stat_category varchar2 default null);
            procedure alter_stats_history_retention(retention number);
+           procedure gather_system_stats(gathering_mode varchar2 default 'NOWORKLOAD', interval number default null,
+             stattab varchar2 default null, statid varchar2 default null, statown varchar2 default null);
+           procedure set_system_stats(pname varchar2, pvalue number, stattab varchar2 default null,
+             statid varchar2 default null, statown varchar2 default null);
+           procedure get_system_stats(status out varchar2, dstart out date, dstop out date, pname varchar2,
+             pvalue out number, stattab varchar2 default null, statid varchar2 default null,
+             statown varchar2 default null);
+           procedure delete_system_stats(stattab varchar2 default null, statid varchar2 default null,
+             statown varchar2 default null);
            procedure convert_raw_value(rawval raw, resval out varchar2);
            procedure convert_raw_value(rawval raw, resval out date);
            procedure convert_raw_value(rawval raw, resval out number);

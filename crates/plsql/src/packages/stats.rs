@@ -63,6 +63,10 @@ subprograms! {
     "IMPORT_INDEX_STATS" 1 ImportIndex,
     "IMPORT_SCHEMA_STATS" 1 ImportSchema,
     "ALTER_STATS_HISTORY_RETENTION" 1 SetRetention,
+    "GATHER_SYSTEM_STATS" 1 GatherSystem,
+    "SET_SYSTEM_STATS" 1 SetSystem,
+    "GET_SYSTEM_STATS" 1 GetSystem,
+    "DELETE_SYSTEM_STATS" 1 DeleteSystem,
     "CONVERT_RAW_VALUE" 1 ConvertText,
     "CONVERT_RAW_VALUE" 2 ConvertDate,
     "CONVERT_RAW_VALUE" 3 ConvertNumber,
@@ -501,6 +505,37 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             Request::Preference { table, name: a.text(0).to_uppercase() }
         }
         Native::Flush => Request::Flush { asked: true },
+        Native::GatherSystem => {
+            refuse(a, &[2])?;
+            match a.text(0).trim().to_uppercase().as_str() {
+                "START" => Request::GatherSystem { stop: false },
+                "STOP" => Request::GatherSystem { stop: true },
+                // Nothing here measures a device by itself, or at a later time.
+                "NOWORKLOAD" | "INTERVAL" | "EXADATA" => return Err(Ora::unsupported().into()),
+                _ => return Err(Ora::user(20001, "Invalid or inconsistent input values").into()),
+            }
+        }
+        Native::SetSystem => {
+            refuse(a, &[2])?;
+            let value = double(a, 1).ok_or_else(|| Ora::user(20001, "Invalid or inconsistent input values"))?;
+            Request::SetSystem { name: a.text(0).trim().to_uppercase(), value }
+        }
+        Native::GetSystem => {
+            refuse(a, &[5])?;
+            let value = w.statistics(&Request::System(a.text(3).trim().to_uppercase()))?;
+            let status = w.statistics(&Request::System("STATUS".into()))?;
+            let [from, to] =
+                [w.statistics(&Request::System("DSTART".into()))?, w.statistics(&Request::System("DSTOP".into()))?];
+            a.set(0, status);
+            a.set(1, minute(&from));
+            a.set(2, minute(&to));
+            a.set(4, value);
+            return Ok(Value::Null);
+        }
+        Native::DeleteSystem => {
+            refuse(a, &[0])?;
+            Request::DeleteSystem
+        }
         Native::ConvertText => {
             let text = String::from_utf8_lossy(a.raw(0)).into_owned();
             a.set(1, Value::text(text));
@@ -523,6 +558,14 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
     let request =
         if no_invalidate_place(subprogram).is_some() { invalidating(no_invalidate, request) } else { request };
     Ok(w.statistics(&request)?)
+}
+
+/// A moment of AUX_STATS$ (MM-DD-YYYY HH24:MI) as a date.
+fn minute(value: &Value) -> Value {
+    let Value::Text(text) = value else { return Value::Null };
+    let fields: Vec<u32> = text.split(['-', ' ', ':']).filter_map(|field| field.parse().ok()).collect();
+    let &[month, day, year, hour, minute] = fields.as_slice() else { return Value::Null };
+    types::Date::new(year as i32, month, day, hour, minute, 0).map_or(Value::Null, Value::Date)
 }
 
 fn timestamp(value: &Value) -> Result<types::Timestamp, Ora> {
