@@ -370,3 +370,105 @@ fn system_statistics_need_the_role_gather_system_statistics() {
         }
     }
 }
+
+#[test]
+fn no_invalidate_says_when_cursors_end() {
+    for design in ["latch", "mutex", "versioned"] {
+        let instance = instance(design);
+        let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        for sql in [
+            "create table ni (id number primary key, v number)",
+            "create table other_ni (id number)",
+            "insert into ni select level, mod(level, 7) from dual connect by level <= 100",
+            "commit",
+        ] {
+            run(&mut dba, sql);
+        }
+        let (one, two, three) =
+            ("select count(*) from ni where v > 0", "select count(*) from other_ni", "select /* 3 */ count(*) from ni");
+        let state = |dba: &mut Client, text: &str| {
+            rows(
+                dba,
+                &format!("select loads, invalidations, child_number from v$sql where sql_text = '{text}' order by 3"),
+            )
+        };
+        let gather = |dba: &mut Client, more: &str| {
+            run(dba, &format!("begin dbms_stats.gather_table_stats(user, 'NI'{more}); end;"));
+        };
+        assert_eq!((rows(&mut dba, one), rows(&mut dba, two)), ("86".into(), "0".into()), "{design}");
+        gather(&mut dba, ", no_invalidate => true");
+        rows(&mut dba, one);
+        assert_eq!(state(&mut dba, one), "1 0 0", "{design}");
+        gather(&mut dba, ", no_invalidate => false");
+        assert_eq!(state(&mut dba, one), "1 1 0", "{design}");
+        assert_eq!(rows(&mut dba, one), "86", "{design}");
+        rows(&mut dba, two);
+        assert_eq!((state(&mut dba, one), state(&mut dba, two)), ("2 1 0".into(), "1 0 0".into()), "{design}");
+        // Within five hours: the chance that the moment is now is one in 18,000.
+        gather(&mut dba, "");
+        rows(&mut dba, one);
+        assert_eq!(state(&mut dba, one), "2 1 0", "{design}");
+        rows(&mut dba, three);
+        run(&mut dba, "alter session set \"_optimizer_invalidation_period\" = 0");
+        // A setting of no plan: the next parse still finds the cursor.
+        rows(&mut dba, three);
+        run(&mut dba, "begin dbms_stats.set_table_stats(user, 'NI', numrows => 1000); end;");
+        assert_eq!(rows(&mut dba, three), "100", "{design}");
+        assert_eq!(state(&mut dba, three), "1 0 0;1 0 1", "{design}");
+        let why = "v.child_number, s.is_shareable, v.roll_invalid_mismatch";
+        assert_eq!(children(&mut dba, why, "v$sql_shared_cursor", "select /* 3 */"), "0 N N;1 Y Y", "{design}");
+        rows(&mut dba, three);
+        assert_eq!(state(&mut dba, three), "1 0 0;1 0 1", "{design}");
+        // One that was marked before keeps its moment.
+        rows(&mut dba, one);
+        assert_eq!(state(&mut dba, one), "2 1 0", "{design}");
+        run(
+            &mut dba,
+            "begin dbms_stats.set_table_prefs(user, 'NI', 'NO_INVALIDATE', 'true'); \
+             dbms_stats.delete_table_stats(user, 'NI'); end;",
+        );
+        rows(&mut dba, three);
+        assert_eq!(state(&mut dba, three), "1 0 0;1 0 1", "{design}");
+        let prefs =
+            "select dbms_stats.get_prefs('NO_INVALIDATE', user, 'NI'), dbms_stats.get_prefs('NO_INVALIDATE') from dual";
+        assert_eq!(rows(&mut dba, prefs), "TRUE DBMS_STATS.AUTO_INVALIDATE", "{design}");
+        let odd = "begin dbms_stats.set_table_prefs(user, 'NI', 'NO_INVALIDATE', 'DBMS_STATS.AUTO_CASCADE'); end;";
+        let refused = dba.execute(odd, &[]).expect_err("no value of it").to_string();
+        assert!(refused.starts_with("ORA-20001"), "{design}: {refused}");
+        // ANALYZE ends cursors at once.
+        run(&mut dba, "analyze table ni compute statistics");
+        assert_eq!(state(&mut dba, three), "1 0 0;1 1 1", "{design}");
+    }
+}
+
+#[test]
+fn plans_are_printed_with_the_values_that_they_were_made_with() {
+    let instance = instance("versioned");
+    let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    for sql in [
+        "create table pb (id number, name varchar2(30), born date)",
+        "insert into pb select level, 'n' || level, date '2020-01-01' + level from dual connect by level <= 100",
+        "begin dbms_stats.gather_table_stats(user, 'PB'); end;",
+        "declare low number := 95; named varchar2(10) := 'n'; since date := date '2020-02-03'; n number; begin \
+         for i in 1 .. 2 loop select /*+ full(pb) */ count(*) into n from pb where id > low and name > named and born > since; \
+         low := 3; end loop; end;",
+    ] {
+        run(&mut dba, sql);
+    }
+    let printed = |dba: &mut Client, format: &str| {
+        let sql = format!(
+            "select p.plan_table_output from v$sql s, table(dbms_xplan.display_cursor(s.sql_id, s.child_number, \
+             '{format}')) p where s.sql_text like 'SELECT /*+ full(pb) */%' or s.sql_text like 'SELECT /*+ FULL(PB) */%'"
+        );
+        let lines = rows(dba, &sql);
+        let from = lines.find("Peeked Binds").map_or("", |at| &lines[at..]);
+        from.split(';').take(6).collect::<Vec<_>>().join(";")
+    };
+    let expected = "Peeked Binds (identified by position):;--------------------------------------;-;   1 - :B3 (NUMBER): 95;   \
+                    2 - :B2 (VARCHAR2(32), CSID=873): 'n';   3 - :B1 (DATE): 02/03/2020 00:00:00";
+    assert_eq!(printed(&mut dba, "BASIC +PEEKED_BINDS"), expected);
+    assert_eq!(printed(&mut dba, "ADVANCED"), expected);
+    assert_eq!(printed(&mut dba, "TYPICAL"), "");
+    let noted = "select count(*) from v$sql_plan where other_xml like '%<bind nam=\":B3\" pos=\"1\" dty=\"2\" mxl=\"22\">c160</bind>%'";
+    assert_eq!(rows(&mut dba, noted), "1");
+}
