@@ -953,7 +953,9 @@ fn is_purge_due(purged: Option<Date>, oldest: Date) -> bool {
 fn save(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     let days = retention(work)?;
     if days >= 0 && is_purge_due(purged_before(work)?, oldest_kept(work)?) {
-        purge(work, None)?;
+        // Without a history, also what this second has saved.
+        let before = (days == 0).then(now);
+        purge(work, before.as_ref())?;
     }
     if days == 0 {
         return Ok(());
