@@ -21,6 +21,7 @@ use crate::ir::*;
 use crate::logical::*;
 use crate::scope::*;
 use sql::ast;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use types::{Ora, Result};
 
@@ -45,7 +46,7 @@ struct Member<'h> {
     /// Conditions on it alone: of WHERE for an inner part, of its own join otherwise.
     local: Vec<Expr>,
     /// The conditions of its own join that name other parts.
-    across: Vec<(Expr, Mask)>,
+    across: Vec<Cond>,
     /// Planned by itself with `local`.
     alone: Option<Planned>,
     /// A join that is joined as one, with the columns of other parts as known values: its rows and its cost.
@@ -62,6 +63,30 @@ impl Member<'_> {
     /// It can stand on the left.
     fn is_free(&self) -> bool {
         self.is_inner() && self.needs == 0
+    }
+}
+
+/// A condition that names several parts, and its properties that do not depend on the sets that are joined.
+struct Cond {
+    expr: Expr,
+    /// The parts that it names.
+    mask: Mask,
+    /// The class of columns that it is an equality of.
+    class: Option<usize>,
+    /// The parts that the two sides of an equality name, where a join may use it as a key, and whether trailing blanks
+    /// do not count.
+    sides: Option<(Mask, Mask, bool)>,
+}
+
+impl Cond {
+    /// Whether it is `left = right` with a side from each of two sets of parts.
+    fn is_key(&self, right: Mask) -> bool {
+        let is_of = |mask: Mask, side: Mask| mask & side != 0 && mask & !side == 0;
+        self.sides.is_some_and(|(a, b, _)| is_of(b, right) && a & right == 0 || is_of(a, right) && b & right == 0)
+    }
+
+    fn is_padded(&self) -> bool {
+        matches!(self.sides, Some((_, _, true)))
     }
 }
 
@@ -117,12 +142,10 @@ impl Method {
 struct Graph<'h> {
     nodes: Vec<Member<'h>>,
     /// Conditions of WHERE that name several parts, and those to be checked above outer joins.
-    conds: Vec<(Expr, Mask)>,
+    conds: Vec<Cond>,
     /// For each part the parts that a condition connects it with.
     neighbours: Vec<Mask>,
     owner: HashMap<Reg, usize>,
-    /// Columns that equalities of WHERE make equal, a class each.
-    classes: Vec<Vec<Reg>>,
     /// Columns that equal a constant.
     fixed: HashSet<Reg>,
     hints: &'h [ast::Hint],
@@ -130,6 +153,9 @@ struct Graph<'h> {
     leading: Vec<usize>,
     /// Sets of parts that conditions connect with one another.
     components: Vec<Mask>,
+    /// The cost of reaching a part through conditions of a join, by the part and the addresses of the conditions: many
+    /// pairs of sets have the same.
+    probes: RefCell<HashMap<(usize, Vec<usize>), Option<f64>>>,
 }
 
 fn bit(part: usize) -> Mask {
@@ -199,7 +225,7 @@ impl Compiler<'_> {
         let found = best[&whole];
         let mut source = self.build_join(&mut graph, whole, &best)?;
         // What names no part that was joined: nothing is left in fact.
-        let rest: Vec<Expr> = graph.conds.drain(..).map(|(c, _)| c).collect();
+        let rest: Vec<Expr> = graph.conds.drain(..).map(|c| c.expr).collect();
         source = filter(source, rest);
         Ok(started(Planned::new(source, found.rows, found.cost), startup))
     }
@@ -223,7 +249,7 @@ impl Compiler<'_> {
             if let Link::Left(on) | Link::Semi(on) | Link::Anti(on) | Link::AntiNulls { on, .. } = &part.link {
                 for c in on {
                     let mask = self.mask_of(c, &owner);
-                    if mask == own { local.push(c.clone()) } else { across.push((c.clone(), mask)) }
+                    if mask == own { local.push(c.clone()) } else { across.push(self.cond(c.clone(), mask, &owner)) }
                 }
             }
             let alias = match part.kind {
@@ -266,20 +292,23 @@ impl Compiler<'_> {
             node.alone = Some(planned);
             let is_join = matches!(node.kind, PartKind::Set(set) if nesting(set) < RERUNS_MAX);
             if is_join && !node.across.is_empty() && !node.lateral {
-                let known = node.local.iter().chain(node.across.iter().map(|(c, _)| c)).cloned().collect();
+                let known = node.local.iter().chain(node.across.iter().map(|c| &c.expr)).cloned().collect();
                 let planned = self.plan_part(node.kind, known, &set.hints)?;
                 node.rerun = Some((planned.rows, planned.cost));
             }
         }
         let classes = equal_columns(&mut conds, &nodes, &owner);
+        let conds =
+            conds.into_iter().map(|(c, mask)| Cond { class: class_of(&classes, &c), ..self.cond(c, mask, &owner) });
+        let conds = conds.collect();
         let fixed = nodes.iter().flat_map(|node| &node.local).filter_map(fixed_column).collect();
         let mut graph = Graph {
-            classes,
             fixed,
             neighbours: vec![0; nodes.len()],
             leading: leading(&set.hints, &nodes),
             hints: &set.hints,
             components: Vec::new(),
+            probes: RefCell::default(),
             nodes,
             conds,
             owner,
@@ -315,6 +344,19 @@ impl Compiler<'_> {
             }
         });
         mask
+    }
+
+    /// A condition of no class.
+    fn cond(&self, expr: Expr, mask: Mask, owner: &HashMap<Reg, usize>) -> Cond {
+        let sides = match &expr.node {
+            Node::Cmp(CmpOp::Eq, how @ (Compare::Plain | Compare::Padded), a, b)
+                if !a.has_subquery() && !b.has_subquery() =>
+            {
+                Some((self.mask_of(a, owner), self.mask_of(b, owner), *how == Compare::Padded))
+            }
+            _ => None,
+        };
+        Cond { expr, mask, class: None, sides }
     }
 
     fn is_collection(&self, kind: &PartKind) -> bool {
@@ -378,6 +420,12 @@ impl Compiler<'_> {
                 let right = mask & !left;
                 if let Some(left_best) = dense[left as usize] {
                     let right_best = dense[right as usize];
+                    if let (Some(rows), Some(found)) = (rows, &dense[mask as usize])
+                        && least_cost(&left_best, right_best.as_ref(), right.count_ones(), rows) >= found.cost
+                    {
+                        left = (left - 1) & mask;
+                        continue;
+                    }
                     self.consider(graph, (left, left_best), (right, right_best), &mut rows, &mut dense[mask as usize]);
                 }
                 left = (left - 1) & mask;
@@ -485,7 +533,7 @@ impl Compiler<'_> {
         let lateral = node.is_some_and(|node| node.lateral);
         let link = node.map(|node| node.link);
         let nulls = matches!(link, Some(Link::AntiNulls { .. }));
-        let hashes = (nulls || graph.keys(self, right, &join).next().is_some()) && !lateral;
+        let hashes = (nulls || join.on.iter().any(|c| c.is_key(right))) && !lateral;
         if hashes {
             let hinted = |name: &str| {
                 node.is_some_and(|node| graph.hints.iter().any(|h| h.name == name && h.args.contains(&node.alias)))
@@ -497,16 +545,16 @@ impl Compiler<'_> {
                 Side::Left => (left_best.rows, right_rows),
             };
             offer(Method::Hash(build), left_best.cost + right_cost + cost::hash_join(built, probing, out));
-            let plain = graph.keys(self, right, &join).all(|(_, key)| !key.padded);
+            let plain = !join.on.iter().any(|c| c.is_key(right) && c.is_padded());
             if !nulls && plain {
                 let sorts = cost::sort(left_best.rows, 1) + cost::sort(right_rows, 1);
                 offer(Method::Merge, left_best.cost + right_cost + sorts + out * cost::PER_ROW);
             }
         }
-        if let Some(node) = node
-            && let Some(choice) = self.probe(graph, node, &join)
+        if let Some(part) = single
+            && let Some(cost) = self.probe(graph, part, &join)
         {
-            let weight = Cost::new(choice.cost, 0.0);
+            let weight = Cost::new(cost, 0.0);
             offer(Method::Probe, left_best.cost + cost::probe(left_best.rows, weight).total);
         }
         if let Some((rows, cost)) = node.and_then(|node| node.rerun) {
@@ -525,11 +573,26 @@ impl Compiler<'_> {
         }
     }
 
-    /// How one table is reached through the conditions of a join, when an index, a rowid or a hash leads to it.
-    fn probe(&self, graph: &Graph<'_>, node: &Member<'_>, join: &Conditions<'_>) -> Option<Choice> {
-        let PartKind::Leaf(id) = *node.kind else { return None };
+    /// The cost of reaching one table through the conditions of a join, when an index, a rowid or a hash leads to it.
+    fn probe(&self, graph: &Graph<'_>, part: usize, join: &Conditions<'_>) -> Option<f64> {
+        let PartKind::Leaf(id) = *graph.nodes[part].kind else { return None };
         let ItemKind::Table(table) = &self.items[id].kind else { return None };
-        let conds: Vec<Expr> = node.local.iter().chain(join.on.iter().copied()).cloned().collect();
+        let key = (part, join.on.iter().map(|c| std::ptr::from_ref::<Cond>(c) as usize).collect());
+        if let Some(known) = graph.probes.borrow().get(&key) {
+            return *known;
+        }
+        let cost = self.probe_table(graph, (&graph.nodes[part], id, table), join).map(|choice| choice.cost);
+        graph.probes.borrow_mut().insert(key, cost);
+        cost
+    }
+
+    fn probe_table(
+        &self,
+        graph: &Graph<'_>,
+        (node, id, table): (&Member<'_>, ItemId, &std::rc::Rc<dictionary::TableDef>),
+        join: &Conditions<'_>,
+    ) -> Option<Choice> {
+        let conds: Vec<Expr> = node.local.iter().chain(join.on.iter().map(|c| &c.expr)).cloned().collect();
         let columns = self.read_columns(id);
         let choice = self.choose_access(id, table, &conds, Some(&columns), graph.hints);
         // An index that the table's own conditions lead through is no better than the table by itself.
@@ -550,9 +613,9 @@ impl Compiler<'_> {
         let mut share = 1.0;
         let mut by_table: HashMap<Mask, f64> = HashMap::new();
         for c in &join.on {
-            let one = self.share_of_join(graph, c);
-            if matches!(&c.node, Node::Cmp(CmpOp::Eq, ..)) {
-                *by_table.entry(self.mask_of(c, &graph.owner)).or_insert(1.0) *= one;
+            let one = self.share_of_join(graph, &c.expr);
+            if matches!(&c.expr.node, Node::Cmp(CmpOp::Eq, ..)) {
+                *by_table.entry(c.mask).or_insert(1.0) *= one;
             } else {
                 share *= one;
             }
@@ -574,13 +637,13 @@ impl Compiler<'_> {
                 left * (1.0 - met).max(0.05)
             }
         };
-        (rows * self.share_of_all(join.above.iter().copied())).max(1.0)
+        (rows * self.share_of_all(join.above.iter().map(|c| &c.expr))).max(1.0)
     }
 
     /// The share of rows that have a match on a part of so many rows: that of the values of the only key.
-    fn share_met(&self, graph: &Graph<'_>, node: Option<&Member<'_>>, right: f64, on: &[&Expr]) -> Option<f64> {
+    fn share_met(&self, graph: &Graph<'_>, node: Option<&Member<'_>>, right: f64, on: &[&Cond]) -> Option<f64> {
         let node = node?;
-        let mut equalities = on.iter().filter_map(|c| match &c.node {
+        let mut equalities = on.iter().filter_map(|c| match &c.expr.node {
             Node::Cmp(CmpOp::Eq, _, a, b) => Some((&**a, &**b)),
             _ => None,
         });
@@ -630,9 +693,10 @@ impl Compiler<'_> {
         let single = (right.count_ones() == 1).then(|| right.trailing_zeros() as usize);
         let node = single.map(|part| &graph.nodes[part]);
         let join = graph.conditions(left, right, node);
-        let keys: Vec<(usize, JoinKey)> = graph.keys(self, right, &join).collect();
-        let on: Vec<Expr> = join.on.iter().map(|c| (*c).clone()).collect();
-        let above: Vec<Expr> = join.above.iter().map(|c| (*c).clone()).collect();
+        let keyed = join.on.iter().enumerate().filter_map(|(at, c)| Some((at, key_of(c, right)?)));
+        let keys: Vec<(usize, JoinKey)> = keyed.collect();
+        let on: Vec<Expr> = join.on.iter().map(|c| c.expr.clone()).collect();
+        let above: Vec<Expr> = join.above.iter().map(|c| c.expr.clone()).collect();
         let done = join.done;
         let (kind, nulls) = match node.map(|node| node.link) {
             None | Some(Link::Inner) => (JoinKind::Inner, Vec::new()),
@@ -749,25 +813,7 @@ impl Compiler<'_> {
 
     /// `left = right` with each side from one of two sets.
     fn hash_key(&self, c: &Expr, right: Mask, owner: &HashMap<Reg, usize>) -> Option<JoinKey> {
-        let Node::Cmp(CmpOp::Eq, how, a, b) = &c.node else { return None };
-        let padded = match how {
-            Compare::Plain => false,
-            Compare::Padded => true,
-            Compare::Dynamic => return None,
-        };
-        let (ma, mb) = (self.mask_of(a, owner), self.mask_of(b, owner));
-        if a.has_subquery() || b.has_subquery() {
-            return None;
-        }
-        let is_of = |mask: Mask, side: Mask| mask & side != 0 && mask & !side == 0;
-        let (left, right) = if is_of(mb, right) && ma & right == 0 {
-            (a, b)
-        } else if is_of(ma, right) && mb & right == 0 {
-            (b, a)
-        } else {
-            return None;
-        };
-        Some(JoinKey { padded, ..JoinKey::equal((**left).clone(), (**right).clone()) })
+        key_of(&self.cond(c.clone(), self.mask_of(c, owner), owner), right)
     }
 
     /// Gives the side of a hash join that looks into the table a filter of its keys, as near to where its rows are read
@@ -971,19 +1017,43 @@ const UNWANTED: f64 = 1e12;
 /// Added to the cost of an order that makes nothing of a hint.
 const UNHEEDED: f64 = 1e9;
 
+/// No way of joining two sets costs less than this, with so many parts on the right and so many rows of the join. It is
+/// found without looking at a condition.
+fn least_cost(left: &Best, right: Option<&Best>, right_parts: u32, rows: f64) -> f64 {
+    // A single part may be reached by an index.
+    let Some(right) = right.filter(|_| right_parts > 1) else { return left.cost };
+    // As `Compiler::weigh` has it, of what a join of two inputs may be.
+    let is_right = right.rows <= left.rows;
+    let (built, probing) = if is_right { (right.rows, left.rows) } else { (left.rows, right.rows) };
+    let hashed = left.cost + right.cost + cost::hash_join(built, probing, rows);
+    let sorts = cost::sort(left.rows, 1) + cost::sort(right.rows, 1);
+    let merged = left.cost + right.cost + sorts + rows * cost::PER_ROW;
+    let buffered = left.cost + right.cost + cost::buffered(left.rows, right.rows);
+    hashed.min(merged).min(buffered)
+}
+
 /// The conditions of one join.
 struct Conditions<'g> {
     /// Those that decide a match.
-    on: Vec<&'g Expr>,
+    on: Vec<&'g Cond>,
     /// Those of WHERE that are checked above an outer join.
-    above: Vec<&'g Expr>,
+    above: Vec<&'g Cond>,
     /// The conditions of WHERE among them, by their place in the graph.
     done: Vec<usize>,
 }
 
+/// The key that an equality is where one of two sets of parts is this.
+fn key_of(c: &Cond, right: Mask) -> Option<JoinKey> {
+    let (Node::Cmp(_, _, a, b), Some((_, of_b, padded))) = (&c.expr.node, c.sides.filter(|_| c.is_key(right))) else {
+        return None;
+    };
+    let (left, right) = if of_b & right != 0 { (a, b) } else { (b, a) };
+    Some(JoinKey { padded, ..JoinKey::equal((**left).clone(), (**right).clone()) })
+}
+
 impl Graph<'_> {
     fn connect(&mut self) {
-        let masks = self.conds.iter().map(|(_, mask)| *mask);
+        let masks = self.conds.iter().map(|c| c.mask);
         let links = self.nodes.iter().enumerate().map(|(part, node)| node.needs | bit(part));
         for mask in masks.chain(links) {
             for part in parts_of(mask) {
@@ -1055,12 +1125,12 @@ impl Graph<'_> {
         let mut join = Conditions { on: Vec::new(), above: Vec::new(), done: Vec::new() };
         let own = node.filter(|node| !node.is_inner());
         if let Some(node) = own {
-            join.on.extend(node.across.iter().map(|(c, _)| c));
+            join.on.extend(&node.across);
         }
         let mut seen: Vec<usize> = Vec::new();
-        for (at, (c, mask)) in self.conds.iter().enumerate() {
+        for (at, c) in self.conds.iter().enumerate() {
             // A condition without parts has a subquery: it is checked where the last part is joined.
-            let now = match *mask {
+            let now = match c.mask {
                 0 => both.count_ones() as usize == self.nodes.len(),
                 mask => mask & !both == 0 && mask & right != 0 && (mask & left != 0 || own.is_some()),
             };
@@ -1070,7 +1140,7 @@ impl Graph<'_> {
             join.done.push(at);
             // One equality of a class decides all of them: within each side they hold.
             if own.is_none()
-                && let Some(class) = self.class_of(c)
+                && let Some(class) = c.class
             {
                 if seen.contains(&class) {
                     continue;
@@ -1080,22 +1150,6 @@ impl Graph<'_> {
             if own.is_some() { join.above.push(c) } else { join.on.push(c) }
         }
         join
-    }
-
-    fn class_of(&self, c: &Expr) -> Option<usize> {
-        let (a, b) = crate::rewrite::equal_columns(c)?;
-        self.classes.iter().position(|class| class.contains(&a) && class.contains(&b))
-    }
-
-    /// The equalities among the conditions of a join that may be hashed: place, left key, right key.
-    fn keys<'s>(
-        &'s self,
-        c: &'s Compiler<'_>,
-        right: Mask,
-        join: &'s Conditions<'_>,
-    ) -> impl Iterator<Item = (usize, JoinKey)> + 's {
-        let key = move |(at, cond): (usize, &&Expr)| Some((at, c.hash_key(cond, right, &self.owner)?));
-        join.on.iter().enumerate().filter_map(key)
     }
 
     /// The methods that hints ask for, when a part is joined.
@@ -1132,6 +1186,12 @@ impl Graph<'_> {
         }
         None
     }
+}
+
+/// The class that an equality of columns is of.
+fn class_of(classes: &[Vec<Reg>], c: &Expr) -> Option<usize> {
+    let (a, b) = crate::rewrite::equal_columns(c)?;
+    classes.iter().position(|class| class.contains(&a) && class.contains(&b))
 }
 
 /// Classes of columns of inner parts that conditions make equal. The equalities that follow are added to them, so that
