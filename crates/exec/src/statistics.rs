@@ -330,10 +330,11 @@ impl Figures {
     /// Says that a call begins.
     pub fn begin_call(&mut self, p: &Process) {
         let meter = &mut self.meter;
+        meter.began_ns = os::clock::now_ns();
         if meter.cpu_ns == 0 {
             meter.cpu_ns = os::clock::thread_cpu_ns();
+            p.note_cpu(meter.began_ns, meter.cpu_ns);
         }
-        meter.began_ns = os::clock::now_ns();
         meter.call += 1;
         meter.current = NOBODY;
         meter.rest = Span::default();
@@ -384,6 +385,7 @@ impl Figures {
         let elapsed = now.saturating_sub(self.meter.began_ns) as f64;
         let used = cpu.saturating_sub(self.meter.cpu_ns) as f64;
         (self.meter.began_ns, self.meter.cpu_ns) = (now, cpu);
+        p.note_cpu(now, cpu);
         let rest = std::mem::take(&mut self.meter.rest);
         let share = Share::of(&self.list, &self.noted, rest, elapsed, used);
         if elapsed > 50_000.0 && share.ns_a_tick > 0.0 {

@@ -57,6 +57,7 @@ impl Processes {
             looked: Cell::new(0),
             parsing: Cell::new(false),
             parse_began: Cell::new(None),
+            cpu_noted: Cell::default(),
             timed: Cell::new(true),
             patience: Cell::new(0),
             peak: Cell::new(0),

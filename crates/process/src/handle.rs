@@ -37,6 +37,8 @@ pub struct Process {
     pub(crate) parsing: Cell<bool>,
     /// The parse call in progress, where it is timed.
     pub(crate) parse_began: Cell<Option<wait::ParseBegan>>,
+    /// When the processor time of the session was read last.
+    pub(crate) cpu_noted: Cell<crate::times::Moment>,
     /// Whether parses are timed.
     pub(crate) timed: Cell<bool>,
     /// Bytes from which on it does not wait any longer for another session to give memory back; 0: nobody is waited

@@ -248,7 +248,21 @@ pub struct ParseClock {
     is_first: bool,
     /// Nothing where it is not timed by itself.
     began: Option<ParseBegan>,
+    /// Nanoseconds that the session had waited.
+    waited_ns: u64,
 }
+
+/// The clocks of a session at one moment of its past.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moment {
+    now_ns: u64,
+    waited_ns: u64,
+    cpu_ns: u64,
+}
+
+/// A soft parse that took no longer has had a processor all the time that it did not wait: a process that loses its
+/// processor to another one does so for longer.
+const UNBROKEN_NS: u64 = 50_000;
 
 impl Process {
     /// Says whether parses are timed from now on.
@@ -288,11 +302,11 @@ impl Process {
             self.stats.set_parsing(1);
         }
         let is_timed = is_first && self.timed.get();
-        let began = is_timed.then(|| self.stats.begin_parse(|| self.busy_ns(), self.session_cpu_ns()));
+        let began = is_timed.then(|| self.stats.begin_parse(|| self.busy_ns()));
         if began.is_some() {
             self.parse_began.set(began);
         }
-        ParseClock { is_first, began }
+        ParseClock { is_first, began, waited_ns: self.waited_ns() }
     }
 
     /// Says that the parse call in progress makes a shared cursor: the time of all of it is that of a hard parse.
@@ -301,7 +315,9 @@ impl Process {
             self.stats.set_parsing(2);
         }
         if let Some(began) = self.parse_began.get() {
-            self.stats.parse_is_hard(began);
+            // The part before was short.
+            let took = || self.busy_ns().saturating_sub(began.at_ns());
+            self.stats.parse_is_hard(began, || self.session_cpu_ns().saturating_sub(took().min(UNBROKEN_NS)));
         }
     }
 
@@ -313,7 +329,30 @@ impl Process {
         }
         if let Some(began) = clock.began {
             self.parse_began.set(None);
-            self.stats.end_parse(began, has_failed, || self.busy_ns(), || self.session_cpu_ns());
+            let used = |took_ns| self.used_by_parse(took_ns, self.waited_ns().saturating_sub(clock.waited_ns));
+            self.stats.end_parse(began, has_failed, || self.busy_ns(), || self.session_cpu_ns(), used);
         }
+    }
+
+    /// Notes the processor time of the session's thread at a moment of [`os::clock::now_ns`], which is now.
+    pub fn note_cpu(&self, now_ns: u64, cpu_ns: u64) {
+        self.cpu_noted.set(Moment { now_ns, waited_ns: self.waited_ns(), cpu_ns });
+    }
+
+    /// The processor time of a soft parse that has ended, by how long it took and waited. The clock of processor time
+    /// costs as much as a tenth of such a parse, so that it is read only where the parse has taken long: then the time
+    /// that the session has stood without a processor since that clock was read last is taken to be the parse's.
+    fn used_by_parse(&self, took_ns: u64, waited_ns: u64) -> u64 {
+        let busy_ns = took_ns.saturating_sub(waited_ns);
+        if took_ns <= UNBROKEN_NS {
+            return busy_ns;
+        }
+        let before = self.cpu_noted.get();
+        self.note_cpu(os::clock::now_ns(), os::clock::thread_cpu_ns());
+        let now = self.cpu_noted.get();
+        let used_ns = now.cpu_ns.saturating_sub(before.cpu_ns);
+        let waited_ns = now.waited_ns.saturating_sub(before.waited_ns);
+        let stood_ns = now.now_ns.saturating_sub(before.now_ns).saturating_sub(waited_ns).saturating_sub(used_ns);
+        busy_ns.saturating_sub(stood_ns).min(used_ns)
     }
 }

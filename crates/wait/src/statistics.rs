@@ -381,28 +381,42 @@ impl StatLine {
     }
 
     /// A parse call begins: what is parse time is no part of the execution around it. Only the owner may call this.
-    pub fn begin_parse(&self, busy: impl FnOnce() -> u64, cpu_ns: u64) -> ParseBegan {
+    pub fn begin_parse(&self, busy: impl FnOnce() -> u64) -> ParseBegan {
         let executes = self.execute.is_running();
         let at_ns = self.execute.stop(busy);
         self.parse.start(at_ns);
-        self.parse_cpu.start(cpu_ns);
         ParseBegan { executes, at_ns }
     }
 
-    /// The parse call makes a shared cursor, to which all of it belongs. Only the owner may call this.
-    pub fn parse_is_hard(&self, began: ParseBegan) {
+    /// The parse call makes a shared cursor, to which all of it belongs. `cpu` gives the processor time of the session
+    /// when the call began. Only the owner may call this.
+    pub fn parse_is_hard(&self, began: ParseBegan, cpu: impl FnOnce() -> u64) {
         self.hard_parse.start(began.at_ns);
+        if !self.parse_cpu.is_running() {
+            self.parse_cpu.start(cpu());
+        }
     }
 
-    /// The parse call has ended. Only the owner may call this.
-    pub fn end_parse(&self, began: ParseBegan, has_failed: bool, busy: impl Fn() -> u64, cpu: impl FnOnce() -> u64) {
+    /// The parse call has ended. `cpu` is the clock of the session's processor time, which a hard parse reads; `used`
+    /// gives the processor time of another one by how long it took. Only the owner may call this.
+    pub fn end_parse(
+        &self,
+        began: ParseBegan,
+        has_failed: bool,
+        busy: impl Fn() -> u64,
+        cpu: impl FnOnce() -> u64,
+        used: impl FnOnce(u64) -> u64,
+    ) {
         // The part before the whole, and each by a look of its own at the clock: what stops at an earlier one has been
         // seen to go on.
         if self.hard_parse.is_running() {
             self.hard_parse.stop(&busy);
         }
         let at_ns = self.parse.stop(busy);
-        self.parse_cpu.stop(cpu);
+        match self.parse_cpu.is_running() {
+            true => _ = self.parse_cpu.stop(cpu),
+            false => self.parse_cpu.add(used(at_ns.saturating_sub(began.at_ns))),
+        }
         if has_failed {
             self.add_time(TimeStat::FailedParse, at_ns.saturating_sub(began.at_ns) / 1000);
         }
@@ -434,6 +448,14 @@ pub struct ParseBegan {
     executes: bool,
     /// By the clock of what the session is busy.
     at_ns: u64,
+}
+
+impl ParseBegan {
+    /// By the clock of what the session is busy.
+    #[must_use]
+    pub fn at_ns(&self) -> u64 {
+        self.at_ns
+    }
 }
 
 #[cfg(test)]
@@ -477,9 +499,11 @@ mod tests {
             let busy = || clock() * 1000;
             for _ in 0..50_000 {
                 line.begin_call(busy());
-                let began = line.begin_parse(busy, busy());
-                line.parse_is_hard(began);
-                line.end_parse(began, false, busy, busy);
+                let began = line.begin_parse(busy);
+                line.parse_is_hard(began, || began.at_ns());
+                line.end_parse(began, false, busy, busy, |took| took);
+                let soft = line.begin_parse(busy);
+                line.end_parse(soft, false, busy, busy, |took| took);
                 line.end_call(busy);
             }
             over.store(true, Ordering::Relaxed);

@@ -52,6 +52,15 @@ impl Stopwatch {
         }
     }
 
+    /// Adds time to it while it stands. Only the owner may call this; nothing where it runs.
+    #[inline]
+    pub fn add(&self, time: u64) {
+        let word = self.0.load(Ordering::Relaxed);
+        if word & RUNNING == 0 {
+            self.0.store(word_of(sum_of(word).wrapping_add(time), 0), Ordering::Relaxed);
+        }
+    }
+
     /// Stops it, and gives the moment of its clock at which it stopped: now, where it stands already. Only the owner
     /// may call this. `clock` is looked at behind the word that it is about to stop: a moment known before would be
     /// less than what others have seen.
@@ -113,7 +122,10 @@ mod tests {
         assert_eq!(watch.stop(|| 150), 150);
         assert_eq!((watch.read(|| 160), watch.stop(|| 170)), (50, 170));
         watch.start(180);
-        assert_eq!(watch.read(|| 190), 60);
+        watch.add(1000);
+        assert_eq!((watch.read(|| 190), watch.stop(|| 200)), (60, 200));
+        watch.add(5);
+        assert_eq!((watch.read(|| 210), watch.is_running()), (75, false));
         watch.clear();
         assert_eq!(watch.read(|| 200), 0);
     }
