@@ -3,8 +3,13 @@
 //! | part | what |
 //! |---|---|
 //! | head | for whom the plan was made: user, schema, rights, settings, types of the binds, the dictionary's epoch |
+//! | outside | columns, binds and objects of a query, if it needs nothing else of its plan before it is executed |
 //! | look-ups | all questions to the dictionary, with their answers ([`plan::names`]) |
 //! | plan | [`plan::Plan`], objects by their numbers |
+//!
+//! A parse call looks at the head and, where there is one, the outside; the plan is made of the rest when the cursor is
+//! executed for the first time ([`Later`]). A query with functions, over temporary tables, or with a plan that depends
+//! on values of binds has no outside.
 //!
 //! A session may take the plan if the head is its own, word by word, and the dictionary is the one of that epoch, or
 //! answers all questions as it did then. The second is asked once for all sessions: the library cache notes the epoch at
@@ -16,10 +21,11 @@
 use crate::ctx::{ExecCtx, HostFunctions, Rights};
 use dictionary::{Catalog, States};
 use plan::names::{Difference, Lookup};
-use plan::{BindType, Plan};
+use plan::{BindType, Column, Plan, PlanBody};
 use std::any::Any;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::rc::Rc;
 use types::image::{self, Damaged, Image, Kind, Objects, Reader, Writer};
 use types::{ObjectId, Result};
@@ -56,15 +62,15 @@ impl Head {
 #[derive(Clone, Debug)]
 pub(crate) enum Names {
     List(Rc<[Lookup]>),
-    /// The part of an image.
-    Bytes(Rc<[u8]>),
+    /// A part of the bytes of an image.
+    Bytes(Rc<[u8]>, Range<usize>),
 }
 
 impl Names {
     fn list(&self) -> std::result::Result<Rc<[Lookup]>, Damaged> {
         match self {
             Names::List(list) => Ok(Rc::clone(list)),
-            Names::Bytes(bytes) => lookups_of(bytes).map(Into::into),
+            Names::Bytes(bytes, part) => lookups_of(&bytes[part.clone()]).map(Into::into),
         }
     }
 
@@ -115,13 +121,48 @@ impl Objects for Session<'_> {
     }
 }
 
+/// What is known of a query without its plan.
+#[derive(Debug, Image)]
+pub(crate) struct Outside {
+    pub columns: Vec<Column>,
+    pub binds: Vec<String>,
+    pub dependencies: Vec<ObjectId>,
+}
+
+impl Outside {
+    /// That of a plan, unless more of it is asked for before it is executed.
+    fn of(plan: &Plan, has_functions: bool, is_over_temporary: bool) -> Option<Outside> {
+        let PlanBody::Query(query) = &plan.body else { return None };
+        (!has_functions && !is_over_temporary && plan.peeks.is_empty()).then(|| Outside {
+            columns: query.columns.clone(),
+            binds: plan.binds.clone(),
+            dependencies: plan.dependencies.clone(),
+        })
+    }
+}
+
+/// The bytes of a plan that is made when its cursor is executed.
+#[derive(Debug)]
+pub(crate) struct Later {
+    bytes: Rc<[u8]>,
+    plan: Range<usize>,
+}
+
+impl Later {
+    /// The plan, for a session whose dictionary gives the answers that it was made by. `None` where the bytes are no
+    /// plan.
+    pub(crate) fn plan(&self, names: &dyn Catalog) -> Option<Plan> {
+        image::read(&self.bytes[self.plan.clone()], &Session { names, handles: &[] }).ok()
+    }
+}
+
 /// The image of a plan that was made from the dictionary of that epoch; empty when it has none.
 pub(crate) fn encode(
     head: &Head,
     epoch: u64,
     (by_place, binds): (bool, &[BindType]),
     lookups: &[Lookup],
-    plan: &Plan,
+    (plan, is_over_temporary): (&Plan, bool),
 ) -> Vec<u8> {
     let part = |put: &dyn Fn(&mut Writer)| {
         let mut w = Writer::new(plan::names::handles(lookups));
@@ -132,21 +173,31 @@ pub(crate) fn encode(
         w.number(lookups.len() as u64);
         lookups.iter().for_each(|lookup| lookup.put(w));
     });
+    let has_functions = lookups.iter().any(|lookup| matches!(lookup, Lookup::Function { .. }));
+    let outside = Outside::of(plan, has_functions, is_over_temporary);
     let (Some(names), Some(plan)) = (names, part(&|w| plan.put(w))) else { return Vec::new() };
     let mut w = Writer::default();
     head.put(&mut w);
     epoch.put(&mut w);
     by_place.put(&mut w);
     binds.to_vec().put(&mut w);
-    lookups.iter().any(|lookup| matches!(lookup, Lookup::Function { .. })).put(&mut w);
+    has_functions.put(&mut w);
+    outside.put(&mut w);
     w.bytes(&names);
     w.bytes(&plan);
     w.finish().unwrap_or_default()
 }
 
+/// The plan of an image: made, or to be made at the first execution.
+#[allow(clippy::large_enum_variant)] // One a parse, and moved once.
+pub(crate) enum FoundPlan {
+    Made(Plan),
+    Later(Outside, Later),
+}
+
 /// A plan that has been found.
 pub(crate) struct Found {
-    pub plan: Plan,
+    pub plan: FoundPlan,
     pub names: Names,
     pub binds: Vec<BindType>,
     /// Every place of a bind variable is a bind of its own.
@@ -192,10 +243,9 @@ pub(crate) fn decode(
     (by_place, binds): (Option<bool>, &[BindType]),
     cx: &mut ExecCtx<'_>,
 ) -> Result<std::result::Result<Found, Unfit>> {
-    let Ok(Parts { head: have, epoch, by_place: named, binds: bind_types, has_functions, names, plan }) = parts(bytes)
-    else {
-        return Ok(Err(Unfit::Damaged));
-    };
+    let Ok(parts) = parts(bytes) else { return Ok(Err(Unfit::Damaged)) };
+    let Parts { head: have, epoch, by_place: named, binds: bind_types, has_functions, outside, rest, names, plan } =
+        parts;
     let is_its = match whose {
         Whose::Own(_) => have == *head,
         Whose::Others => (have.text, have.optimizer, have.nls) == (head.text, head.optimizer, head.nls),
@@ -220,7 +270,7 @@ pub(crate) fn decode(
     };
     let mut handles = Vec::new();
     if !is_known || has_functions {
-        let Ok(lookups) = lookups_of(names) else { return Ok(Err(Unfit::Damaged)) };
+        let Ok(lookups) = lookups_of(&rest[names.clone()]) else { return Ok(Err(Unfit::Damaged)) };
         let states = Rc::clone(&cx.session.states);
         let difference = match is_known {
             true => None,
@@ -238,13 +288,24 @@ pub(crate) fn decode(
             }
         }
     }
-    let objects = Session { names: &*catalog, handles: &handles };
-    let Ok(plan) = image::read::<Plan>(plan, &objects) else { return Ok(Err(Unfit::Damaged)) };
-    // The first execution of a plan that was made without values makes it anew, for its own session.
-    if whose == Whose::Others && !plan.peeks.is_empty() && !plan.is_peeked {
-        return Ok(Err(Unfit::Other));
-    }
-    let names = Names::Bytes(names.into());
+    let (plan, names) = match outside {
+        Some(outside) => {
+            let bytes: Rc<[u8]> = rest.into();
+            let names = Names::Bytes(Rc::clone(&bytes), names);
+            (FoundPlan::Later(outside, Later { bytes, plan }), names)
+        }
+        None => {
+            let objects = Session { names: &*catalog, handles: &handles };
+            let Ok(plan) = image::read::<Plan>(&rest[plan], &objects) else { return Ok(Err(Unfit::Damaged)) };
+            // The first execution of a plan that was made without values makes it anew, for its own session.
+            if whose == Whose::Others && !plan.peeks.is_empty() && !plan.is_peeked {
+                return Ok(Err(Unfit::Other));
+            }
+            let names: Rc<[u8]> = rest[names].into();
+            let whole = 0..names.len();
+            (FoundPlan::Made(plan), Names::Bytes(names, whole))
+        }
+    };
     let is_news = !is_known && whose != Whose::Others;
     Ok(Ok(Found { plan, names, binds: bind_types, by_place, epoch: now, is_news }))
 }
@@ -255,21 +316,29 @@ struct Parts<'a> {
     by_place: bool,
     binds: Vec<BindType>,
     has_functions: bool,
-    names: &'a [u8],
-    plan: &'a [u8],
+    outside: Option<Outside>,
+    /// The bytes behind these, and where in them the look-ups and the plan are.
+    rest: &'a [u8],
+    names: Range<usize>,
+    plan: Range<usize>,
 }
 
 fn parts(bytes: &[u8]) -> std::result::Result<Parts<'_>, Damaged> {
     let mut r = Reader::new(bytes, &image::NoObjects);
-    Ok(Parts {
-        head: Head::take(&mut r)?,
-        epoch: u64::take(&mut r)?,
-        by_place: bool::take(&mut r)?,
-        binds: Vec::take(&mut r)?,
-        has_functions: bool::take(&mut r)?,
-        names: r.bytes()?,
-        plan: r.bytes()?,
-    })
+    let head = Head::take(&mut r)?;
+    let epoch = u64::take(&mut r)?;
+    let by_place = bool::take(&mut r)?;
+    let binds = Vec::take(&mut r)?;
+    let has_functions = bool::take(&mut r)?;
+    let outside = <Option<Outside> as Image>::take(&mut r)?;
+    let rest = r.rest();
+    let mut part = || {
+        let len = r.bytes()?.len();
+        let end = rest.len() - r.rest().len();
+        Ok(end - len..end)
+    };
+    let (names, plan) = (part()?, part()?);
+    Ok(Parts { head, epoch, by_place, binds, has_functions, outside, rest, names, plan })
 }
 
 /// The part of an image that is the plan: for tests.

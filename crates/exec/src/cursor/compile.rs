@@ -9,7 +9,7 @@ use crate::dml::{Dml, TableLocks};
 use crate::machine::{CteState, Machine};
 use crate::measure::Counting;
 use crate::objects;
-use crate::shared_plan::{self, Found, Head, Names, Unfit, Whose};
+use crate::shared_plan::{self, Found, FoundPlan, Head, Names, Outside, Unfit, Whose};
 use crate::source::Op;
 use crate::statistics::Place;
 use crate::sub::SubState;
@@ -127,12 +127,15 @@ pub fn updatable_columns(
 /// A statement that is parsed already, and whether by place.
 pub(super) type Parsed = (Option<Rc<Statement>>, bool);
 
+/// Row sources and registers of a plan, the first register of its binds, and the expected rows of its scans.
+pub(super) type Built = (Body, Machine, u32, Option<Vec<adaptive::Expected>>);
+
 /// A plan with its row sources.
 pub(super) struct Made {
     plan: Plan,
     names: Names,
     epoch: u64,
-    built: (Body, Machine, u32, Option<Vec<adaptive::Expected>>),
+    built: Built,
     sharing: Sharing,
 }
 
@@ -161,11 +164,7 @@ pub(super) fn caller_of(body: &PlanBody) -> Caller {
 
 /// Turns a plan into row sources and registers: first the plan's registers, then the binds, then what expressions need.
 /// Scans of a query whose executions are watched count their rows.
-pub(super) fn build(
-    plan: &Plan,
-    watch: Watch,
-    cx: &ExecCtx<'_>,
-) -> Result<(Body, Machine, u32, Option<Vec<adaptive::Expected>>)> {
+pub(super) fn build(plan: &Plan, watch: Watch, cx: &ExecCtx<'_>) -> Result<Built> {
     let first_bind = plan.regs;
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
     let mut b = Builder::new(&mut regs, first_bind, caller_of(&plan.body), cx);
@@ -427,9 +426,20 @@ impl Cursor {
         found: Found,
         place: Place,
     ) -> Result<Cursor> {
-        let sharing = place.sharing(cx);
         let parsed = (parsed.0, found.by_place);
-        match build(&found.plan, Watch { sharing, monitor: false }, cx) {
+        let plan = match found.plan {
+            FoundPlan::Made(plan) => plan,
+            FoundPlan::Later(outside, later) => {
+                let (names, epoch) = (found.names, found.epoch);
+                let kind = StatementKind::Select;
+                let mut cursor =
+                    Cursor::without_plan(cx, text.into(), parsed, (kind, outside, found.binds), (names, epoch), place);
+                cursor.later = Some(Box::new(later));
+                return Ok(cursor);
+            }
+        };
+        let sharing = place.sharing(cx);
+        match build(&plan, Watch { sharing, monitor: false }, cx) {
             // A segment has been exchanged for another: what is found of it now is compiled.
             Err(e) if e.is(8103) && !cx.host.is_current(found.epoch) => {
                 cx.p.parse_is_hard();
@@ -437,7 +447,7 @@ impl Cursor {
             }
             Err(e) => Err(e),
             Ok(built) => {
-                let made = Made { plan: found.plan, names: found.names, epoch: found.epoch, built, sharing };
+                let made = Made { plan, names: found.names, epoch: found.epoch, built, sharing };
                 Cursor::of_plan(cx, text.into(), parsed, found.binds, made, place)
             }
         }
@@ -570,7 +580,9 @@ impl Cursor {
             let image = match may_share(cx) && alter.is_none() {
                 true => {
                     let head = Head::of(text, cx.host.rights(), cx);
-                    shared_plan::encode(&head, epoch, (by_place, &bind_types), &lookups, &plan)
+                    let table_by_id = |object| catalog.table_by_id(object);
+                    let is_over_temporary = !temporary::among(&plan.dependencies, &table_by_id)?.is_empty();
+                    shared_plan::encode(&head, epoch, (by_place, &bind_types), &lookups, (&plan, is_over_temporary))
                 }
                 false => Vec::new(),
             };
@@ -605,46 +617,57 @@ impl Cursor {
         made: Made,
         place: Place,
     ) -> Result<Cursor> {
-        let Made { plan, names, epoch, built: (body, m, first_bind, monitor), sharing } = made;
-        let catalog = cx.host.catalog()?;
-        let temporary = temporary::among(&plan.dependencies, &|object| catalog.table_by_id(object))?;
-        // A session's own rows are nobody else's result, also when a function reads them.
-        let read = plan.cacheable.as_deref().unwrap_or_default();
-        let private = temporary::among(read, &|object| catalog.table_by_id(object))?;
-        let cached = if temporary.is_empty() && private.is_empty() {
-            cached_of(&plan, place.digest_of(&text), cx)
-        } else {
-            None
-        };
-        Ok(Cursor {
-            adaptive: Adaptive::of(&plan, sharing),
-            monitor,
-            temporary,
+        let Made { mut plan, names, epoch, built, sharing } = made;
+        let (kind, columns) = (kind_of(&plan), columns_of(&plan));
+        let binds = std::mem::take(&mut plan.binds);
+        let dependencies = std::mem::take(&mut plan.dependencies);
+        let outside = Outside { columns, binds, dependencies };
+        let mut cursor =
+            Cursor::without_plan(cx, text, (statement, by_place), (kind, outside, bind_types), (names, epoch), place);
+        cursor.take_plan(cx, &plan, built, sharing)?;
+        Ok(cursor)
+    }
+
+    /// A cursor that has no row sources yet.
+    fn without_plan(
+        cx: &ExecCtx<'_>,
+        text: Rc<str>,
+        (statement, by_place): Parsed,
+        (kind, outside, bind_types): (StatementKind, Outside, Vec<BindType>),
+        (names, epoch): (Names, u64),
+        place: Place,
+    ) -> Cursor {
+        let Outside { columns, binds, dependencies } = outside;
+        Cursor {
+            later: None,
+            adaptive: None,
+            monitor: None,
+            temporary: Vec::new(),
             temporary_version: cx.session.temporaries.version(),
             temporary_purges: 0,
             text,
             statement,
-            kind: kind_of(&plan),
-            columns: columns_of(&plan),
-            values: vec![Value::Null; plan.binds.len()],
+            kind,
+            columns,
+            values: vec![Value::Null; binds.len()],
             retype: false,
             last_row: None,
             bind_types,
             by_place,
-            body,
-            locks: TableLocks::of(&plan.body),
-            m,
-            first_bind,
-            has_sequences: !plan.sequences.is_empty(),
-            locks_rows: plan.locks_rows,
+            body: Body::Query { op: Op::Empty, out: Vec::new(), moves: false, stored: Vec::new() },
+            locks: TableLocks::default(),
+            m: Machine::new(Vec::new(), 0),
+            first_bind: 0,
+            has_sequences: false,
+            locks_rows: false,
             first: None,
             locked_at: txn::TxnPoint::default(),
-            lock_rowid: plan.lock_rowid,
+            lock_rowid: None,
             epoch,
             names,
-            dependencies: plan.dependencies,
+            dependencies,
             checked: None,
-            cached,
+            cached: None,
             state: State::Closed,
             continues: false,
             rows: 0,
@@ -654,8 +677,63 @@ impl Cursor {
             internal: false,
             flashback: cx.session.flashback,
             settings: settings_of(cx),
-            binds: plan.binds,
-        })
+            binds,
+        }
+    }
+
+    /// Takes over what the execution of a plan needs, with its row sources.
+    fn take_plan(&mut self, cx: &ExecCtx<'_>, plan: &Plan, built: Built, sharing: Sharing) -> Result<()> {
+        let catalog = cx.host.catalog()?;
+        let table_by_id = |object| catalog.table_by_id(object);
+        self.temporary = temporary::among(&self.dependencies, &table_by_id)?;
+        self.temporary_version = cx.session.temporaries.version();
+        // A session's own rows are nobody else's result, also when a function reads them.
+        let read = plan.cacheable.as_deref().unwrap_or_default();
+        let is_private = !self.temporary.is_empty() || !temporary::among(read, &table_by_id)?.is_empty();
+        if !is_private && plan.cacheable.is_some() {
+            self.cached = cached_of(plan, self.key.digest_of(&self.text), cx);
+        }
+        (self.body, self.m, self.first_bind, self.monitor) = built;
+        self.adaptive = Adaptive::of(plan, sharing);
+        self.locks = TableLocks::of(&plan.body);
+        self.has_sequences = !plan.sequences.is_empty();
+        (self.locks_rows, self.lock_rowid) = (plan.locks_rows, plan.lock_rowid);
+        Ok(())
+    }
+
+    /// Before the first execution of a cursor that came of an image: makes the plan and its row sources.
+    ///
+    /// # Errors
+    /// ORA-08103 where a segment has been exchanged for another; those of compiling the statement.
+    #[cold]
+    pub(super) fn make_plan(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let Some(later) = &self.later else { return Ok(()) };
+        let catalog = cx.host.catalog()?;
+        if catalog.epoch() != self.epoch {
+            // It has moved since the cursor was found to be current.
+            return Err(Ora::new(8103));
+        }
+        match later.plan(&*catalog) {
+            Some(plan) => {
+                let sharing = self.key.sharing(cx);
+                let built = build(&plan, Watch { sharing, monitor: false }, cx)?;
+                self.take_plan(cx, &plan, built, sharing)?;
+                self.later = None;
+                Ok(())
+            }
+            // An object is not there any more, and no look-up has told of it.
+            None => {
+                self.key.finished(cx);
+                let place = self.key.again(cx);
+                let parsed = (self.statement.clone(), self.by_place);
+                let clock = cx.p.begin_parse();
+                cx.p.parse_is_hard();
+                let made = Cursor::make(cx, &self.text, parsed, &self.bind_types, How::default(), place);
+                cx.p.end_parse(&clock, made.is_err());
+                self.replace(&mut made?);
+                Ok(())
+            }
+        }
     }
 
     /// Compiles again: the dictionary, the settings or the types of the binds have changed. That is a parse, though
@@ -670,7 +748,7 @@ impl Cursor {
             Cursor::parse(cx, &self.text, parsed, &self.bind_types, Use::Any)?
         };
         self.replace(&mut new);
-        Ok(())
+        self.make_plan(cx)
     }
 
     /// Becomes another cursor of the same statement; the values of its binds stay.
@@ -717,6 +795,6 @@ impl Cursor {
             Cursor::parse(cx, &self.text, parsed, &self.bind_types, of)?
         };
         self.replace(&mut new);
-        Ok(())
+        self.make_plan(cx)
     }
 }

@@ -11,7 +11,8 @@
 //! their memory, the check of the plan is one load of the epoch, and the statement's figures are counted in the
 //! session. When the epoch has moved, the look-ups that the plan was made by are asked again ([`plan::names`]).
 //!
-//! A soft parse reads no text: it makes the cursor of the image in the library cache ([`crate::shared_plan`]).
+//! A soft parse reads no text: it makes the cursor of the image in the library cache ([`crate::shared_plan`]). The row
+//! sources of a query are made at its first execution: a parse call that only describes it needs none.
 //!
 //! `compile` makes cursors, `fetch` gives their rows; executions, binds and DML are here.
 
@@ -27,7 +28,7 @@ use crate::ctx::ExecCtx;
 use crate::dml::{Dml, TableLocks};
 use crate::machine::Machine;
 use crate::measure;
-use crate::shared_plan::Names;
+use crate::shared_plan::{Later, Names};
 use crate::source::Op;
 use crate::statistics::{Place, Run};
 use dictionary::TemporaryKind;
@@ -123,6 +124,8 @@ pub struct Cursor {
     /// The statement as it was parsed; none where the plan came from an image.
     statement: Option<Rc<Statement>>,
     kind: StatementKind,
+    /// The plan that is made at the first execution; the row sources are nothing until then.
+    later: Option<Box<Later>>,
     columns: Vec<Column>,
     binds: Vec<String>,
     bind_types: Vec<BindType>,
@@ -363,6 +366,9 @@ impl Cursor {
         let other_time = !self.internal && self.flashback != cx.session.flashback;
         if other_time || self.lost_segments(cx) || !self.is_as_compiled_or_same(cx)? {
             self.renew(cx)?;
+        }
+        if self.later.is_some() {
+            self.make_plan(cx)?;
         }
         if self.adaptive.is_some() {
             self.adapt(cx)?;
