@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use latch::Where;
 use process::Process;
 
-use crate::layout::{CHUNK_BYTES, CHUNKS_MOST, Child, Content};
+use crate::layout::{CHUNK_BYTES, CHUNKS_MOST, Child, Content, store_bytes};
 use crate::load::{Guard, take};
 use crate::{Handle, LibraryCache};
 
@@ -54,11 +54,13 @@ impl LibraryCache {
         if count == 0 || count > CHUNKS_MOST {
             return None;
         }
-        out.resize(count * CHUNK_BYTES, 0);
-        for part in out.chunks_exact_mut(CHUNK_BYTES) {
+        // Whole words of the chunks, and no more of the last one than it has.
+        out.resize(len.next_multiple_of(8), 0);
+        for part in out.chunks_mut(CHUNK_BYTES) {
             let chunk = self.chunks.get(usize::try_from(link.checked_sub(1)?).ok()?)?;
-            for (to, word) in part.chunks_exact_mut(8).zip(&chunk.words) {
-                to.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+            let (to, _) = part.as_chunks_mut::<8>();
+            for (to, word) in to.iter_mut().zip(&chunk.words) {
+                *to = word.load(Ordering::Relaxed).to_le_bytes();
             }
             link = chunk.next.load(Ordering::Relaxed);
         }
@@ -146,11 +148,7 @@ impl LibraryCache {
         for part in bytes.chunks(CHUNK_BYTES).rev() {
             let at = take(guard, &c.chunks_free, &c.chunks_fresh, self.chunks.len(), link).expect("there is room");
             let chunk = &self.chunks[at as usize];
-            for (word, bytes) in chunk.words.iter().zip(part.chunks(8)) {
-                let mut whole = [0; 8];
-                whole[..bytes.len()].copy_from_slice(bytes);
-                word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
-            }
+            store_bytes(&chunk.words, part);
             guard.set(&chunk.next, next);
             next = at + 1;
         }

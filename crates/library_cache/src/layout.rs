@@ -478,11 +478,15 @@ pub(crate) fn now_s() -> u64 {
     os::clock::wall_ns() / 1_000_000_000
 }
 
-fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
-    for (word, part) in words.iter().zip(bytes.chunks(8)) {
-        let mut whole = [0; 8];
-        whole[..part.len()].copy_from_slice(part);
-        word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
+pub(crate) fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
+    let (whole, rest) = bytes.as_chunks::<8>();
+    for (word, bytes) in words.iter().zip(whole) {
+        word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
+    }
+    if let Some(word) = words.get(whole.len()).filter(|_| !rest.is_empty()) {
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        word.store(u64::from_le_bytes(last), Ordering::Relaxed);
     }
 }
 

@@ -30,6 +30,7 @@ mod pivot;
 mod predicate;
 mod query;
 mod refs;
+mod registers;
 mod rewrite;
 pub mod rows;
 mod scope;

@@ -3,8 +3,9 @@
 use crate::ir::*;
 use crate::logical::*;
 use crate::predicate::Names;
+use crate::registers::ByWord;
 use crate::scope::{Compiler, ItemKind};
-use std::collections::HashMap;
+
 use std::fmt::Write;
 
 impl Compiler<'_> {
@@ -28,8 +29,8 @@ impl Compiler<'_> {
         text
     }
 
-    fn column_names(&self) -> HashMap<Reg, String> {
-        let mut names = HashMap::new();
+    fn column_names(&self) -> ByWord<Reg, String> {
+        let mut names = ByWord::default();
         for item in &self.items {
             for column in &item.columns {
                 if let Some(Expr { node: Node::Reg(r), .. }) = &column.value {

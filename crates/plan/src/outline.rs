@@ -30,8 +30,9 @@ impl Plan {
         if outline.blocks.is_empty() {
             return Vec::new();
         }
-        let leaf = |block: &u32| format!("OUTLINE_LEAF(@\"{}\")", self.query_block(*block));
-        let mut all = vec!["IGNORE_OPTIM_EMBEDDED_HINTS".to_owned(), "ALL_ROWS".to_owned()];
+        let leaf = |block: &u32| ["OUTLINE_LEAF(@\"", self.query_block(*block), "\")"].concat();
+        let mut all = Vec::with_capacity(2 + outline.blocks.len() + outline.hints.len());
+        all.extend(["IGNORE_OPTIM_EMBEDDED_HINTS".to_owned(), "ALL_ROWS".to_owned()]);
         all.extend(outline.blocks.iter().map(leaf));
         all.extend(outline.hints);
         all
@@ -61,11 +62,11 @@ impl<'p> Outline<'p> {
     }
 
     fn name(&self, leaf: &Leaf<'_>) -> String {
-        format!("\"{}\"@\"{}\"", leaf.alias, self.plan.query_block(leaf.origin))
+        ["\"", leaf.alias, "\"@\"", self.plan.query_block(leaf.origin), "\""].concat()
     }
 
     fn hint(&mut self, name: &str, block: u32, of: &str) {
-        self.hints.push(format!("{name}(@\"{}\" {of})", self.plan.query_block(block)));
+        self.hints.push([name, "(@\"", self.plan.query_block(block), "\" ", of, ")"].concat());
     }
 
     fn scan(&mut self, scan: &'p Scan) {
@@ -84,8 +85,10 @@ impl<'p> Outline<'p> {
             Access::IndexRange(range) if range.skip > 0 => ("INDEX_SS", Some(&range.index)),
             Access::IndexRange(range) => ("INDEX", Some(&range.index)),
         };
-        let index = index.map_or(String::new(), |index| format!(" \"{}\"", index.name));
-        self.hint(name, scan.block, &format!("{table}{index}"));
+        match index {
+            Some(index) => self.hint(name, scan.block, &[&table, " \"", &index.name, "\""].concat()),
+            None => self.hint(name, scan.block, &table),
+        }
     }
 
     fn index_join(&mut self, join: &'p Source) {

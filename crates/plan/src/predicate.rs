@@ -1,8 +1,8 @@
 //! Expressions as text, for the predicates of a plan.
 
 use crate::ir::*;
+use crate::registers::ByWord;
 use dictionary::{IndexDef, IndexKey};
-use std::collections::HashMap;
 use types::{DataType, Nls, Value};
 
 /// Bytes of a predicate that are shown.
@@ -10,17 +10,17 @@ pub(crate) const TEXT_MAX: usize = 4000;
 
 /// Names of registers: columns, and what is computed of them.
 pub(crate) struct Names {
-    regs: HashMap<Reg, String>,
+    regs: ByWord<Reg, String>,
     binds: Vec<String>,
 }
 
 impl Names {
-    pub(crate) fn with(regs: HashMap<Reg, String>, binds: Vec<String>) -> Names {
+    pub(crate) fn with(regs: ByWord<Reg, String>, binds: Vec<String>) -> Names {
         Names { regs, binds }
     }
 
     pub(crate) fn of(plan: &Plan) -> Names {
-        let mut names = Names { regs: HashMap::new(), binds: plan.binds.clone() };
+        let mut names = Names { regs: ByWord::default(), binds: plan.binds.clone() };
         for cte in &plan.ctes {
             names.learn(&cte.source);
         }
@@ -47,9 +47,10 @@ impl Names {
         match source {
             Source::Scan(scan) => {
                 let alias = &scan.alias;
+                self.regs.reserve(scan.columns.len() + 1);
                 for (column, reg) in &scan.columns {
                     if let Some(def) = scan.table.columns.get(*column as usize) {
-                        self.regs.insert(*reg, format!("\"{alias}\".\"{}\"", def.name));
+                        self.regs.insert(*reg, ["\"", alias, "\".\"", &def.name, "\""].concat());
                     }
                 }
                 if let Some(reg) = scan.rowid {
@@ -121,7 +122,7 @@ impl Names {
 
     /// The equalities of a join.
     pub(crate) fn equalities(&self, keys: &[JoinKey]) -> String {
-        let pair = |key: &JoinKey| Some(format!("{}={}", self.text(&key.left)?, self.text(&key.right)?));
+        let pair = |key: &JoinKey| Some([&self.text(&key.left)?, "=", &self.text(&key.right)?].concat());
         keys.iter().filter_map(pair).collect::<Vec<_>>().join(" AND ")
     }
 
@@ -132,7 +133,9 @@ impl Names {
 
     fn key_column(&self, scan: &Scan, index: &IndexDef, n: usize) -> Option<String> {
         match &index.columns.get(n)?.key {
-            IndexKey::Column(at) => Some(format!("\"{}\".\"{}\"", scan.alias, scan.table.columns.get(*at)?.name)),
+            IndexKey::Column(at) => {
+                Some(["\"", &scan.alias, "\".\"", &scan.table.columns.get(*at)?.name, "\""].concat())
+            }
             IndexKey::Expression { text, .. } => Some(text.clone()),
         }
     }
@@ -141,7 +144,7 @@ impl Names {
     pub(crate) fn keys(&self, scan: &Scan, index: &IndexDef, from: usize, keys: &[KeyPart]) -> String {
         let one = |(n, part): (usize, &KeyPart)| {
             let column = self.key_column(scan, index, from + n)?;
-            let is = |key: &Key| Some(format!("{column}={}", self.text(&key.value)?));
+            let is = |key: &Key| Some([&column, "=", &self.text(&key.value)?].concat());
             match part {
                 KeyPart::Is(key) => is(key),
                 KeyPart::In(keys) => {
@@ -189,7 +192,7 @@ impl Names {
         Some(match &e.node {
             Node::Const(value) => constant(value)?,
             Node::Reg(reg) => self.regs.get(reg)?.clone(),
-            Node::Bind(n) => format!(":{}", self.binds.get(*n)?),
+            Node::Bind(n) => [":", self.binds.get(*n)?].concat(),
             Node::Special(special) => of_special(*special).into(),
             Node::Neg(a) => format!("(-{})", self.text(a)?),
             Node::Arith(op, a, b) => {
@@ -211,7 +214,7 @@ impl Names {
             Node::Coalesce(args) => format!("COALESCE({})", list(args)?.join(",")),
             Node::SysContext(a, b) => format!("SYS_CONTEXT({},{})", self.text(a)?, self.text(b)?),
             Node::Case(arms, otherwise) => self.case(arms, otherwise.as_deref())?,
-            Node::Cmp(op, _, a, b) => format!("{}{}{}", self.text(a)?, of_comparison(*op), self.text(b)?),
+            Node::Cmp(op, _, a, b) => [&self.text(a)?, of_comparison(*op), &self.text(b)?].concat(),
             Node::And(args) => format!("({})", list(args)?.join(" AND ")),
             Node::Or(args) => format!("({})", list(args)?.join(" OR ")),
             Node::Not(a) => format!("NOT {}", self.operand(a)?),

@@ -8,8 +8,8 @@ use crate::ir::*;
 use crate::physical::figures::costs;
 use crate::physical::produced;
 use crate::predicate::{Names, TEXT_MAX};
-use std::collections::HashMap;
-use std::io::Write;
+use crate::registers::ByWord;
+use std::fmt::Write as _;
 use types::{DataType, Value};
 
 /// Processor cycles of the unit of costs: looking at a row of a scan, [`crate::physical::cost::PER_ROW`] of it, takes
@@ -70,14 +70,31 @@ fn other_xml(notes: &[Note], outline: &[String]) -> String {
             )
         }
     };
-    let mut all: String = notes.iter().map(info).collect();
+    let notes: Vec<String> = notes.iter().map(info).collect();
+    let of_notes: usize = notes.iter().map(String::len).sum();
+    let of_hints: usize = outline.iter().map(|hint| BEFORE_HINT.len() + hint.len() + BEHIND_HINT.len()).sum();
     // The column has no room for more; a part of an outline would be another one.
-    let hints: String = outline.iter().map(|hint| format!("<hint><![CDATA[{hint}]]></hint>")).collect();
-    if !hints.is_empty() && all.len() + hints.len() < TEXT_MAX - 100 {
-        all.push_str(&format!("<outline_data>{hints}</outline_data>"));
+    let has_outline = of_hints > 0 && of_notes + of_hints < TEXT_MAX - 100;
+    if of_notes == 0 && !has_outline {
+        return String::new();
     }
-    if all.is_empty() { all } else { format!("<other_xml>{all}</other_xml>") }
+    let mut all = String::with_capacity(of_notes + of_hints + 100);
+    all.push_str("<other_xml>");
+    notes.iter().for_each(|note| all.push_str(note));
+    if has_outline {
+        all.push_str("<outline_data>");
+        for hint in outline {
+            [BEFORE_HINT, hint, BEHIND_HINT].into_iter().for_each(|part| all.push_str(part));
+        }
+        all.push_str("</outline_data>");
+    }
+    all.push_str("</other_xml>");
+    all
 }
+
+/// What stands around a hint of an outline.
+const BEFORE_HINT: &str = "<hint><![CDATA[";
+const BEHIND_HINT: &str = "]]></hint>";
 
 /// The notes that OTHER_XML tells of.
 pub fn notes_of(other: &str) -> Vec<Note> {
@@ -96,7 +113,7 @@ pub fn notes_of(other: &str) -> Vec<Note> {
 
 /// The hints of the outline that OTHER_XML has.
 pub fn outline_of(other: &str) -> Vec<String> {
-    let hints = other.split("<hint><![CDATA[").skip(1);
+    let hints = other.split(BEFORE_HINT).skip(1);
     hints.filter_map(|rest| Some(rest.split_once("]]>")?.0.to_owned())).collect()
 }
 
@@ -283,7 +300,8 @@ pub fn encode_within(rows: &[PlanRow], most: usize) -> Vec<u8> {
 
 /// The rows as bytes.
 pub fn encode(rows: &[PlanRow]) -> Vec<u8> {
-    let mut out = Vec::new();
+    let texts = |row: &PlanRow| row.other.len() + row.access.len() + row.filter.len() + row.projection.len() + 256;
+    let mut out = Vec::with_capacity(rows.iter().map(texts).sum());
     for (at, row) in rows.iter().enumerate() {
         if at > 0 {
             push(ROW, &mut out);
@@ -296,7 +314,7 @@ pub fn encode(rows: &[PlanRow]) -> Vec<u8> {
 fn encode_row(row: &PlanRow, out: &mut Vec<u8>) {
     let number = |n: Option<u64>, out: &mut Vec<u8>| {
         if let Some(n) = n {
-            write!(out, "{n}").expect("a vector takes everything");
+            push_number(n, out);
         }
         push(FIELD, out);
     };
@@ -318,6 +336,20 @@ fn encode_row(row: &PlanRow, out: &mut Vec<u8>) {
             push(FIELD, out);
         }
         push_clean(text, out);
+    }
+}
+
+/// Appends a number in decimal digits.
+fn push_number(mut n: u64, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut from = digits.len();
+    loop {
+        from -= 1;
+        digits[from] = b'0' + (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            return out.extend_from_slice(&digits[from..]);
+        }
     }
 }
 
@@ -376,8 +408,8 @@ pub fn decode(bytes: &[u8]) -> Vec<PlanRow> {
 /// changed.
 #[derive(Debug, Default)]
 pub struct Lines {
-    of: HashMap<*const Source, u32>,
-    over: HashMap<u32, (u32, bool)>,
+    of: ByWord<*const Source, u32>,
+    over: ByWord<u32, (u32, bool)>,
     above: usize,
     count: usize,
 }
@@ -435,11 +467,11 @@ impl PlanRow {
 struct Tree {
     rows: Vec<PlanRow>,
     names: Names,
-    registers: HashMap<Reg, (DataType, f64)>,
-    costs: HashMap<*const Source, Cost>,
-    lines: HashMap<*const Source, u32>,
+    registers: ByWord<Reg, (DataType, f64)>,
+    costs: ByWord<*const Source, Cost>,
+    lines: ByWord<*const Source, u32>,
     /// By operation, those right above it that are no row source: see [`Lines::over`].
-    over: HashMap<u32, (u32, bool)>,
+    over: ByWord<u32, (u32, bool)>,
     above: usize,
     query_blocks: Vec<String>,
 }
@@ -447,12 +479,13 @@ struct Tree {
 impl Tree {
     fn of(plan: &Plan) -> Tree {
         let mut tree = Tree {
-            rows: Vec::new(),
+            // A row is long: a list that grows copies them.
+            rows: Vec::with_capacity(8),
             names: Names::of(plan),
-            registers: HashMap::new(),
-            costs: HashMap::new(),
-            lines: HashMap::new(),
-            over: HashMap::new(),
+            registers: ByWord::default(),
+            costs: ByWord::default(),
+            lines: ByWord::default(),
+            over: ByWord::default(),
             above: 0,
             query_blocks: plan.query_blocks.clone(),
         };
@@ -483,24 +516,30 @@ impl Tree {
 
     /// What is expected of a row source.
     fn figures_of(&self, source: &Source) -> Figures {
+        self.figures_with(source, &produced(source))
+    }
+
+    /// As [`Tree::figures_of`], where the registers that it gives are known.
+    fn figures_with(&self, source: &Source, produced: &[Reg]) -> Figures {
         let rows = source.rows();
-        let width: f64 = produced(source).iter().filter_map(|reg| Some(self.registers.get(reg)?.1)).sum();
+        let width: f64 = produced.iter().filter_map(|reg| Some(self.registers.get(reg)?.1)).sum();
         let bytes = rows.filter(|_| width > 0.0).map(|rows| rows.max(1.0).round() * width);
         Figures { rows, bytes, cost: self.costs.get(&std::ptr::from_ref(source)).copied() }
     }
 
     /// Notes that a row source is the operation `at`, with what is expected of it and gives its reader.
     fn is(&mut self, source: &Source, at: u32) {
-        let figures = self.figures_of(source);
-        let projection = self.projection(source);
+        let produced = produced(source);
+        let figures = self.figures_with(source, &produced);
+        let projection = self.projection(source, &produced);
         self.lines.insert(source, at);
         let row = self.row(at);
         row.set_figures(&figures);
         row.projection = projection;
     }
 
-    /// The values of a row source, with their types.
-    fn projection(&self, source: &Source) -> String {
+    /// The values of a row source that gives these registers, with their types.
+    fn projection(&self, source: &Source, produced: &[Reg]) -> String {
         let aggregates = match source {
             Source::Group { aggs, .. } => &aggs[..],
             _ => &[],
@@ -513,18 +552,26 @@ impl Tree {
             _ => 0,
         };
         let has_keys = keys > 0 || !aggregates.is_empty();
-        let value = |reg: &Reg| {
-            let (name, (ty, _)) = (self.names.reg(*reg)?, self.registers.get(reg)?);
+        let mut text = String::with_capacity(32 * produced.len());
+        if has_keys {
+            write!(text, "(#keys={keys}) ").expect("a text takes everything");
+        }
+        let start = text.len();
+        for reg in produced {
+            let (Some(name), Some((ty, _))) = (self.names.reg(*reg), self.registers.get(reg)) else { continue };
+            let separator = if text.len() > start { ", " } else { "" };
+            [separator, name, "["].into_iter().for_each(|part| text.push_str(part));
             // Aggregates are named without a type.
-            let is_aggregate = aggregates.iter().any(|agg| agg.out == *reg);
-            Some(format!("{name}[{}]", if is_aggregate { "22".into() } else { projected(ty) }))
-        };
-        let values: Vec<String> = produced(source).iter().filter_map(value).collect();
-        let keys = if has_keys { format!("(#keys={keys}) ") } else { String::new() };
-        let mut text = format!("{keys}{}", values.join(", "));
+            match aggregates.iter().any(|agg| agg.out == *reg) {
+                true => text.push_str("22"),
+                false => push_type(ty, &mut text),
+            }
+            text.push(']');
+        }
         let end = (0..=TEXT_MAX.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         text.truncate(end);
-        text.trim_end().to_string()
+        text.truncate(text.trim_end().len());
+        text
     }
 
     fn add(&mut self, parent: Option<u32>, operation: &str, options: &str) -> u32 {
@@ -735,7 +782,7 @@ impl Tree {
         let (block, origin) = (self.block(scan.block).to_owned(), self.block(scan.origin));
         let alias = match origin {
             "" => scan.alias.clone(),
-            origin => format!("\"{}\"@\"{origin}\"", scan.alias),
+            origin => ["\"", &scan.alias, "\"@\"", origin, "\""].concat(),
         };
         let itself = |index: &dictionary::IndexDef| index.kind == dictionary::IndexKind::IotTop;
         let of_table = |tree: &mut Tree, options: &str| {
@@ -805,7 +852,7 @@ impl Tree {
                 let (rows, cost) = scan.entries;
                 row.set_figures(&Figures { rows: Some(rows), bytes: None, cost: Some(cost) });
                 (row.alias, row.query_block) = (alias.clone(), block.clone());
-                row.projection = format!("\"{}\".ROWID[ROWID,10]", scan.alias);
+                row.projection = ["\"", &scan.alias, "\".ROWID[ROWID,10]"].concat();
             }
         }
         self.filter(at, &scan.filter);
@@ -835,7 +882,7 @@ fn first_block(source: &Source) -> Option<u32> {
 }
 
 /// Notes the types of the registers that a row source fills, and their bytes as they lie in rows.
-fn learn(source: &Source, into: &mut HashMap<Reg, (DataType, f64)>) {
+fn learn(source: &Source, into: &mut ByWord<Reg, (DataType, f64)>) {
     let mut put = |reg: Reg, ty: DataType, bytes: f64| {
         into.entry(reg).or_insert((ty, bytes));
     };
@@ -878,18 +925,19 @@ fn bytes_of(ty: &DataType) -> f64 {
     }
 }
 
-/// A type as projections name it.
-fn projected(ty: &DataType) -> String {
-    match ty {
-        DataType::Number { .. } => "NUMBER,22".into(),
-        DataType::Varchar2 { len, .. } => format!("VARCHAR2,{len}"),
-        DataType::Char { len, .. } => format!("CHARACTER,{len}"),
-        DataType::Date => "DATE,7".into(),
-        DataType::Timestamp { .. } => "TIMESTAMP,11".into(),
-        DataType::Raw { len } => format!("RAW,{len}"),
-        DataType::Rowid => "ROWID,10".into(),
-        other => other.to_string(),
-    }
+/// Appends a type as projections name it.
+fn push_type(ty: &DataType, text: &mut String) {
+    let written = match ty {
+        DataType::Number { .. } => return text.push_str("NUMBER,22"),
+        DataType::Date => return text.push_str("DATE,7"),
+        DataType::Timestamp { .. } => return text.push_str("TIMESTAMP,11"),
+        DataType::Rowid => return text.push_str("ROWID,10"),
+        DataType::Varchar2 { len, .. } => write!(text, "VARCHAR2,{len}"),
+        DataType::Char { len, .. } => write!(text, "CHARACTER,{len}"),
+        DataType::Raw { len } => write!(text, "RAW,{len}"),
+        other => write!(text, "{other}"),
+    };
+    written.expect("a text takes everything");
 }
 
 fn of_kind(kind: JoinKind) -> &'static str {
