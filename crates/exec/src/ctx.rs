@@ -430,4 +430,8 @@ impl Functions for HostFunctions<'_, '_> {
     fn type_def(&self, id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {
         self.0.borrow().host.type_def(id)
     }
+
+    fn check_cancel(&self) -> Result<()> {
+        self.0.borrow_mut().check_cancel()
+    }
 }

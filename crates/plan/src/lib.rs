@@ -144,6 +144,14 @@ pub trait Functions {
     fn type_def(&self, _id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {
         None
     }
+
+    /// Asked while a plan is searched for, which may take long.
+    ///
+    /// # Errors
+    /// Whatever ends the statement: ORA-01013, ORA-00028.
+    fn check_cancel(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// No stored functions.
@@ -264,11 +272,12 @@ pub fn compile_for_owner(
     )
 }
 
-/// As [`compile_at`], where names that are no columns may be variables. They become binds behind those in the text.
+/// The columns, binds, objects and functions of a statement, without a search for a plan: the plan has no row sources.
+/// Names that are no columns may be variables. They become binds behind those in the text.
 ///
 /// # Errors
 /// As [`compile`]; those of `variables`.
-pub fn compile_with_variables(
+pub fn describe(
     statement: &Statement,
     catalog: &dyn Catalog,
     functions: &dyn Functions,
@@ -276,24 +285,29 @@ pub fn compile_with_variables(
     names: (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
 ) -> Result<Plan> {
-    compile_with_eyes(
-        statement,
-        catalog,
-        functions,
-        names,
-        scn,
-        None,
-        (&Optimizer::default(), Some(variables), Evidence::default()),
-    )
+    let optimizer = (&Optimizer::default(), Some(variables), Evidence::default());
+    compile_as(statement, catalog, functions, names, scn, (None, true), optimizer)
 }
 
 fn compile_with_eyes(
     statement: &Statement,
     catalog: &dyn Catalog,
     functions: &dyn Functions,
-    (names, binds): (Vec<String>, &[BindType]),
+    names: (Vec<String>, &[BindType]),
     scn: Option<types::Scn>,
     eyes: Option<Eyes>,
+    optimizer: (&Optimizer, Option<&dyn Variables>, Evidence<'_>),
+) -> Result<Plan> {
+    compile_as(statement, catalog, functions, names, scn, (eyes, false), optimizer)
+}
+
+fn compile_as(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    functions: &dyn Functions,
+    (names, binds): (Vec<String>, &[BindType]),
+    scn: Option<types::Scn>,
+    (eyes, is_described): (Option<Eyes>, bool),
     (optimizer, variables, evidence): (&Optimizer, Option<&dyn Variables>, Evidence<'_>),
 ) -> Result<Plan> {
     let scn =
@@ -328,12 +342,17 @@ fn compile_with_eyes(
         },
         _ => None,
     };
-    c.rewrite(out.map(Vec::as_slice));
-    c.hand_out_hints();
-    if let Some(told) = evidence.uses {
-        c.tell_column_uses(told);
-    }
-    let mut physical = c.physical()?;
+    let mut physical = match is_described {
+        true => physical::Physical::default(),
+        false => {
+            c.rewrite(out.map(Vec::as_slice));
+            c.hand_out_hints();
+            if let Some(told) = evidence.uses {
+                c.tell_column_uses(told);
+            }
+            c.physical()?
+        }
+    };
     if let (PlanBody::Query(query), Some(rows)) = (&body, &mut physical.rows)
         && !locks_rows(rows)
     {

@@ -251,6 +251,10 @@ impl Functions for NotingFunctions<'_> {
         self.functions.type_def(id)
     }
 
+    fn check_cancel(&self) -> Result<()> {
+        self.functions.check_cancel()
+    }
+
     fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>> {
         let answer = self.functions.function(eyes, path, args)?;
         let (path, args, found) = (path.to_vec(), args.to_vec(), answer.clone().map(Box::new));

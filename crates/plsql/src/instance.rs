@@ -315,7 +315,7 @@ impl World for ExecWorld<'_, '_> {
         let catalog = world.borrow().cx.host.catalog()?;
         let types = bind_types(text, binds);
         let names = (sql::bind_names(text), &types[..]);
-        let plan = plan::compile_with_variables(&statement, &*catalog, &HostFunctions(world), variables, names, None)?;
+        let plan = plan::describe(&statement, &*catalog, &HostFunctions(world), variables, names, None)?;
         let info = |c: &plan::Column| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable };
         let returned = |r: &[(plan::Expr, plan::Column)]| r.iter().map(|(_, c)| info(c)).collect();
         let (query, columns) = match &plan.body {

@@ -142,9 +142,9 @@ impl Session<'_> {
     }
 
     fn columns_of(&mut self, query: &Query) -> Result<Vec<Described>> {
-        let mut cursor = self.cursor(query)?;
-        cursor.close(&mut self.cx);
-        Ok(cursor.columns().iter().map(described).collect())
+        let statement = Statement::Query(Box::new(query.clone()));
+        let found = Cursor::describe_parsed(&mut self.cx, &statement, (Vec::new(), &[]))?;
+        Ok(found.columns.iter().map(described).collect())
     }
 }
 
@@ -229,10 +229,9 @@ impl Host for Session<'_> {
         self.as_owner(owner, |session| {
             let names = session.core.names()?;
             names.note_uses();
-            let compiled = session.cursor(query);
+            let found = session.columns_of(query);
             let used = names.take_uses();
-            compiled?.close(&mut session.cx);
-            Ok(used)
+            found.map(|_| used)
         })
     }
 
@@ -365,13 +364,10 @@ pub(crate) fn compile(core: &Core, cx: &mut ExecCtx<'_>, object: ObjectId) -> Op
     if def.kind == ObjectKind::View {
         let text = format!("select * from \"{owner}\".\"{}\"", def.name);
         core.enter(cx.session, Identity::definer(def.owner_id), &owner.as_str().into());
-        let compiled = Cursor::compile(cx, &text, &[]);
+        let compiled = Cursor::describe(cx, &text, &[]);
         core.leave(cx.session);
         return match compiled {
-            Ok(mut cursor) => {
-                cursor.close(cx);
-                Some(true)
-            }
+            Ok(_) => Some(true),
             Err(e) if matches!(e.code(), 28 | 1013) => None,
             Err(_) => Some(false),
         };

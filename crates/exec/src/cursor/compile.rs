@@ -474,8 +474,23 @@ impl Cursor {
     /// Compiles a statement only to see what it is.
     pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
         let statement = sql::parse_statement(text)?;
+        Cursor::describe_parsed(cx, &statement, (sql::bind_names(text), binds))
+    }
+
+    /// As [`Cursor::describe`], of a statement that is parsed already: what DDL asks of a query.
+    ///
+    /// # Errors
+    /// Those of compiling the statement.
+    pub fn describe_parsed(
+        cx: &mut ExecCtx<'_>,
+        statement: &Statement,
+        names: (Vec<String>, &[BindType]),
+    ) -> Result<Described> {
         cx.p.count(Stat::ParseCountDescribe, 1);
-        Ok(described(plan_of(cx, &statement, (sql::bind_names(text), binds), false, (None, &[]))?.0))
+        let catalog = cx.host.catalog()?;
+        let scn = cx.session.flashback;
+        let functions = HostFunctions::new(cx);
+        plan::describe(statement, &*catalog, &functions, &plan::NoVariables, names, scn).map(described)
     }
 
     /// As [`Cursor::describe`], of a static statement of PL/SQL: its variables stand where SQL knows no column.
@@ -493,7 +508,7 @@ impl Cursor {
         let statement = sql::parse_statement(text)?;
         let catalog = host.catalog()?;
         let binds = (sql::bind_names(text), binds);
-        plan::compile_with_variables(&statement, &*catalog, functions, variables, binds, scn).map(described)
+        plan::describe(&statement, &*catalog, functions, variables, binds, scn).map(described)
     }
 
     /// Whether what a query gives depends on the session's time zone or on its formats of dates.

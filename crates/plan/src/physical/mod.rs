@@ -39,6 +39,7 @@ impl Planned {
 }
 
 /// A statement's trees as row sources.
+#[derive(Default)]
 pub struct Physical {
     pub rows: Option<Source>,
     pub subs: Vec<SubPlan>,
