@@ -682,7 +682,7 @@ impl Compiler<'_> {
     }
 }
 
-fn optional_part(mut optional: JoinSet, on: Vec<Expr>) -> Part {
+pub fn optional_part(mut optional: JoinSet, on: Vec<Expr>) -> Part {
     if optional.parts.len() == 1 && optional.conds.is_empty() && matches!(optional.parts[0].link, Link::Inner) {
         let part = optional.parts.pop().expect("one part");
         return Part { kind: part.kind, link: Link::Left(on), rewritten: false };

@@ -80,6 +80,23 @@ fn outer_joins_that_lose_their_nulls_are_inner() {
 }
 
 #[test]
+fn full_outer_joins_that_lose_nulls_of_a_side_are_outer_or_inner() {
+    let on = "select * from big b full join small s on b.id = s.id where";
+    let tree = |cond: &str| only(Rewrite::OuterToInner, &format!("{on} {cond}"));
+    for (cond, kept, optional) in [("b.k = 1", "BIG B", "LEFT S"), ("s.k is not null", "SMALL S", "LEFT B")] {
+        let tree = tree(cond);
+        assert!(!tree.contains("FULL") && tree.contains(optional), "{cond}, {kept}\n{tree}");
+    }
+    for cond in ["b.k = s.k", "b.k = 1 and s.k = 2", "b.k = 1 and s.id in (select id from seen)"] {
+        let tree = tree(cond);
+        assert!(!tree.contains("FULL") && !tree.contains("LEFT"), "{cond}\n{tree}");
+    }
+    for cond in ["b.k is null", "nvl(b.k, s.k) = 1", "b.k = 1 or s.k = 1", "b.k not in (select k from seen)"] {
+        assert!(tree(cond).contains("FULL"), "{cond}\n{}", tree(cond));
+    }
+}
+
+#[test]
 fn conditions_go_into_views() {
     let inside = |text: &str| {
         let tree = only(Rewrite::Push, text);

@@ -144,6 +144,10 @@ impl Compiler<'_> {
         if self.wants(Rewrite::Factor) {
             factor::factor_all(&mut set.conds);
         }
+        if self.wants(Rewrite::OuterToInner) {
+            self.full_to_outer(set);
+            self.outer_to_inner(set);
+        }
         if self.wants(Rewrite::Unnest) {
             self.unnest(set);
         }

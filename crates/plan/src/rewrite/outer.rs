@@ -1,4 +1,5 @@
 //! Outer joins that are inner joins: a condition of WHERE that no row of NULLs meets rules out what the join would add.
+//! A full outer join of which one side is ruled out so is an outer join.
 
 use crate::ir::*;
 use crate::logical::*;
@@ -6,6 +7,35 @@ use crate::scope::Compiler;
 use std::collections::HashSet;
 
 impl Compiler<'_> {
+    /// Makes outer joins of full outer joins one side of which cannot be NULL in the result: that side is kept.
+    pub(super) fn full_to_outer(&self, set: &mut JoinSet) {
+        let kept = |part: &Part, conds: &[Expr]| {
+            let (PartKind::Full(full), Link::Inner) = (&part.kind, &part.link) else { return None };
+            let is_ruled_out = |side: &JoinSet| {
+                let mut own = HashSet::new();
+                self.set_regs(side, &mut |r| {
+                    own.insert(r);
+                });
+                conds.iter().any(|c| rejects(c, &own))
+            };
+            // Rows with NULLs for the left side come of the right one, which is not kept then.
+            is_ruled_out(&full.0).then_some(true).or_else(|| is_ruled_out(&full.1).then_some(false))
+        };
+        while let Some((at, is_left)) =
+            set.parts.iter().enumerate().find_map(|(at, part)| Some((at, kept(part, &set.conds)?)))
+        {
+            let whole = PartKind::Set(JoinSet::default());
+            let PartKind::Full(full) = std::mem::replace(&mut set.parts[at].kind, whole) else { return };
+            let (left, right, on) = *full;
+            let (kept, optional) = if is_left { (left, right) } else { (right, left) };
+            let JoinSet { mut parts, conds, hints, block: _ } = kept;
+            parts.push(crate::from::optional_part(optional, on));
+            set.parts.splice(at..=at, parts);
+            set.conds.extend(conds);
+            set.hints.extend(hints);
+        }
+    }
+
     /// Makes inner joins of outer joins whose optional side cannot be NULL in the result. An inner join's condition may
     /// rule out NULLs of another part, so it goes on until nothing changes.
     pub(super) fn outer_to_inner(&mut self, set: &mut JoinSet) {
@@ -39,6 +69,8 @@ pub fn rejects(c: &Expr, nulls: &HashSet<Reg>) -> bool {
         Node::And(conds) => conds.iter().any(|c| rejects(c, nulls)),
         Node::Or(conds) => conds.iter().all(|c| rejects(c, nulls)),
         Node::IsNull(value, negated) => *negated && is_null(value, nulls),
+        // NULL is in no set of rows, and unknown where there are some.
+        Node::InSub { values, negated: false, .. } => values.iter().any(|value| is_null(value, nulls)),
         _ => is_null(c, nulls),
     }
 }
