@@ -22,6 +22,7 @@ use crate::logical::*;
 use crate::scope::*;
 use sql::ast;
 use std::cell::RefCell;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use types::{Ora, Result};
 
@@ -217,7 +218,7 @@ impl Compiler<'_> {
             best.insert(0, Best { rows: 1.0, cost: 0.0, how: How::Alone(usize::MAX) });
         }
         if graph.nodes.len() <= DENSE_MAX && !best.contains_key(&0) {
-            self.all_sets(&graph, whole, &mut best);
+            self.all_sets(&graph, whole, &mut best)?;
         }
         if !best.contains_key(&whole) {
             self.pairs_by_size(&graph, whole, &mut best)?;
@@ -404,7 +405,7 @@ impl Compiler<'_> {
     }
 
     /// Finds the best plan of every set of parts that can be joined by itself.
-    fn all_sets(&self, graph: &Graph<'_>, whole: Mask, best: &mut HashMap<Mask, Best>) {
+    fn all_sets(&self, graph: &Graph<'_>, whole: Mask, best: &mut HashMap<Mask, Best>) -> Result<()> {
         let most = 1usize << graph.nodes.len();
         let mut dense: Vec<Option<Best>> = vec![None; most];
         for (mask, found) in best.iter() {
@@ -413,6 +414,9 @@ impl Compiler<'_> {
         for mask in 1..most as Mask {
             if mask.count_ones() < 2 || !graph.is_allowed(mask) {
                 continue;
+            }
+            if mask.is_multiple_of(CHECKED_EACH) {
+                self.functions.check_cancel()?;
             }
             let mut rows = None;
             let mut left = (mask - 1) & mask;
@@ -433,6 +437,7 @@ impl Compiler<'_> {
         }
         let found = dense.into_iter().enumerate().filter_map(|(mask, found)| Some((mask as Mask, found?)));
         best.extend(found.filter(|(mask, _)| whole & mask == *mask));
+        Ok(())
     }
 
     /// Joins the pair that leaves the fewest rows until all parts are joined.
@@ -441,6 +446,8 @@ impl Compiler<'_> {
         sets.sort_unstable();
         let mut waiting: Vec<usize> = (0..graph.nodes.len()).filter(|part| !graph.nodes[*part].is_free()).collect();
         let mut products = false;
+        // A pair that was weighed in a step before is as good now.
+        let mut known: HashMap<(Mask, Mask, bool), Option<Best>> = HashMap::new();
         while sets.len() > 1 || !waiting.is_empty() {
             let mut found: Option<(Mask, Mask, Best)> = None;
             let pairs = sets.iter().flat_map(|l| sets.iter().map(move |r| (*l, *r)).filter(|(l, r)| l != r));
@@ -449,13 +456,23 @@ impl Compiler<'_> {
                 if !products && !graph.is_allowed(left | right) {
                     continue;
                 }
-                let mut joined = None;
-                let (left_best, right_best) = (best[&left], best.get(&right).copied());
-                if products {
-                    self.weigh(graph, (left, left_best), (right, right_best), &mut None, &mut joined);
-                } else {
-                    self.consider(graph, (left, left_best), (right, right_best), &mut None, &mut joined);
-                }
+                let weighed = known.len() as Mask;
+                let joined = match known.entry((left, right, products)) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(place) => {
+                        if weighed.is_multiple_of(CHECKED_EACH) {
+                            self.functions.check_cancel()?;
+                        }
+                        let mut joined = None;
+                        let (left_best, right_best) = (best[&left], best.get(&right).copied());
+                        if products {
+                            self.weigh(graph, (left, left_best), (right, right_best), &mut None, &mut joined);
+                        } else {
+                            self.consider(graph, (left, left_best), (right, right_best), &mut None, &mut joined);
+                        }
+                        *place.insert(joined)
+                    }
+                };
                 if let Some(joined) = joined
                     && found.as_ref().is_none_or(|(_, _, b)| (joined.rows, joined.cost) < (b.rows, b.cost))
                 {
@@ -1031,6 +1048,9 @@ fn least_cost(left: &Best, right: Option<&Best>, right_parts: u32, rows: f64) ->
     let buffered = left.cost + right.cost + cost::buffered(left.rows, right.rows);
     hashed.min(merged).min(buffered)
 }
+
+/// After so many steps of a search it is asked whether the statement is to end.
+const CHECKED_EACH: Mask = 64;
 
 /// The conditions of one join.
 struct Conditions<'g> {
