@@ -224,6 +224,11 @@ impl SessionState {
         s
     }
 
+    /// What the process knows of the states of definitions.
+    pub fn states(&self) -> Rc<RefCell<dictionary::States>> {
+        Rc::clone(&self.states)
+    }
+
     /// Changes language settings.
     pub fn change_nls(&mut self, f: impl FnOnce(&mut Nls)) {
         f(&mut self.nls);

@@ -2,7 +2,7 @@
 
 use crate::ctx::ExecCtx;
 use dictionary::{Catalog, ObjectName};
-use library_cache::{Digest, LibraryCache, Namespace, Object};
+use library_cache::{Digest, Edition, Env, Handle, LibraryCache, Namespace, Object};
 use md5::Digest as _;
 use process::Process;
 use types::ObjectId;
@@ -26,6 +26,41 @@ pub fn touch(p: &Process, library: &LibraryCache, type_code: u8, owner: &str, na
     let Some(namespace) = Namespace::of_type(type_code) else { return false };
     library
         .touch(p, &Object { digest: digest(namespace, owner, name), namespace, type_code, owner, name, number: object })
+}
+
+/// As [`touch`], of a stored unit; gives the image of its code for those settings.
+#[allow(clippy::too_many_arguments)] // An object, and what makes its images differ.
+pub fn touch_code(
+    p: &Process,
+    library: &LibraryCache,
+    type_code: u8,
+    owner: &str,
+    name: &str,
+    object: u32,
+    env: &Env<'_>,
+) -> Option<Handle> {
+    let type_code = u16::from(type_code);
+    let namespace = Namespace::of_type(type_code)?;
+    let digest = digest(namespace, owner, name);
+    library.touch_code(p, &Object { digest, namespace, type_code, owner, name, number: object }, env)
+}
+
+/// Puts the image of a stored unit's code into the library cache. A unit is its TYPE#, owner, name and number; `stale`
+/// is an image of it that is of no use.
+///
+/// Latches and waits: those of [`LibraryCache::load_code`].
+pub fn load_code(
+    p: &Process,
+    library: &LibraryCache,
+    (type_code, owner, name, number): (u8, &str, &str, u32),
+    env: &Env<'_>,
+    image: &[u8],
+    stale: Option<Edition>,
+) {
+    let type_code = u16::from(type_code);
+    let Some(namespace) = Namespace::of_type(type_code) else { return };
+    let digest = digest(namespace, owner, name);
+    library.load_code(p, &Object { digest, namespace, type_code, owner, name, number }, env, image, stale);
 }
 
 /// What the library cache knows an object by; nothing for what has no namespace there.

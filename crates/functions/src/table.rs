@@ -92,6 +92,17 @@ impl FnDef {
     }
 }
 
+/// A function is its name.
+impl types::image::Image for &'static FnDef {
+    fn put(&self, w: &mut types::image::Writer) {
+        w.bytes(self.name.as_bytes());
+    }
+    fn take(r: &mut types::image::Reader<'_>) -> std::result::Result<Self, types::image::Damaged> {
+        let name = std::str::from_utf8(r.bytes()?).map_err(|_| types::image::Damaged)?;
+        lookup(name).ok_or(types::image::Damaged)
+    }
+}
+
 /// Finds a function by its name, in any case.
 pub fn lookup(name: &str) -> Option<&'static FnDef> {
     let key = name.bytes().map(|b| b.to_ascii_uppercase());

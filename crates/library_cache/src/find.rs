@@ -78,9 +78,9 @@ impl Key {
 
 /// What a search has found.
 #[derive(Clone, Copy, Default)]
-struct Found {
+pub(crate) struct Found {
     /// The child that fits, and what its binds are.
-    own: Option<(Handle, u64)>,
+    pub own: Option<(Handle, u64)>,
     kin: Kin,
 }
 
@@ -280,7 +280,7 @@ impl LibraryCache {
     }
 
     /// A valid child that fits, and what its binds are; without one, those of others. Bounded likewise.
-    fn search_child(&self, parent: &Parent, want: &Want<'_>) -> Found {
+    pub(crate) fn search_child(&self, parent: &Parent, want: &Want<'_>) -> Found {
         let mut found = Found::default();
         let mut link = parent.children.load(Ordering::Acquire);
         for _ in 0..=self.children.len() {

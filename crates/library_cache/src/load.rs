@@ -54,7 +54,7 @@ pub(crate) enum Unpinned<'a> {
 }
 
 /// What became of a try.
-enum Tried {
+pub(crate) enum Tried {
     Loaded(Handle),
     NoParent,
     NoChild,
@@ -248,7 +248,7 @@ impl LibraryCache {
     }
 
     /// Links a new child; `None` when there is no slot.
-    fn make_child(
+    pub(crate) fn make_child(
         &self,
         p: &Process,
         guard: &Guard<'_>,
@@ -271,11 +271,13 @@ impl LibraryCache {
         child.fill(content, edition);
         guard.add(&c.life, 1);
         let life = c.life.load(Ordering::Relaxed);
+        // An object's are those of its definition.
+        let is_statement = parent.about().namespace == Namespace::SqlArea as u8;
         for (word, value) in [
             (&child.state, state::VALID),
             (&child.loads, 1),
             (&child.next, parent.children.load(Ordering::Relaxed)),
-            (&parent.loads, parent.loads.load(Ordering::Relaxed) + 1),
+            (&parent.loads, parent.loads.load(Ordering::Relaxed) + u64::from(is_statement)),
             (&parent.next_number, number + 1),
             (&child.life, life),
             (&parent.children, at + 1),

@@ -16,9 +16,13 @@ use std::sync::atomic::Ordering;
 use latch::{MutexKind, Where};
 use process::Process;
 
-use crate::find::Key;
-use crate::layout::{About, now_s};
-use crate::{Design, Digest, LibraryCache, Namespace, count};
+use crate::find::{Key, Want};
+use crate::layout::{About, Content, now_s, state};
+use crate::load::Tried;
+use crate::{Design, Digest, Edition, Env, Handle, LibraryCache, Namespace, count};
+
+/// Tries to load a unit's code while victims have to be found.
+const LOADS: usize = 16;
 
 /// An object as those who name it know it.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +45,24 @@ impl LibraryCache {
     /// Latches: none held on entry or return; gets as in the module's table, and of the bucket and `shared pool` for a
     /// load. Waits: those of a soft parse, and `latch: library cache pin` in the designs with latches.
     pub fn touch(&self, p: &Process, object: &Object<'_>) -> bool {
+        self.got(p, object, None).0
+    }
+
+    /// As [`Self::touch`], of a stored unit; gives the child that has the image of its code for these settings, found
+    /// by the same gets.
+    pub fn touch_code(&self, p: &Process, object: &Object<'_>, env: &Env<'_>) -> Option<Handle> {
+        self.got(p, object, Some(&Want::new(env))).1
+    }
+
+    fn got(&self, p: &Process, object: &Object<'_>, want: Option<&Want<'_>>) -> (bool, Option<Handle>) {
         let (line, n) = (self.line(p), object.namespace as usize);
         count(&line.gets[n]);
         count(&line.pins[n]);
         let key = Key { digest: object.digest, namespace: object.namespace, copy: 0 };
         self.advice.note(p, key.followed());
-        let Some((at, is_stale)) = self.pin_object(p, &key) else {
+        let Some((at, is_stale, code)) = self.pin_object(p, &key, want) else {
             self.load_object(p, &key, object);
-            return false;
+            return (false, None);
         };
         count(&line.get_hits[n]);
         let (parent, now) = (&self.parents[at as usize], now_s());
@@ -60,56 +74,139 @@ impl LibraryCache {
         } else if self.change_about(p, at, &key, false, |about| About { stale: false, ..about }) {
             count(&line.reloads[n]);
         }
-        true
+        (true, code)
     }
 
-    /// Where an object is, and whether what is kept of it is of the past.
-    fn pin_object(&self, p: &Process, key: &Key) -> Option<(u64, bool)> {
+    /// Where an object is, whether what is kept of it is of the past, and the child that is wanted.
+    fn pin_object(&self, p: &Process, key: &Key, want: Option<&Want<'_>>) -> Option<(u64, bool, Option<Handle>)> {
         let (bucket, idn) = (self.bucket(key), key.idn());
         let latch = &self.latches[bucket % self.latches.len()];
         let is_stale = |at: u64| self.parents[at as usize].about().stale;
+        let code =
+            |at: u64| want.and_then(|want| self.search_child(&self.parents[at as usize], want).own).map(|(it, _)| it);
         match self.design {
-            Design::Versioned => {
-                p.read_versioned(latch, Where::KglFind, || self.search(bucket, key).map(|at| (at, is_stale(at))))
-            }
+            Design::Versioned => p.read_versioned(latch, Where::KglFind, || {
+                self.search(bucket, key).map(|at| (at, is_stale(at), code(at)))
+            }),
             Design::Latch | Design::Pins => {
-                let at = {
+                let (at, code) = {
                     let _section = p.lock(latch.latch(), Where::KglGetHandle, idn);
-                    self.search(bucket, key)?
+                    let at = self.search(bucket, key)?;
+                    (at, code(at))
                 };
                 let pinned = {
                     let _section = p.lock(self.pin_latch(idn), Where::KglPinExecution, idn);
                     is_stale(at)
                 };
                 drop(p.lock(self.pin_latch(idn), Where::KglUnpinExecution, idn));
-                Some((at, pinned))
+                Some((at, pinned, code))
             }
             Design::Mutex => {
                 let chain = p.mutex(&self.buckets[bucket].mutex, MutexKind::LibraryCache, Where::KglMutexGet, idn);
                 let at = self.search(bucket, key)?;
+                let code = code(at);
                 let handle = &self.parents[at as usize].handle;
                 let held = p.mutex(handle, MutexKind::LibraryCache, Where::KglMutexPin, idn);
                 drop(chain);
                 let pinned = is_stale(at);
                 drop(held);
                 drop(p.mutex(handle, MutexKind::LibraryCache, Where::KglMutexPinDelete, idn));
-                Some((at, pinned))
+                Some((at, pinned, code))
             }
         }
     }
 
+    /// Puts the image of a unit's code under its object, as a child of these settings. Somebody else may have done so
+    /// meanwhile: theirs stays, unless it is the `stale` one. Without room it is left out, and each session compiles the
+    /// unit.
+    ///
+    /// Latches: none held on entry or return; the bucket's, `shared pool`, in the mutex design `Cursor Parent` and
+    /// `Cursor Pin`.
+    pub fn load_code(&self, p: &Process, object: &Object<'_>, env: &Env<'_>, image: &[u8], stale: Option<Edition>) {
+        if self.is_too_long(image.len()) && stale.is_none() {
+            return;
+        }
+        self.make_room(p, image.len());
+        let key = Key { digest: object.digest, namespace: object.namespace, copy: 0 };
+        let content = Content { image, ..Content::default() };
+        for _ in 0..LOADS {
+            let room = match self.try_load_code(p, &key, object, env, &content, stale) {
+                Tried::Loaded(_) => return,
+                Tried::NoParent => self.evict_parent(p),
+                Tried::NoChild => self.evict_child(p) || self.evict_parent(p),
+            };
+            if !room {
+                return;
+            }
+        }
+    }
+
+    fn try_load_code(
+        &self,
+        p: &Process,
+        key: &Key,
+        object: &Object<'_>,
+        env: &Env<'_>,
+        content: &Content<'_>,
+        stale: Option<Edition>,
+    ) -> Tried {
+        let guard = self.exclusive(p, self.bucket(key), Where::KglInsert, key.idn());
+        let at = match self.search(self.bucket(key), key) {
+            Some(at) => at,
+            None => match self.make_parent(p, &guard, key, object.name, object.owner, about(object), object.number) {
+                Some(at) => at,
+                None => return Tried::NoParent,
+            },
+        };
+        let parent = &self.parents[at as usize];
+        let _list = self.shut_list(p, parent, key, Where::KksInsert);
+        let want = Want::new(env);
+        let mut link = parent.children.load(Ordering::Relaxed);
+        while let Some(index) = link.checked_sub(1) {
+            let child = &self.children[index as usize];
+            link = child.next.load(Ordering::Relaxed);
+            if want.mismatch(child) != 0 {
+                continue;
+            }
+            let handle = Handle { child: index as u32, life: child.life.load(Ordering::Relaxed) };
+            let is_of_use = child.state.load(Ordering::Relaxed) == state::VALID
+                && child.image.load(Ordering::Relaxed) != 0
+                && stale != Some(self.edition_of(handle));
+            if is_of_use {
+                return Tried::Loaded(handle);
+            }
+            // Nobody executes a child of an object, so nothing pins it: a session has a copy of the code.
+            let Some(_unpinned) = self.shut_out_pins(p, child, Where::KksParse, key.idn()) else { continue };
+            guard.set(&child.state, state::INVALID);
+            guard.checkpoint();
+            os::crash::point("library-cache-unit");
+            self.fill(p, &guard, child, content, key.idn());
+            guard.set(&child.state, state::VALID);
+            guard.add(&child.loads, 1);
+            guard.checkpoint();
+            return Tried::Loaded(handle);
+        }
+        self.make_child(p, &guard, at, env, content, 0).map_or(Tried::NoChild, Tried::Loaded)
+    }
+
     /// Puts an object in; without room it is left out.
     fn load_object(&self, p: &Process, key: &Key, object: &Object<'_>) {
-        let about =
-            About { namespace: key.namespace as u8, copy: 0, command: object.type_code, kept: false, stale: false };
         for _ in 0..2 {
             let guard = self.exclusive(p, self.bucket(key), Where::KglInsert, key.idn());
             let is_there = self.search(self.bucket(key), key).is_some();
-            if is_there || self.make_parent(p, &guard, key, object.name, object.owner, about, object.number).is_some() {
+            if is_there
+                || self.make_parent(p, &guard, key, object.name, object.owner, about(object), object.number).is_some()
+            {
                 return;
             }
             drop(guard);
             self.evict_parent(p);
         }
     }
+}
+
+/// What the parent of an object is.
+fn about(object: &Object<'_>) -> About {
+    let (namespace, command) = (object.namespace as u8, object.type_code);
+    About { namespace, copy: 0, command, kept: false, stale: false }
 }

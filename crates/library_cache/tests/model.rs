@@ -41,6 +41,11 @@ fn image_of(n: u64) -> Vec<u8> {
     vec![n as u8; n as usize * 160]
 }
 
+/// The code of an object, for settings of the language.
+fn code_of(n: u64, nls: u64) -> Vec<u8> {
+    vec![0x80 | (n as u8) << 1 | nls as u8; 1 + n as usize * 160]
+}
+
 fn next(random: &mut u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;
@@ -99,6 +104,10 @@ impl Fixture {
                 self.cache.touch(p, &object);
                 0
             }
+            9 | 10 => {
+                self.unit(p, n, random);
+                0
+            }
             8 => {
                 let env = Env { user: 0, schema: "S", optimizer: 0, nls: 0, auth: 0, binds: 0 };
                 let handle = self.handle(p, n, &env);
@@ -113,6 +122,24 @@ impl Fixture {
                 0
             }
             _ => self.execute(p, n, random),
+        }
+    }
+
+    /// Links a unit, and puts its code in where there is none, or where it is found to be of no use.
+    fn unit(&self, p: &Process, n: u64, random: u64) {
+        let (name, number) = (format!("object {n}"), n as u32 + 1000);
+        let namespace = [Namespace::TableProcedure, Namespace::Body][n as usize % 2];
+        let object = Object { digest: digest(n), namespace, type_code: 9, owner: "S", name: &name, number };
+        let nls = random >> 24 & 1;
+        let env = Env { user: n as u32, schema: "S", optimizer: 0, nls, auth: 0, binds: 0 };
+        let code = code_of(n, nls);
+        let mut image = Vec::new();
+        let edition = self.cache.touch_code(p, &object, &env).and_then(|handle| self.cache.image(handle, &mut image));
+        if edition.is_some() {
+            assert!(image == code, "an image of {} bytes is not the code of object {n}", image.len());
+        }
+        if edition.is_none() || (random >> 26).is_multiple_of(4) {
+            self.cache.load_code(p, &object, &env, &code, edition);
         }
     }
 

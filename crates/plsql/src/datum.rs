@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use types::Value;
+use types::image::{Damaged, Image, Reader, SharedImage, Writer};
 
 /// An open cursor, shared by all cursor variables that were assigned from one another.
 pub type CursorRef = Rc<RefCell<dyn Any>>;
@@ -38,6 +39,57 @@ impl Datum {
     }
 }
 
+/// What a variable begins with. An open cursor, and a collection with elements, are a session's own.
+impl Image for Datum {
+    fn put(&self, w: &mut Writer) {
+        match self {
+            Datum::Val(value) => {
+                w.byte(0);
+                value.put(w);
+            }
+            Datum::Rec(rec) => {
+                w.byte(1);
+                rec.put(w);
+            }
+            Datum::Coll(None) => w.byte(2),
+            Datum::Coll(Some(coll)) if coll.count() == 0 => {
+                w.byte(3);
+                coll.info.put(w);
+            }
+            Datum::Cur(None) => w.byte(4),
+            Datum::Coll(Some(_)) | Datum::Cur(Some(_)) => w.fail(),
+        }
+    }
+    fn take(r: &mut Reader<'_>) -> Result<Datum, Damaged> {
+        r.enter()?;
+        let datum = match r.byte()? {
+            0 => Datum::Val(Value::take(r)?),
+            1 => Datum::Rec(Rc::take(r)?),
+            2 => Datum::Coll(None),
+            3 => Datum::Coll(Some(Rc::new(Coll::empty(&Rc::take(r)?)))),
+            4 => Datum::Cur(None),
+            _ => return Err(Damaged),
+        };
+        r.leave();
+        Ok(datum)
+    }
+}
+
+macro_rules! shared {
+    ($($ty:ty),*) => {$(
+        impl SharedImage for $ty {
+            fn put_shared(of: &Rc<$ty>, w: &mut Writer) {
+                Image::put(&**of, w);
+            }
+            fn take_shared(r: &mut Reader<'_>) -> Result<Rc<$ty>, Damaged> {
+                <$ty>::take(r).map(Rc::new)
+            }
+        }
+    )*};
+}
+
+shared!(Rec, CollInfo);
+
 impl Default for Datum {
     fn default() -> Datum {
         Datum::Val(Value::Null)
@@ -56,7 +108,7 @@ impl std::fmt::Debug for Datum {
 }
 
 /// A record: its scalar fields, and its composite ones.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Image)]
 pub struct Rec {
     pub scalars: Vec<Value>,
     pub nested: Vec<Datum>,
@@ -70,7 +122,7 @@ pub struct Coll {
 }
 
 /// What all collections of a type share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct CollInfo {
     /// What a new element is: NULL, or a record of NULLs.
     pub element: Datum,
@@ -79,7 +131,7 @@ pub struct CollInfo {
     pub kind: CollKind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Image)]
 pub enum CollKind {
     Nested,
     Varray,

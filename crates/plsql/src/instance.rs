@@ -325,7 +325,7 @@ impl World for ExecWorld<'_, '_> {
             plan::PlanBody::Delete(d) => (false, returned(&d.returning)),
             plan::PlanBody::InsertAll(_) | plan::PlanBody::Merge(_) => (false, Vec::new()),
         };
-        Ok(Described { query, columns, dependencies: plan.dependencies, units: plan.units })
+        Ok(Described { query, columns, dependencies: plan.dependencies, units: plan.units, lookups: Vec::new() })
     }
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<SqlCursor> {
         if !by_name {

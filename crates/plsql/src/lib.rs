@@ -26,5 +26,6 @@ pub use session::{Block, CompileError, Function, Plsql};
 pub use ty::HostType;
 pub use world::{
     AuditRequest, ColumnInfo, ConnectionPoolRequest, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest,
-    Owner, RepositoryRequest, ResultCacheRequest, SessionlessRequest, SharedPoolRequest, StoredUnit, World, XaRequest,
+    Owner, RepositoryRequest, ResultCacheRequest, SessionlessRequest, SharedPoolRequest, StoredUnit, UnitImage, World,
+    XaRequest,
 };

@@ -8,10 +8,11 @@
 use crate::datum::{CollInfo, Datum};
 use std::cell::RefCell;
 use std::rc::Rc;
+use types::image::{Damaged, Image, Reader, SharedImage, Writer};
 use types::{DataType, ObjectId, Value};
 
 /// Where an instruction reads or writes: two bits of kind, thirty of place.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Image)]
 pub struct Opd(pub u32);
 
 /// An operand taken apart.
@@ -74,7 +75,7 @@ impl std::fmt::Debug for Opd {
 
 pub use functions::ops::Comparison as Cmp;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Arith {
     Add,
     Sub,
@@ -99,7 +100,7 @@ impl Arith {
 }
 
 /// Functions of numbers with a short way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Quick {
     Abs,
     Ceil,
@@ -132,7 +133,7 @@ impl Quick {
 /// A code address.
 pub type Label = u32;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Image)]
 pub enum Op {
     /// Copies any content.
     Move {
@@ -577,7 +578,7 @@ pub enum Op {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Method {
     Count,
     First,
@@ -591,7 +592,7 @@ pub enum Method {
     Delete,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Attribute {
     Found,
     NotFound,
@@ -601,7 +602,7 @@ pub enum Attribute {
     CurrentRow,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Special {
     Sysdate,
     Systimestamp,
@@ -621,19 +622,19 @@ pub enum Special {
 }
 
 /// The way to an element: `t(i).f(j)`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Path {
     pub root: Root,
     pub steps: Vec<Step>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Image)]
 pub enum Root {
     Slot(Opd),
     Package { external: u32, slot: u32 },
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Image)]
 pub enum Step {
     Scalar(u32),
     Nested(u32),
@@ -646,7 +647,7 @@ pub enum Step {
 }
 
 /// A stretch of code with the handlers that guard it; inner ones come first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Guard {
     pub from: Label,
     pub to: Label,
@@ -657,7 +658,7 @@ pub struct Guard {
 }
 
 /// An exception of the unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct ExceptionDef {
     /// The Oracle error it stands for, positive; `None` for a user's own without EXCEPTION_INIT.
     pub code: Option<u32>,
@@ -666,7 +667,7 @@ pub struct ExceptionDef {
 }
 
 /// A compiled subprogram, block or package initialisation.
-#[derive(Debug)]
+#[derive(Debug, Image)]
 pub struct Proc {
     pub name: String,
     pub ops: Vec<Op>,
@@ -698,7 +699,7 @@ pub struct ResultCacheDef {
 }
 
 /// A static SQL statement of the unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct StaticSql {
     /// As `v$sql` shows it.
     pub text: String,
@@ -712,7 +713,7 @@ pub struct StaticSql {
 }
 
 /// A FORALL over a range whose INSERT takes every bind from a place that is known without running anything.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Gather {
     pub sql: u32,
     pub counter: u32,
@@ -720,7 +721,7 @@ pub struct Gather {
 }
 
 /// Where a bind of a [`Gather`] comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum GatherFrom {
     /// The element at the loop's subscript of the collection in which the path begins, or a field of it.
     Element { path: u32, field: Option<u32> },
@@ -731,7 +732,7 @@ pub enum GatherFrom {
 }
 
 /// EXECUTE IMMEDIATE and OPEN … FOR text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Dynamic {
     pub text: Opd,
     pub using: Vec<(Opd, DataType, bool)>,
@@ -743,13 +744,13 @@ pub struct Dynamic {
 }
 
 /// Targets of BULK COLLECT: one path a column, or one of records for the whole row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct Bulk {
     pub targets: Vec<BulkTarget>,
     pub width: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Image)]
 pub struct BulkTarget {
     pub path: u32,
     pub coll: Rc<CollInfo>,
@@ -761,7 +762,7 @@ pub struct BulkTarget {
 }
 
 /// A type that `Coerce` converts to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Image)]
 pub struct Target {
     pub ty: DataType,
     pub not_null: bool,
@@ -769,7 +770,7 @@ pub struct Target {
 }
 
 /// Another unit that this one calls or whose state it reads.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Image)]
 pub struct External {
     pub owner: String,
     pub name: String,
@@ -779,7 +780,7 @@ pub struct External {
 }
 
 /// Templates and constants that all subprograms of a unit share.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Image)]
 pub struct Pool {
     pub consts: Vec<Value>,
     pub templates: Vec<Datum>,
@@ -793,4 +794,27 @@ pub struct Pool {
     pub externals: Vec<External>,
     pub colls: Vec<Rc<CollInfo>>,
     pub functions: Vec<&'static functions::FnDef>,
+}
+
+/// What it reads is a matter of the session and of the dictionary's epoch.
+impl Image for ResultCacheDef {
+    fn put(&self, w: &mut Writer) {
+        let ResultCacheDef { name, at, result, reads: _ } = self;
+        name.put(w);
+        at.put(w);
+        result.put(w);
+    }
+    fn take(r: &mut Reader<'_>) -> Result<ResultCacheDef, Damaged> {
+        let (name, at, result) = (String::take(r)?, u32::take(r)?, DataType::take(r)?);
+        Ok(ResultCacheDef { name, at, result, reads: RefCell::default() })
+    }
+}
+
+impl SharedImage for Proc {
+    fn put_shared(of: &Rc<Proc>, w: &mut Writer) {
+        Image::put(&**of, w);
+    }
+    fn take_shared(r: &mut Reader<'_>) -> Result<Rc<Proc>, Damaged> {
+        Proc::take(r).map(Rc::new)
+    }
 }

@@ -7,6 +7,7 @@
 use crate::session::Block;
 use dictionary::Access;
 use plan::Variables;
+use plan::names::Lookup;
 use std::cell::RefCell;
 use std::rc::Rc;
 use types::{DataType, Date, Nls, ObjectId, Ora, Result, Timestamp, Value};
@@ -47,6 +48,16 @@ pub struct Described {
     pub dependencies: Vec<ObjectId>,
     /// Owner and name of the stored units whose functions it calls: what they read counts too.
     pub units: Vec<(String, String)>,
+    /// What was looked up for it.
+    pub lookups: Vec<Lookup>,
+}
+
+/// The image of a unit as it is in the library cache.
+#[derive(Clone, Copy, Debug)]
+pub struct UnitImage {
+    pub edition: library_cache::Edition,
+    /// Somebody has found it good in the dictionary as it is now.
+    pub is_known: bool,
 }
 
 /// What kind of statement EXECUTE IMMEDIATE was given.
@@ -186,9 +197,36 @@ pub trait World {
     fn may_execute(&mut self, _owner: &str, _name: &str) -> Result<Access> {
         Ok(Access::Yes)
     }
-    /// Says that the session links a stored unit: its specification to compile a call of it, and with `body` to run it.
-    /// `owner` is empty for what is built in.
-    fn unit_linked(&mut self, _owner: &str, _name: &str, _body: bool) {}
+    /// Says that the session links a unit to compile a call of it, or to run one that is built in. `owner` is empty for
+    /// that.
+    fn unit_linked(&mut self, _owner: &str, _name: &str) {}
+
+    /// The user whose names and privileges are in force, without roles: that of a unit of definer's rights, or of a
+    /// unit that is compiled. `None`: they are those of the session.
+    fn definer(&self) -> Option<String> {
+        None
+    }
+    /// What the code of a unit depends on beside names: settings of the language, length semantics, the optimizer's.
+    fn settings(&self) -> [u64; 3] {
+        [0; 3]
+    }
+    /// Says that the session links a stored unit to run it, and copies the image of its code from the library cache,
+    /// where the session may use one and there is one for its settings. `body`: it has one, which has the code.
+    fn unit_image(&mut self, _unit: &StoredUnit, _body: bool, _image: &mut Vec<u8>) -> Option<UnitImage> {
+        None
+    }
+    /// Puts the image of a unit's code into the library cache. `stale` is the one that was found to be of no use.
+    fn keep_unit(&mut self, _unit: &StoredUnit, _body: bool, _image: &[u8], _stale: Option<library_cache::Edition>) {}
+    /// Says that an image is good in the dictionary of an epoch.
+    fn unit_is_known(&mut self, _image: UnitImage, _epoch: u64) {}
+    /// Whether the look-ups of a static statement have the answers that they had, for the names and privileges in
+    /// force.
+    fn means_the_same(_world: &RefCell<&mut Self>, _lookups: &[Lookup]) -> Result<bool>
+    where
+        Self: Sized,
+    {
+        Ok(false)
+    }
 
     /// The objects that a stored unit is: it, or the specification and the body of a package.
     fn unit_objects(&mut self, owner: &str, name: &str) -> Vec<ObjectId> {

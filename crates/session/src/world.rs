@@ -8,6 +8,7 @@ use crate::run;
 use dictionary::{Access, Catalog, ObjectKind, Resolved, UnitKind, UserId};
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use exec::{Cursor, ExecCtx};
+use plan::names::Lookup;
 use plsql::{
     ColumnInfo, ConnectionPoolRequest, Described, DynamicKind, FlashbackRequest, JobChange, JobRequest, Owner,
     RepositoryRequest, ResultCacheRequest, StoredUnit,
@@ -82,6 +83,10 @@ fn asker_of(text: &str, binds: &[DataType], by_name: bool) -> Asker {
     Asker::PlSql { by_name, types }
 }
 
+fn is_body(kind: ObjectKind) -> bool {
+    matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody)
+}
+
 /// How many placeholders a statement has, each counted as often as it stands there.
 fn placeholders(text: &str) -> usize {
     lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Bind).count()
@@ -133,6 +138,19 @@ impl World<'_> {
             crate::audit::rows(self.core, &self.cx.session.txn, kind, &[], text, e.code())?;
         }
         Err(e)
+    }
+
+    /// Whether what is compiled means the same to other sessions.
+    fn may_share(&self) -> bool {
+        self.cx.session.flashback.is_none() && exec::Host::may_share(self.core)
+    }
+
+    /// What makes the images of a stored unit's code differ: it is compiled for its owner.
+    fn env_of_unit<'u>(&self, unit: &'u StoredUnit) -> Option<library_cache::Env<'u>> {
+        let user = self.core.user_id(&unit.owner).ok().flatten()?;
+        let [language, lengths, optimizer] = plsql::World::settings(self);
+        let nls = language.wrapping_add(lengths);
+        Some(library_cache::Env { user: user.0, schema: &unit.owner, optimizer, nls, auth: 0, binds: 0 })
     }
 
     fn compile(&mut self, text: &str, asker: &Asker) -> Result<Cursor> {
@@ -310,7 +328,7 @@ impl plsql::World for World<'_> {
         Ok(self.core.names()?.may_execute(owner, name))
     }
 
-    fn unit_linked(&mut self, owner: &str, name: &str, body: bool) {
+    fn unit_linked(&mut self, owner: &str, name: &str) {
         let (p, library) = (&self.core.p, self.core.shared.library);
         if owner.is_empty() {
             // Built in: a package of SYS without a number.
@@ -318,11 +336,53 @@ impl plsql::World for World<'_> {
             return;
         }
         let Ok(names) = self.core.names() else { return };
-        for unit in names.parts_of_unit(owner, name) {
-            let is_body = matches!(unit.kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
-            if body || !is_body {
-                exec::objects::touch(p, library, unit.kind as u8, owner, name, unit.object.0);
-            }
+        for unit in names.parts_of_unit(owner, name).iter().filter(|unit| !is_body(unit.kind)) {
+            exec::objects::touch(p, library, unit.kind as u8, owner, name, unit.object.0);
+        }
+    }
+
+    fn definer(&self) -> Option<String> {
+        let identity = self.core.identity();
+        (identity == Identity::definer(identity.user)).then(|| self.cx.session.schema.to_string())
+    }
+
+    fn settings(&self) -> [u64; 3] {
+        let session = &self.cx.session;
+        [session.nls_fingerprint(), session.nls.length_semantics as u64, session.options.optimizer]
+    }
+
+    fn unit_image(&mut self, unit: &StoredUnit, body: bool, image: &mut Vec<u8>) -> Option<plsql::UnitImage> {
+        let (p, library) = (&self.core.p, self.core.shared.library);
+        let names = self.core.names().ok()?;
+        let env = self.env_of_unit(unit)?;
+        let mut found = None;
+        for part in names.parts_of_unit(&unit.owner, &unit.name) {
+            let has_code = is_body(part.kind) == body;
+            let child =
+                exec::objects::touch_code(p, library, part.kind as u8, &unit.owner, &unit.name, part.object.0, &env);
+            found = found.or(child.filter(|_| has_code));
+        }
+        let edition = library.image(found.filter(|_| self.may_share())?, image)?;
+        let number = dictionary::DictionaryShared::number_of(self.cx.host.epoch());
+        let is_known = number.is_some_and(|number| library.is_known(edition, number));
+        Some(plsql::UnitImage { edition, is_known })
+    }
+
+    fn keep_unit(&mut self, unit: &StoredUnit, body: bool, image: &[u8], stale: Option<library_cache::Edition>) {
+        let (Ok(names), Some(env)) = (self.core.names(), self.env_of_unit(unit)) else { return };
+        if !self.may_share() {
+            return;
+        }
+        let parts = names.parts_of_unit(&unit.owner, &unit.name);
+        let Some(part) = parts.iter().find(|part| is_body(part.kind) == body) else { return };
+        let (p, library) = (&self.core.p, self.core.shared.library);
+        let of = (part.kind as u8, unit.owner.as_str(), unit.name.as_str(), part.object.0);
+        exec::objects::load_code(p, library, of, &env, image, stale);
+    }
+
+    fn unit_is_known(&mut self, image: plsql::UnitImage, epoch: u64) {
+        if let Some(number) = dictionary::DictionaryShared::number_of(epoch) {
+            self.core.shared.library.set_known(image.edition, number);
         }
     }
 
@@ -373,14 +433,12 @@ impl plsql::World for World<'_> {
 
     fn is_valid_unit(&mut self, owner: &str, name: &str) -> bool {
         let Ok(names) = self.core.names() else { return true };
-        let is_body = |kind| matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
         names.parts_of_unit(owner, name).iter().all(|unit| is_body(unit.kind) || unit.valid)
     }
 
     fn unit_number(&mut self, owner: &str, name: &str) -> u32 {
         let Ok(names) = self.core.names() else { return 0 };
         let parts = names.parts_of_unit(owner, name);
-        let is_body = |kind| matches!(kind, ObjectKind::PackageBody | ObjectKind::TypeBody);
         parts.iter().find(|unit| !is_body(unit.kind)).map_or(0, |unit| unit.object.0)
     }
 
@@ -415,18 +473,31 @@ impl plsql::World for World<'_> {
         variables: &dyn exec::Variables,
     ) -> Result<Described> {
         let binds: Vec<_> = binds.iter().copied().map(Some).collect();
-        let (host, scn) = {
-            let cx = &world.borrow().cx;
-            cx.p.count(Stat::ParseCountDescribe, 1);
-            (cx.host, cx.session.flashback)
+        let (host, scn, states) = {
+            let w = world.borrow();
+            w.cx.p.count(Stat::ParseCountDescribe, 1);
+            // A definition that is not in the dictionary yet has the number of what is there, and another state.
+            let states = if w.may_share() { w.cx.session.states() } else { Rc::default() };
+            (w.cx.host, w.cx.session.flashback, states)
         };
-        let d = Cursor::describe_static(host, (text, &binds), scn, &Functions(world), variables)?;
+        let functions = Functions(world);
+        let (d, lookups) = Cursor::describe_static(host, (text, &binds), scn, &states, &functions, variables)?;
         Ok(Described {
             query: d.kind == exec::StatementKind::Select,
             columns: Self::column_infos(&d.columns),
             dependencies: d.dependencies,
             units: d.units,
+            lookups,
         })
+    }
+
+    fn means_the_same(world: &RefCell<&mut Self>, lookups: &[Lookup]) -> Result<bool> {
+        let (names, states) = {
+            let w = world.borrow();
+            (w.core.names()?, w.cx.session.states())
+        };
+        let is_same = plan::names::is_same(lookups, &*names, &states)?;
+        Ok(is_same && plan::names::find_functions(lookups, &Functions(world))?.is_some())
     }
 
     fn open_cursor(&mut self, text: &str, binds: &[DataType], by_name: bool) -> Result<SqlCursor> {

@@ -14,11 +14,14 @@ use crate::source::Op;
 use crate::statistics::Place;
 use crate::sub::SubState;
 use crate::temporary;
+use dictionary::States;
 use library_cache::{Content, Mismatch, Sharing};
+use plan::names::{Lookup, Notes, Noting, NotingFunctions};
 use plan::{BindType, Column, Plan, PlanBody};
 use process::Process;
 use result_cache::ResultBuffer;
 use sql::ast::Statement;
+use std::cell::RefCell;
 use std::rc::Rc;
 use types::{DataType, Ora, Result, Value};
 use wait::Stat;
@@ -502,13 +505,20 @@ impl Cursor {
         host: &dyn crate::Host,
         (text, binds): (&str, &[BindType]),
         scn: Option<types::Scn>,
+        states: &RefCell<States>,
         functions: &dyn plan::Functions,
         variables: &dyn plan::Variables,
-    ) -> Result<Described> {
+    ) -> Result<(Described, Vec<Lookup>)> {
         let statement = sql::parse_statement(text)?;
         let catalog = host.catalog()?;
         let binds = (sql::bind_names(text), binds);
-        plan::describe(&statement, &*catalog, functions, variables, binds, scn).map(described)
+        let notes = Notes::new(states);
+        let plan = {
+            let names = Noting::new(&*catalog, &notes);
+            let functions = NotingFunctions { functions, notes: &notes };
+            plan::describe(&statement, &names, &functions, variables, binds, scn)?
+        };
+        Ok((described(plan), notes.into_lookups()))
     }
 
     /// Whether what a query gives depends on the session's time zone or on its formats of dates.

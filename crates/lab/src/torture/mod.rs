@@ -98,6 +98,7 @@ pub const POINTS: &[&str] = &[
     "library-cache-image",
     "library-cache-image-written",
     "library-cache-image-final",
+    "library-cache-unit",
     "library-cache-run",
     "log_archived",
     "pool-session-given-back",

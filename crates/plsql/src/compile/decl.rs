@@ -522,8 +522,8 @@ impl<W: World> Compiler<'_, W> {
 
     fn table(&mut self, path: &[Ident]) -> CResult<Option<Vec<ColumnInfo>>> {
         match path {
-            [name] => self.w.borrow_mut().table_columns(None, &name.name),
-            [owner, name] => self.w.borrow_mut().table_columns(Some(&owner.name), &name.name),
+            [name] => self.ask(|units, w| units.ask_columns(w, None, &name.name)),
+            [owner, name] => self.ask(|units, w| units.ask_columns(w, Some(&owner.name), &name.name)),
             _ => Ok(None),
         }
     }

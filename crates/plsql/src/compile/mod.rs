@@ -5,9 +5,11 @@
 //! enclosing subprogram is reached through its frame. A statement that does not compile is noted and skipped, so that
 //! one run finds the errors of the whole unit.
 
+mod ask;
 mod call;
 mod decl;
 mod expr;
+mod image;
 mod name;
 mod scope;
 mod sqlgen;
@@ -192,6 +194,11 @@ impl<'a, W: World> Compiler<'a, W> {
             calls: Vec::new(),
             compiled: 0,
         }
+    }
+
+    /// Asks the world something that the unit depends on.
+    fn ask<R>(&self, f: impl FnOnce(&Units, &mut W) -> R) -> R {
+        f(self.units, &mut **self.w.borrow_mut())
     }
 
     // ---- errors

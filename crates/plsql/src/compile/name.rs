@@ -114,13 +114,13 @@ impl<W: World> Compiler<'_, W> {
         }
         if let [Part::Field(f)] = n.parts.as_slice()
             && (f.name == "NEXTVAL" || f.name == "CURRVAL")
-            && self.w.borrow_mut().sequence_exists(None, &first.name)?
+            && self.ask(|units, w| units.ask_sequence(w, None, &first.name))?
         {
             return Ok(Res::Val(self.sequence(&format!("{}.{}", quoted(first), f.name))?));
         }
         if let [Part::Field(s), Part::Field(f)] = n.parts.as_slice()
             && (f.name == "NEXTVAL" || f.name == "CURRVAL")
-            && self.w.borrow_mut().sequence_exists(Some(&first.name), &s.name)?
+            && self.ask(|units, w| units.ask_sequence(w, Some(&first.name), &s.name))?
         {
             return Ok(Res::Val(self.sequence(&format!("{}.{}.{}", quoted(first), quoted(s), f.name))?));
         }
@@ -162,7 +162,7 @@ impl<W: World> Compiler<'_, W> {
                     Some(Part::Field(f)) => format!("{}.{}", first.name, f.name),
                     _ => first.name.clone(),
                 };
-                if n.parts.is_empty() && self.w.borrow_mut().table_columns(None, &first.name)?.is_some() {
+                if n.parts.is_empty() && self.ask(|units, w| units.ask_columns(w, None, &first.name))?.is_some() {
                     return Err(self.pls(357, &[&first.name], first.pos));
                 }
                 Err(self.pls(201, &[&shown], first.pos))

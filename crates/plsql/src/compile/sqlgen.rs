@@ -121,11 +121,11 @@ impl<W: World> Compiler<'_, W> {
             return Ok(statement);
         }
         let draft = draft(q_text, &removed, outs, &variables);
-        let world = self.w;
+        let (units, world) = (self.units, self.w);
         let (found, numbers) = (HashMap::new(), HashMap::new());
         let state = RefCell::new(Host { compiler: self, variables, found, numbers, refused: None });
         let host = HostNames { text: q_text, base, draft: &draft, state };
-        let described = W::describe(world, &draft.text, &draft.types, &host);
+        let described = units.ask_statement(world, &draft.text, &draft.types, &host);
         let Host { mut variables, refused, .. } = host.state.into_inner();
         let described = described.map_err(|e| match refused {
             Some(refused) if refused.headline() == e.headline() => refused,
@@ -334,9 +334,9 @@ impl<W: World> Compiler<'_, W> {
         let name = |i: usize| tokens.get(i).filter(|t| is_name(t)).map(|t| word(&q.text, t));
         let columns = match (name(1), name(3)) {
             (Some(owner), Some(table)) if tokens[2].kind == TokenKind::Dot => {
-                self.w.borrow_mut().table_columns(Some(&owner), &table)?
+                self.ask(|units, w| units.ask_columns(w, Some(&owner), &table))?
             }
-            (Some(table), _) => self.w.borrow_mut().table_columns(None, &table)?,
+            (Some(table), _) => self.ask(|units, w| units.ask_columns(w, None, &table))?,
             _ => None,
         };
         Ok(columns.unwrap_or_default().into_iter().map(|c| c.name).collect())

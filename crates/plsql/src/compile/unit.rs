@@ -1,13 +1,15 @@
 //! Whole units, and the store of those that are compiled.
 
+use super::ask::Questions;
 use super::scope::*;
-use super::{CResult, Compiler, FnState, Problem};
+use super::{CResult, Compiler, FnState, Problem, image};
 use crate::datum::CollKind;
 use crate::op::*;
 use crate::session::CompileError;
 use crate::ty::{CollTy, HostType, Ty};
 use crate::world::{Owner, StoredUnit, World};
 use dictionary::Access;
+use library_cache::Edition;
 use sql::plsql::ast::{self, Declaration, Unit, UnitKind};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -36,7 +38,7 @@ pub enum Rights {
 }
 
 /// What a block does to a host bind, by its code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, types::image::Image)]
 pub struct BindUse {
     /// Its value is looked at.
     pub is_read: bool,
@@ -85,9 +87,9 @@ pub struct Compiled {
     /// Where externals have been found; filled as they are used.
     pub links: RefCell<Vec<Option<Link>>>,
     /// Open cursors of the static statements, taken while they run.
-    statements: RefCell<Vec<Option<Box<dyn Any>>>>,
+    pub(super) statements: RefCell<Vec<Option<Box<dyn Any>>>>,
     /// What each dynamic statement ran last, taken while it runs.
-    dynamics: RefCell<Vec<Option<Box<dyn Any>>>>,
+    pub(super) dynamics: RefCell<Vec<Option<Box<dyn Any>>>>,
     /// The source, so that an unchanged package keeps its state.
     pub source: String,
     /// When a package was defined: ALTER PACKAGE … COMPILE takes the state of an unchanged one, too.
@@ -150,7 +152,7 @@ struct Shown {
 /// The units compiled in this process, good for one dictionary epoch.
 #[derive(Default)]
 pub struct Units {
-    interfaces: RefCell<HashMap<InterfaceKey, Option<Shown>>>,
+    interfaces: RefCell<HashMap<InterfaceKey, (Option<Shown>, Rc<Questions>)>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
     /// Units that have errors, as this call has found: units that call one another would each be compiled once more for
     /// each order in which they can be named.
@@ -163,6 +165,10 @@ pub struct Units {
     creating: RefCell<Option<StoredUnit>>,
     /// Types of collections that SQL knows by their numbers, as they were met.
     types: RefCell<HashMap<TypeId, Rc<TypeDef>>>,
+    /// What has been asked for each unit that is being compiled, the innermost last.
+    pub(super) questions: RefCell<Vec<Questions>>,
+    /// The image that was read last, for its memory.
+    image: RefCell<Vec<u8>>,
     epoch: Cell<u64>,
 }
 
@@ -227,24 +233,28 @@ impl Units {
     ) -> Result<Option<Interface>> {
         let key = (w.identity(), owner.map(str::to_string), schema.to_string(), name.to_string());
         let known = self.interfaces.borrow().get(&key).cloned();
-        let found = match known {
-            Some(found) => found,
+        let (found, asked) = match known {
+            Some(known) => known,
             None => {
-                let found = self.make_interface(w, owner, name, schema)?;
-                self.interfaces.borrow_mut().insert(key, found.clone());
-                found
+                let (made, asked) = self.asking(|| self.make_interface(w, owner, name, schema));
+                let found = made.inspect_err(|_| self.depends_on_more())?;
+                self.interfaces.borrow_mut().insert(key, (found.clone(), asked.clone()));
+                (found, asked)
             }
         };
+        self.include(&asked);
         let Some(shown) = found else { return Ok(None) };
         if self.is_creating(&shown.owner, &shown.name) {
+            self.depends_on_more();
             return Ok(Some(shown.interface));
         }
         // EXECUTE on the types that come with the database is PUBLIC's.
         if shown.owner.is_empty() && crate::packages::type_source(&shown.name).is_some() {
             return Ok(Some(shown.interface));
         }
-        match w.may_execute(&shown.owner, &shown.name)? {
+        match self.ask_execute(w, &shown.owner, &shown.name)? {
             Access::Yes if self.stays_invalid(w, &shown.owner, &shown.name) => {
+                self.depends_on_more();
                 Err(Ora::pls(905, &[&shown.owner, &shown.name]))
             }
             Access::Yes => Ok(Some(shown.interface)),
@@ -269,7 +279,10 @@ impl Units {
             return Err(Ora::pls(907, &[&unit.name, &unit.name]));
         }
         if !unit.owner.is_empty() || unit.kind != UnitKind::Type {
-            w.unit_linked(&unit.owner, &unit.name, false);
+            w.unit_linked(&unit.owner, &unit.name);
+        }
+        if !unit.owner.is_empty() {
+            self.ask_user(w, &unit.owner);
         }
         let result = as_owner(w, &unit.owner, |w| interface_of(w, self, unit));
         self.in_progress.borrow_mut().remove(&key);
@@ -285,7 +298,7 @@ impl Units {
         let outer = self.creating.replace(Some(unit.clone()));
         let done = self.errors_of(w, unit, None);
         self.creating.replace(outer);
-        let is_it = |shown: &Option<Shown>| {
+        let is_it = |(shown, _): &(Option<Shown>, Rc<Questions>)| {
             shown.as_ref().is_some_and(|shown| shown.owner == unit.owner && shown.name == unit.name)
         };
         self.interfaces.borrow_mut().retain(|_, shown| !is_it(shown));
@@ -297,6 +310,7 @@ impl Units {
         if let Some(def) = self.type_def(id) {
             return Ok(Some(def));
         }
+        self.depends_on_more();
         let Some((owner, name)) = w.unit_called(id.0) else { return Ok(None) };
         self.interface(w, Some(&owner), &name, schema)?;
         Ok(self.type_def(id))
@@ -304,7 +318,12 @@ impl Units {
 
     /// The definition of a type that has been named.
     pub fn type_def(&self, id: TypeId) -> Option<Rc<TypeDef>> {
-        id.built_in().map(Rc::new).or_else(|| self.types.borrow().get(&id).cloned())
+        let built_in = id.built_in().map(Rc::new);
+        if built_in.is_none() {
+            // Code does not say which attributes it means but by their places.
+            self.depends_on_more();
+        }
+        built_in.or_else(|| self.types.borrow().get(&id).cloned())
     }
 
     /// A type of a schema with its number, where SQL may know it: its elements are scalars.
@@ -328,13 +347,14 @@ impl Units {
 
     fn stored<W: World>(&self, w: &mut W, owner: Option<&str>, name: &str, schema: &str) -> Result<Vec<StoredUnit>> {
         if self.is_creating(owner.unwrap_or(schema), name) {
+            self.depends_on_more();
             return Ok(self.creating.borrow().iter().cloned().collect());
         }
         let found = match owner {
-            Some(o) => w.stored_unit(Some(o), name)?,
+            Some(o) => self.ask_units(w, Some(o), name)?,
             None => {
-                let own = w.stored_unit(Some(schema), name)?;
-                if own.is_empty() { w.stored_unit(None, name)? } else { own }
+                let own = self.ask_units(w, Some(schema), name)?;
+                if own.is_empty() { self.ask_units(w, None, name)? } else { own }
             }
         };
         if !found.is_empty() {
@@ -392,7 +412,10 @@ impl Units {
     /// Whether a unit that the dictionary has as invalid has errors still: what it lacked may be there by now. Of a
     /// package only the specification counts.
     fn stays_invalid<W: World>(&self, w: &mut W, owner: &str, name: &str) -> bool {
-        let asked = !owner.is_empty() && !self.is_compiling(owner, name) && !w.is_valid_unit(owner, name);
+        if !owner.is_empty() && self.is_compiling(owner, name) && self.compiling.borrow().len() > 1 {
+            self.depends_on_more();
+        }
+        let asked = !owner.is_empty() && !self.is_compiling(owner, name) && !self.ask_valid(w, owner, name);
         asked && !self.compiles(w, owner, name, false).unwrap_or(true)
     }
 
@@ -483,16 +506,30 @@ impl Units {
             return Err(has_errors(failed.kind));
         }
         // Whether it may be run was asked where it was named; what it is made of is its owner's business.
-        let units = match crate::packages::specification(name).filter(|_| owner.is_empty()) {
-            Some(source) => vec![built_in(name, source, UnitKind::Package)],
-            None => as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner))?,
+        let (units, source) = match crate::packages::specification(name).filter(|_| owner.is_empty()) {
+            Some(source) => (Ok(vec![built_in(name, source, UnitKind::Package)]), Rc::default()),
+            None => self.asking(|| as_owner(w, owner, |w| self.stored(w, Some(owner), name, owner))),
         };
+        let units = units?;
         let Some(specification) = units.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger)
         else {
             return Err(Ora::with(6508, &[&format!("\"{owner}.{name}\"")]));
         };
         let body = units.iter().find(|u| u.kind == UnitKind::PackageBody);
-        let (result, errors) = self.errors_of(w, specification, body);
+        if owner.is_empty() {
+            w.unit_linked(owner, name);
+        }
+        let found = self.instantiate(w, specification, body);
+        if let Ok(unit) = found {
+            self.tell(w, specification, body, &[]);
+            self.compiled.borrow_mut().insert(key, unit.clone());
+            return Ok(unit);
+        }
+        let epoch = self.epoch();
+        let ((result, errors), asked) = self.asking(|| {
+            self.include(&source);
+            self.errors_of(w, specification, body)
+        });
         let alone = self.tell(w, specification, body, &errors);
         let Some(unit) = result.filter(|_| errors.is_empty()) else {
             let kind = body.unwrap_or(specification).kind;
@@ -502,10 +539,59 @@ impl Units {
             }
             return Err(has_errors(kind));
         };
-        w.unit_linked(&specification.owner, &specification.name, true);
         let unit = Rc::new(unit);
+        // The answers are those of one dictionary.
+        let is_settled = dictionary::DictionaryShared::is_settled(epoch) && epoch == self.epoch() && epoch == w.epoch();
+        if is_settled && self.creating.borrow().is_none() {
+            let stale = found.err().flatten();
+            self.keep(w, (specification, body), &unit, &asked, stale);
+        }
         self.compiled.borrow_mut().insert(key, unit.clone());
         Ok(unit)
+    }
+
+    /// A unit that is made of its image in the library cache. The error is the image that was of no use.
+    fn instantiate<W: World>(
+        &self,
+        w: &mut W,
+        specification: &StoredUnit,
+        body: Option<&StoredUnit>,
+    ) -> std::result::Result<Rc<Compiled>, Option<Edition>> {
+        if specification.owner.is_empty() || self.creating.borrow().is_some() {
+            return Err(None);
+        }
+        let epoch = self.epoch();
+        let mut bytes = self.image.take();
+        let found = w.unit_image(specification, body.is_some(), &mut bytes);
+        let is_settled = dictionary::DictionaryShared::is_settled(epoch) && w.epoch() == epoch;
+        let made = found.filter(|_| is_settled).and_then(|found| {
+            let of = (specification, body);
+            let unit = image::decode(w, &bytes, of, epoch, found.is_known)?;
+            if !found.is_known {
+                w.unit_is_known(found, epoch);
+            }
+            Some(unit)
+        });
+        self.image.replace(bytes);
+        made.map(Rc::new).ok_or(found.filter(|_| is_settled).map(|found| found.edition))
+    }
+
+    /// Puts the image of a compiled unit into the library cache, if it has one.
+    fn keep<W: World>(
+        &self,
+        w: &mut W,
+        (specification, body): (&StoredUnit, Option<&StoredUnit>),
+        unit: &Compiled,
+        asked: &Questions,
+        stale: Option<Edition>,
+    ) {
+        if specification.owner.is_empty() {
+            return;
+        }
+        let Some(questions) = asked.of_owners() else { return };
+        if let Some(image) = image::encode(w, unit, (specification, body), self.epoch(), questions) {
+            w.keep_unit(specification, body.is_some(), &image, stale);
+        }
     }
 
     pub fn block<W: World>(&self, w: &mut W, text: &str, types: &HostTypes) -> Result<Rc<Compiled>> {
@@ -805,9 +891,10 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
         Unit::Type { schema: _, name: _, definition } => {
             let id = match unit.owner.as_str() {
                 "" => TypeId::built_in_named(&unit.name),
-                owner => Some(TypeId(w.borrow_mut().unit_number(owner, &unit.name))),
+                owner => Some(TypeId(units.ask_number(&mut **w.borrow_mut(), owner, &unit.name))),
             };
             if let ast::TypeDefinition::Object(attributes) = &definition {
+                units.depends_on_more();
                 let shape = TypeShape::Object(c.attributes(attributes)?);
                 // A type that is being made has no number yet; nobody can have a value of it.
                 let id = id.unwrap_or(TypeId(0));
@@ -871,7 +958,8 @@ impl<W: World> Compiler<'_, W> {
                 result_cache: None,
             })
         };
-        let number = if self.unit.is_empty() { 0 } else { self.w.borrow_mut().unit_number(&self.owner, &self.unit) };
+        let number =
+            if self.unit.is_empty() { 0 } else { self.ask(|units, w| units.ask_number(w, &self.owner, &self.unit)) };
         let mut told_as = vec![0; self.procs.len()];
         if number != 0 {
             // Numbered as they are declared; hidden ones open cursors.
@@ -882,13 +970,17 @@ impl<W: World> Compiler<'_, W> {
             }
         }
         let is_package = number != 0 && self.package_slots > 0;
-        let defined = if is_package { self.w.borrow_mut().unit_defined(&self.owner, &self.unit) } else { [0; 2] };
+        let defined =
+            if is_package { self.ask(|units, w| units.ask_defined(w, &self.owner, &self.unit)) } else { [0; 2] };
         let links = RefCell::new(self.pool.externals.iter().map(|_| None).collect());
         let statements = RefCell::new(self.pool.sql.iter().map(|_| None).collect());
-        let rights = match self.authid {
-            _ if self.unit.is_empty() || self.owner.is_empty() => Rights::Callers,
-            ast::AuthId::Definer => Rights::Definers(owner_of(&mut **self.w.borrow_mut(), &self.owner)),
-            ast::AuthId::CurrentUser => Rights::Invokers(owner_of(&mut **self.w.borrow_mut(), &self.owner)),
+        let is_stored = !self.unit.is_empty() && !self.owner.is_empty();
+        let owner = is_stored.then(|| self.ask(|units, w| units.ask_user(w, &self.owner)));
+        let owner = owner.map(|number| Owner { name: self.owner.as_str().into(), number });
+        let rights = match (self.authid, owner) {
+            (_, None) => Rights::Callers,
+            (ast::AuthId::Definer, Some(owner)) => Rights::Definers(owner),
+            (ast::AuthId::CurrentUser, Some(owner)) => Rights::Invokers(owner),
         };
         let procs: Vec<_> = self.procs.into_iter().map(|p| p.unwrap_or_else(empty)).collect();
         Compiled {

@@ -44,6 +44,11 @@ pub(super) fn native(name: &str, overload: u32) -> Option<u32> {
     (1..=2).contains(&overload).then(|| at * 2 + overload - 1)
 }
 
+/// Whether a subprogram has that number.
+pub(super) fn is_native(native: u32) -> bool {
+    (native / 2) < NAMES.len() as u32
+}
+
 /// Runs a subprogram; OUT arguments are changed in place.
 pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Value> {
     let binary = native % 2 == 1;

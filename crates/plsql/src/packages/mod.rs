@@ -8,7 +8,7 @@ mod specs;
 mod stat_table;
 mod stats;
 
-pub(crate) use natives::{native, random_number, run};
+pub(crate) use natives::{is_native, native, random_number, run};
 
 use crate::ty::Ty;
 

@@ -180,6 +180,15 @@ pub(crate) fn native(package: &str, name: &str, overload: u32) -> Option<u32> {
     NATIVES.iter().position(|(p, n, o, _)| *p == package && *n == name && *o == overload).map(|i| i as u32)
 }
 
+/// Whether a native subprogram has that number.
+pub(crate) fn is_native(native: u32) -> bool {
+    match (native.checked_sub(LOBS_FIRST), native.checked_sub(STATS_FIRST)) {
+        (Some(n), _) => super::lobs::is_native(n),
+        (None, Some(n)) => super::stats::is_native(n),
+        (None, None) => (native as usize) < NATIVES.len(),
+    }
+}
+
 /// DBMS_SHARED_POOL.
 fn pool<W: World>(w: &mut W, request: SharedPoolRequest) -> types::Result<Value> {
     w.shared_pool(&request).map(|()| Value::Null)

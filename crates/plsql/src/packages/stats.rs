@@ -101,6 +101,11 @@ fn invalidating(no_invalidate: Option<bool>, request: StatisticsRequest) -> Stat
     StatisticsRequest::Invalidating { no_invalidate, request: Box::new(request) }
 }
 
+/// Whether a subprogram has that number.
+pub(super) fn is_native(native: u32) -> bool {
+    (native as usize) < NATIVES.len()
+}
+
 /// The dictionary form of a name as a caller writes it.
 pub(super) fn plain(name: &str) -> String {
     super::natives::unquote(name)

@@ -396,6 +396,7 @@ impl World for Mock {
             columns: tables.columns_of(&s, &table),
             dependencies: vec![],
             units: vec![],
+            lookups: vec![],
         })
     }
     fn open_cursor(&mut self, text: &str, binds: &[DataType], _by_name: bool) -> Result<Cursor> {

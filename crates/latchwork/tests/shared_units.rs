@@ -1,0 +1,373 @@
+//! Stored units that sessions run without compiling them: which changes make their code anew, and whose it is.
+//!
+//! Compiling a static statement counts in `parse count (describe)`, so that a session which makes a unit of its image
+//! counts none.
+
+use client::{Client, Credentials, Ephemeral, EphemeralOptions};
+use types::Value;
+
+fn instance(design: &str) -> Ephemeral {
+    let options = EphemeralOptions {
+        executable: Some(env!("CARGO_BIN_EXE_latchwork").into()),
+        params: vec![("_library_cache_design".into(), design.into())],
+    };
+    Ephemeral::start_with(&options).expect("an instance starts")
+}
+
+fn run(session: &mut Client, sql: &str) {
+    session.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+fn rows(session: &mut Client, sql: &str) -> String {
+    let rows = session.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let text = |v: &Value| match v {
+        Value::Null => "-".to_string(),
+        Value::Text(s) => s.clone(),
+        Value::Number(n) => n.to_string(),
+        other => format!("{other:?}"),
+    };
+    let row = |row: &Vec<Value>| row.iter().map(text).collect::<Vec<_>>().join(" ");
+    rows.iter().map(row).collect::<Vec<_>>().join(";")
+}
+
+/// The error of a statement.
+fn refused(session: &mut Client, sql: &str) -> String {
+    match session.execute(sql, &[]) {
+        Ok(_) => panic!("{sql} is not refused"),
+        Err(e) => e.to_string(),
+    }
+}
+
+/// The static statements that a session compiles while it does something.
+fn compiled<R>(s: &mut Client, f: impl FnOnce(&mut Client) -> R) -> (u64, R) {
+    let count = |s: &mut Client| {
+        let sql = "select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# \
+                   and n.name = 'parse count (describe)'";
+        rows(s, sql).parse::<u64>().expect("a number")
+    };
+    let before = count(s);
+    let done = f(s);
+    (count(s) - before, done)
+}
+
+/// What a function of numbers gives, by way of a block, and how many static statements were compiled for it.
+fn call(s: &mut Client, expression: &str) -> (u64, String) {
+    let block = format!("begin dbms_application_info.set_client_info({expression}); end;");
+    let (count, ()) = compiled(s, |s| run(s, &block));
+    (count, rows(s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"))
+}
+
+fn sysdba(instance: &Ephemeral) -> Client {
+    instance.connect(&Credentials::Sysdba).expect("the owner connects")
+}
+
+fn log_on(instance: &Ephemeral, name: &str) -> Client {
+    let password = Credentials::Password { user: name.into(), password: "p".into() };
+    instance.connect(&password).expect("the user connects")
+}
+
+fn make_user(dba: &mut Client, name: &str) {
+    run(dba, &format!("create user {name} identified by p default tablespace users quota unlimited on users"));
+    run(dba, &format!("grant create session, create table, create synonym, create procedure to {name}"));
+    for view in ["v_$mystat", "v_$statname"] {
+        run(dba, &format!("grant select on {view} to {name}"));
+    }
+}
+
+const DESIGNS: [&str; 4] = ["latch", "pins", "mutex", "versioned"];
+
+/// A package of more than 200 lines, with as many static statements as it has functions.
+const FUNCTIONS: usize = 30;
+
+fn long_package(name: &str, factor: usize) -> [String; 2] {
+    let mut specification = format!("create or replace package {name} as\n");
+    let mut body = format!("create or replace package body {name} as\n");
+    for n in 0..FUNCTIONS {
+        specification += &format!("  function f{n} (p number default {n}) return number;\n");
+        body += &format!(
+            "  function f{n} (p number default {n}) return number is\n    type row_t is record (n number, v varchar2(20));\n\
+             \x20   type list_t is table of row_t index by pls_integer;\n    l list_t;\n    r one%rowtype;\n  begin\n\
+             \x20   select n, v into r.n, r.v from one where n = 1;\n    l(p).n := r.n * {factor};\n\
+             \x20   for i in 1 .. 3 loop\n      l(p).n := l(p).n + i;\n    end loop;\n    return l(p).n + length(r.v) + {n};\n\
+             \x20 exception\n    when no_data_found then return -1;\n  end;\n"
+        );
+    }
+    [specification + "end;", body + "end;"]
+}
+
+#[test]
+fn a_package_is_compiled_once_for_all_sessions_and_again_only_for_what_has_changed() {
+    for design in DESIGNS {
+        let instance = instance(design);
+        let mut dba = sysdba(&instance);
+        run(&mut dba, "create table one (n number, v varchar2(10))");
+        run(&mut dba, "insert into one values (1, 'abc')");
+        run(&mut dba, "commit");
+        for text in long_package("lp", 10) {
+            run(&mut dba, &text);
+        }
+        // 10 + 6 + 3 + 7.
+        let (count, answer) = call(&mut sysdba(&instance), "lp.f7");
+        assert_eq!((count, answer.as_str()), (FUNCTIONS as u64, "26"), "{design}");
+        let soft = |what: &str, expected: &str| {
+            let (count, answer) = call(&mut sysdba(&instance), "lp.f7");
+            assert_eq!((count, answer.as_str()), (0, expected), "{design}: {what}");
+        };
+        let hard = |what: &str, expected: &str| {
+            let (count, answer) = call(&mut sysdba(&instance), "lp.f7");
+            assert_eq!((count > 0, answer.as_str()), (true, expected), "{design}: {what}");
+        };
+        soft("another session", "26");
+        let kept = "select namespace || ' ' || loads || ' ' || invalidations from v$db_object_cache \
+                    where owner = 'SYS' and name = 'LP' order by namespace";
+        assert_eq!(rows(&mut dba, kept), "BODY 1 0;TABLE/PROCEDURE 1 0", "{design}");
+        run(&mut dba, "create table two (n number)");
+        soft("DDL of another table", "26");
+        soft("another session in that dictionary", "26");
+        // DDL compiles what it hurts.
+        let (count, ()) = compiled(&mut dba, |dba| run(dba, "alter table one add (w number)"));
+        assert!(count >= FUNCTIONS as u64, "{design}: {count}");
+        soft("a new column", "26");
+        run(&mut dba, &long_package("lp", 20)[1]);
+        hard("another body", "36");
+        soft("another body is known", "36");
+        run(&mut dba, "alter package lp compile");
+        soft("compiled by DDL, and the same", "36");
+        run(&mut dba, "alter system flush shared_pool");
+        hard("flushed", "36");
+        soft("loaded again", "36");
+        // Without a body there is nothing to run; the specification has no code of the old body.
+        run(&mut dba, "drop package body lp");
+        assert!(
+            refused(&mut sysdba(&instance), "declare n number; begin n := lp.f7; end;").contains("ORA-"),
+            "{design}"
+        );
+        run(&mut dba, &long_package("lp", 30)[1]);
+        hard("a body again", "46");
+        run(&mut dba, "drop package lp");
+        assert!(refused(&mut sysdba(&instance), "declare n number; begin n := lp.f7; end;").contains("PLS-00201"));
+        // A function of the same name is not the package.
+        run(
+            &mut dba,
+            "create function lp return number is n number; begin select count(*) into n from one; return n; end;",
+        );
+        assert_eq!(call(&mut sysdba(&instance), "lp"), (1, "1".into()), "{design}");
+        assert_eq!(call(&mut sysdba(&instance), "lp"), (0, "1".into()), "{design}");
+    }
+}
+
+#[test]
+fn code_is_held_to_names_and_privileges_of_its_owner() {
+    let instance = instance("versioned");
+    let mut dba = sysdba(&instance);
+    for name in ["ann", "ben", "cal"] {
+        make_user(&mut dba, name);
+    }
+    let (mut ann, mut ben) = (log_on(&instance, "ann"), log_on(&instance, "ben"));
+    for (s, n) in [(&mut ann, 1), (&mut ben, 2)] {
+        run(s, "create table t (n number)");
+        run(s, &format!("insert into t values ({n})"));
+        run(s, "commit");
+    }
+    run(&mut ben, "grant select on t to ann");
+    run(&mut dba, "create public synonym pt for ben.t");
+    run(&mut ann, "create synonym s for t");
+    run(&mut ann, "create function by_synonym return number is r number; begin select n into r from s; return r; end;");
+    run(&mut ann, "create function by_public return number is r number; begin select n into r from pt; return r; end;");
+    run(&mut ann, "create function of_ben return number is r number; begin select n into r from ben.t; return r; end;");
+    run(
+        &mut ann,
+        "create function by_caller return number authid current_user is r number; begin select n into r from t; return r; end;",
+    );
+    for f in ["by_synonym", "by_public", "of_ben", "by_caller"] {
+        run(&mut ann, &format!("grant execute on {f} to ben"));
+    }
+    let expect = |who: &str, f: &str, expected: &[(&str, &str)]| {
+        for (what, answer) in expected {
+            let (count, found) = call(&mut log_on(&instance, who), &format!("ann.{f}"));
+            assert_eq!(found, *answer, "{who} {f}: {what}");
+            // DDL itself compiles what it hurts: then the code is there, and new.
+            assert!(*what == "new" || (count == 0) == (*what == "soft"), "{who} {f}: {what}");
+        }
+    };
+    expect("ann", "by_synonym", &[("hard", "1"), ("soft", "1")]);
+    expect("ben", "by_synonym", &[("soft", "1")]);
+    expect("ben", "by_public", &[("hard", "2"), ("soft", "2")]);
+    // The code of invoker's rights is one; what it reads is each caller's.
+    expect("ann", "by_caller", &[("hard", "1"), ("soft", "1")]);
+    expect("ben", "by_caller", &[("soft", "2")]);
+    // A synonym that means something else, and a private table in the place of a public synonym.
+    run(&mut ann, "create or replace synonym s for ben.t");
+    expect("ben", "by_synonym", &[("new", "2"), ("soft", "2")]);
+    run(&mut ann, "create table pt (n number)");
+    run(&mut ann, "insert into pt values (3)");
+    run(&mut ann, "commit");
+    expect("ben", "by_public", &[("hard", "3"), ("soft", "3")]);
+    run(&mut ann, "drop table pt");
+    expect("ann", "by_public", &[("new", "2"), ("soft", "2")]);
+    // Who may not execute a unit has no use of its code, and may not learn that it is there.
+    let block = "declare n number; begin n := ann.of_ben; end;";
+    assert!(refused(&mut log_on(&instance, "cal"), block).contains("PLS-00201"));
+    expect("ben", "of_ben", &[("hard", "2"), ("soft", "2")]);
+    run(&mut ann, "revoke execute on of_ben from ben");
+    assert!(refused(&mut log_on(&instance, "ben"), block).contains("PLS-00201"));
+    // The owner's privilege on what the unit reads.
+    expect("ann", "of_ben", &[("soft", "2")]);
+    run(&mut ben, "revoke select on t from ann");
+    let gone = refused(&mut log_on(&instance, "ann"), block);
+    assert!(gone.contains("PLS-00905") || gone.contains("ORA-04063") || gone.contains("ORA-06575"), "{gone}");
+    assert!(
+        refused(&mut log_on(&instance, "ben"), "declare n number; begin n := ann.by_synonym; end;").contains("ORA-")
+    );
+    run(&mut dba, "grant select any table to ann");
+    // The code from before the REVOKE is good again.
+    expect("ann", "of_ben", &[("new", "2"), ("soft", "2")]);
+    // A privilege by a role is none for a unit of definer's rights.
+    run(&mut dba, "revoke select any table from ann");
+    run(&mut dba, "create role reader");
+    run(&mut ben, "grant select on t to reader");
+    run(&mut dba, "grant reader to ann");
+    assert!(refused(&mut log_on(&instance, "ann"), block).contains("ORA-"));
+    // Another user of the same name has other tables.
+    drop(ann);
+    while let Err(e) = dba.execute("drop user ann cascade", &[]) {
+        // Her sessions are ending.
+        assert!(e.to_string().contains("ORA-01940"), "{e}");
+        std::thread::yield_now();
+    }
+    make_user(&mut dba, "ann");
+    let mut ann = log_on(&instance, "ann");
+    run(&mut ann, "create table t (n number)");
+    run(&mut ann, "insert into t values (5)");
+    run(&mut ann, "commit");
+    run(&mut ann, "create synonym s for t");
+    run(&mut ann, "create function by_synonym return number is r number; begin select n into r from s; return r; end;");
+    let (_, found) = call(&mut log_on(&instance, "ann"), "ann.by_synonym");
+    assert_eq!(found, "5");
+    let (count, found) = call(&mut log_on(&instance, "ann"), "ann.by_synonym");
+    assert_eq!((count, found.as_str()), (0, "5"));
+}
+
+#[test]
+fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
+    let instance = instance("versioned");
+    let mut dba = sysdba(&instance);
+    run(&mut dba, "create table one (n number, v varchar2(10))");
+    run(&mut dba, "insert into one values (1, 'abc')");
+    run(&mut dba, "commit");
+    run(
+        &mut dba,
+        "create package base as k constant number := 5; type t is record (a number, b number); function f (n number default 1) return number; end;",
+    );
+    run(
+        &mut dba,
+        "create package body base as function f (n number default 1) return number is begin return n; end; end;",
+    );
+    run(
+        &mut dba,
+        "create function over_base return number is r base.t; c number; begin select count(*) into c from one; \
+                   r.a := base.k; r.b := base.f; return r.a * 100 + r.b * 10 + c; end;",
+    );
+    let soft = |expected: &str| {
+        assert_eq!(call(&mut sysdba(&instance), "over_base"), (0, expected.to_string()));
+    };
+    let hard = |expected: &str| {
+        assert_eq!(call(&mut sysdba(&instance), "over_base"), (1, expected.to_string()));
+    };
+    hard("511");
+    soft("511");
+    // The body of a unit that is called is no part of the code.
+    run(
+        &mut dba,
+        "create or replace package body base as function f (n number default 1) return number is begin return n + 1; end; end;",
+    );
+    let (_, found) = call(&mut sysdba(&instance), "over_base");
+    assert_eq!(found, "521");
+    soft("521");
+    // Its specification is: a constant, a default, fields in another order.
+    run(
+        &mut dba,
+        "create or replace package base as k constant number := 6; type t is record (b number, a number); function f (n number default 2) return number; end;",
+    );
+    run(
+        &mut dba,
+        "create or replace package body base as function f (n number default 2) return number is begin return n + 1; end; end;",
+    );
+    hard("631");
+    soft("631");
+    // Length semantics are the session's that compiles.
+    run(
+        &mut dba,
+        "create function lengths return number is v varchar2(3); c number; begin select count(*) into c from one; \
+                   v := 'äöü'; return length(v); end;",
+    );
+    let with = |semantics: &str| {
+        let mut s = sysdba(&instance);
+        run(&mut s, &format!("alter session set nls_length_semantics = {semantics}"));
+        s
+    };
+    let fails = "declare n number; begin n := lengths; end;";
+    for _ in 0..2 {
+        assert_eq!(call(&mut with("char"), "lengths").1, "3");
+        assert!(refused(&mut with("byte"), fails).contains("ORA-06502"));
+    }
+    assert_eq!(call(&mut with("char"), "lengths"), (0, "3".into()));
+    // The state of a package is a session's own.
+    run(&mut dba, "create package counting as n number := 0; function next_one return number; end;");
+    run(
+        &mut dba,
+        "create package body counting as function next_one return number is c number; begin select count(*) into c from one; \
+                   n := n + c; return n; end; end;",
+    );
+    let (mut s, mut t) = (sysdba(&instance), sysdba(&instance));
+    assert_eq!(call(&mut s, "counting.next_one").1, "1");
+    assert_eq!(call(&mut s, "counting.next_one").1, "2");
+    assert_eq!(call(&mut t, "counting.next_one"), (0, "1".into()));
+    // DDL of another object leaves it alone; compiled by DDL, it begins anew after ORA-04068.
+    run(&mut dba, "create table other (n number)");
+    assert_eq!(call(&mut s, "counting.next_one"), (0, "3".into()));
+    run(&mut dba, "alter package counting compile body");
+    assert!(refused(&mut s, "declare n number; begin n := counting.next_one; end;").contains("ORA-04068"));
+    assert_eq!(call(&mut s, "counting.next_one").1, "1");
+    // Exceptions of a package are one for all who name it, compiled here or not.
+    run(&mut dba, "create package raising as oops exception; procedure p; end;");
+    run(
+        &mut dba,
+        "create package body raising as procedure p is c number; begin select count(*) into c from one; raise oops; end; end;",
+    );
+    let block =
+        "begin raising.p; exception when raising.oops then dbms_application_info.set_client_info('caught'); end;";
+    for expected in [1, 0] {
+        let mut s = sysdba(&instance);
+        assert_eq!(compiled(&mut s, |s| run(s, block)).0, expected);
+        assert_eq!(rows(&mut s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), "caught");
+    }
+    // A type of a schema may change without its users: code that names one is no one else's.
+    run(&mut dba, "create type pair as object (a number, b number)");
+    run(
+        &mut dba,
+        "create function of_pair return number is p pair := pair(1, 2); c number; begin select count(*) into c from one; return p.a + c; end;",
+    );
+    for _ in 0..2 {
+        assert_eq!(call(&mut sysdba(&instance), "of_pair"), (1, "2".into()));
+    }
+}
+
+#[test]
+fn code_that_is_too_long_for_the_cache_is_compiled_by_each_session() {
+    let instance = instance("versioned");
+    let mut dba = sysdba(&instance);
+    run(&mut dba, "create table one (n number, v varchar2(10))");
+    run(&mut dba, "insert into one values (1, 'abc')");
+    run(&mut dba, "commit");
+    let texts: String = (0..2000).map(|n| format!("  s := s + length('{n:0>120}');\n")).collect();
+    run(
+        &mut dba,
+        &format!(
+            "create function too_long return number is s number := 0; begin select count(*) into s from one;\n{texts}  return s; end;"
+        ),
+    );
+    for _ in 0..3 {
+        assert_eq!(call(&mut sysdba(&instance), "too_long"), (1, "240001".into()));
+    }
+}

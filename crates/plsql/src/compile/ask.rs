@@ -1,0 +1,295 @@
+//! What the compiler asks of the world around it, and whether it would hear the same again.
+//!
+//! A compiled unit is what its text means under the names and privileges of its owner. The compiler asks the world by
+//! the functions of this module and in no other way, so the questions and the answers are all that a unit depends on,
+//! beside the settings that [`World::settings`] has: while every answer is the same, so is the code. That is the rule of
+//! shared plans, too (`plan::names`), whose look-ups are part of a unit's where it has static SQL.
+//!
+//! What another unit shows is compiled from its text and kept by the session. The questions of that are kept with it,
+//! and count for every unit that names it.
+
+use super::unit::{Units, as_owner};
+use crate::world::{ColumnInfo, Described, StoredUnit, World};
+use dictionary::Access;
+use plan::names::Lookup;
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+use types::image::Image;
+use types::{DataType, Result};
+
+/// Two hashes of an answer that is long.
+type Mark = (u64, u64);
+
+/// A question with its answer.
+#[derive(Clone, Debug, PartialEq, Image)]
+enum Asked {
+    Columns {
+        owner: Option<String>,
+        name: String,
+        answer: Mark,
+    },
+    Sequence {
+        owner: Option<String>,
+        name: String,
+        answer: bool,
+    },
+    Units {
+        owner: Option<String>,
+        name: String,
+        answer: Mark,
+    },
+    Execute {
+        owner: String,
+        name: String,
+        answer: u8,
+    },
+    /// The dictionary has the unit as one without errors.
+    Valid {
+        owner: String,
+        name: String,
+    },
+    Number {
+        owner: String,
+        name: String,
+        answer: u32,
+    },
+    Defined {
+        owner: String,
+        name: String,
+        answer: (u64, u64),
+    },
+    User {
+        name: String,
+        answer: u32,
+    },
+    /// The look-ups of a static statement.
+    Statement(Vec<Lookup>),
+}
+
+/// Who asked what.
+#[derive(Clone, Debug, PartialEq, Image)]
+pub struct Question {
+    /// The owner whose names and privileges were in force; `None` for those of the session.
+    asker: Option<String>,
+    asked: Asked,
+}
+
+/// The questions of a unit, or of what a unit shows to others.
+#[derive(Clone, Debug, Default)]
+pub struct Questions {
+    all: Vec<Question>,
+    /// The answer to something cannot be asked for again.
+    is_open: bool,
+    /// Those of other units that are among them.
+    within: Vec<Rc<Questions>>,
+}
+
+impl Questions {
+    fn note(&mut self, question: Question) {
+        if !self.all.contains(&question) {
+            self.all.push(question);
+        }
+    }
+
+    fn include(&mut self, others: &Rc<Questions>) {
+        if self.within.iter().any(|known| Rc::ptr_eq(known, others)) {
+            return;
+        }
+        self.within.push(Rc::clone(others));
+        self.is_open |= others.is_open;
+        others.all.iter().for_each(|question| self.note(question.clone()));
+    }
+
+    /// The questions, if they are all that decides, and each was asked with the names and privileges of an owner.
+    pub fn of_owners(&self) -> Option<&[Question]> {
+        (!self.is_open && self.all.iter().all(|question| question.asker.is_some())).then_some(&self.all)
+    }
+}
+
+/// Two hashes of an answer. One of 64 bits could be met by an answer that was made to meet it.
+fn mark(answer: &impl Hash) -> Mark {
+    let of = |salt: u8| {
+        let mut hasher = std::hash::DefaultHasher::new();
+        salt.hash(&mut hasher);
+        answer.hash(&mut hasher);
+        hasher.finish()
+    };
+    (of(1), of(2))
+}
+
+fn mark_of_columns(columns: &Option<Vec<ColumnInfo>>) -> Mark {
+    let column = |c: &ColumnInfo| (c.name.clone(), c.ty, c.nullable);
+    mark(&columns.as_ref().map(|all| all.iter().map(column).collect::<Vec<_>>()))
+}
+
+fn mark_of_units(units: &[StoredUnit]) -> Mark {
+    mark(&units.iter().map(|u| (&u.owner, &u.name, u.kind.name(), &u.source)).collect::<Vec<_>>())
+}
+
+impl Units {
+    /// Does something and gives the questions it asked.
+    pub(super) fn asking<R>(&self, f: impl FnOnce() -> R) -> (R, Rc<Questions>) {
+        self.questions.borrow_mut().push(Questions::default());
+        let done = f();
+        let asked = self.questions.borrow_mut().pop().unwrap_or_default();
+        (done, Rc::new(asked))
+    }
+
+    /// What is being compiled depends on these, too.
+    pub(super) fn include(&self, asked: &Rc<Questions>) {
+        if let Some(outer) = self.questions.borrow_mut().last_mut() {
+            outer.include(asked);
+        }
+    }
+
+    /// What is being compiled depends on something that cannot be asked for again.
+    pub(super) fn depends_on_more(&self) {
+        if let Some(outer) = self.questions.borrow_mut().last_mut() {
+            outer.is_open = true;
+        }
+    }
+
+    fn is_asking(&self) -> bool {
+        !self.questions.borrow().is_empty()
+    }
+
+    /// Notes a question with its answer; one that has failed says nothing.
+    fn heard<W: World, T>(&self, w: &W, answer: &Result<T>, asked: impl FnOnce(&T) -> Asked) {
+        if !self.is_asking() {
+            return;
+        }
+        match answer {
+            Ok(answer) => {
+                let question = Question { asker: w.definer(), asked: asked(answer) };
+                if let Some(outer) = self.questions.borrow_mut().last_mut() {
+                    outer.note(question);
+                }
+            }
+            Err(_) => self.depends_on_more(),
+        }
+    }
+
+    /// [`World::table_columns`].
+    pub(super) fn ask_columns<W: World>(
+        &self,
+        w: &mut W,
+        owner: Option<&str>,
+        name: &str,
+    ) -> Result<Option<Vec<ColumnInfo>>> {
+        let answer = w.table_columns(owner, name);
+        self.heard(w, &answer, |answer| Asked::Columns {
+            owner: owner.map(Into::into),
+            name: name.into(),
+            answer: mark_of_columns(answer),
+        });
+        answer
+    }
+
+    /// [`World::sequence_exists`].
+    pub(super) fn ask_sequence<W: World>(&self, w: &mut W, owner: Option<&str>, name: &str) -> Result<bool> {
+        let answer = w.sequence_exists(owner, name);
+        self.heard(w, &answer, |answer| Asked::Sequence {
+            owner: owner.map(Into::into),
+            name: name.into(),
+            answer: *answer,
+        });
+        answer
+    }
+
+    /// [`World::stored_unit`].
+    pub(super) fn ask_units<W: World>(&self, w: &mut W, owner: Option<&str>, name: &str) -> Result<Vec<StoredUnit>> {
+        let answer = w.stored_unit(owner, name);
+        self.heard(w, &answer, |answer| Asked::Units {
+            owner: owner.map(Into::into),
+            name: name.into(),
+            answer: mark_of_units(answer),
+        });
+        answer
+    }
+
+    /// [`World::may_execute`].
+    pub(super) fn ask_execute<W: World>(&self, w: &mut W, owner: &str, name: &str) -> Result<Access> {
+        let answer = w.may_execute(owner, name);
+        self.heard(w, &answer, |answer| Asked::Execute {
+            owner: owner.into(),
+            name: name.into(),
+            answer: *answer as u8,
+        });
+        answer
+    }
+
+    /// [`World::is_valid_unit`]. A unit that is not valid may have errors or none: what depends on it is not shared.
+    pub(super) fn ask_valid<W: World>(&self, w: &mut W, owner: &str, name: &str) -> bool {
+        let answer = w.is_valid_unit(owner, name);
+        if !answer {
+            self.depends_on_more();
+        }
+        self.heard(w, &Ok(answer), |_| Asked::Valid { owner: owner.into(), name: name.into() });
+        answer
+    }
+
+    /// [`World::unit_number`].
+    pub(super) fn ask_number<W: World>(&self, w: &mut W, owner: &str, name: &str) -> u32 {
+        let answer = w.unit_number(owner, name);
+        self.heard(w, &Ok(answer), |_| Asked::Number { owner: owner.into(), name: name.into(), answer });
+        answer
+    }
+
+    /// [`World::unit_defined`].
+    pub(super) fn ask_defined<W: World>(&self, w: &mut W, owner: &str, name: &str) -> [u64; 2] {
+        let answer @ [first, second] = w.unit_defined(owner, name);
+        let (owner, name) = (owner.into(), name.into());
+        self.heard(w, &Ok(answer), |_| Asked::Defined { owner, name, answer: (first, second) });
+        answer
+    }
+
+    /// [`World::owner_number`].
+    pub(super) fn ask_user<W: World>(&self, w: &mut W, name: &str) -> u32 {
+        let answer = w.owner_number(name);
+        self.heard(w, &Ok(answer), |_| Asked::User { name: name.into(), answer });
+        answer
+    }
+
+    /// [`World::describe`].
+    pub(super) fn ask_statement<W: World>(
+        &self,
+        w: &RefCell<&mut W>,
+        text: &str,
+        binds: &[DataType],
+        variables: &dyn plan::Variables,
+    ) -> Result<Described> {
+        let answer = W::describe(w, text, binds, variables);
+        self.heard(&**w.borrow(), &answer, |answer| Asked::Statement(answer.lookups.clone()));
+        answer
+    }
+
+    /// Whether all questions have the answers that they had.
+    pub(super) fn hears_the_same<W: World>(w: &mut W, questions: &[Question]) -> bool {
+        questions.iter().all(|Question { asker, asked }| match asker {
+            Some(owner) => as_owner(w, owner, |w| is_same(w, asked)),
+            None => is_same(w, asked),
+        })
+    }
+}
+
+/// Whether a question has the answer that it had, by the names and privileges in force.
+fn is_same<W: World>(w: &mut W, asked: &Asked) -> bool {
+    match asked {
+        Asked::Columns { owner, name, answer } => {
+            w.table_columns(owner.as_deref(), name).is_ok_and(|now| mark_of_columns(&now) == *answer)
+        }
+        Asked::Sequence { owner, name, answer } => {
+            w.sequence_exists(owner.as_deref(), name).is_ok_and(|now| now == *answer)
+        }
+        Asked::Units { owner, name, answer } => {
+            w.stored_unit(owner.as_deref(), name).is_ok_and(|now| mark_of_units(&now) == *answer)
+        }
+        Asked::Execute { owner, name, answer } => w.may_execute(owner, name).is_ok_and(|now| now as u8 == *answer),
+        Asked::Valid { owner, name } => w.is_valid_unit(owner, name),
+        Asked::Number { owner, name, answer } => w.unit_number(owner, name) == *answer,
+        Asked::Defined { owner, name, answer } => w.unit_defined(owner, name) == [answer.0, answer.1],
+        Asked::User { name, answer } => w.owner_number(name) == *answer,
+        Asked::Statement(lookups) => W::means_the_same(&RefCell::new(w), lookups).unwrap_or(false),
+    }
+}
