@@ -342,6 +342,33 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
         assert_eq!(compiled(&mut s, |s| run(s, block)).0, expected);
         assert_eq!(rows(&mut s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), "caught");
     }
+    // Functions in static statements, that call one another, too.
+    let inner = "create or replace function inner_f (n number) return {} deterministic is begin return n * 2; end;";
+    run(&mut dba, &inner.replace("{}", "number"));
+    run(
+        &mut dba,
+        "create function outer_f return number is r number; begin select inner_f(n) into r from one; return r; end;",
+    );
+    assert_eq!(call(&mut sysdba(&instance), "outer_f"), (1, "2".into()));
+    assert_eq!(call(&mut sysdba(&instance), "outer_f"), (0, "2".into()));
+    run(&mut dba, "create table another (n number)");
+    assert_eq!(call(&mut sysdba(&instance), "outer_f"), (0, "2".into()));
+    run(&mut dba, &inner.replace("{}", "varchar2"));
+    assert_eq!(call(&mut sysdba(&instance), "outer_f").1, "2");
+    let one = "create or replace function {} (n number) return number deterministic is r number; begin \
+               if n = 0 then return {}; end if; select {}(n - 1) into r from dual; return r; end;";
+    let text = |name: &str, end: &str, other: &str| {
+        one.replacen("{}", name, 1).replacen("{}", end, 1).replacen("{}", other, 1)
+    };
+    run(&mut dba, "create function is_odd (n number) return number deterministic is begin return 0; end;");
+    run(&mut dba, &text("is_even", "1", "is_odd"));
+    run(&mut dba, &text("is_odd", "0", "is_even"));
+    for number in [6, 7, 8] {
+        run(&mut dba, "create or replace view moves_the_epoch as select n from one");
+        let even = u32::from(number % 2 == 0).to_string();
+        assert_eq!(call(&mut sysdba(&instance), &format!("is_even({number})")).1, even);
+        assert_eq!(call(&mut sysdba(&instance), &format!("is_odd({number} + 1)")).1, even);
+    }
     // A type of a schema may change without its users: code that names one is no one else's.
     run(&mut dba, "create type pair as object (a number, b number)");
     run(

@@ -107,6 +107,15 @@ impl Questions {
     }
 }
 
+/// The session's handles of the functions that static statements call. An image has their places among these.
+pub(super) fn handles(questions: &[Question]) -> Vec<u64> {
+    let of = |question: &Question| match &question.asked {
+        Asked::Statement(lookups) => plan::names::handles(lookups),
+        _ => Vec::new(),
+    };
+    questions.iter().flat_map(of).collect()
+}
+
 /// Two hashes of an answer. One of 64 bits could be met by an answer that was made to meet it.
 fn mark(answer: &impl Hash) -> Mark {
     let of = |salt: u8| {

@@ -14,14 +14,15 @@
 //! The source is not in the image. What is a session's own, open cursors and links to other units among it, begins
 //! empty.
 
-use super::ask::Question;
+use super::ask::{Question, handles};
 use super::unit::{BindUse, Compiled, Rights, Units};
 use crate::op::{Op, Pool, Proc};
 use crate::world::{Owner, StoredUnit, World};
+use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 use types::ObjectId;
-use types::image::{self, Image, NoObjects, Reader, Writer};
+use types::image::{self, Image, Kind, NoObjects, Objects, Reader, Writer};
 
 /// Which unit, for whom.
 #[derive(Debug, PartialEq, Image)]
@@ -43,6 +44,18 @@ impl Head {
             has_body: body.is_some(),
             settings: (language, lengths, optimizer),
         }
+    }
+}
+
+/// In the questions a function's handle is its place: what is compared leaves it out.
+struct Numbers;
+
+impl Objects for Numbers {
+    fn object(&self, _kind: Kind, _number: u32) -> Option<Rc<dyn Any>> {
+        None
+    }
+    fn handle(&self, function: usize) -> Option<u64> {
+        Some(function as u64)
     }
 }
 
@@ -82,10 +95,12 @@ pub(super) fn encode<W: World>(
         put(&mut w);
         w.finish()
     };
-    let questions = part(&|w| {
+    let questions = {
+        let mut w = Writer::new(handles(questions));
         w.number(questions.len() as u64);
-        questions.iter().for_each(|question| question.put(w));
-    })?;
+        questions.iter().for_each(|question| question.put(&mut w));
+        w.finish()?
+    };
     let code = part(&|w| {
         let mut exports: Vec<_> = unit.exports.iter().map(|((name, n), at)| (name.clone(), *n, *at)).collect();
         exports.sort_unstable();
@@ -129,7 +144,7 @@ pub(super) fn decode<W: World>(
     let made_at = u64::take(&mut r).ok()?;
     let (questions, code) = (r.bytes().ok()?, r.bytes().ok()?);
     if made_at != epoch && !is_known {
-        let questions: Vec<Question> = image::read(questions, &NoObjects).ok()?;
+        let questions: Vec<Question> = image::read(questions, &Numbers).ok()?;
         // Another dictionary may have come in between: then nobody knows what was asked of which.
         if !Units::hears_the_same(w, &questions) || w.epoch() != epoch {
             return None;

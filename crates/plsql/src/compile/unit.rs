@@ -564,6 +564,9 @@ impl Units {
         let mut bytes = self.image.take();
         let found = w.unit_image(specification, body.is_some(), &mut bytes);
         let is_settled = dictionary::DictionaryShared::is_settled(epoch) && w.epoch() == epoch;
+        // Its statements may call functions whose statements call it.
+        let key = (specification.owner.clone(), specification.name.clone());
+        let is_outermost = self.compiling.borrow_mut().insert(key.clone());
         let made = found.filter(|_| is_settled).and_then(|found| {
             let of = (specification, body);
             let unit = image::decode(w, &bytes, of, epoch, found.is_known)?;
@@ -572,6 +575,9 @@ impl Units {
             }
             Some(unit)
         });
+        if is_outermost {
+            self.compiling.borrow_mut().remove(&key);
+        }
         self.image.replace(bytes);
         made.map(Rc::new).ok_or(found.filter(|_| is_settled).map(|found| found.edition))
     }
