@@ -52,6 +52,58 @@ pub struct Rows {
     any: bool,
     /// Some row has a NULL.
     nulls: bool,
+    /// The least and the greatest value of one column, once somebody has asked for them; NULL without any.
+    ends: Option<(Value, Value)>,
+}
+
+impl Rows {
+    /// `value op ANY | ALL` by the least and the greatest value. Not for `= ANY` and `<> ALL`.
+    fn quantify(
+        &mut self,
+        value: &Value,
+        (op, how, all): (CmpOp, Compare, bool),
+        cx: &mut ExecCtx<'_>,
+    ) -> Result<Truth> {
+        if !self.any {
+            return Ok(Some(all));
+        }
+        if self.ends.is_none() {
+            self.ends = Some(self.find_ends(how, cx)?);
+        }
+        let Some((least, most)) = &self.ends else { return Ok(None) };
+        let nls = &cx.session.nls;
+        let (by_least, by_most) = (compare_values(value, least, how, nls)?, compare_values(value, most, how, nls)?);
+        // NULL, or a set that has nothing else.
+        let (Some(by_least), Some(by_most)) = (by_least, by_most) else { return Ok(None) };
+        let holds = match op {
+            CmpOp::Eq | CmpOp::Ne => (by_least.is_eq() && by_most.is_eq()) == (op == CmpOp::Eq),
+            CmpOp::Gt | CmpOp::Ge if all => op.holds(by_most),
+            CmpOp::Gt | CmpOp::Ge => op.holds(by_least),
+            CmpOp::Lt | CmpOp::Le if all => op.holds(by_least),
+            CmpOp::Lt | CmpOp::Le => op.holds(by_most),
+        };
+        Ok(if holds != all || !self.nulls { Some(holds) } else { None })
+    }
+
+    fn find_ends(&mut self, how: Compare, cx: &mut ExecCtx<'_>) -> Result<(Value, Value)> {
+        let (mut least, mut most) = (Value::Null, Value::Null);
+        let (mut row, mut seen) = (Vec::new(), 0u32);
+        self.store.rewind();
+        while self.store.next_values(&mut row, cx)? {
+            seen += 1;
+            if seen.is_multiple_of(CANCEL_ROWS) {
+                cx.check_cancel()?;
+            }
+            let nls = &cx.session.nls;
+            for (end, wanted) in [(&mut least, Ordering::Less), (&mut most, Ordering::Greater)] {
+                let is_new = end.is_null() || compare_values(&row[0], end, how, nls)? == Some(wanted);
+                if is_new && !row[0].is_null() {
+                    end.set(&row[0]);
+                }
+            }
+        }
+        Ok((least, most))
+    }
 }
 
 impl SubState {
@@ -457,7 +509,11 @@ pub fn quantified(
     cx: &mut ExecCtx<'_>,
 ) -> Result<Truth> {
     with_sub(s, m, cx, |sub, m, cx| {
+        let is_kept = sub.is_read_once();
         sub.with_rows(None, m, cx, |rows, m, cx| {
+            if is_kept && how != Compare::Dynamic && (all || op != CmpOp::Eq) && (!all || op != CmpOp::Ne) {
+                return rows.quantify(m.value(value), (op, how, all), cx);
+            }
             let (mut truth, mut row, mut seen) = (Some(all), Vec::new(), 0u32);
             rows.store.rewind();
             while rows.store.next_values(&mut row, cx)? {

@@ -46,6 +46,15 @@ pub struct Reader {
     given: u64,
 }
 
+impl Reader {
+    /// Goes back to the first record. The first chunk is not read again where it is the one that the reader has: who
+    /// looks for a match finds it there mostly.
+    pub fn rewind(&mut self) {
+        let is_first = self.loaded == 1;
+        (self.loaded, self.at, self.given) = (usize::from(is_first), 0, 0);
+    }
+}
+
 /// Where a record of a [`TempFile`] starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
@@ -192,17 +201,23 @@ impl TempFile {
     }
 
     fn load(&self, reader: &mut Reader, cx: &ExecCtx<'_>) -> Result<()> {
-        cx.p.check_cancel()?;
         let n = reader.loaded;
+        self.read(n, &mut reader.chunk, cx)?;
+        (reader.loaded, reader.at) = (n + 1, 0);
+        Ok(())
+    }
+
+    /// Reads a chunk, its checksum included.
+    fn read(&self, n: usize, chunk: &mut Vec<u8>, cx: &ExecCtx<'_>) -> Result<()> {
+        cx.p.check_cancel()?;
         let at = *self.chunks.get(n).ok_or_else(|| Ora::internal("temporary data ends too early"))?;
-        reader.chunk.resize(self.chunk_bytes(), 0);
-        self.cache.temp().read(cx.p, at, &mut reader.chunk)?;
-        cx.shared.areas.note_extra(cx.p, reader.chunk.len());
-        let (data, sum) = reader.chunk.split_at(self.usable());
+        chunk.resize(self.chunk_bytes(), 0);
+        self.cache.temp().read(cx.p, at, chunk)?;
+        cx.shared.areas.note_extra(cx.p, chunk.len());
+        let (data, sum) = chunk.split_at(self.usable());
         if checksum(data, n).to_le_bytes() != sum {
             return Err(TempSpace::damaged(at));
         }
-        (reader.loaded, reader.at) = (n + 1, 0);
         Ok(())
     }
 }

@@ -118,7 +118,7 @@ impl Store {
     /// The next row to be read is the first.
     pub fn rewind(&mut self) {
         self.at = 0;
-        self.reader = Reader::default();
+        self.reader.rewind();
     }
 
     /// Reads the next row into `row`, whose buffers are used again. False behind the last.
