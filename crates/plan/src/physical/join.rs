@@ -177,7 +177,7 @@ impl Compiler<'_> {
     /// Plans a join.
     ///
     /// # Errors
-    /// ORA-01792 for more than 128 parts.
+    /// ORA-03001 for more than 128 parts.
     pub fn plan_set(&mut self, set: &JoinSet) -> Result<Planned> {
         self.plan_set_with(set, &[])
     }
@@ -195,7 +195,7 @@ impl Compiler<'_> {
 
     fn plan_joins(&mut self, set: &JoinSet, more: &[Expr]) -> Result<Planned> {
         if set.parts.len() > 128 {
-            return Err(Ora::new(1792));
+            return Err(crate::expr::unsupported("joins of more than 128 tables and views", 0));
         }
         let mut startup = Vec::new();
         let mut graph = self.graph(set, more, &mut startup)?;
