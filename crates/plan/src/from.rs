@@ -572,6 +572,7 @@ impl Compiler<'_> {
         match compiled {
             Compiled::Open { set: inner, out, .. } => {
                 for (c, e) in item_columns.iter_mut().zip(out) {
+                    e.each_subquery(&mut |sub| _ = self.column_subs.insert(sub));
                     c.value = Some(e);
                 }
                 let kind = ItemKind::Merged(self.kept_table(&inner));

@@ -455,6 +455,7 @@ fn compiler<'c>(
         rewrites_off: rewrite::RewritesOff::default(),
         keeps_joins: false,
         made_views: 0,
+        column_subs: std::collections::HashSet::new(),
         query_blocks: blocks::QueryBlocks::default(),
         made_index_joins: 0,
         filters: 0,

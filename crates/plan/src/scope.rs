@@ -245,6 +245,8 @@ pub struct Compiler<'c> {
     pub keeps_joins: bool,
     /// How many views the rewrites have made.
     pub made_views: usize,
+    /// Subqueries that columns of merged views are computed with: each expression that names such a column has them.
+    pub column_subs: std::collections::HashSet<SubId>,
     pub query_blocks: crate::blocks::QueryBlocks,
     /// How many index joins have been planned.
     pub made_index_joins: usize,

@@ -45,8 +45,8 @@ impl Compiler<'_> {
         let mut kept = Vec::new();
         for mut c in conds {
             let done = match asked(&c) {
-                Some((sub, asked)) => self.unnest_one(set, sub, asked),
-                None => false,
+                Some((sub, asked)) if !self.column_subs.contains(&sub) => self.unnest_one(set, sub, asked),
+                _ => false,
             };
             if !done {
                 self.unnest_aggregates(set, &mut c);
@@ -259,7 +259,10 @@ impl Compiler<'_> {
     fn unnest_aggregates(&mut self, set: &mut JoinSet, c: &mut Expr) {
         let mut found = Vec::new();
         c.walk(&mut |e| {
-            if let Node::Scalar(sub) = e.node {
+            // One in a column of a merged view may stand elsewhere, too, and is still asked for there.
+            if let Node::Scalar(sub) = e.node
+                && !self.column_subs.contains(&sub)
+            {
                 found.push(sub);
             }
         });
