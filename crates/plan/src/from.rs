@@ -557,7 +557,9 @@ impl Compiler<'_> {
         set: &mut JoinSet,
         merge: bool,
     ) -> Result<()> {
-        let compiled = self.query(query, !lateral, merge && !lateral)?;
+        // The block around a view may name it in the hint, too.
+        let is_kept = set.hints.iter().any(|h| h.name == "NO_MERGE" && h.args.contains(&alias));
+        let compiled = self.query(query, !lateral, merge && !lateral && !is_kept)?;
         let columns = match &compiled {
             Compiled::Open { columns, .. } | Compiled::Built { columns, .. } => columns,
         };

@@ -293,7 +293,7 @@ impl Compiler<'_> {
         }
         let (block, hints) = self.begin_query_block(s);
         self.block().query_block = block;
-        let no_merge = hints.iter().any(|h| h.name == "NO_MERGE");
+        let no_merge = hints.iter().any(|h| h.name == "NO_MERGE" && h.args.is_empty());
         let mut set = JoinSet { hints, block, ..JoinSet::default() };
         self.block().has_group_by = s.group_by.is_some();
         self.note_hints(&s.hints);

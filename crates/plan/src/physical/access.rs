@@ -138,6 +138,13 @@ impl Compiler<'_> {
                 [(ranged, by_range), (skipped, by_skip || by_range), (whole(false), by_range), (whole(true), by_fast)];
             for (found, named) in ways {
                 let Some(mut found) = found else { continue };
+                if wishes.names(&["INDEX_DESC"], index)
+                    && let Access::IndexRange(range) = &mut found.access
+                    && range.skip == 0
+                    && !range.is_iterated()
+                {
+                    range.descending = true;
+                }
                 if named || table.options.index_organized {
                     found.cost /= 1e6;
                     found.hinted |= named;
