@@ -276,7 +276,7 @@ struct Members {
 /// A set of keys that is complete.
 enum Keys {
     Memory(KeySet),
-    Disk(Lookup, Found),
+    Disk(Box<(Lookup, Found)>),
 }
 
 impl Default for Keys {
@@ -323,7 +323,7 @@ impl Members {
         let need = written + sorter.pushed() * KEY_MORE as u64;
         // Sorted once, and written once more for the look-ups.
         cx.shared.areas.note(cx, need, sorter.passes().max(1), || (way, written));
-        Ok(Keys::Disk(Lookup::build(sorter, true, &m.temporary, cx)?, Found::default()))
+        Ok(Keys::Disk(Box::new((Lookup::build(sorter, true, &m.temporary, cx)?, Found::default()))))
     }
 }
 
@@ -331,7 +331,8 @@ impl Keys {
     fn has(&mut self, key: &[u8], cx: &ExecCtx<'_>) -> Result<bool> {
         match self {
             Keys::Memory(set) => Ok(set.contains(key)),
-            Keys::Disk(lookup, at) => {
+            Keys::Disk(disk) => {
+                let (lookup, at) = &mut **disk;
                 lookup.seek(key, at, cx)?;
                 Ok(lookup.next(key, at, cx)?.is_some())
             }

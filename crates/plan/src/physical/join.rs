@@ -91,6 +91,9 @@ impl Cond {
     }
 }
 
+/// A part, and the addresses of the conditions that it is reached through.
+type Probe = (usize, Vec<usize>);
+
 /// The best plan of a set of parts.
 #[derive(Clone, Copy)]
 struct Best {
@@ -156,7 +159,7 @@ struct Graph<'h> {
     components: Vec<Mask>,
     /// The cost of reaching a part through conditions of a join, by the part and the addresses of the conditions: many
     /// pairs of sets have the same.
-    probes: RefCell<HashMap<(usize, Vec<usize>), Option<f64>>>,
+    probes: RefCell<HashMap<Probe, Option<f64>>>,
 }
 
 fn bit(part: usize) -> Mask {

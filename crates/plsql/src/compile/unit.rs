@@ -135,6 +135,9 @@ impl Compiled {
 type Key = (String, String);
 /// Who asks, by [`World::identity`], in which schema for which name.
 type InterfaceKey = (u128, Option<String>, String, String);
+
+/// What a name shows, with the questions that it was found by.
+type KnownInterface = (Option<Shown>, Rc<Questions>);
 /// What a text was compiled to, by the identity it was compiled for.
 type ByIdentity = Vec<(u128, HostTypes, Rc<Compiled>)>;
 
@@ -152,7 +155,7 @@ struct Shown {
 /// The units compiled in this process, good for one dictionary epoch.
 #[derive(Default)]
 pub struct Units {
-    interfaces: RefCell<HashMap<InterfaceKey, (Option<Shown>, Rc<Questions>)>>,
+    interfaces: RefCell<HashMap<InterfaceKey, KnownInterface>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
     /// Units that have errors, as this call has found: units that call one another would each be compiled once more for
     /// each order in which they can be named.
