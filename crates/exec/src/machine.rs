@@ -275,6 +275,30 @@ impl Machine {
     }
 }
 
+/// Memory that a row source is charged for until it is opened again: a subquery may be left before its end, and runs for
+/// each outer row.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    bytes: usize,
+    /// Executions begin with nothing charged.
+    execution: u64,
+}
+
+impl Held {
+    /// Gives back what is held.
+    pub fn release(&mut self, m: &mut Machine) {
+        if self.execution == m.execution {
+            m.release(self.bytes);
+        }
+        *self = Held { bytes: 0, execution: m.execution };
+    }
+
+    /// Holds these bytes, which are charged, from now on.
+    pub fn set(&mut self, bytes: usize) {
+        self.bytes = bytes;
+    }
+}
+
 /// Bytes of a row that is kept.
 pub(crate) fn bytes_of(row: &[Value]) -> usize {
     row.iter().map(heap_bytes).sum::<usize>() + size_of_val(row) + 16

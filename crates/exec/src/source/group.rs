@@ -10,7 +10,7 @@ use crate::aggregate::{Acc, AggCode};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
 use crate::hash::KeyMap;
-use crate::machine::Machine;
+use crate::machine::{Held, Machine};
 use crate::spill::partition::{Division, LEVELS_MAX, level_of};
 use crate::spill::sorter::Sorter;
 use crate::spill::{Reader, rows};
@@ -48,6 +48,7 @@ pub struct Group {
     regs: Vec<Reg>,
     /// Bytes of the groups in memory.
     used: usize,
+    held: Held,
     /// The groups, finished and in order, when there were too many for memory.
     on_disk: Option<Sorter>,
     /// Aggregates that are taken from the bytes of a scan's rows.
@@ -83,11 +84,14 @@ impl Group {
             key_regs: Vec::new(),
             regs: plan::produced(input),
             used: 0,
+            held: Held::default(),
             on_disk: None,
         })
     }
 
-    pub fn open(&mut self) {
+    pub fn open(&mut self, m: &mut Machine) {
+        self.held.release(m);
+        self.used = 0;
         self.groups.clear();
         self.on_disk = None;
         self.at = 0;
@@ -102,6 +106,7 @@ impl Group {
             self.run_grouped(m, cx)?;
             sort_checked(&mut self.groups, |a, b| a.key.cmp(&b.key), &mut || cx.check_cancel())?;
         }
+        self.held.set(self.used);
         self.done = true;
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::{Op, assign};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeyMap, push_part};
-use crate::machine::Machine;
+use crate::machine::{Held, Machine};
 use crate::spill::rows::{self, put_part, take_part};
 use crate::spill::sorter::Sorter;
 use crate::spill::unique::Unique;
@@ -27,6 +27,7 @@ pub struct Set {
     second: Option<KeyMap<bool>>,
     /// Bytes of it.
     used: usize,
+    held: Held,
     sorted: Option<Sorted>,
     /// The end was reached and the work area counted.
     noted: bool,
@@ -59,15 +60,18 @@ impl Set {
             unique: Unique::default(),
             second: None,
             used: 0,
+            held: Held::default(),
             sorted: None,
             noted: false,
         })
     }
 
-    pub fn open(&mut self, _m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<()> {
+    pub fn open(&mut self, m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<()> {
+        self.held.set(self.used);
+        self.held.release(m);
         self.at = 0;
         self.is_open = false;
-        self.unique.clear();
+        self.unique.clear(m);
         self.second = None;
         self.sorted = None;
         self.used = 0;

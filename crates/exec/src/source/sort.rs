@@ -3,7 +3,7 @@
 use super::{Op, Stop};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
-use crate::machine::{Machine, Saved};
+use crate::machine::{Held, Machine, Saved};
 use crate::spill::rows;
 use crate::spill::sorter::Sorter;
 use crate::spill::unique::Unique;
@@ -67,6 +67,8 @@ pub struct Sort {
     most: usize,
     at: usize,
     again: bool,
+    /// For the rows in memory.
+    held: Held,
 }
 
 fn by_key(a: &(Box<[u8]>, Saved), b: &(Box<[u8]>, Saved)) -> Ordering {
@@ -75,10 +77,22 @@ fn by_key(a: &(Box<[u8]>, Saved), b: &(Box<[u8]>, Saved)) -> Ordering {
 
 impl Sort {
     pub fn new(input: Op, keys: Keys, regs: Vec<Reg>, top: Option<Stop>) -> Sort {
-        Sort { input, keys, regs, top, rows: None, on_disk: None, most: usize::MAX, at: 0, again: false }
+        Sort {
+            input,
+            keys,
+            regs,
+            top,
+            rows: None,
+            on_disk: None,
+            most: usize::MAX,
+            at: 0,
+            again: false,
+            held: Held::default(),
+        }
     }
 
-    pub fn open(&mut self) {
+    pub fn open(&mut self, m: &mut Machine) {
+        self.held.release(m);
         self.rows = None;
         self.on_disk = None;
         self.at = 0;
@@ -131,6 +145,7 @@ impl Sort {
         cx.p.count(Stat::SortsMemory, 1);
         cx.p.count(Stat::SortsRows, sorted);
         self.rows = Some(rows);
+        self.held.set(used);
         Ok(())
     }
 
@@ -202,7 +217,7 @@ impl Distinct {
     }
 
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.unique.clear();
+        self.unique.clear(m);
         self.ended = false;
         self.input.open(m, cx)
     }

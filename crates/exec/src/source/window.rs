@@ -10,7 +10,7 @@ use super::sort::Keys;
 use crate::aggregate::{Acc, AggCode};
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
-use crate::machine::{Machine, Saved};
+use crate::machine::{Held, Machine, Saved};
 use crate::spill::rows::{self, put_part, take_part};
 use crate::spill::sorter::Sorter;
 use crate::work_area::{Way, bytes_written};
@@ -55,6 +55,8 @@ pub struct Window {
     order: Vec<usize>,
     at: usize,
     done: bool,
+    /// For the rows in memory.
+    held: Held,
     on_disk: Option<Staged>,
 }
 
@@ -80,11 +82,13 @@ impl Window {
             order: Vec::new(),
             at: 0,
             done: false,
+            held: Held::default(),
             on_disk: None,
         })
     }
 
-    pub fn open(&mut self) {
+    pub fn open(&mut self, m: &mut Machine) {
+        self.held.release(m);
         self.rows.clear();
         self.results.clear();
         self.at = 0;
@@ -94,19 +98,21 @@ impl Window {
 
     fn run(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.input.open(m, cx)?;
-        let begin = m.used();
+        let mut used = 0;
         while self.input.next(m, cx)? {
+            let before = m.used();
             let row = m.save(&self.regs, cx)?;
+            used += m.used() - before;
             self.rows.push(row);
-            if m.used() - begin > cx.session.options.spill_bytes {
-                let held = (m.used() - begin) as u64;
-                m.release(m.used() - begin);
+            if used > cx.session.options.spill_bytes {
+                m.release(used);
                 self.done = true;
-                return self.run_on_disk(held, m, cx);
+                return self.run_on_disk(used as u64, m, cx);
             }
         }
+        self.held.set(used);
         let rows = &self.rows;
-        cx.shared.areas.note(cx, (m.used() - begin) as u64, 0, || {
+        cx.shared.areas.note(cx, used as u64, 0, || {
             let written = bytes_written(rows, |_| KEY_BYTES, |row| row);
             Way::merge(rows.len() as u64, written)
         });

@@ -7,7 +7,7 @@ use super::partition::{Division, LEVELS_MAX, level_of};
 use super::{Reader, TempFile, rows};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeySet, push_part};
-use crate::machine::Machine;
+use crate::machine::{Held, Machine};
 use crate::work_area::Way;
 use plan::Reg;
 use types::Result;
@@ -16,6 +16,7 @@ use types::Result;
 pub struct Unique {
     seen: KeySet,
     used: usize,
+    held: Held,
     level: u32,
     division: Option<Division>,
     waiting: Vec<(TempFile, u32)>,
@@ -27,8 +28,10 @@ pub struct Unique {
 }
 
 impl Unique {
-    pub fn clear(&mut self) {
-        *self = Unique { key: std::mem::take(&mut self.key), ..Unique::default() };
+    pub fn clear(&mut self, m: &mut Machine) {
+        self.held.set(self.used);
+        self.held.release(m);
+        *self = Unique { key: std::mem::take(&mut self.key), held: self.held, ..Unique::default() };
     }
 
     /// Whether the row in `regs` is the first of its kind; one that cannot be told yet is kept for later.
