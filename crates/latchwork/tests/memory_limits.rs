@@ -91,6 +91,33 @@ fn no_way_leads_around_the_limit_of_a_process() {
     );
 }
 
+/// A subquery that runs for each outer row, and is left at its first match, takes the memory of one run.
+#[test]
+fn subqueries_that_run_again_take_no_more_memory() {
+    let (_instance, mut c) = with_user(&[("_pga_max_size", "2M")]);
+    run(&mut c, "create table outside as select level id from dual connect by level <= 1500");
+    run(
+        &mut c,
+        "create table inside as select level id, mod(level, 7) k, mod(level, 11) m from dual connect by level <= 60",
+    );
+    run(&mut c, "alter session set \"_rewrite_off\" = 'ALL'");
+    for (view, found) in [
+        ("select distinct id, k from inside", "60"),
+        ("select id, count(distinct k) k from inside group by id", "60"),
+        ("select id, k from inside minus select k, id from inside", "54"),
+        ("select id, k from inside union select id, k from inside", "60"),
+        ("select id, row_number() over (partition by k order by m) k from inside", "58"),
+        ("select id, k from inside order by m fetch first 20 rows only", "20"),
+    ] {
+        run(&mut c, &format!("create or replace view again as {view}"));
+        for batches in ["true", "false"] {
+            run(&mut c, &format!("alter session set \"_batch_execution\" = {batches}"));
+            let count = "select count(*) from outside o where o.id in (select a.id from again a where a.k <= o.id)";
+            assert_eq!(one(&mut c, count), found, "{view}, batches {batches}");
+        }
+    }
+}
+
 #[test]
 fn a_handler_does_not_lead_around_the_limit_either() {
     let (instance, _sys) = with_user(&[("_pga_max_size", "64M")]);
