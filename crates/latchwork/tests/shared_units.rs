@@ -312,6 +312,22 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
         assert!(refused(&mut with("byte"), fails).contains("ORA-06502"));
     }
     assert_eq!(call(&mut with("char"), "lengths"), (0, "3".into()));
+    // What a package shows is compiled again behind a change of the setting, before it goes into the code of others.
+    run(&mut dba, "create package words as subtype s is varchar2(3); end;");
+    for name in ["first_word", "second_word"] {
+        run(
+            &mut dba,
+            &format!(
+                "create function {name}(w varchar2) return number is v words.s; c number; begin \
+                 select count(*) into c from one; v := w; return length(v); end;"
+            ),
+        );
+    }
+    let mut changing = with("byte");
+    assert_eq!(call(&mut changing, "first_word('abc')").1, "3");
+    run(&mut changing, "alter session set nls_length_semantics = char");
+    assert_eq!(call(&mut changing, "second_word('äöü')").1, "3");
+    assert_eq!(call(&mut with("char"), "second_word('äöü')"), (0, "3".into()));
     // The state of a package is a session's own.
     run(&mut dba, "create package counting as n number := 0; function next_one return number; end;");
     run(
@@ -377,6 +393,24 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
     );
     for _ in 0..2 {
         assert_eq!(call(&mut sysdba(&instance), "of_pair"), (1, "2".into()));
+    }
+}
+
+/// Records of records, each with the one before it twice: compiled in no time, and written out in none.
+#[test]
+fn code_whose_image_would_be_endless_is_compiled_by_each_session() {
+    let instance = instance("versioned");
+    let mut s = sysdba(&instance);
+    let mut types = "type r0 is record (n number); type t0 is table of r0 index by pls_integer;".to_string();
+    for n in 1..60 {
+        let last = n - 1;
+        types +=
+            &format!(" type r{n} is record (a t{last}, b t{last}); type t{n} is table of r{n} index by pls_integer;");
+    }
+    run(&mut s, &format!("create procedure endless is {types} v t59; begin v(1).a(1).b(1) := v(1).a(2).a(1); end;"));
+    for _ in 0..2 {
+        let mut s = sysdba(&instance);
+        assert!(refused(&mut s, "begin endless; end;").contains("ORA-01403"));
     }
 }
 

@@ -66,6 +66,12 @@ impl LibraryCache {
         };
         count(&line.get_hits[n]);
         let (parent, now) = (&self.parents[at as usize], now_s());
+        if let Some(child) = code.and_then(|code| self.children.get(code.child as usize))
+            && child.last_active_s.load(Ordering::Relaxed) < now
+        {
+            // Nothing else tells that the code is in use.
+            child.last_active_s.store(now, Ordering::Relaxed);
+        }
         if parent.last_active_s.load(Ordering::Relaxed) < now {
             parent.last_active_s.store(now, Ordering::Relaxed);
         }

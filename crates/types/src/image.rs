@@ -79,9 +79,32 @@ pub struct Writer {
     /// The session's handles of the host's functions, by their numbers in the image.
     handles: Vec<u64>,
     failed: bool,
+    depth: u32,
 }
 
+/// No image is longer. What is shared in memory is written each time, which can be many times its size.
+const BYTES_MOST: usize = 8 << 20;
+
 impl Writer {
+    /// Whether it is of no use to go on: something has no image, or it is too long.
+    pub fn is_over(&self) -> bool {
+        self.failed || self.bytes.len() > BYTES_MOST
+    }
+
+    /// Begins a value that others may be nested in; false where it is of no use. To be ended by [`Writer::leave`].
+    pub fn enter(&mut self) -> bool {
+        if self.depth == DEPTH_MOST {
+            self.failed = true;
+        }
+        let goes_on = !self.is_over();
+        self.depth += u32::from(goes_on);
+        goes_on
+    }
+
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
     /// An image that names the host's functions by their places among these handles.
     pub fn new(handles: Vec<u64>) -> Writer {
         Writer { handles, ..Writer::default() }
@@ -125,7 +148,7 @@ impl Writer {
 
     /// The image, unless something in it has none.
     pub fn finish(self) -> Option<Vec<u8>> {
-        (!self.failed).then_some(self.bytes)
+        (!self.is_over()).then_some(self.bytes)
     }
 }
 
@@ -329,7 +352,12 @@ impl<T: Image> Image for Box<T> {
 impl<T: Image> Image for Vec<T> {
     fn put(&self, w: &mut Writer) {
         w.number(self.len() as u64);
-        self.iter().for_each(|value| value.put(w));
+        for value in self {
+            if w.is_over() {
+                return;
+            }
+            value.put(w);
+        }
     }
     fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
         let len = r.len()?;
@@ -344,7 +372,10 @@ impl<T: Image> Image for Vec<T> {
 
 impl<T: SharedImage + ?Sized> Image for Rc<T> {
     fn put(&self, w: &mut Writer) {
-        T::put_shared(self, w);
+        if w.enter() {
+            T::put_shared(self, w);
+            w.leave();
+        }
     }
     fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
         T::take_shared(r)

@@ -134,7 +134,9 @@ impl Compiled {
 
 type Key = (String, String);
 /// Who asks, by [`World::identity`], in which schema for which name.
-type InterfaceKey = (u128, Option<String>, String, String);
+///
+/// Lengths of texts without a unit are in bytes or in characters as the session has it then.
+type InterfaceKey = (u128, u64, Option<String>, String, String);
 
 /// What a name shows, with the questions that it was found by.
 type KnownInterface = (Option<Shown>, Rc<Questions>);
@@ -234,7 +236,8 @@ impl Units {
         name: &str,
         schema: &str,
     ) -> Result<Option<Interface>> {
-        let key = (w.identity(), owner.map(str::to_string), schema.to_string(), name.to_string());
+        let [_, lengths, _] = w.settings();
+        let key = (w.identity(), lengths, owner.map(str::to_string), schema.to_string(), name.to_string());
         let known = self.interfaces.borrow().get(&key).cloned();
         let (found, asked) = match known {
             Some(known) => known,
