@@ -146,7 +146,7 @@ pub fn stop(work: &mut Work<'_>) -> Result<()> {
     info(work, "DSTOP", &now)
 }
 
-/// What the reads of a workload say: milliseconds of a read of one block and of several, and how many these were.
+/// The times of a workload: milliseconds of a read of one block and of several blocks, and blocks of the latter.
 #[derive(Debug, PartialEq)]
 struct Workload {
     single_ms: Option<f64>,

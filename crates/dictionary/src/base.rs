@@ -125,8 +125,8 @@ base_tables! {
     ModsAll "MON_MODS_ALL$" 228 mods_all {
         OBJ "OBJ#" N, INSERTS N, UPDATES N, DELETES N, TIMESTAMP D, FLAGS N,
     }
-    /// System statistics: SYSSTATS_INFO (STATUS, DSTART, DSTOP) and SYSSTATS_MAIN have Oracle's names; SYSSTATS_TEMP has
-    /// the counts of reads at the start of a workload.
+    /// System statistics: SYSSTATS_INFO (STATUS, DSTART, DSTOP) and SYSSTATS_MAIN have Oracle's names; SYSSTATS_TEMP
+    /// has the counts of reads at the start of a workload.
     AuxStats "AUX_STATS$" 235 aux_stats { SNAME V(30), PNAME V(30), PVAL1 N, PVAL2 V(255) }
     /// Uses of columns in predicates, one a hard parse and kind. Not in the picture, as MON_MODS_ALL$.
     ColUsage "COL_USAGE$" 234 col_usage {

@@ -1,23 +1,18 @@
 //! Uses of columns in predicates, counted in shared memory until they are added up in COL_USAGE$.
 //!
-//! A hard parse counts each kind of use of a column once. An entry is found by open addressing and belongs to its
-//! column until a flush finds it unused since the flush before, as in [`crate::monitoring`]; what is lost with an entry
-//! or a process only delays a histogram.
+//! A hard parse counts each kind of use of a column once. [`tally`] says how far the counts can be relied on; a count
+//! that is lost delays a histogram.
 
 use crate::base::{Base, col_usage};
 use crate::rows::{Row, as_i64, as_u32, blank, int};
-use crate::{Change, DictionaryShared, FIRST_USER_OBJECT};
+use crate::{Change, DictionaryShared, FIRST_USER_OBJECT, tally};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use types::{Date, ObjectId, Result, Value};
 
 /// Words of an entry: the column, and two counts of 32 bits in each of the others.
 const ENTRY_WORDS: usize = 1 + ColumnUse::ALL.len() / 2;
-/// Columns that are counted at once.
-const ENTRIES: usize = 2048;
-/// How far from its place an entry may lie.
-const PROBE_MAX: usize = 32;
-pub(crate) const WORDS: usize = ENTRIES * ENTRY_WORDS;
+pub(crate) const WORDS: usize = tally::ENTRIES * ENTRY_WORDS;
 
 /// How a predicate uses a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +40,7 @@ impl ColumnUse {
         ColumnUse::Null,
     ];
 
-    /// Whether a histogram may say something about it.
+    /// Whether a histogram can help to estimate it.
     pub fn wants_histogram(self) -> bool {
         self != ColumnUse::Null
     }
@@ -70,50 +65,18 @@ impl DictionaryShared {
             return;
         }
         let key = u64::from(table.0) << 32 | u64::from(column);
-        let Some(entry) = self.column_entry(key) else { return };
+        let Some(entry) = tally::entry_of(self.column_use_words(), ENTRY_WORDS, key) else { return };
         let at = how as usize;
         entry[1 + at / 2].fetch_add(1 << (32 * (at % 2)), Relaxed);
     }
 
-    fn column_entry(&self, key: u64) -> Option<&'static [AtomicU64]> {
-        let words = self.column_use_words();
-        let first = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % ENTRIES;
-        for n in 0..PROBE_MAX {
-            let at = (first + n) % ENTRIES * ENTRY_WORDS;
-            let entry = &words[at..at + ENTRY_WORDS];
-            match entry[0].load(Relaxed) {
-                owner if owner == key => return Some(entry),
-                0 => match entry[0].compare_exchange(0, key, Relaxed, Relaxed) {
-                    Ok(_) => return Some(entry),
-                    Err(owner) if owner == key => return Some(entry),
-                    Err(_) => {}
-                },
-                _ => {}
-            }
-        }
-        None
-    }
-
     /// Takes what has been counted since the last call.
     fn take_column_uses(&self) -> HashMap<(u32, u32), Counts> {
-        let mut taken = HashMap::new();
-        for entry in self.column_use_words().chunks_exact(ENTRY_WORDS) {
-            let key = entry[0].load(Relaxed);
-            if key == 0 {
-                continue;
-            }
-            let mut counts = Counts::default();
-            for (at, word) in entry[1..].iter().enumerate() {
-                let both = if word.load(Relaxed) == 0 { 0 } else { word.swap(0, Relaxed) };
-                (counts[2 * at], counts[2 * at + 1]) = (both & 0xffff_ffff, both >> 32);
-            }
-            if counts == Counts::default() {
-                entry[0].store(0, Relaxed);
-            } else {
-                taken.insert(((key >> 32) as u32, key as u32), counts);
-            }
-        }
-        taken
+        let one = |(key, words): (u64, [u64; ENTRY_WORDS - 1])| {
+            let count = |at: usize| words[at / 2] >> (32 * (at % 2)) & 0xffff_ffff;
+            (((key >> 32) as u32, key as u32), std::array::from_fn(count))
+        };
+        tally::take(self.column_use_words()).into_iter().map(one).collect()
     }
 }
 
@@ -140,7 +103,9 @@ impl Change<'_> {
             add(row, &taken[&column(row)]);
         })?;
         let mut rows = Vec::new();
-        for ((table, number), counts) in taken.iter().filter(|(column, _)| !known.contains(column)) {
+        let new: Vec<_> = taken.iter().filter(|(column, _)| !known.contains(column)).collect();
+        let tables = self.tables_among(&new.iter().map(|((table, _), _)| *table).collect())?;
+        for ((table, number), counts) in new.into_iter().filter(|((table, _), _)| tables.contains(table)) {
             let mut row = blank(Base::ColUsage);
             (row[col_usage::OBJ], row[col_usage::COL]) = (int(*table), int(*number));
             row[col_usage::FLAGS] = int(0);

@@ -33,6 +33,7 @@ pub mod statistics;
 pub mod statistics_request;
 mod statistics_views;
 mod system_statistics;
+mod tally;
 pub mod validity;
 mod verifier;
 mod version;
@@ -61,4 +62,4 @@ pub use statistics::{
 pub use system_statistics::SystemStatistics;
 pub use validity::{ErrorLine, Verdict, Verdicts};
 pub use verifier::{SALT_BYTES, Verifier};
-pub use version::{State, States};
+pub use version::{State, States, statistics_of};

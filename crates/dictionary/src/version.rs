@@ -50,6 +50,15 @@ fn over(parts: impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// A number over the statistics of a table, its columns and its indexes, which are no part of its state.
+pub fn statistics_of(table: &TableDef) -> u64 {
+    over((
+        &table.statistics,
+        table.columns.iter().map(|column| &column.statistics).collect::<Vec<_>>(),
+        table.indexes.iter().map(|index| &index.statistics).collect::<Vec<_>>(),
+    ))
+}
+
 /// A number that differs, but for chance, between two states of an object.
 pub trait State {
     fn state(&self) -> u64;

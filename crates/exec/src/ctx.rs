@@ -224,7 +224,7 @@ impl SessionState {
         s
     }
 
-    /// What the process knows of the states of definitions.
+    /// The states of definitions that the process knows.
     pub fn states(&self) -> Rc<RefCell<dictionary::States>> {
         Rc::clone(&self.states)
     }

@@ -275,8 +275,8 @@ impl Machine {
     }
 }
 
-/// Memory that a row source is charged for until it is opened again: a subquery may be left before its end, and runs for
-/// each outer row.
+/// Memory that a row source is charged for until it is opened again: a subquery may be left before its end, and runs
+/// for each outer row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
     bytes: usize,
@@ -285,17 +285,31 @@ pub struct Held {
 }
 
 impl Held {
-    /// Gives back what is held.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Charges more.
+    ///
+    /// # Errors
+    /// ORA-04030.
+    pub fn charge(&mut self, bytes: usize, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
+        self.hold(bytes, m);
+        m.charge(bytes, cx)
+    }
+
+    /// Holds more that is charged already.
+    pub fn hold(&mut self, bytes: usize, m: &Machine) {
+        let before = if self.execution == m.execution { self.bytes } else { 0 };
+        *self = Held { bytes: before + bytes, execution: m.execution };
+    }
+
+    /// Gives everything back.
     pub fn release(&mut self, m: &mut Machine) {
         if self.execution == m.execution {
             m.release(self.bytes);
         }
         *self = Held { bytes: 0, execution: m.execution };
-    }
-
-    /// Holds these bytes, which are charged, from now on.
-    pub fn set(&mut self, bytes: usize) {
-        self.bytes = bytes;
     }
 }
 

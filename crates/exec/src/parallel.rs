@@ -11,9 +11,9 @@
 //! | `ERROR` | the number, text and stack of an error, behind the rows before it |
 //! | `REFUSED` | it has read nothing, and another must: the dictionary has changed |
 //!
-//! What a server reads and the time it takes are the statement's: the server adds them to the shared cursor itself,
-//! when its part ends, however it ends. The figures of operations go through the coordinator, whose execution they are
-//! of; those of a server that is not waited for, or fails, are left out.
+//! The reads of a server and its time are the statement's: the server adds them to the shared cursor itself, when its
+//! part ends, however it ends. The figures of operations go through the coordinator, whose execution they are of; those
+//! of a server that is not waited for, or fails, are left out.
 
 use crate::batch::{self, Wanted};
 use crate::code::Builder;
@@ -753,7 +753,7 @@ impl Job {
     }
 }
 
-/// What an operation did: its number in the plan, and its figures.
+/// An operation's number in the plan, and its figures.
 type Counted = (usize, LineCounts, AreaCounts);
 
 /// The work of a server's process until its part began.

@@ -12,11 +12,12 @@
 //! on values of binds has no outside.
 //!
 //! A session may take the plan if the head is its own, word by word, and the dictionary is the one of that epoch, or
-//! answers all questions as it did then. The second is asked once for all sessions: the library cache notes the epoch at
-//! which the answers were found to be the same.
+//! answers all questions as it did then. The second is asked once for all sessions: the library cache notes the epoch
+//! at which the answers were found to be the same.
 //!
-//! A plan that was made for another user, schema or rights may be taken if the session's own names and privileges answer
-//! all questions as theirs did. That is asked at every parse, and the note of the library cache says nothing about it.
+//! A plan that was made for another user, schema or rights may be taken if the session's own names and privileges
+//! answer all questions as theirs did. That is asked at every parse, and the note of the library cache says nothing
+//! about it.
 
 use crate::ctx::{ExecCtx, HostFunctions, Rights};
 use dictionary::{Catalog, States};
@@ -121,7 +122,7 @@ impl Objects for Session<'_> {
     }
 }
 
-/// What is known of a query without its plan.
+/// The parts of a query that are known without its plan.
 #[derive(Debug, Image)]
 pub(crate) struct Outside {
     pub columns: Vec<Column>,
@@ -208,7 +209,7 @@ pub(crate) struct Found {
     pub is_news: bool,
 }
 
-/// Whose plan an image is to be.
+/// The owner of a plan that is to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
     /// The session's own, whose names have been found to mean what they did at this epoch.

@@ -771,6 +771,13 @@ impl Place {
         }
     }
 
+    /// Makes the shared cursor invalid: the dictionary has changed while it was compiled.
+    pub fn invalidate(&self, cx: &ExecCtx<'_>) {
+        if let Some(handle) = self.handle {
+            cx.shared.library.invalidate_cursor(cx.p, handle);
+        }
+    }
+
     /// Whether the shared cursor still has the plan that it was found or loaded with, and nothing made it invalid.
     pub fn has_valid_plan(&self, cx: &ExecCtx<'_>) -> bool {
         self.edition.is_some_and(|edition| cx.shared.library.is_valid_edition(edition))

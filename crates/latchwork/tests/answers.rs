@@ -362,7 +362,8 @@ fn tables(client: &mut Client, r: &mut Random) {
         run(
             client,
             &format!(
-                "begin dbms_stats.gather_table_stats(user, 'S_{}', method_opt => 'for all columns size skewonly'); end;",
+                "begin dbms_stats.gather_table_stats(user, 'S_{}', method_opt => 'for all columns size skewonly'); \
+                 end;",
                 table.to_uppercase()
             ),
         );

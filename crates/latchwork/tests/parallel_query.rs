@@ -2,9 +2,8 @@
 
 mod support;
 
-use client::{Client, Ephemeral};
-use std::path::PathBuf;
-use support::{connect, one, refused, rows, run, start, until, words};
+use client::Client;
+use support::{connect, one, refused, rows, run, start, stopped, stops_and_deaths, until, words};
 
 /// A table of many blocks, one of one block, and an empty one.
 fn make_tables(c: &mut Client) {
@@ -31,7 +30,8 @@ fn make_tables(c: &mut Client) {
         run(
             c,
             &format!(
-                "begin dbms_stats.gather_table_stats(user, '{table}', method_opt => 'for all columns size skewonly'); end;"
+                "begin dbms_stats.gather_table_stats(user, '{table}', method_opt => 'for all columns size \
+                 skewonly'); end;"
             ),
         );
     }
@@ -266,7 +266,7 @@ fn what_servers_there_are_and_how_much_was_parallel_is_counted() {
 }
 
 /// Waits until no server works.
-/// What servers read and how many rows each operation gave is the statement's, as if one process had done it.
+/// The reads of servers and the rows of each operation are the statement's, as if one process had done it.
 #[test]
 fn what_servers_do_is_counted_for_the_statement_and_its_operations() {
     let instance = start(&[("parallel_max_servers", "3")]);
@@ -280,8 +280,8 @@ fn what_servers_do_is_counted_for_the_statement_and_its_operations() {
             &format!(
                 "select p.object_name, to_char(p.last_starts), to_char(p.last_output_rows), \
                  to_char(p.last_cr_buffer_gets), to_char(p.executions) from v$sql_plan_statistics_all p \
-                 where p.object_name in ('T', 'SMALL') and p.sql_id = (select sql_id from v$sql where sql_text = '{text}') \
-                 order by 1 desc"
+                 where p.object_name in ('T', 'SMALL') \
+                 and p.sql_id = (select sql_id from v$sql where sql_text = '{text}') order by 1 desc"
             ),
         );
         let gets = one(c, &format!("select to_char(buffer_gets) from v$sql where sql_text = '{text}'"));
@@ -339,46 +339,6 @@ fn an_error_of_a_server_is_the_querys_with_its_number() {
     assert!(text.contains("ORA-01722"), "{text}");
     idle(&mut c);
     assert_eq!(one(&mut c, "select /*+ parallel(3) */ count(*) from t"), "6000");
-}
-
-fn stops_and_deaths(instance: &Ephemeral) -> (PathBuf, PathBuf) {
-    (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE))
-}
-
-/// Runs `sql` in a session of its own until a process stops at the crash point of the instance; that is told, with the
-/// session's own process, and goes on afterwards.
-fn stopped(
-    instance: &Ephemeral,
-    sql: &str,
-    meanwhile: impl FnOnce(i32, i32, client::BreakHandle),
-) -> Result<String, String> {
-    let (stop, deaths) = stops_and_deaths(instance);
-    let _ = std::fs::remove_file(&deaths);
-    let mut c = connect(instance);
-    let (coordinator, breaks) = (c.welcome().server_process as i32, c.break_handle());
-    std::fs::write(&stop, "").unwrap();
-    std::thread::scope(|scope| {
-        let running = scope.spawn(move || match c.query(sql, &[]).and_then(|q| q.all()) {
-            Ok(rows) => Ok(format!("{:?}", rows[0][0])),
-            Err(e) => Err(e.to_string()),
-        });
-        let mut server = None;
-        until("a process stops", || {
-            let text = std::fs::read_to_string(&deaths).unwrap_or_default();
-            server = text.lines().next().and_then(|line| line.split_whitespace().nth(2)?.parse().ok());
-            server.is_some()
-        });
-        let server = server.unwrap();
-        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| meanwhile(server, coordinator, breaks)));
-        until("the query ends", || {
-            let _ = os::process::kill(server, os::signal::SIGCONT);
-            running.is_finished()
-        });
-        // It may stop only now.
-        let _ = os::process::kill(server, os::signal::SIGCONT);
-        done.unwrap_or_else(|e| std::panic::resume_unwind(e));
-        running.join().unwrap()
-    })
 }
 
 #[test]

@@ -409,3 +409,42 @@ fn a_join_is_not_left_out_in_a_transaction_that_is_older_than_its_foreign_key() 
         run(&mut c, "drop table parents");
     }
 }
+
+/// Statistics that change while a statement is compiled end the cursor that is compiled with the old ones; a change of
+/// another object does not.
+#[test]
+fn a_cursor_that_is_compiled_across_dbms_stats_is_compiled_again() {
+    let instance = start(&[("_crash_point", "cursor-planned:1:stop")]);
+    let mut c = connect(&instance);
+    run(&mut c, "create table changing (n number)");
+    run(&mut c, "create table other (n number)");
+    let loads = |c: &mut Client, text: &str| {
+        let sql = format!("select loads || ' ' || invalidations from v$sql where sql_text = '{text}'");
+        support::one(c, &sql)
+    };
+    let changes = [("changing", "2 1"), ("other", "1 0")];
+    for (at, (table, expected)) in changes.into_iter().enumerate() {
+        let set = format!(
+            "begin dbms_stats.set_table_stats(user, '{}', numrows => {}, no_invalidate => false); end;",
+            table.to_uppercase(),
+            1000 + at
+        );
+        // Another process may have come by first.
+        let text = (0..20)
+            .find_map(|n| {
+                let text = format!("select count(*) from changing where n > {n}{at}");
+                let mut is_own = false;
+                let found = support::stopped(&instance, &text, |server, own, _| {
+                    is_own = server == own;
+                    run(&mut c, &set);
+                });
+                found.unwrap_or_else(|e| panic!("{text}: {e}"));
+                is_own.then_some(text)
+            })
+            .expect("the session stops");
+        for _ in 0..2 {
+            assert_eq!(support::one(&mut connect(&instance), &text), "0");
+        }
+        assert_eq!(loads(&mut c, &text), expected, "statistics of {table}");
+    }
+}

@@ -367,7 +367,7 @@ fn users_share_a_cursor_while_its_names_mean_the_same_to_them_and_may_be_used() 
         run(&mut by_role, "set role none");
         no_table(&mut by_role, text);
         no_table(&mut nobody, text);
-        // What one may change as a whole, and another by one column; each is asked for it.
+        // A table that one may change as a whole and another by one column; each is asked for it.
         let change = "update own.t set n = 7";
         for s in [&mut a, &mut b] {
             assert_eq!(rows(s, text), "7", "{design}");

@@ -3,39 +3,13 @@
 //! Compiling a static statement counts in `parse count (describe)`, so that a session which makes a unit of its image
 //! counts none.
 
-use client::{Client, Credentials, Ephemeral, EphemeralOptions};
-use types::Value;
+mod support;
+
+use client::{Client, Credentials, Ephemeral};
+use support::{connect, one, refused, run, words};
 
 fn instance(design: &str) -> Ephemeral {
-    let options = EphemeralOptions {
-        executable: Some(env!("CARGO_BIN_EXE_latchwork").into()),
-        params: vec![("_library_cache_design".into(), design.into())],
-    };
-    Ephemeral::start_with(&options).expect("an instance starts")
-}
-
-fn run(session: &mut Client, sql: &str) {
-    session.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
-}
-
-fn rows(session: &mut Client, sql: &str) -> String {
-    let rows = session.query(sql, &[]).and_then(|q| q.all()).unwrap_or_else(|e| panic!("{sql}: {e}"));
-    let text = |v: &Value| match v {
-        Value::Null => "-".to_string(),
-        Value::Text(s) => s.clone(),
-        Value::Number(n) => n.to_string(),
-        other => format!("{other:?}"),
-    };
-    let row = |row: &Vec<Value>| row.iter().map(text).collect::<Vec<_>>().join(" ");
-    rows.iter().map(row).collect::<Vec<_>>().join(";")
-}
-
-/// The error of a statement.
-fn refused(session: &mut Client, sql: &str) -> String {
-    match session.execute(sql, &[]) {
-        Ok(_) => panic!("{sql} is not refused"),
-        Err(e) => e.to_string(),
-    }
+    support::start(&[("_library_cache_design", design)])
 }
 
 /// The static statements that a session compiles while it does something.
@@ -43,22 +17,18 @@ fn compiled<R>(s: &mut Client, f: impl FnOnce(&mut Client) -> R) -> (u64, R) {
     let count = |s: &mut Client| {
         let sql = "select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# \
                    and n.name = 'parse count (describe)'";
-        rows(s, sql).parse::<u64>().expect("a number")
+        one(s, sql).parse::<u64>().expect("a number")
     };
     let before = count(s);
     let done = f(s);
     (count(s) - before, done)
 }
 
-/// What a function of numbers gives, by way of a block, and how many static statements were compiled for it.
+/// The result of a function of numbers, by way of a block, and how many static statements were compiled for it.
 fn call(s: &mut Client, expression: &str) -> (u64, String) {
     let block = format!("begin dbms_application_info.set_client_info({expression}); end;");
     let (count, ()) = compiled(s, |s| run(s, &block));
-    (count, rows(s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"))
-}
-
-fn sysdba(instance: &Ephemeral) -> Client {
-    instance.connect(&Credentials::Sysdba).expect("the owner connects")
+    (count, one(s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"))
 }
 
 fn log_on(instance: &Ephemeral, name: &str) -> Client {
@@ -85,7 +55,8 @@ fn long_package(name: &str, factor: usize) -> [String; 2] {
     for n in 0..FUNCTIONS {
         specification += &format!("  function f{n} (p number default {n}) return number;\n");
         body += &format!(
-            "  function f{n} (p number default {n}) return number is\n    type row_t is record (n number, v varchar2(20));\n\
+            "  function f{n} (p number default {n}) return number is\n    type row_t is record (n number, v \
+             varchar2(20));\n\
              \x20   type list_t is table of row_t index by pls_integer;\n    l list_t;\n    r one%rowtype;\n  begin\n\
              \x20   select n, v into r.n, r.v from one where n = 1;\n    l(p).n := r.n * {factor};\n\
              \x20   for i in 1 .. 3 loop\n      l(p).n := l(p).n + i;\n    end loop;\n    return l(p).n + length(r.v) + {n};\n\
@@ -99,7 +70,7 @@ fn long_package(name: &str, factor: usize) -> [String; 2] {
 fn a_package_is_compiled_once_for_all_sessions_and_again_only_for_what_has_changed() {
     for design in DESIGNS {
         let instance = instance(design);
-        let mut dba = sysdba(&instance);
+        let mut dba = connect(&instance);
         run(&mut dba, "create table one (n number, v varchar2(10))");
         run(&mut dba, "insert into one values (1, 'abc')");
         run(&mut dba, "commit");
@@ -107,20 +78,20 @@ fn a_package_is_compiled_once_for_all_sessions_and_again_only_for_what_has_chang
             run(&mut dba, &text);
         }
         // 10 + 6 + 3 + 7.
-        let (count, answer) = call(&mut sysdba(&instance), "lp.f7");
+        let (count, answer) = call(&mut connect(&instance), "lp.f7");
         assert_eq!((count, answer.as_str()), (FUNCTIONS as u64, "26"), "{design}");
         let soft = |what: &str, expected: &str| {
-            let (count, answer) = call(&mut sysdba(&instance), "lp.f7");
+            let (count, answer) = call(&mut connect(&instance), "lp.f7");
             assert_eq!((count, answer.as_str()), (0, expected), "{design}: {what}");
         };
         let hard = |what: &str, expected: &str| {
-            let (count, answer) = call(&mut sysdba(&instance), "lp.f7");
+            let (count, answer) = call(&mut connect(&instance), "lp.f7");
             assert_eq!((count > 0, answer.as_str()), (true, expected), "{design}: {what}");
         };
         soft("another session", "26");
-        let kept = "select namespace || ' ' || loads || ' ' || invalidations from v$db_object_cache \
+        let kept = "select namespace, loads, invalidations from v$db_object_cache \
                     where owner = 'SYS' and name = 'LP' order by namespace";
-        assert_eq!(rows(&mut dba, kept), "BODY 1 0;TABLE/PROCEDURE 1 0", "{design}");
+        assert_eq!(words(&mut dba, kept), [["BODY", "1", "0"], ["TABLE/PROCEDURE", "1", "0"]], "{design}");
         run(&mut dba, "create table two (n number)");
         soft("DDL of another table", "26");
         soft("another session in that dictionary", "26");
@@ -139,27 +110,27 @@ fn a_package_is_compiled_once_for_all_sessions_and_again_only_for_what_has_chang
         // Without a body there is nothing to run; the specification has no code of the old body.
         run(&mut dba, "drop package body lp");
         assert!(
-            refused(&mut sysdba(&instance), "declare n number; begin n := lp.f7; end;").contains("ORA-"),
+            refused(&mut connect(&instance), "declare n number; begin n := lp.f7; end;").contains("ORA-"),
             "{design}"
         );
         run(&mut dba, &long_package("lp", 30)[1]);
         hard("a body again", "46");
         run(&mut dba, "drop package lp");
-        assert!(refused(&mut sysdba(&instance), "declare n number; begin n := lp.f7; end;").contains("PLS-00201"));
+        assert!(refused(&mut connect(&instance), "declare n number; begin n := lp.f7; end;").contains("PLS-00201"));
         // A function of the same name is not the package.
         run(
             &mut dba,
             "create function lp return number is n number; begin select count(*) into n from one; return n; end;",
         );
-        assert_eq!(call(&mut sysdba(&instance), "lp"), (1, "1".into()), "{design}");
-        assert_eq!(call(&mut sysdba(&instance), "lp"), (0, "1".into()), "{design}");
+        assert_eq!(call(&mut connect(&instance), "lp"), (1, "1".into()), "{design}");
+        assert_eq!(call(&mut connect(&instance), "lp"), (0, "1".into()), "{design}");
     }
 }
 
 #[test]
 fn code_is_held_to_names_and_privileges_of_its_owner() {
     let instance = instance("versioned");
-    let mut dba = sysdba(&instance);
+    let mut dba = connect(&instance);
     for name in ["ann", "ben", "cal"] {
         make_user(&mut dba, name);
     }
@@ -177,7 +148,8 @@ fn code_is_held_to_names_and_privileges_of_its_owner() {
     run(&mut ann, "create function of_ben return number is r number; begin select n into r from ben.t; return r; end;");
     run(
         &mut ann,
-        "create function by_caller return number authid current_user is r number; begin select n into r from t; return r; end;",
+        "create function by_caller return number authid current_user is r number; begin select n into r from t; \
+         return r; end;",
     );
     for f in ["by_synonym", "by_public", "of_ben", "by_caller"] {
         run(&mut ann, &format!("grant execute on {f} to ben"));
@@ -205,7 +177,7 @@ fn code_is_held_to_names_and_privileges_of_its_owner() {
     expect("ben", "by_public", &[("hard", "3"), ("soft", "3")]);
     run(&mut ann, "drop table pt");
     expect("ann", "by_public", &[("new", "2"), ("soft", "2")]);
-    // Who may not execute a unit has no use of its code, and may not learn that it is there.
+    // A user who may not execute a unit has no use of its code, and may not learn that it is there.
     let block = "declare n number; begin n := ann.of_ben; end;";
     assert!(refused(&mut log_on(&instance, "cal"), block).contains("PLS-00201"));
     expect("ben", "of_ben", &[("hard", "2"), ("soft", "2")]);
@@ -251,13 +223,14 @@ fn code_is_held_to_names_and_privileges_of_its_owner() {
 #[test]
 fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
     let instance = instance("versioned");
-    let mut dba = sysdba(&instance);
+    let mut dba = connect(&instance);
     run(&mut dba, "create table one (n number, v varchar2(10))");
     run(&mut dba, "insert into one values (1, 'abc')");
     run(&mut dba, "commit");
     run(
         &mut dba,
-        "create package base as k constant number := 5; type t is record (a number, b number); function f (n number default 1) return number; end;",
+        "create package base as k constant number := 5; type t is record (a number, b number); function f (n number \
+         default 1) return number; end;",
     );
     run(
         &mut dba,
@@ -269,29 +242,32 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
                    r.a := base.k; r.b := base.f; return r.a * 100 + r.b * 10 + c; end;",
     );
     let soft = |expected: &str| {
-        assert_eq!(call(&mut sysdba(&instance), "over_base"), (0, expected.to_string()));
+        assert_eq!(call(&mut connect(&instance), "over_base"), (0, expected.to_string()));
     };
     let hard = |expected: &str| {
-        assert_eq!(call(&mut sysdba(&instance), "over_base"), (1, expected.to_string()));
+        assert_eq!(call(&mut connect(&instance), "over_base"), (1, expected.to_string()));
     };
     hard("511");
     soft("511");
     // The body of a unit that is called is no part of the code.
     run(
         &mut dba,
-        "create or replace package body base as function f (n number default 1) return number is begin return n + 1; end; end;",
+        "create or replace package body base as function f (n number default 1) return number is begin return n + \
+         1; end; end;",
     );
-    let (_, found) = call(&mut sysdba(&instance), "over_base");
+    let (_, found) = call(&mut connect(&instance), "over_base");
     assert_eq!(found, "521");
     soft("521");
     // Its specification is: a constant, a default, fields in another order.
     run(
         &mut dba,
-        "create or replace package base as k constant number := 6; type t is record (b number, a number); function f (n number default 2) return number; end;",
+        "create or replace package base as k constant number := 6; type t is record (b number, a number); function \
+         f (n number default 2) return number; end;",
     );
     run(
         &mut dba,
-        "create or replace package body base as function f (n number default 2) return number is begin return n + 1; end; end;",
+        "create or replace package body base as function f (n number default 2) return number is begin return n + \
+         1; end; end;",
     );
     hard("631");
     soft("631");
@@ -302,7 +278,7 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
                    v := 'äöü'; return length(v); end;",
     );
     let with = |semantics: &str| {
-        let mut s = sysdba(&instance);
+        let mut s = connect(&instance);
         run(&mut s, &format!("alter session set nls_length_semantics = {semantics}"));
         s
     };
@@ -312,7 +288,8 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
         assert!(refused(&mut with("byte"), fails).contains("ORA-06502"));
     }
     assert_eq!(call(&mut with("char"), "lengths"), (0, "3".into()));
-    // What a package shows is compiled again behind a change of the setting, before it goes into the code of others.
+    // The interface of a package is compiled again behind a change of the setting, before it goes into the code of
+    // others.
     run(&mut dba, "create package words as subtype s is varchar2(3); end;");
     for name in ["first_word", "second_word"] {
         run(
@@ -332,10 +309,11 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
     run(&mut dba, "create package counting as n number := 0; function next_one return number; end;");
     run(
         &mut dba,
-        "create package body counting as function next_one return number is c number; begin select count(*) into c from one; \
+        "create package body counting as function next_one return number is c number; begin select count(*) into c \
+         from one; \
                    n := n + c; return n; end; end;",
     );
-    let (mut s, mut t) = (sysdba(&instance), sysdba(&instance));
+    let (mut s, mut t) = (connect(&instance), connect(&instance));
     assert_eq!(call(&mut s, "counting.next_one").1, "1");
     assert_eq!(call(&mut s, "counting.next_one").1, "2");
     assert_eq!(call(&mut t, "counting.next_one"), (0, "1".into()));
@@ -349,14 +327,15 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
     run(&mut dba, "create package raising as oops exception; procedure p; end;");
     run(
         &mut dba,
-        "create package body raising as procedure p is c number; begin select count(*) into c from one; raise oops; end; end;",
+        "create package body raising as procedure p is c number; begin select count(*) into c from one; raise oops; \
+         end; end;",
     );
     let block =
         "begin raising.p; exception when raising.oops then dbms_application_info.set_client_info('caught'); end;";
     for expected in [1, 0] {
-        let mut s = sysdba(&instance);
+        let mut s = connect(&instance);
         assert_eq!(compiled(&mut s, |s| run(s, block)).0, expected);
-        assert_eq!(rows(&mut s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), "caught");
+        assert_eq!(one(&mut s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), "caught");
     }
     // Functions in static statements, that call one another, too.
     let inner = "create or replace function inner_f (n number) return {} deterministic is begin return n * 2; end;";
@@ -365,12 +344,12 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
         &mut dba,
         "create function outer_f return number is r number; begin select inner_f(n) into r from one; return r; end;",
     );
-    assert_eq!(call(&mut sysdba(&instance), "outer_f"), (1, "2".into()));
-    assert_eq!(call(&mut sysdba(&instance), "outer_f"), (0, "2".into()));
+    assert_eq!(call(&mut connect(&instance), "outer_f"), (1, "2".into()));
+    assert_eq!(call(&mut connect(&instance), "outer_f"), (0, "2".into()));
     run(&mut dba, "create table another (n number)");
-    assert_eq!(call(&mut sysdba(&instance), "outer_f"), (0, "2".into()));
+    assert_eq!(call(&mut connect(&instance), "outer_f"), (0, "2".into()));
     run(&mut dba, &inner.replace("{}", "varchar2"));
-    assert_eq!(call(&mut sysdba(&instance), "outer_f").1, "2");
+    assert_eq!(call(&mut connect(&instance), "outer_f").1, "2");
     let one = "create or replace function {} (n number) return number deterministic is r number; begin \
                if n = 0 then return {}; end if; select {}(n - 1) into r from dual; return r; end;";
     let text = |name: &str, end: &str, other: &str| {
@@ -382,17 +361,18 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
     for number in [6, 7, 8] {
         run(&mut dba, "create or replace view moves_the_epoch as select n from one");
         let even = u32::from(number % 2 == 0).to_string();
-        assert_eq!(call(&mut sysdba(&instance), &format!("is_even({number})")).1, even);
-        assert_eq!(call(&mut sysdba(&instance), &format!("is_odd({number} + 1)")).1, even);
+        assert_eq!(call(&mut connect(&instance), &format!("is_even({number})")).1, even);
+        assert_eq!(call(&mut connect(&instance), &format!("is_odd({number} + 1)")).1, even);
     }
     // A type of a schema may change without its users: code that names one is no one else's.
     run(&mut dba, "create type pair as object (a number, b number)");
     run(
         &mut dba,
-        "create function of_pair return number is p pair := pair(1, 2); c number; begin select count(*) into c from one; return p.a + c; end;",
+        "create function of_pair return number is p pair := pair(1, 2); c number; begin select count(*) into c from \
+         one; return p.a + c; end;",
     );
     for _ in 0..2 {
-        assert_eq!(call(&mut sysdba(&instance), "of_pair"), (1, "2".into()));
+        assert_eq!(call(&mut connect(&instance), "of_pair"), (1, "2".into()));
     }
 }
 
@@ -400,7 +380,7 @@ fn code_is_held_to_what_other_units_show_and_to_the_settings_of_the_session() {
 #[test]
 fn code_whose_image_would_be_endless_is_compiled_by_each_session() {
     let instance = instance("versioned");
-    let mut s = sysdba(&instance);
+    let mut s = connect(&instance);
     let mut types = "type r0 is record (n number); type t0 is table of r0 index by pls_integer;".to_string();
     for n in 1..60 {
         let last = n - 1;
@@ -409,7 +389,7 @@ fn code_whose_image_would_be_endless_is_compiled_by_each_session() {
     }
     run(&mut s, &format!("create procedure endless is {types} v t59; begin v(1).a(1).b(1) := v(1).a(2).a(1); end;"));
     for _ in 0..2 {
-        let mut s = sysdba(&instance);
+        let mut s = connect(&instance);
         assert!(refused(&mut s, "begin endless; end;").contains("ORA-01403"));
     }
 }
@@ -417,7 +397,7 @@ fn code_whose_image_would_be_endless_is_compiled_by_each_session() {
 #[test]
 fn code_that_is_too_long_for_the_cache_is_compiled_by_each_session() {
     let instance = instance("versioned");
-    let mut dba = sysdba(&instance);
+    let mut dba = connect(&instance);
     run(&mut dba, "create table one (n number, v varchar2(10))");
     run(&mut dba, "insert into one values (1, 'abc')");
     run(&mut dba, "commit");
@@ -425,10 +405,11 @@ fn code_that_is_too_long_for_the_cache_is_compiled_by_each_session() {
     run(
         &mut dba,
         &format!(
-            "create function too_long return number is s number := 0; begin select count(*) into s from one;\n{texts}  return s; end;"
+            "create function too_long return number is s number := 0; begin select count(*) into s from \
+             one;\n{texts}  return s; end;"
         ),
     );
     for _ in 0..3 {
-        assert_eq!(call(&mut sysdba(&instance), "too_long"), (1, "240001".into()));
+        assert_eq!(call(&mut connect(&instance), "too_long"), (1, "240001".into()));
     }
 }

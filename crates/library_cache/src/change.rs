@@ -1,5 +1,6 @@
 //! What makes cursors and objects invalid or takes them out: DDL, purges, flushes; and marking statements hot or kept.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
 
 use latch::Where;
@@ -8,17 +9,11 @@ use process::Process;
 use crate::find::Key;
 use crate::layout::{About, Child, HOT_MAX, Parent, now_s, state};
 use crate::load::Guard;
-use crate::{Digest, LibraryCache, Namespace};
+use crate::{Digest, Handle, LibraryCache, Namespace};
 
 /// Whether a child is not out of date, whether it is shared or not.
 fn is_of_now(state: u64) -> bool {
     state == state::VALID || state == state::UNSHARED
-}
-
-/// A number that is hard to foresee.
-fn random(salt: u64) -> u64 {
-    let mixed = (os::clock::wall_ns() ^ salt.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 16
 }
 
 impl LibraryCache {
@@ -44,7 +39,7 @@ impl LibraryCache {
     ///
     /// Latches: as [`Self::invalidate`].
     pub fn roll_out(&self, p: &Process, objects: &[u32], period_s: u64) -> u64 {
-        let mut marked = 0;
+        let (mut marked, random) = (0, RandomState::new());
         let used = self.control.children_fresh.load(Ordering::Acquire).min(self.children.len() as u64);
         for (at, child) in self.children[..used as usize].iter().enumerate() {
             let life = child.life.load(Ordering::Acquire);
@@ -52,9 +47,8 @@ impl LibraryCache {
                 && child.state.load(Ordering::Relaxed) == state::VALID
                 && child.roll_s.load(Ordering::Relaxed) == 0;
             if is_meant && child.depends_on(objects) {
-                let end = now_s() + random(at as u64) % (period_s + 1);
-                let mark = |guard: &Guard<'_>, child: &Child| guard.set(&child.roll_s, end);
-                marked += u64::from(self.change_child(p, at, life, |guard, child, _| mark(guard, child)));
+                let end = now_s() + random.hash_one(at) % (period_s + 1);
+                marked += u64::from(self.change_child(p, at, life, |guard, child, _| guard.set(&child.roll_s, end)));
             }
         }
         marked
@@ -72,6 +66,15 @@ impl LibraryCache {
                 self.change_about(p, at, &Key::of(parent), true, |about| About { stale: true, ..about });
             }
         }
+    }
+
+    /// Makes one cursor invalid: the dictionary has changed while it was compiled. False when it is so already, or
+    /// gone.
+    ///
+    /// Latches: as [`Self::invalidate`].
+    pub fn invalidate_cursor(&self, p: &Process, handle: Handle) -> bool {
+        let at = handle.child as usize;
+        at < self.children.len() && self.invalidate_child(p, at, handle.life)
     }
 
     fn invalidate_child(&self, p: &Process, at: usize, life: u64) -> bool {

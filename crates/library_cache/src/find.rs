@@ -76,7 +76,7 @@ impl Key {
     }
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Found {
     /// The child that fits, and what its binds are.

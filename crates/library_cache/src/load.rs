@@ -14,7 +14,7 @@ use crate::find::{Key, OF_IDENTITY, Want};
 use crate::layout::{About, Child, Content, Parent, state};
 use crate::{Design, Edition, Env, Handle, LibraryCache, Mismatch, Namespace, Sharing, Statement, count};
 
-/// Tries to load a cursor while victims have to be found.
+/// Tries to load a cursor, or the code of a unit, while victims have to be found.
 const TRIES: usize = 16;
 /// Slots looked at for each victim.
 const WINDOW: u64 = 16;
@@ -82,8 +82,13 @@ impl LibraryCache {
         self.make_room(p, content.image.len());
         let copy = self.copy_for(p, of.digest);
         let key = Key { digest: of.digest, namespace: Namespace::SqlArea, copy };
+        self.load_with_room(p, || self.try_load(p, &key, of, env, content, stale))
+    }
+
+    /// Loads while victims can be found; [`Handle::NONE`] when there is no room.
+    pub(crate) fn load_with_room(&self, p: &Process, load: impl Fn() -> Tried) -> Handle {
         for _ in 0..TRIES {
-            let room = match self.try_load(p, &key, of, env, content, stale) {
+            let room = match load() {
                 Tried::Loaded(handle) => return handle,
                 Tried::NoParent => self.evict_parent(p),
                 Tried::NoChild => self.evict_child(p) || self.evict_parent(p),

@@ -21,9 +21,6 @@ use crate::layout::{About, Content, now_s, state};
 use crate::load::Tried;
 use crate::{Design, Digest, Edition, Env, Handle, LibraryCache, Namespace, count};
 
-/// Tries to load a unit's code while victims have to be found.
-const LOADS: usize = 16;
-
 /// An object as those who name it know it.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'a> {
@@ -123,8 +120,8 @@ impl LibraryCache {
     }
 
     /// Puts the image of a unit's code under its object, as a child of these settings. Somebody else may have done so
-    /// meanwhile: theirs stays, unless it is the `stale` one. Without room it is left out, and each session compiles the
-    /// unit.
+    /// meanwhile: theirs stays, unless it is the `stale` one. Without room it is left out, and each session compiles
+    /// the unit.
     ///
     /// Latches: none held on entry or return; the bucket's, `shared pool`, in the mutex design `Cursor Parent` and
     /// `Cursor Pin`.
@@ -135,16 +132,7 @@ impl LibraryCache {
         self.make_room(p, image.len());
         let key = Key { digest: object.digest, namespace: object.namespace, copy: 0 };
         let content = Content { image, ..Content::default() };
-        for _ in 0..LOADS {
-            let room = match self.try_load_code(p, &key, object, env, &content, stale) {
-                Tried::Loaded(_) => return,
-                Tried::NoParent => self.evict_parent(p),
-                Tried::NoChild => self.evict_child(p) || self.evict_parent(p),
-            };
-            if !room {
-                return;
-            }
-        }
+        self.load_with_room(p, || self.try_load_code(p, &key, object, env, &content, stale));
     }
 
     fn try_load_code(
@@ -211,7 +199,7 @@ impl LibraryCache {
     }
 }
 
-/// What the parent of an object is.
+/// The properties of an object's parent.
 fn about(object: &Object<'_>) -> About {
     let (namespace, command) = (object.namespace as u8, object.type_code);
     About { namespace, copy: 0, command, kept: false, stale: false }

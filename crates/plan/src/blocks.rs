@@ -1,9 +1,9 @@
 //! Query blocks: their names, and hints that name them.
 //!
-//! Each SELECT of the statement is `SEL$n`, in the order in which they are written; those of views come behind. The rows
-//! that UPDATE, DELETE and MERGE change are a block `UPD$1`, `DEL$1` or `MRG$1`; INSERT is `INS$1`. QB_NAME gives another
-//! name. A block that others become part of, by merging of views or unnesting, is a new one: its name is
-//! made of theirs, so that equal statements have equal names. Oracle's own names of such blocks are other ones.
+//! Each SELECT of the statement is `SEL$n`, in the order in which they are written; those of views come behind. The
+//! rows that UPDATE, DELETE and MERGE change are a block `UPD$1`, `DEL$1` or `MRG$1`; INSERT is `INS$1`. QB_NAME gives
+//! another name. A block that others become part of, by merging of views or unnesting, is a new one: its name is made
+//! of theirs, so that equal statements have equal names. Oracle's own names of such blocks are other ones.
 //!
 //! A hint that names a block, as `@block` or in `table@block`, may stand in any block of the statement; it is handed to
 //! the block of that name.

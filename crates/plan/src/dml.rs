@@ -588,8 +588,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The rows an UPDATE or DELETE changes: all columns in registers, and the rowid. The block stays open. `named`: its
-    /// number and the hints that are for it.
+    /// The rows an UPDATE or DELETE changes: all columns in registers, and the rowid. The block stays open: its number,
+    /// and the hints that are for it, come with the call.
     fn open_changed_rows(
         &mut self,
         table: &Rc<TableDef>,

@@ -648,8 +648,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether optional parts of a set wait for one another: the conditions of each name the next, those of the last one
-    /// the first.
+    /// Whether optional parts of a set wait for one another: the conditions of each name the next, those of the last
+    /// one the first.
     fn has_ring(&self, set: &JoinSet) -> bool {
         let mut waits: Vec<BTreeSet<usize>> = Vec::new();
         for (at, part) in set.parts.iter().enumerate() {

@@ -148,7 +148,7 @@ pub trait Functions {
     /// Asked while a plan is searched for, which may take long.
     ///
     /// # Errors
-    /// Whatever ends the statement: ORA-01013, ORA-00028.
+    /// ORA-01013, ORA-00028: the statement is to end.
     fn check_cancel(&self) -> Result<()> {
         Ok(())
     }
@@ -229,7 +229,15 @@ pub fn compile_at(
     scn: Option<types::Scn>,
     optimizer: &Optimizer,
 ) -> Result<Plan> {
-    compile_with_eyes(statement, catalog, functions, (names, binds), scn, None, (optimizer, None, Evidence::default()))
+    compile_as(
+        statement,
+        catalog,
+        functions,
+        (names, binds),
+        scn,
+        (None, false),
+        (optimizer, None, Evidence::default()),
+    )
 }
 
 /// As [`compile_at`], with what is known beyond the dictionary.
@@ -245,7 +253,7 @@ pub fn compile_with_evidence(
     optimizer: &Optimizer,
     evidence: Evidence<'_>,
 ) -> Result<Plan> {
-    compile_with_eyes(statement, catalog, functions, names, scn, None, (optimizer, None, evidence))
+    compile_as(statement, catalog, functions, names, scn, (None, false), (optimizer, None, evidence))
 }
 
 /// As [`compile`], of a statement that the executor makes of a table's own conditions: their functions are those of the
@@ -261,15 +269,8 @@ pub fn compile_for_owner(
     owner: UserId,
 ) -> Result<Plan> {
     let eyes = Eyes { owner, bequeaths: false, view: false, catalog: false };
-    compile_with_eyes(
-        statement,
-        catalog,
-        functions,
-        names,
-        None,
-        Some(eyes),
-        (&Optimizer::default(), None, Evidence::default()),
-    )
+    let optimizer = (&Optimizer::default(), None, Evidence::default());
+    compile_as(statement, catalog, functions, names, None, (Some(eyes), false), optimizer)
 }
 
 /// The columns, binds, objects and functions of a statement, without a search for a plan: the plan has no row sources.
@@ -289,18 +290,7 @@ pub fn describe(
     compile_as(statement, catalog, functions, names, scn, (None, true), optimizer)
 }
 
-fn compile_with_eyes(
-    statement: &Statement,
-    catalog: &dyn Catalog,
-    functions: &dyn Functions,
-    names: (Vec<String>, &[BindType]),
-    scn: Option<types::Scn>,
-    eyes: Option<Eyes>,
-    optimizer: (&Optimizer, Option<&dyn Variables>, Evidence<'_>),
-) -> Result<Plan> {
-    compile_as(statement, catalog, functions, names, scn, (eyes, false), optimizer)
-}
-
+/// Compiles a statement, or describes it only: then no plan is searched for.
 fn compile_as(
     statement: &Statement,
     catalog: &dyn Catalog,

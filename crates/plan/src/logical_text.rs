@@ -5,7 +5,6 @@ use crate::logical::*;
 use crate::predicate::Names;
 use crate::registers::ByWord;
 use crate::scope::{Compiler, ItemKind};
-
 use std::fmt::Write;
 
 impl Compiler<'_> {

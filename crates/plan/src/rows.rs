@@ -92,7 +92,7 @@ fn other_xml(notes: &[Note], outline: &[String]) -> String {
     all
 }
 
-/// What stands around a hint of an outline.
+/// The text around a hint of an outline.
 const BEFORE_HINT: &str = "<hint><![CDATA[";
 const BEHIND_HINT: &str = "]]></hint>";
 

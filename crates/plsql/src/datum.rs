@@ -39,7 +39,7 @@ impl Datum {
     }
 }
 
-/// What a variable begins with. An open cursor, and a collection with elements, are a session's own.
+/// The contents that a variable begins with. An open cursor, and a collection with elements, are a session's own.
 impl Image for Datum {
     fn put(&self, w: &mut Writer) {
         match self {
@@ -75,6 +75,7 @@ impl Image for Datum {
     }
 }
 
+/// Types whose shared values are written out each time.
 macro_rules! shared {
     ($($ty:ty),*) => {$(
         impl SharedImage for $ty {
@@ -87,6 +88,8 @@ macro_rules! shared {
         }
     )*};
 }
+
+pub(crate) use shared;
 
 shared!(Rec, CollInfo);
 

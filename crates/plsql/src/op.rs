@@ -796,7 +796,7 @@ pub struct Pool {
     pub functions: Vec<&'static functions::FnDef>,
 }
 
-/// What it reads is a matter of the session and of the dictionary's epoch.
+/// The list of what it reads is a session's, of one epoch of the dictionary.
 impl Image for ResultCacheDef {
     fn put(&self, w: &mut Writer) {
         let ResultCacheDef { name, at, result, reads: _ } = self;
@@ -810,11 +810,4 @@ impl Image for ResultCacheDef {
     }
 }
 
-impl SharedImage for Proc {
-    fn put_shared(of: &Rc<Proc>, w: &mut Writer) {
-        Image::put(&**of, w);
-    }
-    fn take_shared(r: &mut Reader<'_>) -> Result<Rc<Proc>, Damaged> {
-        Proc::take(r).map(Rc::new)
-    }
-}
+crate::datum::shared!(Proc);

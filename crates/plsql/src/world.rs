@@ -48,7 +48,7 @@ pub struct Described {
     pub dependencies: Vec<ObjectId>,
     /// Owner and name of the stored units whose functions it calls: what they read counts too.
     pub units: Vec<(String, String)>,
-    /// What was looked up for it.
+    /// The look-ups that it was described by.
     pub lookups: Vec<Lookup>,
 }
 
@@ -206,7 +206,7 @@ pub trait World {
     fn definer(&self) -> Option<String> {
         None
     }
-    /// What the code of a unit depends on beside names: settings of the language, length semantics, the optimizer's.
+    /// The settings that the code of a unit depends on: those of the language, length semantics, the optimizer's.
     fn settings(&self) -> [u64; 3] {
         [0; 3]
     }

@@ -61,7 +61,7 @@ pub(crate) fn shown(row: &[Value], core: &Core, cx: &mut ExecCtx<'_>) -> Result<
     row.iter().map(one).collect()
 }
 
-/// What a type is, which the session may not have named yet.
+/// The definition of a type, which the session may not have named yet.
 fn definition(id: TypeId, core: &Core, cx: &mut ExecCtx<'_>) -> Result<Rc<TypeDef>> {
     let found = core.plsql.load_type(&mut World { cx: cx.reborrow(), core }, id)?;
     found.ok_or_else(|| Ora::new(1031))

@@ -140,12 +140,12 @@ impl World<'_> {
         Err(e)
     }
 
-    /// Whether what is compiled means the same to other sessions.
+    /// Whether compiled code means the same to other sessions.
     fn may_share(&self) -> bool {
         self.cx.session.flashback.is_none() && exec::Host::may_share(self.core)
     }
 
-    /// What makes the images of a stored unit's code differ: it is compiled for its owner.
+    /// The environment that tells images of a stored unit's code apart: it is compiled for its owner.
     fn env_of_unit<'u>(&self, unit: &'u StoredUnit) -> Option<library_cache::Env<'u>> {
         let user = self.core.user_id(&unit.owner).ok().flatten()?;
         let [language, lengths, optimizer] = plsql::World::settings(self);

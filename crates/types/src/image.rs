@@ -511,6 +511,41 @@ mod tests {
     }
 
     #[test]
+    fn images_that_would_be_too_long_or_nest_too_deeply_are_given_up() {
+        struct Node(Vec<Rc<Node>>);
+        impl Image for Node {
+            fn put(&self, w: &mut Writer) {
+                self.0.put(w);
+            }
+            fn take(_: &mut Reader<'_>) -> Result<Node, Damaged> {
+                Err(Damaged)
+            }
+        }
+        impl SharedImage for Node {
+            fn put_shared(of: &Rc<Node>, w: &mut Writer) {
+                Image::put(&**of, w);
+            }
+            fn take_shared(_: &mut Reader<'_>) -> Result<Rc<Node>, Damaged> {
+                Err(Damaged)
+            }
+        }
+        // Each has the one below it so many times.
+        let image_of = |depth: u32, times: usize| {
+            let mut node = Rc::new(Node(Vec::new()));
+            for _ in 0..depth {
+                node = Rc::new(Node(vec![node; times]));
+            }
+            let mut w = Writer::default();
+            node.put(&mut w);
+            w.finish().map(|bytes| bytes.len())
+        };
+        assert_eq!(image_of(10, 2), Some((1 << 11) - 1));
+        assert_eq!(image_of(100, 2), None);
+        assert_eq!(image_of(DEPTH_MOST - 1, 1), Some(DEPTH_MOST as usize));
+        assert_eq!(image_of(DEPTH_MOST, 1), None);
+    }
+
+    #[test]
     fn what_is_nested_too_deeply_is_damaged() {
         #[derive(Image, Debug)]
         enum Deep {

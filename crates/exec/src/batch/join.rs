@@ -18,7 +18,7 @@ use crate::code::{Builder, Code, Cond};
 use crate::ctx::ExecCtx;
 use crate::join::bloom::Maker;
 use crate::join::keys::{Keys, Match, RowKey};
-use crate::machine::Machine;
+use crate::machine::{Held, Machine};
 use crate::source::Op;
 use crate::source::hash_join::{self, HashJoin, How, OnMatch};
 use crate::work_area::Way;
@@ -276,8 +276,8 @@ pub struct Join {
     nulls: Vec<KeyNulls>,
     table: KeyTable,
     built: Built,
-    used: usize,
-    execution: u64,
+    /// For the table and the rows of the build side.
+    held: Held,
     state: State,
     probe_open: bool,
     probed: Probed,
@@ -361,8 +361,7 @@ impl Join {
             nulls: keys.iter().map(|key| key.nulls).collect(),
             table: KeyTable::new(keys.len()),
             built: Built::default(),
-            used: 0,
-            execution: 0,
+            held: Held::default(),
             state: State::Done,
             probe_open: false,
             probed: Probed::default(),
@@ -379,10 +378,7 @@ impl Join {
     fn forget_table(&mut self, m: &mut Machine) {
         self.table.clear();
         self.built = Built::default();
-        if self.execution == m.execution {
-            m.release(self.used);
-        }
-        (self.used, self.execution) = (0, m.execution);
+        self.held.release(m);
     }
 
     /// Reads the build side. False when memory has no room for it.
@@ -398,7 +394,7 @@ impl Join {
         for (filter, maker) in self.filters.iter().zip(makers) {
             m.set_filter(filter.id, Some(Rc::new(maker.finish())));
         }
-        let (used, rows) = (self.used as u64, self.built.rows as u64);
+        let (used, rows) = (self.held.bytes() as u64, self.built.rows as u64);
         cx.shared.areas.note(cx, used, 0, || (Way::Divide, used.saturating_sub(rows * 8)));
         Ok(true)
     }
@@ -440,9 +436,8 @@ impl Join {
                 built.marked.resize(built.rows, false);
             }
             let used = self.built.bytes() + self.table.used();
-            m.charge(used.saturating_sub(self.used), cx)?;
-            self.used = self.used.max(used);
-            if self.used > cx.session.options.spill_bytes
+            self.held.charge(used.saturating_sub(self.held.bytes()), m, cx)?;
+            if self.held.bytes() > cx.session.options.spill_bytes
                 || self.built.arena.len() >= ARENA_MAX
                 || self.built.rows >= END as usize / 2
             {

@@ -127,6 +127,23 @@ pub fn updatable_columns(
     }
 }
 
+/// Whether one of these tables has other statistics in the dictionary of now than in the one before.
+fn statistics_differ(
+    before: &dyn dictionary::Catalog,
+    now: &dyn dictionary::Catalog,
+    objects: &[types::ObjectId],
+) -> Result<bool> {
+    let of = |names: &dyn dictionary::Catalog, object| -> Result<Option<u64>> {
+        Ok(names.table_by_id(object)?.map(|table| dictionary::statistics_of(&table)))
+    };
+    for object in objects {
+        if of(before, *object)? != of(now, *object)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// A statement that is parsed already, and whether by place.
 pub(super) type Parsed = (Option<Rc<Statement>>, bool);
 
@@ -395,8 +412,8 @@ impl Cursor {
         }
     }
 
-    /// The plan of a shared cursor for another user, another schema or other rights, all of whose names mean the same to
-    /// the session, and may be used by it as they were.
+    /// The plan of a shared cursor for another user, another schema or other rights, all of whose names mean the same
+    /// to the session, and may be used by it as they were.
     fn of_kin(
         cx: &mut ExecCtx<'_>,
         head: &Head,
@@ -568,7 +585,7 @@ impl Cursor {
             true => place.corrections(text, binds, cx),
             false => Vec::new(),
         };
-        let (epoch, (plan, lookups), shape, built) = loop {
+        let (planned_by, (plan, lookups), shape, built) = loop {
             let names = cx.host.catalog()?;
             let epoch = names.epoch();
             if !internal {
@@ -587,9 +604,10 @@ impl Cursor {
             match build(&plan, watch, cx) {
                 // A segment was exchanged for another, or dropped, while it was compiled: nothing is locked yet.
                 Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.check_cancel()?,
-                built => break (epoch, (plan, lookups), shape, built?),
+                built => break (names, (plan, lookups), shape, built?),
             }
         };
+        let epoch = planned_by.epoch();
         let mut bind_types = binds.to_vec();
         bind_types.resize(plan.binds.len(), None);
         if !internal {
@@ -622,6 +640,11 @@ impl Cursor {
             let content =
                 Content { plan: &rows, plan_hash, image: &image, depends: &depends, adaptive, ..Content::default() };
             place.load(text, kind_of(&plan).command(), &bind_types, &content, cx);
+            // DBMS_STATS makes cursors invalid that are there when it is done; this one may have come later.
+            if !cx.host.is_current(epoch) && statistics_differ(&*planned_by, &*cx.host.catalog()?, &plan.dependencies)?
+            {
+                place.invalidate(cx);
+            }
         }
         let sharing = shape.sharing;
         let made = Made { plan, names: Names::List(lookups.into()), epoch, built, sharing };

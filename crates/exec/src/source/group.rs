@@ -46,8 +46,7 @@ pub struct Group {
     key_regs: Vec<Reg>,
     /// What a row of the input is made of.
     regs: Vec<Reg>,
-    /// Bytes of the groups in memory.
-    used: usize,
+    /// For the groups in memory.
     held: Held,
     /// The groups, finished and in order, when there were too many for memory.
     on_disk: Option<Sorter>,
@@ -83,7 +82,6 @@ impl Group {
             done: false,
             key_regs: Vec::new(),
             regs: plan::produced(input),
-            used: 0,
             held: Held::default(),
             on_disk: None,
         })
@@ -91,7 +89,6 @@ impl Group {
 
     pub fn open(&mut self, m: &mut Machine) {
         self.held.release(m);
-        self.used = 0;
         self.groups.clear();
         self.on_disk = None;
         self.at = 0;
@@ -106,7 +103,6 @@ impl Group {
             self.run_grouped(m, cx)?;
             sort_checked(&mut self.groups, |a, b| a.key.cmp(&b.key), &mut || cx.check_cancel())?;
         }
-        self.held.set(self.used);
         self.done = true;
         Ok(())
     }
@@ -152,7 +148,6 @@ impl Group {
     fn run_grouped(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut by_key: KeyMap<usize> = KeyMap::default();
         let mut division = None;
-        self.used = 0;
         let (mut rows, mut seen, mut bytes) = (0u64, 0u64, 0u64);
         while self.input.next(m, cx)? {
             self.absorb(0..self.sets.len(), &mut by_key, 0, &mut division, m, cx)?;
@@ -172,7 +167,7 @@ impl Group {
         match division {
             Some(division) => self.finish_on_disk(division, written, m, cx),
             None => {
-                let (used, records) = (self.used as u64, self.groups.len() as u64);
+                let (used, records) = (self.held.bytes() as u64, self.groups.len() as u64);
                 let in_memory = GROUP_BYTES as u64 - 8 + self.aggs.len() as u64 * (AGGREGATE_BYTES as u64 - 12);
                 let sorted = used.saturating_sub(records * in_memory);
                 cx.shared.areas.note(cx, used, 0, || (Way::Overflow { records, sorted }, written));
@@ -205,15 +200,14 @@ impl Group {
                 Some(&at) => at,
                 None => {
                     let more = key.len() * 2 + GROUP_BYTES + self.aggs.len() * AGGREGATE_BYTES;
-                    if self.used + more > cx.session.options.spill_bytes && level < LEVELS_MAX {
+                    if self.held.bytes() + more > cx.session.options.spill_bytes && level < LEVELS_MAX {
                         let division = later.get_or_insert_with(|| Division::new(level, &m.temporary, cx));
                         let mut record = (set as u16).to_le_bytes().to_vec();
                         rows::encode(self.regs.iter().map(|&r| m.value(r)), &mut record);
                         division.push(&key, &record, cx)?;
                         continue;
                     }
-                    m.charge(more, cx)?;
-                    self.used += more;
+                    self.held.charge(more, m, cx)?;
                     by_key.insert(key.clone(), self.groups.len());
                     self.groups.push(self.new_group(set, key.clone(), m));
                     self.groups.len() - 1
@@ -237,7 +231,7 @@ impl Group {
         cx: &mut ExecCtx<'_>,
     ) -> Result<()> {
         let mut sorter = Sorter::new(&m.temporary);
-        let (mut need, mut deepest) = (self.used as u64, 0);
+        let (mut need, mut deepest) = (self.held.bytes() as u64, 0);
         self.finish_groups(&mut sorter, m, cx)?;
         let mut waiting = Vec::new();
         let mut next = Some(division);
@@ -259,7 +253,7 @@ impl Group {
                 m.decode(&self.regs, &mut row)?;
                 self.absorb(set..set + 1, &mut by_key, level, &mut next, m, cx)?;
             }
-            need += self.used as u64;
+            need += self.held.bytes() as u64;
             self.finish_groups(&mut sorter, m, cx)?;
         }
         sorter.finish(cx)?;
@@ -280,8 +274,7 @@ impl Group {
             }
             to.push(&group.key, &record, cx.session.options.spill_bytes, cx)?;
         }
-        m.release(self.used);
-        self.used = 0;
+        self.held.release(m);
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use crate::ctx::ExecCtx;
 use crate::join::bloom::{Bloom, Maker};
 use crate::join::keys::{Keys, Match, RowKey, hash_bytes, may_equal, split};
 use crate::join::table::{ROW_MORE, Row, Table, hash_of, push_key, take_key};
-use crate::machine::Machine;
+use crate::machine::{Held, Machine};
 use crate::spill::partition::{Division, LEVELS_MAX, level_of};
 use crate::spill::{Reader, TempFile, rows};
 use crate::work_area::Way;
@@ -114,9 +114,8 @@ pub struct HashJoin {
     residual: Vec<Cond>,
     filters: Vec<Filter>,
     table: Table,
-    /// Bytes of the table, in this execution.
-    used: usize,
-    execution: u64,
+    /// For the table.
+    held: Held,
     state: State,
     probe_open: bool,
     key: RowKey,
@@ -242,8 +241,7 @@ impl HashJoin {
             residual,
             filters,
             table: Table::default(),
-            used: 0,
-            execution: 0,
+            held: Held::default(),
             state: State::Done,
             probe_open: false,
             key: RowKey::default(),
@@ -279,15 +277,7 @@ impl HashJoin {
         self.open.some.clear();
         self.open.all.clear();
         self.open.has_all = false;
-        if self.execution == m.execution {
-            m.release(self.used);
-        }
-        (self.used, self.execution) = (0, m.execution);
-    }
-
-    fn charge(&mut self, bytes: usize, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
-        self.used += bytes;
-        m.charge(bytes, cx)
+        self.held.release(m);
     }
 
     /// Whether a division by the key can make parts smaller.
@@ -351,8 +341,8 @@ impl HashJoin {
                 rows::encode(regs.iter().map(|&r| m.value(r)), out);
                 Ok(())
             })?;
-            self.charge(bytes, m, cx)?;
-            if self.used > limit {
+            self.held.charge(bytes, m, cx)?;
+            if self.held.bytes() > limit {
                 let mut maker = Maker::new(limit / 4);
                 let mut divided = Division::new(0, &m.temporary, cx);
                 for n in 0..self.table.len() {
@@ -370,7 +360,7 @@ impl HashJoin {
                     divided.push_hash(hash, &record, cx)?;
                     written += record.len() as u64 + 4;
                 }
-                let need = self.used as u64;
+                let need = self.held.bytes() as u64;
                 self.on_disk = Some(Parts {
                     builds: Vec::new(),
                     divided: false,
@@ -395,10 +385,10 @@ impl HashJoin {
             return Ok(());
         }
         let areas = cx.shared.areas;
-        areas.note(cx, self.used as u64, 0, || {
-            (Way::Divide, (self.used as u64).saturating_sub(pushed * (ROW_MORE as u64 + 3)))
+        areas.note(cx, self.held.bytes() as u64, 0, || {
+            (Way::Divide, (self.held.bytes() as u64).saturating_sub(pushed * (ROW_MORE as u64 + 3)))
         });
-        self.probed = areas.is_large(self.used as u64).then(Probed::default);
+        self.probed = areas.is_large(self.held.bytes() as u64).then(Probed::default);
         self.link(cx)
     }
 
@@ -570,8 +560,8 @@ impl HashJoin {
                 is_loose = self.is_open_key(&key)?;
             }
             let bytes = self.table.push_record(rest, is_loose)?;
-            self.charge(bytes, m, cx)?;
-            if self.used > limit && build.has_more(reader) {
+            self.held.charge(bytes, m, cx)?;
+            if self.held.bytes() > limit && build.has_more(reader) {
                 return Ok(true);
             }
         }
@@ -633,7 +623,7 @@ impl HashJoin {
     fn note_probed(&mut self, cx: &ExecCtx<'_>) {
         if let Some(probed) = self.probed.replace(Probed::default()) {
             let written = probed.bytes * probed.rows / probed.seen.max(1);
-            cx.shared.areas.note_more(cx, Way::Divide, self.used as u64, written);
+            cx.shared.areas.note_more(cx, Way::Divide, self.held.bytes() as u64, written);
         }
     }
 

@@ -25,8 +25,7 @@ pub struct Set {
     unique: Unique,
     /// INTERSECT and MINUS: the rows of the second input; true once given up.
     second: Option<KeyMap<bool>>,
-    /// Bytes of it.
-    used: usize,
+    /// For its keys.
     held: Held,
     sorted: Option<Sorted>,
     /// The end was reached and the work area counted.
@@ -59,7 +58,6 @@ impl Set {
             is_open: false,
             unique: Unique::default(),
             second: None,
-            used: 0,
             held: Held::default(),
             sorted: None,
             noted: false,
@@ -67,14 +65,12 @@ impl Set {
     }
 
     pub fn open(&mut self, m: &mut Machine, _cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.held.set(self.used);
         self.held.release(m);
         self.at = 0;
         self.is_open = false;
         self.unique.clear(m);
         self.second = None;
         self.sorted = None;
-        self.used = 0;
         self.noted = false;
         Ok(())
     }
@@ -155,8 +151,8 @@ impl Set {
         }
         if !std::mem::replace(&mut self.noted, true) {
             let keys = self.second.as_ref().map_or(0, KeyMap::len) as u64;
-            let written = (self.used as u64).saturating_sub(keys * 48);
-            cx.shared.areas.note(cx, self.used as u64, 0, || Way::merge(keys, written));
+            let written = (self.held.bytes() as u64).saturating_sub(keys * 48);
+            cx.shared.areas.note(cx, self.held.bytes() as u64, 0, || Way::merge(keys, written));
         }
         Ok(false)
     }
@@ -164,11 +160,10 @@ impl Set {
     /// Keeps a key in memory; false when there is no room.
     fn grows(&mut self, key: &[u8], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let more = key.len() + 48;
-        if self.used + more > cx.session.options.spill_bytes {
+        if self.held.bytes() + more > cx.session.options.spill_bytes {
             return Ok(false);
         }
-        m.charge(more, cx)?;
-        self.used += more;
+        self.held.charge(more, m, cx)?;
         self.second.get_or_insert_default().insert(key.to_vec(), true);
         Ok(true)
     }
@@ -212,7 +207,7 @@ impl Set {
         for key in self.second.take().unwrap_or_default().into_keys() {
             second(&key, cx, &mut sorter)?;
         }
-        m.release(std::mem::take(&mut self.used));
+        self.held.release(m);
         if reading_second {
             if let Some(key) = &key {
                 second(key, cx, &mut sorter)?;

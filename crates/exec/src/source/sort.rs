@@ -145,7 +145,7 @@ impl Sort {
         cx.p.count(Stat::SortsMemory, 1);
         cx.p.count(Stat::SortsRows, sorted);
         self.rows = Some(rows);
-        self.held.set(used);
+        self.held.hold(used, m);
         Ok(())
     }
 

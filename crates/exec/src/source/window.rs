@@ -110,7 +110,7 @@ impl Window {
                 return self.run_on_disk(used as u64, m, cx);
             }
         }
-        self.held.set(used);
+        self.held.hold(used, m);
         let rows = &self.rows;
         cx.shared.areas.note(cx, used as u64, 0, || {
             let written = bytes_written(rows, |_| KEY_BYTES, |row| row);

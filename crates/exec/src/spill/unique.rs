@@ -15,7 +15,6 @@ use types::Result;
 #[derive(Default)]
 pub struct Unique {
     seen: KeySet,
-    used: usize,
     held: Held,
     level: u32,
     division: Option<Division>,
@@ -29,7 +28,6 @@ pub struct Unique {
 
 impl Unique {
     pub fn clear(&mut self, m: &mut Machine) {
-        self.held.set(self.used);
         self.held.release(m);
         *self = Unique { key: std::mem::take(&mut self.key), held: self.held, ..Unique::default() };
     }
@@ -47,7 +45,7 @@ impl Unique {
             return Ok(false);
         }
         let more = self.key.len() + 48;
-        if self.used + more > cx.session.options.spill_bytes && self.level < LEVELS_MAX {
+        if self.held.bytes() + more > cx.session.options.spill_bytes && self.level < LEVELS_MAX {
             if self.division.is_none() {
                 self.division = Some(Division::new(self.level, &m.temporary, cx));
             }
@@ -61,8 +59,7 @@ impl Unique {
             }
             return Ok(false);
         }
-        m.charge(more, cx)?;
-        self.used += more;
+        self.held.charge(more, m, cx)?;
         self.seen.insert(self.key.clone());
         Ok(true)
     }
@@ -110,9 +107,9 @@ impl Unique {
                 }));
             }
             self.seen.clear();
-            m.release(self.used);
-            self.work.0 += self.used as u64;
-            let last = std::mem::take(&mut self.used);
+            let last = self.held.bytes();
+            self.work.0 += last as u64;
+            self.held.release(m);
             let Some((part, level)) = self.waiting.pop() else {
                 self.note(last as u64, cx);
                 return Ok(false);

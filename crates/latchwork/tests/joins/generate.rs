@@ -93,7 +93,10 @@ pub fn world(r: &mut Random) -> World {
             }
         }
         if r.percent(60) {
-            world.statements.push(format!("begin dbms_stats.gather_table_stats(user, 'T{table}', method_opt => 'for all columns size skewonly'); end;"));
+            world.statements.push(format!(
+                "begin dbms_stats.gather_table_stats(user, 'T{table}', method_opt => 'for \
+             all columns size skewonly'); end;"
+            ));
         }
         world.tables.push(rows);
         world.keyed.push(keyed);

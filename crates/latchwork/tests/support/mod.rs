@@ -67,3 +67,44 @@ pub fn until(what: &str, mut is: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// The file that arms the crash point of an instance, and the one that tells who has met it.
+pub fn stops_and_deaths(instance: &Ephemeral) -> (PathBuf, PathBuf) {
+    (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE))
+}
+
+/// Runs `sql` in a session of its own until a process stops at the crash point of the instance; `meanwhile` is told that
+/// process and the session's own. The process goes on afterwards.
+pub fn stopped(
+    instance: &Ephemeral,
+    sql: &str,
+    meanwhile: impl FnOnce(i32, i32, client::BreakHandle),
+) -> Result<String, String> {
+    let (stop, deaths) = stops_and_deaths(instance);
+    let _ = std::fs::remove_file(&deaths);
+    let mut c = connect(instance);
+    let (coordinator, breaks) = (c.welcome().server_process as i32, c.break_handle());
+    std::fs::write(&stop, "").unwrap();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(move || match c.query(sql, &[]).and_then(|q| q.all()) {
+            Ok(rows) => Ok(format!("{:?}", rows[0][0])),
+            Err(e) => Err(e.to_string()),
+        });
+        let mut server = None;
+        until("a process stops", || {
+            let text = std::fs::read_to_string(&deaths).unwrap_or_default();
+            server = text.lines().next().and_then(|line| line.split_whitespace().nth(2)?.parse().ok());
+            server.is_some()
+        });
+        let server = server.unwrap();
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| meanwhile(server, coordinator, breaks)));
+        until("the query ends", || {
+            let _ = os::process::kill(server, os::signal::SIGCONT);
+            running.is_finished()
+        });
+        // It may stop only now.
+        let _ = os::process::kill(server, os::signal::SIGCONT);
+        done.unwrap_or_else(|e| std::panic::resume_unwind(e));
+        running.join().unwrap()
+    })
+}

@@ -1,11 +1,11 @@
-//! What the compiler asks of the world around it, and whether it would hear the same again.
+//! The questions of the compiler to the world around it, with their answers.
 //!
 //! A compiled unit is what its text means under the names and privileges of its owner. The compiler asks the world by
 //! the functions of this module and in no other way, so the questions and the answers are all that a unit depends on,
-//! beside the settings that [`World::settings`] has: while every answer is the same, so is the code. That is the rule of
-//! shared plans, too (`plan::names`), whose look-ups are part of a unit's where it has static SQL.
+//! beside the settings that [`World::settings`] has: while every answer is the same, so is the code. That is the rule
+//! of shared plans, too (`plan::names`), whose look-ups are part of a unit's where it has static SQL.
 //!
-//! What another unit shows is compiled from its text and kept by the session. The questions of that are kept with it,
+//! The interface of another unit is compiled from its text and kept by the session. Its questions are kept with it,
 //! and count for every unit that names it.
 
 use super::unit::{Units, as_owner};
@@ -67,7 +67,7 @@ enum Asked {
     Statement(Vec<Lookup>),
 }
 
-/// Who asked what.
+/// A question, and its asker.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub struct Question {
     /// The owner whose names and privileges were in force; `None` for those of the session.
@@ -145,14 +145,14 @@ impl Units {
         (done, Rc::new(asked))
     }
 
-    /// What is being compiled depends on these, too.
+    /// Adds questions to those of the unit that is being compiled.
     pub(super) fn include(&self, asked: &Rc<Questions>) {
         if let Some(outer) = self.questions.borrow_mut().last_mut() {
             outer.include(asked);
         }
     }
 
-    /// What is being compiled depends on something that cannot be asked for again.
+    /// Notes that the unit that is being compiled depends on something that cannot be asked for again.
     pub(super) fn depends_on_more(&self) {
         if let Some(outer) = self.questions.borrow_mut().last_mut() {
             outer.is_open = true;

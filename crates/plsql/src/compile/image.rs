@@ -24,7 +24,7 @@ use std::rc::Rc;
 use types::ObjectId;
 use types::image::{self, Image, Kind, NoObjects, Objects, Reader, Writer};
 
-/// Which unit, for whom.
+/// The unit and the settings that code is for.
 #[derive(Debug, PartialEq, Image)]
 struct Head {
     owner: String,

@@ -138,7 +138,7 @@ type Key = (String, String);
 /// Lengths of texts without a unit are in bytes or in characters as the session has it then.
 type InterfaceKey = (u128, u64, Option<String>, String, String);
 
-/// What a name shows, with the questions that it was found by.
+/// The interface of a name, with the questions that it was found by.
 type KnownInterface = (Option<Shown>, Rc<Questions>);
 /// What a text was compiled to, by the identity it was compiled for.
 type ByIdentity = Vec<(u128, HostTypes, Rc<Compiled>)>;
@@ -170,7 +170,7 @@ pub struct Units {
     creating: RefCell<Option<StoredUnit>>,
     /// Types of collections that SQL knows by their numbers, as they were met.
     types: RefCell<HashMap<TypeId, Rc<TypeDef>>>,
-    /// What has been asked for each unit that is being compiled, the innermost last.
+    /// The questions of each unit that is being compiled, the innermost last.
     pub(super) questions: RefCell<Vec<Questions>>,
     /// The image that was read last, for its memory.
     image: RefCell<Vec<u8>>,

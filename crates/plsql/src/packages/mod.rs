@@ -68,7 +68,13 @@ mod tests {
                 if let sql::plsql::ast::Declaration::Subprogram(s) = d {
                     let n = seen.entry(s.name.name.clone()).or_insert(0u32);
                     *n += 1;
-                    assert!(super::native(name, &s.name.name, *n).is_some(), "{name}.{} {n}", s.name.name);
+                    let native = super::native(name, &s.name.name, *n);
+                    assert!(native.is_some_and(super::is_native), "{name}.{} {n}", s.name.name);
+                    if *name == "DBMS_STATS" {
+                        let place = s.parameters.iter().position(|p| p.name.name == "NO_INVALIDATE");
+                        let known = super::stats::no_invalidate_of(&s.name.name, *n);
+                        assert_eq!(known, place, "{}", s.name.name);
+                    }
                 }
             }
         }

@@ -96,6 +96,12 @@ fn no_invalidate_place(native: Native) -> Option<usize> {
     Some(place)
 }
 
+/// The place of NO_INVALIDATE that the subprogram of that name reads.
+#[cfg(test)]
+pub(super) fn no_invalidate_of(name: &str, overload: u32) -> Option<usize> {
+    native(name, overload).and_then(|at| no_invalidate_place(NATIVES[at as usize].2))
+}
+
 /// A request with its NO_INVALIDATE.
 fn invalidating(no_invalidate: Option<bool>, request: StatisticsRequest) -> StatisticsRequest {
     StatisticsRequest::Invalidating { no_invalidate, request: Box::new(request) }

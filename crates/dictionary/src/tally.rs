@@ -1,0 +1,94 @@
+//! Counts in shared memory by a key, until a flush adds them up in a table of the dictionary.
+//!
+//! An entry is a key and its counts. It is found by open addressing and belongs to its key until a flush finds it unused
+//! since the flush before. A count that meets such a flush may go to another key, and one that finds no entry is lost:
+//! the figures only say when and how statistics are gathered. There is nothing to clean up when a process dies.
+
+use crate::Change;
+use crate::base::{Base, tab};
+use crate::rows::as_u32;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use types::Result;
+
+/// Entries of a kind of counts.
+pub(crate) const ENTRIES: usize = 2048;
+/// How far from its place an entry may lie.
+const PROBE_MAX: usize = 32;
+
+/// A key, 0 for none, and its counts.
+pub(crate) type Entry = [AtomicU64];
+
+/// The entry of a key among entries of so many words, taken if nobody has it; `None` where there is no room.
+pub(crate) fn entry_of(words: &'static [AtomicU64], entry_words: usize, key: u64) -> Option<&'static Entry> {
+    // Neighbouring numbers are tables made together, and used together.
+    let first = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % ENTRIES;
+    for n in 0..PROBE_MAX {
+        let at = (first + n) % ENTRIES * entry_words;
+        let entry = words.get(at..at + entry_words)?;
+        match entry[0].load(Relaxed) {
+            owner if owner == key => return Some(entry),
+            0 => match entry[0].compare_exchange(0, key, Relaxed, Relaxed) {
+                Ok(_) => return Some(entry),
+                Err(owner) if owner == key => return Some(entry),
+                Err(_) => {}
+            },
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Takes the counts of all entries; entries without any are free again.
+pub(crate) fn take<const N: usize>(words: &'static [AtomicU64]) -> Vec<(u64, [u64; N])> {
+    let mut taken = Vec::new();
+    for entry in words.chunks_exact(1 + N) {
+        let key = entry[0].load(Relaxed);
+        if key == 0 {
+            continue;
+        }
+        let counts = std::array::from_fn(|at| match entry[1 + at].load(Relaxed) {
+            0 => 0,
+            _ => entry[1 + at].swap(0, Relaxed),
+        });
+        if counts == [0; N] {
+            entry[0].store(0, Relaxed);
+        } else {
+            taken.push((key, counts));
+        }
+    }
+    taken
+}
+
+impl Change<'_> {
+    /// Those of these numbers that are tables now: others have been dropped since they were counted.
+    ///
+    /// # Errors
+    /// Those of reading the dictionary.
+    pub(crate) fn tables_among(&mut self, numbers: &HashSet<u32>) -> Result<HashSet<u32>> {
+        let rows = self.select(Base::Tab, &|row| numbers.contains(&as_u32(&row[tab::OBJ])))?;
+        Ok(rows.iter().map(|row| as_u32(&row[tab::OBJ])).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_their_keys_and_entries_are_free_behind_an_idle_flush() {
+        let words: &'static [AtomicU64] = (0..ENTRIES * 3).map(|_| AtomicU64::new(0)).collect::<Vec<_>>().leak();
+        for key in 1..=500 {
+            entry_of(words, 3, key).expect("room")[2].fetch_add(key, Relaxed);
+            assert!(std::ptr::eq(entry_of(words, 3, key).expect("it is there"), entry_of(words, 3, key).expect("it")));
+        }
+        let mut taken = take::<2>(words);
+        taken.sort_unstable();
+        assert_eq!(taken, (1..=500).map(|key| (key, [0, key])).collect::<Vec<_>>());
+        assert!(words.iter().step_by(3).any(|key| key.load(Relaxed) != 0));
+        assert_eq!(take::<2>(words), []);
+        assert!(words.iter().all(|word| word.load(Relaxed) == 0));
+        let found = (1..=2 * ENTRIES as u64).filter(|key| entry_of(words, 3, *key).is_some()).count();
+        assert!((ENTRIES / 2..=ENTRIES).contains(&found), "{found} of twice as many keys as there are entries");
+    }
+}
