@@ -94,6 +94,7 @@ impl Compiler<'_> {
         if subquery {
             return Err(Ora::new(22818).at(e.pos.0)); // Subquery expressions not allowed here
         }
+        check_comparable(&expr.ty, e.pos.0)?;
         let at = shape.keys.iter().position(|k| self.is_same(k, &expr)).unwrap_or_else(|| {
             shape.keys.push(expr);
             shape.keys.len() - 1
@@ -314,6 +315,10 @@ impl Compiler<'_> {
             return Err(unsupported("ON OVERFLOW", pos));
         }
         let (args, ty) = aggregate_type(kind, args, pos)?;
+        if *distinct {
+            let place = |at: usize| given.get(at).map_or(pos, |arg| arg.value.pos.0);
+            args.iter().enumerate().try_for_each(|(at, arg)| check_comparable(&arg.ty, place(at)))?;
+        }
         let out = self.new_reg();
         if (ignore_nulls.is_some() && !takes_null_treatment(kind)) || (*from_last && kind != AggKind::NthValue) {
             return Err(Ora::new(if over.is_some() { 907 } else { 923 }).at(pos));
@@ -361,7 +366,9 @@ impl Compiler<'_> {
         let agg = self.aggregate(kind, call, pos)?;
         let mut partition = Vec::new();
         for e in &w.partition_by {
-            partition.push(self.expr(e)?);
+            let key = self.expr(e)?;
+            check_comparable(&key.ty, e.pos.0)?;
+            partition.push(key);
         }
         let mut order = Vec::new();
         for item in &w.order_by {

@@ -164,6 +164,7 @@ impl Compiler<'_> {
             first = left;
         }
         let place = first_pos(first);
+        let places = item_places(first);
         let mut set = self.set_member(first)?;
         for (kind, right) in links.into_iter().rev() {
             let right = self.set_member(right)?;
@@ -174,6 +175,15 @@ impl Compiler<'_> {
             self.set_depth += 1;
             if !os::stack::has_room(self.set_depth * SET_BYTES) {
                 return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"query nesting"]).at(place));
+            }
+            if kind != SetKind::UnionAll {
+                // A list with a star has other places.
+                let place = |at| places.get(at).filter(|_| places.len() == set.1.len()).map_or(place, |pos| *pos);
+                let columns = set.1.iter().zip(&right.1).enumerate();
+                columns.into_iter().try_for_each(|(at, (left, right))| {
+                    check_comparable(&left.ty, place(at))?;
+                    check_comparable(&right.ty, place(at))
+                })?;
             }
             set = self.set_node(kind, set, right, place)?;
         }
@@ -405,6 +415,8 @@ impl Compiler<'_> {
             rel = Rel::Window { input: Box::new(rel), funcs: windows };
         }
         if s.distinct {
+            let places = out.iter().zip(&places);
+            places.into_iter().try_for_each(|(e, pos)| check_comparable(&e.ty, *pos))?;
             (rel, out) = self.distinct(rel, out, &mut order);
         }
         if !order.is_empty() {
@@ -745,9 +757,15 @@ pub fn sort_item(c: &mut Compiler<'_>, item: &ast::OrderItem) -> Result<SortKey>
     Ok(sort_key(expr, item))
 }
 
-/// ORA-22950 for what has no order: objects and collections.
+/// Refuses what has no order.
+///
+/// # Errors
+/// ORA-22950 for objects and collections; those of [`check_comparable`].
 fn ordered(key: &Expr, pos: u32) -> Result<()> {
-    if matches!(key.ty, types::DataType::Named(_)) { Err(Ora::new(22950).at(pos)) } else { Ok(()) }
+    match key.ty {
+        types::DataType::Named(_) => Err(Ora::new(22950).at(pos)),
+        ref ty => check_comparable(ty, pos),
+    }
 }
 
 fn has_sequence(e: &Expr) -> bool {
@@ -798,6 +816,15 @@ fn first_pos(body: &QueryBody) -> u32 {
         QueryBody::Select(s) => s.items.first().map_or(s.pos.0, |i| i.pos.0),
         QueryBody::SetOperation { op: _, all: _, left, right: _, pos: _ } => first_pos(left),
         QueryBody::Nested(q) => first_pos(&q.body),
+    }
+}
+
+/// The places of the items of the first select list.
+fn item_places(body: &QueryBody) -> Vec<u32> {
+    match body {
+        QueryBody::Select(s) => s.items.iter().map(|item| item.pos.0).collect(),
+        QueryBody::SetOperation { op: _, all: _, left, right: _, pos: _ } => item_places(left),
+        QueryBody::Nested(q) => item_places(&q.body),
     }
 }
 

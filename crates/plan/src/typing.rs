@@ -93,6 +93,23 @@ pub fn inconsistent(expected: &str, got: &str, pos: u32) -> Ora {
     Ora::with(932, &[&expected, &got]).at(pos)
 }
 
+/// Whether a value of the type is a LOB: two of them are not compared.
+pub fn is_lob(ty: &DataType) -> bool {
+    matches!(ty, DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile)
+}
+
+/// Refuses a type whose values neither compare nor sort: for DISTINCT, GROUP BY, ORDER BY and set operations.
+///
+/// # Errors
+/// ORA-00932 for a LOB, ORA-00997 for a LONG.
+pub fn check_comparable(ty: &DataType, pos: u32) -> Result<()> {
+    match ty {
+        DataType::Long | DataType::LongRaw => Err(Ora::new(997).at(pos)),
+        ty if is_lob(ty) => Err(inconsistent("-", ty.name(), pos)),
+        _ => Ok(()),
+    }
+}
+
 /// Converts `e` to the class of `ty`. The value's own precision or length is not changed.
 pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     let (from, to) = (class(&e.ty), class(ty));
@@ -304,6 +321,9 @@ pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
     let (ca, cb) = (class(&a.ty), class(&b.ty));
     if is_null(&a) || is_null(&b) {
         return Ok((a, b, Compare::Plain));
+    }
+    if let Some(lob) = [&a.ty, &b.ty].into_iter().find(|ty| is_lob(ty)) {
+        return Err(inconsistent("-", lob.name(), pos));
     }
     if ca == cb {
         if matches!(ca, Lob | Other) {

@@ -155,6 +155,21 @@ fn errors_have_oracles_number_and_place() {
         ("select id from big where id in (select id, name from big)", 913, ""),
         ("insert into v values (1)", 947, "v"),
         ("update v set name = 1", 904, "name"),
+        ("select distinct id, to_clob(name) from big", 932, "to_clob"),
+        ("select count(*) from big group by id, to_clob(name)", 932, "to_clob"),
+        ("select count(*) from big group by rollup (id, (k, to_clob(name)))", 932, "to_clob"),
+        ("select id from big order by id, to_clob(name)", 932, "to_clob"),
+        ("select id, to_clob(name) from big order by 2", 932, "2"),
+        ("select id, to_clob(name) c from big union select id, null from big", 932, "to_clob"),
+        ("select id, null from big minus select id, to_clob(name) from big", 932, "null"),
+        ("select to_blob('00') from big intersect select to_blob('00') from big", 932, "to_blob"),
+        ("select id from big union all select id from big order by to_clob(id)", 932, "to_clob"),
+        ("select id from big where to_clob(name) in ('a', 'b')", 932, ""),
+        ("select id from big where to_clob(name) in (select name from big)", 932, ""),
+        ("select count(distinct to_clob(name)) from big", 932, "to_clob"),
+        ("select max(id) over (partition by k, to_clob(name)) from big", 932, "to_clob"),
+        ("select row_number() over (order by to_clob(name)) from big", 932, "to_clob"),
+        ("select max(id) keep (dense_rank last order by to_clob(name)) from big", 932, "to_clob"),
     ];
     for (text, code, place) in cases {
         let statement = sql::parse_statement(text).unwrap_or_else(|e| panic!("{text}: {e}"));
