@@ -155,6 +155,11 @@ pub trait Host {
     fn roll_out(&mut self, objects: &[ObjectId]) {
         self.changed(objects);
     }
+    /// The statement is about to commit changes of these objects, and of the statistics of others, and calls
+    /// [`Host::changed`] and [`Host::roll_out`] afterwards, or somebody does if it dies. None: it has done so.
+    fn announce(&mut self, objects: &[ObjectId], rolled: &[ObjectId]) {
+        let _ = (objects, rolled);
+    }
     /// Objects were changed or dropped, and the change is committed: their results in the result cache are no longer
     /// good.
     fn changed(&mut self, objects: &[ObjectId]);
@@ -435,6 +440,7 @@ impl<'a> Work<'a> {
         let hurt = self.mark_hurt()?;
         os::crash::point("ddl-done");
         self.committed = true;
+        self.host.announce(&self.touched, &self.rolled);
         {
             let parts = self.host.parts();
             Change::new(parts.dict.shared(), parts.p, parts.txn).commit(parts.hook)?;
@@ -447,6 +453,7 @@ impl<'a> Work<'a> {
         if !rolled.is_empty() {
             self.host.roll_out(&rolled);
         }
+        self.host.announce(&[], &[]);
         self.compile_hurt(&hurt);
         let sequences = std::mem::take(&mut self.sequences);
         let parts = self.host.parts();

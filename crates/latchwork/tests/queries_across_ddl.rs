@@ -448,3 +448,61 @@ fn a_cursor_that_is_compiled_across_dbms_stats_is_compiled_again() {
         assert_eq!(loads(&mut c, &text), expected, "statistics of {table}");
     }
 }
+
+/// A session that dies behind the commit of DBMS_STATS or of DDL has not marked cursors and cached results: PMON does.
+#[test]
+fn a_session_that_dies_behind_its_commit_leaves_no_cursor_with_old_statistics() {
+    let instance = start(&[("_crash_point", "ddl-committed:1:session")]);
+    let (calm, deaths) = (instance.dir().join(os::crash::CALM_FILE), support::stops_and_deaths(&instance).1);
+    std::fs::write(&calm, "").unwrap();
+    let mut c = connect(&instance);
+    run(&mut c, "create user many identified by many quota unlimited on users");
+    let many: Vec<String> = (0..20).map(|n| format!("many.m{n}")).collect();
+    for table in many.iter().map(String::as_str).chain(["changing", "other"]) {
+        run(&mut c, &format!("create table {table} (n number)"));
+        run(&mut c, &format!("insert into {table} values (1)"));
+    }
+    run(&mut c, "commit");
+    let figures = |c: &mut Client, text: &str| {
+        let sql = format!(
+            "select sum(loads) || ' ' || sum(invalidations) || ' ' || count(*) from v$sql where sql_text = '{text}'"
+        );
+        support::one(c, &sql)
+    };
+    // The statement that dies; a query, and what it gives afterwards; loads, invalidations and children.
+    let set = |table: &str, rows: u32, no_invalidate: &str| {
+        format!(
+            "begin dbms_stats.set_table_stats(user, '{}', numrows => {rows}, no_invalidate => {no_invalidate}); end;",
+            table.to_uppercase()
+        )
+    };
+    let cases = [
+        (set("changing", 1000, "false"), "select /* 1 */ count(*) from changing", "1", "2 1 1"),
+        (set("other", 1000, "false"), "select /* 2 */ count(*) from changing", "1", "1 0 1"),
+        (set("changing", 2000, "null"), "select /* 3 */ count(*) from changing", "1", "2 0 2"),
+        (set("changing", 3000, "true"), "select /* 4 */ count(*) from changing", "1", "1 0 1"),
+        // More objects than are noted one by one: all cursors end.
+        ("drop user many cascade".into(), "select /* 5 */ count(*) from changing", "1", "2 1 1"),
+        ("truncate table changing".into(), "select /*+ result_cache */ count(*) from changing", "0", "2 1 1"),
+    ];
+    for (sql, query, answer, expected) in cases {
+        let mut reader = connect(&instance);
+        assert_eq!(support::one(&mut reader, query), "1", "{query}");
+        let mut dying = connect(&instance);
+        run(&mut dying, "alter session set \"_optimizer_invalidation_period\" = 0");
+        let _ = std::fs::remove_file(&deaths);
+        std::fs::remove_file(&calm).unwrap();
+        let died = dying.query(&sql, &[]).and_then(|q| q.all()).is_err();
+        std::fs::write(&calm, "").unwrap();
+        assert!(died, "{sql}");
+        assert!(std::fs::read_to_string(&deaths).is_ok(), "{sql}");
+        let server = dying.welcome().server_process;
+        support::until("PMON has cleaned up", || {
+            support::one(&mut c, &format!("select count(*) from v$process where spid = '{server}'")) == "0"
+        });
+        for _ in 0..2 {
+            assert_eq!(support::one(&mut connect(&instance), query), answer, "{sql}: {query}");
+        }
+        assert_eq!(figures(&mut c, query), expected, "{sql}");
+    }
+}

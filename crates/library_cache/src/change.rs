@@ -77,7 +77,7 @@ impl LibraryCache {
         at < self.children.len() && self.invalidate_child(p, at, handle.life)
     }
 
-    fn invalidate_child(&self, p: &Process, at: usize, life: u64) -> bool {
+    pub(crate) fn invalidate_child(&self, p: &Process, at: usize, life: u64) -> bool {
         self.change_child(p, at, life, |guard, child, parent| {
             guard.set(&child.state, state::INVALID);
             guard.add(&child.invalidations, 1);

@@ -179,6 +179,8 @@ pub struct Line {
     pub(crate) pins: [AtomicU64; Namespace::COUNT],
     pub(crate) pin_hits: [AtomicU64; Namespace::COUNT],
     pub(crate) reloads: [AtomicU64; Namespace::COUNT],
+    /// Changes of objects that the process commits at the moment: how many, and each ([`crate::announce`]).
+    pub(crate) announced: [AtomicU64; 1 + crate::announce::MOST],
 }
 
 #[allow(unsafe_code)]

@@ -26,6 +26,7 @@ pub const PLAN_BYTES_MAX: usize = 4096;
 /// The 32 digits of a `sql_id`: the lower-case letters without e, i, l and o.
 mod adaptive;
 mod advice;
+mod announce;
 mod change;
 mod find;
 mod image;
@@ -38,6 +39,7 @@ mod view;
 
 pub use adaptive::{Adaptive, CORRECTIONS_MAX, Fit, PREDICATES_MAX, Sharing, SharingRow, bucket_of};
 pub use advice::{ADVICE_PRESENT, ADVICE_SIZES};
+pub use announce::Announced;
 pub use find::{Env, KIN_MOST, Kin, Statement};
 pub use image::Edition;
 pub use layout::{Content, Layout};

@@ -246,14 +246,19 @@ impl ResultCache {
             });
         }
         if line.pending_all.load(Ordering::Relaxed) != 0 {
-            // What it changed beyond its list is not known any more: nothing that is cached now can be trusted.
-            for slot in self.depends {
-                slot.last_change.fetch_max(scn.0, Ordering::AcqRel);
-            }
+            // What it changed beyond its list is not known any more.
+            self.distrust(scn);
         }
         self.settle(p, line, scn, &[]);
         line.attached.store(0, Ordering::Relaxed);
         line.committing.store(0, Ordering::Release);
+    }
+
+    /// Nothing that is cached now can be trusted: it is not known which objects have changed.
+    pub fn distrust(&self, scn: Scn) {
+        for slot in self.depends {
+            slot.last_change.fetch_max(scn.0, Ordering::AcqRel);
+        }
     }
 
     /// Says goodbye when a session ends: one get if the session has used the cache.

@@ -3,7 +3,7 @@
 use crate::sizes::Sizes;
 use crate::state::State;
 use exec::work_area::{WorkAreaLayout, WorkAreas};
-use library_cache::LibraryCache;
+use library_cache::{Announced, LibraryCache};
 use parallel::Servers;
 use params::{Designs, InitParams, LibraryCacheDesign, Param, ResultCacheDesign};
 use process::{CleanupOrder, Process, Processes};
@@ -71,6 +71,16 @@ impl Caches {
         let results: &'static ResultCache = Box::leak(Box::new(results));
         processes.on_death(CleanupOrder::Builds, "result cache objects", move |p, dead| {
             results.cleanup(p, dead, txns.current_scn());
+        });
+        // Behind the hook of transactions, which has been registered, and before locks are released.
+        processes.on_death(CleanupOrder::Transaction, "changes of objects", move |p, dead| {
+            let scn = txns.current_scn();
+            match library.finish_announced(p, dead) {
+                Announced::Objects(objects) => {
+                    objects.into_iter().for_each(|object| results.invalidate(p, ObjectId(object), scn));
+                }
+                Announced::All => results.distrust(scn),
+            }
         });
         let areas = Box::leak(Box::new(WorkAreas::create(processes.sga(), &layout.areas)));
         let servers: &'static Servers = Box::leak(Box::new(Servers::create(processes.sga(), &layout.servers)));

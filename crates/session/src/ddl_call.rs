@@ -110,12 +110,21 @@ struct Session<'a> {
     hook: OnCommit,
 }
 
+fn numbers_of(objects: &[ObjectId]) -> Vec<u32> {
+    objects.iter().map(|object| object.0).collect()
+}
+
 impl Session<'_> {
+    /// Seconds in which cursors end whose statistics have changed.
+    fn period_s(&self) -> u64 {
+        self.core.params.borrow().number(params::Param::OptimizerInvalidationPeriod).max(0) as u64
+    }
+
     /// Objects that DDL has changed are got and pinned for it, then invalid, and so are the cursors that depend on
     /// them. What it has just made, and so loaded, stays.
     fn invalidate_cursors(&self, objects: &[ObjectId]) {
         let (p, library) = (&self.core.p, self.core.shared.library);
-        let numbers: Vec<u32> = objects.iter().map(|object| object.0).collect();
+        let numbers = numbers_of(objects);
         library.invalidate(p, &numbers);
         let names = self.core.names().ok();
         let is_new = |number: &u32| {
@@ -306,10 +315,13 @@ impl Host for Session<'_> {
         compiled
     }
 
+    fn announce(&mut self, objects: &[ObjectId], rolled: &[ObjectId]) {
+        let (objects, rolled) = (numbers_of(objects), numbers_of(rolled));
+        self.core.shared.library.announce(&self.core.p, &objects, &rolled, self.period_s());
+    }
+
     fn roll_out(&mut self, objects: &[ObjectId]) {
-        let numbers: Vec<u32> = objects.iter().map(|object| object.0).collect();
-        let period = self.core.params.borrow().number(params::Param::OptimizerInvalidationPeriod);
-        self.core.shared.library.roll_out(&self.core.p, &numbers, period.max(0) as u64);
+        self.core.shared.library.roll_out(&self.core.p, &numbers_of(objects), self.period_s());
     }
 
     fn changed(&mut self, objects: &[ObjectId]) {
