@@ -410,21 +410,30 @@ fn to_merge(join: &mut Source, kind: JoinKind, op: Option<CmpOp>) {
     else {
         return;
     };
-    let mut range = None;
+    let mut ranges = Vec::new();
     if let Some(op) = op {
         let Node::Cmp(CmpOp::Lt, _, a, b) = residual.remove(0).node else { panic!("l.v < r.v") };
         let negative = |e: Box<Expr>| Expr::new(Node::Neg(e.clone()), e.ty);
-        range = Some(match op {
+        ranges.push(match op {
             CmpOp::Lt => MergeRange { op, left: *a, right: *b },
             // x < y where -x > -y.
             op => MergeRange { op, left: negative(a), right: negative(b) },
         });
     }
-    let edge = range.as_ref().map(|r| r.right.clone());
+    let edge = ranges.first().map(|r| r.right.clone());
     let left = sorted(left, keys.iter().map(|k| k.left.clone()), &left_regs);
     let right = sorted(right, keys.iter().map(|k| k.right.clone()).chain(edge), &right_regs);
-    *join =
-        Source::MergeJoin { left, right, kind, keys, range, residual, left_regs, right_regs, rows: plan::UNKNOWN_ROWS };
+    *join = Source::MergeJoin {
+        left,
+        right,
+        kind,
+        keys,
+        ranges,
+        residual,
+        left_regs,
+        right_regs,
+        rows: plan::UNKNOWN_ROWS,
+    };
 }
 
 /// Filters change no answer where they may be used; where they may not, rows are missing, which shows that they work.

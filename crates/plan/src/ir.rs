@@ -702,15 +702,16 @@ pub enum Source {
         rows: f64,
     },
     /// Pairs the rows of both sides as they come, for `Inner`, `Left`, `Semi` and `Anti`. Each side is ordered by the keys,
-    /// ascending and NULLs last; no key is padded. The right side is ordered by the range's expression behind the keys.
-    /// Rows come in the order of the left side.
+    /// ascending and NULLs last; no key is padded. Of right rows with equal keys, in their order, the right expression of
+    /// each range rises. It pays to have left rows of equal keys in the order of a range's left expression. Rows come in
+    /// the order of the left side.
     MergeJoin {
         left: Box<Source>,
         right: Box<Source>,
         kind: JoinKind,
         /// None of which lets NULL match.
         keys: Vec<JoinKey>,
-        range: Option<MergeRange>,
+        ranges: Vec<MergeRange>,
         residual: Vec<Expr>,
         left_regs: Vec<Reg>,
         right_regs: Vec<Reg>,

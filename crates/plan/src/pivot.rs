@@ -1,9 +1,10 @@
 //! PIVOT and UNPIVOT, written as the queries they stand for.
 //!
 //! A pivot groups by every column that it does not name, and aggregates, for each value, over the rows that have it:
-//! `PIVOT (SUM(x) FOR c IN (1, 2))` is `SELECT g, SUM(CASE WHEN c = 1 THEN x END) "1", … GROUP BY g`. An unpivot joins
-//! each row with the list of its columns and takes one in turn. The columns of the row source have to be known first,
-//! so it is resolved twice.
+//! `PIVOT (SUM(x) FOR c IN (1, 2))` is `SELECT g, SUM(CASE WHEN c = 1 THEN x END) "1", … GROUP BY g`. An unpivot
+//! joins each row with a LATERAL query that has a branch for each of its columns: a branch is one row, and reads only its
+//! own column, so that the work is that of the rows that come out. One CASE over the columns would look at all of them
+//! for each. The columns of the row source have to be known first, so it is resolved twice.
 
 use crate::logical::JoinSet;
 use crate::scope::*;
@@ -150,27 +151,28 @@ fn unpivot_text(
         .into_iter()
         .map(|c| quoted(c))
         .collect();
-    let by_turn = |of: &dyn Fn(usize) -> Result<String>| -> Result<String> {
-        let mut text = "CASE \"#\"".to_owned();
-        for turn in 0..listed.len() {
-            text += &format!(" WHEN {} THEN {}", turn + 1, of(turn)?);
-        }
-        Ok(text + " END")
-    };
     for (at, name) in names.iter().enumerate() {
-        let value = by_turn(&|turn| label(&listed[turn].0, &listed[turn].1, at))?;
-        items.push(format!("{value} {}", quoted(&name.name)));
+        items.push(format!("\"#N{at}\" {}", quoted(&name.name)));
     }
     let mut some = Vec::new();
     for (at, name) in values.iter().enumerate() {
-        let column = |turn: usize| -> Result<String> {
-            listed[turn].0.get(at).map(|c| quoted(&c.name)).ok_or_else(|| Ora::new(947).at(pos))
-        };
-        let value = by_turn(&column)?;
-        some.push(format!("{value} IS NOT NULL"));
-        items.push(format!("{value} {}", quoted(&name.name)));
+        some.push(format!("\"#V{at}\" IS NOT NULL"));
+        items.push(format!("\"#V{at}\" {}", quoted(&name.name)));
     }
-    let turns = list(1..=listed.len(), |n| format!("SELECT {n} \"#\" FROM SYS.DUAL")).replace(", ", " UNION ALL ");
+    let mut branches = Vec::new();
+    for (group, given) in listed {
+        let mut branch = Vec::new();
+        for at in 0..names.len() {
+            branch.push(format!("{} \"#N{at}\"", label(group, given, at)?));
+        }
+        for at in 0..values.len() {
+            let column = group.get(at).ok_or_else(|| Ora::new(947).at(pos))?;
+            branch.push(format!("{} \"#V{at}\"", quoted(&column.name)));
+        }
+        // A table of its own would hide columns of the row source that have its columns' names.
+        branches.push(format!("SELECT {} FROM (SELECT NULL \"#\" FROM SYS.DUAL)", branch.join(", ")));
+    }
+    let turns = branches.join(" UNION ALL ");
     let filter = if include_nulls { String::new() } else { format!(" WHERE {}", some.join(" OR ")) };
-    Ok(format!("SELECT {} FROM {source}, ({turns}){filter}", items.join(", ")))
+    Ok(format!("SELECT {} FROM {source}, LATERAL ({turns}){filter}", items.join(", ")))
 }

@@ -672,12 +672,20 @@ impl Tree {
                 self.source(at, probing);
                 at
             }
-            Source::MergeJoin { left, right, kind, keys, range, residual, .. } => {
-                let cartesian = keys.is_empty() && range.is_none() && *kind == JoinKind::Inner;
+            Source::MergeJoin { left, right, kind, keys, ranges, residual, .. } => {
+                let cartesian = keys.is_empty() && ranges.is_empty() && *kind == JoinKind::Inner;
                 let options = if cartesian { "CARTESIAN" } else { of_kind(*kind) };
-                let at = over(self, "MERGE JOIN", options, &[left, right]);
+                let at = self.add(Some(parent), "MERGE JOIN", options);
+                for side in [left, right] {
+                    let first = self.rows.len();
+                    self.source(at, side);
+                    if matches!(**side, Source::Sort { .. }) {
+                        self.rows[first].options = "JOIN".into();
+                    }
+                }
                 let mut access = self.names.equalities(keys);
-                if let Some(text) = range.as_ref().and_then(|r| self.names.comparison(r.op, &r.left, &r.right)) {
+                let text_of = |r: &MergeRange| self.names.comparison(r.op, &r.left, &r.right);
+                for text in ranges.iter().filter_map(text_of) {
                     let and = if access.is_empty() { "" } else { " AND " };
                     access.push_str(&format!("{and}{text}"));
                 }

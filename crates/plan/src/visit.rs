@@ -108,12 +108,12 @@ macro_rules! expressions {
                 }
                 residual.$each().for_each(&mut *$f);
             }
-            Source::MergeJoin { keys, range, residual, .. } => {
+            Source::MergeJoin { keys, ranges, residual, .. } => {
                 for JoinKey { left, right, .. } in keys.$each() {
                     $f(left);
                     $f(right);
                 }
-                for MergeRange { left, right, .. } in range.$each() {
+                for MergeRange { left, right, .. } in ranges.$each() {
                     $f(left);
                     $f(right);
                 }

@@ -134,6 +134,35 @@ fn joins() {
     assert!(plan(text).contains("INDEX UNIQUE SCAN BIG_PK"));
 }
 
+/// Where nothing is equal, an inequality leads a merge join: all pairs of large inputs would be too many.
+#[test]
+fn joins_by_inequalities() {
+    let merged = [
+        "select /*+ no_index(a) */ count(*) from seen a, big b where a.id between b.id and b.id + 3",
+        "select count(*) from seen a, big b where a.d >= b.d and a.d < b.d + 1 / 24",
+        "select count(*) from seen a, big b where b.name < a.name",
+        "select count(*) from seen a left join big b on a.name > b.name and a.k <> b.k",
+        "select /*+ use_merge(b) */ count(*) from small a, small b where a.id < b.id",
+    ];
+    for text in merged {
+        let plan = plan(text);
+        assert!(plan.contains("MERGE JOIN") && !plan.contains("LOOPS") && !plan.contains("BUFFER"), "{text}\n{plan}");
+    }
+    let others = [
+        // Few rows are compared sooner than sorted.
+        "select count(*) from small a, small b where a.id < b.id",
+        // No order decides.
+        "select count(*) from seen a, big b where a.name <> b.name",
+        "select count(*) from seen a, big b where a.name like b.name",
+        "select count(*) from seen a, big b where a.id + b.id > 10",
+        "select /*+ no_index(a) no_index(b) */ count(*) from seen a, big b where a.k = b.k and a.id < b.id",
+    ];
+    for text in others {
+        let plan = plan(text);
+        assert!(!plan.contains("MERGE JOIN"), "{text}\n{plan}");
+    }
+}
+
 #[test]
 fn errors_have_oracles_number_and_place() {
     let cases = [

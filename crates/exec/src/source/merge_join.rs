@@ -1,15 +1,16 @@
 //! Merge joins: both sides come in the order of the keys, and rows with equal keys are paired.
 //!
-//! The right rows of one key are kept while left rows have it; more than fit into memory go to temporary space. With a
-//! range they are in the order of its expression, so that those that meet it lie together: in memory they are found by
-//! bisection. Without keys, all right rows are of one key.
+//! The right rows of one key are kept while left rows have it; more than fit into memory go to temporary space. With
+//! ranges they are in the order of their expressions, so that those that meet them lie together: in memory they are
+//! found by bisection. In temporary space they are read from the first one that met them for the left row before, as long
+//! as the left rows rise, to the first one behind them. Without keys, all right rows are of one key.
 
 use super::Op;
 use super::sort::encode_part;
 use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
-use crate::spill::{Reader, TempFile, rows};
+use crate::spill::{Reader, Start, TempFile, rows};
 use plan::{CmpOp, JoinKey, JoinKind, KeyNulls, Reg};
 use types::{Ora, Result};
 
@@ -19,11 +20,12 @@ pub struct MergeJoin {
     kind: JoinKind,
     left_keys: Vec<Code>,
     right_keys: Vec<Code>,
-    range: Option<(CmpOp, Code, Code)>,
+    ranges: Vec<Range>,
     residual: Vec<Cond>,
     right_regs: Vec<Reg>,
-    /// The key of the last left row, and what it is compared with in the range.
+    /// The key of the last left row.
     key: Vec<u8>,
+    /// A right row's value of a range, while its record is made.
     edge: Vec<u8>,
     /// The right row that was read last: its key and its record. None behind the last one.
     ahead_key: Vec<u8>,
@@ -34,6 +36,41 @@ pub struct MergeJoin {
     state: State,
 }
 
+/// `left op right`, one of `<`, `<=`, `>` and `>=`. The right values of a group's rows rise.
+pub struct Range {
+    pub op: CmpOp,
+    pub left: Code,
+    pub right: Code,
+    /// The left row's value.
+    edge: Vec<u8>,
+    /// The one of the left row before in the group that is in temporary space.
+    before: Vec<u8>,
+}
+
+impl Range {
+    pub fn new(op: CmpOp, left: Code, right: Code) -> Range {
+        Range { op, left, right, edge: Vec::new(), before: Vec::new() }
+    }
+
+    /// The rows that meet it are the first of a group; else they are the last ones.
+    fn takes_first(&self) -> bool {
+        matches!(self.op, CmpOp::Gt | CmpOp::Ge)
+    }
+
+    /// Whether the left row's value stands in the relation to that of a right row.
+    fn holds(&self, right: &[u8]) -> bool {
+        let left = &self.edge[..];
+        match self.op {
+            CmpOp::Lt => left < right,
+            CmpOp::Le => left <= right,
+            CmpOp::Gt => left > right,
+            CmpOp::Ge => left >= right,
+            CmpOp::Eq => left == right,
+            CmpOp::Ne => left != right,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     NextLeft,
@@ -42,7 +79,7 @@ enum State {
     Done,
 }
 
-/// The right rows of one key. A record: the range's value, with its length before it, and the row's.
+/// The right rows of one key. A record: the values of the ranges, each with its length before it, and the row's.
 #[derive(Default)]
 struct Group {
     key: Vec<u8>,
@@ -52,11 +89,13 @@ struct Group {
     ends: Vec<usize>,
     used: usize,
     file: Option<TempFile>,
-    /// The next row, and behind the last one that may match.
+    /// The next row, and behind the last one that may match; 0 and more than 0 in temporary space, where one may.
     at: usize,
     until: usize,
     reader: Reader,
     record: Vec<u8>,
+    /// In temporary space: where the rows start that may match the left rows from here on.
+    from: Start,
 }
 
 impl Group {
@@ -64,9 +103,13 @@ impl Group {
         &self.bytes[if n == 0 { 0 } else { self.ends[n - 1] }..self.ends[n]]
     }
 
-    /// The value of the range of row `n`; none for NULL, which comes last.
-    fn edge(&self, n: usize) -> Result<&[u8]> {
-        rows::take_part(&mut self.get(n))
+    /// The value of row `n` for a range.
+    fn edge(&self, n: usize, range: usize) -> Result<&[u8]> {
+        let mut record = self.get(n);
+        for _ in 0..range {
+            rows::take_part(&mut record)?;
+        }
+        rows::take_part(&mut record)
     }
 
     fn forget(&mut self, m: &mut Machine) {
@@ -74,6 +117,9 @@ impl Group {
         self.ends.clear();
         m.release(self.used);
         (self.used, self.file, self.is_there) = (0, None, false);
+        // A chunk that the reader has is of the file that is gone.
+        self.reader = Reader::default();
+        self.from = Start::default();
     }
 
     fn push(&mut self, record: &[u8], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -101,18 +147,6 @@ impl Group {
     }
 }
 
-/// Whether a value stands in the relation to one of the right side that `op` names.
-fn holds(left: &[u8], op: CmpOp, right: &[u8]) -> bool {
-    match op {
-        CmpOp::Lt => left < right,
-        CmpOp::Le => left <= right,
-        CmpOp::Gt => left > right,
-        CmpOp::Ge => left >= right,
-        CmpOp::Eq => left == right,
-        CmpOp::Ne => left != right,
-    }
-}
-
 impl MergeJoin {
     /// # Errors
     /// ORA-00600 for a kind or keys that a plan does not have here.
@@ -122,14 +156,14 @@ impl MergeJoin {
         right: Op,
         kind: JoinKind,
         keys: &[JoinKey],
-        range: Option<(CmpOp, Code, Code)>,
+        ranges: Vec<Range>,
         residual: Vec<Cond>,
         right_regs: &[Reg],
         b: &mut Builder<'_>,
     ) -> Result<MergeJoin> {
         let fits = matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
-        let ranges = range.as_ref().is_none_or(|(op, ..)| !matches!(op, CmpOp::Eq | CmpOp::Ne));
-        if !fits || !ranges || keys.iter().any(|key| key.padded || key.nulls != KeyNulls::Never) {
+        let is_range = |range: &Range| !matches!(range.op, CmpOp::Eq | CmpOp::Ne);
+        if !fits || !ranges.iter().all(is_range) || keys.iter().any(|key| key.padded || key.nulls != KeyNulls::Never) {
             return Err(Ora::internal("a merge join of another kind"));
         }
         let (left_keys, right_keys) = keys.iter().map(|key| (b.code(&key.left), b.code(&key.right))).unzip();
@@ -139,7 +173,7 @@ impl MergeJoin {
             kind,
             left_keys,
             right_keys,
-            range,
+            ranges,
             residual,
             right_regs: right_regs.to_vec(),
             key: Vec::new(),
@@ -179,15 +213,13 @@ impl MergeJoin {
             if !encode(&self.right_keys, &mut self.ahead_key, m, cx)? {
                 continue;
             }
-            let mut edge = std::mem::take(&mut self.edge);
-            edge.clear();
-            let ranged = match &self.range {
-                Some((_, _, code)) => encode(std::slice::from_ref(code), &mut edge, m, cx)?,
-                None => true,
-            };
             self.ahead.clear();
-            rows::put_part(&edge, &mut self.ahead);
-            self.edge = edge;
+            let mut ranged = true;
+            for range in &self.ranges {
+                self.edge.clear();
+                ranged &= encode(std::slice::from_ref(&range.right), &mut self.edge, m, cx)?;
+                rows::put_part(&self.edge, &mut self.ahead);
+            }
             if !ranged {
                 continue;
             }
@@ -226,31 +258,39 @@ impl MergeJoin {
 
     /// Sets the group's rows to those that may match the left row.
     fn choose(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        self.edge.clear();
-        let ranged = match &self.range {
-            Some((_, code, _)) => encode(std::slice::from_ref(code), &mut self.edge, m, cx)?,
-            None => true,
-        };
         let group = &mut self.group;
-        (group.at, group.until, group.reader) = (0, group.ends.len(), Reader::default());
-        if !ranged {
-            group.until = 0;
-            group.reader = group.file.as_ref().map_or_else(Reader::default, TempFile::end);
-            return Ok(());
+        (group.at, group.until) = (0, 0);
+        for range in &mut self.ranges {
+            range.edge.clear();
+            if !encode(std::slice::from_ref(&range.left), &mut range.edge, m, cx)? {
+                // It is unknown for every row.
+                return Ok(());
+            }
         }
-        if let (Some((op, ..)), None) = (&self.range, &group.file) {
+        if let Some(file) = &group.file {
+            group.until = usize::MAX;
+            for range in self.ranges.iter_mut().filter(|range| !range.takes_first()) {
+                if range.edge < range.before {
+                    group.from = Start::default();
+                }
+                range.before.clone_from(&range.edge);
+            }
+            return file.seek(&mut group.reader, group.from, cx);
+        }
+        group.until = group.ends.len();
+        for (at, range) in self.ranges.iter().enumerate() {
             // Rows from a place on, or up to one.
-            let first = matches!(op, CmpOp::Gt | CmpOp::Ge);
+            let first = range.takes_first();
             let (mut low, mut high) = (0, group.ends.len());
             while low < high {
                 let middle = (low + high) / 2;
-                if holds(&self.edge, *op, group.edge(middle)?) == first {
+                if range.holds(group.edge(middle, at)?) == first {
                     low = middle + 1;
                 } else {
                     high = middle;
                 }
             }
-            if first { group.until = low } else { group.at = low }
+            if first { group.until = group.until.min(low) } else { group.at = group.at.max(low) }
         }
         Ok(())
     }
@@ -258,25 +298,40 @@ impl MergeJoin {
     /// Puts the next row of the group that may match into its registers.
     fn next_in_group(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let group = &mut self.group;
-        if let Some(file) = &group.file {
-            while file.next(&mut group.reader, &mut group.record, cx)? {
-                let mut record = &group.record[..];
-                let edge = rows::take_part(&mut record)?;
-                if self.range.as_ref().is_none_or(|(op, ..)| holds(&self.edge, *op, edge)) {
-                    m.decode(&self.right_regs, &mut record)?;
-                    return Ok(true);
-                }
-            }
-            return Ok(false);
-        }
         if group.at >= group.until {
             return Ok(false);
         }
-        let mut record = group.get(group.at);
-        rows::take_part(&mut record)?;
-        m.decode(&self.right_regs, &mut record)?;
-        group.at += 1;
-        Ok(true)
+        let Some(file) = &group.file else {
+            let mut record = group.get(group.at);
+            for _ in &self.ranges {
+                rows::take_part(&mut record)?;
+            }
+            m.decode(&self.right_regs, &mut record)?;
+            group.at += 1;
+            return Ok(true);
+        };
+        while file.next(&mut group.reader, &mut group.record, cx)? {
+            let mut record = &group.record[..];
+            let mut is_before = false;
+            for range in &self.ranges {
+                if range.holds(rows::take_part(&mut record)?) {
+                    continue;
+                }
+                if range.takes_first() {
+                    // No row behind this one meets it.
+                    return Ok(false);
+                }
+                is_before = true;
+            }
+            if is_before {
+                group.from = file.place(&group.reader);
+                cx.check_cancel()?;
+                continue;
+            }
+            m.decode(&self.right_regs, &mut record)?;
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {

@@ -123,11 +123,12 @@ impl Op {
                     hash_join::Input { op: Op::build_many(right, b)?, keys: right_keys, regs: right_regs.clone() };
                 Op::Hash(Box::new(hash_join::HashJoin::new(left, right, *kind, *build, b.conds(residual), filters)))
             }
-            Source::MergeJoin { left, right, kind, keys, range, residual, left_regs: _, right_regs, .. } => {
+            Source::MergeJoin { left, right, kind, keys, ranges, residual, left_regs: _, right_regs, .. } => {
                 let (left, right) = (Op::build(left, b)?, Op::build(right, b)?);
                 let residual = b.conds(residual);
-                let range = range.as_ref().map(|r| (r.op, b.code(&r.left), b.code(&r.right)));
-                let join = merge_join::MergeJoin::new(left, right, *kind, keys, range, residual, right_regs, b)?;
+                let ranges = ranges.iter().map(|r| merge_join::Range::new(r.op, b.code(&r.left), b.code(&r.right)));
+                let ranges = ranges.collect();
+                let join = merge_join::MergeJoin::new(left, right, *kind, keys, ranges, residual, right_regs, b)?;
                 Op::Merge(Box::new(join))
             }
             Source::JoinFilter { input, id, keys, .. } => {

@@ -56,7 +56,7 @@ impl Reader {
 }
 
 /// Where a record of a [`TempFile`] starts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Start {
     chunk: usize,
     at: usize,
@@ -144,6 +144,11 @@ impl TempFile {
     /// Where the next record that is pushed will start.
     pub fn start(&self) -> Start {
         Start { chunk: self.chunks.len(), at: self.pending.len(), before: self.records }
+    }
+
+    /// Where the record starts that the reader gives next.
+    pub fn place(&self, reader: &Reader) -> Start {
+        Start { chunk: reader.loaded.saturating_sub(1), at: reader.at, before: reader.given }
     }
 
     /// Moves the reader to a record. A chunk that the reader has is not read again.

@@ -20,6 +20,7 @@ use super::{Planned, cost, filter, produced};
 use crate::ir::*;
 use crate::logical::*;
 use crate::scope::*;
+use crate::typing::{Class, class};
 use sql::ast;
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
@@ -77,18 +78,30 @@ struct Cond {
     /// The parts that the two sides of an equality name, where a join may use it as a key, and whether trailing blanks
     /// do not count.
     sides: Option<(Mask, Mask, bool)>,
+    /// The parts that the two sides of `<`, `<=`, `>` or `>=` name, where a merge join may have it as a range.
+    bounds: Option<(Mask, Mask)>,
 }
 
 impl Cond {
     /// Whether it is `left = right` with a side from each of two sets of parts.
     fn is_key(&self, right: Mask) -> bool {
-        let is_of = |mask: Mask, side: Mask| mask & side != 0 && mask & !side == 0;
-        self.sides.is_some_and(|(a, b, _)| is_of(b, right) && a & right == 0 || is_of(a, right) && b & right == 0)
+        self.sides.is_some_and(|(a, b, _)| is_one_a_side(a, b, right))
+    }
+
+    /// Whether it compares the order of a side from each of two sets of parts.
+    fn is_range(&self, right: Mask) -> bool {
+        self.bounds.is_some_and(|(a, b)| is_one_a_side(a, b, right) && a & !right | b & !right != 0)
     }
 
     fn is_padded(&self) -> bool {
         matches!(self.sides, Some((_, _, true)))
     }
+}
+
+/// Whether of two expressions one reads nothing but `right` and the other one nothing of it.
+fn is_one_a_side(a: Mask, b: Mask, right: Mask) -> bool {
+    let is_of_right = |mask: Mask| mask & right != 0 && mask & !right == 0;
+    is_of_right(b) && a & right == 0 || is_of_right(a) && b & right == 0
 }
 
 /// A part, and the addresses of the conditions that it is reached through.
@@ -360,7 +373,15 @@ impl Compiler<'_> {
             }
             _ => None,
         };
-        Cond { expr, mask, class: None, sides }
+        let bounds = match &expr.node {
+            Node::Cmp(CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge, Compare::Plain, a, b)
+                if !a.has_subquery() && !b.has_subquery() =>
+            {
+                Some((self.mask_of(a, owner), self.mask_of(b, owner)))
+            }
+            _ => None,
+        };
+        Cond { expr, mask, class: None, sides, bounds }
     }
 
     fn is_collection(&self, kind: &PartKind) -> bool {
@@ -571,6 +592,16 @@ impl Compiler<'_> {
                 offer(Method::Merge, left_best.cost + right_cost + sorts + out * cost::PER_ROW);
             }
         }
+        // Rows that lie together in the order of an inequality are found by their place.
+        if !hashes && !nulls && !lateral && !node.is_some_and(|node| node.unstable) {
+            let ranges = ranges_of(&join.on, right);
+            if !ranges.is_empty() {
+                let share: f64 = ranges.iter().map(|(at, _)| self.share_of_join(graph, &join.on[*at].expr)).product();
+                let sorts = cost::sort(left_best.rows, 1) + cost::sort(right_rows, 1);
+                let met = left_best.rows * right_rows * share * cost::PER_PAIR;
+                offer(Method::Merge, left_best.cost + right_cost + sorts + met + out * cost::PER_ROW);
+            }
+        }
         if let Some(part) = single
             && let Some(cost) = self.probe(graph, part, &join)
         {
@@ -715,6 +746,7 @@ impl Compiler<'_> {
         let join = graph.conditions(left, right, node);
         let keyed = join.on.iter().enumerate().filter_map(|(at, c)| Some((at, key_of(c, right)?)));
         let keys: Vec<(usize, JoinKey)> = keyed.collect();
+        let ranges = if keys.is_empty() { ranges_of(&join.on, right) } else { Vec::new() };
         let on: Vec<Expr> = join.on.iter().map(|c| c.expr.clone()).collect();
         let above: Vec<Expr> = join.above.iter().map(|c| c.expr.clone()).collect();
         let done = join.done;
@@ -758,7 +790,7 @@ impl Compiler<'_> {
             Method::Hash(_) => unreachable!("made above"),
             Method::Merge => {
                 let right_source = self.build_join_side(graph, right, best)?;
-                merge_join(left_source, right_source, kind, on, keys)
+                merge_join(left_source, right_source, kind, on, (keys, ranges))
             }
             Method::Probe => {
                 let part = single.expect("one table is probed");
@@ -1359,19 +1391,76 @@ fn hash_join(
     Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters, rows: UNKNOWN_ROWS }
 }
 
-fn merge_join(left: Source, right: Source, kind: JoinKind, conds: Vec<Expr>, keys: Vec<(usize, JoinKey)>) -> Source {
-    let (keys, residual) = keys_and_rest(conds, keys);
-    let sorted = |source: Source, side: fn(&JoinKey) -> &Expr| {
+/// Parts of a join with the places of their conditions.
+type Placed<T> = Vec<(usize, T)>;
+
+fn merge_join(
+    left: Source,
+    right: Source,
+    kind: JoinKind,
+    conds: Vec<Expr>,
+    (keys, ranges): (Placed<JoinKey>, Placed<MergeRange>),
+) -> Source {
+    let used: Vec<usize> = keys.iter().map(|(at, _)| *at).chain(ranges.iter().map(|(at, _)| *at)).collect();
+    let residual = conds.into_iter().enumerate().filter(|(at, _)| !used.contains(at)).map(|(_, c)| c).collect();
+    let keys: Vec<JoinKey> = keys.into_iter().map(|(_, key)| key).collect();
+    let ranges: Vec<MergeRange> = ranges.into_iter().map(|(_, range)| range).collect();
+    let sorted = |source: Source, by: Vec<&Expr>| {
         let regs = produced(&source);
-        let key = |key: &JoinKey| SortKey { expr: side(key).clone(), desc: false, nulls_first: false };
-        let keys = keys.iter().map(key).collect();
+        let key = |expr: &Expr| SortKey { expr: expr.clone(), desc: false, nulls_first: false };
+        let keys = by.into_iter().map(key).collect();
         let rows = source.rows().unwrap_or(UNKNOWN_ROWS);
         Source::Sort { input: Box::new(source), keys, regs, top: None, rows }
     };
-    let (left, right) = (sorted(left, |key| &key.left), sorted(right, |key| &key.right));
+    // Where right rows start to meet it, they do so later for each left row.
+    let lower = ranges.iter().find(|r| matches!(r.op, CmpOp::Lt | CmpOp::Le)).or(ranges.first());
+    let left = sorted(left, keys.iter().map(|key| &key.left).chain(lower.map(|r| &r.left)).collect());
+    let base = ranges.first().map(|r| without_shift(&r.right));
+    let right = sorted(right, keys.iter().map(|key| &key.right).chain(base).collect());
     let (left_regs, right_regs) = (produced(&left), produced(&right));
     let (left, right) = (Box::new(left), Box::new(right));
-    Source::MergeJoin { left, right, kind, keys, range: None, residual, left_regs, right_regs, rows: UNKNOWN_ROWS }
+    Source::MergeJoin { left, right, kind, keys, ranges, residual, left_regs, right_regs, rows: UNKNOWN_ROWS }
+}
+
+/// The inequalities that a merge join may find rows of its right side by, with their places: one, or one for each end
+/// of a band, as `a.x between b.y and b.y + 3` is.
+fn ranges_of(on: &[&Cond], right: Mask) -> Vec<(usize, MergeRange)> {
+    let mut all = on.iter().enumerate().filter_map(|(at, c)| Some((at, range_of(c, right)?)));
+    let Some(first) = all.next() else { return Vec::new() };
+    let takes_first = |range: &MergeRange| matches!(range.op, CmpOp::Gt | CmpOp::Ge);
+    let second = all.find(|(_, range)| {
+        takes_first(range) != takes_first(&first.1) && without_shift(&range.right) == without_shift(&first.1.right)
+    });
+    std::iter::once(first).chain(second).collect()
+}
+
+/// The range that an inequality is where one of two sets of parts is this.
+fn range_of(c: &Cond, right: Mask) -> Option<MergeRange> {
+    let (Node::Cmp(op, _, a, b), Some((_, of_b))) = (&c.expr.node, c.bounds.filter(|_| c.is_range(right))) else {
+        return None;
+    };
+    let mirrored = match op {
+        CmpOp::Lt => CmpOp::Gt,
+        CmpOp::Le => CmpOp::Ge,
+        CmpOp::Gt => CmpOp::Lt,
+        CmpOp::Ge => CmpOp::Le,
+        other => *other,
+    };
+    let (op, left, right) = if of_b & right != 0 { (*op, a, b) } else { (mirrored, b, a) };
+    Some(MergeRange { op, left: (**left).clone(), right: (**right).clone() })
+}
+
+/// The value that an expression adds the same to for every row, or takes the same from: it rises when the value rises.
+/// Sums of binary floating-point numbers do not, beside infinities.
+fn without_shift(e: &Expr) -> &Expr {
+    let is_same = |e: &Expr| matches!(e.node, Node::Const(_) | Node::Bind(_));
+    let is_exact = !matches!(class(&e.ty), Class::Float | Class::Double);
+    match &e.node {
+        Node::Arith(ArithOp::Add, a, b) if is_exact && is_same(b) => without_shift(a),
+        Node::Arith(ArithOp::Add, a, b) if is_exact && is_same(a) => without_shift(b),
+        Node::Arith(ArithOp::Sub, a, b) if is_exact && is_same(b) => without_shift(a),
+        _ => e,
+    }
 }
 
 /// The keys of a join, and the conditions that are none of them.
