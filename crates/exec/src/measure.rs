@@ -182,6 +182,8 @@ pub struct Noted {
     areas: RefCell<Vec<AreaCounts>>,
     /// Of reading rows of a table by their rowids.
     by_rowid: Cell<Reading>,
+    /// Values of an IN list that an index was searched by behind the first one.
+    more_values: Cell<u64>,
 }
 
 impl Noted {
@@ -194,6 +196,13 @@ impl Noted {
     /// Counts, or leaves it; returns how it was.
     pub fn switch(&self, on: bool) -> bool {
         self.is_on.replace(on)
+    }
+
+    /// Notes that a scan goes on with the next value of an IN list: INLIST ITERATOR starts what is below it again.
+    pub fn next_value(&self) {
+        if self.is_on() {
+            self.more_values.set(self.more_values.get() + 1);
+        }
     }
 
     /// Notes a work area: what it would have needed, and how often its rows went through temporary space with a limit
@@ -243,6 +252,7 @@ fn counted<T, R>(
 ) -> R {
     let was_on = cx.session.noted.switch(true);
     let outside = cx.session.noted.by_rowid.take();
+    let values_outside = cx.session.noted.more_values.take();
     // Of the operation that calls this one: a hash join has its table before it asks for the other side.
     let areas_outside = cx.session.noted.areas.take();
     let before = Reading::of(cx.p);
@@ -251,15 +261,19 @@ fn counted<T, R>(
     let noted = &cx.session.noted;
     noted.switch(was_on);
     let of_table = noted.by_rowid.replace(outside);
+    let more_values = noted.more_values.replace(values_outside);
     let areas = noted.areas.replace(areas_outside);
     if let Some(run) = &mut m.run {
         run.is_new = true;
         run.lines[place.line - place.over..place.line].iter_mut().for_each(|(counts, _)| done.add_to(counts));
         let (counts, area) = &mut run.lines[place.line];
         done.add_to(counts);
+        counts.starts += more_values;
         areas.iter().for_each(|noted| area.add(noted));
         if let Some(entries) = place.entries {
-            done.since(of_table).add_to(&mut run.lines[entries].0);
+            let counts = &mut run.lines[entries].0;
+            done.since(of_table).add_to(counts);
+            counts.starts += more_values;
         }
     }
     result

@@ -93,6 +93,12 @@ fn queries_on_pages() {
     transcript("queries");
 }
 
+/// Numbers have the session's decimal character, those of JSON a point.
+#[test]
+fn numeric_characters() {
+    transcript("numeric_characters");
+}
+
 #[test]
 fn errors_and_where_they_are() {
     transcript("errors");

@@ -4,7 +4,7 @@ use crate::list::{PARAMS, Param, ParamDef};
 use crate::system::SystemParams;
 use crate::value::{display, normalise};
 use std::hash::{Hash, Hasher};
-use types::{Ora, Result};
+use types::{Facility, Ora, Result};
 
 /// The parameters as one session sees them. Process-local.
 #[derive(Clone)]
@@ -147,20 +147,33 @@ impl SessionParams {
     }
 }
 
-/// NLS values that have a form of their own.
+/// NLS values that have a form of their own, or of which there is one.
+///
+/// NLS_COMP may be any: comparisons by NLS_SORT, which LINGUISTIC and ANSI ask for, are binary where that is BINARY.
+///
+/// # Errors
+/// ORA-12705, which names the value that there is.
 pub(crate) fn check_nls(param: Param, value: &str) -> Result<()> {
     let bad = || Err(Ora::new(12705));
+    let only = |there: &str| {
+        if value.eq_ignore_ascii_case(there) {
+            return Ok(());
+        }
+        let base = Ora::new(12705);
+        let name = param.name().to_uppercase();
+        let text = format!("{}: {name} has only the value {there} in this instance", base.message());
+        Err(Ora::from_text(Facility::Ora, 12705, text))
+    };
     match param {
         Param::NlsNumericCharacters => {
             let c: Vec<char> = value.chars().collect();
             let fine = c.len() == 2 && c[0] != c[1] && c.iter().all(|c| !c.is_ascii_digit() && !"+-<>".contains(*c));
             if fine { Ok(()) } else { bad() }
         }
-        Param::NlsLanguage | Param::NlsDateLanguage if !value.eq_ignore_ascii_case("AMERICAN") => bad(),
-        Param::NlsTerritory if !value.eq_ignore_ascii_case("AMERICA") => bad(),
-        Param::NlsSort if !value.eq_ignore_ascii_case("BINARY") => bad(),
-        Param::NlsComp if value != "BINARY" => bad(),
-        Param::NlsCalendar if !value.eq_ignore_ascii_case("GREGORIAN") => bad(),
+        Param::NlsLanguage | Param::NlsDateLanguage => only("AMERICAN"),
+        Param::NlsTerritory => only("AMERICA"),
+        Param::NlsSort => only("BINARY"),
+        Param::NlsCalendar => only("GREGORIAN"),
         _ => Ok(()),
     }
 }

@@ -134,7 +134,11 @@ impl<'a> Report<'a> {
             }
             match value {
                 Value::Null => {}
-                Value::Number(n) => out.push_str(&n.to_string()),
+                Value::Number(n) => {
+                    let text = with_mark(n.to_string(), &self.settings.nls);
+                    // A comma would be the end of the field.
+                    out.push_str(&if text.contains(',') { csv_text(&text) } else { text });
+                }
                 other => {
                     let text = text_of(other, &self.settings.nls);
                     out.push_str(&csv_text(cut(self.settings, &column.data_type, &text)));
@@ -155,6 +159,9 @@ impl<'a> Report<'a> {
             match value {
                 Value::Null => out.push_str("null"),
                 Value::Number(n) => out.push_str(&json_number(&n.to_string())),
+                Value::Double(_) | Value::Float(_) => {
+                    out.push_str(&escape::json(&text_of(value, &types::Nls::default())));
+                }
                 other => {
                     let text = text_of(other, &self.settings.nls);
                     out.push_str(&escape::json(cut(self.settings, &column.data_type, &text)));
@@ -403,7 +410,7 @@ fn cell(settings: &Settings, field: &Field, value: &Value) -> Vec<String> {
                 None => {
                     let mut text = String::new();
                     types::format::number_in_width(number, field.width, &mut text);
-                    text
+                    with_mark(text, &settings.nls)
                 }
             }];
         }
@@ -486,6 +493,11 @@ fn formatted(number: &types::Number, format: &str, to: usize, nls: &types::Nls) 
         Ok(()) => text.trim().to_string(),
         Err(_) => "#".repeat(to),
     }
+}
+
+/// A number with the session's decimal character.
+fn with_mark(text: String, nls: &types::Nls) -> String {
+    if nls.decimal == '.' { text } else { text.replace('.', nls.decimal.encode_utf8(&mut [0; 4])) }
 }
 
 /// A value as text, by the session's formats; nothing for NULL.

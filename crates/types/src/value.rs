@@ -305,15 +305,7 @@ impl Value {
         match self {
             Value::Null | Value::EmptyLob => {}
             Value::Text(s) => out.push_str(s),
-            Value::Number(n) => {
-                let from = out.len();
-                n.write_text(out);
-                if nls.decimal != '.'
-                    && let Some(at) = out[from..].find('.')
-                {
-                    out.replace_range(from + at..from + at + 1, nls.decimal.encode_utf8(&mut [0; 4]));
-                }
-            }
+            Value::Number(n) => marked(nls, out, |out| n.write_text(out)),
             Value::Date(d) => format::date_to_char(d, &nls.date_format, nls, out)?,
             Value::Timestamp(t) => {
                 let model = if t.zone().is_some() { &nls.timestamp_tz_format } else { &nls.timestamp_format };
@@ -323,8 +315,8 @@ impl Value {
             Value::Rowid(rowid) => {
                 out.push_str(std::str::from_utf8(&rowid.to_text()).expect("the alphabet is ASCII"));
             }
-            Value::Double(x) => write_double(*x, 16, out),
-            Value::Float(x) => write_double(f64::from(*x), 8, out),
+            Value::Double(x) => marked(nls, out, |out| write_double(*x, 16, out)),
+            Value::Float(x) => marked(nls, out, |out| write_double(f64::from(*x), 8, out)),
             Value::IntervalYm(i) => format::interval_ym_to_text(i, 2, out),
             Value::IntervalDs(i) => format::interval_ds_to_text(i, 2, 6, out),
             Value::Lob(lob) => return lob.content.write_text(nls, out),
@@ -464,6 +456,17 @@ fn compare_timestamps(a: &Timestamp, b: &Timestamp, nls: &Nls) -> Result<Orderin
 
 fn double_cmp(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+/// Writes a number with the session's decimal character.
+fn marked(nls: &Nls, out: &mut String, write: impl FnOnce(&mut String)) {
+    let from = out.len();
+    write(out);
+    if nls.decimal != '.'
+        && let Some(at) = out[from..].find('.')
+    {
+        out.replace_range(from + at..from + at + 1, nls.decimal.encode_utf8(&mut [0; 4]));
+    }
 }
 
 fn parse_double(text: &str, nls: &Nls) -> Result<f64> {

@@ -129,6 +129,7 @@ pub struct Ranges {
     /// Finds the next values of the leading columns.
     leads: RangeScan,
     has_lead: bool,
+    begun: bool,
     ended: bool,
 }
 
@@ -172,7 +173,13 @@ impl Ranges {
         self.at.resize(self.parts.len(), 0);
         self.ended = self.parts.iter().any(Vec::is_empty);
         (self.has_lead, self.lead) = (false, Vec::new());
+        self.begun = false;
         Ok(())
+    }
+
+    /// Whether a range has been given.
+    pub fn has_begun(&self) -> bool {
+        self.begun
     }
 
     /// Appends the beginning of the keys of the next range. False: there is none.
@@ -191,6 +198,7 @@ impl Ranges {
             self.ended = true;
             return Ok(false);
         }
+        self.begun = true;
         out.extend_from_slice(&self.lead);
         for (parts, at) in self.parts.iter().zip(&self.at) {
             out.extend_from_slice(&parts[*at]);

@@ -1049,8 +1049,12 @@ impl RangePath {
         cx.check_cancel()?;
         self.low_key.clear();
         let Some(ranges) = &mut self.ranges else { return Ok(false) };
+        let begun = ranges.has_begun();
         if !ranges.next(tree, &self.columns, self.descending, &mut self.low_key, cx)? {
             return Ok(false);
+        }
+        if begun && self.prefix.iter().any(|part| matches!(part, Part::In(_))) {
+            cx.session.noted.next_value();
         }
         self.add_bounds(m, cx)
     }
