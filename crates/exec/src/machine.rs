@@ -304,6 +304,15 @@ impl Held {
         *self = Held { bytes: before + bytes, execution: m.execution };
     }
 
+    /// Gives some of it back.
+    pub fn give_back(&mut self, bytes: usize, m: &mut Machine) {
+        if self.execution == m.execution {
+            let bytes = bytes.min(self.bytes);
+            m.release(bytes);
+            self.bytes -= bytes;
+        }
+    }
+
     /// Gives everything back.
     pub fn release(&mut self, m: &mut Machine) {
         if self.execution == m.execution {

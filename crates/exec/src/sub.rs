@@ -10,7 +10,7 @@
 use crate::code::{Code, Truth, compare_values};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeyMap, KeySet, push_part};
-use crate::machine::{CteRows, Machine, Saved, heap_bytes};
+use crate::machine::{CteRows, Held, Machine, Saved, heap_bytes};
 use crate::source::Op;
 use crate::spill::TempFile;
 use crate::spill::lookup::{Found, Lookup};
@@ -218,6 +218,7 @@ impl SubState {
             self.rows = Some(rows);
         } else {
             rows.store.clear(m);
+            rows.members.release(m);
         }
         result
     }
@@ -268,20 +269,20 @@ const KEY_MORE: usize = 48;
 #[derive(Default)]
 struct Members {
     set: KeySet,
-    used: usize,
+    held: Held,
     /// All keys, once they have no room in memory.
     sorter: Option<Sorter>,
 }
 
 /// A set of keys that is complete.
 enum Keys {
-    Memory(KeySet),
+    Memory(KeySet, Held),
     Disk(Box<(Lookup, Found)>),
 }
 
 impl Default for Keys {
     fn default() -> Keys {
-        Keys::Memory(KeySet::default())
+        Keys::Memory(KeySet::default(), Held::default())
     }
 }
 
@@ -295,9 +296,8 @@ impl Members {
             return Ok(());
         }
         let bytes = key.len() + KEY_MORE;
-        if self.used + bytes <= limit {
-            m.charge(bytes, cx)?;
-            self.used += bytes;
+        if self.held.bytes() + bytes <= limit {
+            self.held.charge(bytes, m, cx)?;
             self.set.insert(key.to_vec());
             return Ok(());
         }
@@ -306,34 +306,43 @@ impl Members {
             sorter.push(&key, &[], limit, cx)?;
         }
         self.set = KeySet::default();
-        m.release(self.used);
+        self.held.release(m);
         sorter.push(key, &[], limit, cx)?;
         self.sorter = Some(sorter);
         Ok(())
     }
 
-    fn finish(self, m: &Machine, cx: &ExecCtx<'_>) -> Result<Keys> {
+    fn finish(self, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<Keys> {
         let Some(mut sorter) = self.sorter else {
-            let (keys, bytes) = (self.set.len() as u64, (self.used + 8 * self.set.len()) as u64);
-            cx.shared.areas.note(cx, self.used as u64, 0, || Way::merge(keys, bytes));
-            return Ok(Keys::Memory(self.set));
+            let used = self.held.bytes();
+            let (keys, bytes) = (self.set.len() as u64, (used + 8 * self.set.len()) as u64);
+            cx.shared.areas.note(cx, used as u64, 0, || Way::merge(keys, bytes));
+            return Ok(Keys::Memory(self.set, self.held));
         };
         sorter.finish(cx)?;
         let (way, written) = sorter.way();
         let need = written + sorter.pushed() * KEY_MORE as u64;
         // Sorted once, and written once more for the look-ups.
         cx.shared.areas.note(cx, need, sorter.passes().max(1), || (way, written));
-        Ok(Keys::Disk(Box::new((Lookup::build(sorter, true, &m.temporary, cx)?, Found::default()))))
+        Ok(Keys::Disk(Box::new((Lookup::build(sorter, true, m, cx)?, Found::default()))))
     }
 }
 
 impl Keys {
-    fn has(&mut self, key: &[u8], cx: &ExecCtx<'_>) -> Result<bool> {
+    /// Gives the memory back that is charged for. No look-up follows.
+    fn release(&mut self, m: &mut Machine) {
         match self {
-            Keys::Memory(set) => Ok(set.contains(key)),
+            Keys::Memory(_, held) => held.release(m),
+            Keys::Disk(disk) => disk.0.release(m),
+        }
+    }
+
+    fn has(&mut self, key: &[u8], m: &mut Machine, cx: &ExecCtx<'_>) -> Result<bool> {
+        match self {
+            Keys::Memory(set, _) => Ok(set.contains(key)),
             Keys::Disk(disk) => {
                 let (lookup, at) = &mut **disk;
-                lookup.seek(key, at, cx)?;
+                lookup.seek(key, at, m, cx)?;
                 Ok(lookup.next(key, at, cx)?.is_some())
             }
         }
@@ -472,7 +481,7 @@ fn in_rows(
         for (&v, &how) in values.iter().zip(compare) {
             key_part(m.value(v), how, &mut key);
         }
-        let found = rows.members.has(&key, cx);
+        let found = rows.members.has(&key, m, cx);
         m.key = key;
         if found? {
             return Ok(Some(true));

@@ -217,6 +217,25 @@ fn a_statement_may_hold_only_so_much_memory() {
     assert_eq!(s.text("select count(*) from (select level l from dual connect by level <= 10 order by 1)"), "10");
 }
 
+/// Keys of IN that are in temporary space keep some of it in memory, which counts.
+#[test]
+fn memory_of_look_ups_is_held_to_the_limit_and_given_back() {
+    let instance = Instance::new();
+    let (_, mut s) = setup(&instance);
+    s.state.options.spill_bytes = 1_000_000;
+    s.state.options.work_area_limit_bytes = 1_100_000;
+    // OR keeps them subqueries.
+    let keys = "select rpad(level, 200, 'x') from dual connect by level <= 12000";
+    let one = format!(
+        "select count(*) from (select rpad(level, 200, 'x') v from dual connect by level <= 12000) \
+         where (v in ({keys}) or v is null)"
+    );
+    let two = format!("{one} and (v in ({keys} and level > 0) or v is null)");
+    assert_eq!(s.text(&one), "12000");
+    assert_eq!(s.text(&two), "ORA-04030");
+    assert_eq!(s.text(&one), "12000", "nothing is left of it");
+}
+
 #[test]
 fn plans_choose_the_cluster_key_and_the_rowid() {
     let instance = Instance::new();

@@ -13,7 +13,7 @@ use super::sort::Keys;
 use crate::code::{Builder, Code, Cond, all_true};
 use crate::ctx::ExecCtx;
 use crate::hash::{KeyHasher, KeyMap, push_part};
-use crate::machine::{Machine, heap_bytes};
+use crate::machine::{Held, Machine, heap_bytes};
 use crate::spill::lookup::{Found as Place, Lookup};
 use crate::spill::rows;
 use crate::spill::sorter::Sorter;
@@ -179,6 +179,8 @@ struct Table {
     rows: u32,
     /// All rows by their keys, when they do not fit into memory. A row whose key has a NULL is under the empty key.
     disk: Option<Lookup>,
+    /// For `heads`.
+    held: Held,
 }
 
 /// A search for children in temporary space.
@@ -219,6 +221,7 @@ impl Memory {
                 next: Vec::new(),
                 rows: 0,
                 disk: None,
+                held: Held::default(),
             })),
         };
         let place = |r: &Reg| columns.row.binary_search(r).ok().map(|at| at as u32);
@@ -306,7 +309,7 @@ impl Memory {
         let Some((table, disk)) = self.disk() else { return Ok(search) };
         if all_true(&self.gate, m, cx)? && encode_key(&table.prior_keys, &mut search.key, m, cx)? {
             search.any = true;
-            disk.seek(&search.key, &mut search.at, cx)?;
+            disk.seek(&search.key, &mut search.at, m, cx)?;
         }
         Ok(search)
     }
@@ -426,7 +429,10 @@ impl Table {
     fn load(&mut self, arena: &mut Arena, columns: &Columns, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.heads.clear();
         self.next.clear();
-        self.disk = None;
+        self.held.release(m);
+        if let Some(mut disk) = self.disk.take() {
+            disk.release(m);
+        }
         let limit = cx.session.options.spill_bytes;
         let (mut keys, mut ends, mut key) = (Vec::<u8>::new(), Vec::<usize>::new(), Vec::new());
         self.base.open(m, cx)?;
@@ -463,7 +469,7 @@ impl Table {
             match self.heads.get_mut(key) {
                 Some(head) => self.next[row] = std::mem::replace(head, row as u32 + 1),
                 None => {
-                    m.charge(key.len() + 64, cx)?;
+                    self.held.charge(key.len() + 64, m, cx)?;
                     self.heads.insert(key.to_vec(), row as u32 + 1);
                 }
             }
@@ -504,7 +510,7 @@ impl Table {
         let (way, written) = sorter.way();
         let need = written + sorter.pushed() * SORTED_MORE;
         cx.shared.areas.note(cx, need, sorter.passes().max(1), || (way, written));
-        self.disk = Some(Lookup::build(sorter, false, &m.temporary, cx)?);
+        self.disk = Some(Lookup::build(sorter, false, m, cx)?);
         Ok(())
     }
 

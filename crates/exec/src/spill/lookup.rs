@@ -4,11 +4,11 @@
 //! A division by a hash of the key was rejected: it serves keys that come in groups. Look-ups come one at a time in any
 //! order, and each would read a whole part.
 
-use super::pool::Pool;
 use super::rows::{put_part, take_part};
 use super::sorter::Sorter;
 use super::{Reader, Start, TempFile};
 use crate::ctx::ExecCtx;
+use crate::machine::{Held, Machine};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
@@ -29,6 +29,8 @@ struct Kept {
     chunks: HashMap<usize, Rc<Chunk>>,
     oldest: VecDeque<usize>,
     bytes: usize,
+    /// For the chunks and the index.
+    held: Held,
 }
 
 /// A chunk in memory.
@@ -42,6 +44,8 @@ struct Chunk {
 
 /// Bytes of a record's length.
 const LEN_BYTES: usize = 4;
+/// Bytes of an entry of the index beside its key.
+const INDEX_MORE: usize = size_of::<(Box<[u8]>, Start)>() + 16;
 
 impl Chunk {
     /// Finds the records that lie in it whole; the first of the `count` that start in it does so at `from`.
@@ -100,9 +104,10 @@ impl Lookup {
     /// Writes the records of a sorter that has all of them; of records with equal keys only the first if `once`.
     ///
     /// # Errors
-    /// Those of temporary space.
-    pub fn build(mut sorter: Sorter, once: bool, pool: &Pool, cx: &ExecCtx<'_>) -> Result<Lookup> {
-        let (mut file, mut index) = (TempFile::new(pool, cx), Vec::<(Box<[u8]>, Start)>::new());
+    /// ORA-04030, and those of temporary space.
+    pub fn build(mut sorter: Sorter, once: bool, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<Lookup> {
+        let (mut file, mut index) = (TempFile::new(&m.temporary, cx), Vec::<(Box<[u8]>, Start)>::new());
+        let mut kept = Kept::default();
         let (mut record, mut last) = (Vec::new(), None::<Vec<u8>>);
         while let Some((key, row)) = sorter.next_keyed(cx)? {
             if once && last.as_deref() == Some(key) {
@@ -110,6 +115,7 @@ impl Lookup {
             }
             let start = file.start();
             if index.last().is_none_or(|(_, last)| last.chunk != start.chunk) {
+                kept.held.charge(key.len() + INDEX_MORE, m, cx)?;
                 index.push((key.into(), start));
             }
             record.clear();
@@ -123,12 +129,17 @@ impl Lookup {
             }
         }
         file.finish(cx)?;
-        Ok(Lookup { file, index, kept: RefCell::default() })
+        Ok(Lookup { file, index, kept: RefCell::new(kept) })
+    }
+
+    /// Gives the memory back that is charged for. No look-up follows.
+    pub fn release(&mut self, m: &mut Machine) {
+        self.kept.get_mut().held.release(m);
     }
 
     /// The chunk at a place in the index.
-    fn chunk(&self, n: usize, start: Start, cx: &ExecCtx<'_>) -> Result<Rc<Chunk>> {
-        let mut kept = self.kept.borrow_mut();
+    fn chunk(&self, n: usize, start: Start, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<Rc<Chunk>> {
+        let kept = &mut *self.kept.borrow_mut();
         if let Some(chunk) = kept.chunks.get(&n) {
             return Ok(Rc::clone(chunk));
         }
@@ -140,12 +151,14 @@ impl Lookup {
         {
             if let Some(chunk) = kept.chunks.remove(&oldest) {
                 kept.bytes -= chunk.bytes();
+                kept.held.give_back(chunk.bytes(), m);
                 data = Rc::try_unwrap(chunk).map_or_else(|_| Vec::new(), |chunk| chunk.data);
             }
         }
         self.file.read(start.chunk, &mut data, cx)?;
         let count = self.index.get(n + 1).map_or(self.file.records(), |(_, next)| next.before) - start.before;
         let chunk = Rc::new(Chunk::of(data, self.file.usable(), start.at, count));
+        kept.held.charge(chunk.bytes(), m, cx)?;
         kept.bytes += chunk.bytes();
         kept.oldest.push_back(n);
         kept.chunks.insert(n, Rc::clone(&chunk));
@@ -155,13 +168,13 @@ impl Lookup {
     /// Moves to the first record with this key.
     ///
     /// # Errors
-    /// Those of temporary space.
-    pub fn seek(&self, key: &[u8], at: &mut Found, cx: &ExecCtx<'_>) -> Result<()> {
+    /// ORA-04030, and those of temporary space.
+    pub fn seek(&self, key: &[u8], at: &mut Found, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
         // Records with the key may stand before the first one that starts a chunk with it.
         let n = self.index.partition_point(|(first, _)| &**first < key).saturating_sub(1);
         let Some((_, start)) = self.index.get(n) else { return Ok(()) };
         at.chunk = None;
-        let chunk = self.chunk(n, *start, cx)?;
+        let chunk = self.chunk(n, *start, m, cx)?;
         let next = chunk.seek(key)?;
         at.chunk = Some((chunk, n, next));
         Ok(())
