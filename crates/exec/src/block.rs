@@ -7,12 +7,37 @@
 
 use crate::ctx::ExecCtx;
 use crate::objects;
+use crate::shared_plan::Head;
 use crate::statistics::Place;
-use library_cache::{Content, OuterBlock};
+use library_cache::{Content, Edition, Handle, Mismatch, OuterBlock};
 use plan::BindType;
+use std::ops::Range;
 use std::rc::Rc;
+use types::image::{Image, NoObjects, Reader, Writer};
 use types::{ObjectId, Result};
 use wait::Stat;
+
+/// Code of a block that a session may try to take.
+#[derive(Debug)]
+pub struct BlockCode {
+    handle: Handle,
+    edition: Edition,
+    /// Where the code is in the bytes of the image.
+    pub part: Range<usize>,
+    /// It was compiled for the session's own rights; otherwise for another user, another schema or other roles.
+    pub is_own: bool,
+    /// Whoever has these rights gets the answers in the dictionary of this epoch that the compiler got.
+    pub is_known: bool,
+}
+
+/// Why a session does not take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedCode {
+    /// Names, privileges or sources are not what they were: the code is of no use to anybody with these rights.
+    Changed,
+    /// It is for other settings, or no code.
+    Other,
+}
 
 /// A session's cursor on a block.
 pub struct BlockCursor {
@@ -38,15 +63,75 @@ impl BlockCursor {
         self.place.is_found()
     }
 
-    /// Puts a block that has been compiled into the library cache; a hard parse. What it names is got and pinned for a
-    /// moment, and makes the cursor invalid when it changes.
+    /// How many shared cursors have code that the session may try: its own, or those of others where it has none.
+    pub fn candidates(&self) -> usize {
+        if self.place.is_found() { 1 } else { self.place.kin().handles().len() }
+    }
+
+    /// Copies the image of one of them; `None` where it has no code, or is for something else.
+    pub fn code(&mut self, nth: usize, image: &mut Vec<u8>, cx: &mut ExecCtx<'_>) -> Option<BlockCode> {
+        let is_own = self.place.is_found();
+        let (handle, edition) = match is_own {
+            true => {
+                if !self.place.image(image, cx) {
+                    return None;
+                }
+                (self.place.handle(), self.place.edition()?)
+            }
+            false => {
+                let handle = *self.place.kin().handles().get(nth)?;
+                (handle, cx.shared.library.image(handle, image)?)
+            }
+        };
+        let head = Head::of(&self.text, cx.host.rights(), cx);
+        let mut r = Reader::new(image, &NoObjects);
+        let made_for = Head::take(&mut r).ok()?;
+        if !(if is_own { made_for == head } else { made_for.is_alike(&head) }) {
+            return None;
+        }
+        let part = image.len() - r.rest().len()..image.len();
+        let is_known = is_own && self.place.known_epoch(cx.host.epoch(), cx).is_some();
+        Some(BlockCode { handle, edition, part, is_own, is_known })
+    }
+
+    /// Says that the session has taken code; `is_news`: the compiler's questions have been asked again for it.
+    pub fn take(&mut self, code: &BlockCode, binds: &[BindType], is_news: bool, cx: &mut ExecCtx<'_>) {
+        if !code.is_own {
+            self.place.take_kin((&self.text, binds), (code.handle, code.edition), cx);
+        } else if is_news {
+            self.place.set_known(cx.host.epoch(), cx);
+        }
+    }
+
+    /// Says that it has not.
+    pub fn refuse(&mut self, code: &BlockCode, why: RefusedCode) {
+        match (code.is_own, why) {
+            (true, RefusedCode::Changed) => self.place.set_stale(),
+            (true, RefusedCode::Other) => {}
+            (false, RefusedCode::Changed) => self.place.refuse_kin(Mismatch::Translation),
+            (false, RefusedCode::Other) => self.place.refuse_kin(Mismatch::AuthCheck),
+        }
+    }
+
+    /// Puts a block that has been compiled into the library cache, with its code if it has an image; a hard parse.
+    /// What it names is got and pinned for a moment, and makes the cursor invalid when it changes.
     ///
     /// # Errors
     /// Those of reading the dictionary.
-    pub fn load(&mut self, names: &[ObjectId], binds: &[BindType], cx: &mut ExecCtx<'_>) -> Result<()> {
+    pub fn load(&mut self, names: &[ObjectId], code: &[u8], binds: &[BindType], cx: &mut ExecCtx<'_>) -> Result<()> {
         let catalog = cx.host.catalog()?;
         let depends = objects::touch_all(cx, &*catalog, names);
-        self.place.load(&self.text, self.command, binds, &Content { depends: &depends, ..Content::default() }, cx);
+        let image = match code {
+            [] => Vec::new(),
+            code => {
+                let mut w = Writer::default();
+                Head::of(&self.text, cx.host.rights(), cx).put(&mut w);
+                let head = w.finish().unwrap_or_default();
+                if head.is_empty() { head } else { [&head, code].concat() }
+            }
+        };
+        let content = Content { depends: &depends, image: &image, ..Content::default() };
+        self.place.load(&self.text, self.command, binds, &content, cx);
         Ok(())
     }
 

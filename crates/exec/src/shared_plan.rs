@@ -57,6 +57,11 @@ impl Head {
             nls: cx.session.nls_fingerprint(),
         }
     }
+
+    /// Whether the two differ in nothing but user, schema and rights.
+    pub(crate) fn is_alike(&self, other: &Head) -> bool {
+        (self.text, self.optimizer, self.nls) == (other.text, other.optimizer, other.nls)
+    }
 }
 
 /// The look-ups that a plan was made by, as they are at hand.
@@ -249,7 +254,7 @@ pub(crate) fn decode(
         parts;
     let is_its = match whose {
         Whose::Own(_) => have == *head,
-        Whose::Others => (have.text, have.optimizer, have.nls) == (head.text, head.optimizer, head.nls),
+        Whose::Others => have.is_alike(head),
     };
     if !is_its {
         return Ok(Err(Unfit::Other));

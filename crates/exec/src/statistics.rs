@@ -682,6 +682,11 @@ impl Place {
         self.edition.is_some()
     }
 
+    /// The shared cursor as it was when its image was read or it was loaded.
+    pub fn edition(&self) -> Option<Edition> {
+        self.edition
+    }
+
     /// The shared cursor; none where there was no room.
     #[inline]
     pub fn handle(&self) -> Handle {

@@ -505,4 +505,38 @@ fn a_session_that_dies_behind_its_commit_leaves_no_cursor_with_old_statistics() 
         }
         assert_eq!(figures(&mut c, query), expected, "{sql}");
     }
+
+#[test]
+fn a_unit_that_had_errors_in_one_call_is_compiled_again_in_the_next() {
+    let instance = support::start(&[]);
+    let (mut s, mut other) = (connect(&instance), connect(&instance));
+    for sql in [
+        "create table gate (n number)",
+        "insert into gate values (1)",
+        "commit",
+        "create function hx return number as begin return 1; end;",
+        "create function hhx return number as begin return hx + 1; end;",
+        "drop function hx",
+        "lock table gate in exclusive mode",
+    ] {
+        run(&mut other, sql);
+    }
+    // Another session's DDL moves the dictionary behind the failure, so that the call compiles the unit again at its
+    // end.
+    let waiting = std::thread::spawn(move || {
+        run(
+            &mut s,
+            "declare n number; begin begin execute immediate 'select hhx from dual' into n; exception when others \
+             then n := 0; end; update gate set n = n + 1; commit; end;",
+        );
+        s
+    });
+    support::until("the call waits", || {
+        support::one(&mut other, "select count(*) from v$session where event = 'enq: TM - contention'") == "1"
+    });
+    run(&mut other, "create table something (n number)");
+    let mut s = waiting.join().expect("the call ends");
+    run(&mut other, "create function hx return number as begin return 2; end;");
+    run(&mut other, "create or replace function hhx return number as begin return hx + 1; end;");
+    assert_eq!(support::one(&mut s, "select hhx from dual"), "3");
 }

@@ -1,6 +1,8 @@
 //! The face that sessions and DDL use.
 
-use crate::compile::{self, BindUse, Compiled, HostTypes, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
+use crate::compile::{
+    self, BindUse, Compiled, HostTypes, Interface, PackageSym, SubSym, SubTarget, Symbol, Trust, Unfit, Units,
+};
 use crate::datum::Datum;
 use crate::machine::{Fault, Left, Machine, OpenCursor, Run};
 use crate::op::ResultCacheDef;
@@ -55,8 +57,9 @@ pub struct Block {
     unit: Rc<Compiled>,
     /// The dictionary epoch that it is good for.
     epoch: u64,
-    /// The identity that it was compiled for.
+    /// The identity and the settings that it was compiled for.
     identity: u128,
+    settings: [u64; 3],
 }
 
 impl Block {
@@ -148,9 +151,55 @@ impl<C: 'static> Plsql<C> {
         text: &str,
         types: &HostTypes,
     ) -> Result<Rc<Block>> {
+        match self.known_block(w, text, types) {
+            Some(block) => Ok(block),
+            None => Ok(self.compile_new_block(w, text, types)?.0),
+        }
+    }
+
+    /// A block that was compiled before from this text, for binds of these types and the same identity, in the
+    /// dictionary as it is.
+    pub fn known_block<W: World<Cursor = C>>(&self, w: &mut W, text: &str, types: &HostTypes) -> Option<Rc<Block>> {
         self.validate(w);
-        let unit = self.units.block(w, text, types)?;
-        Ok(Rc::new(Block { unit, epoch: self.units.epoch(), identity: w.identity() }))
+        let unit = self.units.known_block(w, text, Some(types))?;
+        Some(self.block_of(w, unit))
+    }
+
+    /// Compiles an anonymous block, whether it is known or not, and gives the image of its code for other sessions;
+    /// empty where it has none.
+    ///
+    /// # Errors
+    /// ORA-06550 with the line and column of each error.
+    pub fn compile_new_block<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        text: &str,
+        types: &HostTypes,
+    ) -> Result<(Rc<Block>, Vec<u8>)> {
+        self.validate(w);
+        let (unit, image) = self.units.block(w, text, types)?;
+        Ok((self.block_of(w, unit), image))
+    }
+
+    /// The block of an image, if this session may take it; true: that the answers to its questions are the same is
+    /// news.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn block_of_image<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        text: &str,
+        types: &HostTypes,
+        image: (&[u8], Trust),
+    ) -> std::result::Result<(Rc<Block>, bool), Unfit> {
+        self.validate(w);
+        let (unit, is_news) = self.units.block_of_image(w, text, types, image)?;
+        Ok((self.block_of(w, unit), is_news))
+    }
+
+    fn block_of<W: World<Cursor = C>>(&self, w: &W, unit: Rc<Compiled>) -> Rc<Block> {
+        Rc::new(Block { unit, epoch: self.units.epoch(), identity: w.identity(), settings: w.settings() })
     }
 
     /// Whether a block was compiled from this text before, for the same identity, and the dictionary has not changed
@@ -160,10 +209,11 @@ impl<C: 'static> Plsql<C> {
         self.units.known_block(w, text, None).is_some()
     }
 
-    /// Whether a block is still what its text means: the dictionary has not changed, and the identity is the same.
+    /// Whether a block is still what its text means: the dictionary has not changed, and identity and settings are the
+    /// same.
     pub fn is_current<W: World<Cursor = C>>(&self, w: &mut W, block: &Block) -> bool {
         self.validate(w);
-        self.units.epoch() == block.epoch && w.identity() == block.identity
+        self.units.epoch() == block.epoch && w.identity() == block.identity && w.settings() == block.settings
     }
 
     /// Runs a block. `binds` are in the order of [`Block::binds`], changed in place; a cursor variable comes back as a

@@ -192,7 +192,7 @@ impl RecordTy {
 }
 
 /// A client's description of a bind of a block.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, types::image::Image)]
 pub struct HostType {
     pub data_type: DataType,
     /// An index-by table with elements of the type.

@@ -1,20 +1,24 @@
 //! Blocks of PL/SQL as cursors: those that a client sends, that EXECUTE IMMEDIATE runs, and of jobs.
 //!
-//! A block is compiled in the session that runs it, and found in the library cache by its text as it was sent, like a
-//! statement. From the third parse call of its text on a closed one is kept with its compiled form as
+//! A block is found in the library cache by its text as it was sent, like a statement, with its code: a soft parse makes
+//! the block of that and reads no text ([decision 41]). From the third parse call of its text on a closed one is kept with its compiled form as
 //! `session_cached_cursors` allows, in turn with the closed cursors of statements ([`crate::kept`]); it is used again
 //! while the dictionary and the shared cursor are what they were, by an equal identity.
+//!
+//! [decision 41]: ../../../docs/decisions/0041-code-of-units-is-held-to-its-questions.md
 
 use crate::by_name::ByName;
 use crate::core::Core;
 use crate::identity::Identity;
 use crate::world::World;
 use dictionary::{Catalog, ObjectKind};
-use exec::{BlockCursor, ExecCtx};
+use exec::{BlockCursor, ExecCtx, RefusedCode};
 use net::StatementKind;
 use net::local::{Bind, TableBind};
-use plsql::{HostType, HostTypes};
+use plan::BindType;
+use plsql::{HostType, HostTypes, Trust, Unfit};
 use sql::lexer::{Token, TokenKind, lex};
+use std::borrow::Cow;
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result};
 use wait::Stat;
@@ -35,6 +39,8 @@ pub struct Blocks {
     running: Vec<OpenBlock>,
     /// Closed ones, the one used last at the end, and when that was.
     kept: Vec<(u64, OpenBlock)>,
+    /// Room for the image of a shared cursor.
+    image: Vec<u8>,
 }
 
 impl Blocks {
@@ -127,25 +133,60 @@ fn parse(w: &mut World<'_>, text: &str, kind: StatementKind, types: HostTypes) -
     let core = w.core;
     let binds: Vec<_> = types.iter().map(|(_, ty)| Some(ty.data_type)).collect();
     let mut cursor = BlockCursor::parse(text, kind.0.into(), &binds, &mut w.cx);
-    let is_found = cursor.is_found();
-    if !is_found {
-        core.p.parse_is_hard();
-        core.names()?.take_followed();
-    }
-    let block = match kind {
-        StatementKind::CALL => {
+    let own_text = if kind == StatementKind::CALL { Cow::from(call_block(text)) } else { Cow::from(text) };
+    let known = if cursor.is_found() { core.plsql.known_block(w, &own_text, &types) } else { None };
+    let found = known.or_else(|| instantiate(w, &mut cursor, &own_text, &types, &binds));
+    let block = match found {
+        Some(block) => block,
+        None => {
+            core.p.parse_is_hard();
+            core.names()?.take_followed();
             let unknown = |e: &Ora| e.is(6550) && e.to_string().contains("PLS-00201");
-            let named = |e: Ora| if unknown(&e) { Ora::new(6576) } else { e };
-            core.plsql.compile_block_with(w, &call_block(text), &types).map_err(named)?
+            let named = |e: Ora| if kind == StatementKind::CALL && unknown(&e) { Ora::new(6576) } else { e };
+            let (block, code) = core.plsql.compile_new_block(w, &own_text, &types).map_err(named)?;
+            let code = if w.may_share() { code } else { Vec::new() };
+            let names = named_by(core, &block)?;
+            cursor.load(&names, &code, &binds, &mut w.cx)?;
+            block
         }
-        _ => core.plsql.compile_block_with(w, text, &types)?,
     };
-    if !is_found {
-        let names = named_by(core, &block)?;
-        cursor.load(&names, &binds, &mut w.cx)?;
-    }
     cursor.parsed(&mut w.cx);
     Ok(OpenBlock { block, cursor, types, identity: core.identity(), has_begun: false })
+}
+
+/// The block of a shared cursor whose code the session may take.
+fn instantiate(
+    w: &mut World<'_>,
+    cursor: &mut BlockCursor,
+    text: &str,
+    types: &HostTypes,
+    binds: &[BindType],
+) -> Option<Rc<plsql::Block>> {
+    if !w.may_share() {
+        return None;
+    }
+    let core = w.core;
+    let mut image = std::mem::take(&mut core.blocks.borrow_mut().image);
+    let mut found = None;
+    for nth in 0..cursor.candidates() {
+        let Some(code) = cursor.code(nth, &mut image, &mut w.cx) else { continue };
+        let trust = match (code.is_own, code.is_known) {
+            (true, true) => Trust::Known,
+            (true, false) => Trust::Own,
+            (false, _) => Trust::Others,
+        };
+        match core.plsql.block_of_image(w, text, types, (&image[code.part.clone()], trust)) {
+            Ok((block, is_news)) => {
+                cursor.take(&code, binds, is_news, &mut w.cx);
+                found = Some(block);
+                break;
+            }
+            Err(Unfit::Changed) => cursor.refuse(&code, RefusedCode::Changed),
+            Err(Unfit::Other | Unfit::Damaged) => cursor.refuse(&code, RefusedCode::Other),
+        }
+    }
+    core.blocks.borrow_mut().image = image;
+    found
 }
 
 /// What a block names: the tables of its statements, and units, whose bodies it does not depend on.

@@ -388,6 +388,12 @@ impl Core {
     /// and USER_ERRORS. Units that were compiled before another session's DDL are compiled again.
     pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {
         self.plsql.forget_failures();
+        self.enter_verdicts(cx);
+        // What was compiled again here is no failure of the next call.
+        self.plsql.forget_failures();
+    }
+
+    fn enter_verdicts(&self, cx: &mut ExecCtx<'_>) {
         let verdicts = self.dict.borrow().verdicts().take();
         if verdicts.is_empty() {
             return;

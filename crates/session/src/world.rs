@@ -141,7 +141,7 @@ impl World<'_> {
     }
 
     /// Whether compiled code means the same to other sessions.
-    fn may_share(&self) -> bool {
+    pub(crate) fn may_share(&self) -> bool {
         self.cx.session.flashback.is_none() && exec::Host::may_share(self.core)
     }
 

@@ -5,6 +5,9 @@
 //! beside the settings that [`World::settings`] has: while every answer is the same, so is the code. That is the rule
 //! of shared plans, too (`plan::names`), whose look-ups are part of a unit's where it has static SQL.
 //!
+//! An anonymous block is compiled with the names and privileges of the session. Another session may take its code if it
+//! hears the same answers, with its own.
+//!
 //! The interface of another unit is compiled from its text and kept by the session. Its questions are kept with it,
 //! and count for every unit that names it.
 
@@ -36,6 +39,11 @@ enum Asked {
     },
     Units {
         owner: Option<String>,
+        name: String,
+        answer: Mark,
+    },
+    /// Units of the schema in force: a session with another schema that takes the code of a block has its own.
+    OwnUnits {
         name: String,
         answer: Mark,
     },
@@ -101,9 +109,14 @@ impl Questions {
         others.all.iter().for_each(|question| self.note(question.clone()));
     }
 
-    /// The questions, if they are all that decides, and each was asked with the names and privileges of an owner.
+    /// The questions, if they are all that decides.
+    pub fn complete(&self) -> Option<&[Question]> {
+        (!self.is_open).then_some(&self.all)
+    }
+
+    /// The same, if each was asked with the names and privileges of an owner.
     pub fn of_owners(&self) -> Option<&[Question]> {
-        (!self.is_open && self.all.iter().all(|question| question.asker.is_some())).then_some(&self.all)
+        self.complete().filter(|all| all.iter().all(|question| question.asker.is_some()))
     }
 }
 
@@ -217,6 +230,16 @@ impl Units {
         answer
     }
 
+    /// [`World::stored_unit`], of a schema.
+    pub(super) fn ask_units_of<W: World>(&self, w: &mut W, schema: &str, name: &str) -> Result<Vec<StoredUnit>> {
+        if w.schema() != schema {
+            return self.ask_units(w, Some(schema), name);
+        }
+        let answer = w.stored_unit(Some(schema), name);
+        self.heard(w, &answer, |answer| Asked::OwnUnits { name: name.into(), answer: mark_of_units(answer) });
+        answer
+    }
+
     /// [`World::may_execute`].
     pub(super) fn ask_execute<W: World>(&self, w: &mut W, owner: &str, name: &str) -> Result<Access> {
         let answer = w.may_execute(owner, name);
@@ -293,6 +316,10 @@ fn is_same<W: World>(w: &mut W, asked: &Asked) -> bool {
         }
         Asked::Units { owner, name, answer } => {
             w.stored_unit(owner.as_deref(), name).is_ok_and(|now| mark_of_units(&now) == *answer)
+        }
+        Asked::OwnUnits { name, answer } => {
+            let schema = w.schema();
+            w.stored_unit(Some(&schema), name).is_ok_and(|now| mark_of_units(&now) == *answer)
         }
         Asked::Execute { owner, name, answer } => w.may_execute(owner, name).is_ok_and(|now| now as u8 == *answer),
         Asked::Valid { owner, name } => w.is_valid_unit(owner, name),

@@ -1,8 +1,8 @@
-//! The image of a compiled unit: what other sessions make it of without reading its text.
+//! The image of a compiled unit or anonymous block: what other sessions make it of without reading its text.
 //!
 //! | part | what |
 //! |---|---|
-//! | head | which unit, for which settings, from the dictionary of which epoch |
+//! | head | which unit or block, for which settings, from the dictionary of which epoch |
 //! | questions | all that the compiler has asked, with the answers ([`super::ask`]) |
 //! | code | subprograms, constants, statements; objects, users, built-in subprograms and functions by number or name |
 //!
@@ -11,12 +11,17 @@
 //! for where the unit is named, by the caller's own code. A unit is compiled with its owner's names and privileges and
 //! no roles, whoever has it compiled, and with invoker's rights, too.
 //!
-//! The source is not in the image. What is a session's own, open cursors and links to other units among it, begins
-//! empty.
+//! A block has the names and privileges of who sends it. Its questions are asked again by the session that wants the
+//! code, with its own; a note that they have been found the same counts for sessions with equal rights only, whose
+//! shared cursor it is ([`Trust`]).
+//!
+//! The source of a unit is not in the image. What is a session's own, open cursors and links to other units among it,
+//! begins empty.
 
 use super::ask::{Question, handles};
-use super::unit::{BindUse, Compiled, Rights, Units};
+use super::unit::{BindUse, Compiled, HostTypes, Rights, Units};
 use crate::op::{Op, Pool, Proc};
+use crate::ty::HostType;
 use crate::world::{Owner, StoredUnit, World};
 use std::any::Any;
 use std::cell::RefCell;
@@ -24,27 +29,74 @@ use std::rc::Rc;
 use types::ObjectId;
 use types::image::{self, Image, Kind, NoObjects, Objects, Reader, Writer};
 
-/// The unit and the settings that code is for.
+/// A unit with its body, or a block.
+#[derive(Clone, Copy)]
+pub(super) enum Subject<'a> {
+    Unit(&'a StoredUnit, Option<&'a StoredUnit>),
+    Block { schema: &'a str, text: &'a str, types: &'a HostTypes },
+}
+
+/// The unit or block and the settings that code is for.
 #[derive(Debug, PartialEq, Image)]
 struct Head {
+    /// The owner of a unit, the schema in which a block was compiled.
     owner: String,
     name: String,
     kind: String,
     has_body: bool,
     settings: (u64, u64, u64),
+    /// A block's own; a unit's source is one of the questions.
+    text: String,
+    binds: Vec<(String, HostType)>,
 }
 
 impl Head {
-    fn of<W: World>(w: &W, (specification, body): (&StoredUnit, Option<&StoredUnit>)) -> Head {
+    fn of<W: World>(w: &W, of: Subject<'_>) -> Head {
         let [language, lengths, optimizer] = w.settings();
-        Head {
-            owner: specification.owner.clone(),
-            name: specification.name.clone(),
-            kind: specification.kind.name().to_string(),
-            has_body: body.is_some(),
-            settings: (language, lengths, optimizer),
+        let settings = (language, lengths, optimizer);
+        match of {
+            Subject::Unit(specification, body) => Head {
+                owner: specification.owner.clone(),
+                name: specification.name.clone(),
+                kind: specification.kind.name().to_string(),
+                has_body: body.is_some(),
+                settings,
+                text: String::new(),
+                binds: Vec::new(),
+            },
+            Subject::Block { schema, text, types } => Head {
+                owner: schema.to_string(),
+                name: String::new(),
+                kind: String::new(),
+                has_body: false,
+                settings,
+                text: text.to_string(),
+                binds: types.to_vec(),
+            },
         }
     }
+}
+
+/// How far a session trusts the answers of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// They were found to be those of the dictionary as it is, for the session's rights.
+    Known,
+    /// They were given to a session with equal rights.
+    Own,
+    /// They were given to another user, or for another schema or other rights.
+    Others,
+}
+
+/// Why a session cannot take code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is for something else or for other settings, or the dictionary is being changed.
+    Other,
+    /// Names, privileges or sources are not what they were.
+    Changed,
+    /// The bytes are no image.
+    Damaged,
 }
 
 /// In the questions a function's handle is its place: what is compared leaves it out.
@@ -59,9 +111,14 @@ impl Objects for Numbers {
     }
 }
 
+/// The rights of code.
+const CALLERS: u8 = 0;
+const DEFINERS: u8 = 1;
+const INVOKERS: u8 = 2;
+
 #[derive(Image)]
 struct Code {
-    invokers: bool,
+    rights: u8,
     owner_number: u32,
     pool: Pool,
     procs: Vec<Rc<Proc>>,
@@ -77,18 +134,18 @@ struct Code {
     defined: (u64, u64),
 }
 
-/// The image of a unit that was compiled from the dictionary of an epoch; `None` when it has none.
+/// The image of code that was compiled from the dictionary of an epoch; `None` when it has none.
 pub(super) fn encode<W: World>(
     w: &W,
     unit: &Compiled,
-    of: (&StoredUnit, Option<&StoredUnit>),
+    of: Subject<'_>,
     epoch: u64,
     questions: &[Question],
 ) -> Option<Vec<u8>> {
-    let (owner, invokers) = match &unit.rights {
-        Rights::Definers(owner) => (owner, false),
-        Rights::Invokers(owner) => (owner, true),
-        Rights::Callers => return None,
+    let (rights, number) = match &unit.rights {
+        Rights::Callers => (CALLERS, 0),
+        Rights::Definers(owner) => (DEFINERS, owner.number),
+        Rights::Invokers(owner) => (INVOKERS, owner.number),
     };
     let part = |put: &dyn Fn(&mut Writer)| {
         let mut w = Writer::default();
@@ -105,8 +162,8 @@ pub(super) fn encode<W: World>(
         let mut exports: Vec<_> = unit.exports.iter().map(|((name, n), at)| (name.clone(), *n, *at)).collect();
         exports.sort_unstable();
         // In the order of `Code`.
-        invokers.put(w);
-        owner.number.put(w);
+        rights.put(w);
+        number.put(w);
         unit.pool.put(w);
         unit.procs.put(w);
         unit.main.put(w);
@@ -122,36 +179,54 @@ pub(super) fn encode<W: World>(
     part(&|out| {
         Head::of(w, of).put(out);
         epoch.put(out);
+        // Code for nobody with other rights. The questions of a block that a unit of definer's rights has run are asked
+        // as its owner, and names of cached results have the schema in them.
+        let is_bound = w.definer().is_some() || unit.procs.iter().any(|proc| proc.result_cache.is_some());
+        is_bound.put(out);
         out.bytes(&questions);
         out.bytes(&code);
     })
 }
 
-/// The unit of an image, if the session may take it. `is_known`: somebody has found that the dictionary of `epoch`
-/// gives the answers that it gave.
+/// The code of an image, if the session may take it, and whether that the answers are the same is news.
 pub(super) fn decode<W: World>(
     w: &mut W,
     bytes: &[u8],
-    of: (&StoredUnit, Option<&StoredUnit>),
+    of: Subject<'_>,
     epoch: u64,
-    is_known: bool,
-) -> Option<Compiled> {
+    trust: Trust,
+) -> Result<(Compiled, bool), Unfit> {
     let mut r = Reader::new(bytes, &NoObjects);
-    let is_it = Head::take(&mut r).is_ok_and(|head| head == Head::of(w, of));
-    if !is_it {
-        return None;
+    let damaged = |_: image::Damaged| Unfit::Damaged;
+    let mut head = Head::take(&mut r).map_err(damaged)?;
+    let wanted = Head::of(w, of);
+    if trust == Trust::Others {
+        head.owner.clone_from(&wanted.owner);
     }
-    let made_at = u64::take(&mut r).ok()?;
-    let (questions, code) = (r.bytes().ok()?, r.bytes().ok()?);
-    if made_at != epoch && !is_known {
-        let questions: Vec<Question> = image::read(questions, &Numbers).ok()?;
+    if head != wanted {
+        return Err(Unfit::Other);
+    }
+    let made_at = u64::take(&mut r).map_err(damaged)?;
+    let is_bound = bool::take(&mut r).map_err(damaged)?;
+    let (questions, code) = (r.bytes().map_err(damaged)?, r.bytes().map_err(damaged)?);
+    let is_known = match trust {
+        Trust::Known => true,
+        Trust::Own => made_at == epoch,
+        Trust::Others if is_bound => return Err(Unfit::Changed),
+        Trust::Others => false,
+    };
+    if !is_known {
+        let questions: Vec<Question> = image::read(questions, &Numbers).map_err(damaged)?;
+        if !Units::hears_the_same(w, &questions) {
+            return Err(Unfit::Changed);
+        }
         // Another dictionary may have come in between: then nobody knows what was asked of which.
-        if !Units::hears_the_same(w, &questions) || w.epoch() != epoch {
-            return None;
+        if w.epoch() != epoch {
+            return Err(Unfit::Other);
         }
     }
     let Code {
-        invokers,
+        rights,
         owner_number,
         pool,
         procs,
@@ -164,16 +239,28 @@ pub(super) fn decode<W: World>(
         depends,
         calls,
         defined,
-    } = image::read(code, &NoObjects).ok()?;
+    } = image::read(code, &NoObjects).map_err(damaged)?;
     if !procs.iter().all(|proc| proc.ops.iter().all(is_built_in_here)) {
-        return None;
+        return Err(Unfit::Damaged);
     }
-    let (specification, body) = of;
-    let owner = Owner { name: specification.owner.as_str().into(), number: owner_number };
-    Some(Compiled {
-        owner: specification.owner.clone(),
-        rights: if invokers { Rights::Invokers(owner) } else { Rights::Definers(owner) },
-        name: specification.name.clone(),
+    let (owner, name, source) = match of {
+        Subject::Unit(specification, body) => {
+            let source = format!("{}{}", specification.source, body.map_or("", |body| body.source.as_str()));
+            (specification.owner.clone(), specification.name.clone(), source)
+        }
+        Subject::Block { schema, text, types: _ } => (schema.to_string(), String::new(), text.to_string()),
+    };
+    let user = || Owner { name: owner.as_str().into(), number: owner_number };
+    let rights = match (rights, of) {
+        (CALLERS, Subject::Block { .. }) => Rights::Callers,
+        (DEFINERS, Subject::Unit(..)) => Rights::Definers(user()),
+        (INVOKERS, Subject::Unit(..)) => Rights::Invokers(user()),
+        _ => return Err(Unfit::Damaged),
+    };
+    let unit = Compiled {
+        owner,
+        rights,
+        name,
         links: RefCell::new(pool.externals.iter().map(|_| None).collect()),
         statements: RefCell::new(pool.sql.iter().map(|_| None).collect()),
         dynamics: RefCell::default(),
@@ -187,9 +274,10 @@ pub(super) fn decode<W: World>(
         bind_uses,
         depends,
         calls,
-        source: format!("{}{}", specification.source, body.map_or("", |body| body.source.as_str())),
+        source,
         defined: [defined.0, defined.1],
-    })
+    };
+    Ok((unit, trust == Trust::Own && !is_known))
 }
 
 /// Whether a call of a built-in subprogram names one.

@@ -1,8 +1,9 @@
 //! Whole units, and the store of those that are compiled.
 
 use super::ask::Questions;
+use super::image::{self, Subject, Trust, Unfit};
 use super::scope::*;
-use super::{CResult, Compiler, FnState, Problem, image};
+use super::{CResult, Compiler, FnState, Problem};
 use crate::datum::CollKind;
 use crate::op::*;
 use crate::session::CompileError;
@@ -140,8 +141,11 @@ type InterfaceKey = (u128, u64, Option<String>, String, String);
 
 /// The interface of a name, with the questions that it was found by.
 type KnownInterface = (Option<Shown>, Rc<Questions>);
-/// What a text was compiled to, by the identity it was compiled for.
-type ByIdentity = Vec<(u128, HostTypes, Rc<Compiled>)>;
+/// The identity and the settings that a block was compiled for.
+type BlockOf = (u128, [u64; 3]);
+
+/// What a text was compiled to.
+type ByIdentity = Vec<(BlockOf, HostTypes, Rc<Compiled>)>;
 
 /// Names of a block's binds, with their types as far as they are known.
 pub type HostTypes = Rc<[(String, HostType)]>;
@@ -359,7 +363,7 @@ impl Units {
         let found = match owner {
             Some(o) => self.ask_units(w, Some(o), name)?,
             None => {
-                let own = self.ask_units(w, Some(schema), name)?;
+                let own = self.ask_units_of(w, schema, name)?;
                 if own.is_empty() { self.ask_units(w, None, name)? } else { own }
             }
         };
@@ -546,9 +550,7 @@ impl Units {
             return Err(has_errors(kind));
         };
         let unit = Rc::new(unit);
-        // The answers are those of one dictionary.
-        let is_settled = dictionary::DictionaryShared::is_settled(epoch) && epoch == self.epoch() && epoch == w.epoch();
-        if is_settled && self.creating.borrow().is_none() {
+        if self.is_of_one_dictionary(w, epoch) {
             let stale = found.err().flatten();
             self.keep(w, (specification, body), &unit, &asked, stale);
         }
@@ -574,9 +576,9 @@ impl Units {
         let key = (specification.owner.clone(), specification.name.clone());
         let is_outermost = self.compiling.borrow_mut().insert(key.clone());
         let made = found.filter(|_| is_settled).and_then(|found| {
-            let of = (specification, body);
-            let unit = image::decode(w, &bytes, of, epoch, found.is_known)?;
-            if !found.is_known {
+            let trust = if found.is_known { Trust::Known } else { Trust::Own };
+            let (unit, is_news) = image::decode(w, &bytes, Subject::Unit(specification, body), epoch, trust).ok()?;
+            if is_news {
                 w.unit_is_known(found, epoch);
             }
             Some(unit)
@@ -601,32 +603,77 @@ impl Units {
             return;
         }
         let Some(questions) = asked.of_owners() else { return };
-        if let Some(image) = image::encode(w, unit, (specification, body), self.epoch(), questions) {
+        if let Some(image) = image::encode(w, unit, Subject::Unit(specification, body), self.epoch(), questions) {
             w.keep_unit(specification, body.is_some(), &image, stale);
         }
     }
 
-    pub fn block<W: World>(&self, w: &mut W, text: &str, types: &HostTypes) -> Result<Rc<Compiled>> {
-        if let Some(found) = self.known_block(w, text, Some(types)) {
-            return Ok(found);
+    /// Compiles an anonymous block, and gives the image of its code; empty where it has none.
+    ///
+    /// # Errors
+    /// ORA-06550 with the line and column of each error.
+    pub fn block<W: World>(&self, w: &mut W, text: &str, types: &HostTypes) -> Result<(Rc<Compiled>, Vec<u8>)> {
+        let epoch = self.epoch();
+        let (made, asked) = self.asking(|| compile_block(w, self, text, types));
+        let block = Rc::new(made?);
+        let mut image = None;
+        if self.is_of_one_dictionary(w, epoch)
+            && let Some(questions) = asked.complete()
+        {
+            let schema = w.schema();
+            image = image::encode(w, &block, Subject::Block { schema: &schema, text, types }, epoch, questions);
         }
-        let block = Rc::new(compile_block(w, self, text, types)?);
+        self.note_block(w, text, types, &block);
+        Ok((block, image.unwrap_or_default()))
+    }
+
+    /// The block of an image, and whether that the answers are the same is news.
+    ///
+    /// # Errors
+    /// Why the session cannot take it.
+    pub fn block_of_image<W: World>(
+        &self,
+        w: &mut W,
+        text: &str,
+        types: &HostTypes,
+        (bytes, trust): (&[u8], Trust),
+    ) -> std::result::Result<(Rc<Compiled>, bool), Unfit> {
+        let epoch = self.epoch();
+        if !self.is_of_one_dictionary(w, epoch) {
+            return Err(Unfit::Other);
+        }
+        let schema = w.schema();
+        let (block, is_news) = image::decode(w, bytes, Subject::Block { schema: &schema, text, types }, epoch, trust)?;
+        let block = Rc::new(block);
+        self.note_block(w, text, types, &block);
+        Ok((block, is_news))
+    }
+
+    /// Whether the answers of the time since that epoch are those of one dictionary.
+    fn is_of_one_dictionary<W: World>(&self, w: &mut W, epoch: u64) -> bool {
+        let is_settled = dictionary::DictionaryShared::is_settled(epoch) && epoch == self.epoch() && epoch == w.epoch();
+        is_settled && self.creating.borrow().is_none()
+    }
+
+    /// Keeps a block for the identity in force.
+    fn note_block<W: World>(&self, w: &W, text: &str, types: &HostTypes, block: &Rc<Compiled>) {
         let mut blocks = self.blocks.borrow_mut();
         if blocks.len() >= BLOCKS_MAX {
             blocks.clear();
         }
         let kept = blocks.entry(text.to_string()).or_default();
+        let now = (w.identity(), w.settings());
+        kept.retain(|(identity, of, _)| (*identity, of) != (now, types));
         if kept.len() >= IDENTITIES_MAX {
             kept.remove(0);
         }
-        kept.push((w.identity(), types.clone(), block.clone()));
-        Ok(block)
+        kept.push((now, types.clone(), block.clone()));
     }
 
     /// The block that was compiled from this text for the identity in force, with binds of those types or of any.
     pub fn known_block<W: World>(&self, w: &W, text: &str, types: Option<&HostTypes>) -> Option<Rc<Compiled>> {
         let blocks = self.blocks.borrow();
-        let now = w.identity();
+        let now = (w.identity(), w.settings());
         let is_it = |of: &HostTypes| types.is_none_or(|types| types == of);
         let (_, _, block) = blocks.get(text)?.iter().find(|(identity, of, _)| *identity == now && is_it(of))?;
         Some(block.clone())
