@@ -505,6 +505,7 @@ fn a_session_that_dies_behind_its_commit_leaves_no_cursor_with_old_statistics() 
         }
         assert_eq!(figures(&mut c, query), expected, "{sql}");
     }
+}
 
 #[test]
 fn a_unit_that_had_errors_in_one_call_is_compiled_again_in_the_next() {
