@@ -413,3 +413,158 @@ fn code_that_is_too_long_for_the_cache_is_compiled_by_each_session() {
         assert_eq!(call(&mut connect(&instance), "too_long"), (1, "240001".into()));
     }
 }
+
+#[test]
+fn the_state_of_a_package_ends_when_a_type_that_it_names_is_laid_out_anew() {
+    let instance = instance("versioned");
+    let (mut s, mut other) = (connect(&instance), connect(&instance));
+    let state = "select us.f from dual";
+    let us = |t: &str, fields: [&str; 2]| {
+        let [a, b] = fields;
+        [
+            format!("create or replace package us as r {t}; function f return varchar2; procedure s; end;"),
+            format!(
+                "create or replace package body us as procedure s is begin r.{a} := 11; r.{b} := 22; end; \
+                 function f return varchar2 is begin return '{a}=' || r.{a} || ' {b}=' || r.{b}; end; end;"
+            ),
+        ]
+    };
+    // What makes the type, and what makes another of it.
+    let cases = [
+        (
+            "create or replace package ty as type t is record (a number, b number); end;",
+            "ty.t",
+            "create or replace package ty as type t is record (b number, a number); end;",
+        ),
+        (
+            "create or replace package ty as type t is record (a number, b number); end;",
+            "ty.t",
+            "create or replace package ty as type t is record (x number, y ty2.u, a number, b number); end;",
+        ),
+        ("create table rt (x varchar2(10), a number, b number)", "rt%rowtype", "alter table rt drop column x"),
+        ("create table rt2 (a number, b number)", "rt2%rowtype", "alter table rt2 modify (a number(5))"),
+    ];
+    run(&mut other, "create package ty2 as type u is record (c number); end;");
+    for (before, ty, after) in cases {
+        run(&mut other, before);
+        us(ty, ["a", "b"]).iter().for_each(|text| run(&mut other, text));
+        // The package itself is another: its state is gone, and the session is told.
+        let _ = s.execute("begin us.s; end;", &[]);
+        run(&mut s, "begin us.s; end;");
+        assert_eq!(one(&mut s, state), "a=11 b=22");
+        // What leaves the layout as it is leaves the state.
+        run(&mut other, "create or replace view something as select 1 x from dual");
+        assert_eq!(one(&mut s, state), "a=11 b=22");
+        run(&mut other, after);
+        let error = refused(&mut s, "begin dbms_application_info.set_client_info(us.f); end;");
+        assert!(error.contains("ORA-04068"), "{after}: {error}");
+        assert_eq!(one(&mut s, state), "a= b=", "{after}");
+        run(&mut s, "begin us.s; end;");
+        assert_eq!(one(&mut s, state), "a=11 b=22", "{after}");
+    }
+}
+
+#[test]
+fn a_call_that_runs_across_a_change_of_a_type_ends_at_the_next_unit_that_has_it() {
+    let instance = instance("versioned");
+    let (mut s, mut other, mut gate) = (connect(&instance), connect(&instance), connect(&instance));
+    for sql in [
+        "create table gate (n number)",
+        "insert into gate values (1)",
+        "commit",
+        "create package ty as type t is record (a number, b number); r t; end;",
+        "create function shown (r ty.t) return varchar2 is begin return r.a || ' ' || r.b; end;",
+    ] {
+        run(&mut other, sql);
+    }
+    let shown = "dbms_application_info.set_client_info(shown(r))";
+    // Whoever goes on behind the error finds no state of another layout.
+    let goes_on = "begin r.a := length(shown(r)); exception when others then null; end; \
+                   dbms_application_info.set_client_info(ty.r.b)";
+    for use_of_it in [shown, goes_on] {
+        run(&mut other, "create or replace package ty as type t is record (a number, b number); r t; end;");
+        let _ = s.execute("begin ty.r.a := 1; end;", &[]);
+        run(&mut s, "begin ty.r.a := 1; ty.r.b := 2; end;");
+        run(&mut gate, "lock table gate in exclusive mode");
+        let waiting = std::thread::spawn(move || {
+            let block = format!(
+                "declare r ty.t; begin r.a := 1; r.b := 2; ty.r := r; update gate set n = n + 1; commit; {use_of_it}; end;"
+            );
+            let error = refused(&mut s, &block);
+            (s, error)
+        });
+        support::until("the call waits", || {
+            one(&mut other, "select count(*) from v$session where event = 'enq: TM - contention'") == "1"
+        });
+        run(&mut other, "create or replace package ty as type t is record (x number, b number, a number); r t; end;");
+        run(&mut gate, "commit");
+        let error;
+        (s, error) = waiting.join().expect("the call ends");
+        assert!(error.contains("ORA-04068"), "{use_of_it}: {error}");
+    }
+    let block = "begin ty.r.a := 1; ty.r.b := 2; dbms_application_info.set_client_info(shown(ty.r)); end;";
+    assert!(refused(&mut s, block).contains("ORA-04061"), "it is told that the state is gone");
+    run(&mut s, block);
+    assert_eq!(one(&mut s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), "1 2");
+}
+
+#[test]
+fn a_query_of_a_running_call_gives_the_columns_that_it_was_compiled_for_or_an_error() {
+    let instance = instance("versioned");
+    let (mut s, mut other, mut gate) = (connect(&instance), connect(&instance), connect(&instance));
+    run(&mut other, "create table gate (n number)");
+    run(&mut other, "create table rt (a number, v varchar2(10), b number)");
+    run(&mut other, "insert into rt values (1, 'x', 2)");
+    run(&mut other, "commit");
+    run(&mut other, "create table something (n number)");
+    let view = "create or replace view vw as select 1 a, 2 b, 3 c from dual";
+    // A query that runs before and behind the change; the change; the result, or none where the call ends.
+    let into = "select * into r from vw; t := t || r.a || r.c;";
+    let list = "select c, a into r.c, r.a from vw; t := t || r.a || r.c;";
+    let each = "for x in (select * from vw) loop t := t || x.a || x.c; end loop;";
+    let bulk = "select * bulk collect into l from vw; t := t || l(1).a || l(1).c;";
+    let opened = "open c; fetch c into r; close c; t := t || r.a || r.c;";
+    let row = "select * into w from rt; t := t || w.v;";
+    let swapped = "create or replace view vw as select 30 c, 20 b, 10 a from dual";
+    let cases = [
+        (into, "create or replace view other_view as select 1 x from dual", Some("1313")),
+        (into, "create or replace view vw as select 10 a, 20 b, 30 c from dual", Some("131030")),
+        (into, swapped, None),
+        (each, swapped, None),
+        (bulk, swapped, None),
+        (opened, swapped, None),
+        (list, swapped, Some("131030")),
+        (into, "create or replace view vw as select 1 a from dual", None),
+        (each, "create or replace view vw as select 1 a from dual", None),
+        (list, "create or replace view vw as select 'q' a, 1 b, 2 c from dual", None),
+        (row, "alter table rt drop column a", None),
+    ];
+    for (query, change, expected) in cases {
+        run(&mut other, view);
+        run(&mut gate, "lock table gate in exclusive mode");
+        let waiting = std::thread::spawn(move || {
+            let block = format!(
+                "declare cursor c is select * from vw; r vw%rowtype; w rt%rowtype; type l_t is table of vw%rowtype; l l_t; \
+                 t varchar2(100); begin {query} update gate set n = n + 1; commit; {query} \
+                 dbms_application_info.set_client_info(t); end;"
+            );
+            let done = s.execute(&block, &[]).map(|_| ()).map_err(|e| e.to_string());
+            (s, done)
+        });
+        support::until("the call waits", || {
+            one(&mut other, "select count(*) from v$session where event = 'enq: TM - contention'") == "1"
+        });
+        run(&mut other, change);
+        run(&mut gate, "commit");
+        let done;
+        (s, done) = waiting.join().expect("the call ends");
+        let found = one(&mut s, "select sys_context('USERENV', 'CLIENT_INFO') from dual");
+        match expected {
+            Some(expected) => assert_eq!((done, found.as_str()), (Ok(()), expected), "{query}: {change}"),
+            None => {
+                let error = done.expect_err(change);
+                assert!(error.contains("ORA-04068"), "{query}: {change}: {error}");
+            }
+        }
+    }
+}

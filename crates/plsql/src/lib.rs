@@ -22,6 +22,7 @@ mod world;
 pub use compile::{BindUse, HostTypes, Trust, Unfit};
 pub use datum::Datum;
 pub use instance::{ExecWorld, Services, SqlCursor};
+pub use op::SqlColumns;
 pub use session::{Block, CompileError, Function, Plsql};
 pub use ty::HostType;
 pub use world::{

@@ -7,6 +7,7 @@
 
 use crate::datum::{CollInfo, Datum};
 use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use types::image::{Damaged, Image, Reader, SharedImage, Writer};
 use types::{DataType, ObjectId, Value};
@@ -710,6 +711,66 @@ pub struct StaticSql {
     pub query: bool,
     /// LOCK TABLE: it has no cursor.
     pub other: bool,
+    /// The columns that the code around a query takes its rows for.
+    pub columns: SqlColumns,
+}
+
+/// Columns of a static query as they were when it was compiled. A call goes on while DDL changes what the query reads.
+#[derive(Clone, Debug, Default, Image)]
+pub struct SqlColumns {
+    /// A number over the columns.
+    pub mark: u64,
+    /// Name and family of types; the name is empty and the family 0 where they are not known before the query runs.
+    list: Vec<(String, u8)>,
+}
+
+impl SqlColumns {
+    /// Those of names and types.
+    pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, &'a DataType)>) -> SqlColumns {
+        let of = |(name, ty): (&str, &DataType)| (known_name(name).to_string(), family(ty));
+        let list: Vec<_> = columns.into_iter().map(of).collect();
+        let mut h = DefaultHasher::new();
+        list.hash(&mut h);
+        SqlColumns { mark: h.finish(), list }
+    }
+
+    /// Whether a query that has been compiled since gives rows of these columns.
+    pub fn fit<'a>(&self, columns: impl ExactSizeIterator<Item = (&'a str, &'a DataType)>) -> bool {
+        let alike = |((name, kind), (now, ty)): (&(String, u8), (&str, &DataType))| {
+            let (now, ty) = (known_name(now), family(ty));
+            (name == now || name.is_empty() || now.is_empty()) && (*kind == ty || *kind == 0 || ty == 0)
+        };
+        columns.len() == self.list.len() && self.list.iter().zip(columns).all(alike)
+    }
+}
+
+/// The name of a column; nothing for one that is called by its expression, in which variables have other names when it
+/// runs.
+fn known_name(name: &str) -> &str {
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '#'));
+    if is_plain { name } else { "" }
+}
+
+/// Types whose values a variable of one of them holds.
+fn family(ty: &DataType) -> u8 {
+    match ty {
+        DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger => 1,
+        DataType::Varchar2 { .. }
+        | DataType::Char { .. }
+        | DataType::Nvarchar2 { .. }
+        | DataType::Nchar { .. }
+        | DataType::Long => 2,
+        DataType::Date => 3,
+        DataType::Timestamp { .. } => 4,
+        DataType::IntervalYm { .. } | DataType::IntervalDs { .. } => 5,
+        DataType::Raw { .. } | DataType::LongRaw => 6,
+        DataType::Rowid | DataType::Urowid => 7,
+        DataType::BinaryFloat => 8,
+        DataType::BinaryDouble => 9,
+        DataType::Clob | DataType::Nclob => 10,
+        DataType::Blob | DataType::Bfile => 11,
+        _ => 0,
+    }
 }
 
 /// A FORALL over a range whose INSERT takes every bind from a place that is known without running anything.
@@ -777,6 +838,8 @@ pub struct External {
     /// The subprogram and its overload number; empty for variables.
     pub subprogram: String,
     pub overload: u32,
+    /// A number over what the unit showed when code was compiled against it; 0 for the unit itself.
+    pub shown: u64,
 }
 
 /// Templates and constants that all subprograms of a unit share.

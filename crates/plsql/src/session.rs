@@ -5,7 +5,7 @@ use crate::compile::{
 };
 use crate::datum::Datum;
 use crate::machine::{Fault, Left, Machine, OpenCursor, Run};
-use crate::op::ResultCacheDef;
+use crate::op::{External, ResultCacheDef};
 use crate::packages::output::Output;
 use crate::packages::random::Random;
 use crate::ty::HostType;
@@ -46,6 +46,8 @@ struct PackageState {
     /// The source they belong to; a package that changed loses its state.
     source: String,
     defined: [u64; 2],
+    /// How the slots are laid out: types that the package names change, and its source does not.
+    layout: u64,
     slots: Vec<Datum>,
     ready: bool,
     /// This session itself has compiled the package anew: it is not told that the state is gone.
@@ -710,6 +712,7 @@ impl<C: 'static> Plsql<C> {
         }
         let e = &unit.pool.externals[external as usize];
         let target = self.units.compiled(w, &e.owner, &e.name)?;
+        check_shown(e, &target)?;
         let Some(at) = target.exports.get(&(e.subprogram.clone(), e.overload)).copied() else {
             return Err(Ora::with(4068, &[&"", &"", &""]).because(Ora::new(6508)));
         };
@@ -744,16 +747,20 @@ impl<C: 'static> Plsql<C> {
         let epoch = self.units.epoch();
         if let Some(link) = &unit.links.borrow()[external as usize]
             && link.epoch == epoch
-            && self.packages.borrow()[link.at as usize].ready
         {
-            return Ok(link.at as usize);
+            let state = &self.packages.borrow()[link.at as usize];
+            if state.ready && state.layout == link.unit.layout {
+                return Ok(link.at as usize);
+            }
         }
         let e = &unit.pool.externals[external as usize];
         // Its own package, which may be being initialised now.
         let target = if e.owner == unit.owner && e.name == unit.name {
             unit.clone()
         } else {
-            self.units.compiled(w, &e.owner, &e.name)?
+            let target = self.units.compiled(w, &e.owner, &e.name)?;
+            check_shown(e, &target)?;
+            target
         };
         let at = self.package_state(w, &target)?;
         let link = compile::Link { unit: target, at: at as u32, epoch };
@@ -769,7 +776,8 @@ impl<C: 'static> Plsql<C> {
             Some(at) => {
                 let mut states = self.packages.borrow_mut();
                 let state = &mut states[at];
-                let is_same = state.source == unit.source && state.defined == unit.defined;
+                let is_same =
+                    state.source == unit.source && state.defined == unit.defined && state.layout == unit.layout;
                 if state.ready && is_same && state.slots.len() == unit.package_slots as usize {
                     return Ok(at);
                 }
@@ -788,6 +796,7 @@ impl<C: 'static> Plsql<C> {
                 states.push(PackageState {
                     source: String::new(),
                     defined: [0; 2],
+                    layout: 0,
                     slots: Vec::new(),
                     ready: false,
                     renewed: false,
@@ -801,6 +810,7 @@ impl<C: 'static> Plsql<C> {
             let state = &mut states[at];
             state.source.clone_from(&unit.source);
             state.defined = unit.defined;
+            state.layout = unit.layout;
             state.slots = vec![Datum::default(); unit.package_slots as usize];
             // Marked before it runs: the initialisation uses the variables itself.
             state.ready = true;
@@ -825,6 +835,20 @@ impl<C: 'static> Plsql<C> {
     pub(crate) fn package_with<R>(&self, state: usize, slot: u32, f: impl FnOnce(&mut Datum) -> R) -> R {
         f(&mut self.packages.borrow_mut()[state].slots[slot as usize])
     }
+}
+
+/// Whether a unit shows to others what it did when code was compiled against it: fields of records may have other
+/// places by now.
+///
+/// # Errors
+/// ORA-04068 where not; the next call compiles the code again.
+fn check_shown(e: &External, target: &Compiled) -> Result<()> {
+    if target.shown == e.shown {
+        return Ok(());
+    }
+    let unit = format!("\"{}.{}\"", e.owner, e.name);
+    let altered = Ora::with(4065, &[&unit]).because(Ora::with(6508, &[&unit]));
+    Err(Ora::with(4068, &[&"", &"", &""]).because(altered))
 }
 
 /// Whether SQL has values of the type.

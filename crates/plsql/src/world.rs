@@ -4,6 +4,7 @@
 //! instance's own implementation is [`crate::ExecWorld`]; tests use a small one of their own. It is a type parameter
 //! and not a trait object, so that a cursor loop pays no indirect call a row.
 
+use crate::op::SqlColumns;
 use crate::session::Block;
 use dictionary::Access;
 use plan::Variables;
@@ -164,6 +165,10 @@ pub trait World {
     /// ORA-06598 unless a unit of `owner` may run with the privileges of its caller. Called where one is entered.
     fn check_inheritance(&mut self, _owner: &Owner) -> Result<()> {
         Ok(())
+    }
+    /// Whether the query of a cursor that has been executed gives rows of these columns.
+    fn has_columns(&mut self, _cursor: &mut Self::Cursor, _columns: &SqlColumns) -> bool {
+        true
     }
     /// Whether a cursor that a unit keeps means what its text means now: not when it was compiled for somebody else.
     fn is_own(&self, _cursor: &Self::Cursor) -> bool {

@@ -43,6 +43,8 @@ pub struct SqlCursor {
     asker: Asker,
     /// It changes the audit trail: each execution is noted there, whatever is audited.
     changes_trail: bool,
+    /// The epoch of the dictionary in which it was found to have columns, and the mark of these.
+    has_columns: (u64, u64),
 }
 
 impl SqlCursor {
@@ -67,7 +69,7 @@ impl SqlCursor {
         };
         let kind = net::StatementKind(cursor.kind().command() as u16);
         let changes_trail = crate::audit::changes_trail(kind, cursor.dependencies());
-        SqlCursor { cursor, places, identity, schema, asker, changes_trail }
+        SqlCursor { cursor, places, identity, schema, asker, changes_trail, has_columns: (u64::MAX, 0) }
     }
 }
 
@@ -541,6 +543,19 @@ impl plsql::World for World<'_> {
         }
         executed?;
         Ok(cursor.cursor.rows_processed())
+    }
+
+    #[inline]
+    fn has_columns(&mut self, cursor: &mut SqlCursor, columns: &plsql::SqlColumns) -> bool {
+        let now = (cursor.cursor.epoch(), columns.mark);
+        if cursor.has_columns == now {
+            return true;
+        }
+        let fit = columns.fit(cursor.cursor.columns().iter().map(|c| (c.name.as_str(), &c.ty)));
+        if fit {
+            cursor.has_columns = now;
+        }
+        fit
     }
 
     fn continues(&mut self, cursor: &mut SqlCursor, continues: bool) {

@@ -239,6 +239,12 @@ impl Cursor {
         &self.text
     }
 
+    /// The epoch of the dictionary in which its names have been found to mean what they do.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// Columns of a query, or of RETURNING.
     pub fn columns(&self) -> &[Column] {
         &self.columns

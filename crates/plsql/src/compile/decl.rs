@@ -61,7 +61,7 @@ impl<W: World> Compiler<'_, W> {
         // A package's exceptions must be the same for everyone who compiles against it.
         (&self.owner, &self.unit, name, pos).hash(&mut h);
         if self.unit.is_empty() {
-            (self.text.as_ptr() as usize, self.text.len(), self.exception_count).hash(&mut h);
+            (self.text, self.exception_count).hash(&mut h);
         }
         ExceptionDef { code, identity: h.finish() }
     }
@@ -101,7 +101,8 @@ impl<W: World> Compiler<'_, W> {
         if self.f.package {
             let slot = self.package_slots;
             self.package_slots += 1;
-            return Loc::Package { unit: Rc::new((self.owner.clone(), self.unit.clone())), slot };
+            let home = Home { owner: self.owner.clone(), name: self.unit.clone(), shown: 0 };
+            return Loc::Package { home: Rc::new(home), slot };
         }
         let slot = self.slots(1);
         self.loc_of(slot)
@@ -144,8 +145,8 @@ impl<W: World> Compiler<'_, W> {
         if let Some(e) = default {
             self.assign_expr(d, ty, e)?;
         }
-        if let Loc::Package { unit, slot } = loc {
-            let external = self.package_external(unit);
+        if let Loc::Package { home, slot } = loc {
+            let external = self.package_external(home);
             self.emit(Op::PackageSet { external, slot: *slot, s: d });
         }
         self.f.next = saved;
@@ -194,9 +195,9 @@ impl<W: World> Compiler<'_, W> {
         Ok(())
     }
 
-    pub(super) fn package_external(&mut self, unit: &Rc<(String, String)>) -> u32 {
-        let (owner, name) = (unit.0.clone(), unit.1.clone());
-        self.external(External { owner, name, subprogram: String::new(), overload: 0 })
+    pub(super) fn package_external(&mut self, home: &Home) -> u32 {
+        let (owner, name) = (home.owner.clone(), home.name.clone());
+        self.external(External { owner, name, subprogram: String::new(), overload: 0, shown: home.shown })
     }
 
     pub(super) fn path(&mut self, root: Root, steps: Vec<Step>) -> u32 {
@@ -551,11 +552,11 @@ impl<W: World> Compiler<'_, W> {
                 self.emit(Op::Release { cursor: d });
                 self.emit(Op::Init { d, template });
             }
-            Loc::Package { unit, slot } => {
+            Loc::Package { home, slot } => {
                 let saved = self.f.next;
                 let d = self.temp();
                 self.emit(Op::Init { d, template });
-                let external = self.package_external(unit);
+                let external = self.package_external(home);
                 self.emit(Op::PackageSet { external, slot: *slot, s: d });
                 self.f.next = saved;
             }
@@ -614,9 +615,9 @@ impl<W: World> Compiler<'_, W> {
                 let cursor = self.frame_opd(*level, *slot);
                 self.emit(Op::Open { sql: statement.index, cursor, variable: false });
             }
-            Loc::Package { unit, slot } => {
+            Loc::Package { home, slot } => {
                 let cursor = self.temp();
-                let external = self.package_external(unit);
+                let external = self.package_external(home);
                 self.emit(Op::PackageGet { d: cursor, external, slot: *slot });
                 self.emit(Op::Open { sql: statement.index, cursor, variable: false });
                 self.emit(Op::PackageSet { external, slot: *slot, s: cursor });

@@ -597,9 +597,9 @@ impl<W: World> Compiler<'_, W> {
     pub(super) fn loc_operand(&mut self, loc: &super::scope::Loc) -> Opd {
         match loc {
             super::scope::Loc::Frame { level, slot } => self.frame_opd(*level, *slot),
-            super::scope::Loc::Package { unit, slot } => {
+            super::scope::Loc::Package { home, slot } => {
                 let d = self.temp();
-                let external = self.package_external(unit);
+                let external = self.package_external(home);
                 self.emit(Op::PackageGet { d, external, slot: *slot });
                 d
             }

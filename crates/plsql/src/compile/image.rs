@@ -132,6 +132,8 @@ struct Code {
     depends: Vec<ObjectId>,
     calls: Vec<(String, String)>,
     defined: (u64, u64),
+    layout: u64,
+    shown: u64,
 }
 
 /// The image of code that was compiled from the dictionary of an epoch; `None` when it has none.
@@ -175,6 +177,8 @@ pub(super) fn encode<W: World>(
         unit.depends.put(w);
         unit.calls.put(w);
         (unit.defined[0], unit.defined[1]).put(w);
+        unit.layout.put(w);
+        unit.shown.put(w);
     })?;
     part(&|out| {
         Head::of(w, of).put(out);
@@ -239,6 +243,8 @@ pub(super) fn decode<W: World>(
         depends,
         calls,
         defined,
+        layout,
+        shown,
     } = image::read(code, &NoObjects).map_err(damaged)?;
     if !procs.iter().all(|proc| proc.ops.iter().all(is_built_in_here)) {
         return Err(Unfit::Damaged);
@@ -276,6 +282,8 @@ pub(super) fn decode<W: World>(
         calls,
         source,
         defined: [defined.0, defined.1],
+        layout,
+        shown,
     };
     Ok((unit, trust == Trust::Own && !is_known))
 }

@@ -12,6 +12,7 @@ mod expr;
 mod image;
 mod name;
 mod scope;
+mod shape;
 mod sqlgen;
 mod stmt;
 mod unit;
@@ -153,6 +154,9 @@ pub struct Compiler<'a, W: World> {
     /// Their types, as far as they are known.
     bind_types: HashMap<String, Ty>,
     package_slots: u32,
+    /// [`Compiled::layout`] and [`Compiled::shown`].
+    layout: u64,
+    shown: u64,
     exception_count: u64,
     /// What the unit's static statements read.
     depends: Vec<ObjectId>,
@@ -190,6 +194,8 @@ impl<'a, W: World> Compiler<'a, W> {
             binds: sql::Names::default(),
             bind_types: HashMap::new(),
             package_slots: 0,
+            layout: 0,
+            shown: 0,
             exception_count: 0,
             depends: Vec::new(),
             calls: Vec::new(),

@@ -183,7 +183,7 @@ impl<W: World> Compiler<'_, W> {
             Symbol::Var(v) => {
                 let root = match &v.loc {
                     Loc::Frame { level, slot } => Root::Slot(self.frame_opd(*level, *slot)),
-                    Loc::Package { unit, slot } => Root::Package { external: self.package_external(unit), slot: *slot },
+                    Loc::Package { home, slot } => Root::Package { external: self.package_external(home), slot: *slot },
                 };
                 let path = PathB { root, steps: Vec::new(), ty: v.ty, access: v.access, name: ident.name.clone() };
                 let res = self.walk(path, &n.parts[at..], ident, want)?;

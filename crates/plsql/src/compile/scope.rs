@@ -33,7 +33,16 @@ pub struct Var {
 #[derive(Clone, Debug)]
 pub enum Loc {
     Frame { level: u32, slot: u32 },
-    Package { unit: Rc<(String, String)>, slot: u32 },
+    Package { home: Rc<Home>, slot: u32 },
+}
+
+/// The package that a variable belongs to.
+#[derive(Clone, Debug)]
+pub struct Home {
+    pub owner: String,
+    pub name: String,
+    /// What it showed when code was compiled against it ([`super::shape`]); 0 in its own code.
+    pub shown: u64,
 }
 
 /// Whether a variable may be assigned, and what it is called when it may not.

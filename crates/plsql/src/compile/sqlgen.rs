@@ -203,6 +203,10 @@ impl<W: World> Compiler<'_, W> {
                 self.calls.push(unit.clone());
             }
         }
+        let columns = match described.query {
+            true => SqlColumns::new(described.columns.iter().map(|c| (c.name.as_str(), &c.ty))),
+            false => SqlColumns::default(),
+        };
         let returning = if described.query { 0 } else { described.columns.len() as u32 };
         let mut full = normal.text;
         if !tail.is_empty() {
@@ -215,6 +219,7 @@ impl<W: World> Compiler<'_, W> {
             returning,
             query: described.query,
             other: false,
+            columns,
         });
         Ok(Statement { index: self.pool.sql.len() as u32 - 1, columns: described.columns })
     }
@@ -345,8 +350,9 @@ impl<W: World> Compiler<'_, W> {
     /// `sequence.NEXTVAL` in an expression.
     pub(super) fn sequence(&mut self, name: &str) -> CResult<Val> {
         let text = format!("SELECT {name} FROM DUAL");
-        let sql =
-            StaticSql { text, binds: Vec::new(), bind_types: Vec::new(), returning: 0, query: true, other: false };
+        let columns = SqlColumns::new([("NEXTVAL", &DataType::NUMBER)]);
+        let (binds, bind_types) = (Vec::new(), Vec::new());
+        let sql = StaticSql { text, binds, bind_types, returning: 0, query: true, other: false, columns };
         self.pool.sql.push(sql);
         let index = self.pool.sql.len() as u32 - 1;
         let columns = [ColumnInfo { name: "NEXTVAL".into(), ty: DataType::NUMBER, nullable: true }];

@@ -3,7 +3,7 @@
 use super::ask::Questions;
 use super::image::{self, Subject, Trust, Unfit};
 use super::scope::*;
-use super::{CResult, Compiler, FnState, Problem};
+use super::{CResult, Compiler, FnState, Problem, shape};
 use crate::datum::CollKind;
 use crate::op::*;
 use crate::session::CompileError;
@@ -95,6 +95,10 @@ pub struct Compiled {
     pub source: String,
     /// When a package was defined: ALTER PACKAGE … COMPILE takes the state of an unchanged one, too.
     pub defined: [u64; 2],
+    /// A number over the variables of a package and their types ([`shape`]).
+    pub layout: u64,
+    /// A number over what the unit shows to others.
+    pub shown: u64,
 }
 
 impl Compiled {
@@ -162,6 +166,8 @@ struct Shown {
 #[derive(Default)]
 pub struct Units {
     interfaces: RefCell<HashMap<InterfaceKey, KnownInterface>>,
+    /// What units show, by owner, name and length semantics: it is the same for whoever asks, so that types are, too.
+    shown: RefCell<HashMap<(String, String, u64), (Interface, Rc<Questions>)>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
     /// Units that have errors, as this call has found: units that call one another would each be compiled once more for
     /// each order in which they can be named.
@@ -201,6 +207,7 @@ impl Units {
     pub fn validate(&self, epoch: u64) {
         if self.epoch.replace(epoch) != epoch {
             self.interfaces.borrow_mut().clear();
+            self.shown.borrow_mut().clear();
             self.types.borrow_mut().clear();
             self.compiled.borrow_mut().clear();
             self.blocks.borrow_mut().clear();
@@ -214,6 +221,7 @@ impl Units {
     /// Forgets every compiled unit, and with them their open cursors.
     pub fn forget(&self) {
         self.interfaces.borrow_mut().clear();
+        self.shown.borrow_mut().clear();
         self.compiled.borrow_mut().clear();
         self.forget_failures();
         self.blocks.borrow_mut().clear();
@@ -284,18 +292,31 @@ impl Units {
         let Some(unit) = stored.iter().find(|u| u.kind != UnitKind::PackageBody && u.kind != UnitKind::Trigger) else {
             return Ok(None);
         };
+        if !unit.owner.is_empty() || unit.kind != UnitKind::Type {
+            w.unit_linked(&unit.owner, &unit.name);
+        }
+        let [_, lengths, _] = w.settings();
+        let of = (unit.owner.clone(), unit.name.clone(), lengths);
+        let known = self.shown.borrow().get(&of).cloned();
+        if let Some((interface, asked)) = known {
+            self.include(&asked);
+            return Ok(Some(Shown { owner: of.0, name: of.1, interface }));
+        }
         let key = (unit.owner.clone(), unit.name.clone());
         if !self.in_progress.borrow_mut().insert(key.clone()) {
             return Err(Ora::pls(907, &[&unit.name, &unit.name]));
         }
-        if !unit.owner.is_empty() || unit.kind != UnitKind::Type {
-            w.unit_linked(&unit.owner, &unit.name);
-        }
-        if !unit.owner.is_empty() {
-            self.ask_user(w, &unit.owner);
-        }
-        let result = as_owner(w, &unit.owner, |w| interface_of(w, self, unit));
+        let (result, asked) = self.asking(|| {
+            if !unit.owner.is_empty() {
+                self.ask_user(w, &unit.owner);
+            }
+            as_owner(w, &unit.owner, |w| interface_of(w, self, unit))
+        });
         self.in_progress.borrow_mut().remove(&key);
+        self.include(&asked);
+        if let Ok(interface) = &result {
+            self.shown.borrow_mut().insert(of, (interface.clone(), asked));
+        }
         let shown = |interface| Some(Shown { owner: unit.owner.clone(), name: unit.name.clone(), interface });
         result.map(shown).map_err(|e| match e.facility() {
             types::Facility::Pls if matches!(e.code(), 904 | 907) => e,
@@ -306,8 +327,10 @@ impl Units {
     /// Compiles a procedure or function that is not stored yet. Its statements may call it by its name.
     pub fn create<W: World>(&self, w: &mut W, unit: &StoredUnit) -> (Option<Compiled>, Vec<CompileError>) {
         let outer = self.creating.replace(Some(unit.clone()));
+        self.shown.borrow_mut().clear();
         let done = self.errors_of(w, unit, None);
         self.creating.replace(outer);
+        self.shown.borrow_mut().clear();
         let is_it = |(shown, _): &(Option<Shown>, Rc<Questions>)| {
             shown.as_ref().is_some_and(|shown| shown.owner == unit.owner && shown.name == unit.name)
         };
@@ -848,6 +871,7 @@ fn compile_package<W: World>(
     if !c.problems.is_empty() {
         return (None, c.errors());
     }
+    c.shown = shape::of_names(&c.scopes[0].names);
     let mut exports = HashMap::new();
     for (name, symbol) in &c.scopes[0].names {
         if let Symbol::Subs(list) = symbol {
@@ -881,6 +905,7 @@ fn compile_package<W: World>(
             c.problems.push(Problem { pos: b.name.pos, text: error.headline() });
         }
     }
+    c.layout = shape::of_names(&c.scopes[0].names);
     c.emit(Op::Return);
     c.resolve_gotos();
     let main = c.finish(FnState::new("", 0), 0);
@@ -898,19 +923,20 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
     let parsed = sql::plsql::parse_unit(text).map_err(failed)?;
     let w = RefCell::new(w);
     let mut c = Compiler::new(&w, units, &unit.owner, &unit.name, text);
-    let external = |subprogram: &str, overload: u32| {
+    let external = |subprogram: &str, overload: u32, shown: u64| {
         SubTarget::External(Rc::new(External {
             owner: unit.owner.clone(),
             name: unit.name.clone(),
             subprogram: subprogram.to_string(),
             overload,
+            shown,
         }))
     };
     match parsed {
         Unit::Subprogram { schema: _, subprogram } => {
             let mut s = c.signature(&subprogram)?;
             s.invokers = subprogram.attributes.authid == ast::AuthId::CurrentUser;
-            s.target = external(&unit.name, 1);
+            s.target = external(&unit.name, 1, shape::of_subprogram(&s));
             Ok(Interface::Subprogram(Rc::new(s)))
         }
         Unit::Package(p) => {
@@ -921,6 +947,12 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
                 return Err(Ora::with(4063, &[&format!("package \"{}.{}\"", unit.owner, unit.name)]));
             }
             let names = std::mem::take(&mut c.scopes[0].names);
+            let shown = shape::of_names(&names);
+            let home = Rc::new(Home { owner: unit.owner.clone(), name: unit.name.clone(), shown });
+            let place = |loc: Loc| match loc {
+                Loc::Package { home: _, slot } => Loc::Package { home: Rc::clone(&home), slot },
+                loc @ Loc::Frame { .. } => loc,
+            };
             let symbols = names
                 .into_iter()
                 .map(|(name, symbol)| {
@@ -929,7 +961,7 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
                             list.iter()
                                 .map(|s| {
                                     let mut s = (**s).clone();
-                                    s.target = external(&name, s.overload);
+                                    s.target = external(&name, s.overload, shown);
                                     s.invokers = p.authid == ast::AuthId::CurrentUser;
                                     Rc::new(s)
                                 })
@@ -937,10 +969,12 @@ fn interface_of<W: World>(w: &mut W, units: &Units, unit: &StoredUnit) -> Result
                         ),
                         Symbol::Cursor(cursor) => {
                             let mut cursor = (*cursor).clone();
-                            cursor.open = external(&name, 0);
+                            cursor.open = external(&name, 0, shown);
+                            cursor.loc = place(cursor.loc);
                             Symbol::Cursor(Rc::new(cursor))
                         }
-                        other => other,
+                        Symbol::Var(Var { loc, ty, access }) => Symbol::Var(Var { loc: place(loc), ty, access }),
+                        other @ (Symbol::Type(_) | Symbol::Exception(_)) => other,
                     };
                     (name, symbol)
                 })
@@ -997,6 +1031,9 @@ impl<W: World> Compiler<'_, W> {
             let text = "PL/SQL: Compilation unit analysis terminated".to_string();
             self.problems.push(Problem { pos: 0, text });
             return Ok(());
+        }
+        if let Some(Symbol::Subs(list)) = self.scopes[0].names.get(&s.name.name) {
+            self.shown = shape::of_subprogram(&list[0]);
         }
         self.declarations(&[Declaration::Subprogram(s.clone())]);
         Ok(())
@@ -1061,6 +1098,8 @@ impl<W: World> Compiler<'_, W> {
             dynamics: RefCell::default(),
             source: source.to_string(),
             defined,
+            layout: self.layout,
+            shown: self.shown,
         }
     }
 }

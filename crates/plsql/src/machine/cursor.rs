@@ -215,6 +215,17 @@ impl<C: 'static> OpenCursor<C> {
     }
 }
 
+/// ORA-04068: a query has other columns by now than the code around it was compiled for. The next call compiles that
+/// again.
+#[cold]
+fn columns_differ(unit: &Compiled) -> Ora {
+    let what = match unit.name.as_str() {
+        "" => "a query of the block".to_string(),
+        name => format!("a query of \"{}.{name}\"", unit.owner),
+    };
+    Ora::with(4068, &[&"", &"", &""]).because(Ora::with(4065, &[&what]))
+}
+
 /// What an EXECUTE IMMEDIATE ran last.
 struct Ran<C> {
     text: String,
@@ -239,6 +250,10 @@ impl Machine {
         if let Err(e) = bound.and_then(|()| w.execute(&mut cursor)) {
             w.close_cursor(cursor);
             return Err(e.into());
+        }
+        if def.query && !w.has_columns(&mut cursor, &def.columns) {
+            w.close_cursor(cursor);
+            return Err(columns_differ(unit).into());
         }
         Ok(Box::new(cursor))
     }
@@ -274,7 +289,12 @@ impl Machine {
     /// The statement's cursor, executed with the current values of its binds.
     fn start<W: World>(&mut self, w: &mut W, unit: &Rc<Compiled>, base: usize, sql: u32) -> Run<(Box<W::Cursor>, u64)> {
         let mut cursor = self.bound(w, unit, base, sql)?;
+        let def = &unit.pool.sql[sql as usize];
         match w.execute(&mut cursor) {
+            Ok(_) if def.query && !w.has_columns(&mut cursor, &def.columns) => {
+                w.close_cursor(*cursor);
+                Err(columns_differ(unit).into())
+            }
             Ok(n) => Ok((cursor, n)),
             Err(e) => {
                 unit.give_statement(sql, cursor);

@@ -1,0 +1,95 @@
+//! Numbers over what must be alike where code of two units meets: how the state of a package is laid out, and what a
+//! unit shows to others.
+//!
+//! A unit keeps its source when a type that it names changes. Its state, and code that was compiled against it before,
+//! have the old places of fields then. Both are held to these numbers.
+
+use super::scope::{Loc, Param, SubSym, Symbol};
+use crate::ty::{CollTy, RecordTy, Ty};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A number over the variables, cursors and subprograms of names.
+pub(super) fn of_names(names: &HashMap<String, Symbol>) -> u64 {
+    let mut sorted: Vec<_> = names.iter().collect();
+    sorted.sort_unstable_by_key(|(name, _)| *name);
+    let mut h = DefaultHasher::new();
+    for (name, symbol) in sorted {
+        name.hash(&mut h);
+        symbol_into(symbol, &mut h);
+    }
+    h.finish()
+}
+
+/// A number over the parameters and the result of a subprogram.
+pub(super) fn of_subprogram(s: &SubSym) -> u64 {
+    let mut h = DefaultHasher::new();
+    subprogram_into(s, &mut h);
+    h.finish()
+}
+
+fn symbol_into(symbol: &Symbol, h: &mut DefaultHasher) {
+    std::mem::discriminant(symbol).hash(h);
+    match symbol {
+        Symbol::Var(var) => {
+            slot_into(&var.loc, h);
+            ty_into(&var.ty, h);
+        }
+        Symbol::Type(ty) => ty_into(ty, h),
+        Symbol::Cursor(cursor) => {
+            slot_into(&cursor.loc, h);
+            parameters_into(&cursor.parameters, h);
+            record_into(&cursor.row, h);
+        }
+        Symbol::Exception(_) => {}
+        Symbol::Subs(all) => all.iter().for_each(|s| subprogram_into(s, h)),
+    }
+}
+
+fn slot_into(loc: &Loc, h: &mut DefaultHasher) {
+    match loc {
+        Loc::Frame { .. } => {}
+        Loc::Package { home: _, slot } => slot.hash(h),
+    }
+}
+
+fn subprogram_into(s: &SubSym, h: &mut DefaultHasher) {
+    let SubSym { name, parameters, returns, target: _, deterministic: _, invokers: _, overload } = s;
+    (name, overload, returns.is_some()).hash(h);
+    parameters_into(parameters, h);
+    if let Some(ty) = returns {
+        ty_into(ty, h);
+    }
+}
+
+fn parameters_into(parameters: &[Param], h: &mut DefaultHasher) {
+    parameters.len().hash(h);
+    for Param { name, mode, ty, default } in parameters {
+        name.hash(h);
+        std::mem::discriminant(mode).hash(h);
+        default.is_some().hash(h);
+        ty_into(ty, h);
+    }
+}
+
+fn ty_into(ty: &Ty, h: &mut DefaultHasher) {
+    std::mem::discriminant(ty).hash(h);
+    match ty {
+        Ty::Null | Ty::Cursor => {}
+        Ty::Scalar(s) => (s.ty, s.not_null, s.range).hash(h),
+        Ty::Record(r) => record_into(r, h),
+        Ty::Coll(c) => {
+            let CollTy { element, info, is_host: _, id } = &**c;
+            (info.kind, info.limit, id.is_some()).hash(h);
+            ty_into(element, h);
+        }
+    }
+}
+
+fn record_into(r: &RecordTy, h: &mut DefaultHasher) {
+    r.fields.len().hash(h);
+    for field in &r.fields {
+        field.name.hash(h);
+        ty_into(&field.ty, h);
+    }
+}
