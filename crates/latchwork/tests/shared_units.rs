@@ -568,3 +568,33 @@ fn a_query_of_a_running_call_gives_the_columns_that_it_was_compiled_for_or_an_er
         }
     }
 }
+
+#[test]
+fn a_package_of_constants_has_no_state_to_lose() {
+    let instance = instance("versioned");
+    let (mut s, mut other) = (connect(&instance), connect(&instance));
+    let cases = [
+        ("k constant number := 2 * 3; t constant varchar2(10) := 'a' || 'b';", "", true),
+        ("k constant number := 2 * 3; v number;", "", false),
+        ("k constant number := length(user);", "", false),
+        ("k constant number := 6; cursor c is select 1 one from dual;", "", false),
+        ("k constant number := 6;", "begin null;", false),
+    ];
+    for (declarations, initialisation, is_constant) in cases {
+        let versions = [1, 2].map(|n| {
+            [
+                format!("create or replace package pk as {declarations} n{n} constant number := {n}; function f return number; end;"),
+                format!("create or replace package body pk as function f return number is begin return k + {n}; end; {initialisation} end;"),
+            ]
+        });
+        let call = "declare n number; begin n := pk.f + pk.k; end;";
+        versions[0].iter().for_each(|text| run(&mut other, text));
+        let _ = s.execute(call, &[]);
+        run(&mut s, call);
+        versions[1].iter().for_each(|text| run(&mut other, text));
+        match is_constant {
+            true => run(&mut s, call),
+            false => assert!(refused(&mut s, call).contains("ORA-04068"), "{declarations}"),
+        }
+    }
+}

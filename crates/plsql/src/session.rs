@@ -49,6 +49,8 @@ struct PackageState {
     /// How the slots are laid out: types that the package names change, and its source does not.
     layout: u64,
     slots: Vec<Datum>,
+    /// There is something to lose.
+    has_state: bool,
     ready: bool,
     /// This session itself has compiled the package anew: it is not told that the state is gone.
     renewed: bool,
@@ -783,7 +785,8 @@ impl<C: 'static> Plsql<C> {
                 }
                 // A package that another session has replaced: the values that this one had are gone, and it is told
                 // once.
-                if std::mem::take(&mut state.ready) && !state.slots.is_empty() && !std::mem::take(&mut state.renewed) {
+                let was_ready = std::mem::take(&mut state.ready);
+                if was_ready && state.has_state && !std::mem::take(&mut state.renewed) {
                     let package = format!("package \"{}.{}\"", unit.owner, unit.name);
                     let altered = Ora::with(4065, &[&package]).because(Ora::new(6508));
                     let invalid = Ora::with(4061, &[&package]).because(altered);
@@ -797,6 +800,7 @@ impl<C: 'static> Plsql<C> {
                     source: String::new(),
                     defined: [0; 2],
                     layout: 0,
+                    has_state: false,
                     slots: Vec::new(),
                     ready: false,
                     renewed: false,
@@ -811,6 +815,7 @@ impl<C: 'static> Plsql<C> {
             state.source.clone_from(&unit.source);
             state.defined = unit.defined;
             state.layout = unit.layout;
+            state.has_state = unit.has_state;
             state.slots = vec![Datum::default(); unit.package_slots as usize];
             // Marked before it runs: the initialisation uses the variables itself.
             state.ready = true;

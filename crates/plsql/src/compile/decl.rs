@@ -123,12 +123,29 @@ impl<W: World> Compiler<'_, W> {
         if *constant && default.is_none() {
             return Err(self.pls(322, &[&name.name], name.pos));
         }
+        self.has_state |= self.f.package && !(*constant && default.as_ref().is_some_and(|e| self.is_static(e)));
         let loc = self.new_loc();
         let result = self.initialise(&loc, &ty, default.as_ref());
         // The name is known even when its value is wrong, so that one mistake gives one error.
         let access = if *constant { Access::Constant } else { Access::Free };
         self.declare(name, Symbol::Var(Var { loc, ty, access }))?;
         result
+    }
+
+    /// Whether an expression has one value for all sessions: it is made of literals.
+    fn is_static(&self, e: &ast::Expr) -> bool {
+        match &e.kind {
+            ast::ExprKind::Null
+            | ast::ExprKind::Boolean(_)
+            | ast::ExprKind::Number(_)
+            | ast::ExprKind::String(_)
+            | ast::ExprKind::Date(_)
+            | ast::ExprKind::Timestamp(_)
+            | ast::ExprKind::Interval { .. } => true,
+            ast::ExprKind::Unary { op: _, operand } => self.is_static(operand),
+            ast::ExprKind::Binary { op: _, left, right } => self.is_static(left) && self.is_static(right),
+            _ => false,
+        }
     }
 
     /// Gives a new variable its first value.
@@ -542,6 +559,7 @@ impl<W: World> Compiler<'_, W> {
                 .map(|_| ());
         }
         let parameters = self.parameters(&c.parameters)?;
+        self.has_state |= self.f.package;
         let loc = self.new_loc();
         let null = Datum::Cur(None);
         let template = self.template(null);

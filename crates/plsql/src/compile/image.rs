@@ -134,6 +134,7 @@ struct Code {
     defined: (u64, u64),
     layout: u64,
     shown: u64,
+    has_state: bool,
 }
 
 /// The image of code that was compiled from the dictionary of an epoch; `None` when it has none.
@@ -179,6 +180,7 @@ pub(super) fn encode<W: World>(
         (unit.defined[0], unit.defined[1]).put(w);
         unit.layout.put(w);
         unit.shown.put(w);
+        unit.has_state.put(w);
     })?;
     part(&|out| {
         Head::of(w, of).put(out);
@@ -245,6 +247,7 @@ pub(super) fn decode<W: World>(
         defined,
         layout,
         shown,
+        has_state,
     } = image::read(code, &NoObjects).map_err(damaged)?;
     if !procs.iter().all(|proc| proc.ops.iter().all(is_built_in_here)) {
         return Err(Unfit::Damaged);
@@ -284,6 +287,7 @@ pub(super) fn decode<W: World>(
         defined: [defined.0, defined.1],
         layout,
         shown,
+        has_state,
     };
     Ok((unit, trust == Trust::Own && !is_known))
 }

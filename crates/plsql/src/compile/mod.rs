@@ -157,6 +157,8 @@ pub struct Compiler<'a, W: World> {
     /// [`Compiled::layout`] and [`Compiled::shown`].
     layout: u64,
     shown: u64,
+    /// The package has something else than constants whose values are known here.
+    has_state: bool,
     exception_count: u64,
     /// What the unit's static statements read.
     depends: Vec<ObjectId>,
@@ -196,6 +198,7 @@ impl<'a, W: World> Compiler<'a, W> {
             package_slots: 0,
             layout: 0,
             shown: 0,
+            has_state: false,
             exception_count: 0,
             depends: Vec::new(),
             calls: Vec::new(),

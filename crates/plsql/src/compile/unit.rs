@@ -99,6 +99,9 @@ pub struct Compiled {
     pub layout: u64,
     /// A number over what the unit shows to others.
     pub shown: u64,
+    /// A package has variables, cursors or an initialisation. Sessions that have run one without lose nothing by another
+    /// version of it.
+    pub has_state: bool,
 }
 
 impl Compiled {
@@ -893,6 +896,7 @@ fn compile_package<W: World>(
         let ast::PackageBody { schema: _, name: _, declarations, initialisation } = b;
         c.declarations(declarations);
         if let Some(body) = initialisation {
+            c.has_state = true;
             c.body(body);
         }
         let missing: Vec<String> = exports
@@ -1100,6 +1104,7 @@ impl<W: World> Compiler<'_, W> {
             defined,
             layout: self.layout,
             shown: self.shown,
+            has_state: self.has_state,
         }
     }
 }
