@@ -33,9 +33,9 @@ pub struct BlockCode {
 /// Why a session does not take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusedCode {
-    /// Names, privileges or sources are not what they were: the code is of no use to anybody with these rights.
+    /// Names, privileges or sources are not what they were, or it is no code: of no use to anybody with these rights.
     Changed,
-    /// It is for other settings, or no code.
+    /// It is for other settings.
     Other,
 }
 

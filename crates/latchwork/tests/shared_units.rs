@@ -578,7 +578,7 @@ fn a_package_of_constants_has_no_state_to_lose() {
         ("k constant number := 2 * 3; v number;", "", false),
         ("k constant number := length(user);", "", false),
         ("k constant number := 6; cursor c is select 1 one from dual;", "", false),
-        ("k constant number := 6;", "begin null;", false),
+        ("k constant number := 6;", "begin null;", true),
     ];
     for (declarations, initialisation, is_constant) in cases {
         let versions = [1, 2].map(|n| {
@@ -595,6 +595,42 @@ fn a_package_of_constants_has_no_state_to_lose() {
         match is_constant {
             true => run(&mut s, call),
             false => assert!(refused(&mut s, call).contains("ORA-04068"), "{declarations}"),
+        }
+    }
+}
+
+#[test]
+fn settings_and_callers_tables_make_no_state_invalid() {
+    let instance = instance("versioned");
+    let mut dba = connect(&instance);
+    make_user(&mut dba, "ann");
+    make_user(&mut dba, "ben");
+    let (mut ann, mut ben) = (log_on(&instance, "ann"), log_on(&instance, "ben"));
+    run(&mut ann, "create package ps as n number := 0; s varchar2(10); procedure inc; end;");
+    run(&mut ann, "create package body ps as procedure inc is begin n := n + 1; s := n; end; end;");
+    let inc = "begin ps.inc; dbms_application_info.set_client_info(ps.s); end;";
+    for (semantics, expected) in [("byte", "1"), ("char", "2"), ("byte", "3")] {
+        run(&mut ann, &format!("alter session set nls_length_semantics = {semantics}"));
+        run(&mut ann, inc);
+        assert_eq!(one(&mut ann, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), expected);
+    }
+    // A unit of invoker's rights takes what its caller's table has.
+    run(&mut ann, "create table t (v varchar2(10))");
+    run(&mut ann, "insert into t values ('1')");
+    run(&mut ann, "commit");
+    run(&mut ben, "create table t (v number)");
+    run(&mut ben, "insert into t values (2)");
+    run(&mut ben, "commit");
+    run(
+        &mut ann,
+        "create procedure by_caller authid current_user is r varchar2(10); begin select v into r from t; \
+         dbms_application_info.set_client_info('v=' || r); end;",
+    );
+    run(&mut ann, "grant execute on by_caller to ben");
+    for _ in 0..2 {
+        for (s, expected) in [(&mut ann, "v=1"), (&mut ben, "v=2")] {
+            run(s, "begin ann.by_caller; end;");
+            assert_eq!(one(s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"), expected);
         }
     }
 }

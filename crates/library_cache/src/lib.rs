@@ -23,7 +23,6 @@ pub const TEXT_BYTES_MAX: usize = 4000;
 pub const NAME_BYTES_MAX: usize = 32;
 /// Longest plan kept, in bytes of its rows.
 pub const PLAN_BYTES_MAX: usize = 4096;
-/// The 32 digits of a `sql_id`: the lower-case letters without e, i, l and o.
 mod adaptive;
 mod advice;
 mod announce;

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use types::image::{Damaged, Image, Reader, SharedImage, Writer};
-use types::{DataType, ObjectId, Value};
+use types::{DataType, ObjectId, Value, Zone};
 
 /// Where an instruction reads or writes: two bits of kind, thirty of place.
 #[derive(Clone, Copy, PartialEq, Eq, Image)]
@@ -734,13 +734,14 @@ impl SqlColumns {
         SqlColumns { mark: h.finish(), list }
     }
 
-    /// Whether a query that has been compiled since gives rows of these columns.
-    pub fn fit<'a>(&self, columns: impl ExactSizeIterator<Item = (&'a str, &'a DataType)>) -> bool {
+    /// Whether a query that has been compiled since gives rows of these columns; `of_any`: with the names of whoever
+    /// calls, whose tables need have as many columns only, and whose values are converted.
+    pub fn fit<'a>(&self, of_any: bool, columns: impl ExactSizeIterator<Item = (&'a str, &'a DataType)>) -> bool {
         let alike = |((name, kind), (now, ty)): (&(String, u8), (&str, &DataType))| {
             let (now, ty) = (known_name(now), family(ty));
             (name == now || name.is_empty() || now.is_empty()) && (*kind == ty || *kind == 0 || ty == 0)
         };
-        columns.len() == self.list.len() && self.list.iter().zip(columns).all(alike)
+        columns.len() == self.list.len() && (of_any || self.list.iter().zip(columns).all(alike))
     }
 }
 
@@ -761,8 +762,10 @@ fn family(ty: &DataType) -> u8 {
         | DataType::Nchar { .. }
         | DataType::Long => 2,
         DataType::Date => 3,
-        DataType::Timestamp { .. } => 4,
-        DataType::IntervalYm { .. } | DataType::IntervalDs { .. } => 5,
+        DataType::Timestamp { zone: Zone::None, .. } => 4,
+        DataType::Timestamp { .. } => 12,
+        DataType::IntervalYm { .. } => 5,
+        DataType::IntervalDs { .. } => 13,
         DataType::Raw { .. } | DataType::LongRaw => 6,
         DataType::Rowid | DataType::Urowid => 7,
         DataType::BinaryFloat => 8,

@@ -166,8 +166,8 @@ pub trait World {
     fn check_inheritance(&mut self, _owner: &Owner) -> Result<()> {
         Ok(())
     }
-    /// Whether the query of a cursor that has been executed gives rows of these columns.
-    fn has_columns(&mut self, _cursor: &mut Self::Cursor, _columns: &SqlColumns) -> bool {
+    /// Whether the query of a cursor that has been executed gives rows of these columns ([`SqlColumns::fit`]).
+    fn has_columns(&mut self, _cursor: &mut Self::Cursor, _columns: &SqlColumns, _of_any: bool) -> bool {
         true
     }
     /// Whether a cursor that a unit keeps means what its text means now: not when it was compiled for somebody else.

@@ -181,8 +181,8 @@ fn instantiate(
                 found = Some(block);
                 break;
             }
-            Err(Unfit::Changed) => cursor.refuse(&code, RefusedCode::Changed),
-            Err(Unfit::Other | Unfit::Damaged) => cursor.refuse(&code, RefusedCode::Other),
+            Err(Unfit::Changed | Unfit::Damaged) => cursor.refuse(&code, RefusedCode::Changed),
+            Err(Unfit::Other) => cursor.refuse(&code, RefusedCode::Other),
         }
     }
     core.blocks.borrow_mut().image = image;

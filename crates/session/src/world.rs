@@ -546,12 +546,12 @@ impl plsql::World for World<'_> {
     }
 
     #[inline]
-    fn has_columns(&mut self, cursor: &mut SqlCursor, columns: &plsql::SqlColumns) -> bool {
+    fn has_columns(&mut self, cursor: &mut SqlCursor, columns: &plsql::SqlColumns, of_any: bool) -> bool {
         let now = (cursor.cursor.epoch(), columns.mark);
         if cursor.has_columns == now {
             return true;
         }
-        let fit = columns.fit(cursor.cursor.columns().iter().map(|c| (c.name.as_str(), &c.ty)));
+        let fit = columns.fit(of_any, cursor.cursor.columns().iter().map(|c| (c.name.as_str(), &c.ty)));
         if fit {
             cursor.has_columns = now;
         }

@@ -8,6 +8,7 @@ use super::scope::{Loc, Param, SubSym, Symbol};
 use crate::ty::{CollTy, RecordTy, Ty};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use types::DataType;
 
 /// A number over the variables, cursors and subprograms of names.
 pub(super) fn of_names(names: &HashMap<String, Symbol>) -> u64 {
@@ -76,13 +77,27 @@ fn ty_into(ty: &Ty, h: &mut DefaultHasher) {
     std::mem::discriminant(ty).hash(h);
     match ty {
         Ty::Null | Ty::Cursor => {}
-        Ty::Scalar(s) => (s.ty, s.not_null, s.range).hash(h),
+        Ty::Scalar(s) => {
+            (s.not_null, s.range).hash(h);
+            data_type_into(&s.ty, h);
+        }
         Ty::Record(r) => record_into(r, h),
         Ty::Coll(c) => {
             let CollTy { element, info, is_host: _, id } = &**c;
             (info.kind, info.limit, id.is_some()).hash(h);
             ty_into(element, h);
         }
+    }
+}
+
+/// Whether lengths count bytes or characters is a setting of the session that compiles, and no matter of places.
+fn data_type_into(ty: &DataType, h: &mut DefaultHasher) {
+    match ty {
+        DataType::Varchar2 { len, unit: _ } | DataType::Char { len, unit: _ } => {
+            std::mem::discriminant(ty).hash(h);
+            len.hash(h);
+        }
+        ty => ty.hash(h),
     }
 }
 

@@ -99,8 +99,8 @@ pub struct Compiled {
     pub layout: u64,
     /// A number over what the unit shows to others.
     pub shown: u64,
-    /// A package has variables, cursors or an initialisation. Sessions that have run one without lose nothing by another
-    /// version of it.
+    /// A package has variables or cursors, or constants that are no literals. Sessions that have run one without lose
+    /// nothing by another version of it.
     pub has_state: bool,
 }
 
@@ -896,7 +896,6 @@ fn compile_package<W: World>(
         let ast::PackageBody { schema: _, name: _, declarations, initialisation } = b;
         c.declarations(declarations);
         if let Some(body) = initialisation {
-            c.has_state = true;
             c.body(body);
         }
         let missing: Vec<String> = exports

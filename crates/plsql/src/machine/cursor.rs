@@ -215,6 +215,11 @@ impl<C: 'static> OpenCursor<C> {
     }
 }
 
+/// Whether names in the unit's queries are those of its caller.
+fn is_callers(unit: &Compiled) -> bool {
+    matches!(unit.rights, Rights::Invokers(_))
+}
+
 /// ORA-04068: a query has other columns by now than the code around it was compiled for. The next call compiles that
 /// again.
 #[cold]
@@ -251,7 +256,7 @@ impl Machine {
             w.close_cursor(cursor);
             return Err(e.into());
         }
-        if def.query && !w.has_columns(&mut cursor, &def.columns) {
+        if def.query && !w.has_columns(&mut cursor, &def.columns, is_callers(unit)) {
             w.close_cursor(cursor);
             return Err(columns_differ(unit).into());
         }
@@ -291,7 +296,7 @@ impl Machine {
         let mut cursor = self.bound(w, unit, base, sql)?;
         let def = &unit.pool.sql[sql as usize];
         match w.execute(&mut cursor) {
-            Ok(_) if def.query && !w.has_columns(&mut cursor, &def.columns) => {
+            Ok(_) if def.query && !w.has_columns(&mut cursor, &def.columns, is_callers(unit)) => {
                 w.close_cursor(*cursor);
                 Err(columns_differ(unit).into())
             }
