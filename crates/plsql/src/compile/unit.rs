@@ -146,6 +146,9 @@ type Key = (String, String);
 /// Lengths of texts without a unit are in bytes or in characters as the session has it then.
 type InterfaceKey = (u128, u64, Option<String>, String, String);
 
+/// Owner and name of a unit, and the length semantics.
+type ShownKey = (String, String, u64);
+
 /// The interface of a name, with the questions that it was found by.
 type KnownInterface = (Option<Shown>, Rc<Questions>);
 /// The identity and the settings that a block was compiled for.
@@ -170,7 +173,7 @@ struct Shown {
 pub struct Units {
     interfaces: RefCell<HashMap<InterfaceKey, KnownInterface>>,
     /// What units show, by owner, name and length semantics: it is the same for whoever asks, so that types are, too.
-    shown: RefCell<HashMap<(String, String, u64), (Interface, Rc<Questions>)>>,
+    shown: RefCell<HashMap<ShownKey, (Interface, Rc<Questions>)>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
     /// Units that have errors, as this call has found: units that call one another would each be compiled once more for
     /// each order in which they can be named.
