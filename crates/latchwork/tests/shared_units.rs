@@ -529,6 +529,10 @@ fn a_query_of_a_running_call_gives_the_columns_that_it_was_compiled_for_or_an_er
     let cases = [
         (into, "create or replace view other_view as select 1 x from dual", Some("1313")),
         (into, "create or replace view vw as select 10 a, 20 b, 30 c from dual", Some("131030")),
+        (into, "create or replace view vw as select 10 a, 20 b, 30 c, 40 d from dual", Some("131030")),
+        (each, "create or replace view vw as select 10 a, 20 b, 30 c, 40 d from dual", Some("131030")),
+        (bulk, "create or replace view vw as select 10 a, 20 b, 30 c, 40 d from dual", Some("131030")),
+        (row, "alter table rt add (z number)", Some("xx")),
         (into, swapped, None),
         (each, swapped, None),
         (bulk, swapped, None),

@@ -734,14 +734,15 @@ impl SqlColumns {
         SqlColumns { mark: h.finish(), list }
     }
 
-    /// Whether a query that has been compiled since gives rows of these columns; `of_any`: with the names of whoever
-    /// calls, whose tables need have as many columns only, and whose values are converted.
+    /// Whether a query that has been compiled since gives rows that begin with these columns; `of_any`: with the names
+    /// of whoever calls, whose tables need have as many columns only, and whose values are converted. Columns that have
+    /// come behind them are nothing to the code.
     pub fn fit<'a>(&self, of_any: bool, columns: impl ExactSizeIterator<Item = (&'a str, &'a DataType)>) -> bool {
         let alike = |((name, kind), (now, ty)): (&(String, u8), (&str, &DataType))| {
             let (now, ty) = (known_name(now), family(ty));
             (name == now || name.is_empty() || now.is_empty()) && (*kind == ty || *kind == 0 || ty == 0)
         };
-        columns.len() == self.list.len() && (of_any || self.list.iter().zip(columns).all(alike))
+        columns.len() >= self.list.len() && (of_any || self.list.iter().zip(columns).all(alike))
     }
 }
 
