@@ -630,11 +630,14 @@ impl Compiler<'_> {
                 // ORA-01468: a predicate may reference only one outer-joined table
                 return Err(Ora::new(1468).at(e.pos.0));
             }
-            if matches!(e.kind, ExprKind::Binary { op: ast::BinaryOp::Or, left: _, right: _ })
-                || on.iter().any(Expr::has_subquery)
-            {
-                // ORA-01719, ORA-01799
-                return Err(Ora::new(if on.iter().any(Expr::has_subquery) { 1799 } else { 1719 }).at(e.pos.0));
+            // As it is written: a column of a view may be a subquery.
+            let mut queries = 0;
+            crate::refs::each_query(e, &mut |_| queries += 1);
+            if queries > 0 {
+                return Err(Ora::new(1799).at(e.pos.0));
+            }
+            if matches!(e.kind, ExprKind::Binary { op: ast::BinaryOp::Or, left: _, right: _ }) {
+                return Err(Ora::new(1719).at(e.pos.0));
             }
             let part = owners.into_iter().next().expect("one owner");
             match &mut set.parts[part].link {

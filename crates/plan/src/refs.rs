@@ -128,7 +128,7 @@ fn in_expr<'a>(e: &'a Expr, f: &mut dyn FnMut(Part<'a>)) {
 }
 
 /// Calls `f` with each subquery of an expression.
-fn each_query<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Query)) {
+pub fn each_query<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Query)) {
     match &e.kind {
         ExprKind::Exists(q) | ExprKind::Subquery(q) | ExprKind::Cursor(q, _) => f(q),
         ExprKind::CastMultiset { query, ty: _ } => f(query),
