@@ -1,7 +1,7 @@
 //! Counts in shared memory by a key, until a flush adds them up in a table of the dictionary.
 //!
-//! An entry is a key and its counts. It is found by open addressing and belongs to its key until a flush finds it unused
-//! since the flush before. A count that meets such a flush may go to another key, and one that finds no entry is lost:
+//! An entry is a key and its counts, found by open addressing. It belongs to its key until a flush finds it unused since
+//! the flush before. A count that meets such a flush may go to another key, and one that finds no entry is lost:
 //! the figures only say when and how statistics are gathered. There is nothing to clean up when a process dies.
 
 use crate::Change;

@@ -26,7 +26,7 @@ pub struct BlockCode {
     pub part: Range<usize>,
     /// It was compiled for the session's own rights; otherwise for another user, another schema or other roles.
     pub is_own: bool,
-    /// Whoever has these rights gets the answers in the dictionary of this epoch that the compiler got.
+    /// The dictionary of this epoch gives the compiler's answers to every session with these rights.
     pub is_known: bool,
 }
 
@@ -114,7 +114,7 @@ impl BlockCursor {
     }
 
     /// Puts a block that has been compiled into the library cache, with its code if it has an image; a hard parse.
-    /// What it names is got and pinned for a moment, and makes the cursor invalid when it changes.
+    /// The objects that it names are got and pinned for a moment, and make the cursor invalid when they change.
     ///
     /// # Errors
     /// Those of reading the dictionary.

@@ -115,7 +115,7 @@ fn a_block_has_the_names_and_privileges_of_who_sends_it() {
     expect("ann", &[(1, "11"), (0, "11")]);
     expect("ben", &[(1, "22"), (0, "22")]);
     expect("ann", &[(0, "11")]);
-    // Whoever has nothing of the names gets no code, although others' is there, and may not learn of it.
+    // A user without these names gets no code, although others' is there, and does not learn of it.
     let error = refused(&mut log_on(&instance, "cal"), BLOCK);
     assert!(error.contains("PLS-00201: identifier 'T' must be declared"), "{error}");
     // The same source, executable by the other: a name without a schema is each one's own.

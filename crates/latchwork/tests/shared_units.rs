@@ -429,7 +429,7 @@ fn the_state_of_a_package_ends_when_a_type_that_it_names_is_laid_out_anew() {
             ),
         ]
     };
-    // What makes the type, and what makes another of it.
+    // The statement that makes the type, its name, and the statement that makes another of it.
     let cases = [
         (
             "create or replace package ty as type t is record (a number, b number); end;",
@@ -452,7 +452,7 @@ fn the_state_of_a_package_ends_when_a_type_that_it_names_is_laid_out_anew() {
         let _ = s.execute("begin us.s; end;", &[]);
         run(&mut s, "begin us.s; end;");
         assert_eq!(one(&mut s, state), "a=11 b=22");
-        // What leaves the layout as it is leaves the state.
+        // DDL that leaves the layout as it is leaves the state.
         run(&mut other, "create or replace view something as select 1 x from dual");
         assert_eq!(one(&mut s, state), "a=11 b=22");
         run(&mut other, after);
@@ -478,7 +478,7 @@ fn a_call_that_runs_across_a_change_of_a_type_ends_at_the_next_unit_that_has_it(
         run(&mut other, sql);
     }
     let shown = "dbms_application_info.set_client_info(shown(r))";
-    // Whoever goes on behind the error finds no state of another layout.
+    // Code that goes on behind the error finds no state of another layout.
     let goes_on = "begin r.a := length(shown(r)); exception when others then null; end; \
                    dbms_application_info.set_client_info(ty.r.b)";
     for use_of_it in [shown, goes_on] {
@@ -488,7 +488,8 @@ fn a_call_that_runs_across_a_change_of_a_type_ends_at_the_next_unit_that_has_it(
         run(&mut gate, "lock table gate in exclusive mode");
         let waiting = std::thread::spawn(move || {
             let block = format!(
-                "declare r ty.t; begin r.a := 1; r.b := 2; ty.r := r; update gate set n = n + 1; commit; {use_of_it}; end;"
+                "declare r ty.t; begin r.a := 1; r.b := 2; ty.r := r; update gate set n = n + 1; commit; \
+                 {use_of_it}; end;"
             );
             let error = refused(&mut s, &block);
             (s, error)
@@ -548,8 +549,8 @@ fn a_query_of_a_running_call_gives_the_columns_that_it_was_compiled_for_or_an_er
         run(&mut gate, "lock table gate in exclusive mode");
         let waiting = std::thread::spawn(move || {
             let block = format!(
-                "declare cursor c is select * from vw; r vw%rowtype; w rt%rowtype; type l_t is table of vw%rowtype; l l_t; \
-                 t varchar2(100); begin {query} update gate set n = n + 1; commit; {query} \
+                "declare cursor c is select * from vw; r vw%rowtype; w rt%rowtype; \
+                 type l_t is table of vw%rowtype; l l_t; t varchar2(100); begin {query} update gate set n = n + 1; commit; {query} \
                  dbms_application_info.set_client_info(t); end;"
             );
             let done = s.execute(&block, &[]).map(|_| ()).map_err(|e| e.to_string());
@@ -587,8 +588,14 @@ fn a_package_of_constants_has_no_state_to_lose() {
     for (declarations, initialisation, is_constant) in cases {
         let versions = [1, 2].map(|n| {
             [
-                format!("create or replace package pk as {declarations} n{n} constant number := {n}; function f return number; end;"),
-                format!("create or replace package body pk as function f return number is begin return k + {n}; end; {initialisation} end;"),
+                format!(
+                    "create or replace package pk as {declarations} n{n} constant number := {n}; \
+                     function f return number; end;"
+                ),
+                format!(
+                    "create or replace package body pk as function f return number is begin return k + {n}; end; \
+                     {initialisation} end;"
+                ),
             ]
         });
         let call = "declare n number; begin n := pk.f + pk.k; end;";

@@ -701,10 +701,10 @@ pub enum Source {
         filters: Vec<BuiltFilter>,
         rows: f64,
     },
-    /// Pairs the rows of both sides as they come, for `Inner`, `Left`, `Semi` and `Anti`. Each side is ordered by the keys,
-    /// ascending and NULLs last; no key is padded. Of right rows with equal keys, in their order, the right expression of
-    /// each range rises. It pays to have left rows of equal keys in the order of a range's left expression. Rows come in
-    /// the order of the left side.
+    /// Pairs the rows of both sides as they come, for `Inner`, `Left`, `Semi` and `Anti`. Each side is ordered by the
+    /// keys, ascending and NULLs last; no key is padded. Among right rows with equal keys, the right expression of each
+    /// range rises. It pays to have left rows of equal keys in the order of a range's left expression. Rows come in the
+    /// order of the left side.
     MergeJoin {
         left: Box<Source>,
         right: Box<Source>,

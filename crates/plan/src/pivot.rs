@@ -2,9 +2,9 @@
 //!
 //! A pivot groups by every column that it does not name, and aggregates, for each value, over the rows that have it:
 //! `PIVOT (SUM(x) FOR c IN (1, 2))` is `SELECT g, SUM(CASE WHEN c = 1 THEN x END) "1", … GROUP BY g`. An unpivot
-//! joins each row with a LATERAL query that has a branch for each of its columns: a branch is one row, and reads only its
-//! own column, so that the work is that of the rows that come out. One CASE over the columns would look at all of them
-//! for each. The columns of the row source have to be known first, so it is resolved twice.
+//! joins each row with a LATERAL query that has a branch for each of its columns. A branch is one row and reads only its
+//! own column: the work grows with the rows that come out. One CASE over the columns would look at all of them for each
+//! row. The columns of the row source have to be known first, so it is resolved twice.
 
 use crate::logical::JoinSet;
 use crate::scope::*;

@@ -246,7 +246,7 @@ impl ResultCache {
             });
         }
         if line.pending_all.load(Ordering::Relaxed) != 0 {
-            // What it changed beyond its list is not known any more.
+            // Its changes beyond the list are not known any more.
             self.distrust(scn);
         }
         self.settle(p, line, scn, &[]);

@@ -389,7 +389,7 @@ impl Core {
     pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {
         self.plsql.forget_failures();
         self.enter_verdicts(cx);
-        // What was compiled again here is no failure of the next call.
+        // A unit that was compiled again here is no failure of the next call.
         self.plsql.forget_failures();
     }
 

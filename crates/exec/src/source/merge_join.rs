@@ -1,9 +1,10 @@
 //! Merge joins: both sides come in the order of the keys, and rows with equal keys are paired.
 //!
 //! The right rows of one key are kept while left rows have it; more than fit into memory go to temporary space. With
-//! ranges they are in the order of their expressions, so that those that meet them lie together: in memory they are
-//! found by bisection. In temporary space they are read from the first one that met them for the left row before, as long
-//! as the left rows rise, to the first one behind them. Without keys, all right rows are of one key.
+//! ranges, these rows are in the order of their expressions, so that the rows inside the ranges of a left row lie
+//! together. In memory they are found by bisection. In temporary space the scan begins at the first row that the left row
+//! before met, as long as the left rows rise, and ends at the first row behind the ranges. Without keys, all right rows
+//! are of one key.
 
 use super::Op;
 use super::sort::encode_part;

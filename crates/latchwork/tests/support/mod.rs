@@ -73,8 +73,8 @@ pub fn stops_and_deaths(instance: &Ephemeral) -> (PathBuf, PathBuf) {
     (instance.dir().join(os::crash::STOP_FILE), instance.dir().join(os::crash::DEATHS_FILE))
 }
 
-/// Runs `sql` in a session of its own until a process stops at the crash point of the instance; `meanwhile` is told that
-/// process and the session's own. The process goes on afterwards.
+/// Runs `sql` in a session of its own until a process stops at the crash point of the instance. `meanwhile` is given the
+/// number of that process and of the session's own. The process goes on afterwards.
 pub fn stopped(
     instance: &Ephemeral,
     sql: &str,

@@ -15,8 +15,8 @@
 //! code, with its own; a note that they have been found the same counts for sessions with equal rights only, whose
 //! shared cursor it is ([`Trust`]).
 //!
-//! The source of a unit is not in the image. What is a session's own, open cursors and links to other units among it,
-//! begins empty.
+//! The source of a unit is not in the image. Open cursors, links to other units and all else that is a session's own
+//! begin empty.
 
 use super::ask::{Question, handles};
 use super::unit::{BindUse, Compiled, HostTypes, Rights, Units};

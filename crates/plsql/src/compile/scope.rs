@@ -41,7 +41,7 @@ pub enum Loc {
 pub struct Home {
     pub owner: String,
     pub name: String,
-    /// What it showed when code was compiled against it ([`super::shape`]); 0 in its own code.
+    /// A number over the interface that code was compiled against ([`super::shape`]); 0 in its own code.
     pub shown: u64,
 }
 

@@ -154,7 +154,7 @@ type KnownInterface = (Option<Shown>, Rc<Questions>);
 /// The identity and the settings that a block was compiled for.
 type BlockOf = (u128, [u64; 3]);
 
-/// What a text was compiled to.
+/// The blocks that a text was compiled to.
 type ByIdentity = Vec<(BlockOf, HostTypes, Rc<Compiled>)>;
 
 /// Names of a block's binds, with their types as far as they are known.
@@ -172,7 +172,7 @@ struct Shown {
 #[derive(Default)]
 pub struct Units {
     interfaces: RefCell<HashMap<InterfaceKey, KnownInterface>>,
-    /// What units show, by owner, name and length semantics: it is the same for whoever asks, so that types are, too.
+    /// Interfaces of units, by owner, name and length semantics: all users get the same one, and with it the same types.
     shown: RefCell<HashMap<ShownKey, (Interface, Rc<Questions>)>>,
     compiled: RefCell<HashMap<Key, Rc<Compiled>>>,
     /// Units that have errors, as this call has found: units that call one another would each be compiled once more for
