@@ -5,34 +5,16 @@
 
 mod support;
 
-use client::{Client, Credentials, Ephemeral};
+use client::Client;
 use net::local::Bind;
-use support::{connect, one, refused, run, words};
+use support::{connect, figure, log_on, make_user, one, refused, run, words};
 use types::{DataType, Number, Value};
-
-fn log_on(instance: &Ephemeral, name: &str) -> Client {
-    let password = Credentials::Password { user: name.into(), password: "p".into() };
-    instance.connect(&password).expect("the user connects")
-}
-
-fn make_user(dba: &mut Client, name: &str) {
-    run(dba, &format!("create user {name} identified by p default tablespace users quota unlimited on users"));
-    run(dba, &format!("grant create session, create table, create synonym, create procedure to {name}"));
-    for view in ["v_$mystat", "v_$statname"] {
-        run(dba, &format!("grant select on {view} to {name}"));
-    }
-}
 
 /// The static statements that a session compiles for a block, and the result that the block leaves.
 fn tell(s: &mut Client, block: &str) -> (u64, String) {
-    let described = |s: &mut Client| {
-        let sql = "select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# \
-                   and n.name = 'parse count (describe)'";
-        one(s, sql).parse::<u64>().expect("a number")
-    };
-    let before = described(s);
+    let before = figure(s, "parse count (describe)");
     run(s, block);
-    (described(s) - before, one(s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"))
+    (figure(s, "parse count (describe)") - before, one(s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"))
 }
 
 const BLOCK: &str = "declare r t%rowtype; begin select * into r from t where n > 0; r.n := r.n + f(1); \
@@ -79,11 +61,7 @@ fn a_block_is_compiled_once_for_all_sessions_and_again_only_for_what_has_changed
             assert!(error.contains("PLS-00201"), "{error}");
         }
         // A parse that has to compile is a hard one, and no other.
-        let hard = |s: &mut Client| {
-            let sql = "select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# \
-                       and n.name = 'parse count (hard)'";
-            one(s, sql).parse::<u64>().expect("a number")
-        };
+        let hard = |s: &mut Client| figure(s, "parse count (hard)");
         let block = "begin dbms_application_info.set_client_info(f(3)); end;";
         for expected in [1, 0] {
             let mut s = connect(&instance);

@@ -5,8 +5,8 @@
 
 mod support;
 
-use client::{Client, Credentials, Ephemeral};
-use support::{connect, one, refused, run, words};
+use client::{Client, Ephemeral};
+use support::{connect, figure, log_on, make_user, one, refused, run, words};
 
 fn instance(design: &str) -> Ephemeral {
     support::start(&[("_library_cache_design", design)])
@@ -14,11 +14,7 @@ fn instance(design: &str) -> Ephemeral {
 
 /// The static statements that a session compiles while it does something.
 fn compiled<R>(s: &mut Client, f: impl FnOnce(&mut Client) -> R) -> (u64, R) {
-    let count = |s: &mut Client| {
-        let sql = "select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# \
-                   and n.name = 'parse count (describe)'";
-        one(s, sql).parse::<u64>().expect("a number")
-    };
+    let count = |s: &mut Client| figure(s, "parse count (describe)");
     let before = count(s);
     let done = f(s);
     (count(s) - before, done)
@@ -29,19 +25,6 @@ fn call(s: &mut Client, expression: &str) -> (u64, String) {
     let block = format!("begin dbms_application_info.set_client_info({expression}); end;");
     let (count, ()) = compiled(s, |s| run(s, &block));
     (count, one(s, "select sys_context('USERENV', 'CLIENT_INFO') from dual"))
-}
-
-fn log_on(instance: &Ephemeral, name: &str) -> Client {
-    let password = Credentials::Password { user: name.into(), password: "p".into() };
-    instance.connect(&password).expect("the user connects")
-}
-
-fn make_user(dba: &mut Client, name: &str) {
-    run(dba, &format!("create user {name} identified by p default tablespace users quota unlimited on users"));
-    run(dba, &format!("grant create session, create table, create synonym, create procedure to {name}"));
-    for view in ["v_$mystat", "v_$statname"] {
-        run(dba, &format!("grant select on {view} to {name}"));
-    }
 }
 
 const DESIGNS: [&str; 4] = ["latch", "pins", "mutex", "versioned"];

@@ -21,6 +21,27 @@ pub fn connect(instance: &Ephemeral) -> Client {
     instance.connect(&Credentials::Sysdba).unwrap_or_else(|e| panic!("a session opens: {e}"))
 }
 
+/// A user whose password is `p`, with tables and units of its own.
+pub fn make_user(dba: &mut Client, name: &str) {
+    run(dba, &format!("create user {name} identified by p default tablespace users quota unlimited on users"));
+    run(dba, &format!("grant create session, create table, create synonym, create procedure to {name}"));
+    for view in ["v_$mystat", "v_$statname"] {
+        run(dba, &format!("grant select on {view} to {name}"));
+    }
+}
+
+/// A session of a user whose password is `p`.
+pub fn log_on(instance: &Ephemeral, name: &str) -> Client {
+    let password = Credentials::Password { user: name.into(), password: "p".into() };
+    instance.connect(&password).unwrap_or_else(|e| panic!("{name} connects: {e}"))
+}
+
+/// A figure of `v$mystat`.
+pub fn figure(c: &mut Client, name: &str) -> u64 {
+    let sql = "select s.value from v$mystat s, v$statname n where n.statistic# = s.statistic# and n.name = ";
+    one(c, &format!("{sql}'{name}'")).parse().expect("a number")
+}
+
 /// Runs a statement that succeeds.
 pub fn run(c: &mut Client, sql: &str) {
     c.execute(sql, &[]).unwrap_or_else(|e| panic!("{sql}: {e}"));
