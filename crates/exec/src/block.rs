@@ -24,19 +24,28 @@ pub struct BlockCode {
     edition: Edition,
     /// Where the code is in the bytes of the image.
     pub part: Range<usize>,
-    /// It was compiled for the session's own rights; otherwise for another user, another schema or other roles.
-    pub is_own: bool,
-    /// The dictionary of this epoch gives the compiler's answers to every session with these rights.
-    pub is_known: bool,
+    pub trust: Trust,
 }
 
-/// Why a session does not take it.
+/// How far a session trusts the answers that a compiler got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefusedCode {
-    /// Names, privileges or sources are not what they were, or it is no code: of no use to anybody with these rights.
-    Changed,
-    /// It is for other settings.
+pub enum Trust {
+    /// They were found to be those of the dictionary as it is, for the session's rights.
+    Known,
+    /// They were given to a session with equal rights.
+    Own,
+    /// They were given to another user, or for another schema or other roles.
+    Others,
+}
+
+/// Why a session cannot take code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnfitCode {
+    /// It is for something else or for other settings, or the dictionary is being changed.
     Other,
+    /// Names, privileges or sources are not what they were, or the bytes are no image: no session with these rights can
+    /// take it.
+    Changed,
 }
 
 /// A session's cursor on a block.
@@ -90,13 +99,17 @@ impl BlockCursor {
             return None;
         }
         let part = image.len() - r.rest().len()..image.len();
-        let is_known = is_own && self.place.known_epoch(cx.host.epoch(), cx).is_some();
-        Some(BlockCode { handle, edition, part, is_own, is_known })
+        let trust = match is_own {
+            true if self.place.known_epoch(cx.host.epoch(), cx).is_some() => Trust::Known,
+            true => Trust::Own,
+            false => Trust::Others,
+        };
+        Some(BlockCode { handle, edition, part, trust })
     }
 
     /// Says that the session has taken code; `is_news`: the compiler's questions have been asked again for it.
     pub fn take(&mut self, code: &BlockCode, binds: &[BindType], is_news: bool, cx: &mut ExecCtx<'_>) {
-        if !code.is_own {
+        if code.trust == Trust::Others {
             self.place.take_kin((&self.text, binds), (code.handle, code.edition), cx);
         } else if is_news {
             self.place.set_known(cx.host.epoch(), cx);
@@ -104,12 +117,12 @@ impl BlockCursor {
     }
 
     /// Says that it has not.
-    pub fn refuse(&mut self, code: &BlockCode, why: RefusedCode) {
-        match (code.is_own, why) {
-            (true, RefusedCode::Changed) => self.place.set_stale(),
-            (true, RefusedCode::Other) => {}
-            (false, RefusedCode::Changed) => self.place.refuse_kin(Mismatch::Translation),
-            (false, RefusedCode::Other) => self.place.refuse_kin(Mismatch::AuthCheck),
+    pub fn refuse(&mut self, code: &BlockCode, why: UnfitCode) {
+        match (code.trust, why) {
+            (Trust::Known | Trust::Own, UnfitCode::Changed) => self.place.set_stale(),
+            (Trust::Known | Trust::Own, UnfitCode::Other) => {}
+            (Trust::Others, UnfitCode::Changed) => self.place.refuse_kin(Mismatch::Translation),
+            (Trust::Others, UnfitCode::Other) => self.place.refuse_kin(Mismatch::AuthCheck),
         }
     }
 

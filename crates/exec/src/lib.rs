@@ -37,7 +37,7 @@ mod table;
 pub mod temporary;
 pub mod work_area;
 
-pub use block::{BlockCode, BlockCursor, RefusedCode};
+pub use block::{BlockCode, BlockCursor, Trust, UnfitCode};
 pub use ctx::{ExecCtx, FixedScan, FixedTable, Host, Options, Rights, Row, SessionState, Shared};
 pub use cursor::{Cursor, Described, StatementKind, TakeStored, read_text, updatable_columns};
 pub use flashback::scn_of_number;

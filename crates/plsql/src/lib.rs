@@ -19,7 +19,7 @@ mod standard;
 mod ty;
 mod world;
 
-pub use compile::{BindUse, HostTypes, Trust, Unfit};
+pub use compile::{BindUse, HostTypes};
 pub use datum::Datum;
 pub use instance::{ExecWorld, Services, SqlCursor};
 pub use op::SqlColumns;

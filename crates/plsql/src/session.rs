@@ -1,8 +1,6 @@
 //! The face that sessions and DDL use.
 
-use crate::compile::{
-    self, BindUse, Compiled, HostTypes, Interface, PackageSym, SubSym, SubTarget, Symbol, Trust, Unfit, Units,
-};
+use crate::compile::{self, BindUse, Compiled, HostTypes, Interface, PackageSym, SubSym, SubTarget, Symbol, Units};
 use crate::datum::Datum;
 use crate::machine::{Fault, Left, Machine, OpenCursor, Run};
 use crate::op::{External, ResultCacheDef};
@@ -10,6 +8,7 @@ use crate::packages::output::Output;
 use crate::packages::random::Random;
 use crate::ty::HostType;
 use crate::world::{StoredUnit, World};
+use exec::{Trust, UnfitCode};
 use sql::plsql::ast::{Mode, Unit, UnitKind};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -196,7 +195,7 @@ impl<C: 'static> Plsql<C> {
         text: &str,
         types: &HostTypes,
         image: (&[u8], Trust),
-    ) -> std::result::Result<(Rc<Block>, bool), Unfit> {
+    ) -> std::result::Result<(Rc<Block>, bool), UnfitCode> {
         self.validate(w);
         let (unit, is_news) = self.units.block_of_image(w, text, types, image)?;
         Ok((self.block_of(w, unit), is_news))

@@ -13,11 +13,11 @@ use crate::core::Core;
 use crate::identity::Identity;
 use crate::world::World;
 use dictionary::{Catalog, ObjectKind};
-use exec::{BlockCursor, ExecCtx, RefusedCode};
+use exec::{BlockCursor, ExecCtx};
 use net::StatementKind;
 use net::local::{Bind, TableBind};
 use plan::BindType;
-use plsql::{HostType, HostTypes, Trust, Unfit};
+use plsql::{HostType, HostTypes};
 use sql::lexer::{Token, TokenKind, lex};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -171,19 +171,13 @@ fn instantiate(
     let mut found = None;
     for nth in 0..cursor.candidates() {
         let Some(code) = cursor.code(nth, &mut image, &mut w.cx) else { continue };
-        let trust = match (code.is_own, code.is_known) {
-            (true, true) => Trust::Known,
-            (true, false) => Trust::Own,
-            (false, _) => Trust::Others,
-        };
-        match core.plsql.block_of_image(w, text, types, (&image[code.part.clone()], trust)) {
+        match core.plsql.block_of_image(w, text, types, (&image[code.part.clone()], code.trust)) {
             Ok((block, is_news)) => {
                 cursor.take(&code, binds, is_news, &mut w.cx);
                 found = Some(block);
                 break;
             }
-            Err(Unfit::Changed | Unfit::Damaged) => cursor.refuse(&code, RefusedCode::Changed),
-            Err(Unfit::Other) => cursor.refuse(&code, RefusedCode::Other),
+            Err(why) => cursor.refuse(&code, why),
         }
     }
     core.blocks.borrow_mut().image = image;

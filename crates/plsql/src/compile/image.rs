@@ -23,6 +23,7 @@ use super::unit::{BindUse, Compiled, HostTypes, Rights, Units};
 use crate::op::{Op, Pool, Proc};
 use crate::ty::HostType;
 use crate::world::{Owner, StoredUnit, World};
+use exec::{Trust, UnfitCode};
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -75,28 +76,6 @@ impl Head {
             },
         }
     }
-}
-
-/// How far a session trusts the answers of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
-    /// They were found to be those of the dictionary as it is, for the session's rights.
-    Known,
-    /// They were given to a session with equal rights.
-    Own,
-    /// They were given to another user, or for another schema or other rights.
-    Others,
-}
-
-/// Why a session cannot take code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
-    /// It is for something else or for other settings, or the dictionary is being changed.
-    Other,
-    /// Names, privileges or sources are not what they were.
-    Changed,
-    /// The bytes are no image.
-    Damaged,
 }
 
 /// In the questions a function's handle is its place: what is compared leaves it out.
@@ -201,16 +180,16 @@ pub(super) fn decode<W: World>(
     of: Subject<'_>,
     epoch: u64,
     trust: Trust,
-) -> Result<(Compiled, bool), Unfit> {
+) -> Result<(Compiled, bool), UnfitCode> {
     let mut r = Reader::new(bytes, &NoObjects);
-    let damaged = |_: image::Damaged| Unfit::Damaged;
+    let damaged = |_: image::Damaged| UnfitCode::Changed;
     let mut head = Head::take(&mut r).map_err(damaged)?;
     let wanted = Head::of(w, of);
     if trust == Trust::Others {
         head.owner.clone_from(&wanted.owner);
     }
     if head != wanted {
-        return Err(Unfit::Other);
+        return Err(UnfitCode::Other);
     }
     let made_at = u64::take(&mut r).map_err(damaged)?;
     let is_bound = bool::take(&mut r).map_err(damaged)?;
@@ -218,17 +197,17 @@ pub(super) fn decode<W: World>(
     let is_known = match trust {
         Trust::Known => true,
         Trust::Own => made_at == epoch,
-        Trust::Others if is_bound => return Err(Unfit::Changed),
+        Trust::Others if is_bound => return Err(UnfitCode::Changed),
         Trust::Others => false,
     };
     if !is_known {
         let questions: Vec<Question> = image::read(questions, &Numbers).map_err(damaged)?;
         if !Units::hears_the_same(w, &questions) {
-            return Err(Unfit::Changed);
+            return Err(UnfitCode::Changed);
         }
         // Another dictionary may have come in between: then nobody knows what was asked of which.
         if w.epoch() != epoch {
-            return Err(Unfit::Other);
+            return Err(UnfitCode::Other);
         }
     }
     let Code {
@@ -250,7 +229,7 @@ pub(super) fn decode<W: World>(
         has_state,
     } = image::read(code, &NoObjects).map_err(damaged)?;
     if !procs.iter().all(|proc| proc.ops.iter().all(is_built_in_here)) {
-        return Err(Unfit::Damaged);
+        return Err(UnfitCode::Changed);
     }
     let (owner, name, source) = match of {
         Subject::Unit(specification, body) => {
@@ -264,7 +243,7 @@ pub(super) fn decode<W: World>(
         (CALLERS, Subject::Block { .. }) => Rights::Callers,
         (DEFINERS, Subject::Unit(..)) => Rights::Definers(user()),
         (INVOKERS, Subject::Unit(..)) => Rights::Invokers(user()),
-        _ => return Err(Unfit::Damaged),
+        _ => return Err(UnfitCode::Changed),
     };
     let unit = Compiled {
         owner,

@@ -17,7 +17,6 @@ mod sqlgen;
 mod stmt;
 mod unit;
 
-pub use image::{Trust, Unfit};
 pub use scope::{Interface, PackageSym, SubSym, SubTarget, Symbol};
 pub use unit::{BindUse, Compiled, HostTypes, Link, Rights, Units, as_owner, compile_unit};
 

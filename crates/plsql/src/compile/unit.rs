@@ -1,7 +1,7 @@
 //! Whole units, and the store of those that are compiled.
 
 use super::ask::Questions;
-use super::image::{self, Subject, Trust, Unfit};
+use super::image::{self, Subject};
 use super::scope::*;
 use super::{CResult, Compiler, FnState, Problem, shape};
 use crate::datum::CollKind;
@@ -10,6 +10,7 @@ use crate::session::CompileError;
 use crate::ty::{CollTy, HostType, Ty};
 use crate::world::{Owner, StoredUnit, World};
 use dictionary::Access;
+use exec::{Trust, UnfitCode};
 use library_cache::Edition;
 use sql::plsql::ast::{self, Declaration, Unit, UnitKind};
 use std::any::Any;
@@ -666,10 +667,10 @@ impl Units {
         text: &str,
         types: &HostTypes,
         (bytes, trust): (&[u8], Trust),
-    ) -> std::result::Result<(Rc<Compiled>, bool), Unfit> {
+    ) -> std::result::Result<(Rc<Compiled>, bool), UnfitCode> {
         let epoch = self.epoch();
         if !self.is_of_one_dictionary(w, epoch) {
-            return Err(Unfit::Other);
+            return Err(UnfitCode::Other);
         }
         let schema = w.schema();
         let (block, is_news) = image::decode(w, bytes, Subject::Block { schema: &schema, text, types }, epoch, trust)?;
