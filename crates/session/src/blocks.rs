@@ -1,10 +1,10 @@
 //! Blocks of PL/SQL as cursors: those that a client sends, that EXECUTE IMMEDIATE runs, and of jobs.
 //!
-//! A block is found in the library cache by its text as it was sent, like a statement. The shared cursor has its code: a
-//! soft parse makes the block of the code and does not compile the text ([decision 41]). From the third parse call of
-//! its text on, a closed block is kept with its compiled form as `session_cached_cursors` allows, in turn with the closed
-//! cursors of statements ([`crate::kept`]). It is used again while the dictionary and the shared cursor are what they
-//! were, by an equal identity with equal settings.
+//! A block is found in the library cache by its text as it was sent, like a statement. The shared cursor has its code:
+//! a soft parse makes the block of the code and does not compile the text ([decision 41]). From the third parse call of
+//! its text on, a closed block is kept with its compiled form as `session_cached_cursors` allows, in turn with the
+//! closed cursors of statements ([`crate::kept`]). It is used again while the dictionary and the shared cursor are what
+//! they were, by an equal identity with equal settings.
 //!
 //! [decision 41]: ../../../docs/decisions/0041-code-of-units-is-held-to-its-questions.md
 

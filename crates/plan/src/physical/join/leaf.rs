@@ -123,8 +123,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// A table whose OR is answered by an index for each of its branches: one scan after the other, of which each leaves
-    /// out what those before it have found. `None` where that costs more than `single`, the best way by one scan.
+    /// A table whose OR is answered by an index for each of its branches: one scan after the other. Each leaves out the
+    /// rows that those before it have found. `None` where that costs more than `single`, the best way by one scan.
     pub(super) fn expand_or(
         &mut self,
         id: ItemId,
