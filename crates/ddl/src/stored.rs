@@ -41,6 +41,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         Some(_) => return Err(Ora::new(955).at(target.pos)),
         None => None,
     };
+    if let Some(object) = old {
+        work.claim_unit(object)?;
+    }
     let source = stored_source(create);
     if let (Some(object), ObjectKind::Type) = (old, kind) {
         refuse_used_type(work, object, &target)?;
@@ -139,6 +142,7 @@ pub fn compile(work: &mut Work<'_>, alter: &AlterCompile) -> Result<Outcome> {
         }
         let object = work.existing(&target, kind, 4043)?;
         work.require(&target, None, SystemPrivilege::AlterAnyProcedure)?;
+        work.claim_unit(object)?;
         let unit = work.image.unit(object).ok_or_else(|| Ora::with(4043, &[&target.name]).at(target.pos))?;
         let errors = work.host.compile(&target.owner_name, &target.name, stored, &unit.source)?;
         if !errors.is_empty() {
@@ -232,6 +236,7 @@ fn is_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<bo
 
 /// Takes a unit or trigger out.
 pub fn remove_unit(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+    work.claim_unit(object)?;
     work.change().delete(Base::Source, &by(source::OBJ, object))?;
     work.change().delete(Base::Error, &by(error::OBJ, object))?;
     work.change().delete(Base::Trigger, &by(trigger::OBJ, object))?;

@@ -61,6 +61,22 @@ pub trait Host {
     fn is_edition_used(&self, _edition: ObjectId) -> bool {
         false
     }
+    /// Claims a stored unit, of the package for a body, until [`Host::end_claims`]: nobody begins to run it. False while
+    /// another session runs it.
+    fn claim_unit(&mut self, unit: ObjectId) -> bool {
+        let _ = unit;
+        true
+    }
+    /// Waits until no other session runs a unit that is claimed.
+    ///
+    /// # Errors
+    /// ORA-04020, ORA-04021, and those of a session that is to stop.
+    fn await_unit(&mut self, unit: ObjectId) -> Result<()> {
+        let _ = unit;
+        Ok(())
+    }
+    /// Gives back what [`Host::claim_unit`] has claimed.
+    fn end_claims(&mut self) {}
     /// `ddl_lock_timeout`: how long a statement waits for a table that transactions have changed.
     fn lock_timeout_s(&self) -> u32 {
         0
@@ -229,17 +245,19 @@ pub struct Work<'a> {
     changed: bool,
     /// The statement has committed something.
     committed: bool,
-    /// A table that could not be locked.
-    busy: Option<TableWanted>,
+    /// What could not be had.
+    busy: Option<Wanted>,
     /// EXCEPTIONS INTO: the statement that notes the rows that made this one fail.
     pub exceptions: Option<String>,
 }
 
-/// A table that a statement needs in a mode.
+/// A thing that a statement needs and others have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TableWanted {
-    object: ObjectId,
-    mode: LockMode,
+enum Wanted {
+    /// A table, in a mode.
+    Table { object: ObjectId, mode: LockMode },
+    /// A stored unit that nobody runs.
+    Unit(ObjectId),
 }
 
 /// How long a request for a table queues, and so holds up those who want to change it, when it must not do so for long.
@@ -254,10 +272,16 @@ const REST: Duration = Duration::from_millis(500);
 impl<'a> Work<'a> {
     /// Commits, takes the DD enqueue, runs `f`, and commits or undoes what it did.
     ///
-    /// Who holds the DD enqueue never waits for a table. When one cannot be had and the session is willing to wait
-    /// (`ddl_lock_timeout`), what the statement did is undone, the table waited for without the enqueue, and the
-    /// statement run again.
+    /// Who holds the DD enqueue never waits for a table, and not for calls that run a unit. When one cannot be had and
+    /// the session is willing to wait (for a table `ddl_lock_timeout`), what the statement did is undone, the table or
+    /// the unit waited for without the enqueue, and the statement run again.
     pub fn run(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<Outcome>) -> Result<Outcome> {
+        let done = Work::run_again(host, f);
+        host.end_claims();
+        done
+    }
+
+    fn run_again(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<Outcome>) -> Result<Outcome> {
         {
             let parts = host.parts();
             parts.storage.heap.transactions().commit(parts.p, parts.txn, parts.hook)?;
@@ -273,24 +297,24 @@ impl<'a> Work<'a> {
             }
             wanted.push(busy);
             let refused = refused.clone();
-            let tables = wait_for_tables(host, &wanted, until);
-            if tables.is_err() {
+            let waited = wait_for(host, &wanted, until);
+            if waited.is_err() {
                 let parts = host.parts();
                 parts.storage.heap.transactions().rollback(parts.p, parts.txn)?;
             }
-            match tables {
+            match waited {
                 Err(e) if e.is(54) || e.is(30006) => return Err(refused),
                 done => done?,
             }
         }
     }
 
-    /// Runs `f` with the DD enqueue, which is released; says which table was wanted when that is all that failed.
+    /// Runs `f` with the DD enqueue, which is released; says what was wanted when that is all that failed.
     fn run_locked(
         host: &mut dyn Host,
         lock: LockId,
         f: &mut dyn FnMut(&mut Work<'_>) -> Result<Outcome>,
-    ) -> (Result<Outcome>, Option<TableWanted>) {
+    ) -> (Result<Outcome>, Option<Wanted>) {
         match Work::new(host, Some(lock)) {
             Ok(mut work) => {
                 let done = f(&mut work).and_then(|outcome| work.commit().map(|()| outcome));
@@ -600,10 +624,29 @@ impl<'a> Work<'a> {
         self.committed = false;
     }
 
+    /// Takes a stored unit for this statement: nobody runs it, or begins to, until the statement has ended. Of packages
+    /// and types that is the specification, with whose number the body is run. As long as another session runs the unit,
+    /// ORA-04021, and [`Work::run`] waits for the end of its call.
+    pub fn claim_unit(&mut self, object: ObjectId) -> Result<()> {
+        let Some(def) = self.image.object(object) else { return Ok(()) };
+        let specification = match def.kind {
+            ObjectKind::PackageBody => self.image.find(def.owner_id, ObjectKind::Package, &def.name),
+            ObjectKind::TypeBody => self.image.find(def.owner_id, ObjectKind::Type, &def.name),
+            ObjectKind::Procedure | ObjectKind::Function | ObjectKind::Package | ObjectKind::Type => None,
+            _ => return Ok(()),
+        };
+        let unit = specification.map_or(object, |specification| specification.object);
+        if self.host.claim_unit(unit) {
+            return Ok(());
+        }
+        self.busy = Some(Wanted::Unit(unit));
+        Err(Ora::with(4021, &[&self.image.user_name(def.owner_id), &".", &def.name, &"", &""]))
+    }
+
     fn lock_in(&mut self, object: ObjectId, mode: LockMode) -> Result<()> {
         let done = self.try_table(object, mode, LockWait::NoWait);
         if done.as_ref().is_err_and(|e| e.is(54)) {
-            self.busy = Some(TableWanted { object, mode });
+            self.busy = Some(Wanted::Table { object, mode });
         }
         done
     }
@@ -892,17 +935,24 @@ fn take_dd(host: &mut dyn Host) -> Result<LockId> {
     Ok(enqueues.get(parts.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?)
 }
 
-/// Waits for tables that a statement found taken, and locks them.
-fn wait_for_tables(host: &mut dyn Host, wanted: &[TableWanted], until: Instant) -> Result<()> {
-    for table in wanted {
+/// Waits for tables that a statement found taken, and locks them; and for units that are claimed.
+fn wait_for(host: &mut dyn Host, wanted: &[Wanted], until: Instant) -> Result<()> {
+    for wanted in wanted {
+        let (object, mode) = match *wanted {
+            Wanted::Table { object, mode } => (object, mode),
+            Wanted::Unit(unit) => {
+                host.await_unit(unit)?;
+                continue;
+            }
+        };
         let left = until.saturating_duration_since(Instant::now()).as_millis();
-        let wait = match table.mode {
+        let wait = match mode {
             LockMode::Share => LockWait::Forever,
             _ if left == 0 => LockWait::NoWait,
             _ => LockWait::Millis(u32::try_from(left).unwrap_or(u32::MAX)),
         };
         let parts = host.parts();
-        parts.storage.heap.transactions().lock_table(parts.p, parts.txn, table.object, table.mode, wait)?;
+        parts.storage.heap.transactions().lock_table(parts.p, parts.txn, object, mode, wait)?;
     }
     Ok(())
 }

@@ -471,8 +471,7 @@ fn a_call_that_runs_across_a_change_of_a_type_ends_at_the_next_unit_that_has_it(
         run(&mut gate, "lock table gate in exclusive mode");
         let waiting = std::thread::spawn(move || {
             let block = format!(
-                "declare r ty.t; begin r.a := 1; r.b := 2; ty.r := r; update gate set n = n + 1; commit; \
-                 {use_of_it}; end;"
+                "declare r ty.t; begin r.a := 1; r.b := 2; update gate set n = n + 1; commit; {use_of_it}; end;"
             );
             let error = refused(&mut s, &block);
             (s, error)

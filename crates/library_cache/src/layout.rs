@@ -159,6 +159,8 @@ pub struct Control {
     pub(crate) child_hand: AtomicU64,
     pub(crate) hot_count: AtomicU64,
     pub(crate) hot: [[AtomicU64; 2]; HOT_MAX],
+    /// Processes that have claimed units ([`crate::running`]).
+    pub(crate) claimers: AtomicU64,
     /// INVALIDATIONS by namespace.
     pub(crate) invalidations: [AtomicU64; Namespace::COUNT],
 }
@@ -181,6 +183,12 @@ pub struct Line {
     pub(crate) reloads: [AtomicU64; Namespace::COUNT],
     /// Changes of objects that the process commits at the moment: how many, and each ([`crate::announce`]).
     pub(crate) announced: [AtomicU64; 1 + crate::announce::MOST],
+    /// Stored units that the call in progress runs: how many, and each ([`crate::running`]).
+    pub(crate) running: [AtomicU64; 1 + crate::running::RUNNING_MOST],
+    /// Those that the statement in progress defines, likewise.
+    pub(crate) claimed: [AtomicU64; 1 + crate::running::CLAIMED_MOST],
+    /// The unit that the process waits for, and what for.
+    pub(crate) awaited: AtomicU64,
 }
 
 #[allow(unsafe_code)]

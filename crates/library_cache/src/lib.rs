@@ -34,6 +34,7 @@ mod load;
 mod object;
 mod pin;
 mod run;
+mod running;
 mod view;
 
 pub use adaptive::{Adaptive, CORRECTIONS_MAX, Fit, PREDICATES_MAX, Sharing, SharingRow, bucket_of};
@@ -45,6 +46,7 @@ pub use layout::{Content, Layout};
 pub use object::Object;
 pub use pin::{CursorSlot, OuterBlock};
 pub use run::{AreaCounts, LINES_MOST, LineCounts, LineFigures};
+pub use running::{Refused, patience};
 pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow, SessionCursor, statement_bytes};
 
 use layout::{Bucket, Child, Chunk, Control, Line, Parent};

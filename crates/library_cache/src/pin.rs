@@ -273,8 +273,10 @@ impl LibraryCache {
         }
     }
 
-    /// Ends what is left of a session's cursors.
+    /// Ends what is left of a session's cursors, and of what it ran.
     pub fn end_session(&self, p: &Process) {
+        self.forget_running(p, p.number());
+        self.end_claims(p);
         for word in self.cursors_of(p.number()) {
             if let Some(seen) = Seen::of(word.load(Ordering::Relaxed)) {
                 if seen.stage != 0 {
@@ -297,6 +299,7 @@ impl LibraryCache {
 
     /// Takes away what a dead process had pinned.
     pub(crate) fn clean_up(&self, p: &Process, dead: u32) {
+        self.forget_running(p, dead);
         for word in self.cursors_of(dead) {
             let Some(seen) = Seen::of(word.load(Ordering::Acquire)) else { continue };
             let Some(child) = self.children.get(seen.child).filter(|_| seen.stage != 0) else {

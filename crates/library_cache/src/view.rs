@@ -484,6 +484,10 @@ impl LibraryCache {
             let child = &self.children[at as usize];
             (&child.next, get(&child.life))
         })?;
+        let (counted, claimers) = self.claimers();
+        if counted != claimers {
+            return Err(format!("{claimers} processes have claimed units, {counted} are counted"));
+        }
         self.check_images(&linked)
     }
 

@@ -3,7 +3,7 @@
 use latch::{Generation, LatchName};
 use library_cache::{
     Adaptive, AreaCounts, Config, Content, Delta, Design, Digest, Env, Fit, Handle, Layout, LibraryCache, LineCounts,
-    LineFigures, Mismatch, Namespace, Object, Sharing, Statement,
+    LineFigures, Mismatch, Namespace, Object, Refused, Sharing, Statement,
 };
 use process::{Process, Processes, testing};
 
@@ -493,5 +493,66 @@ fn figures_that_have_no_room_are_not_kept() {
     assert!(run_of(&f, 5).is_empty());
     f.cache.add_run(&p, handle, 5, &lines[..16]);
     assert_eq!(run_of(&f, 5).len(), 16);
+    f.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn a_unit_is_run_or_claimed_by_processes_and_never_both() {
+    let f = fixture(Design::Versioned, 64);
+    let [caller, other, definer] = [0; 3].map(|_| testing::attach(f.all, "test"));
+    let now = std::time::Duration::ZERO;
+    f.cache.run_unit(&caller, 1, now).unwrap();
+    f.cache.run_unit(&other, 1, now).unwrap();
+    assert!(!f.cache.claim_unit(&definer, 1), "two run it");
+    assert_eq!(f.cache.await_claimed(&definer, 1, now), Err(Refused::TimedOut));
+    f.cache.assert_invariants().unwrap();
+    assert_eq!(f.cache.run_unit(&caller, 1, now), Ok(()), "who runs it goes on");
+    f.cache.end_running(&caller);
+    assert_eq!(f.cache.run_unit(&caller, 1, now), Err(Refused::TimedOut), "it is claimed");
+    assert_eq!(f.cache.run_unit(&caller, 2, now), Ok(()), "another is not");
+    f.cache.end_running(&other);
+    assert!(f.cache.claim_unit(&definer, 1), "nobody runs it");
+    assert!(!f.cache.claim_unit(&definer, 2));
+    assert_eq!(f.cache.run_unit(&definer, 1, now), Ok(()), "one's own claim is not in the way");
+    f.cache.end_claims(&definer);
+    f.cache.assert_invariants().unwrap();
+    assert_eq!(f.cache.run_unit(&other, 1, now), Ok(()));
+    // A call of more units than are noted stands for all.
+    f.cache.end_running(&other);
+    f.cache.end_running(&definer);
+    (100..170).for_each(|unit| f.cache.run_unit(&other, unit, now).unwrap());
+    assert!(!f.cache.claim_unit(&definer, 1));
+    f.cache.end_running(&other);
+    // A statement claims no more than it has room for.
+    (200..300).for_each(|unit| assert!(f.cache.claim_unit(&definer, unit)));
+    assert_eq!(f.cache.run_unit(&other, 299, now), Ok(()));
+    assert!(f.cache.run_unit(&other, 220, now).is_err());
+    f.cache.assert_invariants().unwrap();
+    f.cache.end_claims(&definer);
+    f.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn who_wants_a_unit_that_waits_for_its_own_call_is_told_of_the_circle() {
+    let f = fixture(Design::Versioned, 64);
+    let [one, two] = [0; 2].map(|_| testing::attach(f.all, "test"));
+    let f = &f;
+    let long = std::time::Duration::from_secs(60);
+    f.cache.run_unit(&one, 1, long).unwrap();
+    f.cache.run_unit(&two, 2, long).unwrap();
+    assert!(!f.cache.claim_unit(&one, 2) && !f.cache.claim_unit(&two, 1));
+    // Each gives up what it has when its request has ended in either way.
+    let ended = std::thread::scope(|scope| {
+        let waits = [(one, 2), (two, 1)].map(|(p, wanted)| {
+            scope.spawn(move || {
+                let ended = f.cache.await_claimed(&p, wanted, long);
+                f.cache.end_running(&p);
+                f.cache.end_claims(&p);
+                ended
+            })
+        });
+        waits.map(|wait| wait.join().unwrap())
+    });
+    assert!(ended.contains(&Ok(())) && ended.contains(&Err(Refused::Deadlock)), "{ended:?}");
     f.cache.assert_invariants().unwrap();
 }

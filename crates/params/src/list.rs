@@ -214,6 +214,7 @@ params! {
     MutexWaitScheme "_mutex_wait_scheme" int(0, 2), "2", System, false, "Mutex wait scheme";
     MutexWaitTime "_mutex_wait_time" int(0, 1000), "1", System, false, "Mutex wait time";
     MutexSpinCount "_mutex_spin_count" int(0, 1_000_000), "255", System, false, "Mutex spin count";
+    KglTimeToWaitForLocks "_kgl_time_to_wait_for_locks" int(0, 1440), "15", Both, false, "time to wait for locks and pins before timing out";
     KglHotObjectCopies "_kgl_hot_object_copies" int(0, 255), "0", Static, false, "Number of copies for the hot object";
     DbBlockHashLatches "_db_block_hash_latches" int(0, 1 << 20), "0", Static, false, "Number of database block hash latches";
     DbBlockHashBuckets "_db_block_hash_buckets" int(0, 1 << 28), "0", Static, false, "Number of database block hash buckets";

@@ -38,6 +38,8 @@ pub struct Plsql<C> {
     /// Cursors that are results of the client's call.
     results: RefCell<Vec<Datum>>,
     takes_results: Cell<bool>,
+    /// Which call of the session it is, from 1: those that have ended, and the one in progress.
+    call: Cell<u64>,
 }
 
 /// The variables of a package.
@@ -132,6 +134,7 @@ impl<C: 'static> Plsql<C> {
             cursors_open: Rc::default(),
             results: RefCell::default(),
             takes_results: Cell::new(true),
+            call: Cell::new(1),
         }
     }
 
@@ -444,8 +447,7 @@ impl<C: 'static> Plsql<C> {
         if given.len() < sub.parameters.len() {
             return self.call_with_defaults(w, &sub, given);
         }
-        self.validate(w);
-        let unit = self.units.compiled(w, &e.owner, &e.name)?;
+        let unit = self.unit_to_run(w, &e.owner, &e.name)?;
         let Some(proc) = unit.exports.get(&(e.subprogram.clone(), e.overload)).copied() else {
             return Err(Ora::new(6508));
         };
@@ -657,6 +659,31 @@ impl<C: 'static> Plsql<C> {
         self.units.validate(epoch);
     }
 
+    /// The call of the session has ended, and with it the runs of all units.
+    pub fn end_call(&self) {
+        self.call.set(self.call.get() + 1);
+    }
+
+    /// Whether the world knows that the call in progress runs a unit. Of built-in packages it need not.
+    fn is_running(&self, unit: &Compiled) -> bool {
+        unit.runs_in.get() == self.call.get() || unit.owner.is_empty()
+    }
+
+    /// A stored unit as it is now, and stays until the call ends: DDL that defines it anew waits.
+    fn unit_to_run<W: World<Cursor = C>>(&self, w: &mut W, owner: &str, name: &str) -> Result<Rc<Compiled>> {
+        self.validate(w);
+        let unit = self.units.compiled(w, owner, name)?;
+        if self.is_running(&unit) {
+            return Ok(unit);
+        }
+        w.unit_runs(owner, name)?;
+        // Somebody may have defined it anew until a moment ago.
+        self.validate(w);
+        let unit = self.units.compiled(w, owner, name)?;
+        unit.runs_in.set(self.call.get());
+        Ok(unit)
+    }
+
     /// Runs `f` on a machine of the session's pool.
     fn on_machine<R>(&self, f: impl FnOnce(&mut Machine) -> R) -> Result<R> {
         if self.level.get() >= LEVELS_MAX {
@@ -705,14 +732,15 @@ impl<C: 'static> Plsql<C> {
         external: u32,
     ) -> Result<(Rc<Compiled>, u32)> {
         self.validate(w);
-        let epoch = self.units.epoch();
         if let Some(link) = &unit.links.borrow()[external as usize]
-            && link.epoch == epoch
+            && link.epoch == self.units.epoch()
+            && self.is_running(&link.unit)
         {
             return Ok((link.unit.clone(), link.at));
         }
         let e = &unit.pool.externals[external as usize];
-        let target = self.units.compiled(w, &e.owner, &e.name)?;
+        let target = self.unit_to_run(w, &e.owner, &e.name)?;
+        let epoch = self.units.epoch();
         check_shown(e, &target)?;
         let Some(at) = target.exports.get(&(e.subprogram.clone(), e.overload)).copied() else {
             return Err(Ora::with(4068, &[&"", &"", &""]).because(Ora::new(6508)));
@@ -745,9 +773,9 @@ impl<C: 'static> Plsql<C> {
 
     /// The state of the package that an external's variables belong to.
     pub(crate) fn package<W: World<Cursor = C>>(&self, w: &mut W, unit: &Rc<Compiled>, external: u32) -> Run<usize> {
-        let epoch = self.units.epoch();
         if let Some(link) = &unit.links.borrow()[external as usize]
-            && link.epoch == epoch
+            && link.epoch == self.units.epoch()
+            && self.is_running(&link.unit)
         {
             let state = &self.packages.borrow()[link.at as usize];
             if state.ready && state.layout == link.unit.layout {
@@ -759,10 +787,11 @@ impl<C: 'static> Plsql<C> {
         let target = if e.owner == unit.owner && e.name == unit.name {
             unit.clone()
         } else {
-            let target = self.units.compiled(w, &e.owner, &e.name)?;
+            let target = self.unit_to_run(w, &e.owner, &e.name)?;
             check_shown(e, &target)?;
             target
         };
+        let epoch = self.units.epoch();
         let at = self.package_state(w, &target)?;
         let link = compile::Link { unit: target, at: at as u32, epoch };
         unit.links.borrow_mut()[external as usize] = Some(link);

@@ -205,6 +205,14 @@ pub trait World {
     /// Says that the session links a unit to compile a call of it, or to run one that is built in. `owner` is empty for
     /// that.
     fn unit_linked(&mut self, _owner: &str, _name: &str) {}
+    /// The call in progress runs a stored unit, until it ends: who defines it anew waits for that, and this waits for
+    /// who does so now.
+    ///
+    /// # Errors
+    /// ORA-04020, ORA-04021, and those of a session that is to stop.
+    fn unit_runs(&mut self, _owner: &str, _name: &str) -> Result<()> {
+        Ok(())
+    }
 
     /// The user whose names and privileges are in force, without roles: that of a unit of definer's rights, or of a
     /// unit that is compiled. `None`: they are those of the session.

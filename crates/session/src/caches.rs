@@ -81,6 +81,7 @@ impl Caches {
                 }
                 Announced::All => results.distrust(scn),
             }
+            library.forget_claims(p, dead);
         });
         let areas = Box::leak(Box::new(WorkAreas::create(processes.sga(), &layout.areas)));
         let servers: &'static Servers = Box::leak(Box::new(Servers::create(processes.sga(), &layout.servers)));

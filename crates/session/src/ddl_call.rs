@@ -193,6 +193,27 @@ impl Host for Session<'_> {
         all.live().any(|(number, _)| of(number) == Some(edition.0))
     }
 
+    fn claim_unit(&mut self, unit: ObjectId) -> bool {
+        self.core.shared.library.claim_unit(&self.core.p, unit.0)
+    }
+
+    fn await_unit(&mut self, unit: ObjectId) -> Result<()> {
+        let minutes = self.core.params.borrow().number(params::Param::KglTimeToWaitForLocks);
+        let done = self.core.shared.library.await_claimed(&self.core.p, unit.0, library_cache::patience(minutes));
+        done.map_err(|refused| {
+            let named = self.core.names().ok().and_then(|names| {
+                let def = names.image().object(unit).cloned()?;
+                Some((names.image().user_name(def.owner_id), def.name))
+            });
+            let (owner, name) = named.unwrap_or_default();
+            refused.into_ora(&owner, &name)
+        })
+    }
+
+    fn end_claims(&mut self) {
+        self.core.shared.library.end_claims(&self.core.p);
+    }
+
     fn lock_timeout_s(&self) -> u32 {
         let seconds = self.core.params.borrow().number(params::Param::DdlLockTimeout);
         u32::try_from(seconds).unwrap_or(0)

@@ -88,6 +88,8 @@ impl Picture {
                 format!("{}, held in mode {held}, wanted in {}", resource(lock), request.requested as u32),
             ));
         }
+        let running = self.instance.caches().library.pin_blockers(number);
+        found.extend(running.into_iter().map(|blocker| (blocker, "a stored unit that a call runs".to_owned())));
         let waiting = wait.filter(|w| w.state == WaitState::Waiting);
         if let Some(w) = waiting.filter(|w| ["buffer busy waits", "read by other session"].contains(&w.event.name())) {
             let at = Rdba::new(w.p[0] as u32, w.p[1] as u32);

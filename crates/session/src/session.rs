@@ -711,6 +711,8 @@ impl Session {
     /// now.
     fn end_call(&mut self) {
         let p = &self.core.p;
+        self.core.shared.library.end_running(p);
+        self.core.plsql.end_call();
         self.core.shared.txns.cache().end_call(p);
         p.end_call_of_heap();
         p.end_timed_call();

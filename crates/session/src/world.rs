@@ -343,6 +343,30 @@ impl plsql::World for World<'_> {
         }
     }
 
+    fn unit_runs(&mut self, owner: &str, name: &str) -> Result<()> {
+        // A function that DDL calls: it waits for nobody who may wait for DDL.
+        if self.core.defining.get() {
+            return Ok(());
+        }
+        let number = |world: &Self| -> Result<Option<u32>> {
+            let units = world.core.names()?.parts_of_unit(owner, name);
+            Ok(units.iter().find(|unit| !is_body(unit.kind)).map(|unit| unit.object.0))
+        };
+        let minutes = self.core.params.borrow().number(params::Param::KglTimeToWaitForLocks);
+        let mut now = number(self)?;
+        while let Some(unit) = now {
+            let noted = self.core.shared.library.run_unit(&self.core.p, unit, library_cache::patience(minutes));
+            noted.map_err(|refused| refused.into_ora(owner, name))?;
+            // A unit of another number may have taken its place before the note.
+            let then = now;
+            now = number(self)?;
+            if now == then {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn definer(&self) -> Option<String> {
         let identity = self.core.identity();
         (identity == Identity::definer(identity.user)).then(|| self.cx.session.schema.to_string())

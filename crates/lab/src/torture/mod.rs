@@ -95,6 +95,7 @@ pub const POINTS: &[&str] = &[
     "group-settled",
     "index-split-half",
     "index-splitting",
+    "library-cache-claim",
     "library-cache-image",
     "library-cache-image-written",
     "library-cache-image-final",

@@ -25,7 +25,7 @@ use crate::ty::HostType;
 use crate::world::{Owner, StoredUnit, World};
 use exec::{Trust, UnfitCode};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use types::ObjectId;
 use types::image::{self, Image, Kind, NoObjects, Objects, Reader, Writer};
@@ -267,6 +267,7 @@ pub(super) fn decode<W: World>(
         layout,
         shown,
         has_state,
+        runs_in: Cell::default(),
     };
     Ok((unit, trust == Trust::Own && !is_known))
 }

@@ -103,6 +103,8 @@ pub struct Compiled {
     /// A package has variables or cursors, or constants that are no literals. Sessions that have run one without lose
     /// nothing by another version of it.
     pub has_state: bool,
+    /// The call of the session that has said last that it runs the unit ([`crate::World::unit_runs`]).
+    pub(crate) runs_in: Cell<u64>,
 }
 
 impl Compiled {
@@ -1108,6 +1110,7 @@ impl<W: World> Compiler<'_, W> {
             layout: self.layout,
             shown: self.shown,
             has_state: self.has_state,
+            runs_in: Cell::default(),
         }
     }
 }
