@@ -467,7 +467,8 @@ impl<'a> Work<'a> {
         self.host.announce(&self.touched, &self.rolled);
         {
             let parts = self.host.parts();
-            Change::new(parts.dict.shared(), parts.p, parts.txn).commit(parts.hook)?;
+            let hook = WithTouched { hook: parts.hook, touched: &self.touched };
+            Change::new(parts.dict.shared(), parts.p, parts.txn).commit(&hook)?;
         }
         self.changed = false;
         os::crash::point("ddl-committed");
@@ -926,6 +927,30 @@ impl<'a> Work<'a> {
         self.change().delete(Base::Obj, &by(obj::OBJ, object))?;
         self.change().delete(Base::Objauth, &by(dictionary::base::objauth::OBJ, object))?;
         Ok(())
+    }
+}
+
+/// Tells of the objects that a statement has changed with those whose rows its transaction has: results of a table that
+/// was truncated end with the commit.
+struct WithTouched<'a> {
+    hook: &'a dyn CommitHook,
+    touched: &'a [ObjectId],
+}
+
+impl WithTouched<'_> {
+    fn all(&self, objects: &[ObjectId]) -> Vec<ObjectId> {
+        let others = self.touched.iter().filter(|object| !objects.contains(object));
+        objects.iter().chain(others).copied().collect()
+    }
+}
+
+impl CommitHook for WithTouched<'_> {
+    fn before_visible(&self, p: &Process, objects: &[ObjectId]) -> Result<()> {
+        self.hook.before_visible(p, &self.all(objects))
+    }
+
+    fn after(&self, p: &Process, scn: types::Scn, objects: &[ObjectId]) {
+        self.hook.after(p, scn, &self.all(objects));
     }
 }
 

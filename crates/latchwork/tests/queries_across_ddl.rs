@@ -541,3 +541,32 @@ fn a_unit_that_had_errors_in_one_call_is_compiled_again_in_the_next() {
     run(&mut other, "create or replace function hhx return number as begin return hx + 1; end;");
     assert_eq!(support::one(&mut s, "select hhx from dual"), "3");
 }
+
+/// A statement that has committed its change of a table's rows, and has not told of it yet.
+#[test]
+fn a_result_of_a_table_ends_with_the_commit_of_its_truncation() {
+    let instance = start(&[("_crash_point", "ddl-committed:1:stop")]);
+    let mut c = connect(&instance);
+    let (stop, deaths) = support::stops_and_deaths(&instance);
+    for sql in ["create table t (n number)", "insert into t values (1)", "commit"] {
+        run(&mut c, sql);
+    }
+    let count = "select /*+ result_cache */ count(*) from t";
+    assert_eq!((support::one(&mut c, count), support::one(&mut c, count)), ("1".into(), "1".into()));
+    let kept = "select count(*) from v$result_cache_objects where type = 'Result' and name like '%count(*) from t'";
+    assert_eq!(support::one(&mut c, kept), "1");
+    std::fs::write(&stop, "").expect("the point is armed");
+    let mut other = connect(&instance);
+    let server = other.welcome().server_process as i32;
+    let truncates = std::thread::spawn(move || run(&mut other, "truncate table t"));
+    support::until("the statement stops", || {
+        std::fs::read_to_string(&deaths).is_ok_and(|text| text.lines().any(|l| l.contains(&server.to_string())))
+    });
+    let found = support::one(&mut c, count);
+    support::until("the statement ends", || {
+        let _ = os::process::kill(server, os::signal::SIGCONT);
+        truncates.is_finished()
+    });
+    truncates.join().expect("the table is empty");
+    assert_eq!(found, "0");
+}
