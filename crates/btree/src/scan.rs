@@ -402,7 +402,7 @@ impl RangeScan {
         self.low.edge(false, &mut edge);
         let leaf = match self.single == index.root {
             true => index.root,
-            false => tree.descend(p, index, Target::At(&edge), 0, &mut |_, _| {})?,
+            false => tree.leaf_for(p, index, Target::At(&edge))?,
         };
         self.copy_right(tree, p, index, leaf, edge, true)?;
         self.single = if self.leaf == index.root { index.root } else { Rdba::NONE };

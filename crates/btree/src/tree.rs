@@ -184,6 +184,32 @@ impl Btree {
         Err(damaged(index, at))
     }
 
+    /// As [`Btree::descend`] to a leaf, which is not looked at itself: what the branch above it says. By the time that the
+    /// leaf is read it may have been split or merged, or, being the root, have got leaves below it.
+    pub(crate) fn leaf_for(&self, p: &Process, index: &Index, target: Target) -> Result<Rdba> {
+        let mut at = index.root;
+        for _ in 0..STEPS_MAX {
+            let (step, level) = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView| {
+                let node = Node::new(*v);
+                let step = if v.obj() == index.object { node.step_to(target, 0) } else { Step::Foreign };
+                (step, node.level())
+            })?;
+            match step {
+                Step::Leaf => return Ok(at),
+                Step::Child(next, _) | Step::Right(next) if !next.is_none() => {
+                    if level == 1 && matches!(step, Step::Child(..)) {
+                        return Ok(next);
+                    }
+                    at = next;
+                }
+                Step::Lost => at = index.root,
+                Step::Foreign => return Err(Ora::new(8103)),
+                _ => return Err(damaged(index, at)),
+            }
+        }
+        Err(damaged(index, at))
+    }
+
     /// Appends the rowids of all entries with `key`, also of those marked deleted: candidates whose rows the caller
     /// reads.
     ///

@@ -285,6 +285,24 @@ fn ascending_keys_fill_their_blocks() {
 }
 
 #[test]
+fn a_scan_gets_each_block_on_its_way_once() {
+    let db = database(300);
+    let p = testing::attach(db.all, "t");
+    let index = index(&db, &p, true);
+    for n in 0..3000 {
+        assert_eq!(db.tree.load(&p, &index, &key(n), row(n as u32)).unwrap(), Inserted::Done);
+    }
+    let height = db.tree.verify(&p, &index).unwrap().height as u64;
+    assert!(height >= 3);
+    let gets = || p.stats().get(wait::Stat::ConsistentGets);
+    for n in [0, 1, 1700, 2999] {
+        let before = gets();
+        let found = scan(&db, &p, &index, Included(&key(n)), Included(&key(n)), false);
+        assert_eq!((found.len(), gets() - before), (1, height), "key {n}");
+    }
+}
+
+#[test]
 fn a_scan_that_is_started_again_sees_what_a_new_one_sees() {
     let db = database(200);
     let p = testing::attach(db.all, "t");
