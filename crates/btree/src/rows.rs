@@ -349,12 +349,7 @@ impl Btree {
     /// The newest undo record of a row that is now what it was as of `seen`: it was only locked since then. A
     /// serializable transaction takes a row that was changed and changed back for changed.
     fn unchanged_since(&self, p: &Process, index: &Index, key: &[u8], seen: &Snapshot) -> Result<Option<Uba>> {
-        let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
-        let found = self.cache().read(p, leaf, GetKind::Current, &mut |v| {
-            let node = Node::new(*v);
-            let i = node.lower_bound(key);
-            if node.is_at(i, key) { node.head(i).map(|head| (head, node.row_bytes(i))) } else { None }
-        })?;
+        let found = self.at_leaf(p, index, key, GetKind::Current, &mut |node| row_at(node, key))?;
         let Some((head, now)) = found else { return Ok(None) };
         let mut version = Current { head, key, row: now.clone(), touched: false };
         let there = self.as_of(p, seen, &mut version)?;
@@ -368,12 +363,7 @@ impl Btree {
     /// # Errors
     /// As [`Btree::fetch_row`].
     pub fn row_scn(&self, p: &Process, index: &Index, key: &[u8], s: &Snapshot) -> Result<Option<Scn>> {
-        let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
-        let found = self.cache().read(p, leaf, GetKind::Examination, &mut |v| {
-            let node = Node::new(*v);
-            let i = node.lower_bound(key);
-            if node.is_at(i, key) { node.head(i).map(|head| (head, node.row_bytes(i))) } else { None }
-        })?;
+        let found = self.at_leaf(p, index, key, GetKind::Examination, &mut |node| row_at(node, key))?;
         let Some((head, row)) = found else { return Ok(None) };
         let mut version = Current { head, key, row, touched: false };
         if !self.as_of(p, s, &mut version)? {
@@ -510,4 +500,10 @@ impl Btree {
             }
         }
     }
+}
+
+/// The row under a key, as it lies in its leaf.
+fn row_at(node: &Node, key: &[u8]) -> Option<(Head, Vec<u8>)> {
+    let i = node.lower_bound(key);
+    if node.is_at(i, key) { node.head(i).map(|head| (head, node.row_bytes(i))) } else { None }
 }

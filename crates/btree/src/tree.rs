@@ -210,6 +210,38 @@ impl Btree {
         Err(damaged(index, at))
     }
 
+    /// Looks at the leaf that `key` belongs to, by the read that finds it to be that leaf.
+    pub(crate) fn at_leaf<R>(
+        &self,
+        p: &Process,
+        index: &Index,
+        key: &[u8],
+        kind: GetKind,
+        see: &mut dyn FnMut(&Node) -> R,
+    ) -> Result<R> {
+        let mut at = self.leaf_for(p, index, Target::At(key))?;
+        for _ in 0..STEPS_MAX {
+            let seen = self.cache().read(p, at, kind, &mut |v: &BlockView| {
+                let node = Node::new(*v);
+                if v.obj() != index.object {
+                    return Err(Step::Foreign);
+                }
+                match node.step_to(Target::At(key), 0) {
+                    Step::Leaf => Ok(see(&node)),
+                    step => Err(step),
+                }
+            })?;
+            match seen {
+                Ok(seen) => return Ok(seen),
+                Err(Step::Child(next, _) | Step::Right(next)) if !next.is_none() => at = next,
+                Err(Step::Lost) => at = index.root,
+                Err(Step::Foreign) => return Err(Ora::new(8103)),
+                Err(_) => return Err(damaged(index, at)),
+            }
+        }
+        Err(damaged(index, at))
+    }
+
     /// Appends the rowids of all entries with `key`, also of those marked deleted: candidates whose rows the caller
     /// reads.
     ///
