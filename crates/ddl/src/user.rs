@@ -319,6 +319,10 @@ fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident)
     if !cascade {
         return Err(Ora::with(1922, &[&name.name]).at(name.pos.0));
     }
+    // Calls that run its units are waited for before anything has gone.
+    for (_, object) in &owned {
+        work.claim_unit(*object)?;
+    }
     // Tables first: their indexes and triggers go with them, and clusters must be empty.
     owned.sort_unstable_by_key(|(kind, object)| (*kind != ObjectKind::Table, *kind != ObjectKind::Cluster, *object));
     for (kind, object) in owned {

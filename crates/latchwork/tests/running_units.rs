@@ -205,6 +205,31 @@ fn a_circle_of_calls_and_ddl_is_found_and_a_session_does_not_wait_for_itself() {
 }
 
 #[test]
+fn a_user_goes_with_tables_and_units_when_the_last_call_has_ended() {
+    let (instance, mut dba) = instance();
+    run(&mut dba, "create user u identified by u quota unlimited on users");
+    for sql in ["create table u.t (n number)", "create table u.z (n number)"] {
+        run(&mut dba, sql);
+    }
+    run(
+        &mut dba,
+        &procedure("u.q", "", "of u").replace("from gate", "from sys.gate").replace("into said", "into sys.said"),
+    );
+    for sql in ["grant select on gate to u", "grant insert on said to u", "alter procedure u.q compile"] {
+        run(&mut dba, sql);
+    }
+    let (caller, call) = aside(&instance, "begin u.q; end;");
+    runs(&mut dba, &caller);
+    let (definer, defined) = aside(&instance, "drop user u cascade");
+    waits(&mut dba, &definer, &caller);
+    assert_eq!(one(&mut dba, "select count(*) from all_objects where owner = 'U'"), "3", "nothing has gone yet");
+    open_gate(&mut dba);
+    assert_eq!((end(call), end(defined)), (Ok(()), Ok(())));
+    assert_eq!(one(&mut dba, "select count(*) from all_objects where owner = 'U'"), "0");
+    assert_eq!(said(&mut dba), "of u");
+}
+
+#[test]
 fn a_session_that_dies_in_the_claim_leaves_none() {
     let instance = support::start(&[("_crash_point", "library-cache-claim:3:child")]);
     let mut dba = connect(&instance);
