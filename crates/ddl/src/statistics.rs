@@ -17,6 +17,7 @@ use dictionary::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, 
 use dictionary::statistics::{FIRST_GROUP, flags, head_row, histogram_rows};
 use dictionary::statistics_request::{ColumnFigures, Gather, Imported, StatisticsRequest, TableNamed};
 use dictionary::*;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use types::{Date, Number, ObjectId, Ora, Result, Timestamp, Value};
 
@@ -33,6 +34,15 @@ const PREFERENCES: &[(&str, &str)] = &[
     ("METHOD_OPT", DEFAULT_METHOD),
     ("NO_INVALIDATE", "DBMS_STATS.AUTO_INVALIDATE"),
     ("STALE_PERCENT", "10"),
+];
+/// The words of REPORT_COL_USAGE in its order.
+const REPORTED_USES: [(ColumnUse, &str); ColumnUse::ALL.len()] = [
+    (ColumnUse::Equality, "EQ"),
+    (ColumnUse::Range, "RANGE"),
+    (ColumnUse::Like, "LIKE"),
+    (ColumnUse::Null, "NULL"),
+    (ColumnUse::Equijoin, "EQ_JOIN"),
+    (ColumnUse::NonEquijoin, "NONEQ_JOIN"),
 ];
 /// Preferences of Oracle's that change nothing here; they can be asked for.
 const FIXED_PREFERENCES: &[(&str, &str)] = &[
@@ -165,6 +175,10 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             let now = work.now;
             work.change().flush_monitoring(now)?;
             work.change().flush_column_uses(now)?;
+        }
+        ColumnUses(table) => {
+            let object = analyzed(work, table)?;
+            return column_uses(work, object).map(|lines| lines.map_or(Value::Null, Value::text));
         }
         GatherSystem { stop } => {
             system_statistics::require_role(work)?;
@@ -392,6 +406,30 @@ fn used_columns(work: &mut Work<'_>, object: ObjectId) -> Result<Vec<u32>> {
     };
     let rows = work.select(Base::ColUsage, &by(col_usage::OBJ, object))?;
     Ok(rows.iter().filter(is_used).map(|row| as_u32(&row[col_usage::COL])).collect())
+}
+
+/// A numbered line for each column that predicates have used, by name; `None` where there is none. Uses that are not in
+/// COL_USAGE$ yet are among them, so that a report need not change the table.
+fn column_uses(work: &mut Work<'_>, object: ObjectId) -> Result<Option<String>> {
+    let table = index::existing_table(work, object)?;
+    let mut uses: BTreeMap<&str, [bool; ColumnUse::ALL.len()]> = BTreeMap::new();
+    let mut add = |number: u32, counts: [bool; ColumnUse::ALL.len()]| {
+        if let Some(column) = table.columns.get(number as usize - 1) {
+            let known = uses.entry(column.name.as_str()).or_default();
+            known.iter_mut().zip(counts).for_each(|(known, more)| *known |= more);
+        }
+    };
+    for row in work.select(Base::ColUsage, &by(col_usage::OBJ, object))? {
+        add(as_u32(&row[col_usage::COL]), column_use::COUNTS.map(|at| as_i64(&row[at]).unwrap_or(0) > 0));
+    }
+    for (number, counts) in work.change().shared().pending_column_uses(object) {
+        add(number, counts.map(|count| count > 0));
+    }
+    let lines = uses.iter().filter(|(_, used)| used.contains(&true)).zip(1..).map(|((name, used), n)| {
+        let words = REPORTED_USES.iter().filter(|(how, _)| used[*how as usize]).map(|(_, word)| *word);
+        format!("{n}. {name:<36}: {}\n", words.collect::<Vec<_>>().join(" "))
+    });
+    Ok(Some(lines.collect::<String>()).filter(|lines| !lines.is_empty()))
 }
 
 fn sample(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> Result<Sample> {

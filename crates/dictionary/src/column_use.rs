@@ -72,12 +72,20 @@ impl DictionaryShared {
 
     /// Takes what has been counted since the last call.
     fn take_column_uses(&self) -> HashMap<(u32, u32), Counts> {
-        let one = |(key, words): (u64, [u64; ENTRY_WORDS - 1])| {
-            let count = |at: usize| words[at / 2] >> (32 * (at % 2)) & 0xffff_ffff;
-            (((key >> 32) as u32, key as u32), std::array::from_fn(count))
-        };
-        tally::take(self.column_use_words()).into_iter().map(one).collect()
+        tally::take(self.column_use_words()).into_iter().map(uses).collect()
     }
+
+    /// The uses of a table's columns that are not in COL_USAGE$ yet, by the number of the column. They stay counted.
+    pub fn pending_column_uses(&self, table: ObjectId) -> Vec<(u32, [u64; ColumnUse::ALL.len()])> {
+        let pending = tally::pending(self.column_use_words()).into_iter().map(uses);
+        pending.filter(|((of, _), _)| *of == table.0).map(|((_, column), counts)| (column, counts)).collect()
+    }
+}
+
+/// The table, the column and the counts of an entry.
+fn uses((key, words): (u64, [u64; ENTRY_WORDS - 1])) -> ((u32, u32), Counts) {
+    let count = |at: usize| words[at / 2] >> (32 * (at % 2)) & 0xffff_ffff;
+    (((key >> 32) as u32, key as u32), std::array::from_fn(count))
 }
 
 impl Change<'_> {

@@ -138,6 +138,8 @@ pub enum StatisticsRequest {
     Flush {
         asked: bool,
     },
+    /// The uses of a table's columns in predicates as lines of REPORT_COL_USAGE; NULL where there are none.
+    ColumnUses(TableNamed),
     /// Deletes the history from before a moment; without one, what is older than the retention.
     Purge(Option<Timestamp>),
     /// Since when statistics can be restored.
@@ -174,6 +176,9 @@ impl StatisticsRequest {
         if let Invalidating { request, .. } = self {
             return request.only_asks();
         }
-        matches!(self, Preference { .. } | System(_) | Availability | Retention | Extension { create: false, .. })
+        matches!(
+            self,
+            Preference { .. } | ColumnUses(_) | System(_) | Availability | Retention | Extension { create: false, .. }
+        )
     }
 }

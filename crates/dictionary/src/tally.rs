@@ -60,6 +60,12 @@ pub(crate) fn take<const N: usize>(words: &'static [AtomicU64]) -> Vec<(u64, [u6
     taken
 }
 
+/// The counts of all entries, which stay there.
+pub(crate) fn pending<const N: usize>(words: &'static [AtomicU64]) -> Vec<(u64, [u64; N])> {
+    let one = |entry: &Entry| (entry[0].load(Relaxed), std::array::from_fn(|at| entry[1 + at].load(Relaxed)));
+    words.chunks_exact(1 + N).map(one).filter(|(key, counts)| *key != 0 && *counts != [0; N]).collect()
+}
+
 impl Change<'_> {
     /// Those of these numbers that are tables now: others have been dropped since they were counted.
     ///

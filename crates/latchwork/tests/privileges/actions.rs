@@ -187,6 +187,11 @@ pub const ACTIONS: &[Action] = &[
     ddl("grant delete on {t} to z2", On::Table, &[&[ANY_GRANT]]),
     drops("revoke insert on {t} from z3", On::Granted, &[&[ANY_GRANT]], "grant insert on o.t to z3"),
     other("begin dbms_stats.gather_table_stats('O', 'T'); end;", On::Statistics, &[&["analyze any"]]),
+    other(
+        "begin declare c clob; begin c := dbms_stats.report_col_usage('O', 'T'); end; end;",
+        On::Statistics,
+        &[&["analyze any"]],
+    ),
     // O's other objects.
     other("select {q}.nextval from dual", On::Sequence, &[&["select", "select any sequence"]]),
     other("select {f} from dual", On::Function, &[EXECUTE]),

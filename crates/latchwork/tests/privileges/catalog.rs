@@ -170,6 +170,7 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
     run(&mut o, "begin dbms_stats.export_table_stats('O', 'T', stattab => 'ST'); end;");
     let refused = |u: &mut Session, text: &str| u.run(text).expect_err(text).to_string()[..9].to_owned();
     let import = "begin dbms_stats.import_table_stats('O', 'T', stattab => 'ST', statown => 'U'); end;";
+    let report = "declare c clob; begin c := dbms_stats.report_col_usage('O', 'T'); end;";
     // The table is not U's to be seen: nothing is exported.
     run(&mut u, "begin dbms_stats.export_table_stats('O', 'T', stattab => 'ST', statown => 'U'); end;");
     assert_eq!(lines(&mut u, "select count(*) from st"), ["0"]);
@@ -180,6 +181,7 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
         ("begin dbms_stats.create_stat_table('O', 'SU'); end;", "ORA-01031"),
         ("begin dbms_stats.drop_stat_table('O', 'ST'); end;", "ORA-20001"),
         ("begin dbms_stats.alter_stats_history_retention(5); end;", "ORA-20000"),
+        (report, "ORA-20000"),
     ] {
         assert_eq!(refused(&mut u, text), error, "{text}");
     }
@@ -190,6 +192,7 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
     run(&mut s, "grant analyze any to u");
     run(&mut u, import);
     assert_eq!(lines(&mut o, "select num_rows from user_tables where table_name = 'T'"), ["99"]);
+    run(&mut u, report);
     run(&mut u, "begin dbms_stats.alter_stats_history_retention(5); end;");
     assert_eq!(lines(&mut u, "select dbms_stats.get_stats_history_retention from dual"), ["5"]);
     assert_eq!(refused(&mut u, "begin dbms_stats.alter_stats_history_retention(-2); end;"), "ORA-20001");

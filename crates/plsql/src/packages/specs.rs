@@ -321,6 +321,7 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            procedure set_global_prefs(pname varchar2, pvalue varchar2);
            function get_prefs(pname varchar2, ownname varchar2 default null, tabname varchar2 default null) return varchar2;
            procedure flush_database_monitoring_info;
+           function report_col_usage(ownname varchar2, tabname varchar2) return clob;
            procedure create_stat_table(ownname varchar2, stattab varchar2, tblspace varchar2 default null,
              global_temporary boolean default false);
            procedure drop_stat_table(ownname varchar2, stattab varchar2);

@@ -52,6 +52,7 @@ subprograms! {
     "SET_GLOBAL_PREFS" 1 SetGlobalPreference,
     "GET_PREFS" 1 GetPreference,
     "FLUSH_DATABASE_MONITORING_INFO" 1 Flush,
+    "REPORT_COL_USAGE" 1 ReportColumnUses,
     "CREATE_STAT_TABLE" 1 CreateStatTable,
     "DROP_STAT_TABLE" 1 DropStatTable,
     "EXPORT_TABLE_STATS" 1 ExportTable,
@@ -254,6 +255,47 @@ fn gather_many<W: World>(
 /// Adds up what is monitored, before it is asked which statistics are old.
 fn flush<W: World>(w: &mut W) -> Result<(), Ora> {
     w.statistics(&StatisticsRequest::Flush { asked: false }).map(drop)
+}
+
+/// The head of REPORT_COL_USAGE. Uses by filters, joins and GROUP BY of column groups are not recorded, and have no line.
+const USES_LEGEND: &str = "\
+LEGEND:
+.......
+
+EQ         : Used in single table EQuality predicate
+RANGE      : Used in single table RANGE predicate
+LIKE       : Used in single table LIKE predicate
+NULL       : Used in single table is (not) NULL predicate
+EQ_JOIN    : Used in EQuality JOIN predicate
+NONEQ_JOIN : Used in NON EQuality JOIN predicate
+...............................................................................
+";
+
+/// REPORT_COL_USAGE: of a table, or of all tables of a schema with columns that predicates have used.
+fn report_column_uses<W: World>(w: &mut W, a: &Args<'_>) -> Result<Value, Ora> {
+    let rule = "#".repeat(79);
+    let mut report = format!("{USES_LEGEND}\n{rule}\n");
+    let mut section = |named: &TableNamed, lines: &str| {
+        let title = format!("COLUMN USAGE REPORT FOR {}.{}", named.owner, named.table);
+        let underline = ".".repeat(title.chars().count());
+        report.push_str(&format!("\n{title}\n{underline}\n\n{lines}{rule}\n"));
+    };
+    if a.optional_text(1).is_some() {
+        let named = table(w, a);
+        let lines = w.statistics(&StatisticsRequest::ColumnUses(named.clone()))?;
+        section(&named, if let Value::Text(lines) = &lines { lines } else { "" });
+        return Ok(Value::text(report));
+    }
+    let owner = owner(w, a);
+    require_schema(w, &owner)?;
+    for named in tables(w, Some(&owner), "1 = 1")? {
+        match w.statistics(&StatisticsRequest::ColumnUses(named.clone())) {
+            Ok(Value::Text(lines)) => section(&named, &lines),
+            Err(e) if !e.is(20000) => return Err(e),
+            _ => {}
+        }
+    }
+    Ok(Value::text(report))
 }
 
 /// Sets OUT arguments, from `first` on, to the columns of the one row of a query; ORA-20000 when there is none.
@@ -515,6 +557,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             let table = a.optional_text(2).map(|table| TableNamed { owner, table: plain(&table) });
             Request::Preference { table, name: a.text(0).to_uppercase() }
         }
+        Native::ReportColumnUses => return Ok(report_column_uses(w, a)?),
         Native::Flush => Request::Flush { asked: true },
         Native::GatherSystem => {
             refuse(a, &[2])?;
