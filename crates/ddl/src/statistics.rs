@@ -422,7 +422,7 @@ fn column_uses(work: &mut Work<'_>, object: ObjectId) -> Result<Option<String>> 
     for row in work.select(Base::ColUsage, &by(col_usage::OBJ, object))? {
         add(as_u32(&row[col_usage::COL]), column_use::COUNTS.map(|at| as_i64(&row[at]).unwrap_or(0) > 0));
     }
-    for (number, counts) in work.change().shared().pending_column_uses(object) {
+    for (number, counts) in work.host.parts().dict.shared().pending_column_uses(object) {
         add(number, counts.map(|count| count > 0));
     }
     let lines = uses.iter().filter(|(_, used)| used.contains(&true)).zip(1..).map(|((name, used), n)| {
