@@ -733,6 +733,26 @@ impl DataFiles {
         Ok((len / self.block_size as u64).min(u64::from(Rdba::MAX_BLOCK) + 1) as u32)
     }
 
+    /// The stretches of a file that have been written: first blocks, and how many blocks. What was only allocated is
+    /// left out where the file system knows.
+    ///
+    /// # Errors
+    /// ORA-01115 when the device fails, ORA-01157 for an unknown file.
+    pub fn written(&self, number: u32) -> Result<Vec<(u32, u32)>> {
+        let (file, size) = (self.file(number)?, self.block_size as u64);
+        let failed = |e: os::OsError| Ora::with(1115, &[&number, &0]).because(io_error(27072, "File I/O error", &e));
+        let (mut stretches, mut from) = (Vec::new(), 0);
+        let most = u64::from(self.blocks(number)?);
+        while let Some((begin, end)) = file.next_written(from).map_err(failed)? {
+            let (first, last) = (begin.div_ceil(size), (end / size).min(most));
+            if first < last {
+                stretches.push((first as u32, (last - first) as u32));
+            }
+            from = end;
+        }
+        Ok(stretches)
+    }
+
     /// Waits until everything written is on the device.
     ///
     /// # Errors

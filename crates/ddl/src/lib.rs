@@ -19,6 +19,7 @@ mod constraint;
 mod constraint_state;
 mod create_table;
 mod datafile_state;
+mod device;
 mod distinct;
 mod drop;
 mod edition;

@@ -15,7 +15,7 @@ use dictionary::base::{
 };
 use dictionary::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, blank, int, text};
 use dictionary::statistics::{FIRST_GROUP, flags, head_row, histogram_rows};
-use dictionary::statistics_request::{ColumnFigures, Gather, Imported, StatisticsRequest, TableNamed};
+use dictionary::statistics_request::{ColumnFigures, Gather, Imported, StatisticsRequest, SystemGathering, TableNamed};
 use dictionary::*;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -180,9 +180,13 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             let object = analyzed(work, table)?;
             return column_uses(work, object).map(|lines| lines.map_or(Value::Null, Value::text));
         }
-        GatherSystem { stop } => {
+        GatherSystem(how) => {
             system_statistics::require_role(work)?;
-            if *stop { system_statistics::stop(work)? } else { system_statistics::start(work)? }
+            match how {
+                SystemGathering::Device => system_statistics::device(work)?,
+                SystemGathering::Start => system_statistics::start(work)?,
+                SystemGathering::Stop => system_statistics::stop(work)?,
+            }
         }
         SetSystem { name, value } => {
             system_statistics::require_role(work)?;

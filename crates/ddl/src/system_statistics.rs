@@ -1,10 +1,12 @@
 //! System statistics in AUX_STATS$.
 //!
+//! Without a workload the device is measured by itself ([`crate::device`]).
 //! A workload is measured by the reads of all data files between START and STOP: the counts at the start are kept in
 //! rows SYSSTATS_TEMP, so that another session, or another start of the instance, may stop it. A restart in between
 //! makes the counts smaller than they were, and then the workload is bad (STATUS BADSTATS), as where there were no
 //! reads of one of the kinds.
 
+use crate::device;
 use crate::work::Work;
 use dictionary::base::{Base, aux_stats};
 use dictionary::rows::{as_optional_text, as_text, int, text};
@@ -93,6 +95,23 @@ pub fn get(work: &mut Work<'_>, name: &str) -> Result<Value> {
 /// Those of changing the table.
 pub fn delete(work: &mut Work<'_>) -> Result<()> {
     work.change().delete(Base::AuxStats, &|_| true).map(drop)
+}
+
+/// Measures the device of the data files and the processor: NOWORKLOAD. Where the device cannot be measured (too few
+/// blocks have been written, or the times make no sense) its statistics stay as they are, and STATUS is BADSTATS.
+///
+/// # Errors
+/// Those of reading, and of changing the table.
+pub fn device(work: &mut Work<'_>) -> Result<()> {
+    let (mhz, device) = work.apart(&mut |work| Ok((device::processor_mhz(), device::measure(work)?)))?;
+    // To the nanosecond, the byte and the kilohertz.
+    let rounded = |value: f64, digits: i32| (value * 10f64.powi(digits)).round() / 10f64.powi(digits);
+    put(work, MAIN, "CPUSPEEDNW", (number(rounded(mhz, 3))?, Value::Null))?;
+    if let Some(device) = device {
+        put(work, MAIN, "IOSEEKTIM", (number(rounded(device.seek_ms, 6))?, Value::Null))?;
+        put(work, MAIN, "IOTFRSPEED", (number(rounded(device.bytes_per_ms, 0))?, Value::Null))?;
+    }
+    complete(work, if device.is_some() { "COMPLETED" } else { "BADSTATS" })
 }
 
 /// The reads of all data files: of single blocks and their nanoseconds, all reads, their blocks and nanoseconds.

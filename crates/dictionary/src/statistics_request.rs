@@ -53,6 +53,17 @@ pub struct ImportedIndex {
     pub figures: [Option<f64>; 7],
 }
 
+/// How system statistics are gathered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SystemGathering {
+    /// The device and the processor are measured now: NOWORKLOAD.
+    Device,
+    /// The counting of reads begins.
+    Start,
+    /// It ends, and what was counted becomes the statistics.
+    Stop,
+}
+
 /// What DBMS_STATS asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatisticsRequest {
@@ -148,10 +159,7 @@ pub enum StatisticsRequest {
     Retention,
     /// Sets them: 0 keeps no history, -1 all of it.
     SetRetention(i64),
-    /// Begins or ends the counting of reads for system statistics.
-    GatherSystem {
-        stop: bool,
-    },
+    GatherSystem(SystemGathering),
     /// Sets a system statistic.
     SetSystem {
         name: String,

@@ -348,6 +348,29 @@ fn system_statistics_weigh_scans_against_single_reads() {
 }
 
 #[test]
+fn system_statistics_without_a_workload_are_of_the_device() {
+    let instance = instance("versioned");
+    let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    fill(&mut dba);
+    // Blocks that have been written are read.
+    run(&mut dba, "alter system checkpoint");
+    run(&mut dba, "begin dbms_stats.gather_system_stats; end;");
+    let gathered = "select pname, sign(pval1) from sys.aux_stats$ where sname = 'SYSSTATS_MAIN' order by pname";
+    assert_eq!(rows(&mut dba, gathered), "CPUSPEEDNW 1;IOSEEKTIM 1;IOTFRSPEED 1");
+    assert_eq!(rows(&mut dba, "select pval2 from sys.aux_stats$ where pname = 'STATUS'"), "COMPLETED");
+    let value = |dba: &mut Client, name: &str| {
+        rows(dba, &format!("select pval1 from sys.aux_stats$ where pname = '{name}'")).parse::<f64>().expect("a number")
+    };
+    let (seek, speed) = (value(&mut dba, "IOSEEKTIM"), value(&mut dba, "IOTFRSPEED"));
+    let time = |blocks: f64| seek + blocks * 8192.0 / speed;
+    run(&mut dba, "explain plan for select /*+ full(acs) */ max(pad) from acs");
+    let cost = rows(&mut dba, "select io_cost from plan_table where operation = 'TABLE ACCESS'");
+    let blocks: f64 =
+        rows(&mut dba, "select blocks from user_tables where table_name = 'ACS'").parse().expect("blocks");
+    assert_eq!(cost, (1.0 + blocks * time(8.0) / time(1.0) / 8.0).ceil().to_string());
+}
+
+#[test]
 fn system_statistics_need_the_role_gather_system_statistics() {
     let instance = instance("versioned");
     let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
@@ -362,6 +385,7 @@ fn system_statistics_need_the_role_gather_system_statistics() {
     let all = [
         "begin dbms_stats.set_system_stats('MBRC', 9); end;",
         "declare s varchar2(30); b date; e date; v number; begin dbms_stats.get_system_stats(s, b, e, 'MBRC', v); end;",
+        "begin dbms_stats.gather_system_stats; end;",
         "begin dbms_stats.gather_system_stats('START'); end;",
         "begin dbms_stats.gather_system_stats('STOP'); end;",
         "begin dbms_stats.delete_system_stats; end;",

@@ -33,6 +33,49 @@ pub fn ticks() -> u64 {
     crate::clock::now_ns()
 }
 
+/// Nanoseconds that so many additions take, a multiple of 16, each of the result of the one before. An addition of registers takes one
+/// cycle on the processors that this runs on, so this tells the length of a cycle.
+#[must_use]
+pub fn additions_ns(count: u64) -> u64 {
+    assert!(count > 0 && count.is_multiple_of(16), "whole rounds");
+    let mut rounds = count / 16;
+    let begun = crate::clock::now_ns();
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: changes the registers that it names, and flags; the loop ends when the count is 0, which it is not at first.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            ".rept 16",
+            "add {sum}, {one}",
+            ".endr",
+            "sub {rounds}, 1",
+            "jnz 2b",
+            sum = inout(reg) 0u64 => _,
+            one = in(reg) 1u64,
+            rounds = inout(reg) rounds,
+            options(nomem, nostack),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            ".rept 16",
+            "add {sum}, {sum}, {one}",
+            ".endr",
+            "subs {rounds}, {rounds}, #1",
+            "b.ne 2b",
+            sum = inout(reg) 0u64 => _,
+            one = in(reg) 1u64,
+            rounds = inout(reg) rounds,
+            options(nomem, nostack),
+        );
+    }
+    debug_assert_eq!(rounds, 0);
+    crate::clock::now_ns() - begun
+}
+
 /// Gives the processor away to another runnable thread.
 pub fn yield_now() {
     // SAFETY: takes nothing and touches no memory of ours.

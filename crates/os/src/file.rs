@@ -215,6 +215,25 @@ impl File {
         self.inner.set_len(len).map_err(|e| self.error("ftruncate", e))
     }
 
+    /// The next stretch of the file that has been written, from `position` on: where it begins and ends. What was only
+    /// allocated is left out by file systems that know. `None`: there is none before the end.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn next_written(&self, position: u64) -> OsResult<Option<(u64, u64)>> {
+        let seek = |from: u64, whence: libc::c_int| {
+            let from = libc::off_t::try_from(from).unwrap_or(libc::off_t::MAX);
+            // SAFETY: the descriptor is ours; its own position is used by nobody, reads and writes name theirs.
+            let found = unsafe { libc::lseek(self.inner.as_raw_fd(), from, whence) };
+            u64::try_from(found).map_err(|_| std::io::Error::last_os_error())
+        };
+        match seek(position, libc::SEEK_DATA) {
+            Ok(begin) => seek(begin, libc::SEEK_HOLE).map(|end| Some((begin, end))).map_err(|e| self.error("lseek", e)),
+            Err(e) if e.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+            Err(e) => Err(self.error("lseek", e)),
+        }
+    }
+
     /// Takes the file for this process tree alone; false when another holds it.
     ///
     /// # Errors
@@ -307,6 +326,26 @@ pub fn sync_directory(path: &Path) -> OsResult<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stretches_that_were_written_are_found() {
+        let dir = std::env::temp_dir().join(format!("lw-os-written-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let file = File::open(&dir.join("f"), OpenMode::CreateNew).unwrap();
+        assert_eq!(file.next_written(0).unwrap(), None);
+        file.write_at(&[1; 8192], 1 << 20).unwrap();
+        file.write_at(&[1; 8192], 4 << 20).unwrap();
+        let (mut found, mut at) = (Vec::new(), 0);
+        while let Some((begin, end)) = file.next_written(at).unwrap() {
+            found.push(begin..end);
+            at = end;
+        }
+        // A file system that does not know holes has one stretch.
+        for place in [1 << 20, (4 << 20) + 8191] {
+            assert!(found.iter().any(|stretch| stretch.contains(&place)), "{place} in {found:?}");
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
 
     #[test]
     fn a_file_is_written_read_and_ends() {

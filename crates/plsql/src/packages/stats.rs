@@ -7,7 +7,7 @@ use super::natives::Args;
 use super::stat_table::{Part, StatTable};
 use crate::machine::Run;
 use crate::world::World;
-use dictionary::statistics_request::{ColumnFigures, Gather, StatisticsRequest, TableNamed};
+use dictionary::statistics_request::{ColumnFigures, Gather, StatisticsRequest, SystemGathering, TableNamed};
 use types::{Ora, Value};
 
 macro_rules! subprograms {
@@ -562,10 +562,11 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         Native::GatherSystem => {
             refuse(a, &[2])?;
             match a.text(0).trim().to_uppercase().as_str() {
-                "START" => Request::GatherSystem { stop: false },
-                "STOP" => Request::GatherSystem { stop: true },
-                // Nothing here measures a device by itself, or at a later time.
-                "NOWORKLOAD" | "INTERVAL" | "EXADATA" => return Err(Ora::unsupported().into()),
+                "NOWORKLOAD" => Request::GatherSystem(SystemGathering::Device),
+                "START" => Request::GatherSystem(SystemGathering::Start),
+                "STOP" => Request::GatherSystem(SystemGathering::Stop),
+                // Nothing here ends a workload at a later time.
+                "INTERVAL" | "EXADATA" => return Err(Ora::unsupported().into()),
                 _ => return Err(Ora::user(20001, "Invalid or inconsistent input values").into()),
             }
         }
