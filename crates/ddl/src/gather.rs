@@ -22,6 +22,8 @@ const VALUES_BYTES: usize = 64 << 20;
 const VALUE_BYTES: usize = 120;
 /// Bytes of a stored timestamp that say when it is; a time zone may follow.
 const INSTANT_BYTES: usize = 11;
+/// Bytes of a stored date.
+const DATE_BYTES: usize = 7;
 
 /// A generator of random numbers (splitmix64). Samples are the same every time.
 #[derive(Clone, Debug)]
@@ -255,7 +257,8 @@ fn comparable<'b>(column: &ColumnDef, stored: &'b [u8]) -> &'b [u8] {
     }
 }
 
-fn place_in(column: &ColumnDef, bytes: &[u8]) -> f64 {
+/// The place of a value as stored in endpoints of the column.
+pub fn place_in(column: &ColumnDef, bytes: &[u8]) -> f64 {
     let plain = match &column.data_type {
         DataType::Timestamp { digits, zone: Zone::WithTimeZone } => {
             let utc = DataType::Timestamp { digits: *digits, zone: Zone::None };
@@ -264,6 +267,25 @@ fn place_in(column: &ColumnDef, bytes: &[u8]) -> f64 {
         _ => place_of_stored(bytes, column),
     };
     plain.unwrap_or_else(|| place_of_bytes(bytes))
+}
+
+/// A value that is given for a column as an endpoint has it; `None` where it is none of the column's type. A date is a
+/// timestamp at the beginning of a second.
+pub fn as_endpoint(column: &ColumnDef, given: &[u8]) -> Option<Vec<u8>> {
+    let mut value = comparable(column, given).to_vec();
+    let ty = match column.data_type {
+        DataType::Timestamp { digits, .. } => {
+            if value.len() == DATE_BYTES {
+                value.resize(INSTANT_BYTES, 0);
+            }
+            DataType::Timestamp { digits, zone: Zone::None }
+        }
+        // Endpoints are cut, also inside a character, and bytes are bytes.
+        _ if !is_plain(column) => return Some(cut(&value).to_vec()),
+        ref ty => *ty,
+    };
+    let mut decoded = types::Value::Null;
+    types::codec::decode_into(&value, &ty, &mut decoded).is_ok().then_some(value)
 }
 
 /// Whether the places of a type's values are more than an order: numbers and times.

@@ -14,12 +14,14 @@ use dictionary::base::{
     Base, col_usage, hist_head, histgrm, ind, ind_history, stat_pref, stats_extension, tab, tab_history,
 };
 use dictionary::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, blank, int, text};
-use dictionary::statistics::{FIRST_GROUP, flags, head_row, histogram_rows};
-use dictionary::statistics_request::{ColumnFigures, Gather, Imported, StatisticsRequest, SystemGathering, TableNamed};
+use dictionary::statistics::{Endpoints, FIRST_GROUP, flags, head_row, histogram_rows};
+use dictionary::statistics_request::{
+    ColumnFigures, Gather, HistogramFigures, Imported, StatisticsRequest, SystemGathering, TableNamed,
+};
 use dictionary::*;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use types::{Date, Number, ObjectId, Ora, Result, Timestamp, Value};
+use types::{DataType, Date, Number, ObjectId, Ora, Result, Timestamp, Value};
 
 /// Days that statistics can be restored for, where nobody has set them.
 const RETENTION_DAYS: i64 = 31;
@@ -680,22 +682,58 @@ fn set_column(work: &mut Work<'_>, object: ObjectId, column: u32, figures: &Colu
         (None, Some(_)) if distinct > 0 => 1.0 / distinct as f64,
         (None, _) => old.density,
     };
-    let def = table.columns.get(column as usize - 1);
-    let place = |bytes: &[u8]| def.and_then(|def| statistics::place_of_stored(bytes, def));
-    let ends = figures.ends.as_ref();
+    let set = match &figures.histogram {
+        Some(set) => Some(set_histogram(table.columns.get(column as usize - 1), set, old.sample)?),
+        None => None,
+    };
+    // A frequency histogram knows all values of a column that nothing was known of.
+    let known = set.as_ref().and_then(|set| set.histogram.as_ref()).filter(|h| h.kind == HistogramKind::Frequency);
+    let (distinct, density) = match known {
+        Some(histogram) if distinct == 0 && figures.distinct.is_none() => {
+            (histogram.len() as u64, figures.density.unwrap_or(1.0 / histogram.len() as f64))
+        }
+        _ => (distinct, density),
+    };
     let new = ColumnStatistics {
         distinct,
         nulls: count(figures.nulls, old.nulls),
         density,
         average_bytes: count(figures.average_bytes, old.average_bytes.into()) as u32,
-        range: ends.map_or(old.range, |(low, high)| place(low).zip(place(high))),
-        ends: ends.map_or(old.ends, |(low, high)| Some((statistics::cut(low).into(), statistics::cut(high).into()))),
-        sample: old.sample,
-        histogram: old.histogram,
+        ..set.unwrap_or(old)
     };
     store_columns(work, &table, &[(column, &new)], true)?;
     changed(work, object)?;
     Ok(())
+}
+
+/// The ends and the histogram that SET_COLUMN_STATS gives a column, or a column group where there is no definition.
+///
+/// # Errors
+/// ORA-20001 for values that are none of the column's type, and for ends out of order.
+fn set_histogram(column: Option<&ColumnDef>, set: &HistogramFigures, sample: u64) -> Result<ColumnStatistics> {
+    let of_group = ColumnDef::new("", DataType::NUMBER);
+    let column = column.unwrap_or(&of_group);
+    let inconsistent = || Ora::user(20001, "Invalid or inconsistent input values");
+    let value = |bytes: &[u8]| gather::as_endpoint(column, bytes).ok_or_else(inconsistent);
+    let ends = (value(&set.ends.0)?, value(&set.ends.1)?);
+    if ends.0 > ends.1 {
+        return Err(inconsistent());
+    }
+    let mut endpoints = Endpoints::default();
+    for endpoint in &set.endpoints {
+        let value = value(&endpoint.value)?;
+        endpoints.push(&value, gather::place_in(column, &value), endpoint.cumulative, endpoint.repeats);
+    }
+    let histogram = endpoints.finish(set.kind);
+    let is_of_rows = set.kind != HistogramKind::HeightBalanced;
+    Ok(ColumnStatistics {
+        range: Some((gather::place_in(column, &ends.0), gather::place_in(column, &ends.1))),
+        // Buckets of one height do not say how many rows they are of.
+        sample: histogram.as_ref().filter(|_| is_of_rows).map_or(sample, |histogram| histogram.total()),
+        ends: Some((ends.0.into(), ends.1.into())),
+        histogram,
+        ..ColumnStatistics::default()
+    })
 }
 
 fn set_index(work: &mut Work<'_>, index: &IndexDef, figures: &[Option<f64>; 7]) -> Result<()> {

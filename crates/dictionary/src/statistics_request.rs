@@ -1,6 +1,6 @@
 //! What DBMS_STATS asks for: the language of the package on one side, and of what changes the dictionary on the other.
 
-use crate::ColumnStatistics;
+use crate::{ColumnStatistics, HistogramKind};
 use types::Timestamp;
 
 /// A table, by dictionary-form names.
@@ -31,8 +31,30 @@ pub struct ColumnFigures {
     pub density: Option<f64>,
     pub nulls: Option<f64>,
     pub average_bytes: Option<f64>,
-    /// The lowest and the highest value, as stored.
-    pub ends: Option<(Vec<u8>, Vec<u8>)>,
+    /// The ends and the histogram; what is there is replaced by both.
+    pub histogram: Option<HistogramFigures>,
+}
+
+/// The ends of a column and its histogram as SET_COLUMN_STATS gives them. Values are as stored, cut to
+/// [`crate::statistics::ENDPOINT_BYTES`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistogramFigures {
+    /// The lowest and the highest value.
+    pub ends: (Vec<u8>, Vec<u8>),
+    /// `None` is a column without a histogram.
+    pub kind: HistogramKind,
+    /// In the order of their values, none twice.
+    pub endpoints: Vec<EndpointFigures>,
+}
+
+/// An endpoint of a histogram.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointFigures {
+    pub value: Vec<u8>,
+    /// Rows up to and with it; buckets in a height-balanced histogram.
+    pub cumulative: u64,
+    /// Rows of exactly this value, in a hybrid one.
+    pub repeats: u64,
 }
 
 /// The statistics of a table in a table of statistics.

@@ -5,6 +5,7 @@ mod natives;
 pub mod output;
 pub mod random;
 mod specs;
+mod stat_rec;
 mod stat_table;
 mod stats;
 

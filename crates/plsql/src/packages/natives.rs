@@ -251,6 +251,15 @@ impl Args<'_> {
             _ => Value::Null,
         }
     }
+    /// A record or a collection as it lies there.
+    pub(super) fn datum(&self, i: usize) -> Option<&Datum> {
+        self.0.get(i)
+    }
+    pub(super) fn set_datum(&mut self, i: usize, datum: Datum) {
+        if let Some(place) = self.0.get_mut(i) {
+            *place = datum;
+        }
+    }
     pub(super) fn set(&mut self, i: usize, v: Value) {
         if let Some(place) = self.0.get_mut(i) {
             *place = Datum::Val(v);

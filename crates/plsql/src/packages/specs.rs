@@ -233,6 +233,19 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
         "package dbms_stats is
            auto_sample_size constant number := 0; auto_cascade constant boolean := null; auto_degree constant number := 32768;
            auto_invalidate constant boolean := null; default_degree constant number := 32767;
+           type numarray is varray(2050) of number; type datearray is varray(2050) of date;
+           type chararray is varray(2050) of varchar2(4000); type rawarray is varray(2050) of raw(2000);
+           type fltarray is varray(2050) of binary_float; type dblarray is varray(2050) of binary_double;
+           type statrec is record (epc number, minval raw(2000), maxval raw(2000), bkvals numarray, novals numarray,
+             chvals chararray, eavals rawarray, rpcnts numarray, eavs number);
+           procedure prepare_column_values(srec in out statrec, charvals chararray);
+           procedure prepare_column_values(srec in out statrec, datevals datearray);
+           procedure prepare_column_values(srec in out statrec, dblvals dblarray);
+           procedure prepare_column_values(srec in out statrec, fltvals fltarray);
+           procedure prepare_column_values(srec in out statrec, numvals numarray);
+           procedure prepare_column_values(srec in out statrec, rawvals rawarray);
+           procedure prepare_column_values_nvarchar(srec in out statrec, nvmin nvarchar2, nvmax nvarchar2);
+           procedure prepare_column_values_rowid(srec in out statrec, rwmin rowid, rwmax rowid);
            procedure gather_table_stats(ownname varchar2, tabname varchar2, partname varchar2 default null,
              estimate_percent number default null, block_sample boolean default false, method_opt varchar2 default null,
              degree number default null, granularity varchar2 default null, cascade boolean default null,
@@ -280,8 +293,8 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              cachehit number default null, force boolean default false);
            procedure set_column_stats(ownname varchar2, tabname varchar2, colname varchar2, partname varchar2 default null,
              stattab varchar2 default null, statid varchar2 default null, distcnt number default null,
-             density number default null, nullcnt number default null, avgclen number default null,
-             flags number default null, statown varchar2 default null, no_invalidate boolean default null,
+             density number default null, nullcnt number default null, srec statrec default null,
+             avgclen number default null, flags number default null, statown varchar2 default null, no_invalidate boolean default null,
              force boolean default false);
            procedure set_index_stats(ownname varchar2, indname varchar2, partname varchar2 default null,
              stattab varchar2 default null, statid varchar2 default null, numrows number default null,
@@ -295,8 +308,8 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              avgrlen out number, statown varchar2 default null);
            procedure get_column_stats(ownname varchar2, tabname varchar2, colname varchar2,
              partname varchar2 default null, stattab varchar2 default null, statid varchar2 default null,
-             distcnt out number, density out number, nullcnt out number, avgclen out number,
-             statown varchar2 default null);
+             distcnt out number, density out number, nullcnt out number, srec out statrec,
+             avgclen out number, statown varchar2 default null);
            procedure get_index_stats(ownname varchar2, indname varchar2, partname varchar2 default null,
              stattab varchar2 default null, statid varchar2 default null, numrows out number, numlblks out number,
              numdist out number, avglblk out number, avgdblk out number, clstfct out number, indlevel out number,

@@ -4,7 +4,9 @@
 //! ([`dictionary::statistics_request`]).
 
 use super::natives::Args;
+use super::stat_rec;
 use super::stat_table::{Part, StatTable};
+use crate::datum::Datum;
 use crate::machine::Run;
 use crate::world::World;
 use dictionary::statistics_request::{ColumnFigures, Gather, StatisticsRequest, SystemGathering, TableNamed};
@@ -68,6 +70,14 @@ subprograms! {
     "SET_SYSTEM_STATS" 1 SetSystem,
     "GET_SYSTEM_STATS" 1 GetSystem,
     "DELETE_SYSTEM_STATS" 1 DeleteSystem,
+    "PREPARE_COLUMN_VALUES" 1 PrepareTexts,
+    "PREPARE_COLUMN_VALUES" 2 PrepareDates,
+    "PREPARE_COLUMN_VALUES" 3 PrepareDoubles,
+    "PREPARE_COLUMN_VALUES" 4 PrepareFloats,
+    "PREPARE_COLUMN_VALUES" 5 PrepareNumbers,
+    "PREPARE_COLUMN_VALUES" 6 PrepareRaws,
+    "PREPARE_COLUMN_VALUES_NVARCHAR" 1 PrepareNational,
+    "PREPARE_COLUMN_VALUES_ROWID" 1 PrepareRowids,
     "CONVERT_RAW_VALUE" 1 ConvertText,
     "CONVERT_RAW_VALUE" 2 ConvertDate,
     "CONVERT_RAW_VALUE" 3 ConvertNumber,
@@ -81,7 +91,8 @@ pub(super) fn native(name: &str, overload: u32) -> Option<u32> {
 /// The place of NO_INVALIDATE among the arguments of a subprogram that changes statistics.
 fn no_invalidate_place(native: Native) -> Option<usize> {
     let place = match native {
-        Native::GatherTable | Native::SetColumn => 12,
+        Native::GatherTable => 12,
+        Native::SetColumn => 13,
         Native::GatherSchema | Native::GatherDatabase => 11,
         Native::GatherIndex | Native::DeleteTable => 9,
         Native::DeleteColumn => 8,
@@ -298,13 +309,49 @@ fn report_column_uses<W: World>(w: &mut W, a: &Args<'_>) -> Result<Value, Ora> {
     Ok(Value::text(report))
 }
 
-/// Sets OUT arguments, from `first` on, to the columns of the one row of a query; ORA-20000 when there is none.
-fn get<W: World>(w: &mut W, a: &mut Args<'_>, first: usize, query: &str, what: &str) -> Result<(), Ora> {
+/// Sets the OUT arguments at these places to the columns of the one row of a query; ORA-20000 when there is none.
+fn get<W: World, const N: usize>(
+    w: &mut W,
+    a: &mut Args<'_>,
+    places: [usize; N],
+    query: &str,
+    what: &str,
+) -> Result<(), Ora> {
     let Some(row) = rows(w, query)?.into_iter().next() else {
         return Err(Ora::user(20000, format!("Unable to get values for {what}")));
     };
-    row.into_iter().enumerate().for_each(|(at, value)| a.set(first + at, value));
+    row.into_iter().zip(places).for_each(|(value, at)| a.set(at, value));
     Ok(())
+}
+
+/// The ends of a column and its histogram as GET_COLUMN_STATS gives them.
+fn column_record<W: World>(w: &mut W, of: &TableNamed, column: &str) -> Result<Datum, Ora> {
+    let query = format!(
+        "select h.endpoint_number, h.endpoint_value, h.endpoint_actual_value, nvl(h.endpoint_actual_value_raw, \
+         decode(h.endpoint_number, 0, s.low_value, s.high_value)), decode(s.histogram, 'HYBRID', \
+         h.endpoint_repeat_count) from sys.all_tab_col_statistics s, sys.all_tab_histograms h where s.owner = {} and \
+         s.table_name = {} and s.column_name = {} and h.owner = s.owner and h.table_name = s.table_name and \
+         h.column_name = s.column_name order by 1, 2",
+        quoted(&of.owner),
+        quoted(&of.table),
+        quoted(column)
+    );
+    let count = |value: &Value| match value {
+        Value::Number(n) => n.to_i64().ok().and_then(|n| u64::try_from(n).ok()),
+        _ => None,
+    };
+    let endpoint = |row: Vec<Value>| {
+        let [cumulative, place, text, value, repeats] = row.as_slice() else { return None };
+        Some(stat_rec::Endpoint {
+            value: if let Value::Raw(bytes) = value { bytes.clone() } else { Vec::new() },
+            place: if let Value::Number(n) = place { Some(*n) } else { None },
+            text: if let Value::Text(text) = text { Some(text.clone()) } else { None },
+            cumulative: count(cumulative)?,
+            repeats: count(repeats),
+        })
+    };
+    let endpoints: Vec<_> = rows(w, &query)?.into_iter().filter_map(endpoint).collect();
+    Ok(stat_rec::record(&endpoints))
 }
 
 /// Runs a subprogram; OUT arguments are changed in place.
@@ -381,10 +428,10 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
                 distinct: double(a, 6),
                 density: double(a, 7),
                 nulls: double(a, 8),
-                average_bytes: double(a, 9),
-                ends: None,
+                average_bytes: double(a, 10),
+                histogram: stat_rec::figures(a.datum(9))?,
             };
-            Request::SetColumn { table: table(w, a), column: plain(a.text(2)), figures, force: a.flag(13) }
+            Request::SetColumn { table: table(w, a), column: plain(a.text(2)), figures, force: a.flag(14) }
         }
         Native::SetIndex => {
             refuse(a, &[2, 3])?;
@@ -400,7 +447,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
                 quoted(&named.owner),
                 quoted(&named.table)
             );
-            get(w, a, 5, &query, &format!("table {}", named.table))?;
+            get(w, a, [5, 6, 7], &query, &format!("table {}", named.table))?;
             return Ok(Value::Null);
         }
         Native::GetColumn => {
@@ -413,7 +460,9 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
                 quoted(&named.table),
                 quoted(&column)
             );
-            get(w, a, 6, &query, &format!("column {column}"))?;
+            get(w, a, [6, 7, 8, 10], &query, &format!("column {column}"))?;
+            let record = column_record(w, &named, &column)?;
+            a.set_datum(9, record);
             return Ok(Value::Null);
         }
         Native::GetIndex => {
@@ -426,7 +475,7 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
                 quoted(&owner),
                 quoted(&index)
             );
-            get(w, a, 5, &query, &format!("index {index}"))?;
+            get(w, a, [5, 6, 7, 8, 9, 10, 11], &query, &format!("index {index}"))?;
             return Ok(Value::Null);
         }
         Native::LockTable => Request::Lock(table(w, a), true),
@@ -590,6 +639,22 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
         Native::DeleteSystem => {
             refuse(a, &[0])?;
             Request::DeleteSystem
+        }
+        Native::PrepareTexts
+        | Native::PrepareDates
+        | Native::PrepareDoubles
+        | Native::PrepareFloats
+        | Native::PrepareNumbers
+        | Native::PrepareRaws
+        | Native::PrepareNational
+        | Native::PrepareRowids => {
+            let values = match subprogram {
+                Native::PrepareNational | Native::PrepareRowids => vec![a.value(1).clone(), a.value(2).clone()],
+                _ => stat_rec::elements(a.datum(1)).unwrap_or_default(),
+            };
+            let record = stat_rec::prepare(a.datum(0), &values)?;
+            a.set_datum(0, record);
+            return Ok(Value::Null);
         }
         Native::ConvertText => {
             let text = String::from_utf8_lossy(a.raw(0)).into_owned();
