@@ -126,6 +126,11 @@ impl BlockCursor {
         }
     }
 
+    /// Whether the library cache would leave the image of the code out again.
+    pub fn refuses_image(&self, cx: &ExecCtx<'_>) -> bool {
+        self.place.refuses_image(cx)
+    }
+
     /// Puts a block that has been compiled into the library cache, with its code if it has an image; a hard parse.
     /// The objects that it names are got and pinned for a moment, and make the cursor invalid when they change.
     ///

@@ -682,6 +682,11 @@ impl Place {
         self.edition.is_some()
     }
 
+    /// Whether an image of the cursor would be left out again, so that it need not be made.
+    pub fn refuses_image(&self, cx: &ExecCtx<'_>) -> bool {
+        !self.is_stale && self.handle.is_some_and(|handle| cx.shared.library.left_out(handle).is_some())
+    }
+
     /// The shared cursor as it was when its image was read or it was loaded.
     pub fn edition(&self) -> Option<Edition> {
         self.edition

@@ -75,6 +75,37 @@ fn children_invalidations_and_reasons_are_shown_in_every_design() {
 }
 
 #[test]
+fn a_cursor_whose_image_is_too_long_is_not_loaded_again_and_again() {
+    for design in ["mutex", "versioned"] {
+        let instance = instance(design);
+        let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        run(&mut dba, "create table long_lists (v varchar2(200))");
+        let list = |n: usize| (0..900).map(|m| format!("'{:060}{m}'", n)).collect::<Vec<_>>().join(", ");
+        let lists = (0..3).map(|n| format!("v in ({})", list(n))).collect::<Vec<_>>().join(" or ");
+        let text = format!("select /* long */ count(*) from long_lists where {lists}");
+        let block = format!(
+            "declare /* long block */ n number; begin {} end;",
+            (0..2000).map(|m| format!("n := length('{m:060}');")).collect::<String>()
+        );
+        for _ in 0..3 {
+            let mut session = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+            assert_eq!(rows(&mut session, &text), "0", "{design}");
+            run(&mut session, &block);
+        }
+        let seen = "select s.executions, s.loads, s.invalidations, c.reason from v$sql s, v$sql_shared_cursor c \
+                    where s.sql_text like '%/* long%' and s.sql_text not like '%v$sql%' and c.sql_id = s.sql_id order by \
+                    s.command_type";
+        let once = "3 1 0 Cursor image too long to share";
+        assert_eq!(rows(&mut dba, seen), format!("{once};{once}"), "{design}");
+        // Each session compiles it, and says so.
+        let mut session = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+        let before = statistic(&mut session, "parse count (hard)");
+        assert_eq!(rows(&mut session, &text), "0", "{design}");
+        assert!(statistic(&mut session, "parse count (hard)") > before, "{design}");
+    }
+}
+
+#[test]
 fn parse_counts_and_the_cache_of_cursors_are_as_they_are() {
     let instance = instance("versioned");
     let mut s = instance.connect(&Credentials::Sysdba).expect("the owner connects");

@@ -35,6 +35,46 @@ impl Edition {
     }
 }
 
+/// Why a child has no image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// It is longer than any image may be.
+    TooLong,
+    /// There were not as many chunks, and not enough children gave way.
+    NoRoom,
+}
+
+/// The image that a child was to have and did not get: the chunks that it takes, and how many had been freed by then, 32
+/// bits each. A hint, written and read like the figures of a child.
+#[derive(Clone, Copy)]
+pub(crate) struct LeftOutImage(u64);
+
+impl LeftOutImage {
+    const NONE: LeftOutImage = LeftOutImage(0);
+    /// The place of the chunks; all bits are an image that is too long.
+    const TOO_LONG: u64 = u32::MAX as u64;
+
+    fn new(chunks: u64, freed: u64) -> LeftOutImage {
+        LeftOutImage(chunks.min(LeftOutImage::TOO_LONG) << 32 | u64::from(freed as u32))
+    }
+
+    pub(crate) fn of(child: &Child) -> LeftOutImage {
+        LeftOutImage(child.left_out.load(Ordering::Relaxed))
+    }
+
+    fn chunks(self) -> u64 {
+        self.0 >> 32
+    }
+
+    pub(crate) fn why(self) -> Option<LeftOut> {
+        match self.chunks() {
+            0 => None,
+            LeftOutImage::TOO_LONG => Some(LeftOut::TooLong),
+            _ => Some(LeftOut::NoRoom),
+        }
+    }
+}
+
 /// How many chunks so many bytes take.
 pub(crate) fn chunks_of(bytes: usize) -> usize {
     bytes.div_ceil(CHUNK_BYTES)
@@ -95,6 +135,25 @@ impl LibraryCache {
         }
     }
 
+    /// Why the image of a child was left out, as long as another try would come to the same: the image is too long, or
+    /// there is no room for it yet and others have not freed as many chunks since. Whoever compiles the cursor then need
+    /// not make its image. Where the pool is full all the time, what is freed for others says that children give way.
+    ///
+    /// Latches: none. Nothing shared is written.
+    pub fn left_out(&self, handle: Handle) -> Option<LeftOut> {
+        let child = self.children.get(handle.child as usize)?;
+        let left_out = LeftOutImage::of(child);
+        if child.life.load(Ordering::Acquire) != handle.life || child.image.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        let why = left_out.why()?;
+        let c = self.control;
+        let room = (self.chunks.len() as u64).saturating_sub(c.chunks_used.load(Ordering::Relaxed));
+        let freed = (c.chunks_freed.load(Ordering::Relaxed) as u32).wrapping_sub(left_out.0 as u32);
+        let is_same = why == LeftOut::TooLong || (room < left_out.chunks() && u64::from(freed) < left_out.chunks());
+        is_same.then_some(why)
+    }
+
     /// Lets children give way until an image of so many bytes has room, or no more can.
     pub(crate) fn make_room(&self, p: &Process, bytes: usize) {
         let c = self.control;
@@ -136,7 +195,14 @@ impl LibraryCache {
         child.known.store(0, Ordering::Relaxed);
         let count = chunks_of(bytes.len());
         let room = self.chunks.len() as u64 - c.chunks_used.load(Ordering::Relaxed);
-        if count == 0 || self.is_too_long(bytes.len()) || count as u64 > room {
+        let left_out = match count {
+            0 => LeftOutImage::NONE,
+            _ if self.is_too_long(bytes.len()) => LeftOutImage::new(LeftOutImage::TOO_LONG, 0),
+            _ if count as u64 > room => LeftOutImage::new(count as u64, c.chunks_freed.load(Ordering::Relaxed)),
+            _ => LeftOutImage::NONE,
+        };
+        child.left_out.store(left_out.0, Ordering::Relaxed);
+        if count == 0 || left_out.why().is_some() {
             guard.set(&child.image, 0);
             guard.set(&child.image_bytes, 0);
             return;
@@ -179,6 +245,7 @@ impl LibraryCache {
         guard.set(&chunk(last).next, c.chunks_free.load(Ordering::Relaxed));
         guard.set(&c.chunks_free, first);
         guard.set(&c.chunks_used, c.chunks_used.load(Ordering::Relaxed).wrapping_sub(count));
+        c.chunks_freed.fetch_add(count, Ordering::Relaxed);
         guard.set(head, 0);
     }
 }

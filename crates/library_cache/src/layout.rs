@@ -92,6 +92,8 @@ pub struct Child {
     /// The first chunk of its image plus one, 0 for none; the image's bytes.
     pub(crate) image: AtomicU64,
     pub(crate) image_bytes: AtomicU64,
+    /// An image that was left out: [`crate::image::LeftOutImage`].
+    pub(crate) left_out: AtomicU64,
     /// The first chunk of the figures of its operations plus one, 0 for none; how many operations there are.
     pub(crate) run: AtomicU64,
     pub(crate) run_lines: AtomicU64,
@@ -153,6 +155,8 @@ pub struct Control {
     pub(crate) chunks_fresh: AtomicU64,
     /// Chunks of images.
     pub(crate) chunks_used: AtomicU64,
+    /// Chunks freed so far: for differences.
+    pub(crate) chunks_freed: AtomicU64,
     pub(crate) life: AtomicU64,
     /// Where the searches for victims go on.
     pub(crate) parent_hand: AtomicU64,

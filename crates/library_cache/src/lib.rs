@@ -41,7 +41,7 @@ pub use adaptive::{Adaptive, CORRECTIONS_MAX, Fit, PREDICATES_MAX, Sharing, Shar
 pub use advice::{ADVICE_PRESENT, ADVICE_SIZES};
 pub use announce::Announced;
 pub use find::{Env, KIN_MOST, Kin, Statement};
-pub use image::Edition;
+pub use image::{Edition, LeftOut};
 pub use layout::{Content, Layout};
 pub use object::Object;
 pub use pin::{CursorSlot, OuterBlock};

@@ -7,6 +7,7 @@ use latch::reference::{HELD, STAGE};
 use process::{Process, SessionStatus};
 
 use crate::find::Key;
+use crate::image::{LeftOut, LeftOutImage};
 use crate::layout::{Child, Parent, state};
 use crate::pin::{KEPT, PAUSED, Seen};
 use crate::{Delta, Design, Digest, Handle, LibraryCache, LineFigures, Namespace};
@@ -67,6 +68,8 @@ pub struct ChildRow {
     pub status: &'static str,
     /// Bits of [`Mismatch`].
     pub mismatch: u64,
+    /// Why it has no image.
+    pub left_out: Option<LeftOut>,
     /// SHARABLE_MEM: it and its image.
     pub memory_bytes: u64,
     pub loads: u64,
@@ -315,6 +318,7 @@ impl LibraryCache {
                 _ => "OBSOLETE",
             },
             mismatch: get(&child.mismatch),
+            left_out: LeftOutImage::of(child).why(),
             memory_bytes: (size_of::<Child>() + memory_of(child)) as u64,
             loads: get(&child.loads),
             invalidations: get(&child.invalidations),

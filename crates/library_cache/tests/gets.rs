@@ -2,8 +2,8 @@
 
 use latch::{Generation, LatchName};
 use library_cache::{
-    Adaptive, AreaCounts, Config, Content, Delta, Design, Digest, Env, Fit, Handle, Layout, LibraryCache, LineCounts,
-    LineFigures, Mismatch, Namespace, Object, Refused, Sharing, Statement,
+    Adaptive, AreaCounts, Config, Content, Delta, Design, Digest, Env, Fit, Handle, Layout, LeftOut, LibraryCache,
+    LineCounts, LineFigures, Mismatch, Namespace, Object, Refused, Sharing, Statement,
 };
 use process::{Process, Processes, testing};
 
@@ -555,4 +555,55 @@ fn who_wants_a_unit_that_waits_for_its_own_call_is_told_of_the_circle() {
     });
     assert!(ended.contains(&Ok(())) && ended.contains(&Err(Refused::Deadlock)), "{ended:?}");
     f.cache.assert_invariants().unwrap();
+}
+
+#[test]
+fn an_image_that_was_left_out_is_made_again_when_room_has_come() {
+    for design in DESIGNS {
+        // 512 chunks of 248 bytes, of which an image has an eighth at most.
+        let f = fixture(design, 64);
+        let p = testing::attach(f.all, "test");
+        let load = |n: u32, bytes: usize| {
+            let image = vec![n as u8; bytes];
+            let of = Statement { digest: digest(n), text: "a statement", command: 3 };
+            f.cache.load(&p, &of, &env(1), &Content { image: &image, ..Content::default() })
+        };
+        let has_image = |handle| f.cache.image(handle, &mut Vec::new()).is_some();
+        let long = load(1, 64 * 248 + 1);
+        assert_eq!((f.cache.left_out(long), has_image(long)), (Some(LeftOut::TooLong), false), "{design:?}");
+        // Statements that are kept do not give way: half of an image has room beside them.
+        let keep = |n: u32, bytes: usize| {
+            load(n, bytes);
+            assert!(f.cache.set_kept(&p, digest(n), true));
+        };
+        (10..17).for_each(|n| keep(n, 64 * 248));
+        keep(17, 32 * 248);
+        let refused = load(2, 64 * 248);
+        assert_eq!((f.cache.left_out(refused), has_image(refused)), (Some(LeftOut::NoRoom), false), "{design:?}");
+        let row = f.cache.statement(digest(2)).expect("it is there");
+        assert_eq!(row.children.iter().map(|child| child.left_out).collect::<Vec<_>>(), [Some(LeftOut::NoRoom)]);
+        // Without an image the child is as it was.
+        assert_eq!(load(2, 0), refused, "{design:?}");
+        assert_eq!(f.cache.left_out(refused), Some(LeftOut::NoRoom), "{design:?}");
+        assert_eq!(f.cache.statement(digest(2)).expect("it is there").loads, 1, "{design:?}");
+        // With the 32 chunks of another statement there is room.
+        f.cache.purge(&p, digest(17));
+        assert_eq!(f.cache.left_out(refused), None, "{design:?}");
+        assert_eq!((load(2, 64 * 248), has_image(refused)), (refused, true), "{design:?}");
+        assert_eq!(f.cache.left_out(refused), None, "{design:?}");
+        let row = f.cache.statement(digest(2)).expect("it is there");
+        assert_eq!(row.children.iter().map(|child| child.left_out).collect::<Vec<_>>(), [None]);
+        // Where all room is taken again, as many chunks as an image takes have to become free for others first.
+        f.cache.purge(&p, digest(2));
+        keep(17, 32 * 248);
+        keep(18, 32 * 248);
+        let refused = load(3, 64 * 248);
+        assert_eq!(f.cache.left_out(refused), Some(LeftOut::NoRoom), "{design:?}");
+        for expected in [Some(LeftOut::NoRoom), None] {
+            f.cache.purge(&p, digest(18));
+            keep(18, 32 * 248);
+            assert_eq!(f.cache.left_out(refused), expected, "{design:?}");
+        }
+        f.cache.assert_invariants().unwrap();
+    }
 }

@@ -159,7 +159,7 @@ impl<C: 'static> Plsql<C> {
     ) -> Result<Rc<Block>> {
         match self.known_block(w, text, types) {
             Some(block) => Ok(block),
-            None => Ok(self.compile_new_block(w, text, types)?.0),
+            None => Ok(self.compile_new_block(w, text, types, false)?.0),
         }
     }
 
@@ -171,8 +171,8 @@ impl<C: 'static> Plsql<C> {
         Some(self.block_of(w, unit))
     }
 
-    /// Compiles an anonymous block, whether it is known or not, and gives the image of its code for other sessions;
-    /// empty where it has none.
+    /// Compiles an anonymous block, whether it is known or not, and gives the image of its code for other sessions where
+    /// it is `shared`; empty where it has none.
     ///
     /// # Errors
     /// ORA-06550 with the line and column of each error.
@@ -181,9 +181,10 @@ impl<C: 'static> Plsql<C> {
         w: &mut W,
         text: &str,
         types: &HostTypes,
+        shared: bool,
     ) -> Result<(Rc<Block>, Vec<u8>)> {
         self.validate(w);
-        let (unit, image) = self.units.block(w, text, types)?;
+        let (unit, image) = self.units.block(w, text, types, shared)?;
         Ok((self.block_of(w, unit), image))
     }
 

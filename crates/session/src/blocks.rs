@@ -144,8 +144,8 @@ fn parse(w: &mut World<'_>, text: &str, kind: StatementKind, types: HostTypes) -
             core.names()?.take_followed();
             let unknown = |e: &Ora| e.is(6550) && e.to_string().contains("PLS-00201");
             let named = |e: Ora| if kind == StatementKind::CALL && unknown(&e) { Ora::new(6576) } else { e };
-            let (block, code) = core.plsql.compile_new_block(w, &own_text, &types).map_err(named)?;
-            let code = if w.may_share() { code } else { Vec::new() };
+            let is_shared = w.may_share() && !cursor.refuses_image(&w.cx);
+            let (block, code) = core.plsql.compile_new_block(w, &own_text, &types, is_shared).map_err(named)?;
             let names = named_by(core, &block)?;
             cursor.load(&names, &code, &binds, &mut w.cx)?;
             block

@@ -1,7 +1,7 @@
 //! Statements and the library cache: `v$sql`, `v$sqlarea`, `v$sqltext`, `v$librarycache` and what belongs to them.
 
 use exec::plan_rows::PlanRow;
-use library_cache::{AreaCounts, ChildRow, Delta, LineCounts, LineFigures, Mismatch, Namespace, ParentRow};
+use library_cache::{AreaCounts, ChildRow, Delta, LeftOut, LineCounts, LineFigures, Mismatch, Namespace, ParentRow};
 use types::Value;
 
 use crate::column::{Row, Type, Type::*, address, date_of_seconds, n, t};
@@ -481,7 +481,12 @@ pub fn shared_cursor(s: &Source<'_>) -> Vec<Row> {
                 (Mismatch::UseFeedbackStats, "Auto Reoptimization Mismatch"),
                 (Mismatch::RollInvalid, "Rolling Invalidate Window Exceeded"),
             ];
-            let named: Vec<_> = reasons.iter().filter(|(what, _)| differs(*what)).map(|(_, text)| *text).collect();
+            let unshared = child.left_out.map(|why| match why {
+                LeftOut::TooLong => "Cursor image too long to share",
+                LeftOut::NoRoom => "No room for the cursor image",
+            });
+            let named = reasons.iter().filter(|(what, _)| differs(*what)).map(|(_, text)| *text);
+            let named: Vec<_> = named.chain(unshared).collect();
             let mut row = vec![t(sql.digest.sql_id()), address(sql.address), address(child.address), n(child.number)];
             row.extend(reasons.iter().map(|(what, _)| yn(differs(*what))));
             row.extend([t(named.join(", ")), n(0u64)]);

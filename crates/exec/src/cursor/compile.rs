@@ -620,7 +620,7 @@ impl Cursor {
             }
             let rows = plan::rows::encode_within(&rows, library_cache::PLAN_BYTES_MAX);
             // A plan that was altered is nobody else's.
-            let image = match may_share(cx) && alter.is_none() {
+            let image = match may_share(cx) && alter.is_none() && !place.refuses_image(cx) {
                 true => {
                     let head = Head::of(text, cx.host.rights(), cx);
                     let table_by_id = |object| catalog.table_by_id(object);

@@ -644,12 +644,19 @@ impl Units {
     ///
     /// # Errors
     /// ORA-06550 with the line and column of each error.
-    pub fn block<W: World>(&self, w: &mut W, text: &str, types: &HostTypes) -> Result<(Rc<Compiled>, Vec<u8>)> {
+    pub fn block<W: World>(
+        &self,
+        w: &mut W,
+        text: &str,
+        types: &HostTypes,
+        shared: bool,
+    ) -> Result<(Rc<Compiled>, Vec<u8>)> {
         let epoch = self.epoch();
         let (made, asked) = self.asking(|| compile_block(w, self, text, types));
         let block = Rc::new(made?);
         let mut image = None;
-        if self.is_of_one_dictionary(w, epoch)
+        if shared
+            && self.is_of_one_dictionary(w, epoch)
             && let Some(questions) = asked.complete()
         {
             let schema = w.schema();
