@@ -354,6 +354,13 @@ impl SessionCatalog {
         self.has_to_use(SystemPrivilege::SelectAnyDictionary) || self.roles.contains(&role)
     }
 
+    /// Whether the session knows of an object of SYS: SELECT_CATALOG_ROLE reaches nothing that was not there with the
+    /// database.
+    fn knows_of_sys(&self, object: ObjectId) -> bool {
+        let is_of_dictionary = object.0 < FIRST_USER_OBJECT;
+        self.has_to_use(SystemPrivilege::SelectAnyDictionary) || (is_of_dictionary && self.reads_catalog())
+    }
+
     fn reads_base(&self, base: Base) -> bool {
         let name = base.table().name;
         self.all_powerful
@@ -524,7 +531,7 @@ impl SessionCatalog {
             let Some(def) = found else { return Ok(is_fixed.then_some(Named::Fixed).filter(|_| owner.is_none())) };
             let Some(synonym) = self.image.synonym(def.object) else {
                 let visible = self.sees(def)
-                    || (def.owner_id == UserId::SYS && self.reads_catalog())
+                    || (def.owner_id == UserId::SYS && self.knows_of_sys(def.object))
                     || self.reaches(def, SystemPrivilege::GrantAnyObjectPrivilege);
                 return Ok(visible.then(|| Named::Object(def.clone())));
             };
