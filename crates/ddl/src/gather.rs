@@ -14,7 +14,7 @@ use btree::RangeScan;
 use dictionary::statistics::{cut, group_value, place_of_bytes, place_of_stored};
 use dictionary::*;
 use std::ops::Bound;
-use types::{DataType, Ora, Result, RowReader, Zone};
+use types::{DataType, Ora, Result, RowReader, RowWriter, Zone};
 
 /// Bytes that all values kept for histograms may take together.
 const VALUES_BYTES: usize = 64 << 20;
@@ -307,6 +307,36 @@ fn is_plain(column: &ColumnDef) -> bool {
 /// # Errors
 /// Those of reading.
 pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<Figures> {
+    of_rows(work, table, wanted, &mut |work, share, each| {
+        let mut each = |_: At<'_>, row: &[u8]| each(row);
+        match share {
+            Some(share) => crate::rows::scan_sample(work, table, share, &mut each),
+            None => crate::rows::scan(work, table, &mut each),
+        }
+    })
+}
+
+/// Counts the rows and columns of a fixed table: those of this moment.
+///
+/// # Errors
+/// Those of reading.
+pub fn fixed(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<Figures> {
+    let query = sql::parse_query(&format!("select * from sys.{}", table.name))?;
+    of_rows(work, table, wanted, &mut |work, _, each| {
+        let mut stored = Vec::new();
+        work.host.rows_as(UserId::SYS, &query, &mut |_, row| {
+            stored.clear();
+            let mut writer = RowWriter::new(&mut stored, row.len());
+            row.iter().for_each(|value| writer.value(value));
+            each(&stored).map(drop)
+        })
+    })
+}
+
+/// Hands on the stored rows of a table, or of that share of its blocks.
+type Rows<'r> = dyn FnMut(&mut Work<'_>, Option<f64>, &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()> + 'r;
+
+fn of_rows(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted, scan: &mut Rows<'_>) -> Result<Figures> {
     let part = wanted.sample.is_part();
     let sizes = wanted.columns.iter().flatten().chain(wanted.groups.iter().map(|(.., size)| size));
     let histograms = sizes.filter(|size| **size != Size::Buckets(1)).count();
@@ -329,7 +359,7 @@ pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<F
     let by_rows = part && !(wanted.sample.blocks && table.heap().is_some());
     let (mut rows, mut sample, mut bytes) = (0u64, 0u64, 0u64);
     let mut pieces: Vec<Option<(usize, usize)>> = Vec::new();
-    let mut each = |_: At<'_>, row: &[u8]| -> Result<bool> {
+    let mut each = |row: &[u8]| -> Result<bool> {
         rows += 1;
         if by_rows && random.unit() > share {
             return Ok(true);
@@ -367,10 +397,10 @@ pub fn table(work: &mut Work<'_>, table: &TableDef, wanted: &Wanted) -> Result<F
         Ok(true)
     };
     if part && !by_rows {
-        crate::rows::scan_sample(work, table, share, &mut each)?;
+        scan(work, Some(share), &mut each)?;
         rows = (sample as f64 / share.max(1e-9)).round() as u64;
     } else {
-        crate::rows::scan(work, table, &mut each)?;
+        scan(work, None, &mut each)?;
     }
     let scale = if sample == 0 { 1.0 } else { rows as f64 / sample as f64 };
     let auto = wanted.sample.share.is_none();

@@ -31,6 +31,7 @@ mod histogram;
 mod index;
 mod method_opt;
 mod online;
+mod own_statistics;
 mod profile;
 mod proxy;
 mod quota;

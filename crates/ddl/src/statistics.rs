@@ -8,6 +8,7 @@ use crate::gather::{self, Figures, IndexFigures, Sample, Wanted};
 use crate::histogram::Size;
 use crate::index;
 use crate::method_opt::{self, Columns};
+use crate::own_statistics;
 use crate::system_statistics;
 use crate::work::{Host, Invalidation, Outcome, Work, by};
 use dictionary::base::{
@@ -182,6 +183,10 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             let object = analyzed(work, table)?;
             return column_uses(work, object).map(|lines| lines.map_or(Value::Null, Value::text));
         }
+        GatherOwn { tables, empty_only, gather } => {
+            own_statistics::gather(work, *tables, *empty_only, gather)?;
+        }
+        DeleteOwn(tables) => own_statistics::delete(work, *tables)?,
         GatherSystem(how) => {
             system_statistics::require_role(work)?;
             match how {
@@ -231,7 +236,7 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
 
 /// The statistics of a table, its columns or its indexes are others: the cursors that depend on it end as the request
 /// or the preference says.
-fn changed(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
+pub fn changed(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     let invalidation = match work.invalidation {
         Invalidation::Preference => match preference(work, object, "NO_INVALIDATE")?.as_str() {
             "TRUE" => Invalidation::Never,
@@ -255,13 +260,20 @@ fn require_any(work: &Work<'_>) -> Result<()> {
     if may { Ok(()) } else { Err(Ora::user(20000, "Insufficient privileges")) }
 }
 
+/// Whether the session may analyze what others own; SYS's needs a privilege of its own.
+fn may_analyze(work: &Work<'_>, owner: UserId) -> bool {
+    match owner {
+        UserId::SYS => own_statistics::may_analyze(work),
+        _ => work.names.has(SystemPrivilege::AnalyzeAny),
+    }
+}
+
 /// A table of that name that the session may analyze.
 fn find(work: &Work<'_>, table: &TableNamed) -> Option<ObjectId> {
     let space = ObjectKind::Table.namespace();
     let any = SystemPrivilege::AnalyzeAny;
     let def = work.names.object_for(Some(&table.owner), &table.table, space, any)?;
-    let own = def.owner_id == work.session.user;
-    let may = own || (work.names.has(any) && (def.owner_id != UserId::SYS || work.names.is_sysdba()));
+    let may = def.owner_id == work.session.user || may_analyze(work, def.owner_id);
     let is_table = def.kind == ObjectKind::Table && def.object.0 >= FIRST_USER_OBJECT;
     (may && is_table).then_some(def.object)
 }
@@ -305,8 +317,7 @@ fn index_named(work: &Work<'_>, owner: &str, name: &str) -> Result<Rc<IndexDef>>
     let object = found.filter(|def| def.kind == ObjectKind::Index).map(|def| def.object).ok_or_else(failed)?;
     let index = work.image.index(object)?.ok_or_else(failed)?;
     let own = index.owner_id == work.session.user;
-    let any = work.names.has(SystemPrivilege::AnalyzeAny) && (index.owner_id != UserId::SYS || work.names.is_sysdba());
-    if own || any { Ok(index) } else { Err(failed()) }
+    if own || may_analyze(work, index.owner_id) { Ok(index) } else { Err(failed()) }
 }
 
 /// Whether a table's statistics are locked.
@@ -438,7 +449,7 @@ fn column_uses(work: &mut Work<'_>, object: ObjectId) -> Result<Option<String>> 
     Ok(Some(lines.collect::<String>()).filter(|lines| !lines.is_empty()))
 }
 
-fn sample(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> Result<Sample> {
+pub fn sample(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> Result<Sample> {
     let percent = match options.percent {
         Some(percent) => percent,
         None => preference(work, object, "ESTIMATE_PERCENT")?.parse().unwrap_or(0.0),
@@ -453,7 +464,7 @@ fn sample(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> Result<Sam
 }
 
 /// The columns that a clause of METHOD_OPT names. A group that is not there yet is made.
-fn choose(
+pub fn choose(
     work: &mut Work<'_>,
     table: &TableDef,
     clause: &Columns,
@@ -555,7 +566,7 @@ fn gather_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     Ok(())
 }
 
-fn store_index(work: &mut Work<'_>, index: ObjectId, figures: &IndexFigures) -> Result<()> {
+pub fn store_index(work: &mut Work<'_>, index: ObjectId, figures: &IndexFigures) -> Result<()> {
     let now = work.now;
     let (leaves_per_key, data_per_key) = figures.blocks_per_key();
     work.change().update(Base::Ind, &by(ind::OBJ, index), &mut |row| {
@@ -628,7 +639,7 @@ const INDEX_FIGURES: [usize; 9] = [
     ind::ANALYZETIME,
 ];
 
-fn clear_index(row: &mut Row) {
+pub fn clear_index(row: &mut Row) {
     INDEX_FIGURES.iter().for_each(|at| row[*at] = Value::Null);
     row[ind::STATFLAGS] = int(0);
 }
@@ -911,7 +922,7 @@ fn known_preference(name: &str) -> Option<(&'static str, bool)> {
 }
 
 /// The value of a preference for a table (or the database, object 0).
-fn preference(work: &mut Work<'_>, object: ObjectId, name: &str) -> Result<String> {
+pub fn preference(work: &mut Work<'_>, object: ObjectId, name: &str) -> Result<String> {
     let Some((default, _)) = known_preference(name) else {
         return Err(Ora::user(20001, "Invalid input values for pname"));
     };

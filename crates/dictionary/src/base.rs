@@ -125,6 +125,11 @@ base_tables! {
     ModsAll "MON_MODS_ALL$" 228 mods_all {
         OBJ "OBJ#" N, INSERTS N, UPDATES N, DELETES N, TIMESTAMP D, FLAGS N,
     }
+    /// Statistics of the dictionary's own tables and of fixed tables, which have no row in TAB$. HIST_HEAD$ has those of
+    /// their columns by OBJ#. A fixed table is found by its name: its number here is one of its own.
+    TabStats "TAB_STATS$" 236 tab_stats {
+        OBJ "OBJ#" N, NAME V(128), ROWCNT N, BLKCNT N, AVGRLN N, SAMPLESIZE N, ANALYZETIME D, STATFLAGS N,
+    }
     /// System statistics: SYSSTATS_INFO (STATUS, DSTART, DSTOP) and SYSSTATS_MAIN have Oracle's names; SYSSTATS_TEMP
     /// has the counts of reads at the start of a workload.
     AuxStats "AUX_STATS$" 235 aux_stats { SNAME V(30), PNAME V(30), PVAL1 N, PVAL2 V(255) }

@@ -825,6 +825,7 @@ fn expand(family: &Family, member: Member) -> String {
         .replace("{histogram}", statistics_views::HISTOGRAM)
         .replace("{user_stats}", statistics_views::USER_STATS)
         .replace("{filter}", &filter)
+        .replace("{own}", if member == Dba { statistics_views::OWN_TAB_STATISTICS } else { "" })
 }
 
 /// Every catalog view: its name and the query it stands for, which resolves names as SYS. Sorted by name.

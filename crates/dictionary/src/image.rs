@@ -86,6 +86,8 @@ pub struct Image {
     column_statistics: HashMap<u32, Vec<(u32, ColumnStatistics)>>,
     /// Table to its column groups: INTCOL#, name, positions of columns.
     column_groups: HashMap<u32, Vec<(u32, String, Vec<usize>)>>,
+    /// Name to the number and the statistics of a table that has no row in TAB$.
+    own_statistics: HashMap<String, (u32, TableStatistics)>,
     system_statistics: SystemStatistics,
     /// Constraint number to table.
     constraint_tables: HashMap<u32, u32>,
@@ -162,6 +164,7 @@ impl Image {
             rows: HashMap::new(),
             column_statistics: HashMap::new(),
             column_groups: HashMap::new(),
+            own_statistics: HashMap::new(),
             system_statistics: SystemStatistics::default(),
             constraint_tables: HashMap::new(),
             referencing: HashMap::new(),
@@ -244,10 +247,46 @@ impl Image {
             groups.push((as_u32(&row[stats_extension::COL]), name, columns));
             Ok(())
         })?;
+        reader.scan(Base::TabStats, &mut |row| {
+            let count = |at: usize| as_i64(&row[at]).unwrap_or(0);
+            let blocks = count(tab_stats::BLKCNT) as u64;
+            let statistics =
+                TableStatistics::new(count(tab_stats::ROWCNT) as u64, blocks, as_u32(&row[tab_stats::AVGRLN]));
+            let name = as_text(&row[tab_stats::NAME]).to_owned();
+            self.own_statistics.insert(name, (as_u32(&row[tab_stats::OBJ]), statistics));
+            Ok(())
+        })?;
         reader.scan(Base::AuxStats, &mut |row| {
             self.system_statistics.take(row);
             Ok(())
         })
+    }
+
+    /// The statistics of a table of the dictionary's own or of a fixed table, with the number that its columns have them
+    /// by.
+    pub fn own_statistics(&self, name: &str) -> Option<&(u32, TableStatistics)> {
+        self.own_statistics.get(name)
+    }
+
+    /// Puts the statistics of such a table into its definition.
+    fn with_own_statistics(&self, name: &str, columns: &mut [ColumnDef]) -> Option<TableStatistics> {
+        let (object, statistics) = self.own_statistics(name)?;
+        for (number, column) in (1..).zip(columns) {
+            column.statistics = self.column_statistics(ObjectId(*object), number).cloned();
+        }
+        Some(statistics.clone())
+    }
+
+    /// Puts the statistics of a fixed table into its definition. `V_$X` is `V$X`, and `GV$X` has a column before the
+    /// others.
+    pub(crate) fn with_fixed_statistics(&self, name: &str, columns: &mut [ColumnDef]) -> Option<TableStatistics> {
+        let name = name.replacen("V_$", "V$", 1);
+        match name.strip_prefix('G') {
+            Some(of) if of.starts_with("V$") || of.starts_with("X$") => {
+                self.with_own_statistics(of, columns.get_mut(1..)?)
+            }
+            _ => self.with_own_statistics(&name, columns),
+        }
     }
 
     /// The system statistics that have been gathered or set.
@@ -591,7 +630,8 @@ impl Image {
     /// The greatest object or data object number in use.
     pub fn max_object(&self) -> u32 {
         let max = |object: &ObjectDef| object.object.0.max(object.data_object.0);
-        self.objects.values().map(max).max().unwrap_or(0).max(FIRST_USER_OBJECT)
+        let own = self.own_statistics.values().map(|(object, _)| *object).max().unwrap_or(0);
+        self.objects.values().map(max).max().unwrap_or(0).max(own).max(FIRST_USER_OBJECT)
     }
 
     pub fn max_user(&self) -> u32 {
@@ -668,17 +708,19 @@ impl Image {
             pctfree: BASE_PCTFREE,
             initrans: 1,
         };
+        let mut columns = base.columns();
+        let statistics = self.with_own_statistics(table.name, &mut columns);
         let def = Rc::new(TableDef {
             object: table.object,
             owner_id: UserId::SYS,
             owner: "SYS".into(),
             name: table.name.into(),
-            columns: base.columns(),
+            columns,
             organization: Organization::Heap(segment),
             indexes,
             constraints: Vec::new(),
             referenced_by: Vec::new(),
-            statistics: None,
+            statistics,
             temporary: (base == Base::PlanTable).then_some(TemporaryKind::PreserveRows),
             options: TableOptions { degree: 1, logging: true, ..TableOptions::default() },
             epoch: self.epoch,

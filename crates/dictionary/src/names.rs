@@ -543,7 +543,17 @@ impl SessionCatalog {
         Err(Ora::new(1775))
     }
 
-    fn fixed_table(&self, id: FixedId, name: String, columns: Vec<ColumnDef>) -> Rc<TableDef> {
+    /// The names of all fixed tables but those of all instances, and their definitions, whoever may read them.
+    pub fn fixed_tables(&self) -> impl Iterator<Item = Rc<TableDef>> {
+        let names = self.fixed.names().into_iter().filter(|name| !name.starts_with('G'));
+        names.filter_map(|name| {
+            let (id, columns) = self.fixed.find(&name)?;
+            Some(self.fixed_table(id, name.clone(), columns.to_vec()))
+        })
+    }
+
+    fn fixed_table(&self, id: FixedId, name: String, mut columns: Vec<ColumnDef>) -> Rc<TableDef> {
+        let statistics = self.image.with_fixed_statistics(&name, &mut columns);
         Rc::new(TableDef {
             object: ObjectId(FIXED_FIRST_OBJECT + id.0),
             owner_id: UserId::SYS,
@@ -554,7 +564,7 @@ impl SessionCatalog {
             indexes: Vec::new(),
             constraints: Vec::new(),
             referenced_by: Vec::new(),
-            statistics: None,
+            statistics,
             temporary: None,
             options: TableOptions::default(),
             epoch: self.image.epoch(),

@@ -51,7 +51,7 @@ system_privileges! {
     AlterAnyType 182 "ALTER ANY TYPE", DropAnyType 183 "DROP ANY TYPE", ExecuteAnyType 184 "EXECUTE ANY TYPE",
     QueryRewrite 194 "QUERY REWRITE", FlashbackAnyTable 235 "FLASHBACK ANY TABLE", SelectAnyDictionary 237 "SELECT ANY DICTIONARY",
     DebugConnectSession 238 "DEBUG CONNECT SESSION", DebugAnyProcedure 241 "DEBUG ANY PROCEDURE",
-    GrantAnyObjectPrivilege 244 "GRANT ANY OBJECT PRIVILEGE", Advisor 263 "ADVISOR", CreateJob 265 "CREATE JOB",
+    GrantAnyObjectPrivilege 244 "GRANT ANY OBJECT PRIVILEGE", AnalyzeAnyDictionary 262 "ANALYZE ANY DICTIONARY", Advisor 263 "ADVISOR", CreateJob 265 "CREATE JOB",
     CreateAnyJob 266 "CREATE ANY JOB", ManageScheduler 268 "MANAGE SCHEDULER", InheritAnyPrivileges 379 "INHERIT ANY PRIVILEGES",
     CreateAnyEdition 309 "CREATE ANY EDITION", DropAnyEdition 310 "DROP ANY EDITION",
     ReadAnyTable 397 "READ ANY TABLE",

@@ -75,6 +75,13 @@ pub struct ImportedIndex {
     pub figures: [Option<f64>; 7],
 }
 
+/// Tables that have no row in TAB$.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnTables {
+    Dictionary,
+    Fixed,
+}
+
 /// How system statistics are gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemGathering {
@@ -181,6 +188,15 @@ pub enum StatisticsRequest {
     Retention,
     /// Sets them: 0 keeps no history, -1 all of it.
     SetRetention(i64),
+    /// Gathers the statistics of the dictionary's own tables, or of fixed tables.
+    GatherOwn {
+        tables: OwnTables,
+        /// Passes over those that have statistics.
+        empty_only: bool,
+        gather: Gather,
+    },
+    /// Deletes those statistics.
+    DeleteOwn(OwnTables),
     GatherSystem(SystemGathering),
     /// Sets a system statistic.
     SetSystem {

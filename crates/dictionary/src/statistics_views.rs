@@ -39,7 +39,13 @@ pub(crate) const TAB_STATISTICS: &str = "select {owner}o.name table_name, cast(n
     optstat_user_prefs$ g where g.obj# = 0 and g.pname = 'STALE_PERCENT'), '10'))) / 100 then 'YES' else 'NO' end \
     stale_stats, cast(null as varchar2(25)) notes, 'SHARED' scope from tab$ t, obj$ o, user$ u, mon_mods_all$ m, (select \
     q.obj#, q.valchar from optstat_user_prefs$ q where q.pname = 'STALE_PERCENT') p where o.obj# = t.obj# and u.user# = \
-    o.owner# and m.obj# (+) = t.obj# and p.obj# (+) = t.obj#{filter}";
+    o.owner# and m.obj# (+) = t.obj# and p.obj# (+) = t.obj#{filter}{own}";
+
+/// Dictionary and fixed tables in DBA_TAB_STATISTICS: those that have statistics. Whether these are old is not known.
+pub(crate) const OWN_TAB_STATISTICS: &str = " union all select 'SYS', t.name, null, null, null, null, case when \
+    regexp_like(t.name, '^[VX]\\$') then 'FIXED TABLE' else 'TABLE' end, t.rowcnt, t.blkcnt, 0, 0, 0, t.avgrln, 0, 0, \
+    null, null, null, null, null, null, t.samplesize, t.analyzetime, 'YES', 'NO', null, null, null, 'SHARED' from \
+    tab_stats$ t";
 
 pub(crate) const IND_STATISTICS: &str = "select {owner}o.name index_name, tu.name table_owner, b.name table_name, \
     cast(null as varchar2(128)) partition_name, cast(null as number) partition_position, cast(null as varchar2(128)) \

@@ -370,6 +370,63 @@ fn system_statistics_without_a_workload_are_of_the_device() {
     assert_eq!(cost, (1.0 + blocks * time(8.0) / time(1.0) / 8.0).ceil().to_string());
 }
 
+/// The estimated rows of a query's operations of that kind, in their order.
+fn estimates(dba: &mut Client, query: &str, operation: &str) -> String {
+    run(dba, "delete from plan_table");
+    run(dba, &format!("explain plan for {query}"));
+    rows(dba, &format!("select cardinality from plan_table where operation = '{operation}' order by id"))
+}
+
+#[test]
+fn statistics_of_dictionary_and_fixed_tables_decide_estimates() {
+    let instance = instance("versioned");
+    let mut dba = instance.connect(&Credentials::Sysdba).expect("the owner connects");
+    let parameters = rows(&mut dba, "select count(*) from v$parameter");
+    let objects = rows(&mut dba, "select count(*) from sys.obj$");
+    let (fixed, one) = ("select name from v$parameter", "select value from v$parameter where name = 'processes'");
+    // Nothing is known: a fixed table has 100 rows.
+    assert_eq!(estimates(&mut dba, fixed, "FIXED TABLE"), "100");
+    run(&mut dba, "begin dbms_stats.gather_fixed_objects_stats; end;");
+    for query in [fixed, "select name from v_$parameter", "select name from gv$parameter"] {
+        assert_eq!(estimates(&mut dba, query, "FIXED TABLE"), parameters, "{query}");
+    }
+    assert_eq!(estimates(&mut dba, one, "FIXED TABLE"), "1");
+    assert_eq!(estimates(&mut dba, "select * from gv$parameter where name = 'processes'", "FIXED TABLE"), "1");
+    let stored = "select num_rows, object_type, stattype_locked from dba_tab_statistics where owner = 'SYS' and \
+                  table_name = 'V$PARAMETER'";
+    assert_eq!(rows(&mut dba, stored), format!("{parameters} FIXED TABLE -"));
+    // Gathered again, they are replaced.
+    run(&mut dba, "begin dbms_stats.gather_fixed_objects_stats; end;");
+    assert_eq!(rows(&mut dba, "select count(*) from sys.tab_stats$ where name = 'V$PARAMETER'"), "1");
+    run(&mut dba, "begin dbms_stats.delete_fixed_objects_stats; end;");
+    assert_eq!(estimates(&mut dba, fixed, "FIXED TABLE"), "100");
+    assert_eq!(rows(&mut dba, "select count(*) from sys.tab_stats$"), "0");
+
+    let (all, by_name) = ("select * from sys.obj$", "select * from sys.obj$ where obj# = 18");
+    run(&mut dba, "begin dbms_stats.gather_dictionary_stats(options => 'GATHER'); end;");
+    // The statistics themselves have made no objects.
+    assert_eq!(estimates(&mut dba, all, "TABLE ACCESS"), objects);
+    assert_eq!(estimates(&mut dba, by_name, "TABLE ACCESS"), "1");
+    assert_eq!(rows(&mut dba, "select sign(num_rows) from dba_tab_statistics where table_name = 'OBJ$'"), "1");
+    // Histograms where METHOD_OPT asks for them.
+    run(&mut dba, "begin dbms_stats.gather_dictionary_stats(method_opt => 'for all columns size skewonly'); end;");
+    let views = rows(&mut dba, "select count(*) from sys.obj$ where type# = 4");
+    assert_eq!(estimates(&mut dba, "select * from sys.obj$ where type# = 4", "TABLE ACCESS"), views);
+    // A view over the dictionary is planned by them, and gives what it gave.
+    let before = rows(&mut dba, "select count(*), min(object_name) from dba_objects where owner = 'SYS'");
+    run(&mut dba, "begin dbms_stats.delete_dictionary_stats; end;");
+    assert_eq!(rows(&mut dba, "select count(*), min(object_name) from dba_objects where owner = 'SYS'"), before);
+    assert_eq!(rows(&mut dba, "select count(*) from sys.tab_stats$"), "0");
+    for (text, error) in [
+        ("begin dbms_stats.gather_dictionary_stats('RDBMS'); end;", "ORA-03001"),
+        ("begin dbms_stats.gather_dictionary_stats(options => 'ALL'); end;", "ORA-20001"),
+        ("begin dbms_stats.gather_fixed_objects_stats(stattab => 'T'); end;", "ORA-03001"),
+    ] {
+        let refused = dba.execute(text, &[]).expect_err(text).to_string();
+        assert!(refused.starts_with(error), "{text}: {refused}");
+    }
+}
+
 #[test]
 fn system_statistics_need_the_role_gather_system_statistics() {
     let instance = instance("versioned");

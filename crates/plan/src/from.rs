@@ -382,7 +382,7 @@ impl Compiler<'_> {
             self.volatile += 1;
             self.unstable += 1;
             let columns = table.visible_columns().map(|(_, c)| item_column(&c.name, c.data_type, c.nullable)).collect();
-            Item { alias, schema, kind: ItemKind::Fixed { name: table.name.clone(), handle }, columns, rowid: None }
+            Item { alias, schema, kind: ItemKind::Fixed { table, handle }, columns, rowid: None }
         } else {
             self.depend(table.object);
             if !self.cache_deps.contains(&table.object) {

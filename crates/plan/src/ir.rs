@@ -653,6 +653,8 @@ pub enum Source {
         handle: dictionary::FixedId,
         columns: ColumnMap,
         filter: Vec<Expr>,
+        /// Rows that it makes, as its statistics say.
+        scanned: f64,
         rows: f64,
     },
     Filter {

@@ -44,7 +44,7 @@ impl Item {
 pub enum ItemKind {
     Table(Rc<TableDef>),
     Fixed {
-        name: String,
+        table: Rc<TableDef>,
         handle: FixedId,
     },
     Dual,

@@ -192,6 +192,8 @@ pub const ACTIONS: &[Action] = &[
         On::Statistics,
         &[&["analyze any"]],
     ),
+    catalog("begin dbms_stats.delete_dictionary_stats; end;", On::Statistics, &[&["analyze any dictionary"]]),
+    catalog("begin dbms_stats.delete_fixed_objects_stats; end;", On::Statistics, &[&["analyze any dictionary"]]),
     // O's other objects.
     other("select {q}.nextval from dual", On::Sequence, &[&["select", "select any sequence"]]),
     other("select {f} from dual", On::Function, &[EXECUTE]),

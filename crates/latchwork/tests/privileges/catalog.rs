@@ -181,6 +181,8 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
         ("begin dbms_stats.create_stat_table('O', 'SU'); end;", "ORA-01031"),
         ("begin dbms_stats.drop_stat_table('O', 'ST'); end;", "ORA-20001"),
         ("begin dbms_stats.alter_stats_history_retention(5); end;", "ORA-20000"),
+        ("begin dbms_stats.gather_dictionary_stats; end;", "ORA-20000"),
+        ("begin dbms_stats.gather_fixed_objects_stats; end;", "ORA-20000"),
         (report, "ORA-20000"),
     ] {
         assert_eq!(refused(&mut u, text), error, "{text}");
@@ -191,6 +193,17 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
     assert_eq!(refused(&mut u, import), "ORA-20000");
     run(&mut s, "grant analyze any to u");
     run(&mut u, import);
+    // What belongs to SYS wants a privilege of its own, and no other one.
+    let fixed = "begin dbms_stats.gather_fixed_objects_stats; end;";
+    assert_eq!(refused(&mut u, fixed), "ORA-20000");
+    run(&mut s, "revoke analyze any from u");
+    run(&mut s, "grant analyze any dictionary to u");
+    run(&mut u, fixed);
+    run(&mut u, "begin dbms_stats.gather_dictionary_stats; end;");
+    let gathered = "select object_type, sign(count(*)) from dba_tab_statistics where owner = 'SYS' and last_analyzed is \
+                    not null and table_name in ('OBJ$', 'V$PARAMETER') group by object_type order by 1";
+    assert_eq!(lines(&mut s, gathered), ["FIXED TABLE 1", "TABLE 1"]);
+    run(&mut s, "grant analyze any to u");
     assert_eq!(lines(&mut o, "select num_rows from user_tables where table_name = 'T'"), ["99"]);
     run(&mut u, report);
     run(&mut u, "begin dbms_stats.alter_stats_history_retention(5); end;");

@@ -41,7 +41,7 @@ pub fn sort(rows: f64, registers: usize) -> f64 {
     rows * (PER_HASHED + rows.max(2.0).log2() * PER_COMPARISON + registers as f64 * 0.0002)
 }
 
-/// Rows that a fixed table is taken to have.
+/// Rows that a fixed table without statistics is taken to have.
 pub const FIXED_ROWS: f64 = 100.0;
 /// Of the elements of a collection.
 pub const ELEMENTS: f64 = 0.1;

@@ -13,7 +13,7 @@ pub fn costs<'p>(source: &'p Source, note: &mut dyn FnMut(&'p Source, Cost)) -> 
     let cost = match source {
         Source::Dual | Source::Empty => Cost::default(),
         Source::Scan(scan) => scan.cost,
-        Source::Fixed { .. } => Cost::of_cpu(cost::FIXED_ROWS * cost::PER_ROW),
+        Source::Fixed { scanned, .. } => Cost::of_cpu(scanned * cost::PER_ROW),
         Source::Cte { .. } => Cost::of_cpu(rows(source) * cost::PER_ROW),
         Source::Elements { .. } => Cost::of_cpu(cost::ELEMENTS),
         Source::Filter { input, conds, .. } => {

@@ -319,9 +319,9 @@ pub fn filter(source: Source, mut conds: Vec<Expr>) -> Source {
             s.filter.append(&mut conds);
             Source::Scan(s)
         }
-        Source::Fixed { name, alias, handle, columns, filter: mut f, rows } => {
+        Source::Fixed { name, alias, handle, columns, filter: mut f, scanned, rows } => {
             f.append(&mut conds);
-            Source::Fixed { name, alias, handle, columns, filter: f, rows }
+            Source::Fixed { name, alias, handle, columns, filter: f, scanned, rows }
         }
         Source::Filter { input, conds: mut inner, rows } => {
             inner.append(&mut conds);

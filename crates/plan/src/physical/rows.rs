@@ -33,7 +33,13 @@ impl Compiler<'_> {
     pub fn learn_columns(&mut self) {
         self.sizes = Sizes::default();
         for (id, item) in self.items.iter().enumerate() {
-            if !matches!(item.kind, ItemKind::Table(_)) {
+            // Nothing is known of a fixed table without statistics.
+            let is_known = match &item.kind {
+                ItemKind::Table(_) => true,
+                ItemKind::Fixed { table, .. } => table.statistics.is_some(),
+                _ => false,
+            };
+            if !is_known {
                 continue;
             }
             for (at, column) in item.columns.iter().enumerate() {
@@ -67,7 +73,7 @@ impl Compiler<'_> {
             });
         }
         let (source, position) = *self.sizes.columns.get(&reg)?;
-        let ItemKind::Table(table) = &self.items[source].kind else { return None };
+        let (ItemKind::Table(table) | ItemKind::Fixed { table, .. }) = &self.items[source].kind else { return None };
         let column = &table.columns[position];
         Some(Column {
             source,

@@ -268,6 +268,18 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
              options varchar2 default 'GATHER', statown varchar2 default null, gather_sys boolean default true,
              no_invalidate boolean default null, gather_temp boolean default false, gather_fixed boolean default false,
              stattype varchar2 default 'DATA', force boolean default false);
+           procedure gather_dictionary_stats(comp_id varchar2 default null, estimate_percent number default null,
+             block_sample boolean default false, method_opt varchar2 default null, degree number default null,
+             granularity varchar2 default null, cascade boolean default null, stattab varchar2 default null,
+             statid varchar2 default null, options varchar2 default 'GATHER AUTO', statown varchar2 default null,
+             no_invalidate boolean default null, stattype varchar2 default 'DATA');
+           procedure gather_fixed_objects_stats(stattab varchar2 default null, statid varchar2 default null,
+             statown varchar2 default null, no_invalidate boolean default null);
+           procedure delete_dictionary_stats(stattab varchar2 default null, statid varchar2 default null,
+             statown varchar2 default null, no_invalidate boolean default null, stattype varchar2 default 'ALL',
+             force boolean default false);
+           procedure delete_fixed_objects_stats(stattab varchar2 default null, statid varchar2 default null,
+             statown varchar2 default null, no_invalidate boolean default null, force boolean default false);
            procedure delete_table_stats(ownname varchar2, tabname varchar2, partname varchar2 default null,
              stattab varchar2 default null, statid varchar2 default null, cascade_parts boolean default true,
              cascade_columns boolean default true, cascade_indexes boolean default true, statown varchar2 default null,

@@ -9,7 +9,9 @@ use super::stat_table::{Part, StatTable};
 use crate::datum::Datum;
 use crate::machine::Run;
 use crate::world::World;
-use dictionary::statistics_request::{ColumnFigures, Gather, StatisticsRequest, SystemGathering, TableNamed};
+use dictionary::statistics_request::{
+    ColumnFigures, Gather, OwnTables, StatisticsRequest, SystemGathering, TableNamed,
+};
 use types::{Ora, Value};
 
 macro_rules! subprograms {
@@ -25,6 +27,10 @@ subprograms! {
     "GATHER_INDEX_STATS" 1 GatherIndex,
     "GATHER_SCHEMA_STATS" 1 GatherSchema,
     "GATHER_DATABASE_STATS" 1 GatherDatabase,
+    "GATHER_DICTIONARY_STATS" 1 GatherDictionary,
+    "GATHER_FIXED_OBJECTS_STATS" 1 GatherFixed,
+    "DELETE_DICTIONARY_STATS" 1 DeleteDictionary,
+    "DELETE_FIXED_OBJECTS_STATS" 1 DeleteFixed,
     "DELETE_TABLE_STATS" 1 DeleteTable,
     "DELETE_COLUMN_STATS" 1 DeleteColumn,
     "DELETE_INDEX_STATS" 1 DeleteIndex,
@@ -93,12 +99,13 @@ fn no_invalidate_place(native: Native) -> Option<usize> {
     let place = match native {
         Native::GatherTable => 12,
         Native::SetColumn => 13,
-        Native::GatherSchema | Native::GatherDatabase => 11,
+        Native::GatherSchema | Native::GatherDatabase | Native::GatherDictionary => 11,
         Native::GatherIndex | Native::DeleteTable => 9,
         Native::DeleteColumn => 8,
         Native::DeleteIndex | Native::ImportTable | Native::ImportColumn => 7,
         Native::DeleteSchema | Native::ImportSchema => 4,
         Native::DeleteDatabase | Native::RestoreSchema => 3,
+        Native::GatherFixed | Native::DeleteDictionary | Native::DeleteFixed => 3,
         Native::SetTable => 10,
         Native::SetIndex => 14,
         Native::RestoreTable => 5,
@@ -263,6 +270,11 @@ fn gather_many<W: World>(
     each(w, all, no_invalidate, |table| StatisticsRequest::Gather(table, gather.clone()))
 }
 
+/// The schemas of the dictionary, whose tables GATHER_DICTIONARY_STATS gathers too.
+const DICTIONARY_SCHEMAS: [&str; 2] = ["SYS", "SYSTEM"];
+/// The place of an argument that a subprogram does not have.
+const NOT_THERE: usize = usize::MAX;
+
 /// Adds up what is monitored, before it is asked which statistics are old.
 fn flush<W: World>(w: &mut W) -> Result<(), Ora> {
     w.statistics(&StatisticsRequest::Flush { asked: false }).map(drop)
@@ -388,7 +400,42 @@ pub(super) fn run<W: World>(native: u32, w: &mut W, a: &mut Args<'_>) -> Run<Val
             refuse(a, &[6])?;
             let gather = gather(a, [0, 1, 2, 5, 15]);
             gather_many(w, None, a.text(8), &gather, no_invalidate)?;
+            if a.flag(13) {
+                let fixed = Request::GatherOwn { tables: OwnTables::Fixed, empty_only: false, gather };
+                w.statistics(&invalidating(no_invalidate, fixed))?;
+            }
             return Ok(Value::Null);
+        }
+        Native::GatherDictionary => {
+            refuse(a, &[0, 7])?;
+            let (gather, options) = (gather(a, [1, 2, 3, 6, NOT_THERE]), a.text(9));
+            chosen(options)?;
+            let empty_only = options.trim().eq_ignore_ascii_case("GATHER EMPTY");
+            let own = Request::GatherOwn { tables: OwnTables::Dictionary, empty_only, gather: gather.clone() };
+            w.statistics(&invalidating(no_invalidate, own))?;
+            for owner in DICTIONARY_SCHEMAS {
+                gather_many(w, Some(owner), options, &gather, no_invalidate)?;
+            }
+            return Ok(Value::Null);
+        }
+        Native::GatherFixed => {
+            refuse(a, &[0])?;
+            Request::GatherOwn { tables: OwnTables::Fixed, empty_only: false, gather: gather(a, [NOT_THERE; 5]) }
+        }
+        Native::DeleteDictionary => {
+            refuse(a, &[0])?;
+            let force = a.flag(5);
+            w.statistics(&invalidating(no_invalidate, Request::DeleteOwn(OwnTables::Dictionary)))?;
+            for owner in DICTIONARY_SCHEMAS {
+                let all = tables(w, Some(owner), "s.last_analyzed is not null")?;
+                let delete = |table| Request::DeleteTable { table, columns: true, indexes: true, force };
+                each(w, all, no_invalidate, delete)?;
+            }
+            return Ok(Value::Null);
+        }
+        Native::DeleteFixed => {
+            refuse(a, &[0])?;
+            Request::DeleteOwn(OwnTables::Fixed)
         }
         Native::DeleteTable => {
             refuse(a, &[2, 3])?;

@@ -82,11 +82,12 @@ impl Compiler<'_> {
                 };
                 Planned::new(Source::Scan(Box::new(scan)), rows, choice.cost)
             }
-            ItemKind::Fixed { name, handle } => {
-                let (name, handle) = (name.clone(), *handle);
-                let rows = self.kept(&conds, cost::FIXED_ROWS);
-                let source = Source::Fixed { name, alias, handle, columns, filter: conds, rows };
-                Planned::new(source, rows, cost::FIXED_ROWS * cost::PER_ROW)
+            ItemKind::Fixed { table, handle } => {
+                let (name, handle) = (table.name.clone(), *handle);
+                let scanned = table.statistics.as_ref().map_or(cost::FIXED_ROWS, |s| s.rows as f64);
+                let rows = self.kept(&conds, scanned);
+                let source = Source::Fixed { name, alias, handle, columns, filter: conds, scanned, rows };
+                Planned::new(source, rows, scanned * cost::PER_ROW)
             }
             ItemKind::Dual => of(Planned::new(Source::Dual, 1.0, 0.0), conds, self),
             ItemKind::Merged(_) => Planned::new(Source::Dual, 1.0, 0.0),
