@@ -507,7 +507,7 @@ impl Compiler<'_> {
             "USER" => special(Special::User, text(128)),
             "UID" if self.eyes.last().is_some_and(|eyes| eyes.catalog) => special(Special::CurrentUid, number()),
             "UID" => special(Special::Uid, number()),
-            _ => None,
+            _ => float_constant(name).map(|(value, ty)| Expr::new(Node::Const(value), ty)),
         })
     }
 
@@ -978,6 +978,17 @@ fn numeric_operand(e: Expr, pos: u32) -> Result<Expr> {
         Class::Text | Class::Lob => convert(e, &number(), pos),
         _ => Err(inconsistent("NUMBER", type_name(&e.ty), pos)),
     }
+}
+
+/// The floating-point literals that are names, with their types: names of columns hide them.
+pub fn float_constant(name: &str) -> Option<(Value, DataType)> {
+    Some(match name {
+        "BINARY_DOUBLE_NAN" => (Value::Double(f64::NAN), DataType::BinaryDouble),
+        "BINARY_DOUBLE_INFINITY" => (Value::Double(f64::INFINITY), DataType::BinaryDouble),
+        "BINARY_FLOAT_NAN" => (Value::Float(f32::NAN), DataType::BinaryFloat),
+        "BINARY_FLOAT_INFINITY" => (Value::Float(f32::INFINITY), DataType::BinaryFloat),
+        _ => return None,
+    })
 }
 
 pub fn parse_number(digits: &str, pos: u32) -> Result<Number> {

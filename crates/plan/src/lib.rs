@@ -42,6 +42,7 @@ mod visit;
 
 pub use call::{Called, called};
 pub use column_use::ColumnUses;
+pub use expr::float_constant;
 pub use function::Func;
 pub use ir::*;
 pub use locators::is_lob;

@@ -976,6 +976,11 @@ impl<W: World> Compiler<'_, W> {
             self.emit(Op::Special { what, d, a });
             return Ok(Some(Val { o: d, ty }));
         }
+        if args.is_none()
+            && let Some((value, ty)) = plan::float_constant(name)
+        {
+            return Ok(Some(Val { o: self.constant(value), ty: Ty::of(ty) }));
+        }
         match (name, args.as_deref()) {
             ("SQLERRM", Some([code])) => {
                 let v = self.expr(code, None)?;
