@@ -1,6 +1,6 @@
 //! Function calls: aggregates, functions of the language that need the compiler, scalar functions, stored functions.
 
-use crate::expr::{or, unsupported};
+use crate::expr::or;
 use crate::function::Func;
 use crate::ir::*;
 use crate::scope::*;
@@ -269,7 +269,7 @@ impl Compiler<'_> {
             Ok(given) if !named => given.iter().map(|e| e.ty).collect(),
             _ => vec![DataType::Null; call.args.len()],
         };
-        let Some(f) = self.functions.function(eyes, &path, &types)? else {
+        let Some(mut f) = self.functions.function(eyes, &path, &types)? else {
             return Ok(None);
         };
         let mut args: Vec<Option<Expr>> = vec![None; f.arg_types.len()];
@@ -289,15 +289,16 @@ impl Compiler<'_> {
                 (_, ty) => convert(value, &ty, a.value.pos.0)?,
             });
         }
-        let given = args.iter().rposition(Option::is_some).map_or(0, |i| i + 1);
-        if given < f.required {
+        if args.iter().zip(&f.has_default).any(|(arg, has_default)| arg.is_none() && !has_default) {
             return Err(wrong_arguments(&f.name, pos));
         }
-        args.truncate(given);
+        args.truncate(args.iter().rposition(Option::is_some).map_or(0, |i| i + 1));
         let mut values = Vec::new();
-        for a in args {
-            // A gap in front of a named argument would need the callee's default.
-            values.push(a.ok_or_else(|| unsupported("default argument before a named one", pos))?);
+        for (at, arg) in args.into_iter().enumerate() {
+            values.push(arg.unwrap_or_else(|| {
+                f.omitted.push(at);
+                Expr::new(Node::Const(Value::Null), f.arg_types[at])
+            }));
         }
         if !f.deterministic {
             self.volatile += 1;

@@ -37,7 +37,8 @@ impl Image for HostFunction {
             handle,
             arg_types,
             arg_names,
-            required,
+            has_default,
+            omitted,
             ty,
             deterministic,
             dependencies,
@@ -55,7 +56,8 @@ impl Image for HostFunction {
         name.put(w);
         arg_types.put(w);
         arg_names.put(w);
-        required.put(w);
+        has_default.put(w);
+        omitted.put(w);
         ty.put(w);
         deterministic.put(w);
         dependencies.put(w);
@@ -71,7 +73,8 @@ impl Image for HostFunction {
             name: Image::take(r)?,
             arg_types: Image::take(r)?,
             arg_names: Image::take(r)?,
-            required: Image::take(r)?,
+            has_default: Image::take(r)?,
+            omitted: Image::take(r)?,
             ty: Image::take(r)?,
             deterministic: Image::take(r)?,
             dependencies: Image::take(r)?,

@@ -157,8 +157,11 @@ pub struct HostFunction {
     pub arg_types: Vec<DataType>,
     /// Parameter names, for calls by name; in the order of `arg_types`.
     pub arg_names: Vec<String>,
-    /// How many arguments have no default.
-    pub required: usize,
+    /// Whether an argument has a default, in the order of `arg_types`.
+    pub has_default: Vec<bool>,
+    /// Places of arguments that a call by name leaves to their defaults although one behind them is given. The call has
+    /// NULL there.
+    pub omitted: Vec<usize>,
     pub ty: DataType,
     pub deterministic: bool,
     /// Objects a cached result depends on.

@@ -100,8 +100,8 @@ pub struct Function {
     pub handle: u64,
     pub arg_types: Vec<DataType>,
     pub arg_names: Vec<String>,
-    /// How many of the arguments have no default.
-    pub required: usize,
+    /// Whether an argument has a default.
+    pub has_default: Vec<bool>,
     pub ty: DataType,
     pub deterministic: bool,
     /// It has its caller's rights.
@@ -312,7 +312,7 @@ impl<C: 'static> Plsql<C> {
                 handle: plan::CONSTRUCTOR,
                 arg_types: attributes.iter().map(|a| a.ty).collect(),
                 arg_names: attributes.iter().map(|a| a.name.clone()).collect(),
-                required: attributes.len(),
+                has_default: vec![false; attributes.len()],
                 ty: DataType::Named(id),
                 deterministic: true,
                 invokers: false,
@@ -329,7 +329,7 @@ impl<C: 'static> Plsql<C> {
             handle: plan::CONSTRUCTOR,
             arg_types: vec![element; elements],
             arg_names: Vec::new(),
-            required: elements,
+            has_default: vec![false; elements],
             ty: DataType::Named(id),
             deterministic: true,
             invokers: false,
@@ -377,7 +377,7 @@ impl<C: 'static> Plsql<C> {
             handle: handle as u64,
             arg_types: s.parameters.iter().map(|p| data_type(&p.ty)).collect(),
             arg_names: s.parameters.iter().map(|p| p.name.clone()).collect(),
-            required: s.required(),
+            has_default: s.parameters.iter().map(|p| p.default.is_some()).collect(),
             ty: s.returns.as_ref().map_or(DataType::Null, |ty| match data_type(ty) {
                 // A function says VARCHAR2 without a length; what it gives SQL takes up to 4000 bytes.
                 DataType::Varchar2 { len: 0, unit } => DataType::Varchar2 { len: 4000, unit },
@@ -406,12 +406,24 @@ impl<C: 'static> Plsql<C> {
     ///
     /// # Errors
     /// What the function raised, with ORA-06512 lines.
-    pub fn call<W: World<Cursor = C>>(&self, w: &mut W, handle: u64, args: &[Value]) -> Result<Value> {
+    pub fn call<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        handle: u64,
+        args: &[Value],
+        omitted: &[usize],
+    ) -> Result<Value> {
         // A place in the function's own text is none in the statement that calls it.
-        self.call_function(w, handle, args).map_err(Ora::without_position)
+        self.call_function(w, handle, args, omitted).map_err(Ora::without_position)
     }
 
-    fn call_function<W: World<Cursor = C>>(&self, w: &mut W, handle: u64, args: &[Value]) -> Result<Value> {
+    fn call_function<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        handle: u64,
+        args: &[Value],
+        omitted: &[usize],
+    ) -> Result<Value> {
         let sub = self.functions.borrow().get(handle as usize).cloned();
         let Some(sub) = sub else { return Err(Ora::new(6508)) };
         let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
@@ -431,9 +443,9 @@ impl<C: 'static> Plsql<C> {
             });
         }
         if e.owner.is_empty() {
-            // DBMS_LOB knows its defaults itself.
-            if given.len() < sub.parameters.len() && e.name != "DBMS_LOB" {
-                return self.call_with_defaults(w, &sub, given);
+            // DBMS_LOB knows its last defaults itself.
+            if !omitted.is_empty() || given.len() < sub.parameters.len() && e.name != "DBMS_LOB" {
+                return self.call_with_defaults(w, &sub, given, omitted);
             }
             let native = crate::packages::native(&e.name, &e.subprogram, e.overload).ok_or_else(|| Ora::new(6508))?;
             let result = self.on_machine(|m| crate::packages::run(native, self, w, m, &mut given))?;
@@ -445,8 +457,8 @@ impl<C: 'static> Plsql<C> {
                 _ => Err(Ora::new(902)),
             };
         }
-        if given.len() < sub.parameters.len() {
-            return self.call_with_defaults(w, &sub, given);
+        if given.len() < sub.parameters.len() || !omitted.is_empty() {
+            return self.call_with_defaults(w, &sub, given, omitted);
         }
         let unit = self.unit_to_run(w, &e.owner, &e.name)?;
         let Some(proc) = unit.exports.get(&(e.subprogram.clone(), e.overload)).copied() else {
@@ -465,11 +477,24 @@ impl<C: 'static> Plsql<C> {
     }
 
     /// Defaults are PL/SQL's business: a block calls the function with the arguments that were given.
-    fn call_with_defaults<W: World<Cursor = C>>(&self, w: &mut W, sub: &SubSym, given: Vec<Datum>) -> Result<Value> {
+    fn call_with_defaults<W: World<Cursor = C>>(
+        &self,
+        w: &mut W,
+        sub: &SubSym,
+        given: Vec<Datum>,
+        omitted: &[usize],
+    ) -> Result<Value> {
         let SubTarget::External(e) = &sub.target else { return Err(Ora::new(6508)) };
         let owner = if e.owner.is_empty() { "SYS" } else { &e.owner };
         let member = if e.name == e.subprogram { String::new() } else { format!(".\"{}\"", e.subprogram) };
-        let binds: Vec<String> = (0..given.len()).map(|i| format!(":A{i}")).collect();
+        let places = (0..given.len()).filter(|at| !omitted.contains(at));
+        let first = omitted.first().copied().unwrap_or(given.len());
+        let bind = |at: usize| match sub.parameters.get(at) {
+            // Behind a gap arguments are given by name.
+            Some(parameter) if at > first => format!("\"{}\" => :A{at}", parameter.name),
+            _ => format!(":A{at}"),
+        };
+        let binds: Vec<String> = places.map(bind).collect();
         let call = format!("begin :R := \"{owner}\".\"{}\"{member}({}); end;", e.name, binds.join(", "));
         // The types of its own parameters lead to the overload that was chosen.
         let named = |(at, ty): (usize, &crate::ty::Ty)| {

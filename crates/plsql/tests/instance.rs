@@ -46,7 +46,7 @@ impl Host for PlHost {
         Ok(self.plsql.function(&mut w, path, args)?.map(HostFunction::from))
     }
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value> {
-        self.plsql.call(&mut ExecWorld::new(cx, self), function.handle, args)
+        self.plsql.call(&mut ExecWorld::new(cx, self), function.handle, args, &function.omitted)
     }
     fn sys_context(&self, cx: &mut ExecCtx<'_>, namespace: &str, parameter: &str) -> Result<Value> {
         if parameter == "SID" {

@@ -188,14 +188,14 @@ fn stored_units_packages_and_state() {
     let (number_type, text_type) = (types::DataType::NUMBER, types::DataType::TEXT);
     let f = s.plsql.function(&mut s.world, &["TWICE".to_string()], &[number_type]).unwrap().unwrap();
     assert!(f.deterministic);
-    assert_eq!(s.plsql.call(&mut s.world, f.handle, &[number(21)]).unwrap(), number(42));
+    assert_eq!(s.plsql.call(&mut s.world, f.handle, &[number(21)], &[]).unwrap(), number(42));
     let f = s
         .plsql
         .function(&mut s.world, &["DBMS_RANDOM".to_string(), "STRING".to_string()], &[text_type, number_type])
         .unwrap()
         .unwrap();
     assert!(
-        matches!(s.plsql.call(&mut s.world, f.handle, &[Value::text("p"), number(20)]).unwrap(), Value::Text(t) if t.len() == 20)
+        matches!(s.plsql.call(&mut s.world, f.handle, &[Value::text("p"), number(20)], &[]).unwrap(), Value::Text(t) if t.len() == 20)
     );
     assert_eq!(s.plsql.function(&mut s.world, &["NOSUCH".to_string()], &[number_type]).unwrap(), None);
 }

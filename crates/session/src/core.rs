@@ -734,11 +734,11 @@ impl exec::Host for Core {
         }
         let Some((owner, name)) = &function.caller else {
             let mut world = World { cx: cx.reborrow(), core: self };
-            return self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args));
+            return self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args, &function.omitted));
         };
         self.enter(cx.session, Identity::definer(*owner), name);
         let mut world = World { cx: cx.reborrow(), core: self };
-        let result = self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args));
+        let result = self.outside_ddl(|| self.plsql.call(&mut world, function.handle, args, &function.omitted));
         self.leave(cx.session);
         result
     }
