@@ -47,14 +47,17 @@ fn subqueries_become_joins() {
         ("id in (select s.k from small s, seen where seen.id = s.id)", "SEMI JOIN [BIG.ID=S.K]"),
         ("id in (select k from small group by k having count(*) > 1)", "SEMI VW_NSO_1 ["),
         ("id > (select max(id) from seen where seen.k = big.k)", "LEFT VW_SQ_1 ["),
+        ("exists (select 1 from small where small.k > big.id)", "SEMI SMALL ["),
+        ("not exists (select 1 from small where big.id between small.k and small.k + 3)", "ANTI SMALL ["),
     ];
     for (cond, expected) in cases {
         let tree = only(Rewrite::Unnest, &format!("select * from big where {cond}"));
         assert!(tree.contains(expected) && !tree.contains("SUBQUERY"), "{cond}\n{tree}");
     }
-    // What compares no columns for equality, what a hint keeps, and what is asked under OR stays.
+    // What compares columns neither for equality nor for order, what a hint keeps, and what is asked under OR stays.
     let kept = [
-        "exists (select 1 from small where small.k > big.id)",
+        "exists (select 1 from small where small.k <> big.id)",
+        "exists (select 1 from small where small.k > big.id + small.id)",
         "exists (select /*+ no_unnest */ 1 from small where small.k = big.id)",
         "id = 1 or exists (select 1 from small where small.k = big.id)",
         "exists (select 1 from small where small.k = big.id and rownum < 2)",

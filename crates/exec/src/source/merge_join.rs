@@ -248,6 +248,7 @@ impl MergeJoin {
         self.group.key.clone_from(&self.key);
         self.group.is_there = true;
         while self.has_ahead && self.ahead_key == self.key {
+            cx.check_cancel()?;
             self.group.push(&self.ahead, m, cx)?;
             self.read_right(m, cx)?;
         }
@@ -369,6 +370,7 @@ impl MergeJoin {
                         continue;
                     }
                     if !all_true(&self.residual, m, cx)? {
+                        cx.check_cancel()?;
                         continue;
                     }
                     match self.kind {

@@ -8,10 +8,10 @@
 //! | `x < (SELECT aggregate(…) … WHERE inner = outer)` | an outer join with the groups of the inner column |
 //!
 //! EXISTS and a correlated IN are unnested when their query is a plain join whose conditions alone name the outer rows,
-//! by an equality at least; an IN of any other query becomes a view that is joined. What the subquery compared of the
-//! outer row is then a condition of the join, so that it can be a hash join, or still be answered row by row through an
-//! index: the physical planner decides. Only for an aggregate, which is made of all groups or of one at a time, the
-//! costs of both are compared here.
+//! by `=`, `<`, `<=`, `>` or `>=` at least; an IN of any other query becomes a view that is joined. What the subquery
+//! compared of the outer row is then a condition of the join, so that it can be a hash join or a merge join by ranges,
+//! or still be answered row by row through an index: the physical planner decides. Only for an aggregate, which is made
+//! of all groups or of one at a time, the costs of both are compared here.
 //!
 //! The names of views are Oracle's: VW_NSO_n of an IN, VW_SQ_n of an aggregate.
 
@@ -132,7 +132,7 @@ impl Compiler<'_> {
             std::mem::take(&mut inner.conds).into_iter().partition(|c| self.reads_any(c, own));
         // What is compared with the outer row must be of the inner one, and the other way round.
         let joins = |c: &Expr| match &c.node {
-            Node::Cmp(CmpOp::Eq, Compare::Plain, a, b) => {
+            Node::Cmp(CmpOp::Eq | CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge, Compare::Plain, a, b) => {
                 let sides = [(a, b), (b, a)];
                 sides.iter().any(|(x, y)| {
                     self.reads_any(x, &within)
