@@ -65,7 +65,7 @@ struct Rest {
 }
 
 enum Written {
-    Sorted(Sorter),
+    Sorted(Box<Sorter>),
     /// All rows that children are looked for among.
     Whole(Place),
 }
@@ -125,7 +125,8 @@ struct Search {
     looped: bool,
     /// The children are kept when the level is done.
     kept: bool,
-    rest: Option<Sorter>,
+    /// In a box, as almost no search has it and every search is moved.
+    rest: Option<Box<Sorter>>,
 }
 
 pub struct Connect {
@@ -287,9 +288,8 @@ impl Connect {
             m.put_whole(self.level, depth as i64);
             let roots = if depth == 1 { self.root_values(m, cx)? } else { roots };
             let paths = self.path_values(paths.as_deref(), m, cx)?;
-            let pending = Pending { row, roots: roots.clone(), paths: paths.clone() };
             if self.eager {
-                let cycle = self.descend(pending, m, cx)?;
+                let cycle = self.descend(Pending { row, roots: roots.clone(), paths: paths.clone() }, m, cx)?;
                 // The search for children has used the registers: put the row back.
                 m.restore(&self.columns.row, self.arena.row(row));
                 m.put_whole(self.level, depth as i64);
@@ -297,7 +297,7 @@ impl Connect {
                 self.set_flag(self.is_leaf, leaf, m);
                 self.set_flag(self.is_cycle, cycle, m);
             } else {
-                self.pending = Some(pending);
+                self.pending = Some(Pending { row, roots: roots.clone(), paths: paths.clone() });
             }
             self.present(parent, depth, roots.as_deref(), paths.as_deref(), m);
             return Ok(true);
@@ -375,7 +375,7 @@ impl Connect {
             sorter.push(&key, &record, cx.session.options.spill_bytes, cx)?;
         }
         sorter.finish(cx)?;
-        Ok((none, Some(Written::Sorted(sorter))))
+        Ok((none, Some(Written::Sorted(Box::new(sorter)))))
     }
 
     /// Reads the next row of the topmost level from temporary space, in the place of the one before. False when there
@@ -640,7 +640,7 @@ pub fn collect(
     wanted: &mut dyn FnMut(&Arena, u32) -> bool,
     m: &mut Machine,
     cx: &mut ExecCtx<'_>,
-) -> Result<(Found, Option<Sorter>)> {
+) -> Result<(Found, Option<Box<Sorter>>)> {
     let (first, before) = (arena.len(), arena.bytes());
     let mut keys: Vec<(Vec<u8>, u32)> = Vec::new();
     let (mut key, mut key_bytes, mut sorter) = (Vec::new(), 0, None::<Sorter>);
@@ -676,7 +676,7 @@ pub fn collect(
         sorter.finish(cx)?;
         let (way, written) = sorter.way();
         cx.shared.areas.note(cx, written + sorter.pushed() * SORTED_MORE, sorter.passes().max(1), || (way, written));
-        return Ok((Found { first, end: first, linked: false }, Some(sorter)));
+        return Ok((Found { first, end: first, linked: false }, Some(Box::new(sorter))));
     }
     if siblings.is_empty() {
         return Ok((Found { first, end: arena.len(), linked: false }, None));
