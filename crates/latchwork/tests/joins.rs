@@ -2,9 +2,11 @@
 //!
 //! Queries over 1 to 10 row sources with inner, outer (ANSI and `(+)`), full and cross joins, inline, named and WITH
 //! views, correlated EXISTS, IN, ANY, ALL and scalar subqueries, GROUP BY, DISTINCT, set operators, ORDER BY and FETCH
-//! FIRST, over small tables with NULLs, duplicates, CHAR, VARCHAR2, NUMBER and DATE columns, with and without indexes
-//! and statistics. Each is run as it is and under random settings: hints in every query block, rewrites switched off,
-//! small work areas. `reference` computes the same rows from the tree by nested loops.
+//! FIRST, joined by equalities, inequalities and bands, over small and empty tables with NULLs, duplicates, CHAR, short
+//! and long VARCHAR2, NUMBER, BINARY_DOUBLE, DATE and TIMESTAMP columns, with and without indexes and statistics. Each
+//! is run as it is and under random settings: hints in every query block, rewrites switched off, small work areas,
+//! parallel servers. `reference` computes the same rows from the tree by nested loops. At its end the test prints how
+//! many queries, settings, rows, plans and kinds of row sources it saw.
 //!
 //! The long form: `LATCHWORK_JOINS=2000 LATCHWORK_JOIN_SETTINGS=10 LATCHWORK_SEED=1 cargo test --release -p latchwork
 //! --test joins`. `LATCHWORK_JOIN_FROM` begins at another query of the seed, `LATCHWORK_JOIN_SHOW` prints every
@@ -23,11 +25,12 @@ mod tree;
 
 use client::Client;
 use generate::{Generator, Random, TABLES, World, world};
+use plan::Rewrite;
 use reference::{Reference, Row, ordered};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::time::Duration;
-use tree::{Datum, Printer, Query, Statement};
+use tree::{Datum, INFINITY, NAN, ONE, Printer, Query, Statement};
 use types::Value;
 
 /// Queries and settings of the short form.
@@ -38,14 +41,24 @@ const QUERIES_OF_A_WORLD: usize = 50;
 /// Conditions that the reference looks at before a query is left out as too long.
 const STEPS: u64 = 150_000;
 const ROWS_MAX: usize = 3_000;
+/// Row sources that the plans of every seed have.
+const JOINS: &[&str] = &[
+    "HASH JOIN",
+    "HASH JOIN OUTER",
+    "HASH JOIN SEMI",
+    "HASH JOIN ANTI",
+    "MERGE JOIN",
+    "MERGE JOIN OUTER",
+    "NESTED LOOPS",
+    "NESTED LOOPS OUTER",
+    "NESTED LOOPS SEMI",
+    "NESTED LOOPS ANTI",
+];
 /// How long a statement may take under a setting: a hint may ask for a product of many row sources.
 const LIMIT: Duration = Duration::from_secs(20);
 const BROKEN: u32 = 1013;
 /// 31 December 2023, in days after 1 January 1970.
 const LAST_OF_2023: i64 = 19_722;
-
-/// Rewrites that the parameter `_rewrite_off` can name.
-const REWRITES: &[&str] = &["FOLD", "FACTOR", "UNNEST", "OUTER_TO_INNER", "PUSH", "TRANSITIVE", "DERIVE"];
 
 fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
@@ -67,9 +80,9 @@ impl Setting {
 
     fn random(r: &mut Random) -> Setting {
         let mut off: Vec<&'static str> = Vec::new();
-        if !REWRITES.is_empty() && r.percent(70) {
+        if r.percent(70) {
             let share = r.of(&[15, 40, 100]);
-            off = REWRITES.iter().filter(|_| r.percent(share)).copied().collect();
+            off = Rewrite::ALL.iter().filter(|_| r.percent(share)).map(|(_, name)| *name).collect();
         }
         Setting {
             hints: r.percent(85).then(|| r.next()),
@@ -81,9 +94,7 @@ impl Setting {
 
     fn statements(&self) -> Vec<String> {
         let mut all = vec![format!("alter session set optimizer_mode = {}", self.optimizer_mode)];
-        if !REWRITES.is_empty() {
-            all.push(format!("alter session set \"_rewrite_off\" = '{}'", self.off.join(",")));
-        }
+        all.push(format!("alter session set \"_rewrite_off\" = '{}'", self.off.join(",")));
         match self.area {
             Some(bytes) => {
                 all.push("alter session set workarea_size_policy = manual".to_string());
@@ -110,7 +121,7 @@ fn hint(r: &mut Random, aliases: &[usize]) -> String {
     };
     let mut all = Vec::new();
     for _ in 0..1 + r.below(3) {
-        all.push(match r.below(26) {
+        all.push(match r.below(29) {
             0..=2 => format!("leading({})", some(r, 3)),
             // A product of many row sources would take for ever.
             3 if aliases.len() < 5 => "ordered".to_string(),
@@ -131,7 +142,10 @@ fn hint(r: &mut Random, aliases: &[usize]) -> String {
             21 => r.of(&["use_hash_aggregation", "no_use_hash_aggregation"]).to_string(),
             22 => format!("{}({})", r.of(&["index_ffs", "index_ss", "index_join", "no_index_ffs"]), one(r)),
             23 => format!("cardinality({} {})", one(r), r.of(&[1, 1000, 1_000_000])),
-            24 => format!("{}({})", r.of(&["no_use_hash", "no_use_nl", "no_use_merge"]), some(r, 3)),
+            24 => format!("parallel({})", r.of(&["2", "4"])),
+            25 => format!("parallel({} {})", one(r), r.of(&[2, 3])),
+            26 => format!("{}({})", r.of(&["index_desc", "index_asc", "no_parallel"]), one(r)),
+            27 => format!("{}({})", r.of(&["no_use_hash", "no_use_nl", "no_use_merge"]), some(r, 3)),
             _ => r.of(&["materialize", "inline", "push_subq", "no_push_subq", "no_eliminate_join"]).to_string(),
         });
     }
@@ -148,17 +162,50 @@ enum Came {
 struct Harness {
     session: Client,
     world: World,
+    seen: Seen,
+}
+
+/// Sums of a run.
+#[derive(Default)]
+struct Seen {
+    executions: usize,
+    rows: usize,
+    /// Statements that were stopped because a setting made them too slow.
+    late: usize,
+    cursors: usize,
+    plans: BTreeSet<String>,
+    /// Row sources of the plans.
+    sources: BTreeMap<String, usize>,
 }
 
 impl Harness {
-    /// Makes other tables.
+    /// Makes other tables, for which the shared pool is empty.
     fn turn(&mut self, r: &mut Random) {
+        self.look();
+        support::run(&mut self.session, "alter system flush shared_pool");
         for table in 0..self.world.tables.len() {
             support::run(&mut self.session, &format!("drop table t{table} purge"));
         }
         self.world = world(r);
         for statement in &self.world.statements {
             support::run(&mut self.session, statement);
+        }
+    }
+
+    /// Counts the plans in the shared pool.
+    fn look(&mut self) {
+        // Columns of the workload's queries are x1, x2 and so on.
+        let cursors = "select to_char(plan_hash_value) from v$sql \
+                       where sql_text like '% x1%' and sql_text not like '%v$sql%'";
+        for row in support::words(&mut self.session, cursors) {
+            self.seen.cursors += 1;
+            self.seen.plans.extend(row);
+        }
+        let sources = "select trim(operation || ' ' || options) from v$sql_plan where sql_id in \
+                       (select sql_id from v$sql where sql_text like '% x1%' and sql_text not like '%v$sql%')";
+        for row in support::words(&mut self.session, sources) {
+            let name = row.into_iter().next().unwrap_or_default();
+            *self.seen.sources.entry(name).or_default() += 1;
         }
     }
 
@@ -190,6 +237,7 @@ impl Harness {
         let result = self.session.query(&text, &[]).and_then(|q| q.all());
         drop(done);
         watch.join().expect("no panic");
+        self.seen.executions += 1;
         match result {
             Ok(rows) => Came::Rows(rows.iter().map(|row| row.iter().map(datum).collect()).collect()),
             Err(e) if e.code() == BROKEN => Came::Late,
@@ -201,9 +249,13 @@ impl Harness {
     fn fault(&mut self, statement: &Statement, setting: &Setting, expected: &[Row]) -> Option<String> {
         let rows = match self.answer(statement, setting) {
             Came::Rows(rows) => rows,
-            Came::Late => return None,
+            Came::Late => {
+                self.seen.late += 1;
+                return None;
+            }
             Came::Error(e) => return Some(e),
         };
+        self.seen.rows += rows.len();
         if let Some(pair) = rows.windows(2).find(|pair| ordered(&pair[0], &pair[1], &statement.order).is_gt()) {
             return Some(format!("rows are not ordered: {pair:?}"));
         }
@@ -277,11 +329,29 @@ fn tables(query: &Query) -> BTreeSet<usize> {
 fn datum(value: &Value) -> Datum {
     match value {
         Value::Null => Datum::Null,
-        Value::Number(n) => Datum::Number(n.to_i64().unwrap_or_else(|_| panic!("a whole number, not {n}"))),
+        Value::Number(n) => Datum::Number(hundredths(&n.to_string())),
         Value::Text(text) => Datum::Text(text.clone()),
-        Value::Date(d) => Datum::Date(d.to_unix() / 86_400 - LAST_OF_2023),
+        Value::Date(d) => Datum::Date(day(d.to_unix())),
+        Value::Timestamp(t) => Datum::Timestamp(day(t.instant())),
+        Value::Double(x) if x.is_nan() => Datum::Double(NAN),
+        Value::Double(x) if x.is_infinite() => Datum::Double(if *x > 0.0 { INFINITY } else { -INFINITY }),
+        Value::Double(x) => Datum::Double((x * ONE as f64).round() as i64),
         other => panic!("no value of the workload: {other:?}"),
     }
+}
+
+/// A decimal number with at most two digits behind the point.
+fn hundredths(text: &str) -> i64 {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    assert!(part.len() <= 2, "more digits than the workload has: {text}");
+    format!("{whole}{part:0<2}").parse().unwrap_or_else(|_| panic!("no number of the workload: {text}"))
+}
+
+/// Hundredths of days after 31 December 2023, of seconds since 1970.
+fn day(seconds: i64) -> i64 {
+    let hundredths = (seconds - LAST_OF_2023 * 86_400) * ONE;
+    assert_eq!(hundredths % 86_400, 0, "more digits than the workload has");
+    hundredths / 86_400
 }
 
 /// Without the difference between texts of columns and literals.
@@ -314,8 +384,9 @@ fn every_plan_gives_the_rows_of_the_reference() {
     let instance = support::start(&[]);
     let session = support::connect(&instance);
     let world = World { statements: Vec::new(), tables: Vec::new(), keyed: Vec::new() };
-    let mut harness = Harness { session, world };
+    let mut harness = Harness { session, world, seen: Seen::default() };
     let (mut failures, mut rows, mut empty) = (Vec::new(), 0, 0);
+    let mut kinds = BTreeSet::new();
     for at in from..from + queries {
         if at == from || at.is_multiple_of(QUERIES_OF_A_WORLD) {
             harness.turn(&mut Random(seed ^ ((at / QUERIES_OF_A_WORLD) as u64 * 0x1234_5678_9ABC)));
@@ -326,6 +397,7 @@ fn every_plan_gives_the_rows_of_the_reference() {
         empty += usize::from(expected.is_empty());
         let all = std::iter::once(Setting::PLAIN).chain((1..settings).map(|_| Setting::random(&mut r)));
         for setting in all.collect::<Vec<Setting>>() {
+            kinds.insert(format!("{setting:?}"));
             if std::env::var_os("LATCHWORK_JOIN_SHOW").is_some() {
                 println!("-- {at}: {} rows\n{};", expected.len(), Harness::text(&statement, &setting).1);
             }
@@ -335,9 +407,21 @@ fn every_plan_gives_the_rows_of_the_reference() {
                 break;
             }
         }
+        if (at + 1 - from).is_multiple_of(QUERIES) {
+            let seen = &harness.seen;
+            println!("{} of {queries} queries, {} executions, {} late", at + 1 - from, seen.executions, seen.late);
+        }
         assert!(failures.len() < number("LATCHWORK_JOIN_FAILURES", 5), "too many failures, given above");
     }
-    println!("{queries} queries, {rows} rows, {empty} without any");
+    harness.look();
+    let seen = &harness.seen;
+    println!("{queries} queries with {rows} rows, {empty} without any; {} settings", kinds.len());
+    println!("{} executions gave {} rows, {} were stopped for their time", seen.executions, seen.rows, seen.late);
+    println!("{} plans of {} cursors, of these row sources:", seen.plans.len(), seen.cursors);
+    seen.sources.iter().for_each(|(name, count)| println!("{count:9} {name}"));
+    for join in JOINS {
+        assert!(seen.sources.contains_key(*join), "no plan has {join}");
+    }
     assert!(rows > queries, "the workload finds rows");
     assert!(failures.is_empty(), "{} of {queries} queries from {from} of seed {seed} fail", failures.len());
 }

@@ -1,8 +1,8 @@
 //! Random tables and random queries over them, from a seed.
 
 use super::reference::{Row, Tables};
-use super::tree::{Aggregate, COLUMNS, Cond, Datum, Expr, From, JoinKind, KINDS, Kind, Op, Query, Select, SetKind};
-use super::tree::{Statement, ViewKind};
+use super::tree::{Aggregate, COLUMNS, Cond, Datum, Expr, From, INFINITY, JoinKind, KINDS, Kind, NAN, ONE, Op, Query};
+use super::tree::{Select, SetKind, Statement, ViewKind};
 
 /// Tables of a world.
 pub const TABLES: usize = 10;
@@ -34,7 +34,10 @@ impl Random {
 
 const TEXTS: [&str; 8] = ["a", "ab", "abc", "b", "ba", "b ", "c", "A"];
 const CHARS: [&str; 6] = ["a", "ab", "abc", "b", "ba", "A"];
-const PATTERNS: [&str; 7] = ["a%", "%b%", "_", "a_", "%", "b%", "ab%"];
+const PATTERNS: [&str; 8] = ["a%", "%b%", "_", "a_", "%", "b%", "ab%", "xx%b"];
+/// How many letters texts of the long column begin with.
+const LENGTHS: [usize; 4] = [1, 60, 300, 1_500];
+const TAILS: [&str; 4] = ["", "a", "b", "ab"];
 
 /// A world: the statements that make it, and its rows for the reference.
 pub struct World {
@@ -49,30 +52,52 @@ pub fn world(r: &mut Random) -> World {
     for table in 0..TABLES {
         let keyed = r.percent(60);
         let key = if keyed { " primary key" } else { "" };
+        let not_null = r.percent(20);
+        let by_key = keyed && r.percent(15);
         world.statements.push(format!(
-            "create table t{table} (id number{key}, n number, k number{}, c char(4), v varchar2(6), d date)",
-            if r.percent(20) { " not null" } else { "" }
+            "create table t{table} (id number{key}, n number, k number{}, c char(4), v varchar2(6), d date, \
+             l varchar2(4000), b binary_double, s timestamp){}",
+            if not_null { " not null" } else { "" },
+            if by_key { " organization index" } else { "" }
         ));
-        let not_null = world.statements.last().is_some_and(|s| s.contains("k number not null"));
-        let count = if r.percent(5) { r.below(2) } else { 5 + r.below(26) };
+        let count = match r.below(100) {
+            0..=4 => 0,
+            5..=8 => 1,
+            9..=14 => 60 + r.below(90),
+            _ => 5 + r.below(26),
+        };
+        // A row of an index-organized table lies within half a block.
+        let lengths = if by_key { &LENGTHS[..3] } else { &LENGTHS[..] };
+        let (fractions, negatives) = (r.of(&[0, 0, 10, 40]), r.of(&[0, 5, 20]));
         let mut rows: Vec<Row> = Vec::new();
-        let mut ids: Vec<i64> = (1..=40).collect();
+        let mut ids: Vec<i64> = (1..=40.max(count as i64 + 10)).collect();
         for _ in 0..count {
             let id = match keyed {
                 true => ids.swap_remove(r.below(ids.len())),
                 false => 1 + r.below(25) as i64,
             };
             let null = |r: &mut Random, percent, datum: Datum| if r.percent(percent) { Datum::Null } else { datum };
-            let (n, k, d) = (r.below(12) as i64, r.below(6) as i64, 1 + r.below(20) as i64);
+            let k = r.below(6) as i64 * ONE;
+            let n = some_number(r, 12, fractions, negatives);
+            let b = match r.below(20) {
+                0 => NAN,
+                1 => r.of(&[INFINITY, -INFINITY]),
+                _ => some_number(r, 12, fractions, negatives),
+            };
+            let (d, s) = (some_day(r, fractions), some_day(r, fractions));
             let (c, v) = (format!("{:<4}", r.of(&CHARS)), r.of(&TEXTS).to_string());
+            let l = format!("{}{}", "x".repeat(r.of(lengths)), r.of(&TAILS));
             let id_null = if keyed { 0 } else { 8 };
             rows.push(vec![
-                null(r, id_null, Datum::Number(id)),
+                null(r, id_null, Datum::Number(id * ONE)),
                 null(r, 15, Datum::Number(n)),
                 null(r, if not_null { 0 } else { 5 }, Datum::Number(k)),
                 null(r, 15, Datum::Char(c)),
                 null(r, 15, Datum::Text(v)),
                 null(r, 15, Datum::Date(d)),
+                null(r, 15, Datum::Text(l)),
+                null(r, 15, Datum::Double(b)),
+                null(r, 15, Datum::Timestamp(s)),
             ]);
         }
         for row in &rows {
@@ -88,7 +113,9 @@ pub fn world(r: &mut Random) -> World {
         for (at, column) in COLUMNS.iter().enumerate().skip(usize::from(keyed)) {
             if r.percent(20) {
                 let second = COLUMNS[(at + 1 + r.below(COLUMNS.len() - 1)) % COLUMNS.len()];
-                let columns = if r.percent(40) { format!("{column}, {second}") } else { column.to_string() };
+                let descends = if r.percent(15) { " desc" } else { "" };
+                let second = if r.percent(40) { format!(", {second}") } else { String::new() };
+                let columns = format!("{column}{descends}{second}");
                 world.statements.push(format!("create index t{table}_{column} on t{table} ({columns})"));
             }
         }
@@ -103,6 +130,19 @@ pub fn world(r: &mut Random) -> World {
     }
     world.statements.push("commit".to_string());
     world
+}
+
+/// A number below `below`, in hundredths: so many per cent have a fraction, and so many are negative.
+fn some_number(r: &mut Random, below: usize, fractions: usize, negatives: usize) -> i64 {
+    let whole = r.below(below) as i64 * ONE;
+    let n = if r.percent(fractions) { whole + r.of(&[1, 25, 50, 75]) } else { whole };
+    if r.percent(negatives) { -n } else { n }
+}
+
+/// A day, or so many per cent of the time a quarter of one.
+fn some_day(r: &mut Random, fractions: usize) -> i64 {
+    let whole = (1 + r.below(20)) as i64 * ONE;
+    if r.percent(fractions) { whole + r.of(&[25, 50, 75]) } else { whole }
 }
 
 /// A row source that expressions may name: its alias, and the kinds of its columns.
@@ -170,7 +210,19 @@ impl<'a> Generator<'a> {
     }
 
     fn kind(&mut self) -> Kind {
-        self.r.of(&[Kind::Number, Kind::Number, Kind::Number, Kind::Number, Kind::Char, Kind::Text, Kind::Date])
+        match self.r.below(18) {
+            0..=9 => Kind::Number,
+            10 | 11 => Kind::Char,
+            12 | 13 => Kind::Text,
+            14 | 15 => Kind::Date,
+            16 => Kind::Double,
+            _ => Kind::Timestamp,
+        }
+    }
+
+    /// A type that values of a type are compared with.
+    fn comparable(&mut self, kind: Kind) -> Kind {
+        if self.r.percent(8) { kind.partner() } else { kind }
     }
 
     /// A block, and the kinds of its columns.
@@ -187,7 +239,10 @@ impl<'a> Generator<'a> {
                 continue;
             };
             if ansi || (select.marks && joined < 60) {
+                let left = select.from.pop().expect("the first row source");
+                let is_one = !matches!(left, From::Join(..));
                 let kind = match (joined, select.marks) {
+                    (0..=14, true) if is_one => JoinKind::Right,
                     (_, true) => JoinKind::Left,
                     (0..=34, _) => JoinKind::Inner,
                     (35..=69, _) => JoinKind::Left,
@@ -196,11 +251,14 @@ impl<'a> Generator<'a> {
                     (90..=92, _) => JoinKind::Cross,
                     _ => JoinKind::Left,
                 };
-                let left = select.from.pop().expect("the first row source");
                 let mut within = Vec::new();
                 left.gives(&mut within);
                 let before: Vec<Source> = sources.iter().filter(|(a, _)| within.contains(a)).cloned().collect();
-                let on = self.on(&before, &new, select.marks);
+                // With `(+)`, what names one row source alone names the optional one.
+                let on = match kind == JoinKind::Right && select.marks {
+                    true => self.on(&new, &before, true),
+                    false => self.on(&before, &new, select.marks),
+                };
                 select.from.push(From::Join(Box::new(left), Box::new(item), kind, on));
             } else {
                 let on = self.on(&sources, &new, false);
@@ -286,7 +344,7 @@ impl<'a> Generator<'a> {
             let op = self.r.of(&Op::ALL);
             let against = match self.r.percent(25) && depth < DEPTH {
                 true => self.scalar(outer, depth + 1),
-                false => Expr::Literal(Datum::Number(self.r.below(6) as i64)),
+                false => number(self.r.below(6) as i64),
             };
             select.having = Some(Cond::Compare(op, aggregate, against));
         }
@@ -350,14 +408,21 @@ impl<'a> Generator<'a> {
     /// A condition between row sources before and new ones.
     fn on(&mut self, before: &[Source], new: &[Source], simple: bool) -> Cond {
         let mut conds = Vec::new();
-        for _ in 0..1 + usize::from(self.r.percent(25)) {
-            let kind = if self.r.percent(80) { Kind::Number } else { self.kind() };
+        // Without an equality, rows are found by the order of a column or one by one.
+        let ranges = self.r.percent(12);
+        if ranges || self.r.percent(8) {
+            conds.extend(self.range(before, new));
+        }
+        let equalities = if ranges { 0 } else { 1 + usize::from(self.r.percent(25)) };
+        for _ in 0..equalities {
+            let kind = if self.r.percent(70) { Kind::Number } else { self.kind() };
             // Of a `(+)` condition, one side is of one row source.
             let Some(mine) = self.column(new, kind) else { continue };
-            let Some(other) = self.column(before, kind) else { continue };
+            let partner = self.comparable(kind);
+            let Some(other) = self.column(before, partner) else { continue };
             let op = if self.r.percent(92) { Op::Eq } else { self.r.of(&Op::ALL) };
-            let other = match kind == Kind::Number && self.r.percent(8) {
-                true => Expr::Add(Box::new(other), Box::new(Expr::Literal(Datum::Number(1)))),
+            let other = match partner == Kind::Number && self.r.percent(8) {
+                true => Expr::Add(Box::new(other), Box::new(number(1))),
                 false => other,
             };
             conds.push(if self.r.percent(50) {
@@ -388,10 +453,57 @@ impl<'a> Generator<'a> {
         Cond::And(conds)
     }
 
+    /// A band or an inequality between row sources before and new ones.
+    fn range(&mut self, before: &[Source], new: &[Source]) -> Vec<Cond> {
+        let kind = if self.r.percent(60) { Kind::Number } else { self.kind() };
+        let partner = self.comparable(kind);
+        let Some(mine) = self.column(new, kind) else { return Vec::new() };
+        let Some(other) = self.column(before, partner) else { return Vec::new() };
+        let (inner, outer) = match self.r.percent(50) {
+            true => (mine.clone(), other.clone()),
+            false => (other.clone(), mine.clone()),
+        };
+        let shifts = |e: &Expr| match e {
+            Expr::Column(alias, at) => {
+                before.iter().chain(new).any(|(a, kinds)| a == alias && matches!(kinds[*at], Kind::Number | Kind::Date))
+            }
+            _ => false,
+        };
+        let shifted = |me: &mut Self, e: &Expr, down: bool| {
+            let by = Box::new(number(me.r.below(4) as i64));
+            match down {
+                _ if !shifts(e) || me.r.percent(30) => e.clone(),
+                true => Expr::Subtract(Box::new(e.clone()), by),
+                false => Expr::Add(Box::new(e.clone()), by),
+            }
+        };
+        let op = self.r.of(&[Op::Lt, Op::Le, Op::Gt, Op::Ge]);
+        match self.r.below(4) {
+            0 => {
+                let (low, high) = (shifted(self, &outer, true), shifted(self, &outer, false));
+                vec![Cond::Between(inner, low, high)]
+            }
+            1 => {
+                // Each end by itself, and the other row source's value between them.
+                let (low, high) = (shifted(self, &inner, true), shifted(self, &inner, false));
+                let (from, to) = (self.r.of(&[Op::Ge, Op::Gt]), self.r.of(&[Op::Le, Op::Lt]));
+                vec![Cond::Compare(from, outer.clone(), low), Cond::Compare(to, outer, high)]
+            }
+            2 => {
+                // From one column to another one, as periods of validity are.
+                let Some(second) = self.column(before, partner) else { return Vec::new() };
+                let (from, to) = (self.r.of(&[Op::Ge, Op::Gt]), self.r.of(&[Op::Le, Op::Lt]));
+                vec![Cond::Compare(from, mine.clone(), other), Cond::Compare(to, mine, second)]
+            }
+            _ => vec![Cond::Compare(op, inner, shifted(self, &outer, op == Op::Gt))],
+        }
+    }
+
     fn correlation(&mut self, sources: &[Source], outer: &[Source]) -> Cond {
         for _ in 0..8 {
             let kind = if self.r.percent(75) { Kind::Number } else { self.kind() };
-            if let (Some(mine), Some(other)) = (self.column(sources, kind), self.column(outer, kind)) {
+            let partner = self.comparable(kind);
+            if let (Some(mine), Some(other)) = (self.column(sources, kind), self.column(outer, partner)) {
                 let op = if self.r.percent(80) { Op::Eq } else { self.r.of(&Op::ALL) };
                 return Cond::Compare(op, mine, other);
             }
@@ -434,7 +546,8 @@ impl<'a> Generator<'a> {
                 Cond::Like(e, self.r.of(&PATTERNS).to_string(), self.r.percent(35))
             }
             5 | 6 => {
-                let other = self.expr(sources, kind, DEPTH);
+                let partner = self.comparable(kind);
+                let other = self.column(sources, partner).unwrap_or_else(|| default_of(kind));
                 Cond::Compare(self.r.of(&Op::ALL), e, other)
             }
             _ => {
@@ -461,12 +574,14 @@ impl<'a> Generator<'a> {
             4..=6 => {
                 let kinds: Vec<Kind> = (0..1 + usize::from(self.r.percent(15))).map(|_| self.kind()).collect();
                 let row: Vec<Expr> = kinds.iter().map(|kind| self.expr(sources, *kind, DEPTH)).collect();
+                let kinds: Vec<Kind> = kinds.iter().map(|kind| self.comparable(*kind)).collect();
                 let query = self.query(count, outer, depth + 1, Some(&kinds));
                 Cond::In(row, Box::new(query), self.r.percent(45))
             }
             7 => {
                 let kind = self.kind();
                 let e = self.expr(sources, kind, DEPTH);
+                let kind = self.comparable(kind);
                 let query = self.query(count, outer, depth + 1, Some(&[kind]));
                 Cond::Quantified(self.r.of(&Op::ALL), e, Box::new(query), self.r.percent(40))
             }
@@ -515,7 +630,7 @@ impl<'a> Generator<'a> {
         match self.r.below(20) {
             0 | 1 => match kind {
                 Kind::Number | Kind::Date => {
-                    let by = Box::new(Expr::Literal(Datum::Number(1 + self.r.below(3) as i64)));
+                    let by = Box::new(number(1 + self.r.below(3) as i64));
                     match self.r.below(3) {
                         0 => Expr::Subtract(Box::new(column), by),
                         1 if kind == Kind::Number => Expr::Multiply(Box::new(column), by),
@@ -523,7 +638,7 @@ impl<'a> Generator<'a> {
                     }
                 }
                 Kind::Text => Expr::Nvl(Box::new(column), Box::new(Expr::Literal(Datum::Char("b".into())))),
-                Kind::Char => column,
+                Kind::Char | Kind::Double | Kind::Timestamp => column,
             },
             2 | 3 if kind == Kind::Number => {
                 let other = self.literal(Kind::Number);
@@ -555,10 +670,22 @@ impl<'a> Generator<'a> {
 
     fn literal(&mut self, kind: Kind) -> Expr {
         Expr::Literal(match kind {
-            Kind::Number => Datum::Number(self.r.below(14) as i64 - 1),
+            Kind::Number => {
+                let fractions = if self.r.percent(15) { 100 } else { 0 };
+                Datum::Number(some_number(self.r, 13, fractions, 8))
+            }
             Kind::Char => Datum::Char(self.r.of(&CHARS).to_string()),
+            Kind::Text if self.r.percent(20) => {
+                Datum::Char(format!("{}{}", "x".repeat(self.r.of(&LENGTHS)), self.r.of(&TAILS)))
+            }
             Kind::Text => Datum::Char(self.r.of(&TEXTS).to_string()),
-            Kind::Date => Datum::Date(1 + self.r.below(20) as i64),
+            Kind::Date => Datum::Date(some_day(self.r, 15)),
+            Kind::Timestamp => Datum::Timestamp(some_day(self.r, 15)),
+            Kind::Double => match self.r.below(12) {
+                0 => Datum::Double(NAN),
+                1 => Datum::Double(self.r.of(&[INFINITY, -INFINITY])),
+                _ => Datum::Double(some_number(self.r, 13, 15, 8)),
+            },
         })
     }
 
@@ -572,11 +699,17 @@ impl<'a> Generator<'a> {
     }
 }
 
+fn number(n: i64) -> Expr {
+    Expr::Literal(Datum::Number(n * ONE))
+}
+
 /// A value of a kind whose type is that of a column's.
 fn default_of(kind: Kind) -> Expr {
     match kind {
-        Kind::Number => Expr::Literal(Datum::Number(3)),
-        Kind::Date => Expr::Literal(Datum::Date(7)),
+        Kind::Number => number(3),
+        Kind::Date => Expr::Literal(Datum::Date(7 * ONE)),
+        Kind::Double => Expr::Literal(Datum::Double(3 * ONE)),
+        Kind::Timestamp => Expr::Literal(Datum::Timestamp(7 * ONE)),
         // NVL makes a VARCHAR2 of it.
         Kind::Text => Expr::Nvl(
             Box::new(Expr::Literal(Datum::Char("b".into()))),

@@ -1,7 +1,7 @@
 //! The naive interpreter: nested loops over the tree with three-valued logic. It shares nothing with the engine, has no
 //! plan, and parses nothing.
 
-use super::tree::{Aggregate, Cond, Datum, Expr, From, JoinKind, Op, Query, Select, SetKind, Statement};
+use super::tree::{Aggregate, Cond, Datum, Expr, From, INFINITY, JoinKind, ONE, Op, Query, Select, SetKind, Statement};
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -234,7 +234,10 @@ impl<'a> Reference<'a> {
                 _ => Datum::Null,
             },
             Expr::Multiply(a, b) => match (self.expr(a, place)?, self.expr(b, place)?) {
-                (Datum::Number(a), Datum::Number(b)) => Datum::Number(a.checked_mul(b).ok_or(Stop)?),
+                (Datum::Number(a), Datum::Number(b)) => {
+                    let product = a.checked_mul(b).filter(|product| product % ONE == 0).ok_or(Stop)?;
+                    Datum::Number(product / ONE)
+                }
                 _ => Datum::Null,
             },
             Expr::Nvl(a, b) => match self.expr(a, place)? {
@@ -265,7 +268,7 @@ impl<'a> Reference<'a> {
 
     fn aggregate(&self, what: Aggregate, of: Option<&Expr>, unique: bool, place: &Place<'_>) -> Answer<Datum> {
         let group = place.group.ok_or(Stop)?;
-        let Some(of) = of else { return Ok(Datum::Number(group.len() as i64)) };
+        let Some(of) = of else { return Ok(Datum::Number(group.len() as i64 * ONE)) };
         let mut values = Vec::new();
         for scope in group {
             let value = self.expr(of, &Place { scope, group: None })?;
@@ -274,7 +277,7 @@ impl<'a> Reference<'a> {
             }
         }
         Ok(match what {
-            Aggregate::Count => Datum::Number(values.len() as i64),
+            Aggregate::Count => Datum::Number(values.len() as i64 * ONE),
             Aggregate::Min => values.into_iter().min().unwrap_or(Datum::Null),
             Aggregate::Max => values.into_iter().max().unwrap_or(Datum::Null),
             Aggregate::Sum if values.is_empty() => Datum::Null,
@@ -382,7 +385,13 @@ fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
 fn compare(op: Op, a: &Datum, b: &Datum) -> Option<bool> {
     let order = match (a, b) {
         (Datum::Null, _) | (_, Datum::Null) => return None,
-        (Datum::Number(a), Datum::Number(b)) | (Datum::Date(a), Datum::Date(b)) => a.cmp(b),
+        (Datum::Number(a), Datum::Number(b)) | (Datum::Double(a), Datum::Double(b)) => a.cmp(b),
+        // No number is as large as what stands for an infinity.
+        (Datum::Number(a), Datum::Double(b)) | (Datum::Double(a), Datum::Number(b)) => {
+            debug_assert!(a.abs().min(b.abs()) < INFINITY);
+            a.cmp(b)
+        }
+        (Datum::Date(a) | Datum::Timestamp(a), Datum::Date(b) | Datum::Timestamp(b)) => a.cmp(b),
         (Datum::Char(a), Datum::Char(b)) => a.trim_end_matches(' ').cmp(b.trim_end_matches(' ')),
         (Datum::Text(a) | Datum::Char(a), Datum::Text(b) | Datum::Char(b)) => a.cmp(b),
         // The generator compares only what is alike.

@@ -3,26 +3,55 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Families of columns. Only values of one family are compared.
+/// Types of columns. A value is compared with one of its own type or of its [`Kind::partner`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Number,
     /// VARCHAR2: compared to the last blank.
     Text,
-    /// CHAR: compared with a literal or a CHAR as if both were padded.
+    /// CHAR: compared with a literal or a CHAR as if both were padded, with a VARCHAR2 to the last blank.
     Char,
     Date,
+    /// BINARY_DOUBLE, with NaN and the infinities.
+    Double,
+    Timestamp,
 }
+
+impl Kind {
+    /// The other type that its values are compared with.
+    pub fn partner(self) -> Kind {
+        match self {
+            Kind::Number => Kind::Double,
+            Kind::Double => Kind::Number,
+            Kind::Text => Kind::Char,
+            Kind::Char => Kind::Text,
+            Kind::Date => Kind::Timestamp,
+            Kind::Timestamp => Kind::Date,
+        }
+    }
+}
+
+/// What a number 1 is in [`Datum::Number`], [`Datum::Double`] and, as a day, in [`Datum::Date`].
+pub const ONE: i64 = 100;
+/// In [`Datum::Double`]: above all numbers, and equal to itself.
+pub const NAN: i64 = i64::MAX;
+/// In [`Datum::Double`].
+pub const INFINITY: i64 = i64::MAX - 1;
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Datum {
     Null,
+    /// In hundredths.
     Number(i64),
     Text(String),
     /// A value of a CHAR column with its blanks, or a literal.
     Char(String),
-    /// Days after 31 December 2023.
+    /// Hundredths of days after 31 December 2023.
     Date(i64),
+    /// In hundredths, or [`NAN`], [`INFINITY`] or the latter's opposite.
+    Double(i64),
+    /// As a date.
+    Timestamp(i64),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,7 +132,9 @@ pub enum JoinKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ViewKind {
     Inline,
+    /// A WITH query of the statement, or of the view that it stands in.
     With,
+    /// A stored view.
     Named,
 }
 
@@ -290,8 +321,18 @@ impl Cond {
 }
 
 /// Names of the columns of every table.
-pub const COLUMNS: [&str; 6] = ["id", "n", "k", "c", "v", "d"];
-pub const KINDS: [Kind; 6] = [Kind::Number, Kind::Number, Kind::Number, Kind::Char, Kind::Text, Kind::Date];
+pub const COLUMNS: [&str; 9] = ["id", "n", "k", "c", "v", "d", "l", "b", "s"];
+pub const KINDS: [Kind; 9] = [
+    Kind::Number,
+    Kind::Number,
+    Kind::Number,
+    Kind::Char,
+    Kind::Text,
+    Kind::Date,
+    Kind::Text,
+    Kind::Double,
+    Kind::Timestamp,
+];
 
 /// Writes a statement. `hints` is asked for each query block, with the aliases of its row sources.
 pub struct Printer<'a> {
@@ -320,7 +361,13 @@ impl<'a> Printer<'a> {
         if let Some(rows) = statement.first {
             let _ = write!(text, " fetch first {rows} rows only");
         }
-        if self.with.is_empty() { text } else { format!("with {} {text}", self.with.join(", ")) }
+        self.with_queries(text)
+    }
+
+    /// Puts the WITH queries that were found before the text that names them.
+    fn with_queries(&mut self, text: String) -> String {
+        let with = std::mem::take(&mut self.with);
+        if with.is_empty() { text } else { format!("with {} {text}", with.join(", ")) }
     }
 
     fn query(&mut self, query: &Query) -> String {
@@ -376,7 +423,13 @@ impl<'a> Printer<'a> {
             From::Table(alias, table) => format!("t{table} a{alias}"),
             From::View(alias, query, kind) => {
                 self.of_views.insert(*alias);
-                let text = self.query(query);
+                // A stored view sees no WITH query of the statement that reads it.
+                let around = (*kind == ViewKind::Named).then(|| std::mem::take(&mut self.with));
+                let mut text = self.query(query);
+                if let Some(around) = around {
+                    text = self.with_queries(text);
+                    self.with = around;
+                }
                 match kind {
                     ViewKind::Inline => format!("({text}) a{alias}"),
                     ViewKind::With => {
@@ -391,8 +444,10 @@ impl<'a> Printer<'a> {
             }
             From::Join(left, right, kind, on) if marks => {
                 let text = format!("{}, {}", self.from(left, true, conds), self.from(right, true, conds));
-                if *kind == JoinKind::Left {
-                    right.gives(&mut self.marked);
+                match kind {
+                    JoinKind::Left => right.gives(&mut self.marked),
+                    JoinKind::Right => left.gives(&mut self.marked),
+                    JoinKind::Inner | JoinKind::Full | JoinKind::Cross => {}
                 }
                 let on: Vec<String> = on.conjuncts().into_iter().map(|c| self.cond(c)).collect();
                 conds.extend(on);
@@ -487,9 +542,34 @@ impl<'a> Printer<'a> {
 pub fn literal(datum: &Datum) -> String {
     match datum {
         Datum::Null => "null".to_string(),
-        Datum::Number(n) if *n < 0 => format!("({n})"),
-        Datum::Number(n) => n.to_string(),
-        Datum::Text(text) | Datum::Char(text) => format!("'{text}'"),
-        Datum::Date(day) => format!("(date '2023-12-31' + {day})"),
+        Datum::Number(n) if *n < 0 => format!("({})", decimal(*n)),
+        Datum::Number(n) => decimal(*n),
+        Datum::Text(text) | Datum::Char(text) => quoted(text),
+        Datum::Date(day) => format!("(date '2023-12-31' + {})", decimal(*day)),
+        Datum::Timestamp(day) => format!("cast(date '2023-12-31' + {} as timestamp)", decimal(*day)),
+        Datum::Double(NAN) => "binary_double_nan".to_string(),
+        Datum::Double(INFINITY) => "binary_double_infinity".to_string(),
+        Datum::Double(n) if *n == -INFINITY => "(-binary_double_infinity)".to_string(),
+        Datum::Double(n) if *n < 0 => format!("({}d)", decimal(*n)),
+        Datum::Double(n) => format!("{}d", decimal(*n)),
+    }
+}
+
+/// A number of hundredths.
+fn decimal(n: i64) -> String {
+    let (sign, size) = (if n < 0 { "-" } else { "" }, n.unsigned_abs());
+    match (size / 100, size % 100) {
+        (whole, 0) => format!("{sign}{whole}"),
+        (whole, part) => format!("{sign}{whole}.{part:02}"),
+    }
+}
+
+/// A text in quotes; many equal letters at its start are made by RPAD.
+fn quoted(text: &str) -> String {
+    let first = text.chars().next().unwrap_or(' ');
+    let rest = text.trim_start_matches(first);
+    match text.len() - rest.len() {
+        same if same < 40 => format!("'{text}'"),
+        same => format!("rpad('{first}', {same}, '{first}') || '{rest}'"),
     }
 }
