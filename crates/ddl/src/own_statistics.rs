@@ -169,9 +169,9 @@ fn store(work: &mut Work<'_>, tables: OwnTables, all: &[Counted]) -> Result<()> 
 
 /// The cursors over tables of the dictionary end as the request or the preference says. Nobody knows which cursors are
 /// over fixed tables.
-fn changed_all(work: &mut Work<'_>, tables: OwnTables, all: impl Iterator<Item = ObjectId>) -> Result<()> {
+fn changed_all(work: &mut Work<'_>, tables: OwnTables, mut all: impl Iterator<Item = ObjectId>) -> Result<()> {
     match tables {
-        OwnTables::Dictionary => all.map(|object| changed(work, object)).collect(),
+        OwnTables::Dictionary => all.try_for_each(|object| changed(work, object)),
         OwnTables::Fixed => Ok(()),
     }
 }

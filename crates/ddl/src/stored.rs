@@ -41,12 +41,18 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         Some(_) => return Err(Ora::new(955).at(target.pos)),
         None => None,
     };
-    if let Some(object) = old {
-        work.claim_unit(object)?;
-    }
     let source = stored_source(create);
     if let (Some(object), ObjectKind::Type) = (old, kind) {
         refuse_used_type(work, object, &target)?;
+    }
+    // The first body of a package changes what calls of it run, too.
+    let specification = match kind {
+        ObjectKind::PackageBody => work.image.find(target.owner, ObjectKind::Package, &target.name),
+        ObjectKind::TypeBody => work.image.find(target.owner, ObjectKind::Type, &target.name),
+        _ => None,
+    };
+    if let Some(object) = specification.map(|specification| specification.object).or(old) {
+        work.claim_unit(object)?;
     }
     let errors = work.host.compile(&target.owner_name, &target.name, create.kind, &source)?;
     let object = match old {

@@ -292,10 +292,13 @@ impl<'a> Work<'a> {
             let lock = take_dd(host)?;
             let (done, busy) = Work::run_locked(host, lock, f);
             let (Err(refused), Some(busy)) = (&done, busy) else { return done };
-            if wanted.contains(&busy) {
-                return done;
+            match busy {
+                // Somebody may have looked whether it is claimed.
+                Wanted::Unit(_) if wanted.contains(&busy) => {}
+                Wanted::Unit(_) => wanted.insert(0, busy),
+                Wanted::Table { .. } if wanted.contains(&busy) => return done,
+                Wanted::Table { .. } => wanted.push(busy),
             }
-            wanted.push(busy);
             let refused = refused.clone();
             let waited = wait_for(host, &wanted, until);
             if waited.is_err() {
@@ -960,7 +963,7 @@ fn take_dd(host: &mut dyn Host) -> Result<LockId> {
     Ok(enqueues.get(parts.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, Timeout::Never)?)
 }
 
-/// Waits for tables that a statement found taken, and locks them; and for units that are claimed.
+/// Waits for units that are claimed; then for tables that a statement found taken, and locks them.
 fn wait_for(host: &mut dyn Host, wanted: &[Wanted], until: Instant) -> Result<()> {
     for wanted in wanted {
         let (object, mode) = match *wanted {

@@ -205,6 +205,28 @@ fn a_circle_of_calls_and_ddl_is_found_and_a_session_does_not_wait_for_itself() {
 }
 
 #[test]
+fn a_function_that_ddl_has_called_is_kept_when_the_call_runs_it_itself() {
+    let (instance, mut dba) = instance();
+    for sql in [
+        "create table two (n number)",
+        "insert into two select 1 from dual connect by level <= 2",
+        "commit",
+        "create function same (n number) return number deterministic is begin return n; end;",
+    ] {
+        run(&mut dba, sql);
+    }
+    let block = "declare n number; begin begin execute immediate 'create unique index two_n on two (same(n))'; n := 1 / 0; \
+                 exception when zero_divide then raise; when others then null; end; n := same(1); p; end;";
+    let (caller, call) = aside(&instance, block);
+    runs(&mut dba, &caller);
+    let (definer, defined) =
+        aside(&instance, "create or replace function same (n number) return number is begin return 2; end;");
+    waits(&mut dba, &definer, &caller);
+    open_gate(&mut dba);
+    assert_eq!((end(call), end(defined)), (Ok(()), Ok(())));
+}
+
+#[test]
 fn a_user_goes_with_tables_and_units_when_the_last_call_has_ended() {
     let (instance, mut dba) = instance();
     run(&mut dba, "create user u identified by u quota unlimited on users");

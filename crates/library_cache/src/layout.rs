@@ -189,6 +189,8 @@ pub struct Line {
     pub(crate) announced: [AtomicU64; 1 + crate::announce::MOST],
     /// Stored units that the call in progress runs: how many, and each ([`crate::running`]).
     pub(crate) running: [AtomicU64; 1 + crate::running::RUNNING_MOST],
+    /// Bits of further ones.
+    pub(crate) more: [AtomicU64; crate::running::MORE_WORDS],
     /// Those that the statement in progress defines, likewise.
     pub(crate) claimed: [AtomicU64; 1 + crate::running::CLAIMED_MOST],
     /// The unit that the process waits for, and what for.

@@ -23,12 +23,12 @@ use wait::Event;
 use crate::LibraryCache;
 use crate::layout::Line;
 
-/// Units of a call that are noted one by one.
+/// Units of a call that are noted by their numbers.
 pub(crate) const RUNNING_MOST: usize = 63;
+/// Words of the bits by which further ones are noted.
+pub(crate) const MORE_WORDS: usize = 32;
 /// Units that one statement claims. It does not wait for calls that run others.
 pub(crate) const CLAIMED_MOST: usize = 63;
-/// Stands for the number of units of a call where they are more: all units.
-const ALL: u64 = u64::MAX;
 
 /// In [`Line::awaited`], above the unit's number: somebody wants to run it, or to define it.
 const AS_CALLER: u64 = 1 << 32;
@@ -36,6 +36,8 @@ const AS_DEFINER: u64 = 2 << 32;
 
 /// Longest sleep before the other side's words are looked at again, and a circle is looked for again.
 const LOOK: Duration = Duration::from_secs(1);
+/// Time between two looks at what may be a circle: a note that is about to be taken back makes none.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Modes of P3 of the event, times 100: share and exclusive.
 const MODE_SHARED: u64 = 200;
@@ -54,23 +56,54 @@ pub enum Refused {
 
 /// A list of numbers in a process's own line: how many, and each.
 fn contains(list: &[AtomicU64], unit: u32) -> bool {
-    let [count, words @ ..] = list else { return false };
-    match count.load(Ordering::Acquire) {
-        ALL => true,
-        count => words.iter().take(count as usize).any(|word| word.load(Ordering::Relaxed) == u64::from(unit)),
-    }
+    listed(list).any(|number| number == unit)
 }
 
-/// Adds a number to a list that only this process writes.
-fn add(list: &[AtomicU64], unit: u32) {
-    let [count, words @ ..] = list else { return };
-    let at = count.load(Ordering::Relaxed);
-    match words.get(at as usize) {
-        Some(word) => {
-            word.store(u64::from(unit), Ordering::Relaxed);
-            count.store(at + 1, Ordering::Release);
+fn listed(list: &[AtomicU64]) -> impl Iterator<Item = u32> {
+    let count = list.first().map_or(0, |count| count.load(Ordering::Acquire));
+    list.iter().skip(1).take(count as usize).map(|word| word.load(Ordering::Relaxed) as u32)
+}
+
+/// The bit of a unit among those of a line: its word, and the bit in that.
+fn bit_of(unit: u32) -> (usize, u64) {
+    let bit = unit.wrapping_mul(0x9e37_79b1) as usize >> 16 & (MORE_WORDS * 64 - 1);
+    (bit / 64, 1 << (bit % 64))
+}
+
+impl Line {
+    fn has_list_full(&self) -> bool {
+        self.running[0].load(Ordering::Acquire) == RUNNING_MOST as u64
+    }
+
+    /// Whether the call runs the unit, or has more units than are listed and one of them has the same bit.
+    fn runs(&self, unit: u32) -> bool {
+        let (word, bit) = bit_of(unit);
+        contains(&self.running, unit) || self.has_list_full() && self.more[word].load(Ordering::Relaxed) & bit != 0
+    }
+
+    /// Notes a unit that [`Line::runs`] does not have, or takes that note back. By the process itself.
+    fn note(&self, unit: u32, is_on: bool) {
+        let (word, bit) = bit_of(unit);
+        let [count, words @ ..] = &self.running;
+        let at = count.load(Ordering::Relaxed);
+        let more = self.more[word].load(Ordering::Relaxed);
+        match (is_on, at as usize) {
+            (true, RUNNING_MOST) => self.more[word].store(more | bit, Ordering::Release),
+            (false, RUNNING_MOST) if more & bit != 0 => self.more[word].store(more & !bit, Ordering::Release),
+            (true, _) => {
+                words[at as usize].store(u64::from(unit), Ordering::Relaxed);
+                count.store(at + 1, Ordering::Release);
+            }
+            (false, _) => count.store(at - 1, Ordering::Release),
         }
-        None => count.store(ALL, Ordering::Release),
+    }
+
+    fn forget_notes(&self) {
+        let was_full = self.has_list_full();
+        self.running[0].store(0, Ordering::Release);
+        if was_full {
+            self.more.iter().for_each(|word| word.store(0, Ordering::Release));
+        }
     }
 }
 
@@ -83,31 +116,38 @@ impl LibraryCache {
     /// [`Refused`]; the unit is not noted.
     pub fn run_unit(&self, p: &Process, unit: u32, patience: Duration) -> Result<(), Refused> {
         let line = self.line(p);
-        if contains(&line.running, unit) {
+        if line.runs(unit) {
             return Ok(());
         }
-        let before = line.running[0].load(Ordering::Relaxed);
+        let by_bit = line.has_list_full();
+        let any = || self.control.claimers.load(Ordering::Relaxed) != 0;
+        let is_claimed = || any() && self.claimer_of(p, unit, by_bit).is_some();
         loop {
-            add(&line.running, unit);
+            // Who sees the claim at once leaves no note that others might take for a run.
+            if is_claimed() {
+                self.await_unit(p, unit, Wanted::ToRun, patience)?;
+            }
+            line.note(unit, true);
             // Pairs with the fence in `claim_unit`: this sees the claim, or the claimer sees the note.
             fence(Ordering::SeqCst);
-            if self.control.claimers.load(Ordering::Relaxed) == 0 || self.claimer_of(p, unit).is_none() {
+            if !is_claimed() {
                 return Ok(());
             }
-            line.running[0].store(before, Ordering::Release);
+            line.note(unit, false);
+            // Pairs with the fence in `await_unit`.
+            fence(Ordering::SeqCst);
             self.post_definers(p);
-            self.await_unit(p, unit, Wanted::ToRun, patience)?;
         }
     }
 
     /// Says that the call in progress runs no unit any more.
     #[inline]
     pub fn end_running(&self, p: &Process) {
-        let count = &self.line(p).running[0];
-        if count.load(Ordering::Relaxed) == 0 {
+        let line = self.line(p);
+        if line.running[0].load(Ordering::Relaxed) == 0 {
             return;
         }
-        count.store(0, Ordering::Release);
+        line.forget_notes();
         // Pairs with the fence in `await_unit`: this sees that somebody waits, or they see that the note is gone.
         fence(Ordering::SeqCst);
         if self.control.claimers.load(Ordering::Relaxed) != 0 {
@@ -177,7 +217,7 @@ impl LibraryCache {
     pub(crate) fn forget_running(&self, p: &Process, of: u32) {
         let line = &self.lines[of as usize - 1];
         line.awaited.store(0, Ordering::Relaxed);
-        line.running[0].store(0, Ordering::Release);
+        line.forget_notes();
         fence(Ordering::SeqCst);
         self.post_definers(p);
     }
@@ -195,7 +235,7 @@ impl LibraryCache {
         let others = self.lines.iter().zip(1..).filter(|(_, other)| *other != number);
         let has = |line: &Line| match () {
             () if awaited & AS_CALLER != 0 => contains(&line.claimed, unit),
-            () if awaited & AS_DEFINER != 0 => contains(&line.running, unit),
+            () if awaited & AS_DEFINER != 0 => line.runs(unit),
             () => false,
         };
         others.filter(|(line, _)| has(line)).map(|(_, other)| other).collect()
@@ -212,12 +252,19 @@ impl LibraryCache {
         others.find(|(line, _)| has(line)).map(|(_, number)| number)
     }
 
-    fn claimer_of(&self, p: &Process, unit: u32) -> Option<u32> {
-        self.other_with(p, |line| contains(&line.claimed, unit))
+    /// Another process that has claimed a unit which this one does not run yet; `by_bit`, behind a full list, any unit
+    /// with the same bit: the bit says of all of them that they run.
+    fn claimer_of(&self, p: &Process, unit: u32, by_bit: bool) -> Option<u32> {
+        let own = self.line(p);
+        let is_meant = |claimed: u32| match by_bit {
+            true => bit_of(claimed) == bit_of(unit) && !contains(&own.running, claimed),
+            false => claimed == unit,
+        };
+        self.other_with(p, |line| listed(&line.claimed).any(is_meant))
     }
 
     fn runner_of(&self, p: &Process, unit: u32) -> Option<u32> {
-        self.other_with(p, |line| contains(&line.running, unit))
+        self.other_with(p, |line| line.runs(unit))
     }
 
     fn post_definers(&self, p: &Process) {
@@ -234,7 +281,7 @@ impl LibraryCache {
 
     fn await_unit(&self, p: &Process, unit: u32, wanted: Wanted, patience: Duration) -> Result<(), Refused> {
         let blocker = || match wanted {
-            Wanted::ToRun => self.claimer_of(p, unit),
+            Wanted::ToRun => self.claimer_of(p, unit, self.line(p).has_list_full()),
             Wanted::ToDefine => self.runner_of(p, unit),
         };
         let (how, mode) = match wanted {
@@ -247,6 +294,7 @@ impl LibraryCache {
         p.session().blocking_session.store(u64::from(first), Ordering::Relaxed);
         let guard = p.wait(Event::LibraryCachePin, u64::from(unit), u64::from(first), mode + OF_UNITS);
         let until = Instant::now() + patience;
+        let mut seen_victim = None;
         let done = loop {
             let seen = p.posts();
             // Pairs with the fences of who ends a note or a claim, and of others that look for a circle.
@@ -256,19 +304,25 @@ impl LibraryCache {
             if let Err(ora) = p.check_cancel() {
                 break Err(Refused::Cancelled(ora));
             }
-            // Several may see the circle: one of them gives up.
-            if let Some(victim) = self.circle(p.number()).and_then(|circle| circle.into_iter().max()) {
-                if victim == p.number() {
-                    break Err(Refused::Deadlock);
-                }
-                self.all.post(victim);
+            // Several may see the circle: the last of those that define gives up.
+            let victim = self.circle(p.number()).and_then(|circle| {
+                let defines = |n: &u32| self.lines[*n as usize - 1].awaited.load(Ordering::Relaxed) & AS_DEFINER != 0;
+                circle.into_iter().filter(defines).max()
+            });
+            if victim == Some(p.number()) && seen_victim == victim {
+                break Err(Refused::Deadlock);
+            }
+            if let Some(other) = victim.filter(|victim| *victim != p.number()) {
+                self.all.post(other);
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 guard.timed_out();
                 break Err(Refused::TimedOut);
             }
-            p.sleep(seen, Some(left.min(LOOK)));
+            let look = if victim.is_some() { LOOK_AGAIN } else { LOOK };
+            p.sleep(seen, Some(left.min(look)));
+            seen_victim = victim;
         };
         awaited.store(0, Ordering::Relaxed);
         drop(guard);

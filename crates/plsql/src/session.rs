@@ -702,7 +702,9 @@ impl<C: 'static> Plsql<C> {
         if self.is_running(&unit) {
             return Ok(unit);
         }
-        w.unit_runs(owner, name)?;
+        if !w.unit_runs(owner, name)? {
+            return Ok(unit);
+        }
         // Somebody may have defined it anew until a moment ago.
         self.validate(w);
         let unit = self.units.compiled(w, owner, name)?;

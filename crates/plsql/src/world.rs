@@ -206,12 +206,12 @@ pub trait World {
     /// that.
     fn unit_linked(&mut self, _owner: &str, _name: &str) {}
     /// The call in progress runs a stored unit, until it ends: who defines it anew waits for that, and this waits for
-    /// who does so now.
+    /// who does so now. False where nobody waits: in a function that DDL calls.
     ///
     /// # Errors
     /// ORA-04020, ORA-04021, and those of a session that is to stop.
-    fn unit_runs(&mut self, _owner: &str, _name: &str) -> Result<()> {
-        Ok(())
+    fn unit_runs(&mut self, _owner: &str, _name: &str) -> Result<bool> {
+        Ok(true)
     }
 
     /// The user whose names and privileges are in force, without roles: that of a unit of definer's rights, or of a

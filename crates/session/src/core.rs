@@ -384,6 +384,12 @@ impl Core {
         self.dict.borrow().verdicts().borrow_mut().push(Verdict { object, epoch, errors });
     }
 
+    /// The code of the call has ended: who waits for a unit that it ran goes on.
+    pub(crate) fn end_running(&self) {
+        self.shared.library.end_running(&self.p);
+        self.plsql.end_call();
+    }
+
     /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS
     /// and USER_ERRORS. Units that were compiled before another session's DDL are compiled again.
     pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {

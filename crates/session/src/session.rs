@@ -683,6 +683,7 @@ impl Session {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         let flow = run(core, &mut cx, calls, out);
+        core.end_running();
         core.store_verdicts(&mut cx);
         cx.session.figures.flush(&core.p, core.shared.library);
         if core.p.stats().get(Stat::EnqueueDeadlocks) != core.deadlocks.get() {
@@ -711,8 +712,7 @@ impl Session {
     /// now.
     fn end_call(&mut self) {
         let p = &self.core.p;
-        self.core.shared.library.end_running(p);
-        self.core.plsql.end_call();
+        self.core.end_running();
         self.core.shared.txns.cache().end_call(p);
         p.end_call_of_heap();
         p.end_timed_call();
@@ -732,6 +732,7 @@ impl Session {
         let Session { core, state, calls, .. } = self;
         let mut cx = ExecCtx { p: &core.p, shared: &core.shared, session: state, host: core };
         let rows = calls.run(core, &mut cx, text);
+        core.end_running();
         core.store_verdicts(&mut cx);
         cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();

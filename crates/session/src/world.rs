@@ -343,10 +343,10 @@ impl plsql::World for World<'_> {
         }
     }
 
-    fn unit_runs(&mut self, owner: &str, name: &str) -> Result<()> {
+    fn unit_runs(&mut self, owner: &str, name: &str) -> Result<bool> {
         // A function that DDL calls: it waits for nobody who may wait for DDL.
         if self.core.defining.get() {
-            return Ok(());
+            return Ok(false);
         }
         let number = |world: &Self| -> Result<Option<u32>> {
             let units = world.core.names()?.parts_of_unit(owner, name);
@@ -364,7 +364,7 @@ impl plsql::World for World<'_> {
                 break;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn definer(&self) -> Option<String> {
