@@ -195,17 +195,21 @@ impl Harness {
     /// Counts the plans in the shared pool.
     fn look(&mut self) {
         // Columns of the workload's queries are x1, x2 and so on.
-        let cursors = "select to_char(plan_hash_value) from v$sql \
+        let cursors = "select sql_id, to_char(plan_hash_value) from v$sql \
                        where sql_text like '% x1%' and sql_text not like '%v$sql%'";
+        let mut own = BTreeSet::new();
         for row in support::words(&mut self.session, cursors) {
+            let [id, plan] = <[String; 2]>::try_from(row).expect("two columns");
             self.seen.cursors += 1;
-            self.seen.plans.extend(row);
+            self.seen.plans.insert(plan);
+            own.insert(id);
         }
-        let sources = "select trim(operation || ' ' || options) from v$sql_plan where sql_id in \
-                       (select sql_id from v$sql where sql_text like '% x1%' and sql_text not like '%v$sql%')";
+        let sources = "select sql_id, trim(operation || ' ' || options) from v$sql_plan";
         for row in support::words(&mut self.session, sources) {
-            let name = row.into_iter().next().unwrap_or_default();
-            *self.seen.sources.entry(name).or_default() += 1;
+            let [id, name] = <[String; 2]>::try_from(row).expect("two columns");
+            if own.contains(&id) {
+                *self.seen.sources.entry(name).or_default() += 1;
+            }
         }
     }
 
