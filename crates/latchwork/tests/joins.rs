@@ -41,7 +41,7 @@ const QUERIES_OF_A_WORLD: usize = 50;
 /// Conditions that the reference looks at before a query is left out as too long.
 const STEPS: u64 = 150_000;
 const ROWS_MAX: usize = 3_000;
-/// Row sources that the plans of every seed have.
+/// Row sources that the plans of a whole short form have.
 const JOINS: &[&str] = &[
     "HASH JOIN",
     "HASH JOIN OUTER",
@@ -423,7 +423,8 @@ fn every_plan_gives_the_rows_of_the_reference() {
     println!("{} executions gave {} rows, {} were stopped for their time", seen.executions, seen.rows, seen.late);
     println!("{} plans of {} cursors, of these row sources:", seen.plans.len(), seen.cursors);
     seen.sources.iter().for_each(|(name, count)| println!("{count:9} {name}"));
-    for join in JOINS {
+    // A query that is asked for alone has one form of join.
+    for join in JOINS.iter().filter(|_| queries >= QUERIES) {
         assert!(seen.sources.contains_key(*join), "no plan has {join}");
     }
     assert!(rows > queries, "the workload finds rows");
