@@ -293,15 +293,19 @@ fn what_servers_do_is_counted_for_the_statement_and_its_operations() {
         "id from t where nvl((select max(name) from small s where s.k + 0 = t.k), 'a') > 'n3'",
     ] {
         let (one, one_gets) = lines(&mut c, &format!("select /*+ gather_plan_statistics no_parallel */ {rest}"));
-        let (three, gets) = lines(&mut c, &format!("select /*+ gather_plan_statistics parallel(3) */ {rest}"));
+        let text = format!("select /*+ gather_plan_statistics parallel(3) */ {rest}");
+        let (three, gets) = lines(&mut c, &text);
         assert_eq!((one.len(), three.len()), (2, 2), "{rest}: {one:?} {three:?}");
         assert_eq!((&*one[0][1], &*three[0][1]), ("1", "3"), "{rest}: starts of the scan that is divided");
         assert_eq!(one[0][2], three[0][2], "{rest}: its rows");
         let sent = words(
             &mut c,
-            "select to_char(last_starts), sign(last_output_rows) from v$sql_plan_statistics_all \
-             where operation = 'PX SEND' and timestamp = (select max(timestamp) from v$sql_plan_statistics_all) \
-             and last_starts is not null",
+            &format!(
+                "select to_char(last_starts), sign(last_output_rows) from v$sql_plan_statistics_all \
+                 where operation = 'PX SEND' and last_starts is not null \
+                 and sql_id = (select sql_id from v$sql where sql_text = '{}')",
+                text.replace('\'', "''")
+            ),
         );
         assert!(sent.iter().all(|line| *line == ["3", "1"]) && !sent.is_empty(), "{rest}: {sent:?}");
         assert!(number(&three[0], 3) >= number(&one[0], 3), "{rest}: its blocks");

@@ -241,7 +241,8 @@ impl Plan {
             tree.source(at, source);
             tree.begins(first, source);
         }
-        for sub in &self.subs {
+        // A subquery that became a part of a join has nothing left of its own.
+        for sub in self.subs.iter().filter(|sub| !matches!(sub.source, Source::Empty)) {
             let first = tree.rows.len() as u32;
             tree.source(root, &sub.source);
             tree.begins(first, &sub.source);
