@@ -158,19 +158,39 @@ impl Btree {
         level: u16,
         see: &mut dyn FnMut(&Node, Step),
     ) -> Result<Rdba> {
+        self.walk(p, index, target, level, &mut |node, step| {
+            see(node, step);
+            false
+        })
+    }
+
+    /// As [`Btree::descend`] to a leaf that is not looked at itself: the branch above says which it is. By the time
+    /// that it is read it may have been split or merged, or, being the root, have got leaves below it.
+    pub(crate) fn leaf_for(&self, p: &Process, index: &Index, target: Target) -> Result<Rdba> {
+        let is_above = |node: &Node, step: Step| node.level() == 1 && matches!(step, Step::Child(..));
+        self.walk(p, index, target, 0, &mut |node, step| is_above(node, step))
+    }
+
+    /// Walks from the root to the block of `level` for `target`, or to where a step leads that `is_last` says ends the
+    /// walk.
+    fn walk(
+        &self,
+        p: &Process,
+        index: &Index,
+        target: Target,
+        level: u16,
+        is_last: &mut dyn FnMut(&Node, Step) -> bool,
+    ) -> Result<Rdba> {
         let mut at = index.root;
         for _ in 0..STEPS_MAX {
-            let step = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView| {
+            let (step, ends) = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView| {
                 let node = Node::new(*v);
                 if v.obj() != index.object {
-                    return Step::Foreign;
+                    return (Step::Foreign, false);
                 }
                 match node.step_to(target, level) {
-                    Step::Leaf => Step::Leaf,
-                    step => {
-                        see(&node, step);
-                        step
-                    }
+                    Step::Leaf => (Step::Leaf, true),
+                    step => (step, is_last(&node, step)),
                 }
             })?;
             match step {
@@ -180,31 +200,8 @@ impl Btree {
                 Step::Foreign => return Err(Ora::new(8103)),
                 _ => return Err(damaged(index, at)),
             }
-        }
-        Err(damaged(index, at))
-    }
-
-    /// As [`Btree::descend`] to a leaf, which is not looked at itself: what the branch above it says. By the time that the
-    /// leaf is read it may have been split or merged, or, being the root, have got leaves below it.
-    pub(crate) fn leaf_for(&self, p: &Process, index: &Index, target: Target) -> Result<Rdba> {
-        let mut at = index.root;
-        for _ in 0..STEPS_MAX {
-            let (step, level) = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView| {
-                let node = Node::new(*v);
-                let step = if v.obj() == index.object { node.step_to(target, 0) } else { Step::Foreign };
-                (step, node.level())
-            })?;
-            match step {
-                Step::Leaf => return Ok(at),
-                Step::Child(next, _) | Step::Right(next) if !next.is_none() => {
-                    if level == 1 && matches!(step, Step::Child(..)) {
-                        return Ok(next);
-                    }
-                    at = next;
-                }
-                Step::Lost => at = index.root,
-                Step::Foreign => return Err(Ora::new(8103)),
-                _ => return Err(damaged(index, at)),
+            if ends {
+                return Ok(at);
             }
         }
         Err(damaged(index, at))

@@ -1,9 +1,9 @@
 //! The tree against a map, through splits, rollbacks, savepoints and purges.
 
 mod common;
-use btree::{Batch, Inserted};
+use btree::{Batch, Index, Inserted};
 use common::*;
-use process::testing;
+use process::{Process, testing};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -263,14 +263,20 @@ fn deleted_entries_stay_for_old_snapshots_and_are_purged_after_them() {
     assert!(report.leaves <= leaves + 4, "their room is used again: {report:?}");
 }
 
+/// A unique index of 3,000 keys in ascending order.
+fn ascending(db: &Db, p: &Process) -> Index {
+    let index = index(db, p, true);
+    for n in 0..3000 {
+        assert_eq!(db.tree.load(p, &index, &key(n), row(n as u32)).unwrap(), Inserted::Done);
+    }
+    index
+}
+
 #[test]
 fn ascending_keys_fill_their_blocks() {
     let db = database(300);
     let p = testing::attach(db.all, "t");
-    let index = index(&db, &p, true);
-    for n in 0..3000 {
-        assert_eq!(db.tree.load(&p, &index, &key(n), row(n as u32)).unwrap(), Inserted::Done);
-    }
+    let index = ascending(&db, &p);
     assert_eq!(db.tree.load(&p, &index, &key(17), row(9999)).unwrap(), Inserted::Duplicate(row(17)));
     let report = db.tree.verify(&p, &index).unwrap();
     assert!(report.height >= 3, "{report:?}");
@@ -288,10 +294,7 @@ fn ascending_keys_fill_their_blocks() {
 fn a_scan_gets_each_block_on_its_way_once() {
     let db = database(300);
     let p = testing::attach(db.all, "t");
-    let index = index(&db, &p, true);
-    for n in 0..3000 {
-        assert_eq!(db.tree.load(&p, &index, &key(n), row(n as u32)).unwrap(), Inserted::Done);
-    }
+    let index = ascending(&db, &p);
     let height = db.tree.verify(&p, &index).unwrap().height as u64;
     assert!(height >= 3);
     let gets = || p.stats().get(wait::Stat::ConsistentGets);

@@ -13,7 +13,7 @@ use wait::Event;
 const READS: usize = 256;
 /// Blocks of the longer reads.
 const MANY: usize = 16;
-/// A nanosecond.
+/// The least time that a clock tells: a nanosecond, in milliseconds.
 const CLOCK_MS: f64 = 1e-6;
 /// Places that a longer read can begin at, at least: those of a megabyte.
 const PLACES_LEAST: u64 = 128;
@@ -104,10 +104,10 @@ fn stretches(files: &DataFiles) -> Result<Vec<(Rdba, u32)>> {
     Ok(stretches)
 }
 
-/// Millions of cycles a second of this processor now.
-pub fn processor_mhz() -> f64 {
-    let measured = (0..MEASUREMENTS).map(|_| os::cpu::additions_ns(ADDITIONS)).min().unwrap_or(1);
-    ADDITIONS as f64 * 1000.0 / measured.max(1) as f64
+/// Millions of cycles a second of this processor now; `None` where they cannot be counted.
+pub fn processor_mhz() -> Option<f64> {
+    let least = (0..MEASUREMENTS).filter_map(|_| os::cpu::additions_ns(ADDITIONS)).min()?;
+    Some(ADDITIONS as f64 * 1000.0 / least.max(1) as f64)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Statistics of tables that have no row in TAB$: those of the dictionary's own, and fixed tables.
 //!
 //! All are counted before any is stored, without the DD enqueue. The rows of a fixed table are those of the moment at
-//! which it is read. Nothing is saved for
-//! RESTORE_TABLE_STATS, and nobody counts the changes of these tables: whether their statistics are old is not known.
+//! which it is read. Nothing is saved for RESTORE_TABLE_STATS. Changes of these tables are not counted, so it is not
+//! known whether their statistics are old.
 
 use crate::gather::{self, Figures, IndexFigures, Wanted};
 use crate::histogram::Size;
@@ -49,7 +49,7 @@ fn all(work: &Work<'_>, tables: OwnTables) -> Result<Vec<Rc<TableDef>>> {
     Ok(all)
 }
 
-/// What was counted of a table.
+/// The figures of a table that was counted.
 struct Counted {
     table: Rc<TableDef>,
     figures: Figures,
@@ -167,8 +167,8 @@ fn store(work: &mut Work<'_>, tables: OwnTables, all: &[Counted]) -> Result<()> 
     changed_all(work, tables, all.iter().map(|counted| counted.table.object))
 }
 
-/// The cursors over tables of the dictionary end as the request or the preference says. Nobody knows which cursors are
-/// over fixed tables.
+/// The cursors over tables of the dictionary end as the request or the preference says. Cursors over fixed tables have
+/// no dependency on them, and keep their plans.
 fn changed_all(work: &mut Work<'_>, tables: OwnTables, mut all: impl Iterator<Item = ObjectId>) -> Result<()> {
     match tables {
         OwnTables::Dictionary => all.try_for_each(|object| changed(work, object)),

@@ -1,6 +1,7 @@
 //! System statistics in AUX_STATS$.
 //!
 //! Without a workload the device is measured by itself ([`crate::device`]).
+//!
 //! A workload is measured by the reads of all data files between START and STOP: the counts at the start are kept in
 //! rows SYSSTATS_TEMP, so that another session, or another start of the instance, may stop it. A restart in between
 //! makes the counts smaller than they were, and then the workload is bad (STATUS BADSTATS), as where there were no
@@ -106,7 +107,9 @@ pub fn device(work: &mut Work<'_>) -> Result<()> {
     let (mhz, device) = work.apart(&mut |work| Ok((device::processor_mhz(), device::measure(work)?)))?;
     // To the nanosecond, the byte and the kilohertz.
     let rounded = |value: f64, digits: i32| (value * 10f64.powi(digits)).round() / 10f64.powi(digits);
-    put(work, MAIN, "CPUSPEEDNW", (number(rounded(mhz, 3))?, Value::Null))?;
+    if let Some(mhz) = mhz {
+        put(work, MAIN, "CPUSPEEDNW", (number(rounded(mhz, 3))?, Value::Null))?;
+    }
     if let Some(device) = device {
         put(work, MAIN, "IOSEEKTIM", (number(rounded(device.seek_ms, 6))?, Value::Null))?;
         put(work, MAIN, "IOTFRSPEED", (number(rounded(device.bytes_per_ms, 0))?, Value::Null))?;

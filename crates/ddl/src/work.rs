@@ -61,8 +61,8 @@ pub trait Host {
     fn is_edition_used(&self, _edition: ObjectId) -> bool {
         false
     }
-    /// Claims a stored unit, of the package for a body, until [`Host::end_claims`]: nobody begins to run it. False while
-    /// another session runs it.
+    /// Claims a stored unit until [`Host::end_claims`]: nobody begins to run it. Of a package or type the specification
+    /// stands for both. False while another session runs it.
     fn claim_unit(&mut self, unit: ObjectId) -> bool {
         let _ = unit;
         true
@@ -245,7 +245,7 @@ pub struct Work<'a> {
     changed: bool,
     /// The statement has committed something.
     committed: bool,
-    /// What could not be had.
+    /// The thing that could not be had.
     busy: Option<Wanted>,
     /// EXCEPTIONS INTO: the statement that notes the rows that made this one fail.
     pub exceptions: Option<String>,
@@ -272,9 +272,9 @@ const REST: Duration = Duration::from_millis(500);
 impl<'a> Work<'a> {
     /// Commits, takes the DD enqueue, runs `f`, and commits or undoes what it did.
     ///
-    /// Who holds the DD enqueue never waits for a table, and not for calls that run a unit. When one cannot be had and
-    /// the session is willing to wait (for a table `ddl_lock_timeout`), what the statement did is undone, the table or
-    /// the unit waited for without the enqueue, and the statement run again.
+    /// The holder of the DD enqueue never waits for a table, nor for calls that run a unit. When one cannot be had and
+    /// the session is willing to wait (for a table `ddl_lock_timeout`), the statement is undone, the table or the unit
+    /// is waited for without the enqueue, and the statement is run again.
     pub fn run(host: &'a mut dyn Host, f: &mut dyn FnMut(&mut Work<'_>) -> Result<Outcome>) -> Result<Outcome> {
         let done = Work::run_again(host, f);
         host.end_claims();
@@ -293,7 +293,7 @@ impl<'a> Work<'a> {
             let (done, busy) = Work::run_locked(host, lock, f);
             let (Err(refused), Some(busy)) = (&done, busy) else { return done };
             match busy {
-                // Somebody may have looked whether it is claimed.
+                // A call may have noted the unit for an instant, before it saw the claim.
                 Wanted::Unit(_) if wanted.contains(&busy) => {}
                 Wanted::Unit(_) => wanted.insert(0, busy),
                 Wanted::Table { .. } if wanted.contains(&busy) => return done,
@@ -628,9 +628,9 @@ impl<'a> Work<'a> {
         self.committed = false;
     }
 
-    /// Takes a stored unit for this statement: nobody runs it, or begins to, until the statement has ended. Of packages
-    /// and types that is the specification, with whose number the body is run. As long as another session runs the unit,
-    /// ORA-04021, and [`Work::run`] waits for the end of its call.
+    /// Takes a stored unit for this statement: nobody runs it, or begins to, until the statement has ended. A body is
+    /// taken by the number of its specification. ORA-04021 as long as another session runs the unit: [`Work::run`]
+    /// waits for the end of that call.
     pub fn claim_unit(&mut self, object: ObjectId) -> Result<()> {
         let Some(def) = self.image.object(object) else { return Ok(()) };
         let specification = match def.kind {

@@ -125,8 +125,8 @@ base_tables! {
     ModsAll "MON_MODS_ALL$" 228 mods_all {
         OBJ "OBJ#" N, INSERTS N, UPDATES N, DELETES N, TIMESTAMP D, FLAGS N,
     }
-    /// Statistics of the dictionary's own tables and of fixed tables, which have no row in TAB$. HIST_HEAD$ has those of
-    /// their columns by OBJ#. A fixed table is found by its name: its number here is one of its own.
+    /// Statistics of the dictionary's own tables and of fixed tables, which have no row in TAB$. HIST_HEAD$ has those
+    /// of their columns by OBJ#. A fixed table is found by its name: its number here is one of its own.
     TabStats "TAB_STATS$" 236 tab_stats {
         OBJ "OBJ#" N, NAME V(128), ROWCNT N, BLKCNT N, AVGRLN N, SAMPLESIZE N, ANALYZETIME D, STATFLAGS N,
     }

@@ -262,8 +262,8 @@ impl Image {
         })
     }
 
-    /// The statistics of a table of the dictionary's own or of a fixed table, with the number that its columns have them
-    /// by.
+    /// The statistics of a table of the dictionary's own or of a fixed table, and the number by which its columns have
+    /// theirs.
     pub fn own_statistics(&self, name: &str) -> Option<&(u32, TableStatistics)> {
         self.own_statistics.get(name)
     }

@@ -545,7 +545,7 @@ impl SessionCatalog {
 
     /// The names of all fixed tables but those of all instances, and their definitions, whoever may read them.
     pub fn fixed_tables(&self) -> impl Iterator<Item = Rc<TableDef>> {
-        let names = self.fixed.names().into_iter().filter(|name| !name.starts_with('G'));
+        let names = self.fixed.names().into_iter().filter(|name| !name.starts_with("GV$"));
         names.filter_map(|name| {
             let (id, columns) = self.fixed.find(&name)?;
             Some(self.fixed_table(id, name.clone(), columns.to_vec()))
@@ -594,6 +594,13 @@ impl SessionCatalog {
         let Some(owner) = self.image.user_named(owner) else { return Vec::new() };
         let spaces = [ObjectKind::Procedure.namespace(), ObjectKind::PackageBody.namespace()];
         spaces.iter().filter_map(|space| self.image.object_named(owner.id, *space, name).cloned()).collect()
+    }
+
+    /// The number of a unit's specification, of a procedure or a function.
+    pub fn unit_number(&self, owner: &str, name: &str) -> Option<u32> {
+        let owner = self.image.user_named(owner)?;
+        let def = self.image.object_named(owner.id, ObjectKind::Procedure.namespace(), name)?;
+        Some(def.object.0)
     }
 
     /// The table, view, sequence or unit that a name of DDL means: own schema unless qualified, synonyms not followed.

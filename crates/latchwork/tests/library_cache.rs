@@ -93,8 +93,8 @@ fn a_cursor_whose_image_is_too_long_is_not_loaded_again_and_again() {
             run(&mut session, &block);
         }
         let seen = "select s.executions, s.loads, s.invalidations, c.reason from v$sql s, v$sql_shared_cursor c \
-                    where s.sql_text like '%/* long%' and s.sql_text not like '%v$sql%' and c.sql_id = s.sql_id order by \
-                    s.command_type";
+                    where s.sql_text like '%/* long%' and s.sql_text not like '%v$sql%' and c.sql_id = s.sql_id \
+                    order by s.command_type";
         let once = "3 1 0 Cursor image too long to share";
         assert_eq!(rows(&mut dba, seen), format!("{once};{once}"), "{design}");
         // Each session compiles it, and says so.

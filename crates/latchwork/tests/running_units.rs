@@ -120,7 +120,7 @@ fn a_package_is_kept_by_its_functions_in_sql_and_by_its_variables() {
     until("the body waits", || {
         one(&mut dba, &format!("select event from v$session where sid = {definer}")) == "library cache pin"
     });
-    // What the units read is no unit: its DDL waits for nobody.
+    // DDL of a table that the units read waits for nobody.
     run(&mut dba, "alter table said add (more number)");
     run(&mut dba, "create or replace procedure another as begin null; end;");
     open_gate(&mut dba);
@@ -139,7 +139,7 @@ fn ddl_that_is_not_to_wait_or_is_broken_off_changes_nothing() {
     run(&mut hasty, "alter session set \"_kgl_time_to_wait_for_locks\" = 0");
     let told = refused(&mut hasty, "drop procedure p");
     assert!(told.contains("ORA-04021: timeout occurred while waiting to lock object SYS.P"), "{told}");
-    // Who breaks it off takes the claim away: others run the unit meanwhile.
+    // The claim ends with a statement that is broken off: others run the unit meanwhile.
     let (definer, defined) = aside(&instance, "drop procedure p");
     waits(&mut dba, &definer, &caller);
     let serial = one(&mut dba, &format!("select serial# from v$session where sid = {definer}"));
@@ -215,8 +215,8 @@ fn a_function_that_ddl_has_called_is_kept_when_the_call_runs_it_itself() {
     ] {
         run(&mut dba, sql);
     }
-    let block = "declare n number; begin begin execute immediate 'create unique index two_n on two (same(n))'; n := 1 / 0; \
-                 exception when zero_divide then raise; when others then null; end; n := same(1); p; end;";
+    let block = "declare n number; begin begin execute immediate 'create unique index two_n on two (same(n))'; \
+                 n := 1 / 0; exception when zero_divide then raise; when others then null; end; n := same(1); p; end;";
     let (caller, call) = aside(&instance, block);
     runs(&mut dba, &caller);
     let (definer, defined) =

@@ -44,8 +44,8 @@ pub enum LeftOut {
     NoRoom,
 }
 
-/// The image that a child was to have and did not get: the chunks that it takes, and how many had been freed by then, 32
-/// bits each. A hint, written and read like the figures of a child.
+/// The image that a child was to have and did not get: the chunks that it takes, and how many had been freed by then,
+/// 32 bits each. A hint, written and read like the figures of a child.
 #[derive(Clone, Copy)]
 pub(crate) struct LeftOutImage(u64);
 
@@ -136,8 +136,9 @@ impl LibraryCache {
     }
 
     /// Why the image of a child was left out, as long as another try would come to the same: the image is too long, or
-    /// there is no room for it yet and others have not freed as many chunks since. Whoever compiles the cursor then need
-    /// not make its image. Where the pool is full all the time, what is freed for others says that children give way.
+    /// there is no room for it yet and others have not freed as many chunks since. A session that compiles the cursor
+    /// need not make its image then. Where the pool is full all the time, what is freed for others says that children
+    /// give way.
     ///
     /// Latches: none. Nothing shared is written.
     pub fn left_out(&self, handle: Handle) -> Option<LeftOut> {

@@ -46,7 +46,7 @@ pub use layout::{Content, Layout};
 pub use object::Object;
 pub use pin::{CursorSlot, OuterBlock};
 pub use run::{AreaCounts, LINES_MOST, LineCounts, LineFigures};
-pub use running::{Refused, patience};
+pub use running::Refused;
 pub use view::{ChildRow, Mismatch, NamespaceRow, OpenCursor, ParentRow, SessionCursor, statement_bytes};
 
 use layout::{Bucket, Child, Chunk, Control, Line, Parent};

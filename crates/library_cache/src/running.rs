@@ -123,7 +123,7 @@ impl LibraryCache {
         let any = || self.control.claimers.load(Ordering::Relaxed) != 0;
         let is_claimed = || any() && self.claimer_of(p, unit, by_bit).is_some();
         loop {
-            // Who sees the claim at once leaves no note that others might take for a run.
+            // A claim that is seen at once leaves no note that others might take for a run.
             if is_claimed() {
                 self.await_unit(p, unit, Wanted::ToRun, patience)?;
             }
@@ -241,7 +241,7 @@ impl LibraryCache {
         others.filter(|(line, _)| has(line)).map(|(_, other)| other).collect()
     }
 
-    /// How many processes are counted as having claims, and how many have some.
+    /// The number of processes that are counted as having claims, and of those that have some.
     pub(crate) fn claimers(&self) -> (u64, u64) {
         let have = self.lines.iter().filter(|line| line.claimed[0].load(Ordering::Relaxed) > 0).count();
         (self.control.claimers.load(Ordering::Relaxed), have as u64)
@@ -373,10 +373,4 @@ impl Refused {
         };
         Ora::with(number, &[&owner, &".", &name, &"", &""])
     }
-}
-
-/// How long a request for a unit waits, as the parameter `_kgl_time_to_wait_for_locks` says it: minutes.
-#[must_use]
-pub fn patience(minutes: i64) -> Duration {
-    Duration::from_secs(u64::try_from(minutes).unwrap_or(0) * 60)
 }

@@ -33,15 +33,26 @@ pub fn ticks() -> u64 {
     crate::clock::now_ns()
 }
 
-/// Nanoseconds that so many additions take, a multiple of 16, each of the result of the one before. An addition of registers takes one
-/// cycle on the processors that this runs on, so this tells the length of a cycle.
+/// Nanoseconds that so many additions take, a multiple of 16, each of the result of the one before; `None` on
+/// processors for which there is no loop. An addition of registers takes one cycle, so this tells the length of a
+/// cycle.
 #[must_use]
-pub fn additions_ns(count: u64) -> u64 {
+pub fn additions_ns(count: u64) -> Option<u64> {
     assert!(count > 0 && count.is_multiple_of(16), "whole rounds");
-    let mut rounds = count / 16;
-    let begun = crate::clock::now_ns();
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: changes the registers that it names, and flags; the loop ends when the count is 0, which it is not at first.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let begun = crate::clock::now_ns();
+        add_registers(count / 16);
+        Some(crate::clock::now_ns() - begun)
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    None
+}
+
+/// Adds one sixteen times in each of so many rounds, more than none.
+#[cfg(target_arch = "x86_64")]
+fn add_registers(mut rounds: u64) {
+    // SAFETY: changes the registers that it names, and flags; the loop ends when the count is 0, which it is not first.
     unsafe {
         std::arch::asm!(
             "2:",
@@ -56,8 +67,13 @@ pub fn additions_ns(count: u64) -> u64 {
             options(nomem, nostack),
         );
     }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
+    debug_assert_eq!(rounds, 0);
+}
+
+/// Adds one sixteen times in each of so many rounds, more than none.
+#[cfg(target_arch = "aarch64")]
+fn add_registers(mut rounds: u64) {
+    // SAFETY: as that for x86_64.
     unsafe {
         std::arch::asm!(
             "2:",
@@ -73,7 +89,6 @@ pub fn additions_ns(count: u64) -> u64 {
         );
     }
     debug_assert_eq!(rounds, 0);
-    crate::clock::now_ns() - begun
 }
 
 /// Gives the processor away to another runnable thread.

@@ -54,7 +54,7 @@ fn subqueries_become_joins() {
         let tree = only(Rewrite::Unnest, &format!("select * from big where {cond}"));
         assert!(tree.contains(expected) && !tree.contains("SUBQUERY"), "{cond}\n{tree}");
     }
-    // What compares columns neither for equality nor for order, what a hint keeps, and what is asked under OR stays.
+    // A query that compares columns neither for equality nor for order stays, and so does one under a hint or under OR.
     let kept = [
         "exists (select 1 from small where small.k <> big.id)",
         "exists (select 1 from small where small.k > big.id + small.id)",

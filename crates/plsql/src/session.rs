@@ -38,7 +38,7 @@ pub struct Plsql<C> {
     /// Cursors that are results of the client's call.
     results: RefCell<Vec<Datum>>,
     takes_results: Cell<bool>,
-    /// Which call of the session it is, from 1: those that have ended, and the one in progress.
+    /// The number of the call in progress, from 1.
     call: Cell<u64>,
 }
 
@@ -171,8 +171,8 @@ impl<C: 'static> Plsql<C> {
         Some(self.block_of(w, unit))
     }
 
-    /// Compiles an anonymous block, whether it is known or not, and gives the image of its code for other sessions where
-    /// it is `shared`; empty where it has none.
+    /// Compiles an anonymous block, whether it is known or not. Gives the image of its code for other sessions where it
+    /// is `shared`; empty where it has none.
     ///
     /// # Errors
     /// ORA-06550 with the line and column of each error.

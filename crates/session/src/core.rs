@@ -384,6 +384,12 @@ impl Core {
         self.dict.borrow().verdicts().borrow_mut().push(Verdict { object, epoch, errors });
     }
 
+    /// How long the session waits for stored units that others run or define.
+    pub(crate) fn patience(&self) -> Duration {
+        let minutes = self.params.borrow().number(params::Param::KglTimeToWaitForLocks);
+        Duration::from_secs(60 * u64::try_from(minutes).unwrap_or(0))
+    }
+
     /// The code of the call has ended: who waits for a unit that it ran goes on.
     pub(crate) fn end_running(&self) {
         self.shared.library.end_running(&self.p);

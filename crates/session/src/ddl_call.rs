@@ -198,8 +198,7 @@ impl Host for Session<'_> {
     }
 
     fn await_unit(&mut self, unit: ObjectId) -> Result<()> {
-        let minutes = self.core.params.borrow().number(params::Param::KglTimeToWaitForLocks);
-        let done = self.core.shared.library.await_claimed(&self.core.p, unit.0, library_cache::patience(minutes));
+        let done = self.core.shared.library.await_claimed(&self.core.p, unit.0, self.core.patience());
         done.map_err(|refused| {
             let named = self.core.names().ok().and_then(|names| {
                 let def = names.image().object(unit).cloned()?;

@@ -88,9 +88,13 @@ impl Picture {
                 format!("{}, held in mode {held}, wanted in {}", resource(lock), request.requested as u32),
             ));
         }
-        let running = self.instance.caches().library.pin_blockers(number);
-        found.extend(running.into_iter().map(|blocker| (blocker, "a stored unit that a call runs".to_owned())));
         let waiting = wait.filter(|w| w.state == WaitState::Waiting);
+        if let Some(w) = waiting.filter(|w| w.event.name() == "library cache pin") {
+            // Mode 2 of P3 wants to run the unit, mode 3 to define it.
+            let does = if w.p[2] / 100 == 2 { "defines" } else { "runs" };
+            let blockers = self.instance.caches().library.pin_blockers(number);
+            found.extend(blockers.into_iter().map(|b| (b, format!("stored unit {}, which it {does}", w.p[0]))));
+        }
         if let Some(w) = waiting.filter(|w| ["buffer busy waits", "read by other session"].contains(&w.event.name())) {
             let at = Rdba::new(w.p[0] as u32, w.p[1] as u32);
             for b in self.owned.iter().filter(|b| b.block == Some(at)) {

@@ -348,18 +348,13 @@ impl plsql::World for World<'_> {
         if self.core.defining.get() {
             return Ok(false);
         }
-        let number = |world: &Self| -> Result<Option<u32>> {
-            let units = world.core.names()?.parts_of_unit(owner, name);
-            Ok(units.iter().find(|unit| !is_body(unit.kind)).map(|unit| unit.object.0))
-        };
-        let minutes = self.core.params.borrow().number(params::Param::KglTimeToWaitForLocks);
-        let mut now = number(self)?;
+        let mut now = self.core.names()?.unit_number(owner, name);
         while let Some(unit) = now {
-            let noted = self.core.shared.library.run_unit(&self.core.p, unit, library_cache::patience(minutes));
+            let noted = self.core.shared.library.run_unit(&self.core.p, unit, self.core.patience());
             noted.map_err(|refused| refused.into_ora(owner, name))?;
             // A unit of another number may have taken its place before the note.
             let then = now;
-            now = number(self)?;
+            now = self.core.names()?.unit_number(owner, name);
             if now == then {
                 break;
             }
@@ -463,9 +458,7 @@ impl plsql::World for World<'_> {
     }
 
     fn unit_number(&mut self, owner: &str, name: &str) -> u32 {
-        let Ok(names) = self.core.names() else { return 0 };
-        let parts = names.parts_of_unit(owner, name);
-        parts.iter().find(|unit| !is_body(unit.kind)).map_or(0, |unit| unit.object.0)
+        self.core.names().ok().and_then(|names| names.unit_number(owner, name)).unwrap_or(0)
     }
 
     fn unit_called(&mut self, number: u32) -> Option<(String, String)> {

@@ -35,7 +35,7 @@ impl Random {
 const TEXTS: [&str; 8] = ["a", "ab", "abc", "b", "ba", "b ", "c", "A"];
 const CHARS: [&str; 6] = ["a", "ab", "abc", "b", "ba", "A"];
 const PATTERNS: [&str; 8] = ["a%", "%b%", "_", "a_", "%", "b%", "ab%", "xx%b"];
-/// How many letters texts of the long column begin with.
+/// The letters that a text of the long column begins with.
 const LENGTHS: [usize; 4] = [1, 60, 300, 1_500];
 const TAILS: [&str; 4] = ["", "a", "b", "ab"];
 

@@ -31,7 +31,7 @@ impl Kind {
     }
 }
 
-/// What a number 1 is in [`Datum::Number`], [`Datum::Double`] and, as a day, in [`Datum::Date`].
+/// A number 1 in [`Datum::Number`] and [`Datum::Double`], a day in [`Datum::Date`].
 pub const ONE: i64 = 100;
 /// In [`Datum::Double`]: above all numbers, and equal to itself.
 pub const NAN: i64 = i64::MAX;

@@ -193,15 +193,15 @@ fn statistics_tables_ask_for_the_privileges_on_both_tables() {
     assert_eq!(refused(&mut u, import), "ORA-20000");
     run(&mut s, "grant analyze any to u");
     run(&mut u, import);
-    // What belongs to SYS wants a privilege of its own, and no other one.
+    // Objects of SYS want a privilege of their own, and no other one.
     let fixed = "begin dbms_stats.gather_fixed_objects_stats; end;";
     assert_eq!(refused(&mut u, fixed), "ORA-20000");
     run(&mut s, "revoke analyze any from u");
     run(&mut s, "grant analyze any dictionary to u");
     run(&mut u, fixed);
     run(&mut u, "begin dbms_stats.gather_dictionary_stats; end;");
-    let gathered = "select object_type, sign(count(*)) from dba_tab_statistics where owner = 'SYS' and last_analyzed is \
-                    not null and table_name in ('OBJ$', 'V$PARAMETER') group by object_type order by 1";
+    let gathered = "select object_type, sign(count(*)) from dba_tab_statistics where owner = 'SYS' and last_analyzed \
+                    is not null and table_name in ('OBJ$', 'V$PARAMETER') group by object_type order by 1";
     assert_eq!(lines(&mut s, gathered), ["FIXED TABLE 1", "TABLE 1"]);
     run(&mut s, "grant analyze any to u");
     assert_eq!(lines(&mut o, "select num_rows from user_tables where table_name = 'T'"), ["99"]);

@@ -306,8 +306,8 @@ pub(super) const SPECIFICATIONS: &[(&str, &str)] = &[
            procedure set_column_stats(ownname varchar2, tabname varchar2, colname varchar2, partname varchar2 default null,
              stattab varchar2 default null, statid varchar2 default null, distcnt number default null,
              density number default null, nullcnt number default null, srec statrec default null,
-             avgclen number default null, flags number default null, statown varchar2 default null, no_invalidate boolean default null,
-             force boolean default false);
+             avgclen number default null, flags number default null, statown varchar2 default null,
+             no_invalidate boolean default null, force boolean default false);
            procedure set_index_stats(ownname varchar2, indname varchar2, partname varchar2 default null,
              stattab varchar2 default null, statid varchar2 default null, numrows number default null,
              numlblks number default null, numdist number default null, avglblk number default null,

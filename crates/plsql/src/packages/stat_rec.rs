@@ -3,8 +3,8 @@
 //!
 //! EAVALS has the stored bytes of each endpoint, which decide. NOVALS has them as numbers, as ENDPOINT_VALUE of
 //! *_TAB_HISTOGRAMS shows them, CHVALS as texts. BKVALS counts rows up to and with each endpoint, in a height-balanced
-//! histogram buckets, of which the first endpoint ends number 0. RPCNTS, where it is there, makes the histogram a hybrid
-//! one. Two endpoints that end buckets 0 and 1 are the ends of the column and no histogram.
+//! histogram buckets, of which the first endpoint ends number 0. RPCNTS, where it is there, makes the histogram a
+//! hybrid one. Two endpoints that end buckets 0 and 1 are the ends of the column and no histogram.
 
 use crate::datum::{Coll, CollData, CollInfo, CollKind, Datum, Rec};
 use dictionary::HistogramKind;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use types::{Number, Ora, Value, codec};
 
 /// Elements of the arrays at most.
-pub(super) const ELEMENTS_MAX: u32 = 2050;
+const ELEMENTS_MAX: u32 = 2050;
 /// Places of the record's fields among its scalars and among its arrays, as `specs` declares them.
 mod scalar {
     pub const EPC: usize = 0;
@@ -105,7 +105,8 @@ pub(super) fn record(endpoints: &[Endpoint]) -> Datum {
 }
 
 /// PREPARE_COLUMN_VALUES: the record of values in ascending order. EPC of the given record says how many there are, and
-/// BKVALS, where it is there, how many rows each has: a frequency histogram, or with RPCNTS the buckets of a hybrid one.
+/// BKVALS, where it is there, how many rows each has: a frequency histogram, or with RPCNTS the buckets of a hybrid
+/// one.
 ///
 /// # Errors
 /// ORA-20001 for fewer than two values, for a count that differs from that of another array, for a NULL, and for values

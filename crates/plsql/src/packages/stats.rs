@@ -280,7 +280,8 @@ fn flush<W: World>(w: &mut W) -> Result<(), Ora> {
     w.statistics(&StatisticsRequest::Flush { asked: false }).map(drop)
 }
 
-/// The head of REPORT_COL_USAGE. Uses by filters, joins and GROUP BY of column groups are not recorded, and have no line.
+/// The head of REPORT_COL_USAGE. Uses of column groups by filters, joins and GROUP BY are not recorded: they have no
+/// line.
 const USES_LEGEND: &str = "\
 LEGEND:
 .......
