@@ -4,7 +4,7 @@ mod support;
 
 use client::{Client, Credentials, Ephemeral};
 use std::process::Command;
-use support::{connect, one, run, start, until, words as rows};
+use support::{connect, hang, one, run, start, until, words as rows};
 
 /// What ORADEBUG says.
 fn debug(c: &mut Client, line: &str) -> String {
@@ -15,14 +15,6 @@ fn debug(c: &mut Client, line: &str) -> String {
 
 fn refused(c: &mut Client, line: &str) -> String {
     c.execute(&format!("oradebug {line}"), &[]).expect_err(line).to_string()
-}
-
-/// What `latchwork hang` prints.
-fn hang(instance: &Ephemeral) -> String {
-    let program = Command::new(env!("CARGO_BIN_EXE_latchwork")).arg("hang").arg("--dir").arg(instance.dir()).output();
-    let program = program.expect("the program runs");
-    assert!(program.status.success(), "{program:?}");
-    String::from_utf8(program.stdout).unwrap()
 }
 
 /// The address of the latch over the result cache, as ORADEBUG takes it.

@@ -85,6 +85,8 @@ fn ddl_waits_for_calls_that_run_the_unit_and_later_calls_wait_for_ddl() {
         };
         let who = "select p3 from v$session_wait where event = 'library cache pin' order by p3";
         assert_eq!(words(&mut dba, who), [["201"], ["301"]], "{ddl}: share and exclusive");
+        let hang = support::hang(&instance);
+        assert!(hang.contains(", which it runs") && hang.contains(", which it defines"), "{ddl}: {hang}");
         open_gate(&mut dba);
         assert_eq!(end(call), Ok(()), "{ddl}");
         assert_eq!(end(defined), Ok(()), "{ddl}");

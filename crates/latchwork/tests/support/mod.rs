@@ -6,6 +6,7 @@
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use types::Value;
 
@@ -87,6 +88,14 @@ pub fn until(what: &str, mut is: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "{what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// The report of `latchwork hang`.
+pub fn hang(instance: &Ephemeral) -> String {
+    let program = Command::new(env!("CARGO_BIN_EXE_latchwork")).arg("hang").arg("--dir").arg(instance.dir()).output();
+    let program = program.expect("the program runs");
+    assert!(program.status.success(), "{program:?}");
+    String::from_utf8(program.stdout).unwrap()
 }
 
 /// The file that arms the crash point of an instance, and the one that tells who has met it.
