@@ -847,18 +847,14 @@ impl Compiler<'_> {
         let value = self.value(e)?;
         match test {
             IsTest::Null => Ok(Expr::new(Node::IsNull(Box::new(value), negated), DataType::Boolean)),
-            IsTest::Nan | IsTest::Infinite => {
-                let double = convert(value, &DataType::BinaryDouble, pos)?;
-                // NaN equals itself.
-                let is = |x: f64| {
-                    let x = Expr::new(Node::Const(Value::Double(x)), DataType::BinaryDouble);
-                    compare(CmpOp::Eq, double.clone(), x, pos)
-                };
-                let is = match test {
-                    IsTest::Nan => is(f64::NAN)?,
-                    // not a clause: the arm is for NAN and INFINITE alone
-                    _ => or(vec![is(f64::INFINITY)?, is(f64::NEG_INFINITY)?]),
-                };
+            IsTest::Float(test) => {
+                let is = Expr::once(convert(value, &DataType::BinaryDouble, pos)?, |double| {
+                    let is = test.values().iter().map(|x| {
+                        let x = Expr::new(Node::Const(Value::Double(*x)), DataType::BinaryDouble);
+                        compare(CmpOp::Eq, double.clone(), x, pos)
+                    });
+                    Ok(or(is.collect::<Result<_>>()?))
+                })?;
                 Ok(if negated { negate(is) } else { is })
             }
             _ => Err(unsupported("IS condition", pos)),

@@ -37,5 +37,5 @@ pub use named::{Attribute, Composite, TypeDef, TypeId, TypeShape};
 pub use nls::{Nls, iso_currency};
 pub use number::Number;
 pub use row::{Column, RowReader, RowWriter};
-pub use value::{Value, compare_padded, parse_hex, text_length, write_hex};
+pub use value::{FloatTest, Value, compare_padded, parse_hex, text_length, write_hex};
 pub use zone::{Clock, Moment, Period, RELEASE as ZONES_RELEASE, Region, TimeZone, version as zones_version};

@@ -454,6 +454,34 @@ fn compare_timestamps(a: &Timestamp, b: &Timestamp, nls: &Nls) -> Result<Orderin
     Ok(nls.placed(a)?.cmp(&nls.placed(b)?))
 }
 
+/// A test of a floating-point number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FloatTest {
+    /// `IS NAN`
+    Nan,
+    /// `IS INFINITE`
+    Infinite,
+}
+
+impl FloatTest {
+    /// The values for which the test holds: a number passes when it equals one of them. NaN equals itself.
+    pub fn values(self) -> &'static [f64] {
+        match self {
+            FloatTest::Nan => &[f64::NAN],
+            FloatTest::Infinite => &[f64::INFINITY, f64::NEG_INFINITY],
+        }
+    }
+}
+
+impl std::fmt::Display for FloatTest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            FloatTest::Nan => "NAN",
+            FloatTest::Infinite => "INFINITE",
+        })
+    }
+}
+
 fn double_cmp(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }

@@ -7,7 +7,7 @@ use crate::op::*;
 use crate::ty::*;
 use crate::world::World;
 use sql::plsql::ast::{self, BinaryOp, CursorAttribute, Expr, ExprKind, Name, Part, Pos, UnaryOp};
-use types::{DataType, Number, Value};
+use types::{DataType, FloatTest, Number, Value};
 
 impl<W: World> Compiler<'_, W> {
     /// Compiles an expression. A result that has to be computed goes to `want` when that is given; a variable or
@@ -71,6 +71,10 @@ impl<W: World> Compiler<'_, W> {
                 let d = self.result(want);
                 self.emit(Op::IsNull { d, s: v.o, negated: *negated });
                 Ok(Val { o: d, ty: Ty::BOOLEAN })
+            }
+            ExprKind::IsFloat { operand, test, negated } => {
+                let is = self.is_float(operand, *test, e.pos, want)?;
+                Ok(self.negate_if(is, *negated))
             }
             ExprKind::IsEmpty { operand, negated } => {
                 let v = self.expr(operand, None)?;
@@ -176,6 +180,29 @@ impl<W: World> Compiler<'_, W> {
     /// Compiles an operand that is read more than once.
     fn held(&mut self, e: &Expr) -> CResult<Val> {
         self.expr(e, None)
+    }
+
+    /// `IS NAN` or `IS INFINITE`: the operand, as a BINARY_DOUBLE, equals one of the test's values.
+    fn is_float(&mut self, operand: &Expr, test: FloatTest, pos: Pos, want: Option<Opd>) -> CResult<Val> {
+        let v = self.expr(operand, None)?;
+        if !matches!(v.ty.class(), Class::Number | Class::Float | Class::Text | Class::Null) {
+            return Err(self.pls(306, &[&format_args!("IS {test}")], pos));
+        }
+        let double = Ty::of(DataType::BinaryDouble);
+        let value = self.temp();
+        self.convert_into(value, &double, v, pos)?;
+        let d = self.result(want);
+        for (i, x) in test.values().iter().enumerate() {
+            let x = self.constant(Value::Double(*x));
+            if i == 0 {
+                self.emit(Op::Cmp { op: Cmp::Eq, d, a: value, b: x });
+            } else {
+                let is = self.temp();
+                self.emit(Op::Cmp { op: Cmp::Eq, d: is, a: value, b: x });
+                self.emit(Op::Or { d, a: d, b: is });
+            }
+        }
+        Ok(Val { o: d, ty: Ty::BOOLEAN })
     }
 
     fn negate_if(&mut self, v: Val, negated: bool) -> Val {

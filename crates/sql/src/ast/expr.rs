@@ -319,8 +319,8 @@ pub enum LikeKind {
 #[derive(Clone, Debug, PartialEq)]
 pub enum IsTest {
     Null,
-    Nan,
-    Infinite,
+    /// `NAN`, `INFINITE`
+    Float(::types::FloatTest),
     Empty,
     ASet,
     Dangling,

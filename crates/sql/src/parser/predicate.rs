@@ -4,7 +4,7 @@ use super::expr::{Paren, bind};
 use super::{IN_LIST_MAX, Parser};
 use crate::ast::*;
 use crate::lexer::TokenKind;
-use ::types::Result;
+use ::types::{FloatTest, Result};
 
 const POSTFIX_WORDS: &[&str] = &["IN", "LIKE", "LIKEC", "LIKE2", "LIKE4", "BETWEEN", "MEMBER", "SUBMULTISET"];
 
@@ -83,8 +83,8 @@ impl Parser<'_> {
         const WORDS: &[&str] = &["NULL", "NAN", "INFINITE", "EMPTY", "DANGLING", "JSON", "OF", "A"];
         Ok(match self.eat_any(WORDS).map(|i| WORDS[i]) {
             Some("NULL") => IsTest::Null,
-            Some("NAN") => IsTest::Nan,
-            Some("INFINITE") => IsTest::Infinite,
+            Some("NAN") => IsTest::Float(FloatTest::Nan),
+            Some("INFINITE") => IsTest::Float(FloatTest::Infinite),
             Some("EMPTY") => IsTest::Empty,
             Some("DANGLING") => IsTest::Dangling,
             Some("JSON") => IsTest::Json,

@@ -543,6 +543,12 @@ pub enum ExprKind {
         operand: Box<Expr>,
         negated: bool,
     },
+    /// `IS [NOT] NAN`, `IS [NOT] INFINITE`.
+    IsFloat {
+        operand: Box<Expr>,
+        test: ::types::FloatTest,
+        negated: bool,
+    },
     /// `IS [NOT] EMPTY` of a nested table.
     IsEmpty {
         operand: Box<Expr>,

@@ -210,8 +210,7 @@ impl Display for IsTest {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             IsTest::Null => f.write_str("NULL"),
-            IsTest::Nan => f.write_str("NAN"),
-            IsTest::Infinite => f.write_str("INFINITE"),
+            IsTest::Float(test) => test.fmt(f),
             IsTest::Empty => f.write_str("EMPTY"),
             IsTest::ASet => f.write_str("A SET"),
             IsTest::Dangling => f.write_str("DANGLING"),

@@ -3,7 +3,7 @@
 use super::{PResult, Parser};
 use crate::parser::{CHAIN_MAX, balanced, chain_is_too_long};
 use crate::plsql::ast::*;
-use ::types::Ora;
+use ::types::{FloatTest, Ora};
 
 /// Words that end an operand: they can never begin one, nor be an unquoted name.
 const RESERVED: &[&str] = &[
@@ -158,13 +158,18 @@ impl Parser<'_> {
             if self.at_word("IS") {
                 self.bump();
                 let negated = self.eat_word("NOT");
-                if self.at_word("EMPTY") {
-                    self.bump();
-                    left = Expr { kind: ExprKind::IsEmpty { operand: Box::new(left), negated }, pos };
+                let operand = Box::new(left);
+                let kind = if self.eat_word("EMPTY") {
+                    ExprKind::IsEmpty { operand, negated }
+                } else if self.eat_word("NAN") {
+                    ExprKind::IsFloat { operand, test: FloatTest::Nan, negated }
+                } else if self.eat_word("INFINITE") {
+                    ExprKind::IsFloat { operand, test: FloatTest::Infinite, negated }
                 } else {
                     self.expect_word("NULL")?;
-                    left = Expr { kind: ExprKind::IsNull { operand: Box::new(left), negated }, pos };
-                }
+                    ExprKind::IsNull { operand, negated }
+                };
+                left = Expr { kind, pos };
                 continue;
             }
             let negated = self.at_word("NOT") && ["IN", "BETWEEN", "LIKE", "MEMBER"].iter().any(|w| self.word_at(1, w));
