@@ -1,8 +1,9 @@
 //! Subqueries of expressions.
 //!
 //! A subquery without outer references is run once an execution and its answer kept. A correlated one is run for each
-//! combination of outer values that is new; answers are kept by those values, unless the subquery reads something that
-//! changes by itself.
+//! combination of outer values that is new; answers are kept by those values, and by the values that are compared with
+//! its rows. As in Oracle this holds for whatever the subquery reads: a fixed table or a function that is not
+//! deterministic is not asked again for values that were seen, and `(SELECT f FROM dual)` calls `f` once.
 //!
 //! Rows that IN and ANY go over are kept like those of any work area: keys that have no room in memory are looked up in
 //! a sorted file, rows that are gone through are read from temporary space.
@@ -34,11 +35,13 @@ pub struct SubState {
     pub op: Op,
     pub out: Vec<Code>,
     pub outer: Vec<Reg>,
-    pub cacheable: bool,
     multiset: Option<Multiset>,
-    /// The execution that `cache` and `rows` belong to.
+    /// The execution that the rest belongs to.
     pub execution: u64,
+    /// Answers by the values they follow from; of a condition NULL is unknown.
     pub cache: KeyMap<Value>,
+    /// Answers that are rows, in the same way.
+    row_cache: KeyMap<Vec<Value>>,
     rows: Option<Box<Rows>>,
 }
 
@@ -108,8 +111,9 @@ impl Rows {
 
 impl SubState {
     pub fn new(op: Op, out: Vec<Code>, plan: &SubPlan) -> SubState {
-        let (outer, cacheable, multiset) = (plan.outer.clone(), plan.cacheable, plan.multiset);
-        SubState { op, out, outer, cacheable, multiset, execution: 0, cache: KeyMap::default(), rows: None }
+        let (outer, multiset) = (plan.outer.clone(), plan.multiset);
+        let (cache, row_cache) = (KeyMap::default(), KeyMap::default());
+        SubState { op, out, outer, multiset, execution: 0, cache, row_cache, rows: None }
     }
 
     /// Forgets what earlier executions left.
@@ -117,6 +121,7 @@ impl SubState {
         if self.execution != m.execution {
             self.execution = m.execution;
             self.cache.clear();
+            self.row_cache.clear();
             self.rows = None;
         }
     }
@@ -168,35 +173,118 @@ impl SubState {
         Ok(Value::Boolean(self.op.next(m, cx)?))
     }
 
-    /// The answer of `run` for the current outer values, from the cache when it is there.
-    fn cached(
-        &mut self,
-        m: &mut Machine,
-        cx: &mut ExecCtx<'_>,
-        run: fn(&mut SubState, &mut Machine, &mut ExecCtx<'_>) -> Result<Value>,
-    ) -> Result<Value> {
-        self.refresh(m);
-        if !self.cacheable {
-            return run(self, m, cx);
-        }
-        let mut key = Vec::new();
-        for &r in &self.outer {
+    /// What an answer follows from: the outer values, and those that are compared with the rows.
+    fn key_of(&self, compared: &[Reg], m: &mut Machine) -> Vec<u8> {
+        let mut key = std::mem::take(&mut m.key);
+        key.clear();
+        for &r in self.outer.iter().chain(compared) {
             push_part(m.value(r), &mut key);
         }
+        key
+    }
+
+    /// The answer of `run` for the current outer values and those that are compared, from the cache when it is there.
+    fn cached(
+        &mut self,
+        compared: &[Reg],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+        run: impl FnOnce(&mut SubState, &mut Machine, &mut ExecCtx<'_>) -> Result<Value>,
+    ) -> Result<Value> {
+        self.refresh(m);
+        let key = self.key_of(compared, m);
         if let Some(v) = self.cache.get(&key) {
-            return Ok(v.clone());
+            let v = v.clone();
+            m.key = key;
+            return Ok(v);
         }
         let v = run(self, m, cx)?;
-        let is_kept = self.outer.is_empty() || heap_bytes(&v) <= CACHED_BYTES_MOST;
+        let is_kept = key.is_empty() || key.len() + heap_bytes(&v) <= CACHED_BYTES_MOST;
         if is_kept && self.cache.len() < CACHE_MOST {
             self.cache.insert(key, v.clone());
+        } else {
+            m.key = key;
         }
         Ok(v)
     }
 
+    /// As [`SubState::cached`], of a condition.
+    fn cached_truth(
+        &mut self,
+        compared: &[Reg],
+        m: &mut Machine,
+        cx: &mut ExecCtx<'_>,
+        run: impl FnOnce(&mut SubState, &mut Machine, &mut ExecCtx<'_>) -> Result<Truth>,
+    ) -> Result<Truth> {
+        let value =
+            self.cached(compared, m, cx, |sub, m, cx| Ok(run(sub, m, cx)?.map_or(Value::Null, Value::Boolean)))?;
+        Ok(match value {
+            Value::Boolean(truth) => Some(truth),
+            _ => None,
+        })
+    }
+
     /// Whether the rows are read once an execution.
     fn is_read_once(&self) -> bool {
-        self.outer.is_empty() && self.cacheable
+        self.outer.is_empty()
+    }
+
+    /// The columns of the only row; NULLs when there is none.
+    fn run_row(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>> {
+        self.op.open(m, cx)?;
+        let mut values = vec![Value::Null; self.out.len()];
+        if !self.op.next(m, cx)? {
+            return Ok(values);
+        }
+        for (v, code) in values.iter_mut().zip(&self.out) {
+            let r = code.eval(m, cx)?;
+            v.set(m.value(r));
+        }
+        if self.op.next(m, cx)? {
+            return Err(Ora::new(1427));
+        }
+        Ok(values)
+    }
+
+    /// `(values) = (subquery)` by its only row; unknown when there is none.
+    fn equals(&mut self, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
+        self.with_rows(None, m, cx, |rows, m, cx| {
+            let mut row = Vec::new();
+            rows.store.rewind();
+            if rows.store.len() > 1 {
+                return Err(Ora::new(1427));
+            }
+            if !rows.store.next_values(&mut row, cx)? {
+                return Ok(None);
+            }
+            equality(values, &row, compare, m, cx)
+        })
+    }
+
+    /// `(values) IN (subquery)` by comparing row by row, up to the first match.
+    fn search(&mut self, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
+        let mut truth = Some(false);
+        self.op.open(m, cx)?;
+        while self.op.next(m, cx)? {
+            let mut same = Some(true);
+            for ((code, &v), &how) in self.out.iter().zip(values).zip(compare) {
+                let r = code.eval(m, cx)?;
+                match compare_values(m.value(v), m.value(r), how, &cx.session.nls)? {
+                    Some(Ordering::Equal) => {}
+                    Some(_) => {
+                        same = Some(false);
+                        break;
+                    }
+                    None => same = None,
+                }
+            }
+            match same {
+                Some(true) => return Ok(Some(true)),
+                None => truth = None,
+                Some(false) => {}
+            }
+        }
+        Ok(truth)
     }
 
     /// Calls `f` with the rows, which are kept for the execution when nothing outside matters. With `keys` they can be
@@ -364,13 +452,13 @@ fn with_sub<R>(
 
 /// A scalar subquery's value into register `dst`.
 pub fn scalar(s: SubId, dst: Reg, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-    let v = with_sub(s, m, cx, |sub, m, cx| sub.cached(m, cx, SubState::run_scalar))?;
+    let v = with_sub(s, m, cx, |sub, m, cx| sub.cached(&[], m, cx, SubState::run_scalar))?;
     m.put(dst, v);
     Ok(())
 }
 
 pub fn exists(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
-    let v = with_sub(s, m, cx, |sub, m, cx| sub.cached(m, cx, SubState::run_exists))?;
+    let v = with_sub(s, m, cx, |sub, m, cx| sub.cached(&[], m, cx, SubState::run_exists))?;
     Ok(v == Value::Boolean(true))
 }
 
@@ -378,17 +466,16 @@ pub fn exists(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
 pub fn row(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>> {
     with_sub(s, m, cx, |sub, m, cx| {
         sub.refresh(m);
-        sub.op.open(m, cx)?;
-        let mut values = vec![Value::Null; sub.out.len()];
-        if !sub.op.next(m, cx)? {
+        let key = sub.key_of(&[], m);
+        if let Some(values) = sub.row_cache.get(&key) {
+            let values = values.clone();
+            m.key = key;
             return Ok(values);
         }
-        for (v, code) in values.iter_mut().zip(&sub.out) {
-            let r = code.eval(m, cx)?;
-            v.set(m.value(r));
-        }
-        if sub.op.next(m, cx)? {
-            return Err(Ora::new(1427));
+        let values = sub.run_row(m, cx)?;
+        let bytes = || key.len() + values.iter().map(heap_bytes).sum::<usize>();
+        if sub.row_cache.len() < CACHE_MOST && (key.is_empty() || bytes() <= CACHED_BYTES_MOST) {
+            sub.row_cache.insert(key, values.clone());
         }
         Ok(values)
     })
@@ -396,18 +483,9 @@ pub fn row(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>
 
 /// `(values) = (subquery)`: the subquery's only row; unknown when there is none.
 pub fn equals(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
-    with_sub(s, m, cx, |sub, m, cx| {
-        sub.with_rows(None, m, cx, |rows, m, cx| {
-            let mut row = Vec::new();
-            rows.store.rewind();
-            if rows.store.len() > 1 {
-                return Err(Ora::new(1427));
-            }
-            if !rows.store.next_values(&mut row, cx)? {
-                return Ok(None);
-            }
-            equality(values, &row, compare, m, cx)
-        })
+    with_sub(s, m, cx, |sub, m, cx| match sub.is_read_once() {
+        true => sub.equals(values, compare, m, cx),
+        false => sub.cached_truth(values, m, cx, |sub, m, cx| sub.equals(values, compare, m, cx)),
     })
 }
 
@@ -426,34 +504,9 @@ fn equality(values: &[Reg], row: &[Value], compare: &[Compare], m: &Machine, cx:
 
 /// `(values) IN (subquery)`.
 pub fn contains(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
-    with_sub(s, m, cx, |sub, m, cx| {
-        sub.refresh(m);
-        if sub.is_read_once() {
-            return sub.with_rows(Some(compare), m, cx, |rows, m, cx| in_rows(rows, values, compare, m, cx));
-        }
-        // Correlated: compare row by row and stop at the first match.
-        let mut truth = Some(false);
-        sub.op.open(m, cx)?;
-        while sub.op.next(m, cx)? {
-            let mut same = Some(true);
-            for ((code, &v), &how) in sub.out.iter().zip(values).zip(compare) {
-                let r = code.eval(m, cx)?;
-                match compare_values(m.value(v), m.value(r), how, &cx.session.nls)? {
-                    Some(Ordering::Equal) => {}
-                    Some(_) => {
-                        same = Some(false);
-                        break;
-                    }
-                    None => same = None,
-                }
-            }
-            match same {
-                Some(true) => return Ok(Some(true)),
-                None => truth = None,
-                Some(false) => {}
-            }
-        }
-        Ok(truth)
+    with_sub(s, m, cx, |sub, m, cx| match sub.is_read_once() {
+        true => sub.with_rows(Some(compare), m, cx, |rows, m, cx| in_rows(rows, values, compare, m, cx)),
+        false => sub.cached_truth(values, m, cx, |sub, m, cx| sub.search(values, compare, m, cx)),
     })
 }
 
@@ -519,27 +572,42 @@ pub fn quantified(
     cx: &mut ExecCtx<'_>,
 ) -> Result<Truth> {
     with_sub(s, m, cx, |sub, m, cx| {
-        let is_kept = sub.is_read_once();
+        if !sub.is_read_once() {
+            return sub.cached_truth(&[value], m, cx, |sub, m, cx| {
+                sub.with_rows(None, m, cx, |rows, m, cx| compare_rows(rows, value, (op, how, all), m, cx))
+            });
+        }
         sub.with_rows(None, m, cx, |rows, m, cx| {
-            if is_kept && how != Compare::Dynamic && (all || op != CmpOp::Eq) && (!all || op != CmpOp::Ne) {
+            if how != Compare::Dynamic && (all || op != CmpOp::Eq) && (!all || op != CmpOp::Ne) {
                 return rows.quantify(m.value(value), (op, how, all), cx);
             }
-            let (mut truth, mut row, mut seen) = (Some(all), Vec::new(), 0u32);
-            rows.store.rewind();
-            while rows.store.next_values(&mut row, cx)? {
-                seen += 1;
-                if seen.is_multiple_of(CANCEL_ROWS) {
-                    cx.check_cancel()?;
-                }
-                match compare_values(m.value(value), &row[0], how, &cx.session.nls)?.map(|o| op.holds(o)) {
-                    Some(b) if b != all => return Ok(Some(b)),
-                    Some(_) => {}
-                    None => truth = None,
-                }
-            }
-            Ok(truth)
+            compare_rows(rows, value, (op, how, all), m, cx)
         })
     })
+}
+
+/// `value op ANY | ALL` by comparing row by row, up to the first that decides.
+fn compare_rows(
+    rows: &mut Rows,
+    value: Reg,
+    (op, how, all): (CmpOp, Compare, bool),
+    m: &mut Machine,
+    cx: &mut ExecCtx<'_>,
+) -> Result<Truth> {
+    let (mut truth, mut row, mut seen) = (Some(all), Vec::new(), 0u32);
+    rows.store.rewind();
+    while rows.store.next_values(&mut row, cx)? {
+        seen += 1;
+        if seen.is_multiple_of(CANCEL_ROWS) {
+            cx.check_cancel()?;
+        }
+        match compare_values(m.value(value), &row[0], how, &cx.session.nls)?.map(|o| op.holds(o)) {
+            Some(b) if b != all => return Ok(Some(b)),
+            Some(_) => {}
+            None => truth = None,
+        }
+    }
+    Ok(truth)
 }
 
 /// The rows of a WITH query.
