@@ -1073,6 +1073,9 @@ pub fn negate(e: Expr) -> Expr {
         Node::InSub { values, sub, compare, negated, single } => {
             Expr::new(Node::InSub { values, sub, compare, negated: !negated, single }, ty)
         }
+        Node::Quantified { op, compare, all, value, sub } => {
+            Expr::new(Node::Quantified { op: op.negate(), compare, all: !all, value, sub }, ty)
+        }
         Node::And(conds) => or(conds.into_iter().map(negate).collect()),
         Node::Or(conds) => and(conds.into_iter().map(negate).collect()),
         node => Expr::new(Node::Not(Box::new(Expr::new(node, e.ty))), ty),

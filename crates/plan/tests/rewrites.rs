@@ -49,6 +49,20 @@ fn subqueries_become_joins() {
         ("id > (select max(id) from seen where seen.k = big.k)", "LEFT VW_SQ_1 ["),
         ("exists (select 1 from small where small.k > big.id)", "SEMI SMALL ["),
         ("not exists (select 1 from small where big.id between small.k and small.k + 3)", "ANTI SMALL ["),
+        ("id > any (select id from small where small.k = big.k)", "SEMI SMALL [SMALL.K=BIG.K AND BIG.ID>SMALL.ID]"),
+        ("id <> any (select k from small where small.k < big.k)", "SEMI SMALL [SMALL.K<BIG.K AND BIG.ID<>SMALL.K]"),
+        ("id <= all (select id from small where small.k = big.k)", "ANTI SMALL [SMALL.K=BIG.K AND BIG.ID>SMALL.ID]"),
+        (
+            "id <= all (select k from small where small.id = big.k)",
+            "ANTI SMALL [SMALL.ID=BIG.K AND (BIG.ID>SMALL.K OR BIG.ID IS NULL OR SMALL.K IS NULL)]",
+        ),
+        ("not id > any (select id from small where small.k = big.k)", "ANTI SMALL [SMALL.K=BIG.K AND BIG.ID>SMALL.ID]"),
+        (
+            "not id > all (select id from small where small.k = big.k)",
+            "SEMI SMALL [SMALL.K=BIG.K AND BIG.ID<=SMALL.ID]",
+        ),
+        ("id > any (select id from small where small.k <> big.k)", "SEMI SMALL [SMALL.K<>BIG.K AND BIG.ID>SMALL.ID]"),
+        ("id > all (select id from small where small.k <> big.k)", "ANTI SMALL [SMALL.K<>BIG.K AND BIG.ID<=SMALL.ID]"),
     ];
     for (cond, expected) in cases {
         let tree = only(Rewrite::Unnest, &format!("select * from big where {cond}"));
@@ -62,6 +76,10 @@ fn subqueries_become_joins() {
         "id = 1 or exists (select 1 from small where small.k = big.id)",
         "exists (select 1 from small where small.k = big.id and rownum < 2)",
         "exists (select 1 from small)",
+        "id > any (select id from small)",
+        "id > all (select k from small where small.k <> big.k)",
+        "id <> any (select id from small where small.k <> big.k)",
+        "id < any (select max(id) from small where small.k = big.k)",
     ];
     for cond in kept {
         let tree = only(Rewrite::Unnest, &format!("select * from big where {cond}"));

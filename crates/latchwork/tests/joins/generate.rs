@@ -566,7 +566,7 @@ impl<'a> Generator<'a> {
         let correlated = self.r.percent(70);
         let outer: &[Source] = if correlated { &around } else { &[] };
         let count = 1 + usize::from(self.r.percent(30));
-        match self.r.below(10) {
+        match self.r.below(12) {
             0..=3 => {
                 let query = self.query(count, outer, depth + 1, None);
                 Cond::Exists(Box::new(query), self.r.percent(45))
@@ -578,12 +578,13 @@ impl<'a> Generator<'a> {
                 let query = self.query(count, outer, depth + 1, Some(&kinds));
                 Cond::In(row, Box::new(query), self.r.percent(45))
             }
-            7 => {
+            7..=9 => {
                 let kind = self.kind();
                 let e = self.expr(sources, kind, DEPTH);
                 let kind = self.comparable(kind);
                 let query = self.query(count, outer, depth + 1, Some(&[kind]));
-                Cond::Quantified(self.r.of(&Op::ALL), e, Box::new(query), self.r.percent(40))
+                let quantified = Cond::Quantified(self.r.of(&Op::ALL), e, Box::new(query), self.r.percent(50));
+                if self.r.percent(25) { Cond::Not(Box::new(quantified)) } else { quantified }
             }
             _ => {
                 let e = self.expr(sources, Kind::Number, DEPTH);

@@ -5,10 +5,13 @@
 //! | `EXISTS (…)`, `x IN (…)` | a semijoin |
 //! | `NOT EXISTS (…)`; `x NOT IN (…)` where nothing can be NULL | an antijoin |
 //! | `x NOT IN (…)` | an antijoin to which an unknown comparison is a match |
+//! | `x < ANY (…)`, correlated, any comparison | a semijoin by the comparison too |
+//! | `x < ALL (…)`, correlated, any comparison | an antijoin: no row refutes it or, where NULLs are, leaves it unknown |
 //! | `x < (SELECT aggregate(…) … WHERE inner = outer)` | an outer join with the groups of the inner column |
 //!
-//! EXISTS and a correlated IN are unnested when their query is a plain join whose conditions alone name the outer rows,
-//! by `=`, `<`, `<=`, `>` or `>=` at least; an IN of any other query becomes a view that is joined. What the subquery
+//! EXISTS and correlated IN, ANY and ALL are unnested when their query is a plain join whose conditions alone name the outer rows,
+//! by `=`, `<`, `<=`, `>` or `>=` at least; an IN of any other query becomes a view that is joined. ANY and ALL of a
+//! query that is not correlated stay: the least and the greatest value of one execution answer them. What the subquery
 //! compared of the outer row is then a condition of the join, so that it can be a hash join or a merge join by ranges,
 //! or still be answered row by row through an index: the physical planner decides. Only for an aggregate, which is made
 //! of all groups or of one at a time, the costs of both are compared here.
@@ -16,7 +19,7 @@
 //! The names of views are Oracle's: VW_NSO_n of an IN, VW_SQ_n of an aggregate.
 
 use super::{Values, substitute};
-use crate::expr::flatten_and;
+use crate::expr::{flatten_and, or};
 use crate::ir::*;
 use crate::logical::*;
 use crate::scope::{Compiler, Item, ItemId, ItemKind};
@@ -25,8 +28,21 @@ use types::{DataType, Value};
 
 /// How a subquery is asked for.
 enum Asked {
-    Exists { negated: bool },
-    In { values: Vec<Expr>, compare: Vec<Compare>, negated: bool },
+    Exists {
+        negated: bool,
+    },
+    In {
+        values: Vec<Expr>,
+        compare: Vec<Compare>,
+        negated: bool,
+    },
+    /// `value op ANY | ALL`
+    Quantified {
+        op: CmpOp,
+        all: bool,
+        value: Expr,
+        compare: Compare,
+    },
 }
 
 impl Compiler<'_> {
@@ -66,7 +82,7 @@ impl Compiler<'_> {
             (Ok(inner), _) if is_kept(&inner) => return false,
             (Ok(inner), _) => self.as_part(set, inner, out, &asked, &own),
             (Err(rel), Asked::In { .. }) => self.as_view(*rel, out, &asked, &own),
-            (Err(_), Asked::Exists { .. }) => None,
+            (Err(_), Asked::Exists { .. } | Asked::Quantified { .. }) => None,
         };
         let Some((part, hints)) = link else { return false };
         // The values that are compared must come from row sources that are joined before.
@@ -145,16 +161,20 @@ impl Compiler<'_> {
             }
             _ => false,
         };
-        let equal = |(value, out): &(Expr, Expr)| {
-            let eq = Node::Cmp(CmpOp::Eq, Compare::Plain, Box::new(value.clone()), Box::new(out.clone()));
-            joins(&Expr::new(eq, DataType::Boolean))
-        };
-        if !across.iter().any(joins) && !compared.iter().any(|(pair, how)| *how == Compare::Plain && equal(pair)) {
-            return None;
-        }
         let is_exact =
             |pair: &(Expr, Expr)| self.never_null(&pair.1, &inner, &local) && self.never_null(&pair.0, set, &set.conds);
         let exact = compared.iter().all(|(pair, _)| is_exact(pair));
+        let is_correlated = !across.is_empty() || out.iter().any(|e| self.reads_any(e, own));
+        let op = match asked {
+            Asked::Quantified { .. } if !is_correlated || out.iter().any(Expr::varies) => return None,
+            Asked::Quantified { op, all: false, .. } => Some(*op),
+            Asked::Quantified { op, all: true, .. } => exact.then(|| op.negate()),
+            Asked::Exists { .. } | Asked::In { .. } => Some(CmpOp::Eq),
+        };
+        let is_joined = |(pair, how): &((Expr, Expr), Compare)| op.is_some_and(|op| joins(&compare(op, *how, pair)));
+        if !across.iter().any(joins) && !compared.iter().any(is_joined) {
+            return None;
+        }
         let hints: Vec<_> =
             inner.hints.iter().filter(|h| h.name != "LEADING" && h.name != "ORDERED").cloned().collect();
         let single = inner.parts.len() == 1 && matches!(inner.parts[0].link, Link::Inner);
@@ -203,9 +223,13 @@ impl Compiler<'_> {
         }
     }
 
-    /// The pairs that IN compares: (value of the outer row, value of the subquery), and how.
+    /// The pairs that are compared: (value of the outer row, value of the subquery), and how.
     fn comparisons(&self, asked: &Asked, out: &[Expr]) -> Option<Vec<((Expr, Expr), Compare)>> {
-        let Asked::In { values, compare, .. } = asked else { return Some(Vec::new()) };
+        let (values, compare) = match asked {
+            Asked::Exists { .. } => return Some(Vec::new()),
+            Asked::In { values, compare, .. } => (&values[..], &compare[..]),
+            Asked::Quantified { value, compare, .. } => (std::slice::from_ref(value), std::slice::from_ref(compare)),
+        };
         if compare.contains(&Compare::Dynamic) || values.len() != out.len() || values.iter().any(Expr::has_subquery) {
             return None;
         }
@@ -368,15 +392,21 @@ fn asked(c: &Expr) -> Option<(SubId, Asked)> {
             let asked = Asked::In { values: values.clone(), compare: compare.clone(), negated: *negated };
             Some((*sub, asked))
         }
+        Node::Quantified { op, compare, all, value, sub } => {
+            let asked = Asked::Quantified { op: *op, all: *all, value: (**value).clone(), compare: *compare };
+            Some((*sub, asked))
+        }
         _ => None,
     }
 }
 
+fn compare(op: CmpOp, how: Compare, (value, out): &(Expr, Expr)) -> Expr {
+    Expr::new(Node::Cmp(op, how, Box::new(value.clone()), Box::new(out.clone())), DataType::Boolean)
+}
+
 /// How a part is joined by what is asked of it. `exact`: no comparison can be unknown.
 fn link_of(asked: &Asked, compared: Vec<((Expr, Expr), Compare)>, mut on: Vec<Expr>, exact: bool) -> Option<Link> {
-    let equal = |((value, out), how): ((Expr, Expr), Compare)| {
-        Expr::new(Node::Cmp(CmpOp::Eq, how, Box::new(value), Box::new(out)), DataType::Boolean)
-    };
+    let equal = |(pair, how): ((Expr, Expr), Compare)| compare(CmpOp::Eq, how, &pair);
     Some(match asked {
         Asked::Exists { negated: false } => Link::Semi(on),
         Asked::Exists { negated: true } => Link::Anti(on),
@@ -386,6 +416,21 @@ fn link_of(asked: &Asked, compared: Vec<((Expr, Expr), Compare)>, mut on: Vec<Ex
         }
         Asked::In { negated: true, .. } if exact => {
             on.extend(compared.into_iter().map(equal));
+            Link::Anti(on)
+        }
+        Asked::Quantified { op, all: false, .. } => {
+            on.extend(compared.iter().map(|(pair, how)| compare(*op, *how, pair)));
+            Link::Semi(on)
+        }
+        Asked::Quantified { op, all: true, .. } => {
+            on.extend(compared.into_iter().map(|(pair, how)| {
+                let refuted = compare(op.negate(), how, &pair);
+                if exact {
+                    return refuted;
+                }
+                let is_null = |e: Expr| Expr::new(Node::IsNull(Box::new(e), false), DataType::Boolean);
+                or(vec![refuted, is_null(pair.0), is_null(pair.1)])
+            }));
             Link::Anti(on)
         }
         Asked::In { .. } => {
