@@ -164,7 +164,8 @@ pub struct Caller {
 
 impl SessionState {
     /// The statement that the running function is called by, in the same transaction.
-    fn caller(&self) -> Option<&Caller> {
+    #[inline]
+    pub(crate) fn caller(&self) -> Option<&Caller> {
         self.caller.as_ref().filter(|(_, suspended)| *suspended == self.suspended).map(|(caller, _)| &**caller)
     }
 
@@ -181,17 +182,8 @@ impl SessionState {
     /// # Errors
     /// ORA-14551 in a function that a query calls.
     pub fn may_lock(&self) -> Result<()> {
-        self.may_run(true, |_| Ok(()))
-    }
-
-    /// Before a statement that reads `tables` and, if `changes`, changes or locks rows.
-    ///
-    /// # Errors
-    /// ORA-14551 in a function that a query calls; what is being changed is found by `mutating`: ORA-04091.
-    pub(crate) fn may_run(&self, changes: bool, mutating: impl Fn(&[ObjectId]) -> Result<()>) -> Result<()> {
         match self.caller() {
-            Some(caller) if changes && caller.is_query => Err(Ora::new(14551)),
-            Some(caller) if !caller.changes.is_empty() => mutating(&caller.changes),
+            Some(caller) if caller.is_query => Err(Ora::new(14551)),
             _ => Ok(()),
         }
     }

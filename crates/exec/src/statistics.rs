@@ -148,10 +148,14 @@ impl Blocks {
         }
     }
 
-    fn add(&mut self, other: Blocks) {
-        self.gets += other.gets;
-        self.reads += other.reads;
-        self.waits_us.iter_mut().zip(other.waits_us).for_each(|(own, more)| *own += more);
+    /// Both together.
+    #[inline]
+    fn and(self, other: Blocks) -> Blocks {
+        Blocks {
+            gets: self.gets + other.gets,
+            reads: self.reads + other.reads,
+            waits_us: std::array::from_fn(|n| self.waits_us[n] + other.waits_us[n]),
+        }
     }
 }
 
@@ -174,13 +178,14 @@ impl Figure {
     }
 
     /// Charges it with the blocks since `base`; the others are told so.
+    #[inline]
     fn settle(&mut self, now: Blocks, told: &mut Blocks) {
         if let Some(base) = self.base.take() {
-            let own = now.less(*told).less(base);
+            let own = now.less(base.and(*told));
             self.delta.buffer_gets += own.gets;
             self.delta.disk_reads += own.reads;
             self.delta.add_waits(own.waits_us);
-            told.add(own);
+            *told = told.and(own);
         }
     }
 

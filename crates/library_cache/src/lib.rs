@@ -281,6 +281,7 @@ impl Delta {
     }
 
     /// Waits of the classes of [`wait::CHARGED`].
+    #[inline]
     pub fn add_waits(&mut self, us: [u64; wait::CHARGED.len()]) {
         let [user_io, application, concurrency] = us;
         self.user_io_us += user_io;

@@ -164,19 +164,26 @@ impl Cursor {
     /// # Errors
     /// ORA-01002 when the cursor is not open; whatever finding the row raises.
     pub fn fetch(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
+        if self.state != State::Rows {
+            return self.fetch_made(cx, row);
+        }
+        let result = if self.lost_rows(cx) {
+            Err(Ora::new(8103)) // object no longer exists
+        } else if self.locks_rows && !cx.session.txn.stands_since(&self.locked_at) {
+            // Its locks have gone with the transaction, or with what was rolled back to a savepoint.
+            Err(Ora::new(1002))
+        } else {
+            self.fetch_row(cx, row)
+        };
+        if !matches!(result, Ok(true)) {
+            self.finish_rows(result.is_ok(), cx);
+        }
+        result
+    }
+
+    /// Fetches the next row of a result of the cache, or of those that DML returns.
+    fn fetch_made(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         match self.state {
-            State::Rows => {
-                let result = match self.lost_rows(cx) {
-                    true => Err(Ora::new(8103)), // object no longer exists
-                    // Its locks have gone with the transaction, or with what was rolled back to a savepoint.
-                    _ if self.locks_rows && !cx.session.txn.stands_since(&self.locked_at) => Err(Ora::new(1002)),
-                    false => self.fetch_row(cx, row),
-                };
-                if !matches!(result, Ok(true)) {
-                    self.finish_rows(matches!(result, Ok(false)), cx);
-                }
-                result
-            }
             State::Cached => {
                 let c = self.cached.as_mut().expect("the rows came from the cache");
                 let Some(bytes) = c.buffer.next_row() else {
@@ -194,7 +201,7 @@ impl Cursor {
                 }
                 None => Ok(false),
             },
-            State::Closed => Err(Ora::new(1002)),
+            State::Rows | State::Closed => Err(Ora::new(1002)),
         }
     }
 
@@ -243,17 +250,24 @@ impl Cursor {
         !self.temporary.is_empty() && (self.lost_segments(cx) || self.temporary_purges != state.purges(&self.temporary))
     }
 
+    #[inline]
     pub(super) fn fetch_row(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
-        if self.m.run.is_none() {
-            return self.fetch_uncounted(cx, row);
+        if self.m.run.is_some() {
+            return self.fetch_measured(cx, row);
         }
+        self.fetch_uncounted(cx, row)
+    }
+
+    /// As [`Cursor::fetch_uncounted`], where what the operations do is measured.
+    #[cold]
+    fn fetch_measured(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         let before = measure::begin(cx);
         let result = self.fetch_uncounted(cx, row);
         measure::end(before, &mut self.m, cx);
         result
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn fetch_uncounted(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         let Body::Query { op, out, moves, .. } = &mut self.body else { return Err(Ora::internal("not a query")) };
         let m = &mut self.m;

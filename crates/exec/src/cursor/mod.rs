@@ -24,7 +24,7 @@ pub use compile::{read_text, updatable_columns};
 use crate::adaptive::{self, Adaptive};
 use crate::code::Code;
 use crate::compile::may_share;
-use crate::ctx::ExecCtx;
+use crate::ctx::{Caller, ExecCtx};
 use crate::dml::{Dml, TableLocks};
 use crate::machine::Machine;
 use crate::measure;
@@ -361,41 +361,19 @@ impl Cursor {
         if self.continues { Run::Again } else { Run::First }
     }
 
+    #[inline]
     fn execute_once(&mut self, run: &mut Run, cx: &mut ExecCtx<'_>) -> Result<()> {
         if self.state != State::Closed {
             self.close(cx);
         }
-        if !self.temporary.is_empty() {
-            let touched = |object| cx.session.txn.has_touched(object);
-            cx.session.temporaries.settle(cx.p, cx.shared, &touched, cx.session.suspended)?;
-        }
-        let other_time = !self.internal && self.flashback != cx.session.flashback;
-        if other_time || self.lost_segments(cx) || !self.is_as_compiled_or_same(cx)? {
-            self.renew(cx)?;
-        }
-        if self.later.is_some() {
-            self.make_plan(cx)?;
-        }
-        if self.adaptive.is_some() {
-            self.adapt(cx)?;
+        let at_its_time = self.internal || self.flashback == cx.session.flashback;
+        let is_made = self.temporary.is_empty() && self.later.is_none() && self.adaptive.is_none();
+        if !(is_made && at_its_time && self.is_as_compiled(cx)) {
+            self.prepare(cx)?;
         }
         self.check_caller(cx)?;
-        if !self.temporary.is_empty() {
-            cx.session.temporaries.check_depth(&self.temporary, cx.session.suspended)?;
-            self.temporary_purges = cx.session.temporaries.purges(&self.temporary);
-        }
-        let mut shared = Vec::new();
         if let Body::Dml(_) = self.body {
-            let result = may_change(cx).and_then(|()| self.execute_dml(&mut shared, run, cx));
-            if result.is_err() {
-                self.key.took(cx);
-            }
-            self.tell_run(0, cx);
-            self.key.finished(cx);
-            for object in shared {
-                cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
-            }
-            return result.map_err(|e| cx.host.name_segment(e));
+            return self.execute_change(run, cx);
         }
         self.check_definitions(cx)?;
         self.begin_execution(run, cx);
@@ -415,22 +393,72 @@ impl Cursor {
         result
     }
 
+    /// Before an execution of a statement that is not ready for it as it is: compiles it again, or makes its plan.
+    ///
+    /// # Errors
+    /// Those of compiling the statement, and those of temporary tables that are in use.
+    #[cold]
+    #[inline(never)]
+    fn prepare(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+        if !self.temporary.is_empty() {
+            let touched = |object| cx.session.txn.has_touched(object);
+            cx.session.temporaries.settle(cx.p, cx.shared, &touched, cx.session.suspended)?;
+        }
+        let other_time = !self.internal && self.flashback != cx.session.flashback;
+        if other_time || self.lost_segments(cx) || !self.is_as_compiled_or_same(cx)? {
+            self.renew(cx)?;
+        }
+        if self.later.is_some() {
+            self.make_plan(cx)?;
+        }
+        if self.adaptive.is_some() {
+            self.adapt(cx)?;
+        }
+        if !self.temporary.is_empty() {
+            cx.session.temporaries.check_depth(&self.temporary, cx.session.suspended)?;
+            self.temporary_purges = cx.session.temporaries.purges(&self.temporary);
+        }
+        Ok(())
+    }
+
+    /// Executes DML.
+    fn execute_change(&mut self, run: &mut Run, cx: &mut ExecCtx<'_>) -> Result<()> {
+        let mut shared = Vec::new();
+        let result = may_change(cx).and_then(|()| self.execute_dml(&mut shared, run, cx));
+        if result.is_err() {
+            self.key.took(cx);
+        }
+        self.tell_run(0, cx);
+        self.key.finished(cx);
+        for object in shared {
+            cx.shared.txns.end_share(cx.p, &mut cx.session.txn, object);
+        }
+        result.map_err(|e| cx.host.name_segment(e))
+    }
+
     /// In a function that another statement calls: a query's may change nothing, and none may look at a table that is
     /// being changed.
     ///
     /// # Errors
     /// ORA-14551, ORA-04091.
+    #[inline]
     fn check_caller(&self, cx: &ExecCtx<'_>) -> Result<()> {
-        if self.internal {
-            return Ok(());
+        match cx.session.caller() {
+            Some(caller) if !self.internal => self.check_called_by(caller, cx),
+            _ => Ok(()),
         }
+    }
+
+    #[cold]
+    fn check_called_by(&self, caller: &Caller, cx: &ExecCtx<'_>) -> Result<()> {
         let changes = self.locks_rows || matches!(self.body, Body::Dml(_));
-        cx.session.may_run(changes, |mutating| {
-            let Some(object) = self.dependencies.iter().find(|d| mutating.contains(d)) else { return Ok(()) };
-            Err(match cx.host.catalog()?.table_by_id(*object)? {
-                Some(table) => Ora::with(4091, &[&table.owner, &table.name]),
-                None => Ora::with(4091, &[&"", &""]),
-            })
+        if changes {
+            cx.session.may_lock()?;
+        }
+        let Some(object) = self.dependencies.iter().find(|d| caller.changes.contains(d)) else { return Ok(()) };
+        Err(match cx.host.catalog()?.table_by_id(*object)? {
+            Some(table) => Ora::with(4091, &[&table.owner, &table.name]),
+            None => Ora::with(4091, &[&"", &""]),
         })
     }
 
@@ -599,10 +627,16 @@ impl Cursor {
     ///
     /// # Errors
     /// ORA-01466.
+    #[inline]
     fn check_definitions(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         if self.internal || !cx.session.txn.holds_snapshot() {
             return Ok(());
         }
+        self.check_definitions_then(cx)
+    }
+
+    #[cold]
+    fn check_definitions_then(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let epoch = cx.host.epoch();
         let known = cx.session.txn.held_snapshot();
         let scn = cx.shared.txns.hold_snapshot(cx.p, &cx.session.txn);

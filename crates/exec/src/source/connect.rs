@@ -32,6 +32,8 @@ use types::{Number, Ora, Result, Value};
 
 /// Beyond this depth ancestors are found through a table.
 const DEEP: usize = 64;
+/// Rows passed by at once.
+const PASSED_MOST: u64 = 256;
 /// A level below this part of the work area stays in memory.
 const SMALL_LEVEL: usize = 16;
 /// Rows between two looks for a cancel.
@@ -269,39 +271,69 @@ impl Connect {
         if let Some(p) = self.pending.take() {
             self.descend(p, m, cx)?;
         }
+        let Some(row) = self.step(m, cx)? else { return Ok(false) };
+        let depth = self.stack.len();
+        let Some(top) = self.stack.last() else { return Ok(false) };
+        let (roots, paths, parent) = (top.roots.clone(), top.paths.clone(), top.parent);
+        m.restore(&self.columns.row, self.arena.row(row));
+        m.put_whole(self.level, depth as i64);
+        let roots = if depth == 1 { self.root_values(m, cx)? } else { roots };
+        let paths = self.path_values(paths.as_deref(), m, cx)?;
+        if self.eager {
+            let cycle = self.descend(Pending { row, roots: roots.clone(), paths: paths.clone() }, m, cx)?;
+            // The search for children has used the registers: put the row back.
+            m.restore(&self.columns.row, self.arena.row(row));
+            m.put_whole(self.level, depth as i64);
+            let leaf = self.stack.len() == depth;
+            self.set_flag(self.is_leaf, leaf, m);
+            self.set_flag(self.is_cycle, cycle, m);
+        } else {
+            self.pending = Some(Pending { row, roots: roots.clone(), paths: paths.clone() });
+        }
+        self.present(parent, depth, roots.as_deref(), paths.as_deref(), m);
+        Ok(true)
+    }
+
+    /// Takes the next row of the topmost level that has one; levels that are done are left.
+    #[inline]
+    fn step(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<u32>> {
         loop {
-            let depth = self.stack.len();
-            let Some(top) = self.stack.last() else { return Ok(false) };
-            if top.next == top.end && !self.read_rest(m, cx)? {
+            let Some(top) = self.stack.last() else { return Ok(None) };
+            if top.next == top.end && (top.rest.is_none() || !self.read_rest(m, cx)?) {
                 self.ascend();
                 continue;
             }
-            let Some(top) = self.stack.last_mut() else { return Ok(false) };
+            let Some(top) = self.stack.last_mut() else { return Ok(None) };
             let row = self.arena.named(top.next, top.lie);
             top.next += 1;
-            let (roots, paths, parent) = (top.roots.clone(), top.paths.clone(), top.parent);
-            m.restore(&self.columns.row, self.arena.row(row));
             self.given += 1;
             if self.given.is_multiple_of(CANCEL_ROWS) {
                 cx.check_cancel()?;
             }
-            m.put_whole(self.level, depth as i64);
-            let roots = if depth == 1 { self.root_values(m, cx)? } else { roots };
-            let paths = self.path_values(paths.as_deref(), m, cx)?;
-            if self.eager {
-                let cycle = self.descend(Pending { row, roots: roots.clone(), paths: paths.clone() }, m, cx)?;
-                // The search for children has used the registers: put the row back.
-                m.restore(&self.columns.row, self.arena.row(row));
-                m.put_whole(self.level, depth as i64);
-                let leaf = self.stack.len() == depth;
-                self.set_flag(self.is_leaf, leaf, m);
-                self.set_flag(self.is_cycle, cycle, m);
-            } else {
-                self.pending = Some(Pending { row, roots: roots.clone(), paths: paths.clone() });
-            }
-            self.present(parent, depth, roots.as_deref(), paths.as_deref(), m);
-            return Ok(true);
+            return Ok(Some(row));
         }
+    }
+
+    /// Passes by rows that are only counted, some at a time; returns how many, none at the end.
+    pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
+        // Values of roots and paths are made because they may raise errors, and an eager search reads the registers.
+        if self.simple || self.eager || !self.roots.is_empty() || !self.paths.is_empty() {
+            return self.next(m, cx).map(u64::from);
+        }
+        if !self.started {
+            self.started = true;
+            self.find_roots(m, cx)?;
+        }
+        let mut passed = 0;
+        while passed < PASSED_MOST {
+            if let Some(p) = self.pending.take() {
+                self.descend(p, m, cx)?;
+            }
+            let Some(row) = self.step(m, cx)? else { break };
+            self.pending = Some(Pending { row, roots: None, paths: None });
+            passed += 1;
+        }
+        Ok(passed)
     }
 
     /// Finds the rows of the first level.
@@ -380,6 +412,7 @@ impl Connect {
 
     /// Reads the next row of the topmost level from temporary space, in the place of the one before. False when there
     /// is none.
+    #[cold]
     fn read_rest(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let Connect { stack, arena, columns, memory, remembers, .. } = self;
         let Some(level) = stack.last_mut() else { return Ok(false) };

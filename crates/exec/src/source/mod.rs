@@ -276,6 +276,7 @@ impl Op {
             Op::Scan(s) => s.pass(m, cx),
             Op::Watched(s) => s.pass(m, cx),
             Op::Counted(counted) => counted.pass(m, cx),
+            Op::Connect(c) => c.pass(m, cx),
             other => other.next(m, cx).map(u64::from),
         }
     }
