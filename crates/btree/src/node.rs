@@ -369,6 +369,7 @@ impl<'a> Node<'a> {
     }
 
     /// Block and slot of the row that a leaf entry names; of a key for a locator, its last bytes.
+    #[inline]
     pub fn rowid(&self, i: usize) -> (Rdba, u16) {
         let (at, len) = self.sort_key(i);
         if len < ROWID {

@@ -333,10 +333,12 @@ impl<'a> ChangeGroup<'a> {
     }
 
     /// A reader over the private image.
+    #[inline]
     pub fn block(&self, b: BlockRef) -> BlockView<'_> {
         BlockView::of_frame(self.cache.image(slot_of(self.p), b.entry))
     }
 
+    #[inline]
     fn image_mut(&mut self, b: BlockRef) -> &mut [u8] {
         let area = self.cache.area(self.p);
         let pin = &area.pins[b.entry];

@@ -69,6 +69,7 @@ impl PropertyList {
 }
 
 /// The value and the comment in what the cache keeps of a property.
+#[inline]
 pub fn split_property(kept: &[u8]) -> (&[u8], &[u8]) {
     let Some((low, rest)) = kept.split_first_chunk::<2>() else { return (&[], &[]) };
     rest.split_at(usize::from(u16::from_le_bytes(*low)).min(rest.len()))

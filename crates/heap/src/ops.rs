@@ -50,6 +50,7 @@ pub fn encode_put(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16,
 }
 
 /// Begins a PUT in `out` (cleared first); the body is appended by the caller.
+#[inline]
 pub fn put_head(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra: u16) {
     out.clear();
     out.extend_from_slice(&slot.to_le_bytes());

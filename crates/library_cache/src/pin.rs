@@ -33,6 +33,7 @@ pub(crate) const PAUSED: u64 = 1 << 61;
 /// SQL_EXEC_ID begins with the instance's number in its highest byte.
 const FIRST_EXECUTION: u64 = 1 << 24;
 
+#[inline]
 fn store(words: &[AtomicU64; 2], values: [u64; 2]) {
     for (word, value) in words.iter().zip(values) {
         word.store(value, Ordering::Relaxed);
@@ -90,6 +91,7 @@ impl CursorSlot {
         }
     }
 
+    #[inline]
     fn is_pinned(&self) -> bool {
         self.word.is_some_and(|word| word.load(Ordering::Relaxed) & STAGE != 0)
     }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+#[inline]
 fn read(clock: libc::clockid_t) -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid timespec to write to; the clock ids used in this module exist on every Linux.

@@ -284,6 +284,7 @@ impl Transactions {
     }
 
     /// Gives a snapshot back.
+    #[inline]
     pub fn release(&self, p: &Process, _s: &Snapshot) {
         self.table().close_snapshot(p.number());
     }

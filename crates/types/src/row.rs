@@ -160,6 +160,7 @@ impl<'a> RowReader<'a> {
         self.rest
     }
     /// Reads the next column. A column past the last one is NULL; `None` when the bytes are damaged.
+    #[inline]
     pub fn next_column(&mut self) -> Option<Column<'a>> {
         if self.left == 0 {
             return Some(Column::Null);

@@ -279,6 +279,7 @@ impl StatLine {
 
     /// The value now.
     #[must_use]
+    #[inline]
     pub fn get(&self, stat: Stat) -> u64 {
         self.values[stat as usize].load(Ordering::Relaxed)
     }

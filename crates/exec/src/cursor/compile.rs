@@ -786,6 +786,8 @@ impl Cursor {
 
     /// Compiles again: the dictionary, the settings or the types of the binds have changed. That is a parse, though
     /// nobody has called for one.
+    #[cold]
+    #[inline(never)]
     pub(super) fn renew(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.key.finished(cx);
         let parsed = (self.statement.clone(), self.by_place);

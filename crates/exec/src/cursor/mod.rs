@@ -276,11 +276,11 @@ impl Cursor {
 
     /// Gives one bind its value, reusing the buffer of the one before.
     pub fn bind_one(&mut self, at: usize, value: &Value) -> Result<()> {
-        let (value, ty) = (value.content(), value.data_type());
         let slot = self.values.get_mut(at).ok_or_else(|| Ora::new(1036))?;
-        slot.set(value);
-        if !value.is_null() && !fits(value, &self.bind_types[at]) {
-            self.bind_types[at] = Some(ty);
+        let content = value.content();
+        slot.set(content);
+        if !content.is_null() && !fits(content, &self.bind_types[at]) {
+            self.bind_types[at] = Some(value.data_type());
             self.retype = true;
         }
         Ok(())

@@ -109,6 +109,7 @@ pub struct Compiled {
 
 impl Compiled {
     /// Takes a statement's open cursor.
+    #[inline]
     pub fn take_statement(&self, sql: u32) -> Option<Box<dyn Any>> {
         self.statements.borrow_mut()[sql as usize].take()
     }

@@ -431,9 +431,7 @@ impl Machine {
     ) -> Run<()> {
         let (mut cursor, _) = self.start(w, unit, base, sql)?;
         let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
-        let mut second = std::mem::take(&mut self.row);
-        let result = one_row(w, &mut cursor, &mut values, &mut second);
-        self.row = second;
+        let result = one_row(w, &mut cursor, &mut values, &mut self.row);
         if let Some(rec) = self.record(base, row) {
             rec.scalars = values;
         }

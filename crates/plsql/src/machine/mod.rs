@@ -1236,6 +1236,7 @@ impl Machine {
     }
 
     /// The record in a slot, to be filled with a row.
+    #[inline]
     fn record(&mut self, base: usize, row: Opd) -> Option<&mut Rec> {
         let Place::Local(slot) = row.place() else { return None };
         match &mut self.stack[base + slot as usize] {

@@ -128,6 +128,7 @@ impl Decimal {
     }
 
     /// Returns the value when it is whole and fits.
+    #[inline]
     pub fn to_i64(self) -> Option<i64> {
         if self.len == 0 {
             return Some(0);
