@@ -1,8 +1,6 @@
 //! Static SQL, cursors, packages and stored units over a mock database.
 
-mod mock;
-
-use mock::{Mock, Session};
+use crate::mock::{Mock, Session};
 use types::{DataType, Number, Value};
 
 fn number(n: i64) -> Value {

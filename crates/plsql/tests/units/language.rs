@@ -1,8 +1,6 @@
 //! Blocks and what they print.
 
-mod mock;
-
-use mock::Session;
+use crate::mock::Session;
 use plsql::Datum;
 use types::{DataType, Number, Value};
 
