@@ -382,9 +382,8 @@ impl World for ExecWorld<'_, '_> {
     fn end_fetch(&mut self, cursor: &mut SqlCursor) {
         cursor.cursor.close(self.cx);
     }
-    fn cursor_columns(&self, cursor: &SqlCursor) -> Vec<ColumnInfo> {
-        let info = |c: &plan::Column| ColumnInfo { name: c.name.clone(), ty: c.ty, nullable: c.nullable };
-        cursor.cursor.columns().iter().map(info).collect()
+    fn column_count(&self, cursor: &SqlCursor) -> usize {
+        cursor.cursor.columns().len()
     }
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)> {
         let kind = match sql::parse_statement(text)? {

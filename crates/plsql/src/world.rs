@@ -379,8 +379,8 @@ pub trait World {
     fn bound_cursor(&self, _number: &Value) -> Option<crate::Datum> {
         None
     }
-    /// Columns of an open query.
-    fn cursor_columns(&self, cursor: &Self::Cursor) -> Vec<ColumnInfo>;
+    /// The number of columns of an open query.
+    fn column_count(&self, cursor: &Self::Cursor) -> usize;
     /// What a dynamic statement is, and how many placeholders it has by position. A query or DML need not be read for
     /// that: see [`World::check_text`].
     fn dynamic_kind(&mut self, text: &str) -> Result<(DynamicKind, usize)>;

@@ -627,8 +627,9 @@ impl plsql::World for World<'_> {
         self.core.bound_cursor(number)
     }
 
-    fn cursor_columns(&self, cursor: &SqlCursor) -> Vec<ColumnInfo> {
-        Self::column_infos(cursor.cursor.columns())
+    #[inline]
+    fn column_count(&self, cursor: &SqlCursor) -> usize {
+        cursor.cursor.columns().len()
     }
 
     fn check_text(&mut self, text: &str) -> Result<()> {

@@ -590,6 +590,7 @@ impl Table {
         self.scn()
     }
 
+    #[inline]
     pub fn close_snapshot(&self, process: u32) {
         let Some(line) = self.snapshots.get(process as usize) else { return };
         let open = line.open.load(Ordering::Relaxed).saturating_sub(1);

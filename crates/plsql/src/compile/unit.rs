@@ -120,6 +120,7 @@ impl Compiled {
     }
 
     /// Takes what a dynamic statement ran last.
+    #[inline]
     pub fn take_dynamic(&self, dynamic: u32) -> Option<Box<dyn Any>> {
         self.dynamics.borrow_mut().get_mut(dynamic as usize)?.take()
     }

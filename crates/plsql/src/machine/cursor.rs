@@ -13,7 +13,7 @@ use crate::compile::{Compiled, Rights};
 use crate::datum::{CursorRef, Datum};
 use crate::op::*;
 use crate::session::Plsql;
-use crate::world::{ColumnInfo, DynamicKind, World};
+use crate::world::{DynamicKind, World};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use types::{DataType, Number, Ora, Result, Rowid, Value};
@@ -151,8 +151,8 @@ pub(super) fn attribute<C: 'static>(d: &Datum, what: Attribute) -> Run<Value> {
 }
 
 impl<C: 'static> OpenCursor<C> {
-    pub(crate) fn columns<W: World<Cursor = C>>(&self, w: &W) -> Vec<ColumnInfo> {
-        self.cursor.as_ref().map_or_else(Vec::new, |c| w.cursor_columns(c))
+    fn column_count<W: World<Cursor = C>>(&self, w: &W) -> usize {
+        self.cursor.as_ref().map_or(0, |c| w.column_count(c))
     }
 
     /// Fetches a row.
@@ -579,7 +579,7 @@ impl Machine {
         let Datum::Cur(Some(c)) = self.datum(unit, base, cursor) else { return Err(Ora::new(1001).into()) };
         let mut values = self.record(base, row).map(|r| std::mem::take(&mut r.scalars)).unwrap_or_default();
         let result = with::<W::Cursor, _>(&c, |o| {
-            if o.open && o.columns(w).len() != width as usize {
+            if o.open && o.column_count(w) != width as usize {
                 return Err(Ora::new(6504).into());
             }
             o.begin_fetch(w);
@@ -615,7 +615,7 @@ impl Machine {
         };
         let width = unit.pool.bulks[bulk as usize].width as usize;
         with::<W::Cursor, _>(&c, |o| match o.open {
-            true if o.columns(w).len() != width => Err(Ora::new(6504).into()),
+            true if o.column_count(w) != width => Err(Ora::new(6504).into()),
             true => {
                 o.begin_fetch(w);
                 Ok(())
@@ -806,8 +806,7 @@ impl Machine {
     ) -> Run<()> {
         let query = kind == DynamicKind::Query;
         if query && (d.into > 0 || d.bulk.is_some()) {
-            let columns = w.cursor_columns(cursor).len();
-            if columns != d.into as usize {
+            if w.column_count(cursor) != d.into as usize {
                 return Err(Ora::new(1007).into());
             }
         }
