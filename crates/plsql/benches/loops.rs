@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p plsql`
 
-#[path = "../tests/mock/mod.rs"]
+#[path = "../tests/units/mock.rs"]
 mod mock;
 
 use mock::Session;
