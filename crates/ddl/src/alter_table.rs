@@ -619,7 +619,7 @@ fn move_table(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOption
     copy_rows(work, table, &moved)?;
     work.doom(old)?;
     for index in &table.indexes {
-        if index.unusable || !keep {
+        if !index.is_usable() || !keep {
             crate::index::empty_unusable(work, index)?;
         } else {
             refill(work, &moved, index, index.segment.tablespace, &Ora::new(1452))?;

@@ -258,7 +258,7 @@ pub fn key_index(
     let (primary, deferrable, validated) = wanted;
     let keys: Vec<IndexKey> = columns.iter().map(|column| IndexKey::Column(*column)).collect();
     let same = |index: &IndexDef| index.columns.iter().map(|c| &c.key).eq(keys.iter());
-    let usable = |index: &IndexDef| !index.unusable && index.kind != IndexKind::FunctionBased;
+    let usable = |index: &IndexDef| index.is_usable() && index.kind != IndexKind::FunctionBased;
     // A key that may stand twice for a while cannot be in a unique index.
     let fits = |index: &IndexDef| same(index) && usable(index) && !(deferrable && index.unique);
     let found = match using {

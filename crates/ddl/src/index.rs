@@ -234,6 +234,7 @@ fn define_in(
         invisible: new.invisible,
         unusable: building,
         building,
+        disabled: false,
         of_key: new.of_key,
         kind: new.kind,
         statistics: None,
@@ -370,8 +371,9 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
     if index.building {
         return Err(Ora::with(8104, &[&object.0]).at(target.pos));
     }
-    let flags =
-        i64::from(index.unusable) * property::IND_UNUSABLE + i64::from(index.invisible) * property::IND_INVISIBLE;
+    let flags = i64::from(index.unusable) * property::IND_UNUSABLE
+        + i64::from(index.invisible) * property::IND_INVISIBLE
+        + i64::from(index.disabled) * property::IND_DISABLED;
     let set_flags = |work: &mut Work<'_>, flags: i64| {
         work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
     };
@@ -382,11 +384,12 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
     work.require_unused(&table)?;
     match action {
         _ if table.temporary.is_some() && *action == AlterIndexAction::Coalesce => {}
-        AlterIndexAction::Rebuild { options, online: true } => {
+        AlterIndexAction::Rebuild { options, online: true } if !index.disabled => {
             return crate::online::rebuild(work, &index, &target, options);
         }
-        AlterIndexAction::Rebuild { options, online: false } => {
+        AlterIndexAction::Rebuild { options, online: _ } => {
             work.lock(index.table)?;
+            virtual_column::check_keys(work, &table, &index)?;
             rebuild(work, &index, options)?;
         }
         AlterIndexAction::RenameTo(name) => {
@@ -417,7 +420,17 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
         }
         AlterIndexAction::Other { text, pos } => match text.as_str() {
             "MONITORING USAGE" | "NOMONITORING USAGE" | "DEALLOCATE UNUSED" => {}
+            // The function may return something else by now, so the entries are made again.
+            "ENABLE" if index.disabled => {
+                work.lock(index.table)?;
+                virtual_column::check_keys(work, &table, &index)?;
+                rebuild(work, &index, &SegmentOptions::default())?;
+            }
             "ENABLE" if index.kind == IndexKind::FunctionBased => {}
+            "DISABLE" if index.kind == IndexKind::FunctionBased => {
+                work.lock(index.table)?;
+                set_flags(work, flags | property::IND_DISABLED)?;
+            }
             _ => return Err(Ora::unsupported().at(pos.0)),
         },
     }
@@ -464,7 +477,18 @@ pub fn empty(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     let data_object = work.new_object();
     let header = crate::tree::create(work, tablespace, data_object)?;
     work.doom(index.segment.header)?;
-    moved(work, index.object, header, data_object, tablespace)
+    moved(work, index.object, header, data_object, tablespace)?;
+    // What its key calls is not asked for rows that are not there.
+    if index.disabled { disable(work, index) } else { Ok(()) }
+}
+
+/// Marks an index on an expression whose function has been replaced or is gone.
+pub fn disable(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
+    work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut |row| {
+        let flags = dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0);
+        row[ind::FLAGS] = int(flags | property::IND_DISABLED);
+    })?;
+    Ok(())
 }
 
 /// As [`empty`], and the index is unusable until it is rebuilt.
@@ -472,6 +496,7 @@ pub fn empty_unusable(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     empty(work, index)?;
     let flags = property::IND_UNUSABLE
         + i64::from(index.invisible) * property::IND_INVISIBLE
+        + i64::from(index.disabled) * property::IND_DISABLED
         + i64::from(index.building) * property::IND_BUILDING;
     work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
 }
@@ -500,11 +525,11 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
         row[ind::TS] = int(tablespace);
         row[ind::FILE] = int(header.file());
         row[ind::BLOCK] = int(header.block());
-        // An index that was unusable is whole again. One that is being built, or was by a session that died, has its
+        // An index that was unusable or disabled is whole again. One that is being built, or was by a session that died, has its
         // mark until the end.
         let flags = dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0);
         if flags & property::IND_BUILDING == 0 {
-            row[ind::FLAGS] = int(flags & !property::IND_UNUSABLE);
+            row[ind::FLAGS] = int(flags & !(property::IND_UNUSABLE | property::IND_DISABLED));
         }
     })?;
     work.update_object(object, &mut |row: &mut Vec<Value>| row[obj::DATAOBJ] = int(data.0))

@@ -39,7 +39,7 @@ pub fn table(work: &mut Work<'_>, table: &mut TableDef, pos: u32) -> Result<()> 
     work.doom(old)?;
     for index in &table.indexes {
         // One that cannot be used is as empty as it was.
-        if index.unusable {
+        if !index.is_usable() {
             crate::index::empty_unusable(work, index)?;
         } else {
             refill(work, &moved, index, index.segment.tablespace, &Ora::new(1452))?;

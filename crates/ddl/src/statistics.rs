@@ -395,7 +395,7 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
         let figures = gather::table(work, &table, &wanted)?;
         let parts = work.host.parts();
         let mut indexes = Vec::new();
-        for index in table.indexes.iter().filter(|index| cascade && !index.unusable && !index.building) {
+        for index in table.indexes.iter().filter(|index| cascade && index.is_usable() && !index.building) {
             indexes.push((index.object, gather::index(&parts, &table, index)?));
         }
         Ok((figures, indexes))

@@ -57,6 +57,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
     let errors = work.host.compile(&target.owner_name, &target.name, create.kind, &source)?;
     let object = match old {
         Some(object) => {
+            crate::virtual_column::disable_indexes(work, object)?;
             work.unsettle(object);
             work.change().delete(Base::Source, &by(source::OBJ, object))?;
             object
@@ -243,6 +244,7 @@ fn is_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<bo
 /// Takes a unit or trigger out.
 pub fn remove_unit(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.claim_unit(object)?;
+    crate::virtual_column::disable_indexes(work, object)?;
     work.change().delete(Base::Source, &by(source::OBJ, object))?;
     work.change().delete(Base::Error, &by(error::OBJ, object))?;
     work.change().delete(Base::Trigger, &by(trigger::OBJ, object))?;

@@ -5,9 +5,10 @@ use crate::entries::Entries;
 use crate::work::{Work, by};
 use dictionary::base::{Base, tab};
 use dictionary::rows::int;
-use dictionary::{ColumnDef, IndexDef, IndexKey, TableDef, UserId};
+use dictionary::{ColumnDef, Image, IndexDef, IndexKey, TableDef, UserId};
 use sql::ast::{Expr, ExprKind};
-use types::{DataType, Ora, Result, Value, codec, urowid};
+use std::rc::Rc;
+use types::{DataType, ObjectId, Ora, Result, Value, codec, urowid};
 
 /// The row source of a query over one row of those of these columns that the expression uses.
 fn one_row(columns: &[ColumnDef], expr: &Expr) -> String {
@@ -89,6 +90,60 @@ pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result
     work.change().update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = count.clone())?;
     table.columns.push(column);
     Ok(position)
+}
+
+/// The functions that an index's keys call are there, DETERMINISTIC, and return what they returned when it was made.
+///
+/// # Errors
+/// Those of [`crate::expression::check_computed`]; ORA-30554 for a function of another type.
+pub fn check_keys(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<()> {
+    for part in &index.columns {
+        let IndexKey::Column(at) = part.key else { continue };
+        let column = &table.columns[at];
+        let Some(text) = column.virtual_text.as_deref().filter(|_| column.hidden) else { continue };
+        let expr = sql::parse_expression(text)?;
+        crate::expression::check_computed(work, table.owner_id, &table.columns, &expr, None, 1743)?;
+        if type_of(work, table.owner_id, &table.columns, &expr)? != column.data_type {
+            return Err(Ora::with(30554, &[&index.owner, &index.name]));
+        }
+    }
+    Ok(())
+}
+
+/// Disables the indexes whose keys call a function that goes or is replaced: their entries may not be what it returns.
+pub fn disable_indexes(work: &mut Work<'_>, unit: ObjectId) -> Result<()> {
+    for table in work.image.tables_with_expressions() {
+        let Some(table) = work.image.table(table)? else { continue };
+        let calls = |text: &str| calls_unit(&work.image, table.owner_id, text, unit);
+        let is_key = |part: &dictionary::IndexColumnDef| match &part.key {
+            IndexKey::Column(at) => table.columns[*at].virtual_text.as_deref().is_some_and(calls),
+            IndexKey::Expression { text, data_type: _ } => calls(text),
+        };
+        let calling = |index: &&Rc<IndexDef>| !index.disabled && index.columns.iter().any(is_key);
+        let indexes: Vec<_> = table.indexes.iter().filter(calling).cloned().collect();
+        for index in indexes {
+            crate::index::disable(work, &index)?;
+            work.touch(table.object);
+            work.altered(index.object)?;
+        }
+    }
+    Ok(())
+}
+
+fn calls_unit(image: &Image, owner: UserId, text: &str, unit: ObjectId) -> bool {
+    // An expression that is not read any more says nothing of what it calls.
+    let Ok(expr) = sql::parse_expression(text) else { return true };
+    let mut found = false;
+    sql::visit_expr(&expr, &mut |e| {
+        let name = match &e.kind {
+            ExprKind::Call(call) => &call.name,
+            ExprKind::Name(name) => name,
+            _ => return, // not a clause: the walk comes to their operands
+        };
+        let path: Vec<&str> = name.parts.iter().map(|part| part.name.as_str()).collect();
+        found |= image.called_unit(owner, &path).is_some_and(|called| called.object == unit);
+    });
+    found
 }
 
 /// Takes the expressions off the hidden columns that only this index had.

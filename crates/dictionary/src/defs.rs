@@ -232,6 +232,9 @@ pub struct IndexDef {
     pub unusable: bool,
     /// Being built while the table is in use: unusable for queries, and every change of a row is entered.
     pub building: bool,
+    /// A function that the key calls has been replaced or dropped: no query uses the index, and no row is changed until
+    /// it is rebuilt, enabled or dropped.
+    pub disabled: bool,
     /// Made for a key, with which it goes, whatever the two are called.
     pub of_key: bool,
     pub kind: IndexKind,
@@ -239,6 +242,11 @@ pub struct IndexDef {
 }
 
 impl IndexDef {
+    /// Whether its entries are those of the table's rows.
+    pub fn is_usable(&self) -> bool {
+        !self.unusable && !self.disabled
+    }
+
     /// Appends a column's stored bytes as this index's keys have them.
     pub fn push_key_part(&self, stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>) {
         match self.kind {

@@ -8,6 +8,7 @@
 
 use crate::audit::{AuditReader, AuditSettings};
 use crate::base::*;
+use crate::names::SYNONYM_CHAIN_MAX;
 use crate::profile::Profiles;
 use crate::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, type_of_columns};
 use crate::statistics::Endpoints;
@@ -47,6 +48,8 @@ pub mod property {
     pub const IND_INVISIBLE: i64 = 2;
     /// Being built by CREATE INDEX … ONLINE: changes of rows are entered, queries pass it over.
     pub const IND_BUILDING: i64 = 4;
+    /// A function that its key calls has been replaced or dropped, or ALTER INDEX … DISABLE.
+    pub const IND_DISABLED: i64 = 8;
     /// In DEFER of CDEF$.
     pub const CON_DEFERRABLE: i64 = 1;
     pub const CON_INITIALLY_DEFERRED: i64 = 2;
@@ -863,6 +866,7 @@ impl Image {
             invisible: flags & property::IND_INVISIBLE != 0,
             unusable: flags & property::IND_UNUSABLE != 0,
             building: flags & property::IND_BUILDING != 0,
+            disabled: flags & property::IND_DISABLED != 0,
             of_key: bits & property::IND_OF_KEY != 0,
             kind,
             statistics: as_i64(&row[ind::DISTKEY]).map(|distinct| IndexStatistics {
@@ -883,6 +887,31 @@ impl Image {
         let Some(table) = known.or_else(of) else { return Ok(None) };
         let table = self.table(ObjectId(table))?;
         Ok(table.and_then(|table| table.indexes.iter().find(|i| i.object == object).cloned()))
+    }
+
+    /// Tables with an index on an expression.
+    pub fn tables_with_expressions(&self) -> Vec<ObjectId> {
+        let is_one = |row: &Row| as_i64(&row[ind::PROPERTY]).unwrap_or(0) & property::IND_FUNCTION_BASED != 0;
+        let tables = self.rows[&Base::Ind].iter().filter(|(_, rows)| rows.iter().any(is_one));
+        tables.map(|(table, _)| ObjectId(*table)).collect()
+    }
+
+    /// The stored unit that a call in a definition of a user's means, a function or a package: the user's own or a
+    /// public name, or one with its schema. Synonyms are followed.
+    pub fn called_unit(&self, owner: UserId, path: &[&str]) -> Option<&ObjectDef> {
+        let space = ObjectKind::Function.namespace();
+        let [first, rest @ ..] = path else { return None };
+        let own = self.object_named(owner, space, first);
+        let mut found = own.or_else(|| self.object_named(UserId::PUBLIC, space, first)).or_else(|| {
+            let schema = self.user_named(first)?;
+            self.object_named(schema.id, space, rest.first()?)
+        });
+        for _ in 0..SYNONYM_CHAIN_MAX {
+            let Some(synonym) = self.synonym(found?.object) else { return found };
+            let schema = self.user_named(&synonym.target_owner)?;
+            found = self.object_named(schema.id, space, &synonym.target_name);
+        }
+        None
     }
 
     /// Indexes that are being built online, or were when their builder died.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
 
 /// Longest chain of synonyms; a longer one is a loop to Oracle (ORA-01775).
-const SYNONYM_CHAIN_MAX: usize = 16;
+pub(crate) const SYNONYM_CHAIN_MAX: usize = 16;
 
 /// Synonyms that are remembered until somebody asks.
 const FOLLOWED_MAX: usize = 64;

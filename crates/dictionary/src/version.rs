@@ -192,13 +192,14 @@ impl State for IndexDef {
             invisible,
             unusable,
             building,
+            disabled,
             of_key,
             kind,
             statistics: _,
         } = self;
         over((
             (object, owner_id, owner, name, table, segment),
-            (unique, columns, invisible, unusable, building, of_key, kind),
+            (unique, columns, invisible, unusable, building, disabled, of_key, kind),
         ))
     }
 }
@@ -275,6 +276,7 @@ mod tests {
             invisible: false,
             unusable: false,
             building: false,
+            disabled: false,
             of_key: false,
             kind: IndexKind::Normal,
             statistics: None,
@@ -320,6 +322,7 @@ mod tests {
             changed(&|t| t.organization = Organization::Heap(segment(20_003))),
             changed(&|t| t.organization = Organization::Index(segment(20_001))),
             changed(&|t| index(t, &|i| i.unusable = true)),
+            changed(&|t| index(t, &|i| i.disabled = true)),
             changed(&|t| t.indexes.clear()),
             changed(&|t| t.options.degree = 4),
         ];

@@ -577,7 +577,7 @@ fn unique_keys(table: &TableDef) -> Vec<Vec<usize>> {
         }
         _ => None,
     });
-    let indexes = table.indexes.iter().filter(|index| index.unique && !index.unusable && !index.building);
+    let indexes = table.indexes.iter().filter(|index| index.unique && index.is_usable() && !index.building);
     let indexed = indexes.filter_map(|index| {
         let column = |c: &dictionary::IndexColumnDef| match &c.key {
             IndexKey::Column(at) => Some(*at),

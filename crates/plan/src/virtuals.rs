@@ -18,9 +18,16 @@ pub fn has_virtual_key(table: &TableDef, index: &IndexDef) -> bool {
     })
 }
 
+/// The virtual columns but keys of disabled indexes: what those call may not be there any more.
 fn virtual_columns(table: &TableDef) -> Vec<(usize, String)> {
     let text = |(i, c): (usize, &dictionary::ColumnDef)| Some((i, c.virtual_text.clone()?));
-    table.columns.iter().enumerate().filter_map(text).collect()
+    table.columns.iter().enumerate().filter_map(text).filter(|(at, _)| !is_disabled_key(table, *at)).collect()
+}
+
+fn is_disabled_key(table: &TableDef, column: usize) -> bool {
+    let is_of = |index: &&Rc<IndexDef>| index.columns.iter().any(|part| part.key == IndexKey::Column(column));
+    let mut indexes = table.indexes.iter().filter(is_of).peekable();
+    table.columns[column].hidden && indexes.peek().is_some() && indexes.all(|index| index.disabled)
 }
 
 impl Compiler<'_> {
@@ -57,7 +64,7 @@ impl Compiler<'_> {
             self.items[id].columns[column].value = Some(made);
         }
         // A key is made again from the row to see whether the row still has it.
-        for index in table.indexes.iter().filter(|index| has_virtual_key(table, index)) {
+        for index in table.indexes.iter().filter(|index| !index.disabled && has_virtual_key(table, index)) {
             for part in &index.columns {
                 if let IndexKey::Column(at) = part.key {
                     self.column_value(id, at);

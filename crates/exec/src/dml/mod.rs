@@ -99,6 +99,9 @@ pub struct Writer {
 impl Writer {
     /// `changed`: the columns that an update sets; `None` for statements that add or delete rows.
     pub fn build(t: &Target, changed: Option<&[u16]>, b: &mut Builder<'_>) -> Result<Writer> {
+        if let Some(i) = t.table.indexes.iter().find(|i| i.disabled) {
+            return Err(Ora::with(30554, &[&i.owner, &i.name]));
+        }
         // A key that an unusable index should watch over cannot be changed.
         let watches = |i: &IndexDef| i.unique || t.table.constraints.iter().any(|c| c.enabled && c.is_key_in(i.object));
         let computed = |column: usize| t.virtuals.iter().any(|(c, _)| usize::from(*c) == column);

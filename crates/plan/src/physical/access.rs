@@ -119,7 +119,7 @@ impl Compiler<'_> {
             if past && index.kind != IndexKind::IotTop {
                 continue;
             }
-            if index.unusable || index.invisible || wishes.names(&["NO_INDEX"], index) {
+            if !index.is_usable() || index.invisible || wishes.names(&["NO_INDEX"], index) {
                 continue;
             }
             let ranged = self.index_access(id, table, index, conds, columns, (rows, 0));

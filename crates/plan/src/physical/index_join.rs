@@ -67,7 +67,7 @@ impl Compiler<'_> {
         let usable: Vec<&Rc<IndexDef>> = table
             .indexes
             .iter()
-            .filter(|index| index.kind == IndexKind::Normal && !index.unusable && !index.invisible && !index.building)
+            .filter(|index| index.kind == IndexKind::Normal && index.is_usable() && !index.invisible && !index.building)
             .filter(|index| !wishes.names(&["NO_INDEX"], index) && (!asked || wishes.names(&["INDEX_JOIN"], index)))
             .take(INDEXES_MAX)
             .collect();

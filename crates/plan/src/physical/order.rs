@@ -89,7 +89,7 @@ fn rises(index: &IndexDef, at: usize, column: usize) -> bool {
 }
 
 fn usable(index: &IndexDef) -> bool {
-    !index.unusable && !index.invisible && matches!(index.kind, IndexKind::Normal | IndexKind::IotTop)
+    index.is_usable() && !index.invisible && matches!(index.kind, IndexKind::Normal | IndexKind::IotTop)
 }
 
 /// Makes a scan give the row with the lowest or highest value first, when an index can.

@@ -67,7 +67,7 @@ impl Compiler<'_> {
             let ItemKind::Table(table) = &item.kind else { continue };
             let by_hint = self.sampling.tables.iter().find(|(alias, _)| *alias == item.alias);
             let level = by_hint.map_or(self.sampling.level, |(_, level)| *level);
-            let is_usable = |index: &Rc<dictionary::IndexDef>| !index.unusable && !index.invisible;
+            let is_usable = |index: &Rc<dictionary::IndexDef>| index.is_usable() && !index.invisible;
             let has_choice = || table.indexes.iter().any(is_usable) && !self.is_one_row(id, table);
             if level == 0 || (alone && !has_choice()) {
                 continue;
@@ -101,7 +101,7 @@ impl Compiler<'_> {
             IndexKey::Expression { .. } => false,
         };
         let is_found = |index: &Rc<dictionary::IndexDef>| {
-            index.unique && !index.unusable && !index.invisible && index.columns.iter().all(is_equal)
+            index.unique && index.is_usable() && !index.invisible && index.columns.iter().all(is_equal)
         };
         table.indexes.iter().any(is_found)
     }

@@ -356,7 +356,7 @@ impl Compiler<'_> {
             || table.indexes.iter().any(|index| {
                 let column = |key: &IndexKey| matches!(key, IndexKey::Column(column) if is_given(*column));
                 index.unique
-                    && !index.unusable
+                    && index.is_usable()
                     && !index.building
                     && index.kind == IndexKind::Normal
                     && index.columns.iter().all(|c| column(&c.key))

@@ -1203,7 +1203,7 @@ impl Machine {
 
     /// Whether the statement is that of a FORALL, and not of a subprogram that is called in it.
     #[inline]
-    fn is_in_forall(&self) -> bool {
+    pub(super) fn is_in_forall(&self) -> bool {
         self.forall.active && self.frames.len() == self.forall.frames
     }
 

@@ -201,6 +201,7 @@ impl Machine {
     ) -> Run<Datum> {
         let path = &unit.pool.paths[path as usize];
         let steps = self.steps(w, unit, base, path)?;
+        let in_forall = self.is_in_forall();
         self.with_root(s, w, unit, base, path, |root| {
             let mut at = &*root;
             for (i, step) in steps.iter().enumerate() {
@@ -215,6 +216,7 @@ impl Machine {
                     (Resolved::Key(_), Datum::Coll(None)) => return Err(Ora::new(6531).into()),
                     (Resolved::Key(k), Datum::Coll(Some(c))) => match c.get(k) {
                         Some(e) => e,
+                        None if in_forall => return Err(missing_in_forall(c, k).into()),
                         None => return Err(missing(c, k).into()),
                     },
                     _ => return Err(Ora::new(6530).into()),
@@ -395,7 +397,16 @@ fn read_method(c: &Coll, method: Method, a: &Value) -> Run<Value> {
     })
 }
 
-/// What reading an element that is not there raises.
+/// As [`missing`], for a value that the statement of a FORALL takes.
+#[cold]
+fn missing_in_forall(c: &Coll, k: &Key) -> Ora {
+    match k {
+        Key::Int(i) => Ora::with(22160, &[i]),
+        Key::Text(_) => missing(c, k),
+    }
+}
+
+/// The error of reading an element that is not there.
 fn missing(c: &Coll, k: &Key) -> Ora {
     if c.is_associative() {
         return Ora::new(1403);
