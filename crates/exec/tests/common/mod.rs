@@ -547,6 +547,7 @@ impl<'i> Session<'i> {
             invisible: false,
             unusable: false,
             building: false,
+            disabled: false,
             of_key: false,
             kind: IndexKind::Normal,
             statistics: None,

@@ -25,6 +25,7 @@ fn index(name: &str, unique: bool, columns: &[usize]) -> Rc<IndexDef> {
         invisible: false,
         unusable: false,
         building: false,
+        disabled: false,
         of_key: false,
         kind: IndexKind::Normal,
         statistics: None,
