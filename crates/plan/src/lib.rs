@@ -325,10 +325,10 @@ fn compile_as(
         Statement::Merge(m) => c.merge(m)?,
         _ => return Err(Ora::new(900)),
     };
-    let out = match &body {
-        PlanBody::Query(query) => Some(&query.out),
-        PlanBody::Insert(insert) => match &insert.source {
-            InsertSource::Query(query) => Some(&query.out),
+    let out = match &mut body {
+        PlanBody::Query(query) => Some(&mut query.out),
+        PlanBody::Insert(insert) => match &mut insert.source {
+            InsertSource::Query(query) => Some(&mut query.out),
             InsertSource::Values(_) => None,
         },
         _ => None,
@@ -336,7 +336,7 @@ fn compile_as(
     let mut physical = match is_described {
         true => physical::Physical::default(),
         false => {
-            c.rewrite(out.map(Vec::as_slice));
+            c.rewrite(out.map(Vec::as_mut_slice));
             c.hand_out_hints();
             if let Some(told) = evidence.uses {
                 c.tell_column_uses(told);
@@ -407,10 +407,10 @@ pub fn logical_text(
     let Statement::Query(q) = statement else { return Err(Ora::new(900)) };
     let mut c = compiler(catalog, functions, Vec::new(), &[], None);
     (c.rewrites_off, c.keeps_joins) = (optimizer.rewrites_off, optimizer.keeps_joins);
-    let (rel, out, ..) = c.built(q, true)?;
+    let (rel, mut out, ..) = c.built(q, true)?;
     c.rows = Some(rel);
     let bound = c.logical_text();
-    c.rewrite(Some(&out));
+    c.rewrite(Some(&mut out));
     Ok((bound, c.logical_text()))
 }
 

@@ -36,6 +36,36 @@ fn nothing_is_rewritten_when_all_is_switched_off() {
 }
 
 #[test]
+fn aggregates_of_lists_and_groups_become_joins() {
+    let sum = "(select sum(small.id) from small where small.k = big.k)";
+    let joined = [
+        format!("select big.id, {sum} from big"),
+        format!("select big.id, nvl({sum}, 0) + big.id from big order by big.id"),
+        format!("select count(*), max(x) from (select big.id, {sum} x from big)"),
+        format!("select x, count(*) from (select big.id, {sum} x from big) group by x"),
+        format!("select id, x from (select /*+ no_merge */ big.id, {sum} x from big) where id > 1"),
+        format!("select {sum} from big union all select id from small"),
+    ];
+    for text in joined {
+        let tree = only(Rewrite::Unnest, &text);
+        assert!(tree.contains("LEFT VW_SQ_1 ["), "{text}\n{tree}");
+    }
+    let kept = [
+        format!("select big.id, {sum} from big where rownum < 10"),
+        format!("select big.id, {sum} from big fetch first 3 rows only"),
+        // A column that is asked for by a condition, too.
+        format!("select id, x from (select big.id, {sum} x from big) where x > 3"),
+        format!("select x from (select big.id, {sum} x from big) v where exists (select 1 from small where id = v.x)"),
+        "select big.id, (select /*+ no_unnest */ sum(small.id) from small where small.k = big.k) from big".to_owned(),
+        "select big.id, (select small.id from small where small.k = big.k) from big".to_owned(),
+    ];
+    for text in kept {
+        let tree = only(Rewrite::Unnest, &text);
+        assert!(!tree.contains("VW_SQ"), "{text}\n{tree}");
+    }
+}
+
+#[test]
 fn subqueries_become_joins() {
     let cases = [
         ("exists (select 1 from small where small.k = big.id and small.d > sysdate)", "SEMI SMALL ["),

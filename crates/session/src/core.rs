@@ -134,7 +134,7 @@ pub struct Core {
 }
 
 /// How long a call waits at its end for another session that defines something, to store how compiling went.
-const VERDICTS_WAIT: Duration = Duration::from_millis(50);
+const VERDICTS_WAIT: Duration = Duration::from_secs(2);
 
 /// Tables of one flashback query that are looked at once.
 const UNCHANGED_MAX: usize = 8;

@@ -95,7 +95,7 @@ impl Compiler<'_> {
 
     /// Rewrites all trees of the statement. Subqueries come in the order in which they were bound, innermost first.
     /// `out`: the values that a query gives of its rows; `None` for other statements, of which more is read.
-    pub fn rewrite(&mut self, out: Option<&[Expr]>) {
+    pub fn rewrite(&mut self, mut out: Option<&mut [Expr]>) {
         for at in 0..self.subs.len() {
             let mut rel = std::mem::replace(&mut self.subs[at].rel, Rel::Empty);
             self.rewrite_rel(&mut rel);
@@ -107,6 +107,9 @@ impl Compiler<'_> {
             self.ctes[at].rel = rel;
         }
         if let Some(mut rel) = self.rows.take() {
+            if let Some(out) = &mut out {
+                self.rewrite_list(&mut rel, out);
+            }
             self.rewrite_rel(&mut rel);
             self.rows = Some(rel);
         }
@@ -117,16 +120,31 @@ impl Compiler<'_> {
         }
     }
 
+    /// Rewrites what a tree's rows give.
+    fn rewrite_list(&mut self, rel: &mut Rel, out: &mut [Expr]) {
+        if self.wants(Rewrite::Unnest) && out.iter().any(Expr::has_subquery) {
+            self.unnest_in_list(rel, out);
+        }
+    }
+
     fn rewrite_rel(&mut self, rel: &mut Rel) {
         if os::stack::is_short() {
             return; // What nests that deep is planned as it stands.
         }
         match rel {
             Rel::Join(set) => self.rewrite_set(set),
-            Rel::Set { inputs, .. } => inputs.iter_mut().for_each(|(input, _)| self.rewrite_rel(input)),
+            Rel::Set { inputs, .. } => {
+                for (input, out) in inputs {
+                    self.rewrite_list(input, out);
+                    self.rewrite_rel(input);
+                }
+            }
             // Its joins are planned for roots, children and probes alike: they stay what they are.
             Rel::Connect(_) => {}
             _ => {
+                if self.wants(Rewrite::Unnest) {
+                    self.unnest_in_groups(rel);
+                }
                 if let Some(input) = rel.input_mut() {
                     self.rewrite_rel(input);
                 }
@@ -171,12 +189,14 @@ impl Compiler<'_> {
     fn rewrite_part(&mut self, kind: &mut PartKind) {
         match kind {
             PartKind::Leaf(id) => {
-                if let ItemKind::Derived { rel, .. } = &mut self.items[*id].kind
+                if let ItemKind::Derived { rel, out, .. } = &mut self.items[*id].kind
                     && let Some(mut tree) = rel.take()
                 {
+                    let mut list = std::mem::take(out);
+                    self.rewrite_list(&mut tree, &mut list);
                     self.rewrite_rel(&mut tree);
-                    if let ItemKind::Derived { rel, .. } = &mut self.items[*id].kind {
-                        *rel = Some(tree);
+                    if let ItemKind::Derived { rel, out, .. } = &mut self.items[*id].kind {
+                        (*rel, *out) = (Some(tree), list);
                     }
                 }
             }

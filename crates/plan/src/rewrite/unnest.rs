@@ -1,4 +1,4 @@
-//! Subqueries of WHERE that become row sources of the join they restrict.
+//! Subqueries that become row sources of the join whose rows they are asked for.
 //!
 //! | condition | becomes |
 //! |---|---|
@@ -7,14 +7,17 @@
 //! | `x NOT IN (…)` | an antijoin to which an unknown comparison is a match |
 //! | `x < ANY (…)`, correlated, any comparison | a semijoin by the comparison too |
 //! | `x < ALL (…)`, correlated, any comparison | an antijoin: no row refutes it or, where NULLs are, leaves it unknown |
-//! | `x < (SELECT aggregate(…) … WHERE inner = outer)` | an outer join with the groups of the inner column |
+//! | `(SELECT aggregate(…) … WHERE inner = outer)` | an outer join with the groups of the inner column |
 //!
-//! EXISTS and correlated IN, ANY and ALL are unnested when their query is a plain join whose conditions alone name the outer rows,
-//! by `=`, `<`, `<=`, `>` or `>=` at least; an IN of any other query becomes a view that is joined. ANY and ALL of a
-//! query that is not correlated stay: the least and the greatest value of one execution answer them. What the subquery
-//! compared of the outer row is then a condition of the join, so that it can be a hash join or a merge join by ranges,
-//! or still be answered row by row through an index: the physical planner decides. Only for an aggregate, which is made
-//! of all groups or of one at a time, the costs of both are compared here.
+//! EXISTS and correlated IN, ANY and ALL are unnested when their query is a plain join whose conditions alone name the
+//! outer rows, by `=`, `<`, `<=`, `>` or `>=` at least; an IN of any other query becomes a view that is joined. ANY and
+//! ALL of a query that is not correlated stay: the least and the greatest value of one execution answer them. What the
+//! subquery compared of the outer row is then a condition of the join, so that it can be a hash join or a merge join by
+//! ranges, or still be answered row by row through an index: the physical planner decides.
+//!
+//! Aggregates are unnested in conditions, in select lists and in what is grouped. They are made of all groups or of one
+//! at a time, so the costs of both are compared here; in a select list below ROWNUM or FETCH FIRST, which may want few
+//! of them, they stay.
 //!
 //! The names of views are Oracle's: VW_NSO_n of an IN, VW_SQ_n of an aggregate.
 
@@ -65,7 +68,7 @@ impl Compiler<'_> {
                 _ => false,
             };
             if !done {
-                self.unnest_aggregates(set, &mut c);
+                self.unnest_aggregates(set, &mut [&mut c], false);
                 kept.push(c);
             }
         }
@@ -279,22 +282,66 @@ impl Compiler<'_> {
         self.items.len() - 1
     }
 
-    /// Puts joins with groups in the place of the correlated aggregates of a condition.
-    fn unnest_aggregates(&mut self, set: &mut JoinSet, c: &mut Expr) {
+    /// Puts joins with groups in the place of the correlated aggregates of values that are made of a join's rows: of a
+    /// condition on them, of a select list, of a GROUP BY. `are_all`: no value beside these and the join's own
+    /// conditions is made of its rows.
+    fn unnest_aggregates(&mut self, set: &mut JoinSet, values: &mut [&mut Expr], are_all: bool) {
         let mut found = Vec::new();
-        c.walk(&mut |e| {
-            // One in a column of a merged view may stand elsewhere, too, and is still asked for there.
-            if let Node::Scalar(sub) = e.node
-                && !self.column_subs.contains(&sub)
-            {
-                found.push(sub);
-            }
-        });
+        for value in values.iter() {
+            value.walk(&mut |e| {
+                if let Node::Scalar(sub) = e.node
+                    && !found.contains(&sub)
+                {
+                    found.push(sub);
+                }
+            });
+        }
         for sub in found {
+            // One in a column of a merged view may stand elsewhere, too, and is still asked for there.
+            if self.column_subs.contains(&sub) && (!are_all || self.is_asked_in(set, sub)) {
+                continue;
+            }
             if let Some(value) = self.unnest_aggregate(set, sub) {
-                replace_scalar(c, sub, &value);
+                values.iter_mut().for_each(|e| replace_scalar(e, sub, &value));
                 self.forget_sub(sub);
             }
+        }
+    }
+
+    /// Whether a condition or a part of a join, or another subquery, asks for a subquery.
+    fn is_asked_in(&self, set: &JoinSet, sub: SubId) -> bool {
+        let mut asked = false;
+        let mut look = |e: &Expr| e.each_subquery(&mut |s| asked |= s == sub);
+        self.for_each_set_expr(set, &mut look);
+        for other in &self.subs {
+            other.out.iter().for_each(&mut look);
+            self.for_each_expr(&other.rel, &mut look);
+        }
+        asked
+    }
+
+    /// As [`Compiler::unnest_aggregates`], of the values that are made of a tree's rows. A tree that ends before all
+    /// rows are read may want few of the aggregates.
+    pub(super) fn unnest_in_list(&mut self, rel: &mut Rel, out: &mut [Expr]) {
+        match rel {
+            Rel::Join(set) => self.unnest_aggregates(set, &mut out.iter_mut().collect::<Vec<_>>(), true),
+            Rel::Sort { input, keys } if !keys.iter().any(|key| key.expr.has_subquery()) => {
+                self.unnest_in_list(input, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// As [`Compiler::unnest_aggregates`], of the keys and arguments of a GROUP BY.
+    pub(super) fn unnest_in_groups(&mut self, rel: &mut Rel) {
+        let Rel::Group { input, keys, sets: _, aggs, scalar: _ } = rel else { return };
+        let Rel::Join(set) = &mut **input else { return };
+        let mut values: Vec<&mut Expr> = keys.iter_mut().map(|(key, _)| key).collect();
+        for agg in aggs {
+            values.extend(agg.args.iter_mut().chain(agg.order.iter_mut().map(|key| &mut key.expr)));
+        }
+        if values.iter().any(|value| value.has_subquery()) {
+            self.unnest_aggregates(set, &mut values, true);
         }
     }
 
