@@ -70,7 +70,7 @@ impl Btree {
     ) -> Result<KeyState> {
         // The own change, published before, is seen by who looks after it has published its change.
         fence(Ordering::SeqCst);
-        let mut at = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+        let mut at = self.leaf_for(p, index, Target::At(key))?;
         let mut sum = Look::default();
         'look: for _ in 0..STEPS_MAX {
             let look =
@@ -112,7 +112,7 @@ impl Btree {
     /// As [`Btree::key_state`].
     pub fn is_repeated(&self, p: &Process, own: Option<Xid>, index: &Index, key: &[u8]) -> Result<Repeats> {
         fence(Ordering::SeqCst); // as in `key_state`
-        let mut at = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+        let mut at = self.leaf_for(p, index, Target::At(key))?;
         let (mut live, mut undecided) = (0, None);
         for _ in 0..STEPS_MAX {
             let look =

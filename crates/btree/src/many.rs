@@ -196,7 +196,7 @@ impl Btree {
     fn insert_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<Run> {
         // As for a single entry of a unique index: the leaf where the key's first entry would be.
         let first = if index.unique { batch.key(from) } else { batch.sort_key(from) };
-        let leaf = self.descend(p, index, Target::At(first), 0, &mut |_, _| {})?;
+        let leaf = self.leaf_for(p, index, Target::At(first))?;
         let look = self.cache().read(p, leaf, GetKind::Examination, &mut |v: &BlockView| {
             let node = Node::new(*v);
             if !node.is_leaf() || v.obj() != index.object {
@@ -282,7 +282,7 @@ impl Btree {
     /// left alive.
     fn delete_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<(usize, bool)> {
         let first = batch.sort_key(from);
-        let leaf = self.descend(p, index, Target::At(first), 0, &mut |_, _| {})?;
+        let leaf = self.leaf_for(p, index, Target::At(first))?;
         let expected = self.cache().read(p, leaf, GetKind::Examination, &mut |v: &BlockView| {
             let node = Node::new(*v);
             match node.high() {

@@ -136,7 +136,7 @@ impl Btree {
         undo_bytes: usize,
     ) -> Result<Try> {
         let index = &table.tree;
-        let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+        let leaf = self.leaf_for(p, index, Target::At(key))?;
         let mut c = self.txns.change(p, t, 1, undo_bytes)?;
         let b = pin_for(c.group(), index, leaf, key, 0)?;
         let node = Node::new(c.group().block(b));
@@ -271,7 +271,7 @@ impl Btree {
         verified: Option<Uba>,
     ) -> Result<Try> {
         let index = &table.tree;
-        let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+        let leaf = self.leaf_for(p, index, Target::At(key))?;
         let mut c = self.txns.change(p, t, 1, undo_bytes)?;
         let own = c.xid();
         let b = pin_for(c.group(), index, leaf, key, 0)?;
@@ -477,7 +477,7 @@ impl Btree {
         Head { flags: entry, word: 0, uba: Uba::NONE, len: row.len() as u16 }.push(&mut head);
         let bytes = block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES + key.len() + HEAD + row.len();
         loop {
-            let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
+            let leaf = self.leaf_for(p, index, Target::At(key))?;
             let tried = self.cache().in_group(p, &self.scn(), &mut |g| {
                 let b = pin_for(g, index, leaf, key, 0)?;
                 let node = Node::new(g.block(b));

@@ -382,7 +382,7 @@ impl Btree {
         // insert of the key comes through there.
         let first = if others == Others::Ignore { sort_key } else { key };
         let mut done = Try::Done;
-        let leaf = self.descend(p, index, Target::At(first), 0, &mut |_, _| {})?;
+        let leaf = self.leaf_for(p, index, Target::At(first))?;
         let mut c = self.txns.change(p, t, 1, undo_bytes(sort_key))?;
         let mut b = self.pin_leaf(&mut c, index, leaf, first)?;
         if others != Others::Ignore {
@@ -479,7 +479,7 @@ impl Btree {
     pub fn delete_at(&self, p: &Process, t: &mut Txn, index: &Index, key: &[u8], locator: &[u8]) -> Result<()> {
         let sort_key = self.sort_key(key, locator)?;
         let emptied = self.txns.retrying(p, &mut || {
-            let leaf = self.descend(p, index, Target::At(&sort_key), 0, &mut |_, _| {})?;
+            let leaf = self.leaf_for(p, index, Target::At(&sort_key))?;
             let mut c = self.txns.change(p, t, 1, undo_bytes(&sort_key))?;
             let b = self.pin_leaf(&mut c, index, leaf, &sort_key)?;
             let node = Node::new(c.group().block(b));
@@ -508,7 +508,7 @@ impl Btree {
         let sort_key = self.sort_key(key, locator)?;
         loop {
             let tried = self.txns.retrying(p, &mut || {
-                let leaf = self.descend(p, index, Target::At(&sort_key), 0, &mut |_, _| {})?;
+                let leaf = self.leaf_for(p, index, Target::At(&sort_key))?;
                 let mut c = self.txns.change(p, t, 1, undo_bytes(&sort_key))?;
                 let xid = c.xid();
                 let b = self.pin_leaf(&mut c, index, leaf, &sort_key)?;
@@ -553,7 +553,7 @@ impl Btree {
     pub fn load_at(&self, p: &Process, index: &Index, key: &[u8], locator: &[u8]) -> Result<Inserted> {
         let sort_key = self.sort_key(key, locator)?;
         loop {
-            let leaf = self.descend(p, index, Target::At(&sort_key), 0, &mut |_, _| {})?;
+            let leaf = self.leaf_for(p, index, Target::At(&sort_key))?;
             let tried = self.cache().in_group(p, &self.scn(), &mut |g| {
                 let b = pin_for(g, index, leaf, &sort_key, 0)?;
                 let node = Node::new(g.block(b));

@@ -196,14 +196,20 @@ fn put_back(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: u
     Ok(looked)
 }
 
+/// The leaf for a sort key, as [`Btree::leaf_for`](crate::Btree::leaf_for) finds it: not looked at itself.
 pub(crate) fn find_leaf(txns: &Transactions, p: &Process, index: &Index, sort_key: &[u8]) -> Result<Rdba> {
     let mut at = index.root;
     for _ in 0..STEPS_MAX {
-        let step = txns.cache().read(p, at, GetKind::Examination, &mut |v| {
-            if v.obj() == index.object { Node::new(*v).step_to(Target::At(sort_key), 0) } else { Step::Foreign }
+        let (step, level) = txns.cache().read(p, at, GetKind::Examination, &mut |v| {
+            let node = Node::new(*v);
+            match v.obj() == index.object {
+                true => (node.step_to(Target::At(sort_key), 0), node.level()),
+                false => (Step::Foreign, 0),
+            }
         })?;
         match step {
             Step::Leaf => return Ok(at),
+            Step::Child(leaf, _) if level == 1 && !leaf.is_none() => return Ok(leaf),
             Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
             Step::Lost => at = index.root,
             _ => return Err(damaged(index, at)),

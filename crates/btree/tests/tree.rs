@@ -305,6 +305,31 @@ fn a_scan_gets_each_block_on_its_way_once() {
     }
 }
 
+/// A change of an entry reads the branches on its way once, and takes the leaf without reading it first.
+#[test]
+fn a_change_examines_branches_and_takes_the_leaf() {
+    let db = database(300);
+    let p = testing::attach(db.all, "t");
+    let index = ascending(&db, &p);
+    let branches = db.tree.verify(&p, &index).unwrap().height as u64 - 1;
+    assert!(branches >= 2);
+    let examined = || p.stats().get(wait::Stat::ConsistentGetsExamination);
+    let mut t = Txn::new();
+    let mut count = |what: &str, expected: u64, change: &mut dyn FnMut(&mut Txn)| {
+        let before = examined();
+        change(&mut t);
+        assert_eq!(examined() - before, expected, "{what}");
+    };
+    count("delete", branches, &mut |t| db.tree.delete(&p, t, &index, &key(1), row(1)).unwrap());
+    count("delete", branches, &mut |t| db.tree.delete(&p, t, &index, &key(1700), row(1700)).unwrap());
+    count("insert", branches, &mut |t| {
+        let done = db.tree.insert(&p, t, &index, &key(1700), row(1700), LockWait::NoWait);
+        assert_eq!(done.unwrap(), Inserted::Done);
+    });
+    // Rolling back examines the block of each undo record too.
+    count("rolling back three changes", 3 * (branches + 1), &mut |t| db.txns.rollback(&p, t).unwrap());
+}
+
 #[test]
 fn a_scan_that_is_started_again_sees_what_a_new_one_sees() {
     let db = database(200);
