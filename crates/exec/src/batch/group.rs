@@ -593,6 +593,13 @@ fn functions(aggs: &[Agg], regs: &[Reg], b: &mut Builder<'_>) -> Option<Vec<Func
     Some(all)
 }
 
+impl Function {
+    /// An accumulator of nothing yet. SUM and AVG of one column share theirs.
+    fn accumulator(&self) -> Acc {
+        if self.kind == Kind::Sum { Acc::average() } else { self.code.start() }
+    }
+}
+
 impl State {
     fn start(f: &Function) -> State {
         match f.kind {
@@ -619,7 +626,7 @@ impl State {
                 best.resize(groups, 0);
                 seen.resize(groups, false);
             }
-            State::Accs(accs) => accs.resize_with(groups, || f.code.start()),
+            State::Accs(accs) => accs.resize_with(groups, || f.accumulator()),
         }
     }
 
@@ -785,8 +792,7 @@ impl State {
     /// Goes on with accumulators.
     fn settle(&mut self, f: &Function) -> Result<()> {
         let start = |number: Option<Number>, count: u64| {
-            // SUM and AVG of one column share it.
-            let mut acc = Acc::average();
+            let mut acc = f.accumulator();
             if let Some(number) = number {
                 acc.preset(Value::Number(number), count);
             }
@@ -803,7 +809,7 @@ impl State {
             State::Words { best, seen, of } => {
                 let mut accs = Vec::with_capacity(best.len());
                 for (word, seen) in best.iter().zip(&*seen) {
-                    let mut acc = f.code.start();
+                    let mut acc = f.accumulator();
                     if *seen {
                         acc.preset(value_of(*word, *of)?, 1);
                     }
