@@ -45,7 +45,7 @@ pub struct Used {
     /// Places of columns.
     pub columns: Vec<usize>,
     /// Functions that SQL does not have.
-    functions: Vec<ast::Call>,
+    pub functions: Vec<ast::Call>,
 }
 
 /// ORA-00904, with the whole name.

@@ -63,6 +63,9 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
             object
         }
         None => {
+            if kind.namespace() == ObjectKind::Function.namespace() {
+                crate::virtual_column::disable_hidden(work, &target)?;
+            }
             let object = work.new_object();
             work.insert_object(object, None, &target, kind)?;
             object

@@ -37,11 +37,12 @@ pub fn create(work: &mut Work<'_>, create: &CreateSynonym) -> Result<()> {
     match work.image.object_named(target.owner, ObjectKind::Synonym.namespace(), &target.name) {
         Some(object) if *or_replace && object.kind == ObjectKind::Synonym => {
             let object = object.object;
+            crate::virtual_column::disable_indexes(work, object)?;
             work.change().delete(Base::Syn, &by(syn::OBJ, object))?;
             work.delete_object(object)?;
         }
         Some(_) => return Err(Ora::new(955).at(target.pos)),
-        None => {}
+        None => crate::virtual_column::disable_hidden(work, &target)?,
     }
     let object = work.new_object();
     work.insert_object(object, None, &target, ObjectKind::Synonym)?;
@@ -68,6 +69,7 @@ pub fn drop_synonym(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     } else {
         work.require(&target, None, SystemPrivilege::DropAnySynonym)?;
     }
+    crate::virtual_column::disable_indexes(work, object)?;
     work.change().delete(Base::Syn, &by(syn::OBJ, object))?;
     work.delete_object(object)
 }

@@ -2,10 +2,10 @@
 
 use crate::columns;
 use crate::entries::Entries;
-use crate::work::{Work, by};
+use crate::work::{Target, Work, by};
 use dictionary::base::{Base, tab};
 use dictionary::rows::int;
-use dictionary::{ColumnDef, Image, IndexDef, IndexKey, TableDef, UserId};
+use dictionary::{ColumnDef, IndexDef, IndexKey, TableDef, UserId};
 use sql::ast::{Expr, ExprKind};
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Value, codec, urowid};
@@ -110,14 +110,28 @@ pub fn check_keys(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Re
     Ok(())
 }
 
-/// Disables the indexes whose keys call a function that goes or is replaced: their entries may not be what it returns.
-pub fn disable_indexes(work: &mut Work<'_>, unit: ObjectId) -> Result<()> {
-    for table in work.image.tables_with_expressions() {
+/// Disables the indexes whose keys call a unit, or by a synonym, that goes or is replaced: their entries may not be what
+/// is returned from now on.
+pub fn disable_indexes(work: &mut Work<'_>, changed: ObjectId) -> Result<()> {
+    let image = work.image.clone();
+    disable_calling(work, &|owner, path| image.called_units(owner, path).contains(&changed))
+}
+
+/// As [`disable_indexes`], before there is a unit or a synonym of a name that its owner had none of: calls by that name
+/// led to what is public.
+pub fn disable_hidden(work: &mut Work<'_>, target: &Target) -> Result<()> {
+    disable_calling(work, &|owner, path| owner == target.owner && path.first() == Some(&target.name.as_str()))
+}
+
+/// `calls`: by the owner of a table and the names of a call, whether the call is meant.
+fn disable_calling(work: &mut Work<'_>, calls: &dyn Fn(UserId, &[&str]) -> bool) -> Result<()> {
+    for table in work.image.tables_with_virtuals() {
         let Some(table) = work.image.table(table)? else { continue };
-        let calls = |text: &str| calls_unit(&work.image, table.owner_id, text, unit);
         let is_key = |part: &dictionary::IndexColumnDef| match &part.key {
-            IndexKey::Column(at) => table.columns[*at].virtual_text.as_deref().is_some_and(calls),
-            IndexKey::Expression { text, data_type: _ } => calls(text),
+            IndexKey::Column(at) => {
+                table.columns[*at].virtual_text.as_deref().is_some_and(|text| calls_in(&table, text, calls))
+            }
+            IndexKey::Expression { text, data_type: _ } => calls_in(&table, text, calls),
         };
         let calling = |index: &&Rc<IndexDef>| !index.disabled && index.columns.iter().any(is_key);
         let indexes: Vec<_> = table.indexes.iter().filter(calling).cloned().collect();
@@ -130,20 +144,15 @@ pub fn disable_indexes(work: &mut Work<'_>, unit: ObjectId) -> Result<()> {
     Ok(())
 }
 
-fn calls_unit(image: &Image, owner: UserId, text: &str, unit: ObjectId) -> bool {
-    // An expression that is not read any more says nothing of what it calls.
-    let Ok(expr) = sql::parse_expression(text) else { return true };
-    let mut found = false;
-    sql::visit_expr(&expr, &mut |e| {
-        let name = match &e.kind {
-            ExprKind::Call(call) => &call.name,
-            ExprKind::Name(name) => name,
-            _ => return, // not a clause: the walk comes to their operands
-        };
-        let path: Vec<&str> = name.parts.iter().map(|part| part.name.as_str()).collect();
-        found |= image.called_unit(owner, &path).is_some_and(|called| called.object == unit);
-    });
-    found
+fn calls_in(table: &TableDef, text: &str, calls: &dyn Fn(UserId, &[&str]) -> bool) -> bool {
+    let used = sql::parse_expression(text)
+        .and_then(|expr| crate::expression::used(crate::expression::Place::Computed(1743), &table.columns, &expr));
+    // An expression that is not understood any more says nothing of what it calls.
+    let Ok(used) = used else { return true };
+    used.functions.iter().any(|call| {
+        let path: Vec<&str> = call.name.parts.iter().map(|part| part.name.as_str()).collect();
+        calls(table.owner_id, &path)
+    })
 }
 
 /// Takes the expressions off the hidden columns that only this index had.

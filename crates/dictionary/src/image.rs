@@ -889,29 +889,32 @@ impl Image {
         Ok(table.and_then(|table| table.indexes.iter().find(|i| i.object == object).cloned()))
     }
 
-    /// Tables with an index on an expression.
-    pub fn tables_with_expressions(&self) -> Vec<ObjectId> {
-        let is_one = |row: &Row| as_i64(&row[ind::PROPERTY]).unwrap_or(0) & property::IND_FUNCTION_BASED != 0;
-        let tables = self.rows[&Base::Ind].iter().filter(|(_, rows)| rows.iter().any(is_one));
+    /// Tables with virtual columns: keys of indexes on expressions among them.
+    pub fn tables_with_virtuals(&self) -> Vec<ObjectId> {
+        let is_virtual = |row: &Row| !row[col::VIRTUAL].is_null();
+        let tables = self.rows[&Base::Col].iter().filter(|(_, rows)| rows.iter().any(is_virtual));
         tables.map(|(table, _)| ObjectId(*table)).collect()
     }
 
-    /// The stored unit that a call in a definition of a user's means, a function or a package: the user's own or a
-    /// public name, or one with its schema. Synonyms are followed.
-    pub fn called_unit(&self, owner: UserId, path: &[&str]) -> Option<&ObjectDef> {
+    /// The objects that a call in a definition of a user's leads to: the synonyms that are followed, and the stored
+    /// unit, a function or a package. Its name is the user's own or a public one, or has a schema.
+    pub fn called_units(&self, owner: UserId, path: &[&str]) -> Vec<ObjectId> {
         let space = ObjectKind::Function.namespace();
-        let [first, rest @ ..] = path else { return None };
+        let [first, rest @ ..] = path else { return Vec::new() };
         let own = self.object_named(owner, space, first);
         let mut found = own.or_else(|| self.object_named(UserId::PUBLIC, space, first)).or_else(|| {
             let schema = self.user_named(first)?;
             self.object_named(schema.id, space, rest.first()?)
         });
-        for _ in 0..SYNONYM_CHAIN_MAX {
-            let Some(synonym) = self.synonym(found?.object) else { return found };
-            let schema = self.user_named(&synonym.target_owner)?;
-            found = self.object_named(schema.id, space, &synonym.target_name);
+        let mut led = Vec::new();
+        while let Some(def) = found.filter(|_| led.len() < SYNONYM_CHAIN_MAX) {
+            led.push(def.object);
+            found = self.synonym(def.object).and_then(|synonym| {
+                let schema = self.user_named(&synonym.target_owner)?;
+                self.object_named(schema.id, space, &synonym.target_name)
+            });
         }
-        None
+        led
     }
 
     /// Indexes that are being built online, or were when their builder died.
