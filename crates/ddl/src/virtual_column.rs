@@ -5,7 +5,7 @@ use crate::entries::Entries;
 use crate::work::{Target, Work, by};
 use dictionary::base::{Base, tab};
 use dictionary::rows::int;
-use dictionary::{ColumnDef, IndexDef, IndexKey, TableDef, UserId};
+use dictionary::{ColumnDef, Image, IndexDef, IndexKey, TableDef, UserId};
 use sql::ast::{Expr, ExprKind};
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Value, codec, urowid};
@@ -110,49 +110,77 @@ pub fn check_keys(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Re
     Ok(())
 }
 
-/// Disables the indexes whose keys call a unit, or by a synonym, that goes or is replaced: their entries may not be what
-/// is returned from now on.
+/// Disables the indexes whose keys call a unit, or by a synonym, that goes or is replaced, or a unit whose text names
+/// it: their entries may not be what is returned from now on.
 pub fn disable_indexes(work: &mut Work<'_>, changed: ObjectId) -> Result<()> {
     let image = work.image.clone();
-    disable_calling(work, &|owner, path| image.called_units(owner, path).contains(&changed))
+    let calling = calling_indexes(&image)?;
+    if calling.is_empty() {
+        return Ok(());
+    }
+    let mut all = image.hurt_by(&[changed], &[]);
+    all.push(changed);
+    let leads = |owner, path: &[&str]| image.called_units(owner, path).iter().any(|unit| all.contains(unit));
+    disable(work, &calling, &leads)
 }
 
 /// As [`disable_indexes`], before there is a unit or a synonym of a name that its owner had none of: calls by that name
 /// led to what is public.
 pub fn disable_hidden(work: &mut Work<'_>, target: &Target) -> Result<()> {
-    disable_calling(work, &|owner, path| owner == target.owner && path.first() == Some(&target.name.as_str()))
+    let calling = calling_indexes(&work.image)?;
+    disable(work, &calling, &|owner, path| owner == target.owner && path.first() == Some(&target.name.as_str()))
 }
 
-/// `calls`: by the owner of a table and the names of a call, whether the call is meant.
-fn disable_calling(work: &mut Work<'_>, calls: &dyn Fn(UserId, &[&str]) -> bool) -> Result<()> {
-    for table in work.image.tables_with_virtuals() {
-        let Some(table) = work.image.table(table)? else { continue };
-        let is_key = |part: &dictionary::IndexColumnDef| match &part.key {
-            IndexKey::Column(at) => {
-                table.columns[*at].virtual_text.as_deref().is_some_and(|text| calls_in(&table, text, calls))
+/// An index that is not disabled, and the names by which its keys call functions of PL/SQL.
+struct Calling {
+    /// The owner of the table.
+    owner: UserId,
+    index: Rc<IndexDef>,
+    calls: Vec<Vec<String>>,
+}
+
+fn calling_indexes(image: &Image) -> Result<Vec<Calling>> {
+    let mut all = Vec::new();
+    for table in image.tables_with_virtuals() {
+        let Some(table) = image.table(table)? else { continue };
+        for index in table.indexes.iter().filter(|index| !index.disabled) {
+            let mut calls = Vec::new();
+            for part in &index.columns {
+                match &part.key {
+                    IndexKey::Column(at) => {
+                        calls.extend(table.columns[*at].virtual_text.iter().flat_map(|text| calls_in(&table, text)))
+                    }
+                    IndexKey::Expression { text, data_type: _ } => calls.extend(calls_in(&table, text)),
+                }
             }
-            IndexKey::Expression { text, data_type: _ } => calls_in(&table, text, calls),
-        };
-        let calling = |index: &&Rc<IndexDef>| !index.disabled && index.columns.iter().any(is_key);
-        let indexes: Vec<_> = table.indexes.iter().filter(calling).cloned().collect();
-        for index in indexes {
-            crate::index::disable(work, &index)?;
-            work.touch(table.object);
+            if !calls.is_empty() {
+                all.push(Calling { owner: table.owner_id, index: index.clone(), calls });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The names of the functions of PL/SQL that an expression over a row of the table calls. One that is not understood
+/// any more says nothing of them, and cannot be used either.
+fn calls_in(table: &TableDef, text: &str) -> Vec<Vec<String>> {
+    let place = crate::expression::Place::Computed(1743);
+    let used = sql::parse_expression(text).and_then(|e| crate::expression::used(place, &table.columns, &e));
+    let calls = used.map(|used| used.functions).unwrap_or_default();
+    calls.into_iter().map(|call| call.name.parts.into_iter().map(|part| part.name).collect()).collect()
+}
+
+/// `leads`: by the owner of a table and the names of a call, whether the call is meant.
+fn disable(work: &mut Work<'_>, calling: &[Calling], leads: &dyn Fn(UserId, &[&str]) -> bool) -> Result<()> {
+    for Calling { owner, index, calls } in calling {
+        let is_meant = |call: &Vec<String>| leads(*owner, &call.iter().map(String::as_str).collect::<Vec<_>>());
+        if calls.iter().any(is_meant) {
+            crate::index::disable(work, index)?;
+            work.touch(index.table);
             work.altered(index.object)?;
         }
     }
     Ok(())
-}
-
-fn calls_in(table: &TableDef, text: &str, calls: &dyn Fn(UserId, &[&str]) -> bool) -> bool {
-    let used = sql::parse_expression(text)
-        .and_then(|expr| crate::expression::used(crate::expression::Place::Computed(1743), &table.columns, &expr));
-    // An expression that is not understood any more says nothing of what it calls.
-    let Ok(used) = used else { return true };
-    used.functions.iter().any(|call| {
-        let path: Vec<&str> = call.name.parts.iter().map(|part| part.name.as_str()).collect();
-        calls(table.owner_id, &path)
-    })
 }
 
 /// Takes the expressions off the hidden columns that only this index had.
