@@ -805,10 +805,8 @@ impl Machine {
         row: Opd,
     ) -> Run<()> {
         let query = kind == DynamicKind::Query;
-        if query && (d.into > 0 || d.bulk.is_some()) {
-            if w.column_count(cursor) != d.into as usize {
-                return Err(Ora::new(1007).into());
-            }
+        if query && (d.into > 0 || d.bulk.is_some()) && w.column_count(cursor) != d.into as usize {
+            return Err(Ora::new(1007).into());
         }
         if let Some(bulk) = d.bulk {
             let rows = self.collect(s, w, unit, base, bulk, false, u64::MAX, &mut |w, r| w.fetch(cursor, r))?;
