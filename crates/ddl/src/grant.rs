@@ -540,6 +540,9 @@ pub fn revoke(work: &mut Work<'_>, revoke: &Revoke) -> Result<()> {
                     if lost.is_empty() && !all {
                         return Err(Ora::new(1927).at(pos.0));
                     }
+                    if wanted.privilege == ObjectPrivilege::Execute {
+                        crate::virtual_column::disable_indexes_of(work, on.object, &lost)?;
+                    }
                     if wanted.privilege == ObjectPrivilege::References {
                         for grantee in lost {
                             remove_keys_of(work, on.object, grantee, *cascade, pos.0)?;

@@ -92,7 +92,7 @@ pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result
     Ok(position)
 }
 
-/// The functions that an index's keys call are there, DETERMINISTIC, and return what they returned when it was made.
+/// The functions that an index's keys call are there, DETERMINISTIC, and of the types that they had when it was made.
 ///
 /// # Errors
 /// Those of [`crate::expression::check_computed`]; ORA-30554 for a function of another type.
@@ -122,6 +122,16 @@ pub fn disable_indexes(work: &mut Work<'_>, changed: ObjectId) -> Result<()> {
     all.push(changed);
     let leads = |owner, path: &[&str]| image.called_units(owner, path).iter().any(|unit| all.contains(unit));
     disable(work, &calling, &leads)
+}
+
+/// As [`disable_indexes`], of those alone whose tables' owners may not call the unit any more.
+pub fn disable_indexes_of(work: &mut Work<'_>, unit: ObjectId, owners: &[UserId]) -> Result<()> {
+    let image = work.image.clone();
+    let own = image.object(unit).map(|def| def.owner_id);
+    let is_one =
+        |owner: UserId| owners.iter().any(|lost| *lost == owner || *lost == UserId::PUBLIC && Some(owner) != own);
+    let leads = |owner, path: &[&str]| is_one(owner) && image.called_units(owner, path).contains(&unit);
+    disable(work, &calling_indexes(&image)?, &leads)
 }
 
 /// As [`disable_indexes`], before there is a unit or a synonym of a name that its owner had none of: calls by that name

@@ -896,23 +896,26 @@ impl Image {
         tables.map(|(table, _)| ObjectId(*table)).collect()
     }
 
-    /// The objects that a call in a definition of a user's leads to: the synonyms that are followed, and the stored
-    /// unit, a function or a package. Its name is the user's own or a public one, or has a schema.
+    /// The objects that a call in a definition of a user's may lead to: the synonyms that are followed, and the stored
+    /// unit, a function or a package. Its name is the user's own or a public one, or has a schema; a name that may be
+    /// read both ways leads to both.
     pub fn called_units(&self, owner: UserId, path: &[&str]) -> Vec<ObjectId> {
         let space = ObjectKind::Function.namespace();
         let [first, rest @ ..] = path else { return Vec::new() };
         let own = self.object_named(owner, space, first);
-        let mut found = own.or_else(|| self.object_named(UserId::PUBLIC, space, first)).or_else(|| {
-            let schema = self.user_named(first)?;
-            self.object_named(schema.id, space, rest.first()?)
-        });
+        let plain = own.or_else(|| self.object_named(UserId::PUBLIC, space, first));
+        let schema = self.user_named(first).zip(rest.first());
+        let with_schema = schema.and_then(|(schema, name)| self.object_named(schema.id, space, name));
         let mut led = Vec::new();
-        while let Some(def) = found.filter(|_| led.len() < SYNONYM_CHAIN_MAX) {
-            led.push(def.object);
-            found = self.synonym(def.object).and_then(|synonym| {
-                let schema = self.user_named(&synonym.target_owner)?;
-                self.object_named(schema.id, space, &synonym.target_name)
-            });
+        for mut found in [plain, with_schema] {
+            for _ in 0..SYNONYM_CHAIN_MAX {
+                let Some(def) = found else { break };
+                led.push(def.object);
+                found = self.synonym(def.object).and_then(|synonym| {
+                    let schema = self.user_named(&synonym.target_owner)?;
+                    self.object_named(schema.id, space, &synonym.target_name)
+                });
+            }
         }
         led
     }

@@ -173,13 +173,12 @@ impl SubState {
         Ok(Value::Boolean(self.op.next(m, cx)?))
     }
 
-    /// What an answer follows from: the outer values, and those that are compared with the rows.
+    /// The key of an answer: the outer values, and those that are compared with the rows. Values that are equal and look
+    /// different, as an instant in two time zones does, have different answers.
     fn key_of(&self, compared: &[Reg], m: &mut Machine) -> Vec<u8> {
         let mut key = std::mem::take(&mut m.key);
         key.clear();
-        for &r in self.outer.iter().chain(compared) {
-            push_part(m.value(r), &mut key);
-        }
+        crate::spill::rows::encode(self.outer.iter().chain(compared).map(|&r| m.value(r)), &mut key);
         key
     }
 

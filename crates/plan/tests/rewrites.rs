@@ -58,6 +58,8 @@ fn aggregates_of_lists_and_groups_become_joins() {
         format!("select x from (select big.id, {sum} x from big) v where exists (select 1 from small where id = v.x)"),
         "select big.id, (select /*+ no_unnest */ sum(small.id) from small where small.k = big.k) from big".to_owned(),
         "select big.id, (select small.id from small where small.k = big.k) from big".to_owned(),
+        format!("select case when big.id > 3 then {sum} end from big"),
+        format!("select coalesce(big.k, {sum}) from big"),
     ];
     for text in kept {
         let tree = only(Rewrite::Unnest, &text);

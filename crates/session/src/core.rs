@@ -445,8 +445,12 @@ impl Core {
         true
     }
 
-    /// Keeps verdicts for the end of the session's next call.
-    fn leave_verdicts(&self, verdicts: Vec<Verdict>) {
+    /// Keeps verdicts for the end of the session's next call, of each object the last one.
+    fn leave_verdicts(&self, mut verdicts: Vec<Verdict>) {
+        let mut last = std::collections::HashMap::new();
+        verdicts.iter().enumerate().for_each(|(at, verdict)| _ = last.insert(verdict.object, at));
+        let mut at = 0..;
+        verdicts.retain(|verdict| at.next() == last.get(&verdict.object).copied());
         self.verdicts_are_late.set(!verdicts.is_empty());
         *self.dict.borrow().verdicts().borrow_mut() = verdicts;
     }

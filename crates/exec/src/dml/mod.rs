@@ -99,7 +99,7 @@ pub struct Writer {
 impl Writer {
     /// `changed`: the columns that an update sets; `None` for statements that add or delete rows.
     pub fn build(t: &Target, changed: Option<&[u16]>, b: &mut Builder<'_>) -> Result<Writer> {
-        if let Some(i) = t.table.indexes.iter().find(|i| i.disabled) {
+        if let Some(i) = t.table.indexes.iter().find(|i| i.disabled && !i.unusable) {
             return Err(Ora::with(30554, &[&i.owner, &i.name]));
         }
         // A key that an unusable index should watch over cannot be changed.

@@ -153,7 +153,7 @@ impl Compiler<'_> {
         groups(&keys.iter().map(key).collect::<Vec<_>>(), rows).max(1.0)
     }
 
-    pub(super) fn distinct_of(&self, regs: &[Reg], rows: f64) -> f64 {
+    pub(crate) fn distinct_of(&self, regs: &[Reg], rows: f64) -> f64 {
         groups(&regs.iter().map(|reg| self.known(*reg)).collect::<Vec<_>>(), rows).max(1.0)
     }
 }

@@ -169,7 +169,11 @@ impl Compiler<'_> {
         let exact = compared.iter().all(|(pair, _)| is_exact(pair));
         let is_correlated = !across.is_empty() || out.iter().any(|e| self.reads_any(e, own));
         let op = match asked {
-            Asked::Quantified { .. } if !is_correlated || out.iter().any(Expr::varies) => return None,
+            Asked::Quantified { value, .. }
+                if !is_correlated || out.iter().any(Expr::varies) || !super::is_movable(value) =>
+            {
+                return None;
+            }
             Asked::Quantified { op, all: false, .. } => Some(*op),
             Asked::Quantified { op, all: true, .. } => exact.then(|| op.negate()),
             Asked::Exists { .. } | Asked::In { .. } => Some(CmpOp::Eq),
@@ -288,13 +292,7 @@ impl Compiler<'_> {
     fn unnest_aggregates(&mut self, set: &mut JoinSet, values: &mut [&mut Expr], are_all: bool) {
         let mut found = Vec::new();
         for value in values.iter() {
-            value.walk(&mut |e| {
-                if let Node::Scalar(sub) = e.node
-                    && !found.contains(&sub)
-                {
-                    found.push(sub);
-                }
-            });
+            always_asked(value, &mut found);
         }
         for sub in found {
             // One in a column of a merged view may stand elsewhere, too, and is still asked for there.
@@ -413,17 +411,22 @@ impl Compiler<'_> {
         Some(value)
     }
 
-    /// Whether all groups cost less than one at a time, for each distinct outer row.
+    /// Whether all groups cost less than one at a time, for each combination of outer values. A condition with a
+    /// subquery is taken to leave one row in twenty.
     fn groups_pay(&mut self, set: &JoinSet, sub: SubId, grouped: &Rel) -> bool {
         self.learn_columns();
+        let own = self.own_regs(set);
+        let outer: Vec<Reg> = self.subs[sub].outer.iter().copied().filter(|r| own.contains(r)).collect();
         let mut around = set.clone();
         around.conds.retain(|c| !c.has_subquery());
+        let kept = 0.05f64.powi((set.conds.len() - around.conds.len()) as i32);
         let inside = self.subs[sub].rel.clone();
         let (Ok(rows), Ok(one), Ok(all)) = (self.plan_set(&around), self.plan_rel(&inside), self.plan_rel(grouped))
         else {
             return false;
         };
-        all.cost < rows.rows * one.cost
+        let runs = self.distinct_of(&outer, (rows.rows * kept).max(1.0));
+        all.cost < runs * one.cost
     }
 }
 
@@ -530,6 +533,17 @@ fn without_project(rel: Rel, out: &mut [Expr]) -> Rel {
 /// Whether a subquery's own hint keeps it where it is.
 fn is_kept(inner: &JoinSet) -> bool {
     inner.hints.iter().any(|h| h.name == "NO_UNNEST")
+}
+
+/// The scalar subqueries that an expression asks for whatever its other parts are: below CASE and COALESCE only what
+/// comes first. Others must not be run for rows that do not ask for them, as they may fail.
+fn always_asked(e: &Expr, found: &mut Vec<SubId>) {
+    match &e.node {
+        Node::Scalar(sub) if !found.contains(sub) => found.push(*sub),
+        Node::Case(arms, _) => arms.iter().take(1).for_each(|(condition, _)| always_asked(condition, found)),
+        Node::Coalesce(list) => list.iter().take(1).for_each(|e| always_asked(e, found)),
+        _ => e.for_each_child(&mut |child| always_asked(child, found)),
+    }
 }
 
 /// Puts a value in the place of a scalar subquery.
