@@ -268,39 +268,3 @@ fn a_session_that_dies_in_the_claim_leaves_none() {
         run(&mut dba, &next(5));
     }
 }
-
-#[test]
-fn a_call_does_not_wait_for_ddl_to_say_how_compiling_went_and_says_it_later() {
-    let (instance, mut dba) = instance();
-    run(&mut dba, "insert into said values ('something')");
-    run(&mut dba, "commit");
-    run(&mut dba, "create table base (n number)");
-    run(&mut dba, "create procedure reads as c number; begin select count(*) into c from base; end;");
-    run(&mut dba, "create procedure lacks as c number; begin select count(m) into c from base; end;");
-    let status =
-        "select listagg(object_name || ' ' || status, ', ') within group (order by object_name) from user_objects
-                  where object_name in ('LACKS', 'READS')";
-    run(&mut dba, "drop table base");
-    run(&mut dba, "create table base (n number)");
-    assert_eq!(one(&mut dba, status), "LACKS INVALID, READS INVALID");
-    let gate = "create function passes (n number) return number deterministic as o number; begin
-                  loop select open into o from gate; exit when o = 1; dbms_session.sleep(0.02); end loop; return n; end;";
-    run(&mut dba, gate);
-    let (definer, defined) = aside(&instance, "create index slow on said (passes(length(what)))");
-    let holds = format!("select count(*) from v$lock where sid = {definer} and type = 'DD' and lmode = 6");
-    until("the definition has the dictionary", || one(&mut dba, &holds) == "1");
-    runs(&mut dba, &definer);
-    let mut caller = connect(&instance);
-    run(&mut caller, "begin reads; end;");
-    assert!(refused(&mut caller, "begin lacks; end;").contains("ORA-06550"));
-    run(&mut caller, "begin reads; end;");
-    assert_eq!(one(&mut dba, &holds), "1", "the calls have ended before the definition");
-    assert_eq!(one(&mut dba, status), "LACKS INVALID, READS INVALID");
-    open_gate(&mut dba);
-    end(defined).unwrap();
-    // What was compiled is of the dictionary before the definition, and is compiled again.
-    run(&mut caller, "begin null; end;");
-    assert_eq!(one(&mut dba, status), "LACKS INVALID, READS VALID");
-    let errors = "select count(*) from user_errors where name = 'LACKS'";
-    assert_ne!(one(&mut dba, errors), "0");
-}

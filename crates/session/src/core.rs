@@ -10,8 +10,8 @@ use crate::instance::Instance;
 use crate::run::FunctionCache;
 use crate::world::{SqlCursor, World};
 use dictionary::{
-    Catalog, Dictionary, DictionaryShared, ErrorLine, FixedCatalog, FixedId, NoFixedTables, ObjectKind,
-    ObjectPrivilege, SequenceDef, SessionCatalog, SystemPrivilege, TableDef, UserId, Verdict, Who,
+    Catalog, Dictionary, ErrorLine, FixedCatalog, FixedId, NoFixedTables, ObjectKind, ObjectPrivilege, SequenceDef,
+    SessionCatalog, SystemPrivilege, TableDef, UserId, Verdict, Who,
 };
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use exec::{ExecCtx, Eyes, FixedTable, HostFunction, SessionState, Shared};
@@ -58,8 +58,6 @@ pub struct Core {
     names: RefCell<Option<(Identity, Rc<SessionCatalog>)>>,
     /// A table that a DDL statement is defining, as its own queries see it; not what they call.
     ahead: RefCell<Option<Rc<TableDef>>>,
-    /// The verdicts that wait could not be stored at the end of an earlier call.
-    verdicts_are_late: Cell<bool>,
     /// A DDL statement runs.
     pub(crate) defining: Cell<bool>,
     /// Whose names and privileges are in force.
@@ -133,8 +131,8 @@ pub struct Core {
     unchanged: Cell<[Option<(types::ObjectId, types::Scn, u64)>; UNCHANGED_MAX]>,
 }
 
-/// How long a call waits at its end for another session that defines something, to store how compiling went.
-const VERDICTS_WAIT: Duration = Duration::from_secs(2);
+/// How long a call waits at its end for another session that defines something.
+const VERDICTS_WAIT: Duration = Duration::from_secs(10);
 
 /// Tables of one flashback query that are looked at once.
 const UNCHANGED_MAX: usize = 8;
@@ -174,7 +172,6 @@ impl Core {
             dict: RefCell::new(dict),
             names: RefCell::new(None),
             ahead: RefCell::new(None),
-            verdicts_are_late: Cell::new(false),
             defining: Cell::new(false),
             who: Stack::default(),
             inherits: Cell::new(None),
@@ -400,88 +397,44 @@ impl Core {
     }
 
     /// Enters the result of compiling invalid units and views into the dictionary, in a transaction of its own: STATUS
-    /// and USER_ERRORS.
-    ///
-    /// Other sessions' DDL may hold the dictionary for long: a call waits [`VERDICTS_WAIT`] for it and leaves what it
-    /// has to say to the session's next call, which does not wait. Units that were compiled before another session's
-    /// DDL are compiled again, while nothing is held.
+    /// and USER_ERRORS. Units that were compiled before another session's DDL are compiled again.
     pub(crate) fn store_verdicts(&self, cx: &mut ExecCtx<'_>) {
         self.plsql.forget_failures();
-        if self.enter_verdicts(cx) {
-            // A unit that was compiled again here is no failure of the next call.
-            self.plsql.forget_failures();
-        }
+        self.enter_verdicts(cx);
+        // A unit that was compiled again here is no failure of the next call.
+        self.plsql.forget_failures();
     }
 
-    /// Returns whether anything was compiled.
-    fn enter_verdicts(&self, cx: &mut ExecCtx<'_>) -> bool {
-        let mut verdicts = self.dict.borrow().verdicts().take();
+    fn enter_verdicts(&self, cx: &mut ExecCtx<'_>) {
+        let verdicts = self.dict.borrow().verdicts().take();
         if verdicts.is_empty() {
-            return false;
+            return;
         }
         let dictionary = self.dict.borrow().shared().clone();
-        let are_late = self.verdicts_are_late.take();
-        if !are_late {
-            match dictionary.news(&self.p, verdicts) {
-                Ok(news) if !news.is_empty() => verdicts = news,
-                _ => return false,
-            }
+        let Ok(news) = dictionary.news(&self.p, verdicts) else { return };
+        if news.is_empty() {
+            return;
         }
-        let timeout = if are_late { Timeout::NoWait } else { Timeout::After(VERDICTS_WAIT) };
-        let old = match self.store_current(cx, &dictionary, verdicts, timeout) {
-            Ok(old) if old.is_empty() => return false,
-            Ok(old) => old,
-            Err(all) => {
-                self.leave_verdicts(all);
-                return false;
-            }
-        };
+        let timeout = Timeout::After(VERDICTS_WAIT);
+        let taken = dictionary.enqueues().get(&self.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, timeout);
+        let Ok(lock) = taken else { return };
+        // Nobody else moves the epoch now.
+        let epoch = dictionary.epoch();
+        let (mut good, old): (Vec<Verdict>, Vec<Verdict>) =
+            news.into_iter().partition(|verdict| verdict.epoch == epoch);
         for verdict in old {
             crate::ddl_call::compile(self, cx, verdict.object);
         }
-        let again = self.dict.borrow().verdicts().take();
-        let (Ok(left) | Err(left)) = self.store_current(cx, &dictionary, again, Timeout::NoWait);
-        self.leave_verdicts(left);
-        true
-    }
-
-    /// Keeps verdicts for the end of the session's next call, of each object the last one.
-    fn leave_verdicts(&self, mut verdicts: Vec<Verdict>) {
-        let mut last = std::collections::HashMap::new();
-        verdicts.iter().enumerate().for_each(|(at, verdict)| _ = last.insert(verdict.object, at));
-        let mut at = 0..;
-        verdicts.retain(|verdict| at.next() == last.get(&verdict.object).copied());
-        self.verdicts_are_late.set(!verdicts.is_empty());
-        *self.dict.borrow().verdicts().borrow_mut() = verdicts;
-    }
-
-    /// Stores the verdicts that were come to with the dictionary as it is and returns the others; `Err` has all of
-    /// them when the dictionary cannot be had in time. Nothing is compiled while it is held.
-    fn store_current(
-        &self,
-        cx: &mut ExecCtx<'_>,
-        dictionary: &DictionaryShared,
-        verdicts: Vec<Verdict>,
-        timeout: Timeout,
-    ) -> std::result::Result<Vec<Verdict>, Vec<Verdict>> {
-        if verdicts.is_empty() {
-            return Ok(verdicts);
-        }
-        let taken = dictionary.enqueues().get(&self.p, EnqueueType::Dd, 1, 0, LockMode::Exclusive, timeout);
-        let Ok(lock) = taken else { return Err(verdicts) };
-        // Nobody else moves the epoch now.
-        let epoch = dictionary.epoch();
-        let (current, old): (Vec<_>, Vec<_>) = verdicts.into_iter().partition(|verdict| verdict.epoch == epoch);
+        good.extend(self.dict.borrow().verdicts().take());
         let mut txn = Txn::inside(&cx.session.txn);
         let hook = self.instance.on_commit();
-        let news = dictionary.news(&self.p, current);
+        let news = dictionary.news(&self.p, good);
         let done = news.and_then(|news| dictionary.store_verdicts(&self.p, &mut txn, &hook, &news));
         if done.is_err() {
             let _ = self.shared.txns.rollback(&self.p, &mut txn);
         }
         self.shared.txns.show_transaction(&self.p, &cx.session.txn);
         dictionary.enqueues().release(&self.p, lock);
-        Ok(old)
     }
 
     /// An identity as the dictionary takes it.
