@@ -4,7 +4,7 @@ use crate::node::{Node, ROWID, Step, Target, XID, flags, locator_of};
 use crate::ops::{self, op};
 use crate::{Btree, Index, key_bytes_max};
 use block::{BlockKind, BlockView, SegmentKind};
-use buffer_cache::{BlockRef, ChangeGroup, GetKind};
+use buffer_cache::{BlockRef, BufferCache, ChangeGroup, GetKind};
 use process::Process;
 use redo::Layer;
 use txn::{Change, LockWait, Txn};
@@ -158,53 +158,15 @@ impl Btree {
         level: u16,
         see: &mut dyn FnMut(&Node, Step),
     ) -> Result<Rdba> {
-        self.walk(p, index, target, level, &mut |node, step| {
+        walk(self.cache(), p, index, target, level, &mut |node, step| {
             see(node, step);
             false
         })
     }
 
-    /// As [`Btree::descend`] to a leaf that is not looked at itself: the branch above says which it is. By the time
-    /// that it is read it may have been split or merged, or, being the root, have got leaves below it.
+    /// [`leaf_for`] with the tree's own cache.
     pub(crate) fn leaf_for(&self, p: &Process, index: &Index, target: Target) -> Result<Rdba> {
-        let is_above = |node: &Node, step: Step| node.level() == 1 && matches!(step, Step::Child(..));
-        self.walk(p, index, target, 0, &mut |node, step| is_above(node, step))
-    }
-
-    /// Walks from the root to the block of `level` for `target`, or to where a step leads that `is_last` says ends the
-    /// walk.
-    fn walk(
-        &self,
-        p: &Process,
-        index: &Index,
-        target: Target,
-        level: u16,
-        is_last: &mut dyn FnMut(&Node, Step) -> bool,
-    ) -> Result<Rdba> {
-        let mut at = index.root;
-        for _ in 0..STEPS_MAX {
-            let (step, ends) = self.cache().read(p, at, GetKind::Examination, &mut |v: &BlockView| {
-                let node = Node::new(*v);
-                if v.obj() != index.object {
-                    return (Step::Foreign, false);
-                }
-                match node.step_to(target, level) {
-                    Step::Leaf => (Step::Leaf, true),
-                    step => (step, is_last(&node, step)),
-                }
-            })?;
-            match step {
-                Step::Leaf => return Ok(at),
-                Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
-                Step::Lost => at = index.root,
-                Step::Foreign => return Err(Ora::new(8103)),
-                _ => return Err(damaged(index, at)),
-            }
-            if ends {
-                return Ok(at);
-            }
-        }
-        Err(damaged(index, at))
+        leaf_for(self.cache(), p, index, target)
     }
 
     /// Looks at the leaf that `key` belongs to, by the read that finds it to be that leaf.
@@ -590,6 +552,49 @@ impl Btree {
         }
         Ok(Inserted::Done)
     }
+}
+
+/// As [`Btree::descend`] to a leaf that is not looked at itself: the branch above says which it is. By the time that it
+/// is read it may have been split or merged, or, being the root, have got leaves below it.
+pub(crate) fn leaf_for(cache: &BufferCache, p: &Process, index: &Index, target: Target) -> Result<Rdba> {
+    let is_above = |node: &Node, step: Step| node.level() == 1 && matches!(step, Step::Child(..));
+    walk(cache, p, index, target, 0, &mut |node, step| is_above(node, step))
+}
+
+/// Walks from the root to the block of `level` for `target`, or to where a step leads that `is_last` says ends the
+/// walk.
+fn walk(
+    cache: &BufferCache,
+    p: &Process,
+    index: &Index,
+    target: Target,
+    level: u16,
+    is_last: &mut dyn FnMut(&Node, Step) -> bool,
+) -> Result<Rdba> {
+    let mut at = index.root;
+    for _ in 0..STEPS_MAX {
+        let (step, ends) = cache.read(p, at, GetKind::Examination, &mut |v: &BlockView| {
+            let node = Node::new(*v);
+            if v.obj() != index.object {
+                return (Step::Foreign, false);
+            }
+            match node.step_to(target, level) {
+                Step::Leaf => (Step::Leaf, true),
+                step => (step, is_last(&node, step)),
+            }
+        })?;
+        match step {
+            Step::Leaf => return Ok(at),
+            Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
+            Step::Lost => at = index.root,
+            Step::Foreign => return Err(Ora::new(8103)),
+            _ => return Err(damaged(index, at)),
+        }
+        if ends {
+            return Ok(at);
+        }
+    }
+    Err(damaged(index, at))
 }
 
 /// True when all entries but number `i` are marked deleted.

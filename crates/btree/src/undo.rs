@@ -1,11 +1,11 @@
 //! Rolling back changes of an index: by key, wherever splits have moved the entry.
 
+use crate::Index;
 use crate::list::pop_key;
-use crate::node::{Node, Target, XID};
+use crate::node::{Node, Step, Target, XID};
 use crate::ops;
-use crate::tree::{STEPS_MAX, damaged, pin_for};
-use crate::{Index, node::Step};
-use buffer_cache::{ChangeGroup, GetKind};
+use crate::tree::{damaged, leaf_for, pin_for};
+use buffer_cache::ChangeGroup;
 use process::Process;
 use redo::Layer;
 use txn::{Rollback, Transactions, UndoLayer, UndoRecord};
@@ -196,24 +196,8 @@ fn put_back(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: u
     Ok(looked)
 }
 
-/// The leaf for a sort key, as [`Btree::leaf_for`](crate::Btree::leaf_for) finds it: not looked at itself.
+/// As [`leaf_for`], of a key. An index that is not there although its undo is, is damaged.
 pub(crate) fn find_leaf(txns: &Transactions, p: &Process, index: &Index, sort_key: &[u8]) -> Result<Rdba> {
-    let mut at = index.root;
-    for _ in 0..STEPS_MAX {
-        let (step, level) = txns.cache().read(p, at, GetKind::Examination, &mut |v| {
-            let node = Node::new(*v);
-            match v.obj() == index.object {
-                true => (node.step_to(Target::At(sort_key), 0), node.level()),
-                false => (Step::Foreign, 0),
-            }
-        })?;
-        match step {
-            Step::Leaf => return Ok(at),
-            Step::Child(leaf, _) if level == 1 && !leaf.is_none() => return Ok(leaf),
-            Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
-            Step::Lost => at = index.root,
-            _ => return Err(damaged(index, at)),
-        }
-    }
-    Err(damaged(index, at))
+    let found = leaf_for(txns.cache(), p, index, Target::At(sort_key));
+    found.map_err(|e| if e.is(8103) { damaged(index, index.root) } else { e })
 }

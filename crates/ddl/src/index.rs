@@ -267,6 +267,19 @@ fn check_columns(table: &TableDef, new: &NewIndex) -> Result<()> {
     if !new.for_key && table.indexes.iter().any(same) { Err(Ora::new(1408).at(new.target.pos)) } else { Ok(()) }
 }
 
+/// FLAGS of IND$.
+fn flags_of(index: &IndexDef) -> i64 {
+    let IndexDef { invisible, unusable, building, disabled, .. } = index;
+    i64::from(*invisible) * property::IND_INVISIBLE
+        + i64::from(*unusable) * property::IND_UNUSABLE
+        + i64::from(*building) * property::IND_BUILDING
+        + i64::from(*disabled) * property::IND_DISABLED
+}
+
+fn set_flags(work: &mut Work<'_>, index: ObjectId, flags: i64) -> Result<()> {
+    work.change().update(Base::Ind, &by(ind::OBJ, index), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
+}
+
 fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     let mut row = blank(Base::Ind);
     row[ind::OBJ] = int(index.object.0);
@@ -292,9 +305,7 @@ fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     let temporary = if index.segment.header.is_none() { property::IND_TEMPORARY } else { 0 };
     let of_key = if index.of_key { property::IND_OF_KEY } else { 0 };
     row[ind::PROPERTY] = int(reverse | temporary | of_key | if index.unique { property::IND_UNIQUE } else { 0 });
-    row[ind::FLAGS] = int(i64::from(index.invisible) * property::IND_INVISIBLE
-        + i64::from(index.unusable) * property::IND_UNUSABLE
-        + i64::from(index.building) * property::IND_BUILDING);
+    row[ind::FLAGS] = int(flags_of(index));
     work.change().insert(Base::Ind, &row)?;
     let rows: Vec<Row> = index.columns.iter().enumerate().map(|(i, column)| column_row(index, i, column)).collect();
     work.change().insert_many(Base::Icol, &rows)
@@ -371,12 +382,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
     if index.building {
         return Err(Ora::with(8104, &[&object.0]).at(target.pos));
     }
-    let flags = i64::from(index.unusable) * property::IND_UNUSABLE
-        + i64::from(index.invisible) * property::IND_INVISIBLE
-        + i64::from(index.disabled) * property::IND_DISABLED;
-    let set_flags = |work: &mut Work<'_>, flags: i64| {
-        work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
-    };
+    let flags = flags_of(&index);
     let table = existing_table(work, index.table)?;
     if table.temporary.is_some() && matches!(*action, AlterIndexAction::Rebuild { .. }) {
         return Err(Ora::new(14456).at(target.pos));
@@ -399,14 +405,14 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
         }
         AlterIndexAction::Visible(visible) => {
             let invisible = if *visible { 0 } else { property::IND_INVISIBLE };
-            set_flags(work, flags & !property::IND_INVISIBLE | invisible)?;
+            set_flags(work, object, flags & !property::IND_INVISIBLE | invisible)?;
         }
         AlterIndexAction::Unusable => {
             if index.kind == IndexKind::IotTop {
                 return Err(Ora::new(28650).at(target.pos));
             }
             work.lock(index.table)?;
-            set_flags(work, flags | property::IND_UNUSABLE)?;
+            set_flags(work, object, flags | property::IND_UNUSABLE)?;
         }
         AlterIndexAction::Coalesce => coalesce(work, &index)?,
         AlterIndexAction::Shrink { .. } if table.temporary.is_some() => return Err(Ora::new(10635).at(target.pos)),
@@ -429,7 +435,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterIndex) -> Result<()> {
             "ENABLE" if index.kind == IndexKind::FunctionBased => {}
             "DISABLE" if index.kind == IndexKind::FunctionBased => {
                 work.lock(index.table)?;
-                set_flags(work, flags | property::IND_DISABLED)?;
+                disable(work, &index)?;
             }
             _ => return Err(Ora::unsupported().at(pos.0)),
         },
@@ -478,27 +484,19 @@ pub fn empty(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     let header = crate::tree::create(work, tablespace, data_object)?;
     work.doom(index.segment.header)?;
     moved(work, index.object, header, data_object, tablespace)?;
-    // What its key calls is not asked for rows that are not there.
+    // No row has told whether the functions of its key are there.
     if index.disabled { disable(work, index) } else { Ok(()) }
 }
 
 /// Marks an index on an expression whose function has been replaced or is gone.
 pub fn disable(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
-    work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut |row| {
-        let flags = dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0);
-        row[ind::FLAGS] = int(flags | property::IND_DISABLED);
-    })?;
-    Ok(())
+    set_flags(work, index.object, flags_of(index) | property::IND_DISABLED)
 }
 
 /// As [`empty`], and the index is unusable until it is rebuilt.
 pub fn empty_unusable(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
     empty(work, index)?;
-    let flags = property::IND_UNUSABLE
-        + i64::from(index.invisible) * property::IND_INVISIBLE
-        + i64::from(index.disabled) * property::IND_DISABLED
-        + i64::from(index.building) * property::IND_BUILDING;
-    work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
+    set_flags(work, index.object, flags_of(index) | property::IND_UNUSABLE)
 }
 
 /// Gives the index a new segment filled from `table`, and enters it.
@@ -525,8 +523,8 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
         row[ind::TS] = int(tablespace);
         row[ind::FILE] = int(header.file());
         row[ind::BLOCK] = int(header.block());
-        // An index that was unusable or disabled is whole again. One that is being built, or was by a session that died, has its
-        // mark until the end.
+        // An index that was unusable or disabled is whole again. One that is being built, or was by a session that
+        // died, has its mark until the end.
         let flags = dictionary::rows::as_i64(&row[ind::FLAGS]).unwrap_or(0);
         if flags & property::IND_BUILDING == 0 {
             row[ind::FLAGS] = int(flags & !(property::IND_UNUSABLE | property::IND_DISABLED));

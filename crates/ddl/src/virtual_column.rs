@@ -92,7 +92,8 @@ pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result
     Ok(position)
 }
 
-/// The functions that an index's keys call are there, DETERMINISTIC, and of the types that they had when it was made.
+/// Checks that the functions of an index's keys exist, are DETERMINISTIC, and have the types that they had when the
+/// index was made. A key on a virtual column of the user's converts to that column's type: it is not checked.
 ///
 /// # Errors
 /// Those of [`crate::expression::check_computed`]; ORA-30554 for a function of another type.
@@ -110,32 +111,41 @@ pub fn check_keys(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Re
     Ok(())
 }
 
-/// Disables the indexes whose keys call a unit, or by a synonym, that goes or is replaced, or a unit whose text names
-/// it: their entries may not be what is returned from now on.
+/// Disables the indexes whose keys call a unit or a synonym that is dropped or replaced, or a unit whose text names it.
+/// Their entries may differ from what the function returns from now on.
 pub fn disable_indexes(work: &mut Work<'_>, changed: ObjectId) -> Result<()> {
     let image = work.image.clone();
     let calling = calling_indexes(&image)?;
     if calling.is_empty() {
         return Ok(());
     }
-    let mut all = image.hurt_by(&[changed], &[]);
+    let mut all = image.units_naming(changed);
     all.push(changed);
     let leads = |owner, path: &[&str]| image.called_units(owner, path).iter().any(|unit| all.contains(unit));
     disable(work, &calling, &leads)
 }
 
-/// As [`disable_indexes`], of those alone whose tables' owners may not call the unit any more.
-pub fn disable_indexes_of(work: &mut Work<'_>, unit: ObjectId, owners: &[UserId]) -> Result<()> {
+/// As [`disable_indexes`], where `lost` are the users that have lost the right to call the unit: only for their tables
+/// and for keys that call their units.
+pub fn disable_indexes_of(work: &mut Work<'_>, unit: ObjectId, lost: &[UserId]) -> Result<()> {
     let image = work.image.clone();
-    let own = image.object(unit).map(|def| def.owner_id);
-    let is_one =
-        |owner: UserId| owners.iter().any(|lost| *lost == owner || *lost == UserId::PUBLIC && Some(owner) != own);
-    let leads = |owner, path: &[&str]| is_one(owner) && image.called_units(owner, path).contains(&unit);
-    disable(work, &calling_indexes(&image)?, &leads)
+    let calling = calling_indexes(&image)?;
+    if calling.is_empty() {
+        return Ok(());
+    }
+    let owner_of = |unit: ObjectId| image.object(unit).map(|def| def.owner_id);
+    let own = owner_of(unit);
+    let has_lost = |user| lost.contains(&user) || lost.contains(&UserId::PUBLIC) && Some(user) != own;
+    let theirs = image.units_naming(unit).into_iter().filter(|unit| owner_of(*unit).is_some_and(has_lost));
+    let theirs: Vec<ObjectId> = theirs.collect();
+    let leads = |owner, path: &[&str]| {
+        let called = image.called_units(owner, path);
+        (has_lost(owner) && called.contains(&unit)) || called.iter().any(|unit| theirs.contains(unit))
+    };
+    disable(work, &calling, &leads)
 }
 
-/// As [`disable_indexes`], before there is a unit or a synonym of a name that its owner had none of: calls by that name
-/// led to what is public.
+/// As [`disable_indexes`], before a new unit or synonym hides a public one of its name from its owner.
 pub fn disable_hidden(work: &mut Work<'_>, target: &Target) -> Result<()> {
     let calling = calling_indexes(&work.image)?;
     disable(work, &calling, &|owner, path| owner == target.owner && path.first() == Some(&target.name.as_str()))
@@ -171,8 +181,8 @@ fn calling_indexes(image: &Image) -> Result<Vec<Calling>> {
     Ok(all)
 }
 
-/// The names of the functions of PL/SQL that an expression over a row of the table calls. One that is not understood
-/// any more says nothing of them, and cannot be used either.
+/// The names of the functions of PL/SQL that an expression over a row of the table calls. An expression that does not
+/// parse any more has none; it cannot be evaluated either.
 fn calls_in(table: &TableDef, text: &str) -> Vec<Vec<String>> {
     let place = crate::expression::Place::Computed(1743);
     let used = sql::parse_expression(text).and_then(|e| crate::expression::used(place, &table.columns, &e));

@@ -30,8 +30,9 @@ pub(crate) const INDEXES: &str = "select {owner}o.name index_name, decode(bitand
     decode(bitand(bt.property, 3), 1, 'SYS$TRANSACTION', 'SYS$SESSION'), null) duration, cast(null as number) \
     pct_direct_access, cast(null as varchar2(128)) ityp_owner, cast(null as varchar2(128)) ityp_name, cast(null as \
     varchar2(1000)) parameters, nvl2(i.distkey, 'YES', 'NO') global_stats, cast(null as varchar2(12)) domidx_status, \
-    cast(null as varchar2(6)) domidx_opstatus, decode(bitand(i.flags, 8), 8, 'DISABLED', decode(bitand(i.property, 16), 16, \
-    'ENABLED', nvl2(falling.obj#, 'ENABLED', null))) funcidx_status, 'NO' join_index, 'NO' iot_redundant_pkey_elim, 'NO' dropped, \
+    cast(null as varchar2(6)) domidx_opstatus, decode(bitand(i.flags, 8), 8, 'DISABLED', \
+    decode(bitand(i.property, 16), 16, 'ENABLED', nvl2(falling.obj#, 'ENABLED', null))) funcidx_status, \
+    'NO' join_index, 'NO' iot_redundant_pkey_elim, 'NO' dropped, \
     decode(bitand(i.flags, 2), 2, 'INVISIBLE', 'VISIBLE') visibility, cast(null as varchar2(14)) domidx_management, \
     decode(bitand(i.property, 32), 32, 'NO', 'YES') segment_created, 'NO' orphaned_entries, 'FULL' indexing from \
     ind$ i, obj$ o, user$ u, obj$ b, user$ tu, ts$ ts, tab$ bt, (select distinct d.obj# from icol$ d where d.desc$ = \

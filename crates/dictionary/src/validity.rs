@@ -9,7 +9,7 @@ use crate::change::Change;
 use crate::image::Image;
 use crate::rows::{Row, as_i64, as_text, as_u32, blank, int, text};
 use crate::shared::DictionaryShared;
-use crate::{FIRST_USER_OBJECT, ObjectKind};
+use crate::{FIRST_USER_OBJECT, ObjectDef, ObjectKind, UserId};
 use process::Process;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -106,6 +106,55 @@ impl Image {
             (names, of_grown) = (next, next_of_grown);
         }
         found
+    }
+}
+
+impl Image {
+    /// The functions, procedures and packages whose text names an object, or one of them: by its name where the owner
+    /// is the same, else with the owner's name or by a synonym that leads to it. Without the bodies of packages.
+    pub fn units_naming(&self, object: ObjectId) -> Vec<ObjectId> {
+        use ObjectKind::{Function, Package, Procedure};
+        let is_unit = |kind| matches!(kind, Function | Package | Procedure);
+        let mut left: Vec<_> = self.objects().filter(|def| is_unit(def.kind) && def.object != object).collect();
+        let (mut found, mut at) = (vec![object], 0);
+        while let Some(def) = found.get(at).and_then(|object| self.object(*object)) {
+            let synonyms = self.synonyms_of(def);
+            left.retain(|unit| {
+                let has = |names: &[String]| {
+                    let rows = self.rows_of(Base::Source, unit.object);
+                    names.iter().all(|name| {
+                        rows.iter().any(|row| mentions(as_text(&row[source::SOURCE]), std::slice::from_ref(name)))
+                    })
+                };
+                let name = def.name.clone();
+                let by_synonym = |(owner, name): &(UserId, String)| {
+                    (*owner == unit.owner_id || *owner == UserId::PUBLIC) && has(std::slice::from_ref(name))
+                };
+                let named = match unit.owner_id == def.owner_id {
+                    true => has(&[name]),
+                    false => has(&[name, self.user_name(def.owner_id)]),
+                };
+                let names_it = named || synonyms.iter().any(by_synonym);
+                if names_it {
+                    found.push(unit.object);
+                }
+                !names_it
+            });
+            at += 1;
+        }
+        found.remove(0);
+        found
+    }
+
+    /// Owner and name of the synonyms for an object.
+    fn synonyms_of(&self, def: &ObjectDef) -> Vec<(UserId, String)> {
+        let owner = self.user_name(def.owner_id);
+        let of = |synonym: &&ObjectDef| {
+            let target = self.synonym(synonym.object);
+            target.is_some_and(|target| target.target_owner == owner && target.target_name == def.name)
+        };
+        let synonyms = self.objects().filter(|def| def.kind == ObjectKind::Synonym);
+        synonyms.filter(of).map(|synonym| (synonym.owner_id, synonym.name.clone())).collect()
     }
 }
 

@@ -148,7 +148,7 @@ impl Blocks {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[inline]
     fn and(self, other: Blocks) -> Blocks {
         Blocks {

@@ -109,6 +109,35 @@ impl Rows {
     }
 }
 
+/// An answer that is kept.
+trait Answer: Clone {
+    /// Those that a subquery has given.
+    fn kept(of: &mut SubState) -> &mut KeyMap<Self>;
+
+    /// Bytes of heap that it takes.
+    fn bytes(&self) -> usize;
+}
+
+impl Answer for Value {
+    fn kept(of: &mut SubState) -> &mut KeyMap<Value> {
+        &mut of.cache
+    }
+
+    fn bytes(&self) -> usize {
+        heap_bytes(self)
+    }
+}
+
+impl Answer for Vec<Value> {
+    fn kept(of: &mut SubState) -> &mut KeyMap<Vec<Value>> {
+        &mut of.row_cache
+    }
+
+    fn bytes(&self) -> usize {
+        self.iter().map(heap_bytes).sum()
+    }
+}
+
 impl SubState {
     pub fn new(op: Op, out: Vec<Code>, plan: &SubPlan) -> SubState {
         let (outer, multiset) = (plan.outer.clone(), plan.multiset);
@@ -173,8 +202,8 @@ impl SubState {
         Ok(Value::Boolean(self.op.next(m, cx)?))
     }
 
-    /// The key of an answer: the outer values, and those that are compared with the rows. Values that are equal and look
-    /// different, as an instant in two time zones does, have different answers.
+    /// The key of an answer: the outer values, and those that are compared with the rows. Values that are equal and
+    /// look different, as an instant in two time zones does, have different answers.
     fn key_of(&self, compared: &[Reg], m: &mut Machine) -> Vec<u8> {
         let mut key = std::mem::take(&mut m.key);
         key.clear();
@@ -183,24 +212,25 @@ impl SubState {
     }
 
     /// The answer of `run` for the current outer values and those that are compared, from the cache when it is there.
-    fn cached(
+    fn cached<T: Answer>(
         &mut self,
         compared: &[Reg],
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
-        run: impl FnOnce(&mut SubState, &mut Machine, &mut ExecCtx<'_>) -> Result<Value>,
-    ) -> Result<Value> {
+        run: impl FnOnce(&mut SubState, &mut Machine, &mut ExecCtx<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.refresh(m);
         let key = self.key_of(compared, m);
-        if let Some(v) = self.cache.get(&key) {
+        if let Some(v) = T::kept(self).get(&key) {
             let v = v.clone();
             m.key = key;
             return Ok(v);
         }
         let v = run(self, m, cx)?;
-        let is_kept = key.is_empty() || key.len() + heap_bytes(&v) <= CACHED_BYTES_MOST;
-        if is_kept && self.cache.len() < CACHE_MOST {
-            self.cache.insert(key, v.clone());
+        let is_kept = key.is_empty() || key.len() + v.bytes() <= CACHED_BYTES_MOST;
+        let kept = T::kept(self);
+        if is_kept && kept.len() < CACHE_MOST {
+            kept.insert(key, v.clone());
         } else {
             m.key = key;
         }
@@ -463,21 +493,7 @@ pub fn exists(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
 
 /// A subquery's only row, all columns: for `UPDATE … SET (a, b) = (subquery)`. NULLs when there is no row.
 pub fn row(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>> {
-    with_sub(s, m, cx, |sub, m, cx| {
-        sub.refresh(m);
-        let key = sub.key_of(&[], m);
-        if let Some(values) = sub.row_cache.get(&key) {
-            let values = values.clone();
-            m.key = key;
-            return Ok(values);
-        }
-        let values = sub.run_row(m, cx)?;
-        let bytes = || key.len() + values.iter().map(heap_bytes).sum::<usize>();
-        if sub.row_cache.len() < CACHE_MOST && (key.is_empty() || bytes() <= CACHED_BYTES_MOST) {
-            sub.row_cache.insert(key, values.clone());
-        }
-        Ok(values)
-    })
+    with_sub(s, m, cx, |sub, m, cx| sub.cached(&[], m, cx, SubState::run_row))
 }
 
 /// `(values) = (subquery)`: the subquery's only row; unknown when there is none.

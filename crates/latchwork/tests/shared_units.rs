@@ -627,3 +627,50 @@ fn settings_and_callers_tables_make_no_state_invalid() {
         }
     }
 }
+
+/// An index follows the units that its function names, of any owner. A unit of another user whose name is a word in the
+/// function's text is none of them.
+#[test]
+fn an_index_is_disabled_by_the_units_that_its_function_leads_to() {
+    let instance = support::start(&[]);
+    let mut dba = connect(&instance);
+    for name in ["mine", "other"] {
+        make_user(&mut dba, name);
+    }
+    let (mut mine, mut other) = (log_on(&instance, "mine"), log_on(&instance, "other"));
+    let function = |name: &str, value: &str| {
+        format!(
+            "create or replace function {name} (n number) return number deterministic is begin return {value}; end;"
+        )
+    };
+    for name in ["lends", "inner", "named"] {
+        run(&mut other, &function(name, "n"));
+    }
+    run(&mut other, "grant execute on lends to mine");
+    run(&mut other, "grant execute on named to mine");
+    run(&mut mine, "create table t (n number)");
+    run(&mut mine, "create synonym s for other.named");
+    for (name, value) in
+        [("inner", "n"), ("by_own", "inner(n)"), ("by_owner", "other.lends(n)"), ("by_synonym", "s(n)")]
+    {
+        run(&mut mine, &function(name, value));
+    }
+    for name in ["by_own", "by_owner", "by_synonym"] {
+        run(&mut mine, &format!("create index i_{name} on t ({name}(n))"));
+    }
+    let disabled = "select nvl(listagg(index_name, ' ') within group (order by index_name), '-') from user_indexes
+                    where funcidx_status = 'DISABLED'";
+    run(&mut other, &function("inner", "n + 1"));
+    assert_eq!(one(&mut mine, disabled), "-", "units of another user with words of the text for names");
+    run(&mut other, &function("lends", "n + 1"));
+    assert_eq!(one(&mut mine, disabled), "I_BY_OWNER");
+    run(&mut other, &function("named", "n + 1"));
+    assert_eq!(one(&mut mine, disabled), "I_BY_OWNER I_BY_SYNONYM");
+    run(&mut mine, &function("inner", "n + 1"));
+    assert_eq!(one(&mut mine, disabled), "I_BY_OWN I_BY_OWNER I_BY_SYNONYM");
+    run(&mut mine, "alter index i_by_owner enable");
+    run(&mut mine, "create index direct on t (other.lends(n + 1))");
+    run(&mut other, "revoke execute on lends from mine");
+    assert_eq!(one(&mut mine, disabled), "DIRECT I_BY_OWN I_BY_OWNER I_BY_SYNONYM");
+    assert_eq!(one(&mut mine, "select count(*) from t"), "0");
+}

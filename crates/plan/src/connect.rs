@@ -272,7 +272,7 @@ impl Compiler<'_> {
             Node::Func(f, _) if !f.0.deterministic => steady = false,
             Node::Special(Special::SysGuid) | Node::Call(..) | Node::Nextval(_) | Node::Currval(_) => steady = false,
             Node::Scalar(s) | Node::Exists(s) | Node::InSub { sub: s, .. } | Node::Quantified { sub: s, .. } => {
-                steady &= self.subs[*s].cacheable;
+                steady &= self.subs[*s].steady;
             }
             _ => {}
         });

@@ -902,8 +902,8 @@ pub struct SubPlan {
     pub out: Vec<Expr>,
     /// Registers of outer rows it reads. Empty: it is run once an execution.
     pub outer: Vec<Reg>,
-    /// The same outer values give the same answer: sequences, clocks and fixed tables are not read.
-    pub cacheable: bool,
+    /// Another run with the same outer values gives the same answer: no sequence, clock or fixed table is read.
+    pub steady: bool,
     /// Its value is the collection of its rows.
     pub multiset: Option<Multiset>,
 }

@@ -205,7 +205,8 @@ pub struct LogicalSub {
     pub out: Vec<Expr>,
     /// Registers of outer rows that it reads.
     pub outer: Vec<Reg>,
-    pub cacheable: bool,
+    /// As [`SubPlan::steady`](crate::SubPlan::steady).
+    pub steady: bool,
     pub multiset: Option<Multiset>,
 }
 

@@ -674,8 +674,8 @@ impl Compiler<'_> {
         if used == SubUse::Exists {
             out.clear();
         }
-        let (outer, cacheable) = (outer.into_iter().collect(), self.unstable == unstable);
-        self.subs.push(LogicalSub { rel, out, outer, cacheable, multiset: None });
+        let (outer, steady) = (outer.into_iter().collect(), self.unstable == unstable);
+        self.subs.push(LogicalSub { rel, out, outer, steady, multiset: None });
         Ok((self.subs.len() - 1, columns))
     }
 

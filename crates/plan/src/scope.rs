@@ -270,7 +270,7 @@ pub struct Compiler<'c> {
     pub cache_deps: Vec<types::ObjectId>,
     /// Something whose value changes by itself is read (fixed table, clock, sequence): counts occurrences.
     pub volatile: u32,
-    /// Of those, what makes even one execution's subquery uncacheable: sequences, fixed tables, functions not
+    /// Of those, the ones that differ within one execution: sequences, fixed tables, functions that are not
     /// deterministic.
     pub unstable: u32,
     /// A table (`force_results`), or every table (`all_force`), asks for RESULT_CACHE (MODE FORCE).

@@ -18,12 +18,13 @@ pub fn has_virtual_key(table: &TableDef, index: &IndexDef) -> bool {
     })
 }
 
-/// The virtual columns but keys of disabled indexes: what those call may not be there any more.
+/// The virtual columns, without the hidden keys of disabled indexes: the functions of those may not exist any more.
 fn virtual_columns(table: &TableDef) -> Vec<(usize, String)> {
     let text = |(i, c): (usize, &dictionary::ColumnDef)| Some((i, c.virtual_text.clone()?));
     table.columns.iter().enumerate().filter_map(text).filter(|(at, _)| !is_disabled_key(table, *at)).collect()
 }
 
+/// Whether a column is a hidden key, of disabled indexes alone.
 fn is_disabled_key(table: &TableDef, column: usize) -> bool {
     let is_of = |index: &&Rc<IndexDef>| index.columns.iter().any(|part| part.key == IndexKey::Column(column));
     let mut indexes = table.indexes.iter().filter(is_of).peekable();

@@ -594,7 +594,7 @@ fn functions(aggs: &[Agg], regs: &[Reg], b: &mut Builder<'_>) -> Option<Vec<Func
 }
 
 impl Function {
-    /// An accumulator of nothing yet. SUM and AVG of one column share theirs.
+    /// An accumulator that has taken no value. SUM and AVG of one column share theirs.
     fn accumulator(&self) -> Acc {
         if self.kind == Kind::Sum { Acc::average() } else { self.code.start() }
     }

@@ -632,11 +632,11 @@ impl Cursor {
         if self.internal || !cx.session.txn.holds_snapshot() {
             return Ok(());
         }
-        self.check_definitions_then(cx)
+        self.compare_definitions(cx)
     }
 
     #[cold]
-    fn check_definitions_then(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
+    fn compare_definitions(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let epoch = cx.host.epoch();
         let known = cx.session.txn.held_snapshot();
         let scn = cx.shared.txns.hold_snapshot(cx.p, &cx.session.txn);

@@ -99,6 +99,7 @@ pub struct Writer {
 impl Writer {
     /// `changed`: the columns that an update sets; `None` for statements that add or delete rows.
     pub fn build(t: &Target, changed: Option<&[u16]>, b: &mut Builder<'_>) -> Result<Writer> {
+        // An unusable index is not maintained, so its functions are not called.
         if let Some(i) = t.table.indexes.iter().find(|i| i.disabled && !i.unusable) {
             return Err(Ora::with(30554, &[&i.owner, &i.name]));
         }

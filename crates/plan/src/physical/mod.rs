@@ -67,9 +67,9 @@ impl Compiler<'_> {
         for at in 0..self.subs.len() {
             let rel = std::mem::replace(&mut self.subs[at].rel, Rel::Empty);
             let source = self.finished(&rel)?.source;
-            let LogicalSub { rel: _, out, outer, cacheable, multiset } = &self.subs[at];
-            let (out, outer, cacheable, multiset) = (out.clone(), outer.clone(), *cacheable, *multiset);
-            subs.push(SubPlan { source, out, outer, cacheable, multiset });
+            let LogicalSub { rel: _, out, outer, steady, multiset } = &self.subs[at];
+            let (out, outer, steady, multiset) = (out.clone(), outer.clone(), *steady, *multiset);
+            subs.push(SubPlan { source, out, outer, steady, multiset });
         }
         let rows = match self.rows.take() {
             Some(rel) => Some(self.finished(&rel)?.source),

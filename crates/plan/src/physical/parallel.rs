@@ -419,7 +419,7 @@ fn is_safe(e: &Expr, subs: &[SubPlan]) -> bool {
 
 fn is_whole_sub(sub: SubId, subs: &[SubPlan]) -> bool {
     subs.get(sub).is_some_and(|sub| {
-        sub.multiset.is_none() && sub.cacheable && is_whole(&sub.source, subs) && are_safe(&sub.out, subs)
+        sub.multiset.is_none() && sub.steady && is_whole(&sub.source, subs) && are_safe(&sub.out, subs)
     })
 }
 

@@ -120,7 +120,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Rewrites what a tree's rows give.
+    /// Rewrites the values that are made of a tree's rows.
     fn rewrite_list(&mut self, rel: &mut Rel, out: &mut [Expr]) {
         if self.wants(Rewrite::Unnest) && out.iter().any(Expr::has_subquery) {
             self.unnest_in_list(rel, out);

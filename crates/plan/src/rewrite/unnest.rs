@@ -6,7 +6,7 @@
 //! | `NOT EXISTS (…)`; `x NOT IN (…)` where nothing can be NULL | an antijoin |
 //! | `x NOT IN (…)` | an antijoin to which an unknown comparison is a match |
 //! | `x < ANY (…)`, correlated, any comparison | a semijoin by the comparison too |
-//! | `x < ALL (…)`, correlated, any comparison | an antijoin: no row refutes it or, where NULLs are, leaves it unknown |
+//! | `x < ALL (…)`, correlated, any comparison | an antijoin: no row refutes it, or leaves it unknown by a NULL |
 //! | `(SELECT aggregate(…) … WHERE inner = outer)` | an outer join with the groups of the inner column |
 //!
 //! EXISTS and correlated IN, ANY and ALL are unnested when their query is a plain join whose conditions alone name the
@@ -345,7 +345,7 @@ impl Compiler<'_> {
 
     fn unnest_aggregate(&mut self, set: &mut JoinSet, sub: SubId) -> Option<Expr> {
         let own = self.own_regs(set);
-        let LogicalSub { rel, out, outer, cacheable: _, multiset } = &self.subs[sub];
+        let LogicalSub { rel, out, outer, steady: _, multiset } = &self.subs[sub];
         if multiset.is_some() || !outer.iter().any(|r| own.contains(r)) {
             return None;
         }
@@ -411,15 +411,15 @@ impl Compiler<'_> {
         Some(value)
     }
 
-    /// Whether all groups cost less than one at a time, for each combination of outer values. A condition with a
-    /// subquery is taken to leave one row in twenty.
+    /// Whether all groups cost less than one group for each combination of outer values. A condition with a subquery
+    /// leaves as many rows as one of which nothing is known.
     fn groups_pay(&mut self, set: &JoinSet, sub: SubId, grouped: &Rel) -> bool {
         self.learn_columns();
         let own = self.own_regs(set);
         let outer: Vec<Reg> = self.subs[sub].outer.iter().copied().filter(|r| own.contains(r)).collect();
         let mut around = set.clone();
         around.conds.retain(|c| !c.has_subquery());
-        let kept = 0.05f64.powi((set.conds.len() - around.conds.len()) as i32);
+        let kept = crate::estimate::UNKNOWN.powi((set.conds.len() - around.conds.len()) as i32);
         let inside = self.subs[sub].rel.clone();
         let (Ok(rows), Ok(one), Ok(all)) = (self.plan_set(&around), self.plan_rel(&inside), self.plan_rel(grouped))
         else {
