@@ -1,17 +1,27 @@
 //! Finding deadlocks: circles of processes that wait for one another.
 //!
-//! A walk through the queues takes no latches, so what one walk sees may never have been true at one moment. But a
-//! process that waits releases nothing: if the same waits (by serial number) form a circle in two walks one after the
-//! other, all of them were going on between the walks, and the circle is real. One process at a time looks, under the
-//! parent latch, and takes its request back before the next one looks: so one of the circle fails, not all.
+//! The last wait of a circle closes it, and the process that adds it looks. Until then that process did not wait, so
+//! another one can only wait for a lock that it owns: where nobody waits for its locks, there is nothing to look for
+//! (`is_waited_for`). With hundreds of sessions in the queue of one row that is the common case.
+//!
+//! A search goes from wait to wait in breadth, so the circle that it finds is a shortest one. It looks at each request
+//! once, and at the owners of a resource once for each mode that is asked of it: a request waits for everybody before
+//! it in its queue, so a search that has come to one request of a queue has come to all before it, and goes back only
+//! to where it has been.
+//!
+//! A search takes no latches, so what it sees may never have been true at one moment. But a process that waits releases
+//! nothing (invariant 9). If each wait (by serial number) and each hold of a circle is found again behind the search, then all of
+//! them were there at the moment between, and the circle is real. One process at a time does this, under the parent
+//! latch, and takes its request back before the next one searches: so one of the circle fails, not all.
 
-use std::sync::atomic::Ordering;
+use std::collections::HashMap;
+use std::sync::atomic::{Ordering, fence};
 
 use latch::{LatchName, Where};
 use process::Process;
 use wait::Stat;
 
-use crate::slots::{Graph, GraphWait};
+use crate::slots::{Graph, GraphWait, Lock, Resource};
 use crate::{EnqueueType, Enqueues, LockMode};
 
 /// Waits of a deadlock that are kept.
@@ -34,28 +44,48 @@ pub struct DeadlockWait {
     pub requested: LockMode,
 }
 
-/// One wait: the lock slot, and which of its requests.
-type Wait = (u32, u64);
+/// One wait of a circle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    /// The lock that is asked for.
+    pub(crate) lock: u32,
+    /// Which request with this slot it is.
+    serial: u64,
+    pub(crate) process: u32,
+    /// A lock of the next process in the circle that keeps the request from being granted: owned, or asked for before.
+    pub(crate) by: u32,
+}
 
 impl Enqueues {
     /// True when `lock` waits in a circle; its request is taken back then.
     pub(crate) fn is_deadlocked(&self, p: &Process, lock: u32) -> bool {
-        if self.circle(lock).is_none() {
+        // Of two processes that close a circle with two waits at the same time, one sees the wait of the other.
+        fence(Ordering::SeqCst);
+        if !self.is_waited_for(p.number()) || self.circle(lock).is_none() {
             return false;
         }
         let _one_at_a_time = p.lock(self.all.latch(LatchName::EnqueueHashChains), Where::KsqDeadlock, u64::from(lock));
-        let Some(first) = self.circle(lock) else { return false };
-        if self.circle(lock).as_ref() != Some(&first) {
+        let Some(circle) = self.circle(lock) else { return false };
+        if !self.is_real(&circle) {
             return false;
         }
-        let graph: Vec<DeadlockWait> = first.iter().take(GRAPH_WAITS).map(|(n, _)| self.wait_of(*n)).collect();
-        let resource = self.resource(self.lock(lock).resource.load(Ordering::Relaxed));
-        let withdrawn = self.withdraw(p, resource, lock);
+        let graph: Vec<DeadlockWait> = circle.iter().take(GRAPH_WAITS).map(|w| self.wait_of(w.lock)).collect();
+        let withdrawn = self.withdraw(p, self.resource_of(lock), lock);
         if withdrawn {
             p.count(Stat::EnqueueDeadlocks, 1);
             self.keep_graph(p, &graph);
         }
         withdrawn
+    }
+
+    /// Whether anybody waits for something that the process owns.
+    pub(crate) fn is_waited_for(&self, process: u32) -> bool {
+        self.own(process).filter(|n| self.lock(*n).held() != LockMode::None).any(|n| {
+            let resource = self.resource_of(n);
+            let (first, last) = (&resource.converters.first, &resource.converters.last);
+            let is_alone = first.load(Ordering::Relaxed) == n && last.load(Ordering::Relaxed) == n;
+            !resource.waiters.is_empty() || !(resource.converters.is_empty() || is_alone)
+        })
     }
 
     fn wait_of(&self, lock: u32) -> DeadlockWait {
@@ -109,70 +139,191 @@ impl Enqueues {
         mine.map(read).collect()
     }
 
-    /// A circle of waits that leads back to the process of `lock`, by depth-first search.
-    fn circle(&self, lock: u32) -> Option<Vec<Wait>> {
-        let start = self.lock(lock).process.load(Ordering::Relaxed);
-        let mut path = Vec::new();
-        let mut visited = vec![false; self.owners.len() + 1];
-        self.search(lock, start, &mut path, &mut visited).then_some(path)
+    /// A shortest circle of waits from `lock` back to its process.
+    pub(crate) fn circle(&self, lock: u32) -> Option<Vec<Wait>> {
+        Search::new(self, lock).circle()
     }
 
-    fn search(&self, lock: u32, start: u32, path: &mut Vec<Wait>, visited: &mut [bool]) -> bool {
-        path.push((lock, self.lock(lock).serial.load(Ordering::Acquire)));
-        for process in self.blockers(lock) {
-            if process == start {
-                return true;
-            }
-            match visited.get_mut(process as usize) {
-                Some(seen) if !*seen => *seen = true,
-                _ => continue,
-            }
-            let waits: Vec<u32> = self.requests_of(process).collect();
-            if waits.into_iter().any(|next| self.search(next, start, path, visited)) {
-                return true;
-            }
-        }
-        path.pop();
-        false
+    /// The same, and how many locks the search has looked at.
+    #[cfg(test)]
+    pub(crate) fn circle_and_looks(&self, lock: u32) -> (Option<Vec<Wait>>, usize) {
+        let mut search = Search::new(self, lock);
+        (search.circle(), search.looks)
     }
 
-    /// The requests that a process waits for: one at most, since it sleeps.
-    fn requests_of(&self, process: u32) -> impl Iterator<Item = u32> {
-        self.own_locks(process).filter(|lock| lock.requested() != LockMode::None).map(|lock| {
-            (std::ptr::from_ref(lock) as usize - self.locks.as_ptr() as usize) as u32 / size_of_val(lock) as u32 + 1
+    /// Whether a circle that a search found holds still, wait by wait: each is kept from being granted, and goes on.
+    pub(crate) fn is_real(&self, circle: &[Wait]) -> bool {
+        let next = circle.iter().skip(1).chain(circle.first());
+        circle.iter().zip(next).all(|(wait, next)| {
+            let is_kept = self.is_kept_by(wait.lock, wait.by, next.process);
+            fence(Ordering::Acquire); // the wait goes on behind what has been read
+            let slot = self.lock(wait.lock);
+            is_kept
+                && slot.serial.load(Ordering::Acquire) == wait.serial
+                && slot.process.load(Ordering::Relaxed) == wait.process
+                && slot.requested() != LockMode::None
         })
     }
 
-    /// The processes that keep a request from being granted: owners in modes that do not go with it, and, because
-    /// requests are granted in order, everybody before it in the queue whose mode does not go with it either.
-    fn blockers(&self, lock: u32) -> Vec<u32> {
-        let slot = self.lock(lock);
+    /// Whether lock `by`, of `process`, keeps the request of `lock` from being granted.
+    fn is_kept_by(&self, lock: u32, by: u32, process: u32) -> bool {
+        let (slot, other) = (self.lock(lock), self.lock(by));
+        let Some(resource) = self.valid_resource(slot) else { return false };
+        other.resource.load(Ordering::Relaxed) == slot.resource.load(Ordering::Relaxed)
+            && other.process.load(Ordering::Relaxed) == process
+            && (!other.held().goes_with(slot.requested()) || self.before(resource, lock).any(|n| n == by))
+    }
+
+    /// The resource of a lock that was reached without a latch.
+    fn valid_resource(&self, slot: &Lock) -> Option<&'static Resource> {
         let n = slot.resource.load(Ordering::Relaxed);
-        if n == 0 || n as usize > self.resources.len() {
-            return Vec::new();
-        }
-        let resource = self.resource(n);
-        let mode = slot.requested();
-        let converting = slot.held() != LockMode::None;
-        let mut found = Vec::new();
-        for other in self.walk(&resource.owners).chain(self.walk(&resource.converters)) {
-            let other_slot = self.lock(other);
-            if other != lock && !other_slot.held().goes_with(mode) {
-                found.push(other_slot.process.load(Ordering::Relaxed));
-            }
-        }
-        let before = |n: &u32| *n != lock;
-        let queue: Vec<u32> = if converting {
-            self.walk(&resource.converters).take_while(before).collect()
-        } else {
-            self.walk(&resource.converters).chain(self.walk(&resource.waiters).take_while(before)).collect()
-        };
-        found.extend(queue.into_iter().map(|n| self.lock(n).process.load(Ordering::Relaxed)));
-        found
+        (n != 0 && n as usize <= self.resources.all.len()).then(|| self.resource(n))
+    }
+
+    /// The requests before that of `lock` in the queues of its resource, the nearest first: a converter has converters
+    /// before it, a waiter the waiters before it and all converters.
+    fn before(&self, resource: &'static Resource, lock: u32) -> impl Iterator<Item = u32> {
+        let back = |n: &u32| self.valid_lock(&self.lock(*n).previous);
+        let converters = (self.lock(lock).held() == LockMode::None).then(|| self.valid_lock(&resource.converters.last));
+        let near = std::iter::successors(back(&lock), back);
+        near.chain(std::iter::successors(converters.flatten(), back)).take(self.locks.all.len())
     }
 
     /// The first session that keeps a request from being granted, 0 for none.
     pub(crate) fn blocker_of(&self, lock: u32) -> u32 {
-        self.blockers(lock).first().copied().unwrap_or(0)
+        let slot = self.lock(lock);
+        let Some(resource) = self.valid_resource(slot) else { return 0 };
+        let (held, mode) = (slot.held(), slot.requested());
+        let owned = || self.walk(&resource.owners).chain(self.walk(&resource.converters));
+        let keeps_out = |n: &u32| *n != lock && !self.lock(*n).held().goes_with(mode);
+        let owner = if resource.modes().without(held).go_with(mode) { None } else { owned().find(keeps_out) };
+        let queues = [&resource.converters, &resource.waiters];
+        let queued = || {
+            let queues = &queues[..if held == LockMode::None { 2 } else { 1 }];
+            queues.iter().find_map(|queue| self.valid_lock(&queue.first)).filter(|n| *n != lock)
+        };
+        owner.or_else(queued).map_or(0, |n| self.lock(n).process.load(Ordering::Relaxed))
+    }
+}
+
+/// One wait that a search has come to.
+struct Step {
+    wait: Wait,
+    /// The step from which it was reached; its request is kept from being granted by `wait.by`. The first step has
+    /// none.
+    from: usize,
+}
+
+/// A search in breadth for a circle.
+struct Search<'a> {
+    enqueues: &'a Enqueues,
+    /// The process that the circle is to lead back to.
+    start: u32,
+    steps: Vec<Step>,
+    /// By owner: it has been come to.
+    seen: Vec<bool>,
+    /// By resource and mode that is asked of it: its owners have been looked at, but for the lock of this converter, 0
+    /// for none, since nobody waits for a lock of his own.
+    passed: HashMap<(u32, LockMode), u32>,
+    /// Locks looked at.
+    looks: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(enqueues: &'a Enqueues, lock: u32) -> Self {
+        let start = enqueues.lock(lock).process.load(Ordering::Relaxed);
+        let seen = vec![false; enqueues.owners.len() + 1];
+        let mut search = Self { enqueues, start, steps: Vec::new(), seen, passed: HashMap::new(), looks: 0 };
+        search.step_to(lock, start, 0, 0);
+        search
+    }
+
+    fn circle(&mut self) -> Option<Vec<Wait>> {
+        let mut at = 0;
+        while at < self.steps.len() {
+            if let Some(by) = self.look_behind(at) {
+                return Some(self.way_to(at, by));
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// The waits from the first step to step `at`, of which the last one is kept from being granted by `by`. In the
+    /// steps `by` is the lock of their own process; in the circle it is that of the next.
+    fn way_to(&self, mut at: usize, mut by: u32) -> Vec<Wait> {
+        let mut way = Vec::new();
+        loop {
+            let step = &self.steps[at];
+            way.push(Wait { by, ..step.wait });
+            if at == 0 {
+                way.reverse();
+                return way;
+            }
+            (at, by) = (step.from, step.wait.by);
+        }
+    }
+
+    /// Comes to everybody that keeps the request of step `at` from being granted; a lock of the first process when that
+    /// is one of them.
+    fn look_behind(&mut self, at: usize) -> Option<u32> {
+        let (e, lock) = (self.enqueues, self.steps[at].wait.lock);
+        let slot = e.lock(lock);
+        let resource = e.valid_resource(slot)?;
+        let (held, mode) = (slot.held(), slot.requested());
+        let name = (slot.resource.load(Ordering::Relaxed), mode);
+        let keeps_out = |n: u32| !e.lock(n).held().goes_with(mode);
+        match self.passed.get(&name).copied() {
+            None => {
+                self.passed.insert(name, if held == LockMode::None { 0 } else { lock });
+                if !resource.modes().without(held).go_with(mode) {
+                    for other in e.walk(&resource.owners).chain(e.walk(&resource.converters)) {
+                        self.looks += 1;
+                        if other != lock && keeps_out(other) && self.come_to(other, at) {
+                            return Some(other);
+                        }
+                    }
+                }
+            }
+            Some(left_out) if left_out != 0 && left_out != lock => {
+                self.passed.insert(name, 0);
+                if keeps_out(left_out) && self.come_to(left_out, at) {
+                    return Some(left_out);
+                }
+            }
+            Some(_) => {}
+        }
+        for other in e.before(resource, lock) {
+            self.looks += 1;
+            let process = e.lock(other).process.load(Ordering::Relaxed);
+            if self.seen.get(process as usize).is_none_or(|seen| *seen) && process != self.start {
+                break; // before it everything is seen, or will be from there
+            }
+            if self.come_to(other, at) {
+                return Some(other);
+            }
+        }
+        None
+    }
+
+    /// Comes to the process of a lock, and to its wait; true when it is the first process.
+    fn come_to(&mut self, by: u32, from: usize) -> bool {
+        let process = self.enqueues.lock(by).process.load(Ordering::Relaxed);
+        if process == self.start {
+            return true;
+        }
+        if let Some(seen) = self.seen.get_mut(process as usize)
+            && !std::mem::replace(seen, true)
+            && let Some(owner) = self.enqueues.owners.get((process as usize).wrapping_sub(1))
+            && let Some(request) = self.enqueues.valid_lock(&owner.request)
+        {
+            self.step_to(request, process, by, from);
+        }
+        false
+    }
+
+    fn step_to(&mut self, lock: u32, process: u32, by: u32, from: usize) {
+        let serial = self.enqueues.lock(lock).serial.load(Ordering::Acquire);
+        self.steps.push(Step { wait: Wait { lock, serial, process, by }, from });
     }
 }

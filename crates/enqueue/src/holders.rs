@@ -4,8 +4,6 @@
 //! to, as the list of a process is changed by that process; each lock changes its owner under the latch of its chain,
 //! so a death between two leaves each lock with one of the two owners.
 
-use std::sync::atomic::Ordering;
-
 use latch::Where;
 use process::Process;
 
@@ -38,13 +36,12 @@ impl Enqueues {
     /// The locks that an owner has, of one type. For a process itself, or for who has the holder to itself.
     #[must_use]
     pub fn locks_of(&self, owner: u32, kind: EnqueueType) -> Vec<OwnedLock> {
-        let all = self.own_locks(owner).map(|lock| {
-            let resource = self.resource(lock.resource.load(Ordering::Relaxed));
-            let bytes = std::ptr::from_ref(lock) as usize - self.locks.as_ptr() as usize;
-            let id = LockId((bytes / size_of_val(lock)) as u32 + 1);
-            OwnedLock { lock: id, kind: resource.kind(), id1: resource.id1(), id2: resource.id2(), mode: lock.held() }
-        });
-        all.filter(|owned| owned.kind == kind).collect()
+        let owned = |n: u32| {
+            let resource = self.resource_of(n);
+            let (id1, id2) = (resource.id1(), resource.id2());
+            OwnedLock { lock: LockId(n), kind: resource.kind(), id1, id2, mode: self.lock(n).held() }
+        };
+        self.own(owner).map(owned).filter(|owned| owned.kind == kind).collect()
     }
 
     /// Gives all locks of a type to another owner, which has none on their resources. Who waits for them goes on
@@ -53,8 +50,7 @@ impl Enqueues {
         for owned in self.locks_of(from, kind) {
             let LockId(lock) = owned.lock;
             let slot = self.lock(lock);
-            let resource = self.resource(slot.resource.load(Ordering::Relaxed));
-            let section = self.lock_chain(p, resource, Where::KsqConvertEnqueue);
+            let section = self.lock_chain(p, self.resource_of(lock), Where::KsqConvertEnqueue);
             self.unlink_own(&section, lock);
             section.set32(&slot.process, to);
             section.add(&slot.serial, 1);

@@ -91,6 +91,9 @@ types! {
 }
 
 impl EnqueueType {
+    /// How many types there are.
+    pub(crate) const COUNT: usize = ROWS.len();
+
     /// All types.
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
         ROWS.iter().map(|row| row.0)

@@ -12,8 +12,10 @@
 #![deny(unsafe_code)] // Only in what `sga_struct!` writes.
 
 mod deadlock;
+mod free;
 mod holders;
 mod kinds;
+mod modes;
 mod queue;
 mod slots;
 #[cfg(test)]
@@ -25,14 +27,15 @@ use std::time::{Duration, Instant};
 use latch::{Latch, LatchName, Where};
 use process::{CleanupOrder, LatchSet, Process, Processes, Section};
 use sga::{SgaBuilder, SgaSlice};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use types::Ora;
 use wait::{Event, Stat};
 
 pub use deadlock::DeadlockWait;
+use free::Slots;
 pub use holders::OwnedLock;
 pub use kinds::{EnqueueType, LockMode};
-use slots::{FreeLists, Graph, Lock, Resource, TypeCount};
+use slots::{Chain, Graph, Lock, Owner, Pools, Resource, TypeCount};
 pub use views::{LockView, TypeFigures, Usage};
 
 /// How long a request may wait.
@@ -103,24 +106,42 @@ pub const fn holders_for(processes: u32) -> u32 {
 }
 
 impl EnqueueConfig {
-    /// What suits this number of processes.
+    /// What suits this number of processes, on this machine.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
         let locks = 1000 + processes * 40;
-        Self { processes, resources: locks, locks, chains: 64, holders: holders_for(processes) }
+        let chains = chains_for(processes, os::cpu::count() as u32);
+        Self { processes, resources: locks, locks, chains, holders: holders_for(processes) }
     }
 }
+
+/// Hash chains, and latches of them, for so many processes on so many processors: so many that processors seldom meet in
+/// one, and that a chain is short while each process has some locks.
+const fn chains_for(processes: u32, processors: u32) -> u32 {
+    let by_processors = if processors > CHAINS_MOST / 16 { CHAINS_MOST } else { processors * 16 };
+    let chains = if processes > by_processors { processes } else { by_processors };
+    if chains < CHAINS_LEAST {
+        CHAINS_LEAST
+    } else if chains > CHAINS_MOST {
+        CHAINS_MOST
+    } else {
+        chains.next_power_of_two()
+    }
+}
+
+const CHAINS_LEAST: u32 = 64;
+const CHAINS_MOST: u32 = 1 << 14;
 
 /// Where the areas of enqueues lie.
 #[derive(Clone, Copy, Debug)]
 pub struct EnqueueLayout {
     resources: SgaSlice<Resource>,
     locks: SgaSlice<Lock>,
-    chains: SgaSlice<AtomicU32>,
+    chains: SgaSlice<Chain>,
     latches: SgaSlice<Latch>,
-    owners: SgaSlice<AtomicU32>,
+    owners: SgaSlice<Owner>,
     holders: u32,
-    free: SgaSlice<FreeLists>,
+    pools: SgaSlice<Pools>,
     counts: SgaSlice<TypeCount>,
     graphs: SgaSlice<Graph>,
 }
@@ -129,36 +150,39 @@ impl EnqueueLayout {
     /// Reserves the areas of enqueues.
     #[must_use]
     pub fn reserve(b: &mut SgaBuilder, config: &EnqueueConfig) -> Self {
-        let chains = config.chains.clamp(1, 1 << 16).next_power_of_two() as usize;
+        let chains = config.chains.clamp(1, CHAINS_MOST).next_power_of_two() as usize;
+        let processes = config.processes.max(2);
         Self {
             resources: b.reserve("enqueue resources", config.resources.max(16) as usize),
             locks: b.reserve("enqueue", config.locks.max(16) as usize),
             chains: b.reserve("enqueue hash", chains),
             latches: b.reserve("enqueue hash", chains),
-            owners: b.reserve("enqueue", (config.processes.max(2) + config.holders) as usize),
+            owners: b.reserve("enqueue", (processes + config.holders) as usize),
             holders: config.holders,
-            free: b.reserve("enqueue", 1),
-            counts: b.reserve("enqueue", chains * EnqueueType::all().len()),
+            pools: b.reserve("enqueue", 1),
+            counts: b.reserve("enqueue", processes as usize * COUNTS),
             graphs: b.reserve("enqueue", GRAPHS),
         }
     }
 }
 
+/// Counts of one process: one for each type, in lines that no other process writes.
+const COUNTS: usize = EnqueueType::COUNT.next_multiple_of(2);
+
 /// The enqueues of an instance.
 #[derive(Clone, Copy, Debug)]
 pub struct Enqueues {
     all: &'static Processes,
-    resources: &'static [Resource],
-    locks: &'static [Lock],
-    /// By chain: its first resource + 1.
-    chains: &'static [AtomicU32],
+    resources: Slots<Resource>,
+    locks: Slots<Lock>,
+    chains: &'static [Chain],
+    /// By chain.
     latches: &'static [Latch],
-    /// By process: its first lock + 1; behind the processes, by holder.
-    owners: &'static [AtomicU32],
+    /// By process; behind the processes, by holder.
+    owners: &'static [Owner],
     /// The owners from here on are holders.
     first_holder: u32,
-    free: &'static FreeLists,
-    /// By chain and type.
+    /// By process and type.
     counts: &'static [TypeCount],
     /// The deadlocks found last, for who found them.
     graphs: &'static [Graph],
@@ -169,8 +193,7 @@ const GRAPHS: usize = 16;
 
 /// When a waiter looks for a deadlock: at once, since the last wait of a circle closes it, and after sleeps of a second
 /// each that nobody ended: the first, the second, the fourth, the eighth, and so on up to one in [`LOOKS_APART`]. These
-/// are for what a walk missed because queues changed under it. A look goes over all earlier requests and their queues,
-/// so with hundreds of waiters a look of each of them in each second was most of what the instance did.
+/// are for what a search missed because queues changed under it.
 #[derive(Default)]
 struct Looks {
     sleeps: u32,
@@ -202,15 +225,15 @@ impl Enqueues {
     #[must_use]
     pub fn create(all: &'static Processes, layout: &EnqueueLayout) -> Self {
         let sga = all.sga();
+        let (chains, pools) = (sga.slice(layout.chains), &sga.slice(layout.pools)[0]);
         let enqueues = Self {
             all,
-            resources: sga.slice(layout.resources),
-            locks: sga.slice(layout.locks),
-            chains: sga.slice(layout.chains),
+            resources: Slots::new(sga.slice(layout.resources), &pools.resources, chains.len()),
+            locks: Slots::new(sga.slice(layout.locks), &pools.locks, chains.len()),
+            chains,
             latches: sga.slice(layout.latches),
             owners: sga.slice(layout.owners),
             first_holder: sga.slice(layout.owners).len() as u32 - layout.holders,
-            free: &sga.slice(layout.free)[0],
             counts: sga.slice(layout.counts),
             graphs: sga.slice(layout.graphs),
         };
@@ -225,7 +248,8 @@ impl Enqueues {
 
     /// Gets a lock. A process that owns the resource already gets its lock converted to the stronger of both modes.
     ///
-    /// Latches: none held on entry or return; gets `enqueue hash chains` and `enqueues`. Waits: the event of the type.
+    /// Latches: none held on entry or return; gets `enqueue hash chains`, and `enqueues` where the chain has no free
+    /// lock. Waits: the event of the type.
     /// # Errors
     /// [`EnqueueError`]: busy, timed out, deadlock, no room, cancelled.
     pub fn get(
@@ -256,14 +280,15 @@ impl Enqueues {
         event: Event,
     ) -> Result<LockId, EnqueueError> {
         p.count(Stat::EnqueueRequests, 1);
-        let counts = self.count_of(kind, id1, id2);
+        let counts = &self.counts[(p.number() as usize - 1) * COUNTS + kind as usize];
+        count(&counts.requests, 1);
         let requested = self.request(p, kind, id1, id2, mode, timeout);
         let done = requested.and_then(|(lock, granted)| {
             if !granted {
                 let begin = Instant::now();
-                counts.waits.fetch_add(1, Ordering::Relaxed);
+                count(&counts.waits, 1);
                 let waited = self.wait(p, lock, timeout, event);
-                counts.waited_ns.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+                count(&counts.waited_ns, begin.elapsed().as_nanos() as u64);
                 waited?;
             }
             Ok(LockId(lock))
@@ -272,7 +297,7 @@ impl Enqueues {
             p.count(Stat::EnqueueTimeouts, 1);
         }
         if done.is_err() {
-            counts.failures.fetch_add(1, Ordering::Relaxed);
+            count(&counts.failures, 1);
         }
         done
     }
@@ -312,53 +337,33 @@ impl Enqueues {
     /// The mode in which the process owns a resource; [`LockMode::None`] when it does not.
     #[must_use]
     pub fn held(&self, p: &Process, kind: EnqueueType, id1: u64, id2: u64) -> LockMode {
-        let own = self.own_locks(p.number()).find(|lock| {
-            let resource = self.resource(lock.resource.load(Ordering::Relaxed));
-            resource.is(kind, id1, id2)
-        });
-        own.map_or(LockMode::None, Lock::held)
+        let own = self.own(p.number()).find(|n| self.resource_of(*n).is(kind, id1, id2));
+        own.map_or(LockMode::None, |n| self.lock(n).held())
     }
 
     /// Whether process `of`, a dead one perhaps, owns any resource of a type in `mode` or a stronger one.
     #[must_use]
     pub fn owns_any(&self, of: u32, kind: EnqueueType, mode: LockMode) -> bool {
-        self.own_locks(of).any(|lock| {
-            let resource = self.resource(lock.resource.load(Ordering::Relaxed));
-            resource.kind() == kind && lock.held() >= mode
-        })
+        self.own(of).any(|n| self.resource_of(n).kind() == kind && self.lock(n).held() >= mode)
     }
 
     /// Releases every lock of process `of`: its own at the end of its session, or a dead one's.
     pub fn release_all(&self, p: &Process, of: u32) {
-        let Some(head) = self.owners.get((of as usize).wrapping_sub(1)) else { return };
-        loop {
-            let lock = head.load(Ordering::Relaxed);
-            if lock == 0 {
-                return;
-            }
-            let resource = self.resource(self.lock(lock).resource.load(Ordering::Relaxed));
-            self.take_out(p, resource, lock, Where::KsqCleanup);
+        while let Some(lock) = self.own(of).next() {
+            self.take_out(p, self.resource_of(lock), lock, Where::KsqCleanup);
         }
     }
 
     /// Releases the locks of one type that a dead process had, ahead of its others.
     pub fn release_kind(&self, p: &Process, of: u32, kind: EnqueueType) {
-        loop {
-            let lock = self.own_locks(of).find_map(|lock| {
-                let resource = self.resource(lock.resource.load(Ordering::Relaxed));
-                (resource.kind() == kind).then_some((resource, lock))
-            });
-            let Some((resource, lock)) = lock else { return };
-            let bytes = std::ptr::from_ref(lock) as usize - self.locks.as_ptr() as usize;
-            self.take_out(p, resource, (bytes / size_of::<Lock>()) as u32 + 1, Where::KsqCleanup);
+        while let Some(lock) = self.own(of).find(|n| self.resource_of(*n).kind() == kind) {
+            self.take_out(p, self.resource_of(lock), lock, Where::KsqCleanup);
         }
     }
 
     /// Sleeps until the request of `lock` is granted, or takes it out of the queue.
     fn wait(&self, p: &Process, lock: u32, timeout: Timeout, event: Event) -> Result<(), EnqueueError> {
-        let slot = self.lock(lock);
-        let resource = self.resource(slot.resource.load(Ordering::Relaxed));
-        let requested = slot.requested();
+        let (resource, requested) = (self.resource_of(lock), self.lock(lock).requested());
         p.count(Stat::EnqueueWaits, 1);
         let blocker = Some(self.blocker_of(lock)).filter(|owner| !self.is_holder(*owner)).unwrap_or(0);
         p.session().blocking_session.store(u64::from(blocker), Ordering::Relaxed);
@@ -405,18 +410,15 @@ impl Enqueues {
         }
     }
 
-    /// Looks at the request under the latch: a releaser that died in its section has granted nothing.
+    /// Looks at the request under the latch (invariant 5): a releaser that died in its section has granted nothing.
     fn confirm(&self, p: &Process, lock: u32) -> bool {
-        let slot = self.lock(lock);
-        let resource = self.resource(slot.resource.load(Ordering::Relaxed));
-        let _section = self.lock_chain(p, resource, Where::KsqGetEnqueue);
-        slot.requested() == LockMode::None
+        let _section = self.lock_chain(p, self.resource_of(lock), Where::KsqGetEnqueue);
+        self.lock(lock).requested() == LockMode::None
     }
 
     /// Takes a request back, unless it was granted at the last moment.
     fn give_up(&self, p: &Process, lock: u32, error: EnqueueError) -> Result<(), EnqueueError> {
-        let resource = self.resource(self.lock(lock).resource.load(Ordering::Relaxed));
-        if self.withdraw(p, resource, lock) { Err(error) } else { Ok(()) }
+        if self.withdraw(p, self.resource_of(lock), lock) { Err(error) } else { Ok(()) }
     }
 
     fn resource_of_own(&self, p: &Process, lock: LockId) -> &'static Resource {
@@ -430,10 +432,6 @@ impl Enqueues {
         p.lock(&self.latches[chain], at, resource.id1())
     }
 
-    fn count_of(&self, kind: EnqueueType, id1: u64, id2: u64) -> &'static TypeCount {
-        &self.counts[self.chain_of(kind, id1, id2) * EnqueueType::all().len() + kind as usize]
-    }
-
     fn chain_of(&self, kind: EnqueueType, id1: u64, id2: u64) -> usize {
         let mixed = (u64::from(kind.code()) << 32 ^ id1 ^ id2.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 40) as usize & (self.chains.len() - 1)
@@ -443,13 +441,13 @@ impl Enqueues {
         numbers.iter().for_each(|n| self.all.post(*n));
     }
 
-    /// The resource of a number + 1, as lists keep it.
-    fn resource(&self, n: u32) -> &'static Resource {
-        &self.resources[n as usize - 1]
+    /// The resource of a lock that somebody owns or waits for.
+    fn resource_of(&self, lock: u32) -> &'static Resource {
+        self.resource(self.lock(lock).resource.load(Ordering::Relaxed))
     }
+}
 
-    /// The lock of a number + 1, as lists keep it.
-    fn lock(&self, n: u32) -> &'static Lock {
-        &self.locks[n as usize - 1]
-    }
+/// Adds to a figure of the process's own.
+fn count(word: &AtomicU64, n: u64) {
+    word.store(word.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
 }

@@ -1,15 +1,17 @@
 //! Requests, grants and releases: what changes the queues.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use latch::{LatchName, Where};
+use latch::Where;
 use process::{Process, Section};
 
-use crate::slots::{List, Lock, Resource};
+use crate::free::GATHERINGS;
+use crate::slots::{Chain, List, Lock, Owner, Resource};
 use crate::{EnqueueError, EnqueueType, Enqueues, LockMode, Timeout};
 
 impl Enqueues {
-    /// Grants a request or queues it; the lock, and whether it is granted.
+    /// Grants a request or queues it; the lock, and whether it is granted. Where no lock or resource is free, the
+    /// chains give back what they have, and the request is tried again.
     pub(crate) fn request(
         &self,
         p: &Process,
@@ -19,13 +21,37 @@ impl Enqueues {
         mode: LockMode,
         timeout: Timeout,
     ) -> Result<(u32, bool), EnqueueError> {
-        let chain = self.chain_of(kind, id1, id2);
-        let section = p.lock(&self.latches[chain], Where::KsqGetEnqueue, id1);
-        // Counted under the latch, so that no other processor writes the line at the same time.
-        let requests = &self.count_of(kind, id1, id2).requests;
-        requests.store(requests.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let mut gatherings = 0;
+        loop {
+            let requested = self.try_request(p, kind, id1, id2, mode, timeout);
+            let is_out = matches!(requested, Err(EnqueueError::OutOfLocks | EnqueueError::OutOfResources(_)));
+            if !is_out || gatherings == GATHERINGS {
+                return requested;
+            }
+            gatherings += 1;
+            let (locks, resources) = self.gather(p);
+            let found = if requested == Err(EnqueueError::OutOfLocks) { locks } else { resources };
+            if found == 0 {
+                return requested;
+            }
+        }
+    }
+
+    fn try_request(
+        &self,
+        p: &Process,
+        kind: EnqueueType,
+        id1: u64,
+        id2: u64,
+        mode: LockMode,
+        timeout: Timeout,
+    ) -> Result<(u32, bool), EnqueueError> {
+        let now_ns = os::clock::now_ns();
+        let at = self.chain_of(kind, id1, id2);
+        let chain = &self.chains[at];
+        let section = p.lock(&self.latches[at], Where::KsqGetEnqueue, id1);
         let known = self.find(chain, kind, id1, id2);
-        if let Some(lock) = known.and_then(|n| self.lock_of(self.resource(n), p.number())) {
+        if let Some(lock) = known.and_then(|n| self.owned_by(n, p.number())) {
             let union = self.lock(lock).held().union(mode);
             let granted = self.convert_in(&section, lock, union, timeout == Timeout::NoWait)?;
             return Ok((lock, granted));
@@ -34,35 +60,45 @@ impl Enqueues {
         if !at_once && timeout == Timeout::NoWait {
             return Err(EnqueueError::Busy);
         }
-        let free = p.lock(self.all.latch(LatchName::Enqueues), Where::KsqAllocateResource, id1);
-        let lock = self.take_free_lock(&free).ok_or(EnqueueError::OutOfLocks)?;
-        let number = match known {
-            Some(n) => n,
-            None => match self.take_free_resource(&free) {
-                Some(n) => self.link_resource(&section, n, chain, kind, id1, id2),
-                None => {
-                    self.give_back_lock(&free, lock);
-                    return Err(EnqueueError::OutOfResources(self.resources.len() as u32));
-                }
-            },
-        };
-        self.fill(&section, lock, number, p.number(), mode, at_once);
-        section.end_with(free);
+        self.stock_up(p, &section, chain, id1, known.is_none())?;
+        let lock = self.locks.take(&section, &chain.locks);
+        let number = known.unwrap_or_else(|| {
+            let free = self.resources.take(&section, &chain.resources);
+            self.link_resource(&section, chain, free, kind, id1, id2)
+        });
+        self.fill(&section, lock, number, p.number(), mode, at_once, now_ns);
         Ok((lock, at_once))
     }
 
     /// Fills a new lock in and puts it into its two lists.
-    fn fill(&self, section: &Section<'_>, lock: u32, resource: u32, process: u32, mode: LockMode, granted: bool) {
+    #[allow(clippy::too_many_arguments)]
+    fn fill(
+        &self,
+        section: &Section<'_>,
+        lock: u32,
+        resource: u32,
+        process: u32,
+        mode: LockMode,
+        granted: bool,
+        now_ns: u64,
+    ) {
         let slot = self.lock(lock);
         let (held, requested) = if granted { (mode, LockMode::None) } else { (LockMode::None, mode) };
-        section.set32(&slot.resource, resource);
+        // Not noted: these mean nothing in a free lock, which it is again when the section is put back (invariant 13).
+        put64(&slot.serial, slot.serial.load(Ordering::Relaxed).wrapping_add(1));
+        put(&slot.resource, resource);
+        put(&slot.held, held as u32);
+        put(&slot.requested, requested as u32);
+        put64(&slot.since_ns, now_ns);
         section.set32(&slot.process, process);
-        section.set32(&slot.held, held as u32);
-        section.set32(&slot.requested, requested as u32);
-        section.set(&slot.since_ns, os::clock::now_ns());
-        section.add(&slot.serial, 1);
         let to = self.resource(resource);
-        self.append(section, if granted { &to.owners } else { &to.waiters }, lock);
+        if granted {
+            self.append(section, &to.owners, lock);
+            section.set(&to.modes, to.modes().with(mode).0);
+        } else {
+            self.append(section, &to.waiters, lock);
+            section.set32(&self.owner(process).request, lock);
+        }
         self.link_own(section, lock, process);
     }
 
@@ -80,8 +116,10 @@ impl Enqueues {
         }
         let resource = self.resource(slot.resource.load(Ordering::Relaxed));
         let down = slot.held().union(mode) == slot.held();
-        if down || (resource.converters.is_empty() && self.goes_with_others(resource, lock, mode)) {
+        let others = resource.modes().without(slot.held());
+        if down || (resource.converters.is_empty() && others.go_with(mode)) {
             section.set32(&slot.held, mode as u32);
+            section.set(&resource.modes, others.with(mode).0);
             section.set(&slot.since_ns, os::clock::now_ns());
             return Ok(true);
         }
@@ -91,6 +129,7 @@ impl Enqueues {
         section.set32(&slot.requested, mode as u32);
         section.set(&slot.since_ns, os::clock::now_ns());
         section.add(&slot.serial, 1);
+        section.set32(&self.owner(slot.process.load(Ordering::Relaxed)).request, lock);
         self.unlink(section, &resource.owners, lock);
         self.append(section, &resource.converters, lock);
         Ok(false)
@@ -98,8 +137,8 @@ impl Enqueues {
 
     /// Grants what can be granted now, converters first, each queue in order; the processes to post after the section.
     ///
-    /// Each grant is final by itself, and so is what the section changed before: a queue has any length, and the log of
-    /// a section has not. Should the caller die between two grants, its own lock is still in its list, and whoever
+    /// Each grant is final by itself (invariant 7), and so is what the section changed before: a queue has any length,
+    /// and the log of a section has not. Should the caller die between two grants, its own lock is still in its list, and whoever
     /// takes that out for it grants the rest.
     pub(crate) fn grant(&self, section: &Section<'_>, resource: &Resource) -> Vec<u32> {
         let mut posts = Vec::new();
@@ -107,7 +146,7 @@ impl Enqueues {
             return posts;
         }
         section.checkpoint();
-        let mut owned = self.owned_modes(resource);
+        let now_ns = os::clock::now_ns();
         for queue in [&resource.converters, &resource.waiters] {
             loop {
                 let lock = queue.first.load(Ordering::Relaxed);
@@ -115,18 +154,20 @@ impl Enqueues {
                     break;
                 }
                 let slot = self.lock(lock);
-                owned.leave(slot.held());
-                if !owned.go_with(slot.requested()) {
+                let (others, mode) = (resource.modes().without(slot.held()), slot.requested());
+                if !others.go_with(mode) {
                     return posts;
                 }
-                owned.join(slot.requested());
-                section.set32(&slot.held, slot.requested() as u32);
-                section.set(&slot.since_ns, os::clock::now_ns());
+                let process = slot.process.load(Ordering::Relaxed);
+                section.set32(&slot.held, mode as u32);
+                section.set(&slot.since_ns, now_ns);
+                section.set(&resource.modes, others.with(mode).0);
                 self.unlink(section, queue, lock);
                 self.append(section, &resource.owners, lock);
+                section.set32(&self.owner(process).request, 0);
                 section.set32(&slot.requested, 0);
                 section.checkpoint();
-                posts.push(slot.process.load(Ordering::Relaxed));
+                posts.push(process);
             }
         }
         posts
@@ -141,29 +182,31 @@ impl Enqueues {
 
     fn take_out_in(&self, p: &Process, section: Section<'_>, resource: &'static Resource, lock: u32) -> Vec<u32> {
         let slot = self.lock(lock);
+        let id1 = resource.id1();
+        let chain = &self.chains[self.chain_of(resource.kind(), id1, resource.id2())];
         let posts = if resource.has_no_queue() {
             Vec::new()
         } else {
             // First the lock keeps nobody out; it leaves its lists when all that this makes possible is granted.
             self.to_owners(&section, resource, lock);
+            section.set(&resource.modes, resource.modes().without(slot.held()).0);
             section.set32(&slot.held, 0);
             self.grant(&section, resource)
         };
+        self.make_room(p, &section, chain, id1);
+        if slot.held() != LockMode::None {
+            section.set(&resource.modes, resource.modes().without(slot.held()).0);
+        }
         self.unlink(&section, self.list_of(resource, slot), lock);
         self.unlink_own(&section, lock);
-        let unused = resource.is_unused();
-        let number = slot.resource.load(Ordering::Relaxed);
         section.set32(&slot.process, 0);
-        section.set32(&slot.held, 0);
-        section.set32(&slot.requested, 0);
-        let free = p.lock(self.all.latch(LatchName::Enqueues), Where::KsqFreeResource, resource.id1());
-        if unused {
-            self.unlink_resource(&section, number);
-            free.set32(&resource.next, self.free.resource.load(Ordering::Relaxed));
-            free.set32(&self.free.resource, number);
+        self.locks.put(&section, &chain.locks, lock);
+        if resource.is_unused() {
+            let number = slot.resource.load(Ordering::Relaxed);
+            self.unlink_resource(&section, chain, number);
+            self.resources.put(&section, &chain.resources, number);
         }
-        self.give_back_lock(&free, lock);
-        section.end_with(free);
+        drop(section);
         posts
     }
 
@@ -192,6 +235,7 @@ impl Enqueues {
         if slot.requested() != LockMode::None {
             self.unlink(section, self.list_of(resource, slot), lock);
             self.append(section, &resource.owners, lock);
+            section.set32(&self.owner(slot.process.load(Ordering::Relaxed)).request, 0);
             section.set32(&slot.requested, 0);
         }
     }
@@ -204,65 +248,66 @@ impl Enqueues {
         }
     }
 
-    /// True when a new request may be granted: it goes with every owner, and nobody is before it.
+    /// True when a new request may be granted: it goes with every owner, and nobody is before it (invariants 3 and 4).
     fn may_have(&self, resource: &Resource, mode: LockMode) -> bool {
-        resource.converters.is_empty() && resource.waiters.is_empty() && self.goes_with_others(resource, 0, mode)
-    }
-
-    fn goes_with_others(&self, resource: &Resource, own: u32, mode: LockMode) -> bool {
-        [&resource.owners, &resource.converters]
-            .into_iter()
-            .flat_map(|list| self.walk(list))
-            .all(|n| n == own || self.lock(n).held().goes_with(mode))
-    }
-
-    fn owned_modes(&self, resource: &Resource) -> Modes {
-        let mut modes = Modes::default();
-        for list in [&resource.owners, &resource.converters] {
-            self.walk(list).for_each(|n| modes.join(self.lock(n).held()));
-        }
-        modes
+        resource.has_no_queue() && resource.modes().go_with(mode)
     }
 
     /// The locks of a list, first to last. Bounded: a reader without the latch may meet a list in change.
     pub(crate) fn walk(&self, list: &List) -> impl Iterator<Item = u32> {
-        let valid = |n: u32| (n != 0 && n as usize <= self.locks.len()).then_some(n);
-        let first = valid(list.first.load(Ordering::Relaxed));
-        std::iter::successors(first, move |n| valid(self.lock(*n).next.load(Ordering::Relaxed))).take(self.locks.len())
+        let first = self.valid_lock(&list.first);
+        std::iter::successors(first, |n| self.valid_lock(&self.lock(*n).next)).take(self.locks.all.len())
     }
 
-    pub(crate) fn own_locks(&self, process: u32) -> impl Iterator<Item = &'static Lock> {
-        let valid = |n: u32| (n != 0 && n as usize <= self.locks.len()).then(|| self.lock(n));
-        let first = self.owners.get((process as usize).wrapping_sub(1)).and_then(|h| valid(h.load(Ordering::Relaxed)));
-        std::iter::successors(first, move |lock| valid(lock.own_next.load(Ordering::Relaxed))).take(self.locks.len())
+    /// The locks of an owner, the newest first.
+    pub(crate) fn own(&self, owner: u32) -> impl Iterator<Item = u32> {
+        let first = self.owners.get((owner as usize).wrapping_sub(1)).and_then(|o| self.valid_lock(&o.first));
+        std::iter::successors(first, |n| self.valid_lock(&self.lock(*n).own_next)).take(self.locks.all.len())
     }
 
-    fn find(&self, chain: usize, kind: EnqueueType, id1: u64, id2: u64) -> Option<u32> {
-        let mut n = self.chains[chain].load(Ordering::Relaxed);
+    pub(crate) fn owner(&self, number: u32) -> &'static Owner {
+        &self.owners[number as usize - 1]
+    }
+
+    fn find(&self, chain: &Chain, kind: EnqueueType, id1: u64, id2: u64) -> Option<u32> {
+        let mut n = chain.first.load(Ordering::Relaxed);
         while n != 0 && !self.resource(n).is(kind, id1, id2) {
             n = self.resource(n).next.load(Ordering::Relaxed);
         }
         (n != 0).then_some(n)
     }
 
-    fn lock_of(&self, resource: &Resource, process: u32) -> Option<u32> {
-        self.walk(&resource.owners).find(|n| self.lock(*n).process.load(Ordering::Relaxed) == process)
+    /// The lock that a process owns on a resource (invariant 6). Walks the owners of the resource and the locks of the
+    /// process in step: the shorter list decides what it costs.
+    fn owned_by(&self, resource: u32, process: u32) -> Option<u32> {
+        let mut own = self.own(process);
+        for owner in self.walk(&self.resource(resource).owners) {
+            if self.lock(owner).process.load(Ordering::Relaxed) == process {
+                return Some(owner);
+            }
+            let lock = own.next()?;
+            let slot = self.lock(lock);
+            if slot.resource.load(Ordering::Relaxed) == resource && slot.requested() == LockMode::None {
+                return Some(lock);
+            }
+        }
+        None
     }
 
-    fn link_resource(&self, s: &Section<'_>, n: u32, chain: usize, kind: EnqueueType, id1: u64, id2: u64) -> u32 {
+    fn link_resource(&self, s: &Section<'_>, chain: &Chain, n: u32, kind: EnqueueType, id1: u64, id2: u64) -> u32 {
         let resource = self.resource(n);
+        // As in `fill`: of a free resource.
+        put64(&resource.id1, id1);
+        put64(&resource.id2, id2);
         s.set32(&resource.kind, kind as u32 + 1);
-        s.set(&resource.id1, id1);
-        s.set(&resource.id2, id2);
-        s.set32(&resource.next, self.chains[chain].load(Ordering::Relaxed));
-        s.set32(&self.chains[chain], n);
+        s.set32(&resource.next, chain.first.load(Ordering::Relaxed));
+        s.set32(&chain.first, n);
         n
     }
 
-    fn unlink_resource(&self, section: &Section<'_>, number: u32) {
+    fn unlink_resource(&self, section: &Section<'_>, chain: &Chain, number: u32) {
         let resource = self.resource(number);
-        let chain = self.chain_of(resource.kind(), resource.id1(), resource.id2());
-        let mut at: &AtomicU32 = &self.chains[chain];
+        let mut at: &AtomicU32 = &chain.first;
         while at.load(Ordering::Relaxed) != number {
             at = &self.resource(at.load(Ordering::Relaxed)).next;
         }
@@ -287,78 +332,34 @@ impl Enqueues {
     }
 
     pub(crate) fn link_own(&self, section: &Section<'_>, lock: u32, process: u32) {
-        let head = &self.owners[process as usize - 1];
-        let first = head.load(Ordering::Relaxed);
+        let owner = self.owner(process);
+        let first = owner.first.load(Ordering::Relaxed);
         let slot = self.lock(lock);
         section.set32(&slot.own_next, first);
         section.set32(&slot.own_previous, 0);
         if first != 0 {
             section.set32(&self.lock(first).own_previous, lock);
         }
-        section.set32(head, lock);
+        section.set32(&owner.first, lock);
     }
 
     pub(crate) fn unlink_own(&self, section: &Section<'_>, lock: u32) {
         let slot = self.lock(lock);
         let (previous, next) = (slot.own_previous.load(Ordering::Relaxed), slot.own_next.load(Ordering::Relaxed));
-        let head = &self.owners[slot.process.load(Ordering::Relaxed) as usize - 1];
-        section.set32(if previous == 0 { head } else { &self.lock(previous).own_next }, next);
+        let first = &self.owner(slot.process.load(Ordering::Relaxed)).first;
+        section.set32(if previous == 0 { first } else { &self.lock(previous).own_next }, next);
         if next != 0 {
             section.set32(&self.lock(next).own_previous, previous);
         }
     }
-
-    fn take_free_lock(&self, free: &Section<'_>) -> Option<u32> {
-        let first = self.free.lock.load(Ordering::Relaxed);
-        if first != 0 {
-            free.set32(&self.free.lock, self.lock(first).next.load(Ordering::Relaxed));
-            return Some(first);
-        }
-        take_unused(free, &self.free.locks_used, self.locks.len())
-    }
-
-    fn take_free_resource(&self, free: &Section<'_>) -> Option<u32> {
-        let first = self.free.resource.load(Ordering::Relaxed);
-        if first != 0 {
-            free.set32(&self.free.resource, self.resource(first).next.load(Ordering::Relaxed));
-            return Some(first);
-        }
-        take_unused(free, &self.free.resources_used, self.resources.len())
-    }
-
-    fn give_back_lock(&self, free: &Section<'_>, lock: u32) {
-        free.set32(&self.lock(lock).next, self.free.lock.load(Ordering::Relaxed));
-        free.set32(&self.free.lock, lock);
-    }
 }
 
-/// In how many locks each mode is owned, of one resource.
-#[derive(Debug, Default)]
-struct Modes([u32; LockMode::ALL.len()]);
-
-impl Modes {
-    fn join(&mut self, mode: LockMode) {
-        self.0[mode as usize] += 1;
-    }
-
-    /// Takes away a lock in this mode; one that is not owned has none, and is not counted.
-    fn leave(&mut self, mode: LockMode) {
-        if mode != LockMode::None {
-            self.0[mode as usize] -= 1;
-        }
-    }
-
-    /// Whether `mode` goes with all of them.
-    fn go_with(&self, mode: LockMode) -> bool {
-        LockMode::ALL.into_iter().all(|m| self.0[m as usize] == 0 || m.goes_with(mode))
-    }
+/// Changes a word of a slot that is free until the section ends.
+fn put(word: &AtomicU32, new: u32) {
+    word.store(new, Ordering::Relaxed); // what makes the slot known is a Release
 }
 
-fn take_unused(free: &Section<'_>, used: &AtomicU32, all: usize) -> Option<u32> {
-    let n = used.load(Ordering::Relaxed);
-    if n as usize >= all {
-        return None;
-    }
-    free.set32(used, n + 1);
-    Some(n + 1)
+/// As [`put`].
+fn put64(word: &AtomicU64, new: u64) {
+    word.store(new, Ordering::Relaxed); // as above
 }

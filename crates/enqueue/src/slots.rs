@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sga::sga_struct;
 
+use crate::modes::Modes;
 use crate::{EnqueueType, LockMode};
 
 sga_struct! {
@@ -14,13 +15,14 @@ sga_struct! {
         pub(crate) last: AtomicU32,
     }
 
-    /// Something that can be locked. Everything in it changes under the latch of its chain.
+    /// Something that can be locked, in a line of its own. Everything in it changes under the latch of its chain.
     #[derive(Debug)]
     pub struct Resource {
         /// The type + 1; 0 while it is free.
         pub(crate) kind: AtomicU32,
-        /// The next of its chain, or of the free list.
+        /// The next of its chain; of a free one, the next of its batch.
         pub(crate) next: AtomicU32,
+        /// Of the first of a free batch: see [`Slot::batch`].
         pub(crate) id1: AtomicU64,
         pub(crate) id2: AtomicU64,
         /// Locks that are owned and ask for nothing.
@@ -29,10 +31,12 @@ sga_struct! {
         pub(crate) converters: List,
         /// Locks that are not owned yet, first come first.
         pub(crate) waiters: List,
+        /// In how many locks each mode is owned: see [`Modes`].
+        pub(crate) modes: AtomicU64,
         pub(crate) pad: AtomicU64,
     }
 
-    /// One session's lock on a resource, or request for one: a row of `v$lock`.
+    /// One session's lock on a resource, or request for one: a row of `v$lock`. In a line of its own.
     #[derive(Debug)]
     pub struct Lock {
         pub(crate) resource: AtomicU32,
@@ -40,19 +44,70 @@ sga_struct! {
         pub(crate) process: AtomicU32,
         pub(crate) held: AtomicU32,
         pub(crate) requested: AtomicU32,
-        /// Links in a list of the resource, or in the free list.
+        /// Links in a list of the resource; of a free one, the next of its batch.
         pub(crate) next: AtomicU32,
         pub(crate) previous: AtomicU32,
         /// Links in the list of the process.
         pub(crate) own_next: AtomicU32,
         pub(crate) own_previous: AtomicU32,
-        /// Monotonic nanoseconds when the mode was granted or asked for.
+        /// Monotonic nanoseconds when the mode was granted or asked for. Of the first of a free batch: see
+        /// [`Slot::batch`].
         pub(crate) since_ns: AtomicU64,
         /// Counts the requests made with this slot, so that a walk tells one wait from the next.
         pub(crate) serial: AtomicU64,
+        pub(crate) pad: [AtomicU64; 2],
     }
 
-    /// What was asked of one type in one chain: `v$enqueue_statistics`.
+    /// A process, or a holder, in a line of its own: no other process writes it.
+    #[derive(Debug)]
+    pub struct Owner {
+        /// Its first lock.
+        pub(crate) first: AtomicU32,
+        /// The lock that it waits for: one at most, since it sleeps (invariant 8).
+        pub(crate) request: AtomicU32,
+        pub(crate) pad: [AtomicU64; 7],
+    }
+
+    /// Free resources or locks of one chain: a batch in use and a whole one. See the module `free`.
+    #[derive(Debug)]
+    pub struct Stock {
+        /// The batch in use: the low half its first, the high half how many.
+        pub(crate) open: AtomicU64,
+        /// The first of a whole batch.
+        pub(crate) whole: AtomicU32,
+        pub(crate) pad: AtomicU32,
+    }
+
+    /// A hash chain, in a line of its own. Under its latch.
+    #[derive(Debug)]
+    pub struct Chain {
+        /// Its first resource.
+        pub(crate) first: AtomicU32,
+        pub(crate) pad: AtomicU32,
+        pub(crate) locks: Stock,
+        pub(crate) resources: Stock,
+        pub(crate) pads: [AtomicU64; 3],
+    }
+
+    /// Free resources or locks that no chain has. Under the latch `enqueues`.
+    #[derive(Debug)]
+    pub struct Pool {
+        /// The first of the first batch.
+        pub(crate) batches: AtomicU32,
+        /// Never used so far: above this number everything is free and in no batch.
+        pub(crate) used: AtomicU32,
+        /// The most that were seen in use.
+        pub(crate) most: AtomicU64,
+    }
+
+    /// The pools of the instance.
+    #[derive(Debug)]
+    pub struct Pools {
+        pub(crate) locks: Pool,
+        pub(crate) resources: Pool,
+    }
+
+    /// What one process has asked of one type: `v$enqueue_statistics`. Written by that process alone.
     #[derive(Debug)]
     pub struct TypeCount {
         pub(crate) requests: AtomicU64,
@@ -80,15 +135,38 @@ sga_struct! {
         pub(crate) count: AtomicU32,
         pub(crate) waits: [GraphWait; 8],
     }
+}
 
-    /// Free resources and locks: under the latch `enqueues`.
-    #[derive(Debug)]
-    pub struct FreeLists {
-        pub(crate) resource: AtomicU32,
-        pub(crate) lock: AtomicU32,
-        /// Never used so far: above these numbers everything is free and in no list.
-        pub(crate) resources_used: AtomicU32,
-        pub(crate) locks_used: AtomicU32,
+const _: () = assert!(size_of::<Resource>() == 64 && size_of::<Lock>() == 64, "a line each");
+const _: () = assert!(size_of::<Owner>() == 64 && size_of::<Chain>() == 64, "a line each");
+
+/// What lies in free lists.
+pub(crate) trait Slot {
+    /// The next of the batch.
+    fn next(&self) -> &AtomicU32;
+
+    /// A word that means nothing while the slot is free. In the first of a batch that lies in the pool: the low half
+    /// the first of the next batch, the high half how many this batch has.
+    fn batch(&self) -> &AtomicU64;
+}
+
+impl Slot for Resource {
+    fn next(&self) -> &AtomicU32 {
+        &self.next
+    }
+
+    fn batch(&self) -> &AtomicU64 {
+        &self.id1
+    }
+}
+
+impl Slot for Lock {
+    fn next(&self) -> &AtomicU32 {
+        &self.next
+    }
+
+    fn batch(&self) -> &AtomicU64 {
+        &self.since_ns
     }
 }
 
@@ -107,6 +185,11 @@ impl Resource {
 
     pub(crate) fn is(&self, kind: EnqueueType, id1: u64, id2: u64) -> bool {
         self.kind.load(Ordering::Relaxed) == kind as u32 + 1 && self.id1() == id1 && self.id2() == id2
+    }
+
+    /// The modes in which it is owned.
+    pub(crate) fn modes(&self) -> Modes {
+        Modes(self.modes.load(Ordering::Relaxed))
     }
 
     /// Nobody waits for it.

@@ -7,9 +7,17 @@ use process::testing::{EVERY_STEP, attach, instance, kill_at_every_step, kill_ch
 use process::{Cancel, Process, Processes};
 
 use super::*;
+use crate::modes::Modes;
+
+mod circles;
+mod free_lists;
 
 fn setup(processes: u32, locks: u32) -> (&'static Processes, Enqueues) {
-    let config = EnqueueConfig { processes, resources: locks, locks, chains: 4, holders: 2 };
+    setup_with(processes, locks, locks, 4)
+}
+
+fn setup_with(processes: u32, locks: u32, resources: u32, chains: u32) -> (&'static Processes, Enqueues) {
+    let config = EnqueueConfig { processes, resources, locks, chains, holders: 2 };
     let (all, layout) = instance(processes, |b| EnqueueLayout::reserve(b, &config));
     (all, Enqueues::create(all, &layout))
 }
@@ -31,6 +39,51 @@ fn modes_go_together_as_the_manual_says() {
     }
     assert_eq!(LockMode::SubExclusive.union(LockMode::Share), LockMode::ShareSubExclusive);
     assert_eq!(LockMode::SubShare.union(LockMode::Share), LockMode::Share);
+}
+
+#[test]
+fn counted_modes_answer_as_a_look_at_every_owner() {
+    let mut random = fastrand::Rng::with_seed(7);
+    for _ in 0..2000 {
+        let mut owned: Vec<LockMode> = Vec::new();
+        let mut modes = Modes(0);
+        for _ in 0..random.usize(..40) {
+            let mode = LockMode::ALL[random.usize(..LockMode::ALL.len())];
+            let goes = |owned: &[LockMode]| owned.iter().all(|o| o.goes_with(mode));
+            if random.usize(..4) == 0 && !owned.is_empty() {
+                let gone = owned.swap_remove(random.usize(..owned.len()));
+                modes = modes.without(gone);
+            } else if goes(&owned) {
+                owned.push(mode);
+                modes = modes.with(mode);
+            }
+            LockMode::ALL.into_iter().for_each(|m| {
+                assert_eq!(modes.go_with(m), owned.iter().all(|o| o.goes_with(m)), "{m:?} and {owned:?}");
+            });
+        }
+        owned.into_iter().for_each(|mode| modes = modes.without(mode));
+        assert_eq!(modes, Modes(0));
+    }
+    let many = (0..120_000).fold(Modes(0), |modes, _| modes.with(LockMode::SubShare));
+    assert!(many.go_with(LockMode::ShareSubExclusive) && !many.go_with(LockMode::Exclusive));
+}
+
+#[test]
+fn requests_are_counted_by_type_whoever_made_them() {
+    let (all, e) = setup(4, 32);
+    let (a, b) = (attach(all, "a"), attach(all, "b"));
+    let lock = get(&e, &a, 1, LockMode::Exclusive, Timeout::NoWait).unwrap();
+    assert_eq!(get(&e, &b, 1, LockMode::Share, Timeout::NoWait), Err(EnqueueError::Busy));
+    let short = Timeout::After(Duration::from_millis(2));
+    assert_eq!(get(&e, &b, 1, LockMode::Share, short), Err(EnqueueError::TimedOut));
+    let _ = e.get(&b, EnqueueType::Tm, 5, 0, LockMode::SubExclusive, Timeout::NoWait).unwrap();
+    e.release(&a, lock);
+    let tx = e.figures(EnqueueType::Tx);
+    assert_eq!((tx.requests, tx.waits, tx.failures), (3, 1, 2));
+    assert!(tx.waited_ns > 0);
+    assert_eq!(e.figures(EnqueueType::Tm), TypeFigures { requests: 1, ..TypeFigures::default() });
+    let last = EnqueueType::all().last().unwrap();
+    assert_eq!(e.figures(last), TypeFigures::default());
 }
 
 #[test]
@@ -175,36 +228,56 @@ fn a_waiter_that_is_killed_or_interrupted_leaves_the_queue() {
     e.release(&a, lock);
 }
 
-/// Every list is whole, and says the same as every other.
-fn check(e: &Enqueues) {
-    let mut linked = 0;
+/// Every list is whole, and says the same as every other: invariants 1 to 3, 8, 12 and 13.
+fn assert_invariants(e: &Enqueues) {
+    let mut locks = Vec::new();
+    let mut resources = Vec::new();
     for chain in e.chains {
-        let mut n = chain.load(Ordering::Relaxed);
+        let mut n = chain.first.load(Ordering::Relaxed);
         while n != 0 {
             let r = e.resource(n);
             assert!(!r.is_unused(), "an unused resource is freed");
+            let mut modes = Modes(0);
             for list in [&r.owners, &r.converters, &r.waiters] {
                 let mut previous = 0;
                 for lock in e.walk(list) {
                     let slot = e.lock(lock);
                     assert_eq!(slot.previous.load(Ordering::Relaxed), previous);
                     assert_eq!(slot.resource.load(Ordering::Relaxed), n);
-                    assert_ne!(slot.process.load(Ordering::Relaxed), 0);
+                    let process = slot.process.load(Ordering::Relaxed);
+                    assert_ne!(process, 0);
+                    let is_asked_for = e.owner(process).request.load(Ordering::Relaxed) == lock;
+                    assert_eq!(is_asked_for, !std::ptr::eq(list, &r.owners), "who waits, and for what");
+                    assert_eq!(is_asked_for, slot.requested() != LockMode::None);
+                    modes = modes.with(slot.held());
                     previous = lock;
-                    linked += 1;
+                    locks.push(lock);
                 }
                 assert_eq!(list.last.load(Ordering::Relaxed), previous);
             }
+            assert_eq!(r.modes(), modes, "each owned mode is counted");
+            resources.push(n);
             n = r.next.load(Ordering::Relaxed);
         }
     }
-    let owned: usize = (1..=e.owners.len() as u32).map(|n| e.own_locks(n).count()).sum();
-    let free = std::iter::successors(Some(e.free.lock.load(Ordering::Relaxed)), |n| {
-        (*n != 0).then(|| e.lock(*n).next.load(Ordering::Relaxed))
-    });
-    let free = free.take_while(|n| *n != 0).count();
-    assert_eq!(owned, linked, "the lists of processes and of resources hold the same locks");
-    assert_eq!(linked + free, e.free.locks_used.load(Ordering::Relaxed) as usize, "no lock is lost");
+    let mut owned: Vec<u32> = (1..=e.owners.len() as u32).flat_map(|n| e.own(n)).collect();
+    for list in [&mut owned, &mut locks] {
+        list.sort_unstable();
+    }
+    assert_eq!(owned, locks, "the lists of processes and of resources hold the same locks");
+    for n in 1..=e.owners.len() as u32 {
+        let request = e.owner(n).request.load(Ordering::Relaxed);
+        assert!(request == 0 || e.own(n).any(|lock| lock == request), "a process waits for a lock of its own");
+    }
+    locks.extend(e.chains.iter().flat_map(|c| e.locks.of_chain(&c.locks)).chain(e.locks.of_pool()));
+    resources.extend(e.chains.iter().flat_map(|c| e.resources.of_chain(&c.resources)).chain(e.resources.of_pool()));
+    for (list, all) in [(&mut locks, e.locks.all.len()), (&mut resources, e.resources.all.len())] {
+        list.sort_unstable();
+        let every: Vec<u32> = (1..=all as u32).collect();
+        assert_eq!(*list, every, "each is in one place");
+    }
+    let is_marked = |n: &u32| e.lock(*n).process.load(Ordering::Relaxed) != 0;
+    assert_eq!((1..=e.locks.all.len() as u32).filter(is_marked).count(), owned.len(), "free locks have no process");
 }
 
 #[test]
@@ -233,7 +306,7 @@ fn killed_processes_leave_whole_queues_and_nobody_hangs() {
         }
     });
     assert!(kills.killed > 100, "{kills:?}");
-    check(&e);
+    assert_invariants(&e);
     assert!(e.locks().is_empty(), "{:?}", e.locks());
 }
 
@@ -245,33 +318,33 @@ fn ask(e: &Enqueues, p: &Process, id: u64, mode: LockMode) -> (u32, bool) {
 /// More than one section's changes of words could grant at once.
 const CROWD: u32 = 310;
 
-fn crowd() -> (&'static Processes, Enqueues, Process, Vec<Process>) {
-    let (all, e) = setup(CROWD + 4, 1000);
+fn crowd(waiters: u32) -> (&'static Processes, Enqueues, Process, Vec<Process>) {
+    let (all, e) = setup(waiters + 4, waiters * 2);
     let holder = attach(all, "holder");
-    (all, e, holder, (0..CROWD).map(|_| attach(all, "waiter")).collect())
+    (all, e, holder, (0..waiters).map(|_| attach(all, "waiter")).collect())
 }
 
 #[test]
 fn a_release_grants_any_number_of_requests() {
-    let (_, e, holder, waiters) = crowd();
+    let (_, e, holder, waiters) = crowd(1000);
     let lock = get(&e, &holder, 1, LockMode::Exclusive, Timeout::NoWait).unwrap();
     let asked: Vec<_> = waiters.iter().map(|p| ask(&e, p, 1, LockMode::Share)).collect();
     assert!(asked.iter().all(|(_, granted)| !granted));
     // One that converts to less lets them in, too.
     e.convert(&holder, lock, LockMode::Share, Timeout::NoWait).unwrap();
     assert!(waiters.iter().all(|p| e.held(p, EnqueueType::Tx, 1, 0) == LockMode::Share));
-    check(&e);
+    assert_invariants(&e);
     waiters.iter().for_each(|p| e.release_all(p, p.number()));
     e.convert(&holder, lock, LockMode::Exclusive, Timeout::NoWait).unwrap();
     assert!(waiters.iter().all(|p| !ask(&e, p, 1, LockMode::SubExclusive).1));
     e.release(&holder, lock);
     assert!(waiters.iter().all(|p| e.held(p, EnqueueType::Tx, 1, 0) == LockMode::SubExclusive));
-    check(&e);
+    assert_invariants(&e);
 }
 
 #[test]
 fn a_releaser_that_is_killed_between_two_grants_has_its_work_finished() {
-    let (all, e, holder, waiters) = crowd();
+    let (all, e, holder, waiters) = crowd(CROWD);
     // The holder and the cleaner are others: it is a child that releases.
     let before = || {
         waiters.iter().for_each(|p| e.release_all(p, p.number()));
@@ -288,7 +361,7 @@ fn a_releaser_that_is_killed_between_two_grants_has_its_work_finished() {
             e.release(p, lock);
         },
         || {
-            check(&e);
+            assert_invariants(&e);
             assert!(waiters.iter().all(|p| e.held(p, EnqueueType::Tx, 1, 0) == LockMode::Share));
         },
     );
@@ -358,14 +431,14 @@ fn a_process_killed_at_any_step_leaves_whole_queues() {
             || (),
             |p, arm| body(p, arm),
             || {
-                check(&e);
+                assert_invariants(&e);
                 // The dead keep nobody out: who waits, waits for somebody who is there.
                 let is_held = |l: &LockView| e.locks().iter().any(|o| o.id1 == l.id1 && o.held != LockMode::None);
                 let waits = |l: &LockView| l.requested != LockMode::None;
                 assert!(e.locks().iter().filter(|l| waits(l)).all(is_held), "{what}: {:?}", e.locks());
                 others.iter().for_each(|p| e.release_all(&pmon, p.number()));
                 assert!(e.locks().is_empty(), "{what}: {:?}", e.locks());
-                check(&e);
+                assert_invariants(&e);
             },
         );
         assert!(killed > 10, "{what}: {killed}");

@@ -1,8 +1,10 @@
 //! What `v$lock` shows.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use crate::{EnqueueType, Enqueues, LockMode};
+use crate::slots::Pool;
+use crate::{COUNTS, EnqueueType, Enqueues, LockMode};
 
 /// A row of `v$lock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,16 +33,15 @@ impl Enqueues {
     /// All locks and requests. Takes no latch: a row may be a moment old, and no row mixes two locks.
     #[must_use]
     pub fn locks(&self) -> Vec<LockView> {
-        let used = (self.free.locks_used.load(Ordering::Acquire) as usize).min(self.locks.len());
-        (1..=used as u32).filter_map(|n| self.view(n)).collect()
+        (1..=self.locks.used()).filter_map(|n| self.view(n)).collect()
     }
 
     fn view(&self, n: u32) -> Option<LockView> {
         let lock = self.lock(n);
         let serial = lock.serial.load(Ordering::Acquire);
-        let sid = lock.process.load(Ordering::Relaxed);
+        let sid = lock.process.load(Ordering::Acquire); // pairs with the Release of what fills the lock in
         let number = lock.resource.load(Ordering::Relaxed);
-        if sid == 0 || number == 0 || number as usize > self.resources.len() {
+        if sid == 0 || number == 0 || number as usize > self.resources.all.len() {
             return None;
         }
         let resource = self.resource(number);
@@ -79,9 +80,8 @@ impl Enqueues {
     /// What was asked of a type since the instance started.
     #[must_use]
     pub fn figures(&self, kind: EnqueueType) -> TypeFigures {
-        let types = EnqueueType::all().len();
         let mut sum = TypeFigures::default();
-        for c in self.counts.iter().skip(kind as usize).step_by(types) {
+        for c in self.counts.iter().skip(kind as usize).step_by(COUNTS) {
             sum.requests += c.requests.load(Ordering::Relaxed);
             sum.waits += c.waits.load(Ordering::Relaxed);
             sum.failures += c.failures.load(Ordering::Relaxed);
@@ -94,14 +94,17 @@ impl Enqueues {
     #[must_use]
     pub fn waits(&self) -> Vec<(LockView, LockView)> {
         let all = self.locks();
-        let same = |a: &LockView, b: &LockView| (a.kind, a.id1, a.id2) == (b.kind, b.id1, b.id2) && a.sid != b.sid;
-        let waiters = all.iter().filter(|w| w.requested != LockMode::None);
-        waiters
-            .flat_map(|w| {
-                let holds = |h: &&LockView| same(w, h) && !h.held.goes_with(w.requested);
-                all.iter().filter(holds).map(|h| (*w, *h))
-            })
-            .collect()
+        let mut held: HashMap<(EnqueueType, u64, u64), Vec<&LockView>> = HashMap::new();
+        for lock in all.iter().filter(|l| l.held != LockMode::None) {
+            held.entry((lock.kind, lock.id1, lock.id2)).or_default().push(lock);
+        }
+        let mut waits = Vec::new();
+        for w in all.iter().filter(|l| l.requested != LockMode::None) {
+            let owners = held.get(&(w.kind, w.id1, w.id2)).into_iter().flatten();
+            let keeps_out = owners.filter(|h| h.sid != w.sid && !h.held.goes_with(w.requested));
+            waits.extend(keeps_out.map(|h| (*w, **h)));
+        }
+        waits
     }
 }
 
@@ -109,7 +112,7 @@ impl Enqueues {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub now: u64,
-    /// The most there ever were: a number that was never used is taken only where none is free.
+    /// The most that [`Enqueues::note_usage`] has seen, or now.
     pub most: u64,
     pub limit: u64,
 }
@@ -118,14 +121,23 @@ impl Enqueues {
     /// Locks and resources in use, for `v$resource_limit`. Takes no latch: the numbers of now may be a moment old.
     #[must_use]
     pub fn usage(&self) -> (Usage, Usage) {
-        let used =
-            |word: &std::sync::atomic::AtomicU32, limit: usize| (word.load(Ordering::Acquire) as usize).min(limit);
-        let locks = used(&self.free.locks_used, self.locks.len());
-        let resources = used(&self.free.resources_used, self.resources.len());
-        let taken = (1..=locks as u32).filter(|n| self.lock(*n).process.load(Ordering::Relaxed) != 0).count();
-        let known = (1..=resources as u32).filter(|n| self.resource(*n).kind.load(Ordering::Relaxed) != 0).count();
-        let usage =
-            |now: usize, most: usize, limit: usize| Usage { now: now as u64, most: most as u64, limit: limit as u64 };
-        (usage(taken, locks, self.locks.len()), usage(known, resources, self.resources.len()))
+        let locks = (1..=self.locks.used()).filter(|n| self.lock(*n).process.load(Ordering::Relaxed) != 0).count();
+        let resources =
+            (1..=self.resources.used()).filter(|n| self.resource(*n).kind.load(Ordering::Relaxed) != 0).count();
+        let usage = |now: usize, pool: &Pool, limit: usize| {
+            let now = now as u64;
+            Usage { now, most: pool.most.load(Ordering::Relaxed).max(now), limit: limit as u64 }
+        };
+        (
+            usage(locks, self.locks.pool, self.locks.all.len()),
+            usage(resources, self.resources.pool, self.resources.all.len()),
+        )
+    }
+
+    /// Notes how many locks and resources are in use. A background process does so every few seconds.
+    pub fn note_usage(&self) {
+        let (locks, resources) = self.usage();
+        self.locks.pool.most.fetch_max(locks.now, Ordering::Relaxed);
+        self.resources.pool.most.fetch_max(resources.now, Ordering::Relaxed);
     }
 }

@@ -86,6 +86,12 @@ impl<'a> Section<'a> {
         self.process.undo().commit(1 << self.number() | 1 << other.number());
     }
 
+    /// Makes the changes of both sections final together, and ends the other one.
+    pub fn checkpoint_with(&self, other: Section<'_>) {
+        assert!(std::ptr::eq(self.process, other.process), "both sections are of one process");
+        self.process.undo().commit(1 << self.number() | 1 << other.number());
+    }
+
     /// The latch.
     #[must_use]
     pub fn latch(&self) -> &Latch {

@@ -99,6 +99,24 @@ fn a_checkpoint_keeps_what_came_before_it_and_sections_end_together() {
 }
 
 #[test]
+fn a_checkpoint_with_another_section_ends_that_one_and_goes_on() {
+    let (all, words, _, latches) = setup();
+    let (pmon, dead) = (attach(all, "pmon"), attach(all, "dead"));
+    let outer = dead.lock(&latches[0], Where::TestExclusive, 0);
+    let inner = dead.lock(&latches[1], Where::TestSecond, 0);
+    outer.set(&words[0], 1);
+    inner.set(&words[1], 1);
+    outer.checkpoint_with(inner);
+    assert!(latches[0].is_held() && !latches[1].is_held());
+    outer.set(&words[2], 1);
+    let owner = all.owner(dead.number()).unwrap();
+    std::mem::forget(outer);
+    std::mem::forget(dead);
+    assert_eq!(all.cleanup(&pmon, owner).map(|c| (c.words, c.latches)), Some((1, 1)));
+    assert_eq!(values(words), [1, 1, 0, 0], "what both had changed stays, and only that");
+}
+
+#[test]
 fn a_panic_undoes_its_sections() {
     let (all, words, _, latches) = setup();
     let p = attach(all, "p");

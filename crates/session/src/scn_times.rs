@@ -29,8 +29,8 @@ pub struct ScnSampler {
 }
 
 impl ScnSampler {
-    /// Takes a sample when something was committed since the last one, saves samples now and then, and says how long
-    /// undo is kept.
+    /// Takes a sample when something was committed since the last one, saves samples now and then, says how long undo is
+    /// kept, and notes how many transactions and enqueues there are.
     pub fn sample(&mut self, instance: &Instance, p: &Process) {
         let storage = instance.storage();
         let times = storage.txns.times();
@@ -43,6 +43,7 @@ impl ScnSampler {
         let open = storage.txns.transactions().len() as u64;
         let tablespace = storage.txns.current_undo_tablespace();
         storage.txns.undo_intervals().note(moment.time_us / 1_000_000, undo_totals(storage), open, tablespace);
+        storage.enqueues.note_usage();
         if self.unsaved.len() >= SAVE_MOMENTS {
             self.save(instance, p);
         }

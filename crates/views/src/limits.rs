@@ -1,8 +1,8 @@
 //! What there is a limit for: `v$resource_limit`.
 //!
-//! The most that was ever used is what the structures know by themselves: slots, locks and resources are taken in the
-//! order of their numbers, those that were used before first, so that as many were in use at once as were ever used.
-//! Transactions are the exception: SMON looks every few seconds, and the most that it saw in four days is told.
+//! The most that was ever used is what the slots know by themselves: they are taken in the order of their numbers, those
+//! that were used before first, so that as many were in use at once as were ever used. Of transactions, locks and
+//! resources SMON looks every few seconds, and the most that it saw is told, of transactions that of four days.
 
 use enqueue::Usage;
 use params::Param;

@@ -1,0 +1,267 @@
+//! Free resources and locks: each chain has its own, in batches that come from a pool and go back to it.
+//!
+//! A chain takes and puts under its own latch, which is held anyway; the latch `enqueues` of the pool is got for a whole
+//! batch. A chain has a batch in use and a whole one besides, so that neither getting nor releasing moves a batch each
+//! time (the magazines of Bonwick and Adams, "Magazines and Vmem", 2001). A batch moves by its first slot: what it
+//! costs does not depend on its length.
+//!
+//! A batch moves under both latches, and the move is final before anything else of the section is (invariant 12).
+//!
+//! What lies with the chains is not lost to others: where the pool is empty, all chains give back what they have, and
+//! the request is tried again. Only where that brings nothing there is no room (invariant 14).
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use latch::{LatchName, Where};
+use process::{Process, Section};
+
+use crate::slots::{Chain, Lock, Pool, Resource, Slot, Stock};
+use crate::{EnqueueError, Enqueues};
+
+/// Slots of one batch at most.
+const BATCH_MOST: usize = 16;
+
+/// How often a request that finds no room has the chains give back what they have: others may be faster to take it.
+pub(crate) const GATHERINGS: u32 = 32;
+
+/// All slots of one sort, and the pool of the free ones.
+#[derive(Debug)]
+pub(crate) struct Slots<T: 'static> {
+    pub(crate) all: &'static [T],
+    pub(crate) pool: &'static Pool,
+    /// Slots of a whole batch.
+    batch: u32,
+}
+
+impl<T> Clone for Slots<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slots<T> {}
+
+/// A slot number in the low half, a count in the high half.
+fn packed(count: u32, first: u32) -> u64 {
+    u64::from(count) << 32 | u64::from(first)
+}
+
+fn unpacked(word: &AtomicU64) -> (u32, u32) {
+    let word = word.load(Ordering::Relaxed);
+    ((word >> 32) as u32, word as u32)
+}
+
+impl<T: Slot> Slots<T> {
+    /// Batches are so short that no more than half of all slots can lie with the chains.
+    pub(crate) fn new(all: &'static [T], pool: &'static Pool, chains: usize) -> Self {
+        Self { all, pool, batch: (all.len() / (chains * 4)).clamp(1, BATCH_MOST) as u32 }
+    }
+
+    fn slot(&self, n: u32) -> &'static T {
+        &self.all[n as usize - 1]
+    }
+
+    /// Never used numbers are above this one.
+    pub(crate) fn used(&self) -> u32 {
+        self.pool.used.load(Ordering::Acquire).min(self.all.len() as u32)
+    }
+
+    fn has_none(&self, stock: &Stock) -> bool {
+        unpacked(&stock.open).0 == 0 && stock.whole.load(Ordering::Relaxed) == 0
+    }
+
+    fn has_no_room(&self, stock: &Stock) -> bool {
+        unpacked(&stock.open).0 >= self.batch && stock.whole.load(Ordering::Relaxed) != 0
+    }
+
+    /// Moves a batch from the pool to a chain that has none; false when the pool has none either.
+    fn fetch(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) -> bool {
+        let first = self.pool.batches.load(Ordering::Relaxed);
+        if first != 0 {
+            let (count, next) = unpacked(self.slot(first).batch());
+            pool.set32(&self.pool.batches, next);
+            chain.set(&stock.open, packed(count, first));
+            return true;
+        }
+        let used = self.pool.used.load(Ordering::Relaxed);
+        let count = self.batch.min(self.all.len() as u32 - used);
+        if count == 0 {
+            return false;
+        }
+        for n in used + 1..used + count {
+            pool.set32(self.slot(n).next(), n + 1);
+        }
+        pool.set32(self.slot(used + count).next(), 0);
+        pool.set32(&self.pool.used, used + count);
+        chain.set(&stock.open, packed(count, used + 1));
+        true
+    }
+
+    fn add_to_pool(&self, pool: &Section<'_>, count: u32, first: u32) {
+        pool.set(self.slot(first).batch(), packed(count, self.pool.batches.load(Ordering::Relaxed)));
+        pool.set32(&self.pool.batches, first);
+    }
+
+    /// Moves the whole batch of a chain to the pool.
+    fn give_back(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) {
+        self.add_to_pool(pool, self.batch, stock.whole.load(Ordering::Relaxed));
+        chain.set32(&stock.whole, 0);
+    }
+
+    /// Moves all that a chain has to the pool; how many.
+    fn give_all_back(&self, chain: &Section<'_>, pool: &Section<'_>, stock: &Stock) -> u32 {
+        let (mut count, first) = unpacked(&stock.open);
+        if count > 0 {
+            self.add_to_pool(pool, count, first);
+            chain.set(&stock.open, 0);
+        }
+        if stock.whole.load(Ordering::Relaxed) != 0 {
+            self.give_back(chain, pool, stock);
+            count += self.batch;
+        }
+        count
+    }
+
+    /// Takes a free slot of a chain, which has one.
+    pub(crate) fn take(&self, chain: &Section<'_>, stock: &Stock) -> u32 {
+        let (mut count, mut first) = unpacked(&stock.open);
+        if count == 0 {
+            (count, first) = (self.batch, stock.whole.load(Ordering::Relaxed));
+            chain.set32(&stock.whole, 0);
+        }
+        chain.set(&stock.open, packed(count - 1, self.slot(first).next().load(Ordering::Relaxed)));
+        first
+    }
+
+    /// Puts a slot into the free ones of a chain, which has room.
+    pub(crate) fn put(&self, chain: &Section<'_>, stock: &Stock, n: u32) {
+        let (mut count, mut first) = unpacked(&stock.open);
+        if count >= self.batch {
+            chain.set32(&stock.whole, first);
+            (count, first) = (0, 0);
+        }
+        chain.set32(self.slot(n).next(), first);
+        chain.set(&stock.open, packed(count + 1, n));
+    }
+
+    /// The free slots of a chain, for tests.
+    #[cfg(test)]
+    pub(crate) fn of_chain(&self, stock: &Stock) -> Vec<u32> {
+        let (count, first) = unpacked(&stock.open);
+        assert!(count <= self.batch);
+        let mut free = self.of_batch(count, first);
+        match stock.whole.load(Ordering::Relaxed) {
+            0 => {}
+            first => free.extend(self.of_batch(self.batch, first)),
+        }
+        free
+    }
+
+    /// The free slots of the pool, and those that were never used, for tests.
+    #[cfg(test)]
+    pub(crate) fn of_pool(&self) -> Vec<u32> {
+        let mut free: Vec<u32> = (self.used() + 1..=self.all.len() as u32).collect();
+        let mut batch = self.pool.batches.load(Ordering::Relaxed);
+        while batch != 0 {
+            let (count, next) = unpacked(self.slot(batch).batch());
+            assert!(count > 0 && count <= self.batch, "batch of {count}");
+            free.extend(self.of_batch(count, batch));
+            assert!(free.len() <= self.all.len(), "a circle of batches");
+            batch = next;
+        }
+        free
+    }
+
+    #[cfg(test)]
+    fn of_batch(&self, count: u32, first: u32) -> Vec<u32> {
+        let is_one = |n: u32| (n != 0).then_some(n);
+        let next = |n: &u32| is_one(self.slot(*n).next().load(Ordering::Relaxed));
+        let all: Vec<u32> = std::iter::successors(is_one(first), next).take(self.all.len() + 1).collect();
+        assert_eq!(all.len(), count as usize, "a batch has as many as it says");
+        all
+    }
+}
+
+impl Enqueues {
+    /// Sees to it that the chain has a free lock, and a free resource where one is wanted. The section has changed
+    /// nothing yet.
+    ///
+    /// # Errors
+    /// No room in the pool.
+    pub(crate) fn stock_up(
+        &self,
+        p: &Process,
+        section: &Section<'_>,
+        chain: &Chain,
+        why: u64,
+        resource_too: bool,
+    ) -> Result<(), EnqueueError> {
+        let no_lock = self.locks.has_none(&chain.locks);
+        let no_resource = resource_too && self.resources.has_none(&chain.resources);
+        if !no_lock && !no_resource {
+            return Ok(());
+        }
+        let pool = p.lock(self.all.latch(LatchName::Enqueues), Where::KsqAllocateResource, why);
+        let lock = !no_lock || self.locks.fetch(section, &pool, &chain.locks);
+        let resource = !no_resource || self.resources.fetch(section, &pool, &chain.resources);
+        section.checkpoint_with(pool);
+        match (lock, resource) {
+            (false, _) => Err(EnqueueError::OutOfLocks),
+            (_, false) => Err(EnqueueError::OutOfResources(self.resources.all.len() as u32)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sees to it that a lock and a resource can be put into the free ones of the chain. What the section has changed
+    /// is whole.
+    pub(crate) fn make_room(&self, p: &Process, section: &Section<'_>, chain: &Chain, why: u64) {
+        let locks = self.locks.has_no_room(&chain.locks);
+        let resources = self.resources.has_no_room(&chain.resources);
+        if !locks && !resources {
+            return;
+        }
+        let pool = p.lock(self.all.latch(LatchName::Enqueues), Where::KsqFreeResource, why);
+        if locks {
+            self.locks.give_back(section, &pool, &chain.locks);
+        }
+        if resources {
+            self.resources.give_back(section, &pool, &chain.resources);
+        }
+        section.checkpoint_with(pool);
+    }
+
+    /// Has all chains give their free locks and resources back to the pool; how many there were of each. A chain that
+    /// has something has got it since the last time, so this costs no more than that did.
+    pub(crate) fn gather(&self, p: &Process) -> (u32, u32) {
+        let (mut locks, mut resources) = (0, 0);
+        for (n, chain) in self.chains.iter().enumerate() {
+            if self.locks.has_none(&chain.locks) && self.resources.has_none(&chain.resources) {
+                continue;
+            }
+            let section = p.lock(&self.latches[n], Where::KsqScan, n as u64);
+            let pool = p.lock(self.all.latch(LatchName::Enqueues), Where::KsqFreeResource, n as u64);
+            locks += self.locks.give_all_back(&section, &pool, &chain.locks);
+            resources += self.resources.give_all_back(&section, &pool, &chain.resources);
+            section.end_with(pool);
+        }
+        (locks, resources)
+    }
+}
+
+impl Enqueues {
+    /// The lock of a number, as lists keep it.
+    pub(crate) fn lock(&self, n: u32) -> &'static Lock {
+        self.locks.slot(n)
+    }
+
+    /// The resource of a number, as lists keep it.
+    pub(crate) fn resource(&self, n: u32) -> &'static Resource {
+        self.resources.slot(n)
+    }
+
+    /// The lock of a number that was read without the latch.
+    pub(crate) fn valid_lock(&self, n: &AtomicU32) -> Option<u32> {
+        let n = n.load(Ordering::Relaxed);
+        (n != 0 && n as usize <= self.locks.all.len()).then_some(n)
+    }
+}
