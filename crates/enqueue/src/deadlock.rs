@@ -10,9 +10,9 @@
 //! to where it has been.
 //!
 //! A search takes no latches, so what it sees may never have been true at one moment. But a process that waits releases
-//! nothing (invariant 9). If each wait (by serial number) and each hold of a circle is found again behind the search, then all of
-//! them were there at the moment between, and the circle is real. One process at a time does this, under the parent
-//! latch, and takes its request back before the next one searches: so one of the circle fails, not all.
+//! nothing (invariant 9). If each wait (by serial number) and each hold of a circle is found again behind the search,
+//! then all of them were there at the moment between, and the circle is real. One process at a time does this, under
+//! the parent latch, and takes its request back before the next one searches: so one of the circle fails, not all.
 
 use std::collections::HashMap;
 use std::sync::atomic::{Ordering, fence};

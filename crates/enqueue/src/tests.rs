@@ -378,7 +378,8 @@ fn a_process_killed_at_any_step_leaves_whole_queues() {
     type Body<'a> = &'a dyn Fn(&Process, &dyn Fn());
     let modes = [LockMode::Share, LockMode::Share, LockMode::SubExclusive, LockMode::Share, LockMode::Exclusive];
     let queue = || assert!(others.iter().zip(modes).all(|(p, mode)| ask(&e, p, 1, mode).0 > 0));
-    let bodies: [(&str, Body<'_>); 6] = [
+    let holder = e.holder(0).expect("two holders");
+    let bodies: [(&str, Body<'_>); 7] = [
         ("get and release", &|p, arm| {
             arm();
             let lock = get(&e, p, 2, LockMode::Exclusive, Timeout::NoWait).unwrap();
@@ -423,6 +424,14 @@ fn a_process_killed_at_any_step_leaves_whole_queues() {
             arm();
             assert_eq!(get(&e, p, 1, LockMode::Exclusive, SECOND), Err(EnqueueError::Deadlock));
         }),
+        ("hand over and take back", &|p, arm| {
+            let _ = get(&e, p, 1, LockMode::Exclusive, Timeout::NoWait).unwrap();
+            let _ = get(&e, p, 2, LockMode::Share, Timeout::NoWait).unwrap();
+            queue();
+            arm();
+            e.hand_over(p, p.number(), holder, EnqueueType::Tx);
+            e.hand_over(p, holder, p.number(), EnqueueType::Tx);
+        }),
     ];
     for (what, body) in bodies {
         let killed = kill_at_every_step(
@@ -436,7 +445,7 @@ fn a_process_killed_at_any_step_leaves_whole_queues() {
                 let is_held = |l: &LockView| e.locks().iter().any(|o| o.id1 == l.id1 && o.held != LockMode::None);
                 let waits = |l: &LockView| l.requested != LockMode::None;
                 assert!(e.locks().iter().filter(|l| waits(l)).all(is_held), "{what}: {:?}", e.locks());
-                others.iter().for_each(|p| e.release_all(&pmon, p.number()));
+                others.iter().map(Process::number).chain([holder]).for_each(|n| e.release_all(&pmon, n));
                 assert!(e.locks().is_empty(), "{what}: {:?}", e.locks());
                 assert_invariants(&e);
             },
