@@ -46,7 +46,7 @@ impl Enqueues {
         mode: LockMode,
         timeout: Timeout,
     ) -> Result<(u32, bool), EnqueueError> {
-        let now_ns = os::clock::now_ns();
+        let now_ns = os::clock::coarse_ns();
         let at = self.chain_of(kind, id1, id2);
         let chain = &self.chains[at];
         let section = p.lock(&self.latches[at], Where::KsqGetEnqueue, id1);
@@ -120,14 +120,14 @@ impl Enqueues {
         if down || (resource.converters.is_empty() && others.go_with(mode)) {
             section.set32(&slot.held, mode as u32);
             section.set(&resource.modes, others.with(mode).0);
-            section.set(&slot.since_ns, os::clock::now_ns());
+            section.set(&slot.since_ns, os::clock::coarse_ns());
             return Ok(true);
         }
         if no_wait {
             return Err(EnqueueError::Busy);
         }
         section.set32(&slot.requested, mode as u32);
-        section.set(&slot.since_ns, os::clock::now_ns());
+        section.set(&slot.since_ns, os::clock::coarse_ns());
         section.add(&slot.serial, 1);
         section.set32(&self.owner(slot.process.load(Ordering::Relaxed)).request, lock);
         self.unlink(section, &resource.owners, lock);
@@ -146,7 +146,7 @@ impl Enqueues {
             return posts;
         }
         section.checkpoint();
-        let now_ns = os::clock::now_ns();
+        let now_ns = os::clock::coarse_ns();
         for queue in [&resource.converters, &resource.waiters] {
             loop {
                 let lock = queue.first.load(Ordering::Relaxed);
