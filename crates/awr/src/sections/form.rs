@@ -49,6 +49,28 @@ fn full() -> Period {
     p
 }
 
+#[test]
+fn an_efficiency_of_nothing_is_empty() {
+    let printed = |p: &Period| -> Vec<(String, String)> {
+        let text = text::render(&sections::build(p));
+        let at = text.find("Instance Efficiency Percentages").expect("the section");
+        let lines = text[at..].lines().skip(2).take(5);
+        // Two in a line: a label of 27 characters and its figure, then one of 19.
+        let pairs = lines.flat_map(|line| {
+            let (left, right) = line.split_at(line.len().min(37));
+            [left.to_string(), right.to_string()]
+        });
+        let pair = |half: String| half.split_once(':').map(|(n, f)| (n.trim().to_string(), f.trim().to_string()));
+        pairs.filter_map(pair).collect()
+    };
+    let none = printed(&Period { latches: Vec::new(), stats: Default::default(), times: Default::default(), ..full() });
+    assert_eq!(none.len(), 10, "{none:?}");
+    assert!(none.iter().all(|(_, figure)| figure.is_empty()), "nothing was counted: {none:?}");
+    let some = printed(&full());
+    let latch = some.iter().find(|(name, _)| name == "Latch Hit %").expect("the latches");
+    assert!(latch.1.parse::<f64>().is_ok(), "{some:?}");
+}
+
 /// The headings of a section down to its ruler: words in their order, and the widths of the columns.
 fn form(report: &str, title: &str) -> (Vec<String>, Vec<usize>) {
     let at = report.find(&format!("\n{title}")).unwrap_or_else(|| panic!("{title} in\n{report}"));

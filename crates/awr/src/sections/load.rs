@@ -224,7 +224,7 @@ fn load_profile(p: &Period) -> Section {
     verbatim("Load Profile", "This table displays load profile", text, vec![Table { columns, rows }])
 }
 
-/// One minus a quotient, in per cent; 100 where there is nothing to divide by, as nothing was missed.
+/// One minus a quotient, in per cent; not a number where nothing was counted: Oracle leaves the field empty then.
 fn without(missed: u64, all: u64) -> f64 {
     if all == 0 { f64::NAN } else { 100.0 * (1.0 - missed as f64 / all as f64) }
 }
