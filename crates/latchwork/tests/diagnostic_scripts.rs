@@ -2,7 +2,10 @@
 //!
 //! They are those of the public repository tpt-oracle (Apache-2.0) that concern latches, mutexes, the buffer and row
 //! caches, waits and statistics. Nothing of it is kept here: `./check` fetches it into `target/diagnostic-scripts`
-//! where it can, and `LATCHWORK_DIAGNOSTIC_SCRIPTS` names a copy. Without one these tests say so.
+//! where it can, and `LATCHWORK_DIAGNOSTIC_SCRIPTS` names a copy. Without one these tests are left out.
+
+#[path = "support/absent.rs"]
+mod absent;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,10 +25,8 @@ fn folder() -> Option<PathBuf> {
     if folder.join("latchprof.sql").is_file() {
         return Some(folder);
     }
-    eprintln!(
-        "skipped: there are no scripts in {} (git clone the public repository tpt-oracle to there)",
-        folder.display()
-    );
+    let why = format!("{} has no scripts (git clone the public repository tpt-oracle to there)", folder.display());
+    absent::left_out("diagnostic scripts", &why);
     None
 }
 

@@ -209,7 +209,9 @@ fn a_small_file_system_fills_up_and_all_goes_on_with_room() {
     let _ = std::fs::remove_dir(&dir);
     match ended.map(|s| s.code()) {
         Ok(Some(0)) => {}
-        Ok(Some(77 | 1)) | Err(_) if !can_mount(&dir) => println!("left out: this user cannot mount a file system"),
+        Ok(Some(77 | 1)) | Err(_) if !can_mount(&dir) => {
+            support::absent::left_out("a small file system", "this user cannot mount one");
+        }
         other => panic!("on the small file system: {other:?}"),
     }
 }

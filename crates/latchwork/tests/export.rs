@@ -71,7 +71,7 @@ fn duckdb(queries: &[String]) -> Option<Vec<String>> {
     let mut child = match command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
         Ok(child) => child,
         Err(e) => {
-            eprintln!("DuckDB is not there ({e}): other readers only");
+            support::absent::left_out("reading by DuckDB", &format!("it is not there: {e}"));
             return None;
         }
     };

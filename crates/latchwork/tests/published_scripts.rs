@@ -1,5 +1,8 @@
-//! The published scripts, unmodified, through the program itself. Where the folder with them is absent these tests say
-//! so.
+//! The published scripts, unmodified, through the program itself. Where the folder with them is absent these tests are
+//! left out.
+
+#[path = "support/absent.rs"]
+mod absent;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,7 +16,7 @@ fn scripts() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!("skipped: {} is not here", folder.display());
+    absent::left_out("a published script", &format!("{} is not here", folder.display()));
     None
 }
 

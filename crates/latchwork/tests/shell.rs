@@ -5,6 +5,9 @@
 //! `@NAME.sql`. The rest of that first line are further words of the command line. With `UPDATE_TRANSCRIPTS=1` the
 //! expected files are written anew.
 
+#[path = "support/absent.rs"]
+mod absent;
+
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -347,7 +350,7 @@ impl Typed {
 #[test]
 fn lines_typed_ahead_are_kept_and_an_interrupt_drops_the_statement_that_is_being_typed() {
     let Some(mut t) = Typed::start() else {
-        eprintln!("there is no `script` here: the shell is not tried on a terminal");
+        absent::left_out("the shell on a terminal", "there is no script(1)");
         return;
     };
     // All at once, faster than the shell reads lines.

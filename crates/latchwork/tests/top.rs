@@ -184,7 +184,7 @@ const LEAVE: &str = "\x1b[?1049l";
 fn the_terminal_is_given_back_by_a_key_and_by_a_signal() {
     let scene = scene();
     let Some(mut child) = on_a_terminal(&scene, PROGRAM) else {
-        println!("no script(1) here: the terminal is not tried");
+        support::absent::left_out("top on a terminal", "there is no script(1)");
         return scene.end();
     };
     let mut out = child.stdout.take().expect("a pipe");
@@ -215,7 +215,7 @@ fn the_screen_ends_with_its_terminal() {
     let scene = scene();
     let noted = scene.instance.dir().join("gone.pid");
     let Some(mut child) = on_a_terminal(&scene, &format!("echo $$ > {}; exec {PROGRAM}", noted.display())) else {
-        println!("no script(1) here: the terminal is not tried");
+        support::absent::left_out("top on a terminal", "there is no script(1)");
         return scene.end();
     };
     let keys = child.stdin.take();
@@ -369,7 +369,7 @@ fn a_browser_draws_the_page() {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let there = |name: &&&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
     let Some(browser) = names.iter().find(there) else {
-        println!("no browser here: the page is not drawn");
+        support::absent::left_out("the page in a browser", "there is no Chromium");
         return;
     };
     let scene = scene();

@@ -128,6 +128,7 @@ fn compare(what: &str, text: &str, drivers: &[Driver], parameters: &[(&str, &str
     let mut differences = Vec::new();
     for (name, find, has_not) in drivers {
         let Some(command) = find() else {
+            support::absent::left_out(&format!("the {what} of {name}"), "the driver is not there");
             let _ = writeln!(table, "{name}: the driver is not there, left out");
             continue;
         };

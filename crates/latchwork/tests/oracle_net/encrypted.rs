@@ -290,7 +290,6 @@ print("all done")
 #[test]
 fn a_real_driver_works_over_tls_and_breaks_its_calls() {
     let Some(python) = python() else {
-        println!("python-oracledb is not there: left out");
         return;
     };
     let wallets = Wallets::new("driver");

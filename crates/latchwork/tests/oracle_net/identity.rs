@@ -5,7 +5,6 @@ use super::*;
 #[test]
 fn a_session_knows_its_client() {
     let Some(python) = python() else {
-        println!("python-oracledb is not there: left out");
         return;
     };
     let (instance, at) = start(&[]);

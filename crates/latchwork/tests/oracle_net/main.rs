@@ -1,5 +1,7 @@
 //! The listener: a real driver connects and works; what is no client keeps nobody waiting.
 
+#[path = "../support/absent.rs"]
+mod absent;
 mod control;
 mod encrypted;
 mod guesses;
@@ -62,7 +64,7 @@ fn logon(at: &NetAddress) -> NetSession {
     NetSession::connect(at, "u", "Tiger1").unwrap_or_else(|e| panic!("a session opens: {e}"))
 }
 
-/// A Python that has the driver.
+/// A Python that has the driver; without one the test is left out.
 fn python() -> Option<PathBuf> {
     let given = std::env::var_os("LATCHWORK_ORACLEDB_PYTHON").filter(|p| !p.is_empty()).map(PathBuf::from);
     let candidates = given.into_iter().chain([PathBuf::from("python3")]);
@@ -71,7 +73,11 @@ fn python() -> Option<PathBuf> {
         command.args(["-c", "import oracledb"]).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
-    candidates.into_iter().find(has_driver)
+    let found = candidates.into_iter().find(has_driver);
+    if found.is_none() {
+        absent::left_out("a test with python-oracledb", "LATCHWORK_ORACLEDB_PYTHON and python3 do not have it");
+    }
+    found
 }
 
 /// Runs a script of this directory: port, service, program and directory of the instance are its arguments. It says
@@ -88,7 +94,6 @@ fn run_script(python: &Path, script: &str, instance: &Ephemeral, at: &NetAddress
 #[test]
 fn a_driver_reads_and_writes_lobs_by_their_locators() {
     let Some(python) = python() else {
-        println!("python-oracledb is not there: left out");
         return;
     };
     let (instance, at) = start(&[]);
@@ -106,7 +111,6 @@ fn a_driver_reads_and_writes_lobs_by_their_locators() {
 #[test]
 fn a_real_driver_connects_and_works() {
     let Some(python) = python() else {
-        println!("python-oracledb is not there: left out");
         return;
     };
     let (instance, at) = start(&[]);

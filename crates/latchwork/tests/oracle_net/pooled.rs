@@ -552,7 +552,6 @@ fn the_limits_of_the_pool_hold() {
 #[test]
 fn a_real_driver_uses_the_pool() {
     let Some(python) = python() else {
-        println!("python-oracledb is not there: left out");
         return;
     };
     let (instance, at, _owner) = pool(&[], "minsize => 1, maxsize => 3");
@@ -564,7 +563,7 @@ fn node_oracledb_uses_the_pool() {
     let mut has_driver = std::process::Command::new("node");
     has_driver.args(["-e", "require('oracledb')"]).stderr(std::process::Stdio::null());
     if !has_driver.status().is_ok_and(|status| status.success()) {
-        println!("node-oracledb is not there: left out");
+        super::absent::left_out("the pool by node-oracledb", "it is not there");
         return;
     }
     let (instance, at, _owner) = pool(&[], "minsize => 1, maxsize => 3");
@@ -610,7 +609,7 @@ fn a_pool_stays_as_it_is_over_a_restart() {
 fn jdbc_uses_the_pool() {
     let driver = std::env::var_os("LATCHWORK_OJDBC").filter(|jar| std::path::Path::new(jar).is_file());
     let Some(driver) = driver else {
-        println!("ojdbc11 is not there: left out");
+        super::absent::left_out("the pool by JDBC", "LATCHWORK_OJDBC names no driver");
         return;
     };
     let (_instance, at, _owner) = pool(&[], "minsize => 1, maxsize => 3");

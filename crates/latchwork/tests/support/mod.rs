@@ -4,6 +4,8 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub mod absent;
+
 use client::{Client, Credentials, Ephemeral, EphemeralOptions};
 use std::path::PathBuf;
 use std::process::Command;

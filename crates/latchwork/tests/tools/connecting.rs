@@ -119,6 +119,7 @@ fn every_example_of_the_page_connects() {
         let file = own.join(file_name(example.kind));
         std::fs::write(&file, &example.text).expect("a file");
         let Some(mut command) = command(example.kind, &file) else {
+            super::absent::left_out(&format!("the page's example of {}", example.kind), "its packages are not there");
             left_out.push(example.kind);
             continue;
         };

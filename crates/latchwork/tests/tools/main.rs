@@ -3,6 +3,8 @@
 //!
 //! `scripts/setup.sh` offers the packages. A tool that cannot be had is left out, with a word.
 
+#[path = "../support/absent.rs"]
+mod absent;
 mod connecting;
 
 use client::{Client, Credentials, Ephemeral, EphemeralOptions, NetAddress};
@@ -51,7 +53,7 @@ fn given(variable: &str) -> Option<PathBuf> {
 
 fn in_python(name: &str) {
     let Some(python) = given("LATCHWORK_TOOLS_PYTHON") else {
-        println!("{name} is left out: its packages are not there");
+        absent::left_out(name, "its packages are not there");
         return;
     };
     let (_instance, at) = start(APP);
@@ -62,7 +64,7 @@ fn in_python(name: &str) {
 
 fn in_java(name: &str) {
     let Some(jars) = given("LATCHWORK_TOOLS_JARS") else {
-        println!("{name} is left out: its packages are not there");
+        absent::left_out(name, "its packages are not there");
         return;
     };
     let (_instance, at) = start(APP);

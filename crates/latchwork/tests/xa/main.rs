@@ -17,7 +17,7 @@ fn jdbc_commits_in_two_phases() {
     let mut java = Command::new("java");
     java.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Some(driver) = driver.filter(|_| java.status().is_ok_and(|s| s.success())) else {
-        println!("Oracle's JDBC driver is not there: left out");
+        support::absent::left_out("two-phase commit by JDBC", "Java and LATCHWORK_OJDBC are not there");
         return;
     };
     let instance = support::start(&[("local_listener", "0")]);
