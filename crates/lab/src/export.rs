@@ -131,7 +131,7 @@ fn export(results: &Results, lake: &mut Lake) -> Result<(), LabError> {
         generations.entry(&row.generation).or_default().push((at as i64, row));
     }
     for (generation, rows) in &generations {
-        cells(generation, rows, &mut run)?;
+        cells(results, generation, rows, &mut run)?;
         latches(generation, rows, &mut run)?;
         figures(results, generation, rows, &mut run)?;
     }
@@ -178,15 +178,24 @@ fn counts(results: &Results, run: &mut Run<'_>) -> Result<(), LabError> {
         ("title", Kind::Text),
         ("expected", Kind::Real),
         ("seen", Kind::Real),
+        ("least", Kind::Real),
+        ("greatest", Kind::Real),
+        ("readings", Kind::Int),
+        ("readings_as_expected", Kind::Int),
     ]);
-    let count = |c: &crate::laws::Count| {
-        let expected = c.expected.map_or(Field::Null, Field::Real);
-        vec![text(&c.workload), text(&c.generation), text(&c.title), expected, Field::Real(c.seen)]
+    let count = |c: &crate::laws::Count| -> io::Result<Vec<Field>> {
+        let (expected, spread) = (c.expected.map_or(Field::Null, Field::Real), c.spread());
+        let agreeing = c.expected.map_or(Ok(Field::Null), |_| Field::count(c.agreeing() as u64))?;
+        let mut fields = vec![text(&c.workload), text(&c.generation), text(&c.title), expected, Field::Real(c.seen)];
+        fields.extend([Field::Real(spread.least), Field::Real(spread.greatest)]);
+        fields.extend([Field::count(c.readings.len() as u64)?, agreeing]);
+        Ok(fields)
     };
-    run.put("lab_law", "lab", &of_count, results.counts.iter().map(count).collect())
+    let counts: io::Result<Vec<_>> = results.counts.iter().map(count).collect();
+    run.put("lab_law", "lab", &of_count, counts?)
 }
 
-fn cells(generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<(), LabError> {
+fn cells(results: &Results, generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<(), LabError> {
     let of_cell = columns(&[
         ("cell", Kind::Int),
         ("variant", Kind::Text),
@@ -199,8 +208,18 @@ fn cells(generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<()
         ("ops_per_s", Kind::Real),
         ("pct_linear", Kind::Real),
         ("passed", Kind::Int),
+        ("calls", Kind::Int),
+        ("window_s", Kind::Real),
+        ("window_counted_operations", Kind::Int),
+        ("window_cut_operations", Kind::Real),
+        ("repeats", Kind::Int),
+        ("average_ops_per_s", Kind::Real),
+        ("interval_95_ops_per_s", Kind::Real),
     ]);
     let cell = |(at, row): &(i64, &Row)| -> io::Result<Vec<Field>> {
+        let rate = results.rate(&row.variant, row.sessions);
+        let real = |figure: Option<f64>| figure.map_or(Field::Null, Field::Real);
+        let counted = row.window.map_or(Ok(Field::Null), |w| Field::count(w.counted))?;
         Ok(vec![
             Field::Int(*at),
             text(&row.variant),
@@ -211,8 +230,15 @@ fn cells(generation: &str, rows: &[(i64, &Row)], run: &mut Run<'_>) -> Result<()
             Field::count(row.operations)?,
             Field::Real(row.elapsed_s),
             Field::Real(row.ops_per_s),
-            row.pct_linear.map_or(Field::Null, Field::Real),
+            real(row.pct_linear),
             row.passed.map_or(Field::Null, int),
+            Field::count(row.calls)?,
+            real(row.window.map(|w| w.seconds)),
+            counted,
+            real(row.window.map(|w| w.cut)),
+            Field::count(rate.map_or(0, |s| s.count) as u64)?,
+            real(rate.map(|s| s.average)),
+            real(rate.and_then(|s| s.interval)),
         ])
     };
     let cells: io::Result<Vec<_>> = rows.iter().map(cell).collect();
@@ -330,6 +356,44 @@ fn deaths(result: &torture::Torture, run: &mut Run<'_>) -> Result<(), LabError> 
 mod tests {
     use super::*;
     use crate::torture::Torture;
+
+    /// One file of a table of a run that the tests make, as lines of JSON.
+    fn lines_of(lake: &Path, table: &str, instance: &str) -> Vec<serde_json::Value> {
+        let place =
+            lake.join(table).join(format!("run=e-19700101T000000Z/instance={instance}/day=1970-01-01/cells.ndjson"));
+        let text = std::fs::read_to_string(&place).unwrap_or_else(|e| panic!("{}: {e}", place.display()));
+        text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    }
+
+    #[test]
+    fn windows_intervals_and_readings_are_exported() {
+        let folder = std::env::temp_dir().join(format!("latchwork-window-export-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let mut results = crate::results::tests::results();
+        results.rows[2].window = None;
+        results.counts = vec![crate::laws::Count {
+            workload: "b".into(),
+            generation: "11.1".into(),
+            title: "gets".into(),
+            expected: Some(2.0),
+            seen: 2.0,
+            readings: vec![2.0, 3.0, 2.0],
+        }];
+        std::fs::write(folder.join("results.json"), serde_json::to_string(&results).expect("JSON")).expect("a file");
+        let lake = folder.join("lake");
+        command(std::slice::from_ref(&folder), &lake, ExportForm::Json).expect("it is exported");
+        let cells = lines_of(&lake, "lab_cell", "latchwork");
+        assert_eq!((&cells[0]["window_s"], &cells[0]["window_counted_operations"]), (&9.0.into(), &890.into()));
+        assert_eq!((&cells[0]["repeats"], &cells[0]["average_ops_per_s"]), (&2.into(), &110.0.into()));
+        assert!((cells[0]["interval_95_ops_per_s"].as_f64().unwrap() - 127.06).abs() < 1e-6);
+        let null = serde_json::Value::Null;
+        assert_eq!((&cells[2]["window_s"], &cells[2]["interval_95_ops_per_s"]), (&null, &null));
+        let law = &lines_of(&lake, "lab_law", "lab")[0];
+        assert_eq!((&law["least"], &law["greatest"]), (&2.0.into(), &3.0.into()));
+        assert_eq!((&law["readings"], &law["readings_as_expected"]), (&3.into(), &2.into()));
+        std::fs::remove_dir_all(&folder).expect("it can be removed");
+    }
 
     #[test]
     fn torture_is_exported_by_run_and_day() {

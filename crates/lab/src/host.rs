@@ -20,3 +20,17 @@ pub fn describe() -> Host {
         kernel: read("/proc/sys/kernel/osrelease").trim().to_string(),
     }
 }
+
+/// The load average of the last minute; `None` where `/proc` does not say it.
+pub fn load() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_load_is_a_number_of_processes() {
+        assert!(super::load().is_some_and(|load| (0.0..100_000.0).contains(&load)));
+    }
+}

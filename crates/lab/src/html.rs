@@ -1,32 +1,44 @@
 //! The report: one self-contained HTML page.
+//!
+//! Colour tells the design, and each generation has the same colour on every page; the marker tells the workload. A
+//! line that was measured here is called `Latchwork as 11.1`; a published one is dashed, has hollow markers, and is
+//! called by machine, year and release.
 
-use crate::results::{Results, Row, spread};
-use crate::svg::{Plot, Series, escape};
+use crate::results::{PublishedCurve, Results, Row, design, generation_order};
+use crate::statistics::summary;
+use crate::svg::{MARKER_NAMES, MARKERS, Plot, Series, escape};
 use crate::table;
 
 pub(crate) const STYLE: &str = "
-:root{--ink:#1c2430;--soft:#5c6878;--paper:#fff;--line:#e3e7ec;--panel:#f7f8fa}
+:root{color-scheme:light dark;--ink:#1c2430;--soft:#5c6878;--paper:#fff;--line:#e3e7ec;--panel:#f7f8fa;--wrong:#b91c1c;
+--c0:#64748b;--c1:#8a6d00;--c2:#15803d;--c3:#c2410c;--c4:#be185d;--c5:#7c3aed;--c6:#0d9488;--c7:#4338ca;--c8:#7c2d12;--c9:#0369a1}
+@media(prefers-color-scheme:dark){:root{--ink:#e6eaf0;--soft:#a3aebd;--paper:#12161c;--line:#2c343f;--panel:#1a2029;--wrong:#f87171;
+--c0:#94a3b8;--c1:#d4b106;--c2:#4ade80;--c3:#fb923c;--c4:#f472b6;--c5:#a78bfa;--c6:#2dd4bf;--c7:#818cf8;--c8:#d6a187;--c9:#38bdf8}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1100px;padding:28px 24px 60px;font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif;color:var(--ink);background:var(--paper)}
 h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:40px 0 10px}
 p{max-width:75ch}.soft{color:var(--soft)}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;font-size:14px}dt{color:var(--soft)}dd{margin:0}
-.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(460px,1fr));gap:18px}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 16px;font-size:14px}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
+.plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(460px,100%),1fr));gap:18px}
 figure{margin:0;padding:12px;border:1px solid var(--line);border-radius:8px;background:var(--paper)}
 figcaption{font-size:13px;color:var(--soft);margin-top:6px}
 svg{width:100%;height:auto;display:block}
 svg text{font:12px system-ui,sans-serif;fill:var(--soft)}svg text.title{font-size:15px;font-weight:600;fill:var(--ink)}
-.grid{stroke:var(--line)}polyline{fill:none;stroke-width:2.2}.bar{stroke-width:1.2;opacity:.55}
-.dashed{stroke-dasharray:6 4}
+.grid{stroke:var(--line)}polyline{fill:none;stroke-width:2}.bar{fill:none;stroke-width:1.2;opacity:.6}
+.dashed{stroke-dasharray:6 4}path.bar.dashed{stroke-dasharray:none}path.hollow{fill:var(--paper)}
 .legend{list-style:none;margin:6px 0 0;padding:0;display:flex;flex-wrap:wrap;gap:4px 16px;font-size:13px}
-.legend li{display:flex;align-items:center;gap:6px}.legend svg{width:26px;height:10px}.legend line{stroke-width:2.4}
+.legend li{display:flex;align-items:center;gap:6px}.legend svg{width:34px;height:12px;flex:none}.legend line{stroke-width:2}
 .tables{overflow-x:auto}pre{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:12px;overflow-x:auto;font:12.5px/1.45 ui-monospace,Menlo,Consolas,monospace}
 details summary{cursor:pointer;font-weight:600;margin-top:14px}
 ";
 
-/// Colours that stay apart for most eyes, also in grey.
-const PALETTE: &[&str] =
-    &["#0b6e99", "#c2410c", "#15803d", "#7c3aed", "#b91c5c", "#8a6d00", "#475569", "#0d9488", "#9f1239", "#4338ca"];
+/// Colours of the palette, which the style sheet defines for light and dark pages.
+pub(crate) const COLOURS: usize = 10;
+
+/// The colour of a generation, the same on every page.
+fn colour_of(generation: &str) -> usize {
+    generation_order(generation) % COLOURS
+}
 
 /// How the latch figures of a variant are drawn: title, whether per get, whether logarithmic, and the figure.
 type LatchPlot = (&'static str, &'static str, fn(&crate::results::LatchFigures) -> f64);
@@ -41,33 +53,64 @@ fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
-fn series(results: &Results, variant: &str, colour: usize, figure: &dyn Fn(&Row) -> Option<f64>) -> Series {
-    let mut points = Vec::new();
-    let mut bars = Vec::new();
+/// A measured line of a variant: averages of a figure, with the interval where there is more than one repeat.
+fn series(results: &Results, variant: &str, figure: &dyn Fn(&Row) -> Option<f64>) -> Series {
+    let (workload, generation) = variant.rsplit_once('@').unwrap_or((variant, ""));
+    let marker = workloads(results).iter().position(|w| w == workload).unwrap_or(0);
+    let (points, bars) = points(results, variant, figure);
+    Series { title: design(generation), points, bars, colour: colour_of(generation), marker, published: false }
+}
+
+/// Places with a figure, and places with both ends of an interval.
+type Points = (Vec<(f64, f64)>, Vec<(f64, f64, f64)>);
+
+/// Averages and intervals of a variant's cells, by sessions.
+pub(crate) fn points(results: &Results, variant: &str, figure: &dyn Fn(&Row) -> Option<f64>) -> Points {
+    let (mut points, mut bars) = (Vec::new(), Vec::new());
     for sessions in results.sessions() {
-        if let Some(s) = spread(results.cell(variant, sessions).filter_map(figure)) {
-            points.push((f64::from(sessions), s.median));
-            if s.greatest > s.least {
-                bars.push((f64::from(sessions), s.least, s.greatest));
-            }
-        }
+        let Some(s) = summary(results.cell(variant, sessions).filter_map(figure)) else { continue };
+        points.push((f64::from(sessions), s.average));
+        bars.extend(s.ends().filter(|(low, high)| high > low).map(|(low, high)| (f64::from(sessions), low, high)));
     }
-    Series { title: variant.to_string(), points, bars, colour, dashed: false }
+    (points, bars)
+}
+
+/// What the bars of a run's plots are.
+pub(crate) fn about_bars(results: &Results) -> &'static str {
+    match results.cells.iter().any(|c| c.ops_per_s.count > 1) {
+        true => "Averages of the repeats; a bar is the 95 % interval of the average, and goes on where it has no cap.",
+        false => "One repeat: there is no interval, and a difference may be chance.",
+    }
+}
+
+/// What colour and marker tell, for plots of all workloads.
+fn about_lines(results: &Results) -> String {
+    let workloads = workloads(results);
+    let named: Vec<String> =
+        workloads.iter().enumerate().map(|(n, w)| format!("{} {w}", MARKER_NAMES[n % MARKERS])).collect();
+    match workloads.len() {
+        0 | 1 => "Colour: design.".into(),
+        _ => format!("Colour: design. Marker: workload ({}).", named.join(", ")),
+    }
 }
 
 fn figure(plot: &Plot<'_>, caption: &str) -> String {
     format!("<figure>{}{}<figcaption>{}</figcaption></figure>\n", plot.svg(), plot.legend(), escape(caption))
 }
 
-/// The colours of plotted series.
+/// The colours of plotted series and of their markers.
 pub(crate) fn style_of_series() -> String {
-    let rule = |(at, colour): (usize, &&str)| format!(".s{at}{{stroke:{colour}}}circle.s{at}{{fill:{colour}}}");
-    PALETTE.iter().enumerate().map(rule).collect()
+    let rule = |at: usize| {
+        format!(
+            ".s{at}{{stroke:var(--c{at})}}circle.s{at}{{fill:var(--c{at})}}.m{at}{{fill:var(--c{at});stroke:var(--c{at});stroke-width:1.3}}"
+        )
+    };
+    (0..COLOURS).map(rule).collect()
 }
 
 /// The same for areas.
 pub(crate) fn style_of_fills() -> String {
-    PALETTE.iter().enumerate().map(|(at, colour)| format!(".f{at}{{fill:{colour}}}")).collect()
+    (0..COLOURS).map(|at| format!(".f{at}{{fill:var(--c{at})}}")).collect()
 }
 
 /// The whole page.
@@ -88,12 +131,12 @@ pub fn page(results: &Results) -> String {
     }
     out.push_str(&facts_of(results));
 
-    let generations = results.generations();
-    let colour = |variant: &str| {
-        let generation = variant.rsplit('@').next().unwrap_or(variant);
-        generations.iter().position(|g| g == generation).unwrap_or(0) % PALETTE.len()
-    };
-    out.push_str("<h2>Throughput</h2>\n<div class=\"plots\">\n");
+    out.push_str(&format!(
+        "<h2>Throughput</h2>\n<p>A solid line is Latchwork on this machine, in the design that is named; a dashed line with hollow \
+         markers was published of Oracle, with machine, year and release. {}{}</p>\n<div class=\"plots\">\n",
+        escape(&results.about_intervals()),
+        results.about_windows().map(|text| format!(" {}", escape(&text))).unwrap_or_default()
+    ));
     for workload in workloads(results) {
         let title = format!("{workload}: operations per second");
         let rate = Plot {
@@ -101,28 +144,31 @@ pub fn page(results: &Results) -> String {
             x_label: "sessions",
             y_label: "operations / s",
             log: false,
-            series: lines(results, &workload, &variants, &colour, &|r| Some(r.ops_per_s)),
+            series: lines(results, &workload, &variants, &|r| Some(r.ops_per_s)),
         };
-        out.push_str(&figure(&rate, "Median of the repeats; bars from the least to the greatest."));
+        let caption = format!("{} While all sessions run.", about_bars(results));
+        out.push_str(&figure(&rate, &caption));
         let title = format!("{workload}: % of linear");
         let linear = Plot {
             title: &title,
             x_label: "sessions",
             y_label: "% of linear",
             log: false,
-            series: lines(results, &workload, &variants, &colour, &|r| r.pct_linear),
+            series: lines(results, &workload, &variants, &|r| r.pct_linear),
         };
         let cores = results.host.cores;
         let caption = format!(
-            "Of the one-session rate times the sessions. This machine has {cores} cores: with more sessions {cores}/sessions is the best there is."
+            "Of the one-session rate of the same repeat times the sessions. This machine has {cores} cores: with more sessions \
+             {cores}/sessions is the best there is."
         );
         out.push_str(&figure(&linear, &caption));
     }
     out.push_str("</div>\n");
-    out.push_str(&published(results, &variants, &colour));
+    out.push_str(&published(results, &variants));
     if let Some(table) = crate::laws::table(&results.counts) {
         out.push_str(&format!(
-            "<h2>Counted, for an operation unless more are named</h2>\n<pre>{}</pre>\n",
+            "<h2>Counted, for an operation unless more are named</h2>\n<p>{}</p>\n<pre>{}</pre>\n",
+            escape(&crate::laws::rule(&results.counts)),
             escape(&table)
         ));
     }
@@ -136,12 +182,18 @@ pub fn page(results: &Results) -> String {
     if !sections.is_empty() {
         out.push_str(&format!("<h2>Sections</h2>\n<pre>{}</pre>\n", escape(sections.trim_start())));
     }
-    out.push_str(&latches(results, &variants, &colour));
+    out.push_str(&latches(results, &variants));
+    out.push_str(&places(results, &variants));
 
     out.push_str("<h2>Tables</h2>\n<div class=\"tables\">");
     for generation in results.generations() {
         let text = table::throughput(results, &generation);
-        out.push_str(&format!("<h3>latch_generation = {}</h3><pre>{}</pre>\n", escape(&generation), escape(&text)));
+        let (design, generation) = (design(&generation), escape(&generation));
+        out.push_str(&format!(
+            "<h3>{}, latch_generation = {generation}</h3><pre>{}</pre>\n",
+            escape(&design),
+            escape(&text)
+        ));
     }
     for latch in results.latches() {
         for variant in &variants {
@@ -168,20 +220,17 @@ fn workloads(results: &Results) -> Vec<String> {
 }
 
 /// One line for each generation of a workload.
-fn lines(
-    results: &Results,
-    workload: &str,
-    variants: &[String],
-    colour: &dyn Fn(&str) -> usize,
-    figure: &dyn Fn(&Row) -> Option<f64>,
-) -> Vec<Series> {
+fn lines(results: &Results, workload: &str, variants: &[String], figure: &dyn Fn(&Row) -> Option<f64>) -> Vec<Series> {
     let own = variants.iter().filter(|v| v.split('@').next() == Some(workload));
-    own.map(|v| {
-        let mut line = series(results, v, colour(v), figure);
-        line.title = v.rsplit('@').next().unwrap_or(v).to_string();
-        line
-    })
-    .collect()
+    own.map(|v| series(results, v, figure)).collect()
+}
+
+/// A published line, as times its own one-session rate. `nth` of its plot chooses the marker.
+fn published_line(curve: &PublishedCurve, nth: usize) -> Series {
+    let one = curve.ops_per_s.first().copied().unwrap_or(1.0);
+    let points = curve.sessions.iter().zip(&curve.ops_per_s).map(|(n, rate)| (f64::from(*n), rate / one)).collect();
+    let colour = curve.generation.as_deref().map_or(0, colour_of);
+    Series { title: curve.label(), points, bars: vec![], colour, marker: nth, published: true }
 }
 
 /// What was run, where, and how.
@@ -207,65 +256,74 @@ pub(crate) fn facts_of(results: &Results) -> String {
     out
 }
 
-/// The published curves beside ours, as % of linear, so that machines of different times compare.
-fn published(results: &Results, variants: &[String], colour: &dyn Fn(&str) -> usize) -> String {
+/// The published curves beside ours, as times the one-session rate, so that machines of different times compare.
+fn published(results: &Results, variants: &[String]) -> String {
     if results.published.is_empty() {
         return String::new();
     }
     let mut out = String::from(
         "<h2>Published and measured</h2>\n<p>Each curve is divided by its own one-session rate, so that machines of different \
-         times can be compared. Dashed lines are the published ones.</p>\n<div class=\"plots\">\n",
+         times can be compared. Dashed lines with hollow markers are the published ones; their colour is that of the design \
+         of their release.</p>\n<div class=\"plots\">\n",
     );
     for workload in workloads(results) {
         let times = |r: &Row| r.pct_linear.map(|p| p * f64::from(r.sessions) / 100.0);
-        let mut lines = lines(results, &workload, variants, colour, &times);
-        for curve in results.published.iter().filter(|p| p.workload == workload) {
-            let one = curve.ops_per_s.first().copied().unwrap_or(1.0);
-            let points =
-                curve.sessions.iter().zip(&curve.ops_per_s).map(|(n, rate)| (f64::from(*n), rate / one)).collect();
-            let colour = (results.generations().len() + lines.iter().filter(|l| l.dashed).count()) % PALETTE.len();
-            lines.push(Series { title: curve.title.clone(), points, bars: vec![], colour, dashed: true });
-        }
+        let mut lines = lines(results, &workload, variants, &times);
+        let curves = results.published.iter().filter(|p| p.workload == workload);
+        lines.extend(curves.enumerate().map(|(nth, curve)| published_line(curve, nth)));
         let title = format!("{workload}: times the one-session rate");
         let plot = Plot { title: &title, x_label: "sessions", y_label: "times one session", log: false, series: lines };
-        out.push_str(&figure(&plot, ""));
+        out.push_str(&figure(&plot, about_bars(results)));
     }
     out.push_str("</div>\n");
     out
 }
 
-fn latches(results: &Results, variants: &[String], colour: &dyn Fn(&str) -> usize) -> String {
+/// A line for each variant that used one of the names of a latch, called by design and workload, and by the name where
+/// the latch has several.
+fn latch_lines(
+    results: &Results,
+    variants: &[String],
+    names: &[String],
+    pick: fn(&crate::results::LatchFigures) -> f64,
+) -> Vec<Series> {
+    let mut lines = Vec::new();
+    for variant in variants {
+        for name in names.iter().filter(|name| used(results, variant, name)) {
+            let mut line = series(results, variant, &|r| r.latches.get(name).map(pick));
+            line.title = called(results, variant);
+            if names.len() > 1 {
+                line.title.push_str(&format!(" ({name})"));
+            }
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// What a variant is called where lines of several workloads stand together.
+fn called(results: &Results, variant: &str) -> String {
+    let (workload, generation) = variant.rsplit_once('@').unwrap_or((variant, ""));
+    match workloads(results).len() {
+        0 | 1 => design(generation),
+        _ => format!("{}, {workload}", design(generation)),
+    }
+}
+
+fn latches(results: &Results, variants: &[String]) -> String {
     let mut out = String::new();
     let mut none: Vec<String> = Vec::new();
-    let mut lines_of =
-        |title: &str, y_label: &str, pick: fn(&crate::results::LatchFigures) -> f64, names: &[String]| {
-            let mut lines = Vec::new();
-            for variant in variants {
-                for name in names {
-                    let is_used = used(results, variant, name);
-                    if is_used {
-                        let mut line = series(results, variant, colour(variant), &|r| r.latches.get(name).map(pick));
-                        line.title = variant.replace('@', " ");
-                        lines.push(line);
-                    }
-                }
+    let caption = format!("{} {}", about_lines(results), about_bars(results));
+    for names in results.latch_groups() {
+        for (what, y_label, pick) in LATCH_PLOTS {
+            let title = format!("{}: {}", names.join(" / "), what.to_lowercase());
+            let series = latch_lines(results, variants, &names, *pick);
+            if series.iter().all(|line| line.points.iter().all(|(_, y)| *y == 0.0)) {
+                none.push(title);
+                continue;
             }
-            if lines.iter().all(|line| line.points.iter().all(|(_, y)| *y == 0.0)) {
-                none.push(title.to_string());
-                return;
-            }
-            let plot = Plot { title, x_label: "sessions", y_label, log: false, series: lines };
-            out.push_str(&figure(&plot, ""));
-        };
-    let all = results.latches();
-    let (result_cache, others): (Vec<String>, Vec<String>) =
-        all.into_iter().partition(|n| n.starts_with("Result Cache"));
-    for (group, names) in [("Result Cache latch", result_cache), ("cache buffers chains", others)] {
-        if names.is_empty() {
-            continue;
-        }
-        for (title, y_label, pick) in LATCH_PLOTS {
-            lines_of(&format!("{group}: {}", title.to_lowercase()), y_label, *pick, &names);
+            let plot = Plot { title: &title, x_label: "sessions", y_label, log: false, series };
+            out.push_str(&figure(&plot, &caption));
         }
     }
     if out.is_empty() && none.is_empty() {
@@ -278,8 +336,38 @@ fn latches(results: &Results, variants: &[String], colour: &dyn Fn(&str) -> usiz
     };
     format!(
         "<h2>Latches</h2>\n<p>A get counts when the latch is had, a miss when the first try failed, a sleep each time the session \
-         went to sleep. A versioned read is a get; a check that failed is a miss.</p>\n<div class=\"plots\">\n{out}</div>\n{none}"
+         went to sleep. A versioned read is a get; a check that failed is a miss. Figures are of the whole cell.</p>\n\
+         <div class=\"plots\">\n{out}</div>\n{none}"
     )
+}
+
+/// Sleeps by place, as the experiment's section counts them: a plot for each mutex or latch that was slept for.
+fn places(results: &Results, variants: &[String]) -> String {
+    let Some(section) = &results.sleeps else { return String::new() };
+    let mut names: Vec<&String> =
+        results.rows.iter().filter_map(|r| r.sections.get(section)).flat_map(|f| f.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut out = String::new();
+    let caption = format!("{} {}", about_lines(results), about_bars(results));
+    for name in names {
+        let sleeps = |r: &Row| {
+            let figure = r.sections.get(section)?.get(name)?.first()?;
+            Some(1000.0 * figure / r.operations.max(1) as f64)
+        };
+        let line = |variant: &String| Series { title: called(results, variant), ..series(results, variant, &sleeps) };
+        let mut series: Vec<Series> = variants.iter().map(line).collect();
+        series.retain(|line| line.points.iter().any(|(_, y)| *y > 0.0));
+        if !series.is_empty() {
+            let title = format!("{name}: sleeps for 1,000 operations");
+            let plot = Plot { title: &title, x_label: "sessions", y_label: "sleeps", log: false, series };
+            out.push_str(&figure(&plot, &caption));
+        }
+    }
+    match out.is_empty() {
+        true => out,
+        false => format!("<h2>{}</h2>\n<div class=\"plots\">\n{out}</div>\n", escape(section)),
+    }
 }
 
 /// Whether a variant's cells get the latch at all: once an operation in a hundred or more.
@@ -300,6 +388,82 @@ mod tests {
         assert!(!page.contains("<script") && !page.contains("http"), "nothing is fetched");
         assert_eq!(page.matches("<svg viewBox=\"0 0 680").count(), page.matches("<figure>").count());
         assert!(page.matches("<figure>").count() >= 4);
-        assert!(page.contains("class=\"s2 dashed\""));
+        assert!(page.contains("prefers-color-scheme:dark"));
+    }
+
+    /// The titles of a page's plots.
+    fn titles(page: &str) -> Vec<String> {
+        let text = page.split("<text class=\"title\"").skip(1).map(|t| t.split('>').nth(1).unwrap());
+        text.map(|t| t.split('<').next().unwrap().to_string()).collect()
+    }
+
+    #[test]
+    fn a_plot_s_title_names_the_latch_that_is_drawn() {
+        let mut results = crate::results::tests::results();
+        let figures = crate::results::LatchFigures { gets: 5000, misses: 50, sleeps: 5, spin_gets: 1, wait_time_us: 9 };
+        for row in &mut results.rows {
+            row.latches.insert("library cache".into(), figures);
+            row.latches.insert("library cache pin".into(), figures);
+            // Got now and then in passing, by no operation.
+            row.latches.insert("cache buffers chains".into(), crate::results::LatchFigures { gets: 3, ..figures });
+        }
+        let latches: Vec<String> =
+            titles(&page(&results)).into_iter().filter(|t| t.ends_with("misses, % of gets")).collect();
+        assert_eq!(
+            latches,
+            [
+                "Result Cache: Latch: misses, % of gets",
+                "library cache: misses, % of gets",
+                "library cache pin: misses, % of gets"
+            ]
+        );
+        // One latch under the names of two generations is one plot, and each line says its name.
+        let other = results.rows[0].latches.remove("Result Cache: Latch").unwrap();
+        results.rows[0].latches.insert("Result Cache: RC Latch".into(), other);
+        let page = page(&results);
+        assert!(titles(&page).contains(&"Result Cache: Latch / Result Cache: RC Latch: misses, % of gets".to_string()));
+        assert!(page.contains("Latchwork's own design, b (Result Cache: RC Latch)"), "{page}");
+    }
+
+    #[test]
+    fn own_and_published_lines_and_workloads_are_told_apart() {
+        let results = crate::results::tests::results();
+        let page = page(&results);
+        let eleven = colour_of("11.1");
+        assert!(page.contains("a &lt;machine&gt;, 2007, Oracle 11.1.0.6") && page.contains("Latchwork as 11.1</li>"));
+        assert!(
+            page.contains(&format!("class=\"s{eleven} dashed\""))
+                && page.contains(&format!("class=\"m{eleven} hollow\""))
+        );
+        // Two workloads of one generation: one colour, two markers.
+        let [a, b] = ["a@11.1", "b@11.1"].map(|variant| series(&results, variant, &|r| Some(r.ops_per_s)));
+        assert!(a.colour == b.colour && a.marker != b.marker);
+        assert_ne!(a.colour, series(&results, "b@latchwork", &|r| Some(r.ops_per_s)).colour);
+        assert!(page.contains("Marker: workload (circles a, squares b)"));
+    }
+
+    #[test]
+    fn bars_are_intervals_and_one_repeat_draws_none_and_says_so() {
+        let mut results = crate::results::tests::results();
+        let drawn = page(&results);
+        assert!(drawn.contains("class=\"bar s9\"") && drawn.contains("95 % interval"));
+        results.rows.retain(|r| r.repeat == 1);
+        results.fill();
+        let drawn = page(&results);
+        assert!(!drawn.contains("class=\"bar") && drawn.contains("One repeat: there is no interval"));
+    }
+
+    #[test]
+    fn a_plot_of_sleeps_names_the_mutex() {
+        let mut results = crate::results::tests::results();
+        results.sleeps = Some("Sleeps by place".into());
+        for row in &mut results.rows {
+            let figures = [("[19] kqrpre: find obj", vec![4.0]), ("never slept for", vec![0.0])];
+            let figures = figures.map(|(name, figures)| (name.to_string(), figures)).into();
+            row.sections.insert("Sleeps by place".into(), figures);
+        }
+        let titles = titles(&page(&results));
+        assert!(titles.contains(&"[19] kqrpre: find obj: sleeps for 1,000 operations".to_string()), "{titles:?}");
+        assert!(!titles.iter().any(|t| t.contains("never slept for")));
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! A manifest states for each generation how much a figure grows with an operation. One session works `n` and then `2n`
 //! operations, and what the second run added beyond the first belongs to `n` operations: what a call itself costs
-//! cancels. Other processes of the instance may add to a figure meanwhile, never take from it, so the least of several
-//! tries is compared.
+//! cancels. That is one reading. Every instance gives the same number of readings, whatever they are, and all of them
+//! are kept. Background processes add to a figure now and then, in the shorter run (the reading is too low) or in the
+//! longer one (too high), so the median of all readings is compared with the expected figure: a law holds when the
+//! median is the expected figure to the unit. The least and the greatest reading, and how many agree with the law,
+//! stand beside it. Reading again until a reading fits was rejected: it finds any law in enough noise.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +16,11 @@ use types::Value;
 
 use crate::LabError;
 use crate::results::generation_order;
+use crate::statistics::{Summary, summary};
 use crate::table::columns;
 
-/// How often a figure is read again before it is taken for what it is.
-const TRIES: usize = 6;
+/// Readings of a figure in each instance. Odd, so that the median of one instance's readings is one of them.
+const READINGS: usize = 7;
 
 /// A law, as the manifest says it.
 #[derive(Clone, Debug, Deserialize)]
@@ -54,13 +58,53 @@ pub struct Count {
     pub title: String,
     /// Null where the manifest has none for the generation.
     pub expected: Option<f64>,
+    /// The median of the readings, which is compared with `expected`.
     pub seen: f64,
+    /// All readings, in the order in which they were taken. Empty in the files of earlier versions.
+    #[serde(default)]
+    pub readings: Vec<f64>,
+}
+
+/// Whether two figures of an operation are the same to the unit.
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
 }
 
 impl Count {
-    /// Whether what was seen is what was expected, to the unit.
+    /// Whether the median of the readings is the expected figure, to the unit.
     pub fn holds(&self) -> bool {
-        self.expected.is_none_or(|expected| (expected - self.seen).abs() < 1e-9)
+        self.expected.is_none_or(|expected| same(expected, self.seen))
+    }
+
+    /// Least, median and greatest reading.
+    pub fn spread(&self) -> Summary {
+        let one = summary([self.seen]).or_else(|| summary([0.0]));
+        summary(self.readings.iter().copied()).or(one).expect("a summary of one figure")
+    }
+
+    /// Readings that agree with the law, or with their median where there is none.
+    pub fn agreeing(&self) -> usize {
+        let law = self.expected.unwrap_or(self.seen);
+        self.readings.iter().filter(|reading| same(**reading, law)).count()
+    }
+
+    /// Adds the readings of another instance of the same generation.
+    fn join(&mut self, readings: &[f64]) {
+        self.readings.extend_from_slice(readings);
+        self.seen = summary(self.readings.iter().copied()).map_or(self.seen, |s| s.median);
+    }
+}
+
+/// Joins the counts of one instance to those of the instances before it.
+pub fn join(all: &mut Vec<Count>, counts: Vec<Count>) {
+    for count in counts {
+        let known = |c: &&mut Count| {
+            (&c.workload, &c.generation, &c.title) == (&count.workload, &count.generation, &count.title)
+        };
+        match all.iter_mut().find(known) {
+            Some(before) => before.join(&count.readings),
+            None => all.push(count),
+        }
     }
 }
 
@@ -82,36 +126,33 @@ impl Law {
         }
     }
 
-    /// Counts. `work` runs the workload's statement for a number of operations.
+    /// Takes all readings in an instance. `work` runs the workload's statement for a number of operations.
     pub fn count(
         &self,
         generation: &str,
         observer: &mut Client,
         work: &mut dyn FnMut(u64) -> Result<(), LabError>,
     ) -> Result<Count, LabError> {
-        let expected = self.expected.get(generation).copied();
-        let mut least = [f64::INFINITY; 2];
-        let mut seen = f64::NAN;
-        // The first readings compile; one run that nobody looks at warms up.
+        // The first reading of the figure compiles its query; one run without a reading warms up.
         self.read(observer)?;
         work(self.operations)?;
-        for _ in 0..TRIES {
-            for (least, times) in least.iter_mut().zip([1, 2]) {
+        let mut readings = Vec::with_capacity(READINGS);
+        for _ in 0..READINGS {
+            let mut added = [0.0; 2];
+            for (added, times) in added.iter_mut().zip([1, 2]) {
                 let before = self.read(observer)?;
                 work(self.operations * times)?;
-                *least = least.min(self.read(observer)? - before);
+                *added = self.read(observer)? - before;
             }
-            seen = (least[1] - least[0]) * self.per as f64 / self.operations as f64;
-            if expected.is_some_and(|expected| (expected - seen).abs() < 1e-9) {
-                break;
-            }
+            readings.push((added[1] - added[0]) * self.per as f64 / self.operations as f64);
         }
         Ok(Count {
             workload: self.variant.clone(),
             generation: generation.to_string(),
             title: self.title.clone(),
-            expected,
-            seen,
+            expected: self.expected.get(generation).copied(),
+            seen: summary(readings.iter().copied()).map_or(f64::NAN, |s| s.median),
+            readings,
         })
     }
 
@@ -125,18 +166,38 @@ impl Law {
     }
 }
 
-/// A figure without needless digits; what differs is marked.
+/// The median without needless digits. A law that does not hold is marked. Where readings differ, the number of those
+/// that agree with the law stands behind it, with the least and the greatest.
 pub fn told(count: &Count) -> String {
     let number = |value: f64| {
         let text = format!("{value:.3}");
-        if value >= 1000.0 {
-            return crate::table::thousands(value);
-        }
-        text.trim_end_matches('0').trim_end_matches('.').to_string()
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        let fraction = text.split_once('.').map_or(String::new(), |(_, digits)| format!(".{digits}"));
+        if value.abs() < 1000.0 { text.to_string() } else { crate::table::thousands(value.trunc()) + &fraction }
     };
-    match count.expected {
-        Some(expected) if !count.holds() => format!("{} (expected {})", number(count.seen), number(expected)),
-        _ => number(count.seen),
+    let mut text = number(count.seen);
+    if let Some(expected) = count.expected.filter(|_| !count.holds()) {
+        text.push_str(&format!(" (expected {})", number(expected)));
+    }
+    let (spread, agreeing) = (count.spread(), count.agreeing());
+    if !same(spread.least, spread.greatest) {
+        let (least, greatest) = (number(spread.least), number(spread.greatest));
+        text.push_str(&format!(" [{agreeing} of {}: {least} to {greatest}]", count.readings.len()));
+    }
+    text
+}
+
+/// What the figures of [`told`] mean, for a table's heading.
+pub fn rule(counts: &[Count]) -> String {
+    let readings = counts.iter().map(|c| c.readings.len()).max().unwrap_or(0);
+    let some = counts.iter().map(Count::spread).any(|s| !same(s.least, s.greatest));
+    let marked = match some {
+        true => "; in brackets, where readings differ: how many are the law's figure, the least and the greatest",
+        false => "; no two readings of a law differ",
+    };
+    match readings {
+        0 => String::new(),
+        _ => format!("The median of all readings, {readings} at most, is compared with the law{marked}."),
     }
 }
 
@@ -177,7 +238,49 @@ mod tests {
     use super::*;
 
     fn count(expected: Option<f64>, seen: f64) -> Count {
-        Count { workload: "w".into(), generation: "11.1".into(), title: "gets".into(), expected, seen }
+        let readings = vec![seen; READINGS];
+        Count { workload: "w".into(), generation: "11.1".into(), title: "gets".into(), expected, seen, readings }
+    }
+
+    #[test]
+    fn a_law_that_holds_in_some_readings_says_so() {
+        let of = |readings: &[f64]| {
+            let mut count = count(Some(2.0), 0.0);
+            count.readings.clear();
+            count.join(readings);
+            count
+        };
+        assert_eq!(told(&of(&[2.0, 2.0, 2.0])), "2");
+        let most = of(&[2.0, 2.004, 2.0]);
+        assert!(most.holds());
+        assert_eq!(told(&most), "2 [2 of 3: 2 to 2.004]");
+        // One reading fits: before, reading stopped there and the law held.
+        let few = of(&[2.004, 2.0, 2.01]);
+        assert!(!few.holds());
+        assert_eq!(told(&few), "2.004 (expected 2) [1 of 3: 2 to 2.01]");
+        assert_eq!(told(&of(&[2000.0, 2000.25, 2001.0])), "2,000.25 (expected 2) [0 of 3: 2,000 to 2,001]");
+        assert!(rule(&[few]).contains("where readings differ"));
+        assert!(rule(&[of(&[2.0])]).contains("no two readings"));
+    }
+
+    #[test]
+    fn readings_of_all_instances_of_a_generation_count_together() {
+        let mut all = vec![count(Some(2.0), 2.0)];
+        let mut other = count(Some(2.0), 3.0);
+        other.generation = "12.1".into();
+        join(&mut all, vec![count(Some(2.0), 3.0), other, count(Some(2.0), 3.0)]);
+        assert_eq!(all.iter().map(|c| c.readings.len()).collect::<Vec<_>>(), [21, 7]);
+        assert_eq!((all[0].seen, all[0].agreeing(), all[0].holds()), (3.0, 7, false));
+        assert_eq!((all[0].spread().least, all[0].spread().greatest), (2.0, 3.0));
+    }
+
+    #[test]
+    fn a_count_of_an_earlier_version_is_read_as_it_stands() {
+        let text = "{\"workload\":\"w\",\"generation\":\"11.1\",\"title\":\"gets\",\"expected\":2.0,\"seen\":2.0}";
+        let count: Count = serde_json::from_str(text).unwrap();
+        assert!(count.holds() && count.readings.is_empty());
+        assert_eq!((told(&count), rule(std::slice::from_ref(&count))), ("2".into(), String::new()));
+        assert_eq!(count.spread().greatest, 2.0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! `results.json`, `results.csv` and one self-contained HTML page. It knows an instance through SQL and V$ alone.
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod export;
 mod host;
 mod html;
@@ -15,15 +16,18 @@ mod run;
 mod sections;
 mod slob;
 mod small;
+mod statistics;
 mod stop;
 mod svg;
 mod table;
 mod time_machine;
 pub mod torture;
+mod window;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use arguments::RunArguments;
 pub use export::ExportForm;
 pub use manifest::{Experiment, Manifest};
 pub use results::{LatchFigures, Results, Row};
@@ -95,65 +99,6 @@ const RUN_EXAMPLES: &str = "Examples:
   latchwork lab run huge-pages --sessions 2 --repeat 40 --param sga_target=8G
   latchwork lab run torture --seed 7 --sessions 8 --instance-kills 500 --session-kills 5000 --seconds 3600";
 
-/// Arguments of `lab run`.
-#[derive(clap::Args, Debug)]
-pub struct RunArguments {
-    /// A shipped experiment's name, time-machine, slob, huge-pages, torture, or a folder with a manifest.toml
-    #[arg(default_value = "result-cache")]
-    experiment: String,
-    /// Time machine: the experiment to run in every generation; a name, a folder, or all
-    #[arg(long = "experiment", value_name = "NAME", default_value = "all")]
-    journey: String,
-    /// Numbers of sessions, as 1,2,4
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000))]
-    sessions: Vec<u32>,
-    /// Operations of each session in a cell (instead of --seconds)
-    #[arg(long)]
-    iterations: Option<u64>,
-    /// How long a cell should take
-    #[arg(long)]
-    seconds: Option<f64>,
-    /// Repeats of each cell; the median is shown
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repeat: Option<u32>,
-    /// Only these: a workload, a generation, or workload@generation; may be repeated
-    #[arg(long, value_delimiter = ',')]
-    variant: Vec<String>,
-    /// Generations to run instead of the manifest's
-    #[arg(long, value_delimiter = ',')]
-    generation: Vec<String>,
-    /// Init parameter NAME=VALUE over the manifest's; may be repeated
-    #[arg(long)]
-    param: Vec<String>,
-    /// Folder to write to (default: results/EXPERIMENT-TIME)
-    #[arg(long)]
-    out: Option<PathBuf>,
-    /// Seed of the order of the cells; of everything that torture decides
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Torture: how often the instance is killed [default: 20]
-    #[arg(long)]
-    instance_kills: Option<u64>,
-    /// Torture: how many sessions are killed [default: 200]
-    #[arg(long)]
-    session_kills: Option<u64>,
-    /// Torture: how often a backup made under load is restored to a moment; 0: NOARCHIVELOG [default: an eighth of the
-    /// instance kills]
-    #[arg(long)]
-    restores: Option<u64>,
-    /// Huge pages: reserve them in the machine's setting vm.nr_hugepages, as root; it is put back afterwards
-    #[arg(long)]
-    reserve_huge_pages: bool,
-    #[command(flatten)]
-    slob: slob::Options,
-    /// Fewer numbers of sessions, shorter cells: a run of about a minute
-    #[arg(long)]
-    quick: bool,
-    /// No progress bar
-    #[arg(long)]
-    quiet: bool,
-}
-
 /// Runs a command of the laboratory. Returns the exit code.
 pub fn main(command: &Command) -> u8 {
     let outcome = match command {
@@ -195,121 +140,6 @@ fn list() {
     }
 }
 
-impl RunArguments {
-    fn params(&self) -> Result<Vec<(String, String)>, LabError> {
-        let mut params = Vec::new();
-        for pair in &self.param {
-            let (name, value) =
-                pair.split_once('=').ok_or_else(|| LabError::new(format!("--param {pair}: NAME=VALUE is wanted")))?;
-            params.push((name.trim().to_string(), value.trim().to_string()));
-        }
-        Ok(params)
-    }
-
-    fn torture_plan(&self, stop: &Stop) -> Result<torture::Plan, LabError> {
-        Ok(torture::Plan {
-            seed: self.seed,
-            sessions: self.sessions.first().copied().unwrap_or(8),
-            instance_kills: self.instance_kills.unwrap_or(20),
-            session_kills: self.session_kills.unwrap_or(200),
-            restores: self.restores.unwrap_or(self.instance_kills.unwrap_or(20) / 8),
-            seconds: self.seconds.unwrap_or(600.0),
-            generations: self.generation.clone(),
-            params: self.params()?,
-            progress: !self.quiet,
-            stop: stop.clone(),
-            executable: None,
-        })
-    }
-
-    fn interval_s(&self) -> Result<f64, LabError> {
-        let seconds = self.seconds.unwrap_or(if self.quick { 1.0 } else { 10.0 });
-        if seconds > 0.0 && seconds.is_finite() {
-            return Ok(seconds);
-        }
-        Err(LabError::new("--seconds wants a number above 0".into()))
-    }
-
-    fn slob_plan(&self, stop: &Stop) -> Result<slob::Plan, LabError> {
-        let sessions = match (self.sessions.is_empty(), self.quick) {
-            (false, _) => self.sessions.clone(),
-            (true, true) => vec![1, 2],
-            (true, false) => vec![1, 2, 4, 8],
-        };
-        Ok(slob::Plan {
-            options: self.slob.clone(),
-            sessions,
-            repeat: self.repeat.unwrap_or(if self.quick { 2 } else { 5 }),
-            seconds: self.interval_s()?,
-            quick: self.quick,
-            variants: self.variant.clone(),
-            params: self.params()?,
-            progress: !self.quiet,
-            stop: stop.clone(),
-        })
-    }
-
-    fn huge_pages_plan(&self, stop: &Stop) -> Result<slob::HugePagesPlan, LabError> {
-        let cores = host::describe().cores.max(1) as u32;
-        Ok(slob::HugePagesPlan {
-            options: self.slob.clone(),
-            sessions: self.sessions.first().copied().unwrap_or(cores),
-            repeat: self.repeat.unwrap_or(if self.quick { 5 } else { 40 }),
-            may_reserve: self.reserve_huge_pages,
-            seconds: self.interval_s()?,
-            quick: self.quick,
-            variants: self.variant.clone(),
-            params: self.params()?,
-            seed: self.seed,
-            progress: !self.quiet,
-            stop: stop.clone(),
-            executable: None,
-        })
-    }
-
-    fn plan(&self, manifest: &Manifest, stop: &Stop) -> Result<Plan, LabError> {
-        let sweep = &manifest.sweep;
-        let sessions = match (self.sessions.is_empty(), self.quick && !sweep.quick_sessions.is_empty()) {
-            (false, _) => self.sessions.clone(),
-            (true, true) => sweep.quick_sessions.clone(),
-            (true, false) => sweep.sessions.clone(),
-        };
-        let params = self.params()?;
-        let seconds = self.seconds.unwrap_or(if self.quick { 0.3 } else { 2.0 });
-        if !(seconds > 0.0 && seconds.is_finite()) {
-            return Err(LabError::new("--seconds wants a number above 0".into()));
-        }
-        Ok(Plan {
-            sessions,
-            iterations: self.iterations,
-            seconds,
-            repeat: self.repeat.unwrap_or(if self.quick { 2 } else { 5 }),
-            variants: self.variant.clone(),
-            generations: if self.generation.is_empty() { sweep.generations.clone() } else { self.generation.clone() },
-            params,
-            seed: self.seed,
-            progress: !self.quiet,
-            stop: stop.clone(),
-        })
-    }
-
-    /// The plan of an experiment's part of a journey: all generations, fewer repeats and numbers of sessions.
-    fn journey_plan(&self, manifest: &Manifest, stop: &Stop) -> Result<Plan, LabError> {
-        let mut plan = self.plan(manifest, stop)?;
-        if self.generation.is_empty() {
-            plan.generations = results::GENERATIONS.iter().map(|g| (*g).to_string()).collect();
-        }
-        if self.sessions.is_empty() && !self.quick {
-            plan.sessions.retain(|n| [1, 2, 3, 4, 6, 8, 9, 12].contains(n));
-        }
-        if !self.quick {
-            plan.repeat = self.repeat.unwrap_or(3);
-            plan.seconds = self.seconds.unwrap_or(1.0);
-        }
-        Ok(plan)
-    }
-}
-
 /// Tortures an instance; a failure is printed with the tables and is the command's.
 fn torture_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
     let result = torture::run(&arguments.torture_plan(stop)?)?;
@@ -319,7 +149,7 @@ fn torture_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError
     print!("{}", result.table());
     println!("\nPage:    {}", folder.join("report.html").display());
     match &result.failure {
-        Some(_) => Err(LabError::new(format!("the torture found a failure; seed {}", arguments.seed))),
+        Some(_) => Err(LabError::new(format!("the torture found a failure; seed {}", arguments.seed()))),
         None => ended(&[], stop),
     }
 }
@@ -345,6 +175,7 @@ fn write_huge_pages(result: &slob::HugePagesRun, folder: &Path) -> Result<(), La
 }
 
 fn run_command(arguments: &RunArguments) -> Result<(), LabError> {
+    arguments.check()?;
     let stop = Stop::on_signals();
     if arguments.experiment == torture::NAME {
         return torture_command(arguments, &stop);
@@ -385,7 +216,7 @@ fn ended(broken: &[String], stop: &Stop) -> Result<(), LabError> {
 
 /// Runs one experiment, or all, in every generation.
 fn journey_command(arguments: &RunArguments, stop: &Stop) -> Result<(), LabError> {
-    let experiments = time_machine::experiments(&arguments.journey)?;
+    let experiments = time_machine::experiments(arguments.journey())?;
     let unnamed = |started: u64| PathBuf::from(format!("results/{}-{started}", time_machine::NAME));
     let folder = |j: &time_machine::Journey| arguments.out.clone().unwrap_or_else(|| unnamed(j.started));
     let mut plan = |experiment: &Experiment| arguments.journey_plan(&experiment.manifest, stop);
@@ -422,7 +253,8 @@ fn report_command(place: &Path) -> Result<(), LabError> {
         return Ok(());
     }
     if kind["experiment"] == time_machine::NAME {
-        let journey: time_machine::Journey = serde_json::from_value(kind).map_err(wrong)?;
+        let mut journey: time_machine::Journey = serde_json::from_value(kind).map_err(wrong)?;
+        journey.runs.iter_mut().for_each(Results::fill);
         time_machine::write(&journey, folder)?;
         print!("{}", journey.tables());
         return Ok(());
@@ -433,7 +265,9 @@ fn report_command(place: &Path) -> Result<(), LabError> {
         print!("{}", result.tables());
         return Ok(());
     }
-    let results: Results = serde_json::from_value(kind).map_err(wrong)?;
+    let mut results: Results = serde_json::from_value(kind).map_err(wrong)?;
+    // A file of an earlier version has no summaries.
+    results.fill();
     write_file(&folder.join("report.html"), &html::page(&results))?;
     print!("{}", table::all(&results));
     println!("\nPage: {}", folder.join("report.html").display());

@@ -103,18 +103,51 @@ pub struct Hold {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
+    /// Each latch by its name, or by all names that generations have for it.
     #[serde(default)]
-    pub latches: Vec<String>,
+    pub latches: Vec<LatchName>,
     /// The section whose first figure counts sleeps by place; without it those of the latches are drawn.
     #[serde(default)]
     pub sleeps: Option<String>,
+}
+
+/// The name of a latch, or the names that generations have for one latch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum LatchName {
+    One(String),
+    ByGeneration(Vec<String>),
+}
+
+impl LatchName {
+    pub fn all(&self) -> Vec<String> {
+        match self {
+            LatchName::One(name) => vec![name.clone()],
+            LatchName::ByGeneration(names) => names.clone(),
+        }
+    }
+}
+
+impl Measure {
+    /// All names of all latches.
+    pub fn names(&self) -> Vec<String> {
+        self.latches.iter().flat_map(LatchName::all).collect()
+    }
 }
 
 /// A published curve.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
+    /// What was run, where machine, year and release do not say it.
+    #[serde(default)]
     pub title: String,
+    /// The machine that it was measured on.
+    pub machine: String,
+    /// The year of the publication.
+    pub year: u32,
+    /// The release of Oracle, as far as it was given.
+    pub release: String,
     pub variant: String,
     /// The generation whose release was measured.
     #[serde(default)]
@@ -250,7 +283,8 @@ fn check(manifest: &Manifest) -> Result<(), String> {
     }
     for published in &manifest.published {
         if published.sessions.len() != published.ops_per_s.len() {
-            return Err(format!("published '{}': sessions and ops_per_s differ in length", published.title));
+            let of = format!("published '{}, {}, {}'", published.machine, published.year, published.variant);
+            return Err(format!("{of}: sessions and ops_per_s differ in length"));
         }
     }
     Ok(())
@@ -266,6 +300,7 @@ mod tests {
             assert!(!experiment.setup.is_empty(), "{}", experiment.manifest.name);
             for published in &experiment.manifest.published {
                 assert!(experiment.manifest.variants.iter().any(|v| v.name == published.variant));
+                assert!(!published.machine.is_empty() && (1990..2030).contains(&published.year), "{published:?}");
             }
         }
         assert!(Experiment::find("result-cache").is_ok());
@@ -277,6 +312,14 @@ mod tests {
         let good = "name='n'\ntitle='t'\nsetup='s'\n[sweep]\nsessions=[1]\ngenerations=['latchwork']\n\
                     [[variant]]\nname='v'\ntitle='v'\nworker='begin w(:iterations); end;'\n";
         assert!(good.parse::<Manifest>().is_ok());
+        let curve = "[[published]]\nmachine='m'\nyear=2008\nrelease='9.2'\nvariant='v'\nsessions=[1]\nops_per_s=[2.0]\n\
+                     [measure]\nlatches=['a', ['b', 'c']]\n";
+        let manifest: Manifest = format!("{good}{curve}").parse().unwrap();
+        assert_eq!(manifest.measure.names(), ["a", "b", "c"]);
+        for part in ["machine='m'\n", "year=2008\n", "release='9.2'\n"] {
+            let message = format!("{good}{}", curve.replacen(part, "", 1)).parse::<Manifest>().unwrap_err();
+            assert!(message.contains(part.split('=').next().unwrap()), "{message}");
+        }
         for (from, to, reason) in [
             ("sessions=[1]", "sessions=[0]", "sweep.sessions"),
             (":iterations", "1", ":iterations"),

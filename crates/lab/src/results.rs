@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::laws::Count;
 use crate::sections::{Figures, SectionHead};
+use crate::statistics::{Summary, summary};
+use crate::window::Window;
 
 /// Figures of one latch over one cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,10 +41,20 @@ pub struct Row {
     pub generation: String,
     pub sessions: u32,
     pub repeat: u32,
+    /// Operations of all sessions, from the first start to the last end.
     pub operations: u64,
+    /// Calls of workers that made them.
+    #[serde(default)]
+    pub calls: u64,
+    /// From the first start to the last end.
     pub elapsed_s: f64,
+    /// The part of the cell in which all sessions ran, and which `ops_per_s` is of. Null: there was none, or a latch was
+    /// held by hand, and `ops_per_s` is `operations` by `elapsed_s`.
+    #[serde(default)]
+    pub window: Option<Window>,
     pub ops_per_s: f64,
-    /// Of the median rate of one session of the same variant times the number of sessions; null without such a cell.
+    /// Of the rate of one session of the same variant in the same repeat, times the number of sessions; null without
+    /// such a cell.
     pub pct_linear: Option<f64>,
     /// With a latch held by hand: how many sessions ended while it was held.
     #[serde(default)]
@@ -65,7 +77,15 @@ pub struct Host {
 /// A published curve, kept with the results so that a report needs nothing else.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PublishedCurve {
+    /// Apart from machine, year and release: what was run.
     pub title: String,
+    #[serde(default)]
+    pub machine: String,
+    #[serde(default)]
+    pub year: Option<u32>,
+    /// The release of Oracle that was measured.
+    #[serde(default)]
+    pub release: String,
     pub workload: String,
     #[serde(default)]
     pub generation: Option<String>,
@@ -74,6 +94,42 @@ pub struct PublishedCurve {
     pub gets: Vec<u64>,
     pub misses: Vec<u64>,
     pub sleeps: Vec<u64>,
+}
+
+impl PublishedCurve {
+    /// `Core i7 980X, 2010, Oracle 11.2`: never to be taken for a line of Latchwork's own.
+    pub fn label(&self) -> String {
+        let year = self.year.map(|y| y.to_string());
+        let release = (!self.release.is_empty()).then(|| format!("Oracle {}", self.release));
+        let parts = [Some(self.machine.clone()).filter(|m| !m.is_empty()), year, release];
+        let label = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        match (label.is_empty(), self.title.is_empty()) {
+            (true, _) => self.title.clone(),
+            (false, true) => label,
+            (false, false) => format!("{label}: {}", self.title),
+        }
+    }
+}
+
+/// What a generation of the own program is called where published figures stand beside it.
+pub fn design(generation: &str) -> String {
+    match generation {
+        "latchwork" => "Latchwork's own design".into(),
+        "12.2-hot-copies" => "Latchwork as 12.2, hot copies".into(),
+        _ => format!("Latchwork as {generation}"),
+    }
+}
+
+/// The share of a window's operations that may lie in calls which its ends cut before a report says so.
+const CUT_MAX: f64 = 0.25;
+
+/// The repeats of a cell in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellSummary {
+    pub variant: String,
+    pub sessions: u32,
+    pub ops_per_s: Summary,
+    pub pct_linear: Option<Summary>,
 }
 
 /// Everything a run leaves.
@@ -90,6 +146,12 @@ pub struct Results {
     /// Init parameters and the run's own settings.
     pub parameters: BTreeMap<String, String>,
     pub rows: Vec<Row>,
+    /// Averages of the rows with their 95 % intervals, by variant and sessions; null intervals of one repeat.
+    #[serde(default)]
+    pub cells: Vec<CellSummary>,
+    /// The measured latches, each by the names that generations have for it.
+    #[serde(default)]
+    pub latch_names: Vec<Vec<String>>,
     #[serde(default)]
     pub published: Vec<PublishedCurve>,
     #[serde(default)]
@@ -111,43 +173,85 @@ pub struct Results {
     pub stopped_of: Option<usize>,
 }
 
-/// Median, least and greatest of some figures.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
-    pub median: f64,
-    pub least: f64,
-    pub greatest: f64,
-}
-
-/// The spread of some figures; `None` of none.
-pub fn spread(figures: impl IntoIterator<Item = f64>) -> Option<Spread> {
-    let mut all: Vec<f64> = figures.into_iter().filter(|f| f.is_finite()).collect();
-    all.sort_by(f64::total_cmp);
-    let middle = all.len() / 2;
-    let median = match all.len() {
-        0 => return None,
-        n if n % 2 == 1 => all[middle],
-        _ => (all[middle - 1] + all[middle]) / 2.0,
-    };
-    Some(Spread { median, least: all[0], greatest: all[all.len() - 1] })
-}
-
 impl Results {
-    /// Computes `pct_linear` of every row from the medians of one session.
-    pub fn fill_pct_linear(&mut self) {
-        let mut base: BTreeMap<String, f64> = BTreeMap::new();
+    /// Computes what follows from the rows: `pct_linear` of each, and the summaries of the cells.
+    pub fn fill(&mut self) {
+        let key = |r: &Row| (r.variant.clone(), r.repeat);
+        let one = self.rows.iter().filter(|r| r.sessions == 1 && r.ops_per_s > 0.0);
+        let base: BTreeMap<(String, u32), f64> = one.map(|r| (key(r), r.ops_per_s)).collect();
+        for row in &mut self.rows {
+            let one = base.get(&key(row));
+            row.pct_linear = one.map(|one| 100.0 * row.ops_per_s / (one * f64::from(row.sessions)));
+        }
+        let mut cells = Vec::new();
         for variant in self.variants() {
-            let one = self.rows.iter().filter(|r| r.variant == variant && r.sessions == 1).map(|r| r.ops_per_s);
-            if let Some(spread) = spread(one) {
-                base.insert(variant, spread.median);
+            for sessions in self.sessions() {
+                let Some(ops_per_s) = self.rate(&variant, sessions) else { continue };
+                let pct_linear = self.linear(&variant, sessions);
+                cells.push(CellSummary { variant: variant.clone(), sessions, ops_per_s, pct_linear });
             }
         }
-        for row in &mut self.rows {
-            row.pct_linear = base
-                .get(&row.variant)
-                .filter(|one| **one > 0.0)
-                .map(|one| 100.0 * row.ops_per_s / (one * f64::from(row.sessions)));
+        self.cells = cells;
+    }
+
+    /// Operations per second of a cell.
+    pub fn rate(&self, variant: &str, sessions: u32) -> Option<Summary> {
+        summary(self.cell(variant, sessions).map(|r| r.ops_per_s))
+    }
+
+    /// Percent of linear of a cell. One session is 100 % of itself, which is no measurement and has no interval.
+    pub fn linear(&self, variant: &str, sessions: u32) -> Option<Summary> {
+        let summary = summary(self.cell(variant, sessions).filter_map(|r| r.pct_linear))?;
+        Some(Summary { interval: summary.interval.filter(|_| sessions > 1), ..summary })
+    }
+
+    /// What the intervals of the run are worth, in a sentence.
+    pub fn about_intervals(&self) -> String {
+        let repeats = |c: &CellSummary| c.ops_per_s.count;
+        let (least, most) = (self.cells.iter().map(repeats).min(), self.cells.iter().map(repeats).max());
+        match (least.unwrap_or(0), most.unwrap_or(0)) {
+            (_, 0 | 1) => "One repeat of each cell: there is no interval, and a difference may be chance.".into(),
+            (least, most) if least == most => {
+                format!("Averages of {most} repeats; ± is half of the 95 % interval (Student's t).")
+            }
+            (least, most) => {
+                format!("Averages of {least} to {most} repeats; ± is half of the 95 % interval (Student's t).")
+            }
         }
+    }
+
+    /// A sentence on cells whose rate is not of a window in which all sessions ran, or was counted in part only.
+    pub fn about_windows(&self) -> Option<String> {
+        let free = || self.rows.iter().filter(|r| r.passed.is_none());
+        let without = free().filter(|r| r.window.is_none()).count();
+        let cut = free().filter(|r| r.window.is_some_and(|w| w.share_cut() > CUT_MAX)).count();
+        let mut parts = Vec::new();
+        if without > 0 {
+            parts.push(format!(
+                "in {without} of {} runs the sessions never ran all at once: their rates are of the whole run",
+                free().count()
+            ));
+        }
+        if cut > 0 {
+            parts.push(format!(
+                "in {cut} the ends of the window cut calls with more than {:.0} % of its operations, which are divided by time",
+                100.0 * CUT_MAX
+            ));
+        }
+        (!parts.is_empty()).then(|| format!("Short runs: {}.", parts.join("; ")))
+    }
+
+    /// The measured latches that have figures, each by its names.
+    pub fn latch_groups(&self) -> Vec<Vec<String>> {
+        let seen = self.latches();
+        let mut groups: Vec<Vec<String>> = self.latch_names.clone();
+        groups.iter_mut().for_each(|names| names.retain(|name| seen.contains(name)));
+        groups.retain(|names| !names.is_empty());
+        // A file of an earlier version has no groups: each name is a latch.
+        let of_none = seen.iter().filter(|name| !groups.iter().flatten().any(|n| n == *name));
+        let of_none: Vec<Vec<String>> = of_none.map(|name| vec![name.clone()]).collect();
+        groups.extend(of_none);
+        groups
     }
 
     /// The variants, in the order of the first appearance of workload and generation.
@@ -210,7 +314,7 @@ impl Results {
     /// A line on a run that was stopped.
     pub fn warning(&self) -> Option<String> {
         let of = self.stopped_of?;
-        Some(format!("Stopped: {} of {of} cells were run. Medians may be of fewer repeats.", self.rows.len()))
+        Some(format!("Stopped: {} of {of} cells were run. Averages may be of fewer repeats.", self.rows.len()))
     }
 
     /// Sleeps of a cell: by the section that counts them, else those of its latches; `None` where nothing counts them.
@@ -228,8 +332,10 @@ impl Results {
     /// The rows as CSV, one line a row and latch figure by figure.
     pub fn csv(&self) -> String {
         let latches = self.latches();
-        let mut out =
-            String::from("variant,workload,generation,sessions,repeat,operations,elapsed_s,ops_per_s,pct_linear");
+        let mut out = String::from(
+            "variant,workload,generation,sessions,repeat,operations,calls,elapsed_s,window_s,ops_per_s,pct_linear",
+        );
+        out.push_str(",repeats,average_ops_per_s,interval_95_ops_per_s,average_pct_linear,interval_95_pct_linear");
         for latch in &latches {
             for figure in ["gets", "misses", "sleeps", "spin_gets", "wait_time_us"] {
                 out.push_str(&format!(",\"{latch}: {figure}\""));
@@ -237,11 +343,26 @@ impl Results {
         }
         out.push('\n');
         for r in &self.rows {
-            let pct = r.pct_linear.map(|p| format!("{p:.2}")).unwrap_or_default();
+            let two = |p: Option<f64>| p.map(|p| format!("{p:.2}")).unwrap_or_default();
+            let window = r.window.map(|w| format!("{:.6}", w.seconds)).unwrap_or_default();
             out.push_str(&format!(
-                "{},{},{},{},{},{},{:.6},{:.1},{pct}",
-                r.variant, r.workload, r.generation, r.sessions, r.repeat, r.operations, r.elapsed_s, r.ops_per_s
+                "{},{},{},{},{},{},{},{:.6},{window},{:.1},{}",
+                r.variant,
+                r.workload,
+                r.generation,
+                r.sessions,
+                r.repeat,
+                r.operations,
+                r.calls,
+                r.elapsed_s,
+                r.ops_per_s,
+                two(r.pct_linear)
             ));
+            let (rate, linear) = (self.rate(&r.variant, r.sessions), self.linear(&r.variant, r.sessions));
+            let repeats = rate.map_or(0, |s| s.count);
+            out.push_str(&format!(",{repeats},{}", two(rate.map(|s| s.average))));
+            let more = [rate.and_then(|s| s.interval), linear.map(|s| s.average), linear.and_then(|s| s.interval)];
+            more.into_iter().for_each(|figure| out.push_str(&format!(",{}", two(figure))));
             for latch in &latches {
                 match r.latches.get(latch) {
                     Some(f) => out
@@ -277,7 +398,9 @@ pub(crate) mod tests {
             sessions,
             repeat,
             operations: 1000,
+            calls: u64::from(sessions),
             elapsed_s: 1000.0 / ops_per_s,
+            window: Some(Window { seconds: 900.0 / ops_per_s, counted: 890, cut: 10.0 }),
             ops_per_s,
             pct_linear: None,
             passed: None,
@@ -303,8 +426,13 @@ pub(crate) mod tests {
                 row("b", "11.1", 1, 1, 50.0),
                 row("a", "11.1", 2, 1, 10.0),
             ],
+            cells: vec![],
+            latch_names: vec![vec!["Result Cache: Latch".into(), "Result Cache: RC Latch".into()]],
             published: vec![PublishedCurve {
-                title: "then".into(),
+                title: String::new(),
+                machine: "a <machine>".into(),
+                year: Some(2007),
+                release: "11.1.0.6".into(),
                 workload: "b".into(),
                 generation: Some("11.1".into()),
                 sessions: vec![1, 2],
@@ -320,24 +448,57 @@ pub(crate) mod tests {
             asked: vec!["8.1.7".into()],
             stopped_of: None,
         };
-        results.fill_pct_linear();
+        results.fill();
         results
     }
 
     #[test]
-    fn the_median_is_the_middle_or_the_mean_of_two() {
-        assert_eq!(spread([3.0, 1.0, 2.0]).unwrap(), Spread { median: 2.0, least: 1.0, greatest: 3.0 });
-        assert_eq!(spread([4.0, 1.0]).unwrap().median, 2.5);
-        assert_eq!(spread([]), None);
-        assert_eq!(spread([f64::NAN]), None);
+    fn percent_of_linear_compares_with_one_session_of_the_same_repeat() {
+        let results = results();
+        let two = results.cell("b@latchwork", 2).next().unwrap();
+        assert!((two.pct_linear.unwrap() - 100.0 * 180.0 / 200.0).abs() < 1e-9);
+        assert_eq!(results.cell("a@11.1", 2).next().unwrap().pct_linear, None);
+        assert!(results.cell("b@latchwork", 1).all(|r| r.pct_linear == Some(100.0)));
     }
 
     #[test]
-    fn percent_of_linear_compares_with_the_median_of_one_session() {
-        let results = results();
-        let two = results.cell("b@latchwork", 2).next().unwrap();
-        assert!((two.pct_linear.unwrap() - 100.0 * 180.0 / 220.0).abs() < 1e-9);
-        assert_eq!(results.cell("a@11.1", 2).next().unwrap().pct_linear, None);
+    fn cells_have_averages_and_intervals_and_one_repeat_says_that_it_has_none() {
+        let mut results = results();
+        let of = |results: &Results, sessions: u32| {
+            results.cells.iter().find(|c| c.variant == "b@latchwork" && c.sessions == sessions).unwrap().clone()
+        };
+        let one = of(&results, 1);
+        assert_eq!((one.ops_per_s.count, one.ops_per_s.average), (2, 110.0));
+        // Of 100 and 120: t of one degree of freedom, 12.706, by 14.142 by the root of two.
+        assert!((one.ops_per_s.interval.unwrap() - 127.06).abs() < 1e-6, "{one:?}");
+        assert_eq!(of(&results, 2).ops_per_s.interval, None);
+        assert!(results.about_intervals().contains("1 to 2 repeats"));
+        results.rows.retain(|r| r.repeat == 1);
+        results.fill();
+        assert!(results.about_intervals().contains("there is no interval"));
+    }
+
+    #[test]
+    fn rates_without_a_whole_window_are_told() {
+        let mut results = results();
+        assert_eq!(results.about_windows(), None);
+        results.rows[0].window = None;
+        results.rows[1].window = Some(Window { seconds: 1.0, counted: 70, cut: 30.0 });
+        let told = results.about_windows().unwrap();
+        assert!(
+            told.contains("in 1 of 5 runs")
+                && told.contains("in 1 the ends of the window cut calls with more than 25 %"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn own_and_published_lines_have_names_that_cannot_be_confused() {
+        assert_eq!(design("11.1"), "Latchwork as 11.1");
+        let mut curve = results().published.remove(0);
+        assert_eq!(curve.label(), "a <machine>, 2007, Oracle 11.1.0.6");
+        curve.title = "one table".into();
+        assert_eq!(curve.label(), "a <machine>, 2007, Oracle 11.1.0.6: one table");
     }
 
     #[test]
@@ -353,7 +514,7 @@ pub(crate) mod tests {
         let head = lines.next().unwrap().matches(',').count();
         assert_eq!(lines.clone().count(), 5);
         assert!(lines.all(|line| line.matches(',').count() == head));
-        assert!(csv.contains("b@latchwork,b,latchwork,2,1,1000,"));
+        assert!(csv.contains("b@latchwork,b,latchwork,2,1,1000,2,"));
     }
 
     #[test]
@@ -361,5 +522,8 @@ pub(crate) mod tests {
         let text = serde_json::to_string(&results()).unwrap();
         let back: Results = serde_json::from_str(&text).unwrap();
         assert_eq!(back.csv(), results().csv());
+        let interval = |r: &Results| r.cells[2].ops_per_s.interval.unwrap();
+        assert_eq!(back.cells.len(), results().cells.len());
+        assert!((interval(&back) - interval(&results())).abs() < 1e-9);
     }
 }

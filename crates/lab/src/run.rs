@@ -1,4 +1,12 @@
-//! Running an experiment: an instance for each generation, the cells in random order, figures before and after.
+//! Running an experiment, block by block: an instance of one generation is started and set up, runs one repeat of its
+//! cells in random order, and is stopped.
+//!
+//! So one instance is alive while a cell is measured, with its background processes and no others'. Every block has the
+//! same set-up, warm-up, calibration and laws before its first cell. The blocks of a repeat come in random order, so
+//! that a drift of the machine is not taken for a difference of generations, and the repeats of a cell come from
+//! instances of their own, so that the interval of their average has the differences between instances in it. Keeping
+//! an instance of each generation for the whole run and stopping its processes by signals was rejected: a laboratory
+//! that is killed would leave stopped processes behind, and all repeats would share the luck of one instance.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,10 +19,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use types::{DataType, Number, Value};
 
 use crate::LabError;
-use crate::laws::Count;
+use crate::laws::{self, Count};
 use crate::manifest::{Experiment, Hold, Manifest, Variant};
 use crate::results::{LatchFigures, PublishedCurve, Results, Row};
 use crate::stop::Stop;
+use crate::window::{self, Call};
 
 /// What a run varies and how long it takes.
 #[derive(Clone, Debug)]
@@ -38,9 +47,15 @@ pub struct Plan {
 #[derive(Clone, Debug)]
 struct Cell {
     variant: usize,
-    generation: usize,
     sessions: u32,
+}
+
+/// One repeat of the cells of one generation, which one instance runs.
+#[derive(Clone, Debug)]
+struct Block {
+    generation: usize,
     repeat: u32,
+    cells: Vec<Cell>,
 }
 
 struct Instance {
@@ -58,22 +73,10 @@ struct Instance {
 /// When an instance cannot be started, or a statement of the experiment fails: with the statement's error.
 pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
     let manifest = &experiment.manifest;
-    let cells = cells(experiment, plan)?;
-    let bar = progress_bar(plan.progress, cells.len() as u64 + plan.generations.len() as u64);
-    let mut instances: Vec<Option<Instance>> = Vec::new();
-    for (at, generation) in plan.generations.iter().enumerate() {
-        if !cells.iter().any(|c| c.generation == at) {
-            instances.push(None);
-            bar.inc(1);
-            continue;
-        }
-        if plan.stop.is_asked() {
-            return Err(LabError::new("stopped before anything was measured".into()));
-        }
-        bar.set_message(format!("{}: setting up {generation}", manifest.name));
-        instances.push(Some(start(experiment, plan, generation)?));
-        bar.inc(1);
-    }
+    let blocks = blocks(experiment, plan)?;
+    let cells: usize = blocks.iter().map(|block| block.cells.len()).sum();
+    let bar = progress_bar(plan.progress, (cells + blocks.len()) as u64);
+    let load_before = crate::host::load();
     let mut results = Results {
         experiment: manifest.name.clone(),
         title: manifest.title.clone(),
@@ -84,11 +87,16 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
         version: env!("CARGO_PKG_VERSION").into(),
         parameters: parameters(experiment, plan),
         rows: Vec::new(),
+        cells: Vec::new(),
+        latch_names: manifest.measure.latches.iter().map(crate::manifest::LatchName::all).collect(),
         published: manifest
             .published
             .iter()
             .map(|p| PublishedCurve {
                 title: p.title.clone(),
+                machine: p.machine.clone(),
+                year: Some(p.year),
+                release: p.release.clone(),
                 workload: p.variant.clone(),
                 generation: p.generation.clone(),
                 sessions: p.sessions.clone(),
@@ -99,31 +107,51 @@ pub fn run(experiment: &Experiment, plan: &Plan) -> Result<Results, LabError> {
             })
             .collect(),
         sections: manifest.sections.iter().map(crate::sections::Section::head).collect(),
-        counts: instances.iter().flatten().flat_map(|i| i.counts.iter().cloned()).collect(),
+        counts: Vec::new(),
         notes: manifest.notes.clone(),
         sleeps: manifest.measure.sleeps.clone(),
         asked: plan.generations.clone(),
         stopped_of: None,
     };
-    for cell in &cells {
+    // Of the first instance of each generation, so that the repeats of a cell are of the same length.
+    let mut rates: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    'blocks: for block in &blocks {
+        let generation = &plan.generations[block.generation];
         if plan.stop.is_asked() {
-            results.stopped_of = Some(cells.len());
+            results.stopped_of = Some(cells);
             break;
         }
-        let variant = &manifest.variants[cell.variant];
-        let generation = &plan.generations[cell.generation];
-        bar.set_message(format!("{}: {}@{generation}, {} sessions", manifest.name, variant.name, cell.sessions));
-        let instance = instances[cell.generation].as_mut().expect("the instance of a cell was started");
-        let row = run_cell(instance, plan, manifest, variant, generation, cell)?;
-        results.rows.push(row);
+        bar.set_message(format!("{}: setting up {generation}, repeat {}", manifest.name, block.repeat));
+        let mut instance = start(experiment, plan, generation)?;
+        laws::join(&mut results.counts, std::mem::take(&mut instance.counts));
+        let rates = rates.entry(block.generation).or_insert_with(|| instance.rates.clone());
+        instance.rates.clone_from(rates);
         bar.inc(1);
+        for cell in &block.cells {
+            if plan.stop.is_asked() {
+                results.stopped_of = Some(cells);
+                break 'blocks;
+            }
+            let variant = &manifest.variants[cell.variant];
+            bar.set_message(format!("{}: {}@{generation}, {} sessions", manifest.name, variant.name, cell.sessions));
+            results.rows.push(run_cell(&mut instance, plan, manifest, variant, generation, block.repeat, cell)?);
+            bar.inc(1);
+        }
     }
     bar.finish_and_clear();
+    // Processes that wanted a core before the run show what else the machine had to do.
+    for (name, load) in [("load average before the run", load_before), ("load average at its end", crate::host::load())]
+    {
+        results.parameters.extend(load.map(|load| (name.to_string(), load.to_string())));
+    }
+    if results.rows.is_empty() {
+        return Err(LabError::new("stopped before anything was measured".into()));
+    }
     results.rows.sort_by(|a, b| {
         let key = |r: &Row| (r.workload.clone(), crate::results::generation_order(&r.generation), r.sessions, r.repeat);
         key(a).cmp(&key(b))
     });
-    results.fill_pct_linear();
+    results.fill();
     Ok(results)
 }
 
@@ -140,23 +168,17 @@ fn progress_bar(show: bool, steps: u64) -> ProgressBar {
     bar
 }
 
-/// All cells that the plan wants, in random order.
-fn cells(experiment: &Experiment, plan: &Plan) -> Result<Vec<Cell>, LabError> {
-    let mut out = Vec::new();
-    for (variant_at, variant) in experiment.manifest.variants.iter().enumerate() {
-        for (generation_at, generation) in plan.generations.iter().enumerate() {
-            let id = format!("{}@{generation}", variant.name);
-            let wanted = plan.variants.is_empty()
-                || plan.variants.iter().any(|v| *v == variant.name || v == generation || *v == id);
-            if !wanted || !variant.is_in(generation) {
-                continue;
-            }
-            for sessions in &plan.sessions {
-                for repeat in 1..=plan.repeat {
-                    out.push(Cell { variant: variant_at, generation: generation_at, sessions: *sessions, repeat });
-                }
-            }
-        }
+/// All cells that the plan wants, in blocks: repeat by repeat, the generations of a repeat and the cells of a block in
+/// random order.
+fn blocks(experiment: &Experiment, plan: &Plan) -> Result<Vec<Block>, LabError> {
+    let mut out: Vec<Block> = Vec::new();
+    for repeat in 1..=plan.repeat {
+        let of_generation =
+            |generation: usize| Block { generation, repeat, cells: cells(experiment, plan, generation) };
+        let mut round: Vec<Block> = (0..plan.generations.len()).map(of_generation).collect();
+        round.retain(|block| !block.cells.is_empty());
+        shuffle(&mut round, plan.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(repeat)));
+        out.append(&mut round);
     }
     if out.is_empty() {
         let names: Vec<&str> = experiment.manifest.variants.iter().map(|v| v.name.as_str()).collect();
@@ -167,8 +189,25 @@ fn cells(experiment: &Experiment, plan: &Plan) -> Result<Vec<Cell>, LabError> {
             plan.generations.join(", ")
         )));
     }
-    shuffle(&mut out, plan.seed);
+    for (at, block) in out.iter_mut().enumerate() {
+        shuffle(&mut block.cells, plan.seed.wrapping_mul(7_919).wrapping_add(at as u64));
+    }
     Ok(out)
+}
+
+/// The cells of a generation that the plan wants.
+fn cells(experiment: &Experiment, plan: &Plan, generation: usize) -> Vec<Cell> {
+    let mut out = Vec::new();
+    let generation = &plan.generations[generation];
+    for (variant_at, variant) in experiment.manifest.variants.iter().enumerate() {
+        let id = format!("{}@{generation}", variant.name);
+        let wanted =
+            plan.variants.is_empty() || plan.variants.iter().any(|v| *v == variant.name || v == generation || *v == id);
+        if wanted && variant.is_in(generation) {
+            out.extend(plan.sessions.iter().map(|sessions| Cell { variant: variant_at, sessions: *sessions }));
+        }
+    }
+    out
 }
 
 /// Fisher and Yates's shuffle with a small generator of its own, so that a seed gives the same order everywhere.
@@ -267,6 +306,19 @@ fn read_sections(
     manifest.sections.iter().map(|section| Ok((section.title.clone(), section.read(observer)?))).collect()
 }
 
+/// One call of a worker takes about as long, or a session has about as many calls in a cell where that is longer: the
+/// part of a session that the ends of the common window cut off is small, and so is what the calls themselves cost.
+const CALL_S: f64 = 0.02;
+const CALLS: u64 = 64;
+
+/// The operations of each call of a session. `portion` divides them, `rate` is that of one session alone.
+fn calls(iterations: u64, portion: u64, rate: f64) -> Vec<u64> {
+    let each = (iterations / CALLS).max((rate * CALL_S) as u64).max(1).next_multiple_of(portion);
+    let mut out = vec![each; (iterations / each) as usize];
+    out.extend(Some(iterations % each).filter(|rest| *rest > 0));
+    out
+}
+
 /// Runs one cell: sessions that are connected and ready start together.
 fn run_cell(
     instance: &mut Instance,
@@ -274,9 +326,10 @@ fn run_cell(
     manifest: &Manifest,
     variant: &Variant,
     generation: &str,
+    repeat: u32,
     cell: &Cell,
 ) -> Result<Row, LabError> {
-    let latches = &manifest.measure.latches;
+    let latches = manifest.measure.names();
     let cores = crate::host::describe().cores.max(1) as f64;
     // With more sessions than cores each gets its share: the cell takes about as long with any number of them.
     let share = (cores / f64::from(cell.sessions)).min(1.0);
@@ -284,16 +337,20 @@ fn run_cell(
     let iterations = plan.iterations.unwrap_or_else(|| ((rate * plan.seconds * share) as u64).max(1));
     let iterations = iterations.next_multiple_of(manifest.sweep.portion);
     let sections = read_sections(manifest, &mut instance.observer)?;
-    let before = latch_figures(&mut instance.observer, latches)?;
+    let before = latch_figures(&mut instance.observer, &latches)?;
     let by_hand = variant.hold.as_ref().map(|hold| ByHand::ready(instance, hold)).transpose()?;
     let is_held = by_hand.is_some();
-    let (elapsed_s, passed) = work(instance, variant, cell.sessions, iterations, by_hand)?;
-    let after = latch_figures(&mut instance.observer, latches)?;
+    // A session that is stopped by a latch held by hand is measured as a whole: when it passes is the question.
+    let calls = if is_held { vec![iterations] } else { calls(iterations, manifest.sweep.portion, rate) };
+    let (sessions, passed) = work(instance, variant, cell.sessions, &calls, by_hand)?;
+    let after = latch_figures(&mut instance.observer, &latches)?;
     let mut added = read_sections(manifest, &mut instance.observer)?;
     for (title, figures) in &mut added {
         *figures = crate::sections::since(std::mem::take(figures), &sections[title]);
     }
     let operations = iterations * u64::from(cell.sessions);
+    let elapsed_s = window::elapsed_s(&sessions);
+    let common = window::common(&sessions).filter(|_| !is_held);
     let figures = after.into_iter().map(|(name, f)| {
         let since = f.since(before.get(&name).copied().unwrap_or_default());
         (name, since)
@@ -303,10 +360,12 @@ fn run_cell(
         workload: variant.name.clone(),
         generation: generation.to_string(),
         sessions: cell.sessions,
-        repeat: cell.repeat,
+        repeat,
         operations,
+        calls: sessions.iter().map(|calls| calls.len() as u64).sum(),
         elapsed_s,
-        ops_per_s: operations as f64 / elapsed_s.max(1e-9),
+        window: common,
+        ops_per_s: common.map_or(operations as f64 / elapsed_s.max(1e-9), |window| window.per_second()),
         pct_linear: None,
         passed: is_held.then_some(passed),
         latches: figures.collect(),
@@ -314,15 +373,15 @@ fn run_cell(
     })
 }
 
-/// Seconds from the common start to the end of the last session, and how many sessions ended while a latch was held by
-/// hand. The sessions have logged off when it returns.
+/// The calls of each session, and how many sessions ended while a latch was held by hand. `calls` has the operations of
+/// each call of a session. The sessions have logged off when it returns.
 fn work(
     instance: &mut Instance,
     variant: &Variant,
     sessions: u32,
-    iterations: u64,
+    calls: &[u64],
     by_hand: Option<ByHand>,
-) -> Result<(f64, u32), LabError> {
+) -> Result<(Vec<Vec<Call>>, u32), LabError> {
     let barrier = Arc::new(Barrier::new(sessions as usize + 1));
     let (sender, receiver) = mpsc::channel();
     let mut threads = Vec::new();
@@ -334,20 +393,26 @@ fn work(
         execute_worker(&mut client, &variant.worker, 0)?;
         clients.push(client);
     }
+    let origin = Instant::now();
     for mut client in clients {
         let barrier = Arc::clone(&barrier);
         let sender = sender.clone();
         let ended_so_far = Arc::clone(&ended_so_far);
         let worker = variant.worker.clone();
+        let calls = calls.to_vec();
         threads.push(std::thread::spawn(move || {
+            let mut done = Vec::with_capacity(calls.len());
             barrier.wait();
-            let started = Instant::now();
-            let outcome = execute_worker(&mut client, &worker, iterations);
-            let ended = Instant::now();
+            let outcome = calls.into_iter().try_for_each(|operations| {
+                let from_s = origin.elapsed().as_secs_f64();
+                execute_worker(&mut client, &worker, operations)?;
+                done.push(Call { from_s, to_s: origin.elapsed().as_secs_f64(), operations });
+                Ok(())
+            });
             ended_so_far.fetch_add(1, Ordering::SeqCst);
             let outcome = outcome.and_then(|()| client.logoff(true).map_err(LabError::from));
             // The receiver is gone only when the run has failed.
-            let _ = sender.send(outcome.map(|()| (started, ended)));
+            let _ = sender.send(outcome.map(|()| done));
         }));
     }
     drop(sender);
@@ -358,23 +423,18 @@ fn work(
         None => 0,
     };
     // The workers look at the clock, not this thread: it may come back from the barrier when they have ended.
-    let mut times: Vec<(Instant, Instant)> = Vec::new();
+    let mut done: Vec<Vec<Call>> = Vec::new();
     let mut failure = None;
     for outcome in receiver {
         match outcome {
-            Ok(time) => times.push(time),
+            Ok(calls) => done.push(calls),
             Err(e) => failure = Some(e),
         }
     }
     for thread in threads {
         thread.join().map_err(|_| LabError::new("a worker's thread panicked".into()))?;
     }
-    if let Some(e) = failure {
-        return Err(e);
-    }
-    let first = times.iter().map(|t| t.0).min();
-    let last = times.iter().map(|t| t.1).max();
-    Ok((first.zip(last).map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64()), passed))
+    failure.map_or(Ok((done, passed)), Err)
 }
 
 /// A session that holds a latch by hand.
@@ -480,10 +540,8 @@ mod tests {
         assert_eq!(a, (0..50).collect::<Vec<_>>());
     }
 
-    #[test]
-    fn variants_are_chosen_by_workload_generation_or_both() {
-        let experiment = Experiment::find("result-cache").unwrap();
-        let mut plan = Plan {
+    fn plan(experiment: &Experiment) -> Plan {
+        Plan {
             sessions: vec![1, 2],
             iterations: Some(1),
             seconds: 1.0,
@@ -494,14 +552,58 @@ mod tests {
             seed: 1,
             progress: false,
             stop: Stop::default(),
-        };
-        let all = cells(&experiment, &plan).unwrap().len();
+        }
+    }
+
+    fn cells_of(blocks: &[Block]) -> Vec<(usize, u32, usize, u32)> {
+        let of =
+            |b: &Block| b.cells.iter().map(|c| (b.generation, b.repeat, c.variant, c.sessions)).collect::<Vec<_>>();
+        blocks.iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn variants_are_chosen_by_workload_generation_or_both() {
+        let experiment = Experiment::find("result-cache").unwrap();
+        let mut plan = plan(&experiment);
+        let count = |plan: &Plan| cells_of(&blocks(&experiment, plan).unwrap()).len();
+        let all = count(&plan);
         assert_eq!(all, 2 * 4 * 2 * 3);
         plan.variants = vec!["result-cache".into()];
-        assert_eq!(cells(&experiment, &plan).unwrap().len(), all / 2);
+        assert_eq!(count(&plan), all / 2);
         plan.variants = vec!["hash-cluster@11.1".into()];
-        assert_eq!(cells(&experiment, &plan).unwrap().len(), 6);
+        assert_eq!((count(&plan), blocks(&experiment, &plan).unwrap().len()), (6, 3));
         plan.variants = vec!["nothing".into()];
-        assert!(cells(&experiment, &plan).unwrap_err().to_string().contains("hash-cluster"));
+        assert!(blocks(&experiment, &plan).unwrap_err().to_string().contains("hash-cluster"));
+    }
+
+    /// A block is one repeat of one generation, whole and by itself: no other instance is needed while it runs.
+    #[test]
+    fn each_block_has_one_repeat_of_one_generation_in_an_order_of_its_own() {
+        let experiment = Experiment::find("result-cache").unwrap();
+        let mut plan = plan(&experiment);
+        plan.sessions = (1..=12).collect();
+        let of_seed = |seed: u64| blocks(&experiment, &Plan { seed, ..plan.clone() }).unwrap();
+        let one = of_seed(1);
+        assert_eq!(cells_of(&one), cells_of(&of_seed(1)));
+        assert_ne!(cells_of(&one), cells_of(&of_seed(2)));
+        assert_eq!(one.iter().map(|b| b.repeat).collect::<Vec<_>>(), [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+        let mut all = cells_of(&one);
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 4 * 3 * 2 * 12);
+        let order = |b: &Block| b.cells.iter().map(|c| (c.variant, c.sessions)).collect::<Vec<_>>();
+        assert_ne!(order(&one[0]), order(&one[1]));
+    }
+
+    #[test]
+    fn a_session_does_its_operations_in_calls_of_a_fiftieth_of_a_second_or_more() {
+        // A second's worth: fifty calls. A hundred seconds' worth: sixty-four.
+        assert_eq!(calls(100_000, 1, 100_000.0), vec![2000; 50]);
+        assert_eq!(calls(10_000_000, 1, 100_000.0), vec![156_250; 64]);
+        assert_eq!(calls(300, 1, 100_000.0), [300]);
+        assert_eq!(calls(5, 1, 0.0), [1; 5]);
+        assert_eq!(calls(5000, 1, 100_000.0), [2000, 2000, 1000]);
+        // Portions stay whole.
+        assert_eq!(calls(5 * 32768, 32768, 100_000.0), [32768; 5]);
     }
 }

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use types::Value;
 
 use crate::LabError;
-use crate::results::{Results, generation_order, spread};
+use crate::results::{Results, generation_order};
+use crate::statistics::summary;
 use crate::table::columns;
 
 /// A section of the report, as the manifest says it.
@@ -168,7 +169,7 @@ fn ours(
         let figure = r.sections.get(&head.title)?.get(name)?.get(at)?;
         Some(figure / r.operations.max(1) as f64)
     });
-    spread(values).map(|s| per_thousand(s.median, 1.0))
+    summary(values).map(|s| per_thousand(s.median, 1.0))
 }
 
 fn theirs(head: &SectionHead, at: usize, name: &str, generation: &str, sessions: u32) -> Option<String> {

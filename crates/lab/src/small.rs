@@ -1,6 +1,6 @@
 //! Small multiples: many small plots on the same axes, so that what differs is what was measured.
 
-use crate::svg::{Series, escape, short, step};
+use crate::svg::{Series, bar, escape, marked, most, sample, short, step};
 
 /// One plot of a grid.
 pub struct Panel {
@@ -33,11 +33,11 @@ pub const STYLE: &str = "
 .small{display:grid;grid-template-columns:repeat(5,1fr);gap:8px;margin:8px 0 4px}
 @media(max-width:900px){.small{grid-template-columns:repeat(2,1fr)}}
 .small figure{padding:6px}.small svg text{font-size:11px}.small svg text.title{font-size:13px}.small svg text.note{font-size:9.5px}
-.small polyline{stroke-width:1.8}.small circle.open{fill:var(--paper);stroke-width:1.4}.mark{stroke:var(--soft);stroke-dasharray:2 3}
+.small polyline{stroke-width:1.8}.mark{stroke:var(--soft);stroke-dasharray:2 3}
 h3{font-size:15px;margin:26px 0 2px}
 table{border-collapse:collapse;font-size:13.5px}th,td{padding:4px 12px 4px 0;text-align:right;border-bottom:1px solid var(--line)}
 th:first-child,td:first-child{text-align:left}th{font-weight:600;color:var(--soft);vertical-align:bottom}
-td.wrong{color:#b91c1c;font-weight:600}.warning{border-left:4px solid #c2410c;padding:4px 12px;background:var(--panel)}
+td.wrong{color:var(--wrong);font-weight:600}.warning{border-left:4px solid var(--wrong);padding:4px 12px;background:var(--panel)}
 ";
 
 /// The axes of all panels.
@@ -51,10 +51,10 @@ impl Axes {
     fn of(grid: &Grid<'_>) -> Axes {
         let series = || grid.panels.iter().flat_map(|p| &p.series);
         let xs = || series().flat_map(|s| s.points.iter().map(|p| p.0));
-        let ys = || series().flat_map(|s| s.points.iter().map(|p| p.1).chain(s.bars.iter().map(|b| b.2)));
+        let ys = || series().flat_map(|s| s.points.iter().map(|p| p.1));
         let to = xs().fold(1.0, f64::max);
         let x = (xs().fold(to, f64::min), to);
-        let most = ys().fold(0.0, f64::max);
+        let most = most(&mut series());
         let y = if grid.log {
             let least = ys().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
             let from = if least.is_finite() { 10f64.powf(least.log10().floor()) } else { 1.0 };
@@ -71,13 +71,18 @@ impl Axes {
         LEFT + 6.0 + (x - self.x.0) / range * (WIDTH - LEFT - RIGHT - 12.0)
     }
 
-    fn y_at(&self, y: f64) -> f64 {
+    /// Where a value lies, inside of the plot or not.
+    fn place(&self, y: f64) -> f64 {
         let (from, to) = self.y;
         let part = match self.log {
-            true => (y.max(from) / from).ln() / (to / from).ln(),
+            true => (y.max(from / 10.0) / from).ln() / (to / from).ln(),
             false => (y - from) / (to - from),
         };
-        HEIGHT - BOTTOM - part.clamp(0.0, 1.0) * (HEIGHT - TOP - BOTTOM)
+        HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM)
+    }
+
+    fn y_at(&self, y: f64) -> f64 {
+        self.place(y).clamp(TOP, HEIGHT - BOTTOM)
     }
 
     fn ticks(&self) -> Vec<f64> {
@@ -107,25 +112,18 @@ impl Grid<'_> {
         out
     }
 
+    /// Each line once, by its title; published ones behind.
     fn legend(&self) -> String {
         let mut named: Vec<&Series> = Vec::new();
-        for series in self.panels.iter().flat_map(|p| &p.series) {
-            if !named.iter().any(|n| n.colour == series.colour && n.dashed == series.dashed) {
+        for series in self.panels.iter().flat_map(|p| &p.series).filter(|s| !s.points.is_empty()) {
+            if !named.iter().any(|n| n.title == series.title && n.published == series.published) {
                 named.push(series);
             }
         }
-        named.sort_by_key(|s| (s.dashed, s.colour));
+        named.sort_by_key(|s| s.published);
         let mut out = String::from("<ul class=\"legend\">");
         for series in named {
-            let class = class_of(series);
-            let title = match series.dashed {
-                true => format!("{}, published", series.title.split(" (").next().unwrap_or("")),
-                false => series.title.clone(),
-            };
-            out.push_str(&format!(
-                "<li><svg viewBox=\"0 0 26 10\"><line class=\"{class}\" x1=\"1\" x2=\"25\" y1=\"5\" y2=\"5\"/></svg>{}</li>",
-                escape(&title)
-            ));
+            out.push_str(&format!("<li>{}{}</li>", sample(series), escape(&series.title)));
         }
         out.push_str(&format!("<li class=\"soft\">across: sessions; up: {}</li></ul>\n", escape(self.y_label)));
         out
@@ -163,9 +161,9 @@ impl Grid<'_> {
             ));
         }
         out.push('\n');
-        // What was published lies below what was measured.
+        // Measured lines lie over published ones.
         let mut series: Vec<&Series> = panel.series.iter().collect();
-        series.sort_by_key(|s| !s.dashed);
+        series.sort_by_key(|s| !s.published);
         series.into_iter().for_each(|series| draw(&mut out, series, axes));
         out.push_str("</svg>");
         out
@@ -189,29 +187,18 @@ impl Grid<'_> {
     }
 }
 
-fn class_of(series: &Series) -> String {
-    format!("s{}{}", series.colour, if series.dashed { " dashed" } else { "" })
-}
-
 fn draw(out: &mut String, series: &Series, axes: &Axes) {
-    let class = class_of(series);
-    for (x, least, greatest) in &series.bars {
-        let x = axes.x_at(*x);
-        let (low, high) = (axes.y_at(*least), axes.y_at(*greatest));
-        out.push_str(&format!(
-            "<line class=\"bar {class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\"/>"
-        ));
+    let class = series.class();
+    for (x, low, high) in &series.bars {
+        let ends = (axes.place(*low), axes.place(*high));
+        out.push_str(&bar(&class, axes.x_at(*x), ends, (TOP, HEIGHT - BOTTOM), 2.0));
     }
     let at: Vec<(f64, f64)> = series.points.iter().map(|(x, y)| (axes.x_at(*x), axes.y_at(*y))).collect();
     let path: Vec<String> = at.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     out.push_str(&format!("<polyline class=\"{class}\" points=\"{}\"/>", path.join(" ")));
-    let (radius, open) = if series.dashed { (2.2, " open") } else { (2.4, "") };
     for ((x, y), (sessions, value)) in at.into_iter().zip(&series.points) {
-        let title = format!("{}: {} at {sessions}", escape(&series.title), short(*value));
-        out.push_str(&format!(
-            "<circle class=\"s{}{open}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{title}</title></circle>",
-            series.colour
-        ));
+        let title = format!("{}: {} at {sessions}", series.title, short(*value));
+        out.push_str(&marked(series, x, y, 2.6, &title));
     }
     out.push('\n');
 }
@@ -221,15 +208,15 @@ mod tests {
     use super::*;
 
     fn panel(title: &str, points: Vec<(f64, f64)>) -> Panel {
-        let series = vec![Series { title: "w".into(), points, bars: vec![], colour: 0, dashed: false }];
-        Panel { title: title.into(), note: String::new(), series }
+        let line = Series { title: "w".into(), points, bars: vec![], colour: 0, marker: 0, published: false };
+        Panel { title: title.into(), note: String::new(), series: vec![line] }
     }
 
     /// Where a panel draws its first point.
-    fn first_point(html: &str, panel: usize) -> (f64, f64) {
+    fn first_point(html: &str, panel: usize) -> String {
         let svg = html.split("<figure>").nth(panel + 1).unwrap();
-        let of = |name: &str| svg.split(name).nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
-        (of(" cx=\""), of(" cy=\""))
+        let points = svg.split("<polyline").nth(1).unwrap().split("points=\"").nth(1).unwrap();
+        points.split([' ', '"']).next().unwrap().to_string()
     }
 
     #[test]

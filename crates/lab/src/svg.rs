@@ -1,14 +1,106 @@
 //! Line plots as SVG, written by hand: one self-contained page needs no script and no font of its own.
 
 /// One line of a plot.
+#[derive(Clone, Debug)]
 pub struct Series {
     pub title: String,
     pub points: Vec<(f64, f64)>,
-    /// Least and greatest at each point, drawn as a bar; may be empty.
+    /// Both ends of the 95 % interval at each point that has one: place, low, high.
     pub bars: Vec<(f64, f64, f64)>,
     /// Place in the palette.
     pub colour: usize,
-    pub dashed: bool,
+    /// Place among the [markers](marker).
+    pub marker: usize,
+    /// Of a publication: dashed, with hollow markers.
+    pub published: bool,
+}
+
+impl Series {
+    /// The line's classes.
+    pub(crate) fn class(&self) -> String {
+        format!("s{}{}", self.colour, if self.published { " dashed" } else { "" })
+    }
+}
+
+/// How many markers can be told apart.
+pub const MARKERS: usize = 6;
+
+/// The names of the markers, as a legend says them.
+pub const MARKER_NAMES: [&str; MARKERS] =
+    ["circles", "squares", "diamonds", "triangles", "triangles on a tip", "crosses"];
+
+/// A marker's outline around a point; `size` is half of its width.
+pub(crate) fn marker(kind: usize, x: f64, y: f64, size: f64) -> String {
+    let corners: &[(f64, f64)] = match kind % MARKERS {
+        0 => {
+            return format!(
+                "M{:.1},{y:.1}a{size},{size} 0 1 0 {2:.1},0a{size},{size} 0 1 0 {1:.1},0Z",
+                x - size,
+                -2.0 * size,
+                2.0 * size
+            );
+        }
+        1 => &[(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)],
+        2 => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+        3 => &[(0.0, -1.2), (1.15, 0.85), (-1.15, 0.85)],
+        4 => &[(0.0, 1.2), (1.15, -0.85), (-1.15, -0.85)],
+        _ => &[
+            (-0.4, -1.2),
+            (0.4, -1.2),
+            (0.4, -0.4),
+            (1.2, -0.4),
+            (1.2, 0.4),
+            (0.4, 0.4),
+            (0.4, 1.2),
+            (-0.4, 1.2),
+            (-0.4, 0.4),
+            (-1.2, 0.4),
+            (-1.2, -0.4),
+            (-0.4, -0.4),
+        ],
+    };
+    let at: Vec<String> = corners.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx * size, y + dy * size)).collect();
+    format!("M{}Z", at.join("L"))
+}
+
+/// A marker as an element, hollow where the series was published.
+pub(crate) fn marked(series: &Series, x: f64, y: f64, size: f64, title: &str) -> String {
+    let hollow = if series.published { " hollow" } else { "" };
+    let d = marker(series.marker, x, y, size);
+    let title = if title.is_empty() { String::new() } else { format!("<title>{}</title>", escape(title)) };
+    format!("<path class=\"m{}{hollow}\" d=\"{d}\">{title}</path>", series.colour)
+}
+
+/// An interval as a bar; an end outside of the plot has no cap.
+pub(crate) fn bar(class: &str, x: f64, (low, high): (f64, f64), (top, bottom): (f64, f64), cap: f64) -> String {
+    let ends = [low, high].map(|y| y.clamp(top, bottom));
+    let mut d = format!("M{x:.1},{:.1}V{:.1}", ends[0], ends[1]);
+    for (y, end) in [low, high].into_iter().zip(ends) {
+        if (y - end).abs() < 0.05 {
+            d.push_str(&format!("M{:.1},{end:.1}H{:.1}", x - cap, x + cap));
+        }
+    }
+    format!("<path class=\"bar {class}\" d=\"{d}\"/>")
+}
+
+/// The greatest value that an axis has to show: of all points, and of the intervals as far as they do not press the
+/// points together.
+pub(crate) fn most(series: &mut dyn Iterator<Item = &Series>) -> f64 {
+    let (mut points, mut bars) = (0.0, 0.0);
+    for series in series {
+        points = series.points.iter().map(|p| p.1).fold(points, f64::max);
+        bars = series.bars.iter().map(|b| b.2).fold(bars, f64::max);
+    }
+    points.max(bars.min(1.2 * points))
+}
+
+/// A sample of a line for a legend.
+pub(crate) fn sample(series: &Series) -> String {
+    format!(
+        "<svg viewBox=\"0 0 34 12\"><line class=\"{}\" x1=\"1\" x2=\"33\" y1=\"6\" y2=\"6\"/>{}</svg>",
+        series.class(),
+        marked(series, 17.0, 6.0, 3.4, "")
+    )
 }
 
 /// A plot.
@@ -70,14 +162,20 @@ struct Scale {
 }
 
 impl Scale {
-    fn at(&self, value: f64) -> f64 {
+    /// Where a value lies, inside of the plot or not.
+    fn place(&self, value: f64) -> f64 {
         let part = if self.log {
             let floor = self.from.ln();
-            (value.max(self.from).ln() - floor) / (self.to.ln() - floor)
+            (value.max(self.from / 10.0).ln() - floor) / (self.to.ln() - floor)
         } else {
             (value - self.from) / (self.to - self.from)
         };
-        HEIGHT - BOTTOM - part.clamp(0.0, 1.05) * (HEIGHT - TOP - BOTTOM)
+        HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM)
+    }
+
+    /// Where a point is drawn: on the floor where it lies below.
+    fn at(&self, value: f64) -> f64 {
+        self.place(value).clamp(TOP, HEIGHT - BOTTOM)
     }
 
     fn ticks(&self) -> Vec<f64> {
@@ -100,13 +198,10 @@ impl Plot<'_> {
     /// The plot as an SVG element; colours come from the page's style sheet (`.s0`, `.s1`, …).
     pub fn svg(&self) -> String {
         let xs: Vec<f64> = self.series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
-        let ys = || {
-            let points = self.series.iter().flat_map(|s| s.points.iter().map(|p| p.1));
-            points.chain(self.series.iter().flat_map(|s| s.bars.iter().map(|b| b.2)))
-        };
+        let ys = || self.series.iter().flat_map(|s| s.points.iter().map(|p| p.1));
         let x_most = xs.iter().copied().fold(1.0, f64::max);
         let x_least = xs.iter().copied().fold(x_most, f64::min).min(1.0);
-        let most = ys().fold(0.0, f64::max);
+        let most = most(&mut self.series.iter());
         let y = if self.log {
             let least = ys().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
             let from = if least.is_finite() { 10f64.powf(least.log10().floor()) } else { 1.0 };
@@ -153,27 +248,21 @@ impl Plot<'_> {
             (TOP + HEIGHT - BOTTOM) / 2.0,
             escape(self.y_label)
         ));
-        for series in &self.series {
-            let class = format!("s{}{}", series.colour, if series.dashed { " dashed" } else { "" });
-            for (x, least, greatest) in &series.bars {
-                out.push_str(&format!(
-                    "<line class=\"bar {class}\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{1:.1}\" y2=\"{2:.1}\"/>",
-                    x_at(*x),
-                    y.at(*least),
-                    y.at(*greatest)
-                ));
+        // Measured lines lie over published ones.
+        let mut series: Vec<&Series> = self.series.iter().collect();
+        series.sort_by_key(|s| !s.published);
+        for series in series {
+            let class = series.class();
+            for (x, low, high) in &series.bars {
+                let ends = (y.place(*low), y.place(*high));
+                out.push_str(&bar(&class, x_at(*x), ends, (TOP, HEIGHT - BOTTOM), 3.0));
             }
             let path: Vec<String> =
                 series.points.iter().map(|(x, v)| format!("{:.1},{:.1}", x_at(*x), y.at(*v))).collect();
             out.push_str(&format!("<polyline class=\"{class}\" points=\"{}\"/>\n", path.join(" ")));
             for (x, v) in &series.points {
-                out.push_str(&format!(
-                    "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"><title>{}: {} at {x}</title></circle>",
-                    x_at(*x),
-                    y.at(*v),
-                    escape(&series.title),
-                    short(*v)
-                ));
+                let title = format!("{}: {} at {x}", series.title, short(*v));
+                out.push_str(&marked(series, x_at(*x), y.at(*v), 3.4, &title));
             }
             out.push('\n');
         }
@@ -185,11 +274,7 @@ impl Plot<'_> {
     pub fn legend(&self) -> String {
         let mut out = String::from("<ul class=\"legend\">");
         for series in &self.series {
-            let class = format!("s{}{}", series.colour, if series.dashed { " dashed" } else { "" });
-            out.push_str(&format!(
-                "<li><svg viewBox=\"0 0 26 10\"><line class=\"{class}\" x1=\"1\" x2=\"25\" y1=\"5\" y2=\"5\"/></svg>{}</li>",
-                escape(&series.title)
-            ));
+            out.push_str(&format!("<li>{}{}</li>", sample(series), escape(&series.title)));
         }
         out.push_str("</ul>\n");
         out
@@ -214,14 +299,50 @@ mod tests {
         for log in [false, true] {
             let points = vec![(1.0, 0.0), (2.0, 3.0), (12.0, 123_456.0)];
             let bars = vec![(12.0, 100_000.0, 140_000.0)];
-            let series = vec![Series { title: "a<b".into(), points, bars, colour: 0, dashed: false }];
-            let svg = Plot { title: "t&t", x_label: "x", y_label: "y", log, series }.svg();
+            let line = Series { title: "a<b".into(), points, bars, colour: 0, marker: 1, published: false };
+            let svg = Plot { title: "t&t", x_label: "x", y_label: "y", log, series: vec![line] }.svg();
             assert!(svg.contains("t&amp;t") && svg.contains("a&lt;b"));
-            let numbers = svg.split("cy=\"").skip(1).map(|s| s.split('"').next().unwrap().parse::<f64>().unwrap());
-            for y in numbers {
-                assert!((0.0..=HEIGHT - BOTTOM + 0.1).contains(&y), "{y}");
+            let line = svg.split("<polyline").nth(1).unwrap().split("points=\"").nth(1).unwrap();
+            for point in line.split('"').next().unwrap().split(' ') {
+                let y: f64 = point.split(',').nth(1).unwrap().parse().unwrap();
+                assert!((TOP..=HEIGHT - BOTTOM).contains(&y), "{y}");
             }
         }
+    }
+
+    /// The interval of two repeats may be several times the figures: it does not press the lines together.
+    #[test]
+    fn an_interval_that_leaves_the_plot_is_cut_and_has_no_cap() {
+        let line = |bars: Vec<(f64, f64, f64)>| Series {
+            title: "a".into(),
+            points: vec![(1.0, 100.0), (2.0, 90.0)],
+            bars,
+            colour: 0,
+            marker: 0,
+            published: false,
+        };
+        let svg = |bars| Plot { title: "t", x_label: "x", y_label: "y", log: false, series: vec![line(bars)] }.svg();
+        let bar = |svg: &str| svg.split("class=\"bar s0\" d=\"").nth(1).unwrap().split('"').next().unwrap().to_string();
+        let (whole, cut) = (svg(vec![(1.0, 95.0, 105.0)]), svg(vec![(1.0, -900.0, 1100.0)]));
+        assert_eq!(bar(&whole).matches('H').count(), 2, "two caps: {}", bar(&whole));
+        assert_eq!(bar(&cut).matches('H').count(), 0, "{}", bar(&cut));
+        assert!(cut.contains(">120</text>") && !cut.contains(">150</text>"), "the axis ends behind the points: {cut}");
+        let ends: Vec<f64> =
+            bar(&cut).split(['M', 'V']).skip(1).map(|t| t.rsplit(',').next().unwrap().parse().unwrap()).collect();
+        assert!(ends.iter().all(|y| (TOP..=HEIGHT - BOTTOM).contains(y)), "{ends:?}");
+    }
+
+    #[test]
+    fn published_lines_are_dashed_and_hollow_and_markers_differ() {
+        let mut line =
+            Series { title: "a".into(), points: vec![], bars: vec![], colour: 3, marker: 0, published: true };
+        assert!(sample(&line).contains("class=\"s3 dashed\"") && sample(&line).contains("class=\"m3 hollow\""));
+        line.published = false;
+        assert!(!sample(&line).contains("dashed") && !sample(&line).contains("hollow"));
+        let mut all: Vec<String> = (0..MARKERS).map(|kind| marker(kind, 10.0, 10.0, 3.0)).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), MARKERS);
     }
 
     #[test]

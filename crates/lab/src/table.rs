@@ -1,6 +1,7 @@
 //! The source's own tables: operations a second with percent of linear, and the figures of a latch.
 
-use crate::results::{Results, spread};
+use crate::results::{Results, design};
+use crate::statistics::summary;
 
 /// A whole number with commas between thousands.
 pub fn thousands(number: f64) -> String {
@@ -42,7 +43,7 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Operations a second and percent of linear of one generation, by sessions: the source's own table.
+/// Operations a second and percent of linear of one generation, by sessions: the source's own table, with intervals.
 pub fn throughput(results: &Results, generation: &str) -> String {
     let mut workloads: Vec<&str> = results.rows.iter().map(|r| r.workload.as_str()).collect();
     workloads.sort_unstable();
@@ -55,21 +56,16 @@ pub fn throughput(results: &Results, generation: &str) -> String {
     let mut rows = vec![vec!["sessions".to_string()]];
     for variant in &variants {
         rows[0].push(variant.split('@').next().unwrap_or(variant).to_string());
-        rows[0].push("± %".into());
-        rows[0].push("% linear".into());
+        rows[0].extend(["± %", "% linear", "±"].map(String::from));
     }
     for sessions in results.sessions() {
         let mut row = vec![sessions.to_string()];
         for variant in &variants {
-            match spread(results.cell(variant, sessions).map(|r| r.ops_per_s)) {
-                Some(s) => {
-                    row.push(thousands(s.median));
-                    row.push(format!("{:.0}", 50.0 * (s.greatest - s.least) / s.median.max(1e-9)));
-                    let linear = spread(results.cell(variant, sessions).filter_map(|r| r.pct_linear));
-                    row.push(linear.map_or("-".into(), |l| format!("{:.2}", l.median)));
-                }
-                None => row.extend(["-".to_string(), "-".into(), "-".into()]),
-            }
+            let (rate, linear) = (results.rate(variant, sessions), results.linear(variant, sessions));
+            row.push(rate.map_or("-".into(), |s| thousands(s.average)));
+            row.push(rate.map_or("-".into(), |s| s.percent()));
+            row.push(linear.map_or("-".into(), |s| format!("{:.2}", s.average)));
+            row.push(linear.and_then(|s| s.interval).map_or("-".into(), |half| format!("{half:.2}")));
         }
         rows.push(row);
     }
@@ -84,7 +80,7 @@ pub fn latch(results: &Results, variant: &str, latch: &str) -> Option<String> {
     for sessions in results.sessions() {
         let figure = |pick: fn(&crate::results::LatchFigures) -> u64| {
             let all = results.cell(variant, sessions).filter_map(|r| r.latches.get(latch)).map(|f| pick(f) as f64);
-            spread(all).map(|s| s.median)
+            summary(all).map(|s| s.median)
         };
         let Some(gets) = figure(|f| f.gets) else {
             continue;
@@ -117,7 +113,7 @@ pub fn passed(results: &Results) -> Option<String> {
         let mut row = vec![variant.clone()];
         for sessions in results.sessions() {
             let all = results.cell(&variant, sessions).filter_map(|r| r.passed).map(f64::from);
-            row.push(spread(all).map_or(String::new(), |s| format!("{:.0}", s.median)));
+            row.push(summary(all).map_or(String::new(), |s| format!("{:.0}", s.median)));
         }
         if row[1..].iter().any(|cell| !cell.is_empty()) {
             rows.push(row);
@@ -133,9 +129,13 @@ pub fn all(results: &Results) -> String {
     if let Some(warning) = results.warning() {
         out.push_str(&format!("{warning}\n\n"));
     }
-    out.push_str("Operations per second: median of the repeats, ± half of their range, % of linear\n");
+    out.push_str("Operations per second while all sessions run, and % of linear with one session of the same repeat\n");
+    out.push_str(&format!("{}\n", results.about_intervals()));
+    if let Some(text) = results.about_windows() {
+        out.push_str(&format!("{text}\n"));
+    }
     for generation in results.generations() {
-        out.push_str(&format!("\nlatch_generation = {generation}\n\n"));
+        out.push_str(&format!("\n{}, latch_generation = {generation}\n\n", design(&generation)));
         out.push_str(&throughput(results, &generation));
     }
     if let Some(table) = passed(results) {
@@ -149,7 +149,8 @@ pub fn all(results: &Results) -> String {
         }
     }
     if let Some(table) = crate::laws::table(&results.counts) {
-        out.push_str(&format!("\nCounted, for an operation unless more are named\n\n{table}"));
+        out.push_str("\nCounted, for an operation unless more are named\n");
+        out.push_str(&format!("{}\n\n{table}", crate::laws::rule(&results.counts)));
     }
     out.push_str(&crate::sections::tables(results));
     out
@@ -172,7 +173,13 @@ mod tests {
         let results = crate::results::tests::results();
         let text = throughput(&results, "latchwork");
         assert_eq!(text.lines().count(), 4);
-        assert!(text.contains("81.82"), "{text}");
+        assert!(text.contains("90.00"), "{text}");
+        // Two repeats of one session, 100 and 120: half of the interval is 115.5 % of the average.
+        let row: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+        assert_eq!(row, ["1", "110", "115.5", "100.00", "-"], "{text}");
+        // One repeat of two sessions has no interval.
+        let row: Vec<&str> = text.lines().nth(3).unwrap().split_whitespace().collect();
+        assert_eq!(row, ["2", "180", "-", "90.00", "-"], "{text}");
         assert_eq!(throughput(&results, "11.1").lines().next().unwrap().matches("% linear").count(), 2);
         let text = latch(&results, "b@latchwork", "Result Cache: Latch").unwrap();
         assert!(text.contains("2,001") && text.contains("30.000"), "{text}");

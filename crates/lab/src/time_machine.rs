@@ -8,12 +8,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::html::{STYLE, facts_of, style_of_series};
+use crate::html::{COLOURS, STYLE, about_bars, facts_of, points, style_of_series};
 use crate::laws;
 use crate::manifest::Experiment;
-use crate::results::{GENERATIONS, Results, Row, spread};
+use crate::results::{GENERATIONS, Results, Row, design};
 use crate::run::{Plan, run};
 use crate::small::{self, Grid, Panel};
+use crate::statistics::Summary;
 use crate::svg::{Series, escape};
 use crate::table::{columns, thousands};
 
@@ -97,14 +98,16 @@ impl Journey {
     /// One line a cell; the figures of all latches of the cell added up.
     fn csv(&self) -> String {
         let mut out = String::from(
-            "experiment,workload,generation,sessions,repeat,operations,elapsed_s,ops_per_s,pct_linear,\
-             latch_gets,latch_misses,latch_spin_gets,latch_sleeps,latch_wait_time_us,sleeps_by_place\n",
+            "experiment,workload,generation,sessions,repeat,operations,elapsed_s,window_s,ops_per_s,pct_linear,\
+             repeats,average_ops_per_s,interval_95_ops_per_s,latch_gets,latch_misses,latch_spin_gets,latch_sleeps,latch_wait_time_us,sleeps_by_place\n",
         );
         for run in &self.runs {
             for r in &run.rows {
                 let sum = |pick: fn(&crate::results::LatchFigures) -> u64| r.latches.values().map(pick).sum::<u64>();
+                let two = |figure: Option<f64>| figure.map(|f| format!("{f:.2}")).unwrap_or_default();
+                let rate = run.rate(&r.variant, r.sessions);
                 out.push_str(&format!(
-                    "{},{},{},{},{},{},{:.6},{:.1},{},{},{},{},{},{},{}\n",
+                    "{},{},{},{},{},{},{:.6},{},{:.1},{},{},{},{},{},{},{},{},{},{}\n",
                     run.experiment,
                     r.workload,
                     r.generation,
@@ -112,8 +115,12 @@ impl Journey {
                     r.repeat,
                     r.operations,
                     r.elapsed_s,
+                    r.window.map(|w| format!("{:.6}", w.seconds)).unwrap_or_default(),
                     r.ops_per_s,
-                    r.pct_linear.map(|p| format!("{p:.2}")).unwrap_or_default(),
+                    two(r.pct_linear),
+                    rate.map_or(0, |s| s.count),
+                    two(rate.map(|s| s.average)),
+                    two(rate.and_then(|s| s.interval)),
                     sum(|f| f.gets),
                     sum(|f| f.misses),
                     sum(|f| f.spin_gets),
@@ -135,11 +142,16 @@ impl Journey {
             if let Some(warning) = run.warning() {
                 out.push_str(&format!("{warning}\n"));
             }
+            out.push_str(&format!("{}\n", run.about_intervals()));
+            if let Some(text) = run.about_windows() {
+                out.push_str(&format!("{text}\n"));
+            }
             for workload in workloads(run) {
                 out.push_str(&format!("\n{workload}: operations per second, by sessions\n\n{}", rates(run, &workload)));
             }
             if let Some(table) = laws::table(&run.counts) {
-                out.push_str(&format!("\nCounted, for an operation unless more are named\n\n{table}"));
+                let rule = laws::rule(&run.counts);
+                out.push_str(&format!("\nCounted, for an operation unless more are named\n{rule}\n\n{table}"));
             }
         }
         for name in self.wanted.iter().skip(self.runs.len()) {
@@ -157,8 +169,9 @@ impl Journey {
         out.push_str(&format!("</style></head><body>\n<h1>{title}</h1>\n"));
         out.push_str(
             "<p class=\"soft\">One program, one parameter: <code>latch_generation</code> says how each structure in shared memory is \
-             protected. A plot for each generation, all on the same axes. Hollow points and dashed lines were published, in the plot \
-             of the release they were measured with; the dotted line marks as many sessions as this machine has cores.</p>\n",
+             protected. A plot for each generation, all on the same axes. Solid lines are Latchwork on this machine, and their colour \
+             and marker tell the workload. Dashed lines with hollow markers were published of Oracle, with machine, year and release, \
+             and stand in the plot of that release; the dotted line marks as many sessions as this machine has cores.</p>\n",
         );
         for run in &self.runs {
             out.push_str(&chapter(run));
@@ -193,20 +206,25 @@ fn rates(run: &Results, workload: &str) -> String {
     }
     for generation in run.generations() {
         let variant = format!("{workload}@{generation}");
-        let median = |sessions: u32, figure: &dyn Fn(&Row) -> Option<f64>| {
-            spread(run.cell(&variant, sessions).filter_map(figure)).map(|s| s.median)
-        };
         let mut row = vec![generation.clone()];
         for sessions in run.sessions() {
-            row.push(median(sessions, &|r| Some(r.ops_per_s)).map_or("-".into(), thousands));
+            let shown = |s: Summary| match s.interval {
+                Some(_) => format!("{} ± {} %", thousands(s.average), s.percent()),
+                None => thousands(s.average),
+            };
+            row.push(run.rate(&variant, sessions).map_or("-".into(), shown));
         }
         if let Some(most) = most {
-            row.push(median(most, &|r| r.pct_linear).map_or("-".into(), |p| format!("{p:.1}")));
+            row.push(run.linear(&variant, most).map_or("-".into(), |s| format!("{:.1}", s.average)));
         }
         rows.push(row);
     }
     columns(&rows)
 }
+
+/// Colours of the workloads, in the order of their names; a plot has lines of one generation only.
+const WORKLOAD_COLOURS: [usize; 6] = [9, 3, 2, 5, 4, 6];
+const _: () = assert!(WORKLOAD_COLOURS[0] < COLOURS);
 
 /// A figure of a cell, if it has it.
 type Figure<'a> = &'a dyn Fn(&Row) -> Option<f64>;
@@ -216,33 +234,31 @@ fn panels(run: &Results, figure: Figure<'_>, published: bool) -> Vec<Panel> {
     let workloads = workloads(run);
     let panel = |generation: String| {
         let mut series = Vec::new();
-        for (colour, workload) in workloads.iter().enumerate() {
+        for (nth, workload) in workloads.iter().enumerate() {
             let variant = format!("{workload}@{generation}");
-            let mut line =
-                Series { title: workload.clone(), points: vec![], bars: vec![], colour: colour % 10, dashed: false };
-            for sessions in run.sessions() {
-                if let Some(s) = spread(run.cell(&variant, sessions).filter_map(figure)) {
-                    line.points.push((f64::from(sessions), s.median));
-                    line.bars.push((f64::from(sessions), s.least, s.greatest));
-                }
-            }
-            series.push(line);
+            let colour = WORKLOAD_COLOURS[nth % WORKLOAD_COLOURS.len()];
+            let (points, bars) = points(run, &variant, figure);
+            series.push(Series {
+                title: format!("Latchwork: {workload}"),
+                points,
+                bars,
+                colour,
+                marker: nth,
+                published: false,
+            });
             let curves = run.published.iter().filter(|c| published && c.workload == *workload);
-            for curve in curves.filter(|c| c.generation.as_deref() == Some(generation.as_str())) {
+            for (more, curve) in curves.filter(|c| c.generation.as_deref() == Some(generation.as_str())).enumerate() {
+                // Of several machines each has a marker of its own.
+                let marker = if more == 0 { nth } else { workloads.len() + more - 1 };
                 let one = curve.ops_per_s.first().copied().unwrap_or(1.0);
                 let points = curve.sessions.iter().zip(&curve.ops_per_s).map(|(n, rate)| (f64::from(*n), rate / one));
-                let title = format!("{workload} ({})", curve.title);
-                series.push(Series {
-                    title,
-                    points: points.collect(),
-                    bars: vec![],
-                    colour: colour % 10,
-                    dashed: true,
-                });
+                let title = format!("{workload}: {}", curve.label());
+                let points = points.collect();
+                series.push(Series { title, points, bars: vec![], colour, marker, published: true });
             }
         }
         let note = run.notes.get(&generation).cloned().unwrap_or_default();
-        Panel { title: generation, note, series }
+        Panel { title: design(&generation), note, series }
     };
     run.all_generations().into_iter().map(panel).collect()
 }
@@ -259,6 +275,10 @@ fn chapter(run: &Results) -> String {
         out.push_str(&format!("<p class=\"warning\">{}</p>\n", escape(&warning)));
     }
     out.push_str(&format!("<details><summary>Where and how it was run</summary>{}</details>\n", facts_of(run)));
+    out.push_str(&format!("<p class=\"soft\">{} {}</p>\n", escape(&run.about_intervals()), about_bars(run)));
+    if let Some(text) = run.about_windows() {
+        out.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(&text)));
+    }
     let mark = Some(run.host.cores as f64);
     let mut grid = |title: &str, y_label: &str, log: bool, figure: Figure<'_>, published: bool| {
         let panels = panels(run, figure, published);
@@ -274,9 +294,10 @@ fn chapter(run: &Results) -> String {
     grid("Operations per second", "operations a second", true, &|r| Some(r.ops_per_s), false);
     let times = |r: &Row| r.pct_linear.map(|p| p * f64::from(r.sessions) / 100.0);
     grid("Times the rate of one session", "times one session", false, &times, true);
-    grid("Misses of the measured latches, % of gets", "% of gets", false, &misses, false);
+    let latches = drawn(run.latch_groups().iter().map(|names| names.join(" / ")));
+    grid(&format!("Misses of {latches}, % of gets"), "% of gets", false, &misses, false);
     let sleeps = |r: &Row| run.sleeps_of(r).map(|s| 1000.0 * s / r.operations.max(1) as f64);
-    grid("Sleeps for 1,000 operations", "sleeps", false, &sleeps, false);
+    grid(&format!("Sleeps for {}, for 1,000 operations", slept_for(run, latches)), "sleeps", false, &sleeps, false);
     out.push_str(&counts(run));
     if let Some(table) = crate::table::passed(run) {
         out.push_str(&format!(
@@ -292,6 +313,30 @@ fn chapter(run: &Results) -> String {
         ));
     }
     out
+}
+
+/// Names in a title: figures of several are added up.
+fn drawn(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    match names.len() {
+        0 => "nothing".into(),
+        1 => names[0].clone(),
+        _ => format!("{} (added up)", names.join(", ")),
+    }
+}
+
+/// The latches and mutexes whose sleeps are drawn: those of the section that counts sleeps and were slept for, else the
+/// measured latches.
+fn slept_for(run: &Results, latches: String) -> String {
+    let Some(section) = &run.sleeps else { return latches };
+    let figures = run.rows.iter().filter_map(|r| r.sections.get(section)).flatten();
+    let slept = figures.filter(|(_, figures)| figures.first().is_some_and(|f| *f > 0.0));
+    let names: std::collections::BTreeSet<String> = slept.map(|(name, _)| name.clone()).collect();
+    match names.len() {
+        0 => section.to_lowercase(),
+        1..=4 => drawn(names.into_iter()),
+        n => format!("the {n} latches and mutexes of “{section}” (added up)"),
+    }
 }
 
 fn misses(row: &Row) -> Option<f64> {
@@ -327,9 +372,9 @@ fn counts(run: &Results) -> String {
         out.push_str("</tr>\n");
     }
     out.push_str(
-        "</table>\n<p class=\"soft\">For an operation, unless more are named, and to the unit; where the design says what must come out, anything else is marked.</p>\n",
+        "</table>\n<p class=\"soft\">For an operation, unless more are named, and to the unit; where the design says what must come out, anything else is marked. ",
     );
-    out
+    out + &escape(&laws::rule(&run.counts)) + "</p>\n"
 }
 
 #[cfg(test)]
@@ -345,6 +390,7 @@ mod tests {
             title: "gets".into(),
             expected: Some(2.0),
             seen: 3.0,
+            readings: vec![3.0, 3.0, 2.0],
         }];
         run.stopped_of = Some(9);
         run.notes.insert("11.1".into(), "as it <was>".into());
@@ -363,8 +409,10 @@ mod tests {
         // Rates, times one session, misses, sleeps; two generations each, and one that has nothing to run.
         assert_eq!(page.matches("<svg viewBox=\"0 0 240").count(), 4 * 3);
         assert!(page.contains("as it &lt;was&gt;") && !page.contains("<script") && !page.contains("http"));
+        assert!(page.contains("b: a &lt;machine&gt;, 2007, Oracle 11.1.0.6"), "what was published says where and when");
+        assert!(page.contains("Misses of Result Cache: Latch, % of gets"), "the title names the latch");
         assert!(page.contains("Stopped: 5 of 9") && page.contains("Not run") && page.contains("class=\"wrong\""));
-        assert_eq!(page.matches("class=\"s1 dashed\"").count(), 2, "a published line in one plot, and in the legend");
+        assert_eq!(page.matches("class=\"s3 dashed\"").count(), 2, "a published line in one plot, and in the legend");
     }
 
     #[test]
@@ -372,13 +420,15 @@ mod tests {
         let journey = journey();
         let text = journey.tables();
         assert!(
-            text.contains("3 (expected 2)") && text.contains("f: not run") && text.contains("% linear at 2"),
+            text.contains("3 (expected 2) [1 of 3: 2 to 3]")
+                && text.contains("f: not run")
+                && text.contains("% linear at 2"),
             "{text}"
         );
         let csv = journey.csv();
         let fields = csv.lines().next().unwrap().matches(',').count();
         assert_eq!(csv.lines().count(), 6);
         assert!(csv.lines().all(|line| line.matches(',').count() == fields), "{csv}");
-        assert_eq!(journey.broken_laws(), ["b@11.1: gets: 3 (expected 2)"]);
+        assert_eq!(journey.broken_laws(), ["b@11.1: gets: 3 (expected 2) [1 of 3: 2 to 3]"]);
     }
 }

@@ -45,27 +45,94 @@ fn a_run_leaves_figures_that_agree_with_the_design() {
         let sessions = row["sessions"].as_u64().unwrap();
         assert_eq!(row["operations"].as_u64().unwrap(), 300 * sessions);
         assert!(row["elapsed_s"].as_f64().unwrap() > 0.0 && row["pct_linear"].as_f64().unwrap() > 0.0);
+        let calls = row["calls"].as_u64().unwrap();
+        assert!(calls >= sessions, "{row}");
         if row["workload"] != "result-cache" {
             continue;
         }
         let name = if row["generation"] == "11.1" { "Result Cache: Latch" } else { "Result Cache: RC Latch" };
         let gets = row["latches"][name]["gets"].as_u64().unwrap();
-        // Two gets an access and one a session while the latch is exclusive; one an access after that.
+        // Two gets an access and one a call while the latch is exclusive; one an access after that.
         match row["generation"].as_str().unwrap() {
-            "11.1" => assert_eq!(gets, sessions * (2 * 300 + 1), "{row}"),
+            "11.1" => assert_eq!(gets, sessions * 2 * 300 + calls, "{row}"),
             "latchwork" => assert_eq!(gets, sessions * 300, "{row}"),
-            _ => assert_eq!(gets, sessions * (300 + 1), "{row}"),
+            _ => assert_eq!(gets, sessions * 300 + calls, "{row}"),
         }
     }
+    assert!(text.contains("One repeat of each cell: there is no interval"), "{text}");
+    assert!(results["cells"].as_array().unwrap().iter().all(|cell| cell["ops_per_s"]["interval"].is_null()));
+    let counts = results["counts"].as_array().unwrap();
+    assert!(counts.iter().all(|count| count["readings"].as_array().unwrap().len() == 7), "{counts:?}");
     assert_eq!(read(&folder.0, "results.csv").lines().count(), 13);
     assert!(read(&folder.0, "report.html").contains("</html>"));
     let (ok, again) = lab(&["report", out]);
     assert!(ok && again.contains("Operations per second"), "{again}");
 }
 
+/// Repeats come from instances of their own, one after the other; a cell has an interval, and a rate of the window in
+/// which all sessions ran, from operations that were counted.
+#[test]
+fn one_instance_lives_at_a_time_and_repeats_give_intervals() {
+    let folder = Folder::new("window");
+    let (out, instances) = (folder.0.join("out"), folder.0.join("tmp"));
+    std::fs::create_dir_all(&instances).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_latchwork"))
+        .args(["lab", "run", "result-cache", "--sessions", "1,2", "--seconds", "0.4", "--repeat", "2", "--quiet"])
+        .args(["--variant", "hash-cluster", "--generation", "11.1,latchwork", "--out", out.to_str().unwrap()])
+        .env("XDG_RUNTIME_DIR", &instances)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let (mut seen, mut most) = (std::collections::BTreeSet::new(), 0);
+    while child.try_wait().expect("its state").is_none() {
+        let alive: Vec<_> = std::fs::read_dir(&instances).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        most = most.max(alive.len());
+        seen.extend(alive);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!((most, seen.len()), (1, 4), "instances at the same time, and in all: {seen:?}");
+    let results: serde_json::Value = serde_json::from_str(&read(&out, "results.json")).unwrap();
+    let rows = results["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * 2 * 2);
+    for row in rows {
+        let (window, figure) = (&row["window"], |name: &str| row[name].as_f64().unwrap());
+        // A call takes a fiftieth of a second, so that most operations of the cell lie in whole calls.
+        assert!(figure("calls") >= 2.0 * figure("sessions"), "{row}");
+        if window.is_null() {
+            // On a busy machine one session may have ended before the other began.
+            let whole = figure("operations") / figure("elapsed_s");
+            assert!(row["sessions"] == 2 && (figure("ops_per_s") - whole).abs() < 1e-6 * whole, "{row}");
+            continue;
+        }
+        assert!(window["seconds"].as_f64().unwrap() <= figure("elapsed_s"), "{row}");
+        let (counted, cut) = (window["counted"].as_f64().unwrap(), window["cut"].as_f64().unwrap());
+        let rate = (counted + cut) / window["seconds"].as_f64().unwrap();
+        assert!((figure("ops_per_s") - rate).abs() < 1e-6 * rate, "{row}");
+        assert!(counted + cut <= figure("operations") * 1.000_001, "{row}");
+        if row["sessions"] == 1 {
+            assert_eq!((counted, cut), (figure("operations"), 0.0), "{row}");
+        }
+    }
+    let cells = results["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 4);
+    for cell in cells {
+        assert!(cell["ops_per_s"]["count"] == 2 && cell["ops_per_s"]["interval"].as_f64().unwrap() > 0.0, "{cell}");
+    }
+    let csv = read(&out, "results.csv");
+    assert!(csv.lines().next().unwrap().contains(",window_s,") && csv.contains("interval_95_ops_per_s"), "{csv}");
+    let page = read(&out, "report.html");
+    assert!(page.contains("Averages of 2 repeats; ± is half of the 95 % interval"));
+    assert!(page.contains("Latchwork as 11.1</li>") && page.contains("Core i7 980X, 2010, Oracle 11.2</li>"));
+}
+
 #[test]
 fn what_cannot_be_run_is_said_plainly() {
     for (arguments, word) in [
+        (vec!["run", "result-cache", "--instance-kills", "5"], "has no option --instance-kills: it is for torture"),
+        (vec!["run", "slob", "--generation", "11.1"], "--generation"),
         (vec!["run", "no-such-experiment"], "no-such-experiment"),
         (vec!["run", "result-cache", "--variant", "nothing"], "hash-cluster"),
         (vec!["report", "no/such/folder"], "results.json"),
@@ -178,11 +245,12 @@ fn the_time_machine_draws_a_plot_for_each_generation_and_counts_to_the_unit() {
         assert!(count["expected"].is_number() && count["expected"] == count["seen"], "{count}");
     }
     let page = read(&folder.0, "report.html");
-    for generation in
-        ["8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2-hot-copies", "latchwork"]
-    {
-        assert!(page.contains(&format!("<text class=\"title\" x=\"4\" y=\"14\">{generation}</text>")), "{generation}");
+    for generation in ["8.1.7", "9.2", "10.2", "11.1", "11.2.0.1", "11.2.0.3", "12.1", "12.2", "12.2, hot copies"] {
+        let title = format!("<text class=\"title\" x=\"4\" y=\"14\">Latchwork as {generation}</text>");
+        assert!(page.contains(&title), "{generation}");
     }
+    assert!(page.contains("<text class=\"title\" x=\"4\" y=\"14\">Latchwork's own design</text>"), "{page}");
+    assert!(page.contains("Misses of row cache objects, % of gets"), "{page}");
     assert!(page.contains("</html>"));
     assert_eq!(read(&folder.0, "results.csv").lines().count(), 11);
     let (ok, again) = lab(&["report", out]);
@@ -196,8 +264,8 @@ fn a_journey_that_is_stopped_leaves_its_page_and_no_instance() {
     std::fs::create_dir_all(&instances).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_latchwork"))
         .args(["lab", "run", "time-machine", "--generation", "11.1,latchwork", "--sessions", "1", "--iterations", "10"])
-        .args(["--repeat", "15", "--quiet", "--variant", "read-parameter,result-cache", "--out", out.to_str().unwrap()])
-        .env("TMPDIR", &instances)
+        .args(["--repeat", "4", "--quiet", "--variant", "read-parameter,result-cache", "--out", out.to_str().unwrap()])
+        .env("XDG_RUNTIME_DIR", &instances)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -35,7 +35,7 @@ pub struct ConnectTimes {
 
 fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
-    super::statistics::quantile(&all, 0.5)
+    crate::statistics::quantile(&all, 0.5)
 }
 
 /// Connects `times` times, one after the other, and a few times by the program.

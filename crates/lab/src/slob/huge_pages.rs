@@ -130,7 +130,9 @@ impl HugePagesRun {
             sessions,
             repeat: t.repeat,
             operations: t.logical_reads,
+            calls: 0,
             elapsed_s: t.seconds,
+            window: Some(super::between(t.logical_reads, t.seconds)),
             ops_per_s: t.reads_per_s,
             pct_linear: None,
             passed: None,
@@ -147,6 +149,8 @@ impl HugePagesRun {
             version: self.version.clone(),
             parameters: self.parameters.clone(),
             rows: self.trials.iter().map(row).collect(),
+            cells: Vec::new(),
+            latch_names: Vec::new(),
             published: Vec::new(),
             sections: Vec::new(),
             counts: Vec::new(),
@@ -176,7 +180,7 @@ pub fn run(plan: &Plan) -> Result<HugePagesRun, LabError> {
     }
     let mut place = Place::named("huge-pages", plan.executable.clone())?;
     let tables = |name: &str, rows| Tables { name: name.into(), users: plan.sessions, rows };
-    let (small, big) = (tables("small", plan.options.small_rows), tables("big", plan.options.big(plan.quick)));
+    let (small, big) = (tables("small", plan.options.small()), tables("big", plan.options.big(plan.quick)));
     let params = parameters(plan, &small, &big);
     say(plan, "making the tables");
     let (sga_bytes, wanted) = set_up(&mut place, &params, &[&small, &big])?;

@@ -10,7 +10,6 @@ mod machine;
 mod report;
 mod rig;
 mod shapes;
-mod statistics;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +18,7 @@ use client::{Credentials, Ephemeral};
 use crate::LabError;
 use crate::results::{Results, Row};
 use crate::stop::Stop;
+use crate::window::Window;
 use rig::{Tables, Timing, Work};
 
 pub use huge_pages::{HugePagesRun, Plan as HugePagesPlan, TITLE as HUGE_PAGES_TITLE, run as run_huge_pages};
@@ -32,27 +32,27 @@ const SOURCE: &str = "K. Closson's SLOB, as M. Przepiorowski used it, Oracle and
 /// What is read, and how; for the experiments `slob` and `huge-pages`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Options {
-    /// slob, huge-pages: rows of a small table
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
-    small_rows: u64,
+    /// slob, huge-pages: rows of a small table [default: 10000]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
+    small_rows: Option<u64>,
     /// slob, huge-pages: rows of a big table [default: 200000; with --quick 40000]
     #[arg(long, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
     big_rows: Option<u64>,
-    /// slob: percent of the executions that update, in the workload `updates`
-    #[arg(long, default_value_t = 20.0, value_parser = percent)]
-    update_pct: f64,
-    /// slob: percent of the executions that go to the hot spot, in the workload `hot-spot`
-    #[arg(long, default_value_t = 80.0, value_parser = percent)]
-    hot_pct: f64,
-    /// slob: rows of the hot spot
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
-    hot_rows: u64,
-    /// slob: milliseconds of thought behind each execution
-    #[arg(long, default_value_t = 0.0, value_parser = milliseconds)]
-    think_ms: f64,
-    /// slob: sessions that only update, beside the readers
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
-    writers: u32,
+    /// slob: percent of the executions that update, in the workload `updates` [default: 20]
+    #[arg(long, value_parser = percent)]
+    update_pct: Option<f64>,
+    /// slob: percent of the executions that go to the hot spot, in the workload `hot-spot` [default: 80]
+    #[arg(long, value_parser = percent)]
+    hot_pct: Option<f64>,
+    /// slob: rows of the hot spot [default: 1000]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(256..=100_000_000))]
+    hot_rows: Option<u64>,
+    /// slob: milliseconds of thought behind each execution [default: 0]
+    #[arg(long, value_parser = milliseconds)]
+    think_ms: Option<f64>,
+    /// slob: sessions that only update, beside the readers [default: 0]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    writers: Option<u32>,
     /// slob, huge-pages: seconds from the common start to the first snapshot [default: 2; with --quick 0.5]
     #[arg(long, value_parser = seconds)]
     warm_up: Option<f64>,
@@ -76,6 +76,45 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Options {
+    /// Every option, whether `huge-pages` obeys it too, and whether it was given.
+    pub(crate) fn given(&self) -> [(&'static str, bool, bool); 8] {
+        let Options { small_rows, big_rows, update_pct, hot_pct, hot_rows, think_ms, writers, warm_up } = self;
+        [
+            ("--small-rows", true, small_rows.is_some()),
+            ("--big-rows", true, big_rows.is_some()),
+            ("--update-pct", false, update_pct.is_some()),
+            ("--hot-pct", false, hot_pct.is_some()),
+            ("--hot-rows", false, hot_rows.is_some()),
+            ("--think-ms", false, think_ms.is_some()),
+            ("--writers", false, writers.is_some()),
+            ("--warm-up", true, warm_up.is_some()),
+        ]
+    }
+
+    fn small(&self) -> u64 {
+        self.small_rows.unwrap_or(10_000)
+    }
+
+    fn update_pct(&self) -> f64 {
+        self.update_pct.unwrap_or(20.0)
+    }
+
+    fn hot_pct(&self) -> f64 {
+        self.hot_pct.unwrap_or(80.0)
+    }
+
+    fn hot_rows(&self) -> u64 {
+        self.hot_rows.unwrap_or(1000)
+    }
+
+    fn think_ms(&self) -> f64 {
+        self.think_ms.unwrap_or(0.0)
+    }
+
+    fn writers(&self) -> u32 {
+        self.writers.unwrap_or(0)
+    }
+
     fn big(&self, quick: bool) -> u64 {
         self.big_rows.unwrap_or(if quick { 40_000 } else { 200_000 })
     }
@@ -104,12 +143,12 @@ pub struct Plan {
 /// The kinds of work: name, whether of the big tables, and what the sessions do.
 fn workloads(plan: &Plan) -> Vec<(&'static str, bool, Work)> {
     let o = &plan.options;
-    let read = Work { writers: o.writers, hot_rows: o.hot_rows, think_s: o.think_ms / 1000.0, ..Work::default() };
+    let read = Work { writers: o.writers(), hot_rows: o.hot_rows(), think_s: o.think_ms() / 1000.0, ..Work::default() };
     let all = [
         ("small", false, read),
         ("big", true, read),
-        ("hot-spot", true, Work { hot_pct: o.hot_pct, ..read }),
-        ("updates", true, Work { update_pct: o.update_pct, ..read }),
+        ("hot-spot", true, Work { hot_pct: o.hot_pct(), ..read }),
+        ("updates", true, Work { update_pct: o.update_pct(), ..read }),
     ];
     let wanted = |name: &str| plan.variants.is_empty() || plan.variants.iter().any(|v| v == name);
     all.into_iter().filter(|(name, ..)| wanted(name)).collect()
@@ -124,10 +163,10 @@ pub fn run(plan: &Plan) -> Result<Results, LabError> {
     if workloads.is_empty() {
         return Err(LabError::new("no such workload: there are small, big, hot-spot and updates".into()));
     }
-    let users = plan.sessions.iter().copied().max().unwrap_or(1) + plan.options.writers;
+    let users = plan.sessions.iter().copied().max().unwrap_or(1) + plan.options.writers();
     let timing = Timing { warm_up_s: plan.options.warm_up_s(plan.quick), interval_s: plan.seconds };
     let tables = |name: &str, rows| Tables { name: name.into(), users, rows };
-    let (small, big) = (tables("small", plan.options.small_rows), tables("big", plan.options.big(plan.quick)));
+    let (small, big) = (tables("small", plan.options.small()), tables("big", plan.options.big(plan.quick)));
     let params = parameters(plan, &small, &big);
     let pairs: Vec<(&str, &str)> = params.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     let instance = Ephemeral::start(&pairs)?;
@@ -165,7 +204,7 @@ fn finish(mut results: Results) -> Result<Results, LabError> {
         return Err(LabError::new("stopped before anything was measured".into()));
     }
     results.rows.sort_by_key(|r| (r.workload.clone(), r.sessions, r.repeat));
-    results.fill_pct_linear();
+    results.fill();
     Ok(results)
 }
 
@@ -177,13 +216,20 @@ fn row(workload: &str, sessions: u32, repeat: u32, round: &rig::Round) -> Row {
         sessions,
         repeat,
         operations: round.logical_reads,
+        calls: 0,
         elapsed_s: round.seconds,
+        window: Some(between(round.logical_reads, round.seconds)),
         ops_per_s: round.reads_per_s(),
         pct_linear: None,
         passed: None,
         latches: BTreeMap::new(),
         sections: BTreeMap::new(),
     }
+}
+
+/// All sessions work between the snapshots: what these count is the common window.
+fn between(logical_reads: u64, seconds: f64) -> Window {
+    Window { seconds, counted: logical_reads, cut: 0.0 }
 }
 
 /// A row of two texts of 128 characters, with its entry of the index, takes some 320 bytes; a cache twice as large
@@ -207,10 +253,10 @@ fn empty_results(plan: &Plan, mut parameters: BTreeMap<String, String>, tables: 
     for t in tables {
         parameters.insert(format!("rows of a {} table", t.name), t.rows.to_string());
     }
-    parameters.insert("updates".into(), format!("{} % of the executions", o.update_pct));
-    parameters.insert("hot spot".into(), format!("{} % of the executions on {} rows", o.hot_pct, o.hot_rows));
-    parameters.insert("think time".into(), format!("{} ms", o.think_ms));
-    parameters.insert("writers".into(), o.writers.to_string());
+    parameters.insert("updates".into(), format!("{} % of the executions", o.update_pct()));
+    parameters.insert("hot spot".into(), format!("{} % of the executions on {} rows", o.hot_pct(), o.hot_rows()));
+    parameters.insert("think time".into(), format!("{} ms", o.think_ms()));
+    parameters.insert("writers".into(), o.writers().to_string());
     parameters.insert("seconds between snapshots".into(), plan.seconds.to_string());
     parameters.insert("repeats".into(), plan.repeat.to_string());
     Results {
@@ -225,6 +271,8 @@ fn empty_results(plan: &Plan, mut parameters: BTreeMap<String, String>, tables: 
         version: env!("CARGO_PKG_VERSION").into(),
         parameters,
         rows: Vec::new(),
+        cells: Vec::new(),
+        latch_names: Vec::new(),
         published: Vec::new(),
         sections: Vec::new(),
         counts: Vec::new(),

@@ -3,8 +3,8 @@
 use super::connect::PARTS;
 use super::huge_pages::{Cell, HugePagesRun, Trial};
 use super::shapes::{Named, distributions, legend, radar, stacked};
-use super::statistics::{Summary, summary};
 use crate::html::{STYLE, style_of_fills, style_of_series};
+use crate::statistics::{Summary, summary};
 use crate::svg::{Plot, Series, escape};
 use crate::table::{columns, thousands};
 
@@ -287,7 +287,8 @@ impl HugePagesRun {
                 points: named.figures.iter().enumerate().map(|(n, v)| (n as f64 + 1.0, *v)).collect(),
                 bars: Vec::new(),
                 colour: named.colour,
-                dashed: false,
+                marker: named.colour,
+                published: false,
             });
             let title = format!("By repeat, {which}");
             let line = Plot {

@@ -1,6 +1,6 @@
 //! Plots beyond lines: radar, distributions, stacked bars. Colours are those of the page's series.
 
-use super::statistics::quantile;
+use crate::statistics::quantile;
 use crate::svg::{escape, short, step};
 
 /// Some figures under a name.

@@ -1,7 +1,7 @@
 //! The page of a torture run: its tables, and the times of the starts as a plot.
 
 use super::report::Torture;
-use crate::html::{STYLE, style_of_series};
+use crate::html::{COLOURS, STYLE, style_of_series};
 use crate::svg::{Plot, Series, escape};
 
 /// The whole page.
@@ -40,8 +40,8 @@ fn plot(result: &Torture) -> Option<String> {
         all.sort_by(f64::total_cmp);
         let last = (all.len() - 1) as f64;
         let points = all.iter().enumerate().map(|(at, ms)| (100.0 * at as f64 / last, *ms)).collect();
-        let colour = series.len();
-        series.push(Series { title: row.kind.clone(), points, bars: Vec::new(), colour, dashed: false });
+        let (colour, marker, title) = (series.len() % COLOURS, series.len(), row.kind.clone());
+        series.push(Series { title, points, bars: Vec::new(), colour, marker, published: false });
     }
     if series.is_empty() {
         return None;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::results::{Host, spread};
+use crate::results::Host;
+use crate::statistics::summary;
 use crate::table::{columns, thousands};
 
 /// Instances that ended in one way.
@@ -145,7 +146,7 @@ impl Torture {
 }
 
 fn times(row: &Row) -> (String, String) {
-    let all = spread(row.start_ms.iter().copied());
+    let all = summary(row.start_ms.iter().copied());
     let text = |f: Option<f64>| f.map_or(String::new(), |f| format!("{f:.0}"));
     (text(all.map(|s| s.median)), text(all.map(|s| s.greatest)))
 }
