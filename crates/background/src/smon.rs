@@ -1,6 +1,7 @@
 //! SMON: housekeeping that nobody waits for.
 
 use session::Instance;
+use std::rc::Rc;
 use std::time::Duration;
 use types::Result;
 use wait::Event;
@@ -10,7 +11,7 @@ const SLEEP: Duration = Duration::from_secs(3);
 
 /// Runs SMON until it is asked to end. `log` writes to the alert log.
 pub fn smon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
-    let p = instance.attach_background("SMON")?;
+    let p = Rc::new(instance.attach_background("SMON")?);
     let slot = p.number() as usize - 1;
     let mut sampler = session::ScnSampler::default();
     let mut housekeeper = session::Housekeeper::default();

@@ -210,7 +210,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
     work.change().insert(Base::Col, &row)?;
     table.columns.push(column);
     work.change()
-        .update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = int(position as i64 + 1))?;
+        .update_by(Base::Tab, by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = int(position as i64 + 1))?;
     let mut on = Subject::of(table);
     for constraint in &spec.constraints {
         expression::check_inline(&on.table.columns, &spec.name.name, constraint)?;
@@ -436,11 +436,10 @@ fn drop_column(
     let object = table.object;
     columns::update(work, object, position, &table.columns[position])?;
     crate::statistics::forget_column(work, object, position)?;
-    let mine = |row: &[Value]| as_u32(&row[com::OBJ]) == object.0 && as_u32(&row[com::COL]) as usize == position + 1;
-    work.change().delete(Base::Com, &mine)?;
-    let granted =
-        |row: &[Value]| as_u32(&row[objauth::OBJ]) == object.0 && as_u32(&row[objauth::COL]) as usize == position + 1;
-    work.change().delete(Base::Objauth, &granted)?;
+    let mine = |row: &[Value]| as_u32(&row[com::COL]) as usize == position + 1;
+    work.change().delete_by(Base::Com, by(com::OBJ, object).and(&mine))?;
+    let granted = |row: &[Value]| as_u32(&row[objauth::COL]) as usize == position + 1;
+    work.change().delete_by(Base::Objauth, by(objauth::OBJ, object).and(&granted))?;
     Ok(())
 }
 
@@ -477,12 +476,12 @@ fn rename_column(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to: &I
     table.columns[position].name = to.name.clone();
     columns::update(work, table.object, position, &table.columns[position])?;
     let object = table.object;
-    work.change().update(Base::Cdef, &by(cdef::OBJ, object), &mut |row| {
+    work.change().update_by(Base::Cdef, by(cdef::OBJ, object), &mut |row| {
         if let Value::Text(condition) = &row[cdef::CONDITION] {
             row[cdef::CONDITION] = text(replace_name(condition, &from.name, &to.name));
         }
     })?;
-    work.change().update(Base::Col, &by(col::OBJ, object), &mut |row| {
+    work.change().update_by(Base::Col, by(col::OBJ, object), &mut |row| {
         if let Value::Text(expression) = &row[col::VIRTUAL] {
             row[col::VIRTUAL] = text(replace_name(expression, &from.name, &to.name));
         }
@@ -496,7 +495,7 @@ fn rename_constraint(work: &mut Work<'_>, table: &mut TableDef, from: &Ident, to
         return Err(Ora::new(2264).at(to.pos.0));
     }
     let id = constraint.id;
-    work.change().update(Base::Con, &move |row| as_u32(&row[con::CON]) == id, &mut |row| {
+    work.change().update_by(Base::Con, By::new(con::CON, id), &mut |row| {
         row[con::NAME] = text(to.name.as_str());
     })?;
     if let Some(have) = table.constraints.iter_mut().find(|have| have.id == id) {
@@ -543,14 +542,14 @@ fn set_options(work: &mut Work<'_>, table: &mut TableDef, options: &SegmentOptio
     }
     if let Some(pctfree) = options.pctfree {
         let value = int(pctfree);
-        work.change().update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| row[tab::PCTFREE] = value.clone())?;
+        work.change().update_by(Base::Tab, by(tab::OBJ, table.object), &mut |row| row[tab::PCTFREE] = value.clone())?;
     }
     store_options(work, table)
 }
 
 fn store_options(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
     let (property, degree) = (bits(table), table.options.degree);
-    work.change().update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| {
+    work.change().update_by(Base::Tab, by(tab::OBJ, table.object), &mut |row| {
         row[tab::PROPERTY] = int(property);
         row[tab::DEGREE] = int(degree);
     })?;

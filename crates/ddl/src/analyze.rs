@@ -95,8 +95,8 @@ pub fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
 
 /// Forgets the statistics of all columns and column groups of a table.
 pub fn forget_columns(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
-    work.change().delete(Base::HistHead, &by(hist_head::OBJ, object))?;
-    work.change().delete(Base::Histgrm, &by(histgrm::OBJ, object)).map(drop)
+    work.change().delete_by(Base::HistHead, by(hist_head::OBJ, object))?;
+    work.change().delete_by(Base::Histgrm, by(histgrm::OBJ, object)).map(drop)
 }
 
 /// A table is dropped, and all that is kept of its statistics with it.
@@ -113,7 +113,7 @@ pub fn forget_table(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
         (Base::HistgrmHistory, histgrm_history::OBJ),
     ];
     for (base, column) in kept {
-        work.change().delete(base, &by(column, object))?;
+        work.change().delete_by(base, by(column, object))?;
     }
     Ok(())
 }

@@ -144,8 +144,8 @@ pub fn insert(work: &mut Work<'_>, object: ObjectId, columns: &[ColumnDef]) -> R
 /// Replaces the row of one column.
 pub fn update(work: &mut Work<'_>, object: ObjectId, position: usize, column: &ColumnDef) -> Result<()> {
     let new = row(object, position, column);
-    let mine = |row: &[Value]| as_u32(&row[col::OBJ]) == object.0 && as_u32(&row[col::COL]) as usize == position + 1;
-    work.change().update(Base::Col, &mine, &mut |old| *old = new.clone())?;
+    let mine = |row: &[Value]| as_u32(&row[col::COL]) as usize == position + 1;
+    work.change().update_by(Base::Col, crate::work::by(col::OBJ, object).and(&mine), &mut |old| *old = new.clone())?;
     Ok(())
 }
 

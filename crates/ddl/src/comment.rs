@@ -34,8 +34,8 @@ pub fn comment(work: &mut Work<'_>, statement: &CommentOn) -> Result<()> {
     if comment.len() > LENGTH_MAX {
         return Err(Ora::new(1704).at(pos.0));
     }
-    let mine = move |row: &[Value]| as_u32(&row[com::OBJ]) == object.0 && as_u32(&row[com::COL]) as usize == position;
-    work.change().delete(Base::Com, &mine)?;
+    let mine = |row: &[Value]| as_u32(&row[com::COL]) as usize == position;
+    work.change().delete_by(Base::Com, crate::work::by(com::OBJ, object).and(&mine))?;
     if comment.is_empty() {
         return Ok(());
     }

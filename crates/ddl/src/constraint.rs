@@ -7,7 +7,7 @@ use crate::index::{self, NewIndex, column_position};
 use crate::work::{Target, Work};
 use dictionary::base::{Base, ccol, cdef, con};
 use dictionary::image::property;
-use dictionary::rows::{Row, as_u32, blank, int, text};
+use dictionary::rows::{Row, blank, int, text};
 use dictionary::*;
 use sql::ast::{
     self, ConstraintKind, ConstraintSpec, ConstraintState, Ident, IndexTarget, KeyIndex, OnDelete, SegmentOptions,
@@ -492,13 +492,9 @@ pub fn require_no_rows_in(table: &TableDef, constraint: &ConstraintDef, pos: u32
 
 /// Takes a constraint out; a key's index with it unless that is to stay.
 pub fn remove(work: &mut Work<'_>, table: &mut TableDef, constraint: &ConstraintDef, fate: KeyIndex) -> Result<()> {
-    let mine = |column: usize| {
-        let id = constraint.id;
-        move |row: &[Value]| as_u32(&row[column]) == id
-    };
-    work.change().delete(Base::Con, &mine(con::CON))?;
-    work.change().delete(Base::Cdef, &mine(cdef::CON))?;
-    work.change().delete(Base::Ccol, &mine(ccol::CON))?;
+    work.change().delete_by(Base::Con, By::new(con::CON, constraint.id))?;
+    work.change().delete_by(Base::Cdef, By::new(cdef::CON, constraint.id))?;
+    work.change().delete_by(Base::Ccol, By::new(ccol::CON, constraint.id))?;
     table.constraints.retain(|other| other.id != constraint.id);
     match constraint.kind {
         ConstraintKindDef::PrimaryKey { index, .. } | ConstraintKindDef::Unique { index, .. } => {

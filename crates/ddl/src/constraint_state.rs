@@ -10,7 +10,7 @@ use crate::index;
 use crate::rows;
 use crate::work::Work;
 use dictionary::base::{Base, cdef};
-use dictionary::rows::{as_u32, int};
+use dictionary::rows::int;
 use dictionary::*;
 use sql::ast::{KeyIndex, Name, StateClause, UsingIndex};
 use std::rc::Rc;
@@ -216,7 +216,7 @@ fn store(work: &mut Work<'_>, def: &ConstraintDef) -> Result<()> {
         }
         _ => Value::Null,
     };
-    work.change().update(Base::Cdef, &move |row| as_u32(&row[cdef::CON]) == id, &mut |row| {
+    work.change().update_by(Base::Cdef, By::new(cdef::CON, id), &mut |row| {
         row[cdef::DEFER] = int(bits);
         row[cdef::ENABLED] = int(i64::from(def.enabled));
         row[cdef::INDEX] = index.clone();

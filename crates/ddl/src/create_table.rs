@@ -565,7 +565,7 @@ pub fn new_segment(work: &mut Work<'_>, table: &TableDef, tablespace: u32) -> Re
     let header = work.make_segment(tablespace, SegmentKind::Table, data_object)?;
     let segment = SegmentRef { tablespace, header, data_object, ..*old };
     let object: ObjectId = table.object;
-    work.change().update(Base::Tab, &crate::work::by(tab::OBJ, object), &mut |row| set_segment(row, &segment))?;
+    work.change().update_by(Base::Tab, crate::work::by(tab::OBJ, object), &mut |row| set_segment(row, &segment))?;
     work.update_object(object, &mut |row| row[dictionary::base::obj::DATAOBJ] = int(data_object.0))?;
     let mut new = table.clone();
     let old_header = old.header;

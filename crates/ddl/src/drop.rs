@@ -3,7 +3,6 @@
 use crate::work::{Target, Work, by};
 use crate::{constraint, index};
 use dictionary::base::*;
-use dictionary::rows::as_u32;
 use dictionary::*;
 use sql::ast::{DropKind, DropObject, KeyIndex, Purge};
 use types::{ObjectId, Ora, Result};
@@ -83,9 +82,9 @@ pub fn table(work: &mut Work<'_>, object: ObjectId, cascade: bool, pos: u32) -> 
     for identity in def.columns.iter().filter_map(|column| column.identity.as_ref()) {
         sequence(work, identity.sequence)?;
     }
-    work.change().delete(Base::Tab, &by(tab::OBJ, object))?;
-    work.change().delete(Base::Col, &by(col::OBJ, object))?;
-    work.change().delete(Base::Com, &by(com::OBJ, object))?;
+    work.change().delete_by(Base::Tab, by(tab::OBJ, object))?;
+    work.change().delete_by(Base::Col, by(col::OBJ, object))?;
+    work.change().delete_by(Base::Com, by(com::OBJ, object))?;
     crate::analyze::forget_table(work, object)?;
     work.delete_object(object)
 }
@@ -100,8 +99,8 @@ fn cluster(work: &mut Work<'_>, object: ObjectId, drop: &DropObject, target: &Ta
         table(work, *table_object, drop.cascade, target.pos)?;
     }
     work.doom(def.segment.header)?;
-    work.change().delete(Base::Clu, &by(clu::OBJ, object))?;
-    work.change().delete(Base::Col, &by(col::OBJ, object))?;
+    work.change().delete_by(Base::Clu, by(clu::OBJ, object))?;
+    work.change().delete_by(Base::Col, by(col::OBJ, object))?;
     work.delete_object(object)
 }
 
@@ -112,8 +111,8 @@ pub fn cluster_with_tables(work: &mut Work<'_>, object: ObjectId) -> Result<()> 
     };
     work.lock(object)?;
     work.doom(def.segment.header)?;
-    work.change().delete(Base::Clu, &by(clu::OBJ, object))?;
-    work.change().delete(Base::Col, &by(col::OBJ, object))?;
+    work.change().delete_by(Base::Clu, by(clu::OBJ, object))?;
+    work.change().delete_by(Base::Col, by(col::OBJ, object))?;
     work.delete_object(object)
 }
 
@@ -139,15 +138,15 @@ pub fn enforces(table: &TableDef, object: ObjectId) -> bool {
 }
 
 pub fn view(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
-    work.change().delete(Base::View, &by(self::view::OBJ, object))?;
-    work.change().delete(Base::Error, &by(error::OBJ, object))?;
-    work.change().delete(Base::Col, &by(col::OBJ, object))?;
-    work.change().delete(Base::Com, &by(com::OBJ, object))?;
+    work.change().delete_by(Base::View, by(self::view::OBJ, object))?;
+    work.change().delete_by(Base::Error, by(error::OBJ, object))?;
+    work.change().delete_by(Base::Col, by(col::OBJ, object))?;
+    work.change().delete_by(Base::Com, by(com::OBJ, object))?;
     work.delete_object(object)
 }
 
 pub fn sequence(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
-    work.change().delete(Base::Seq, &|row| as_u32(&row[seq::OBJ]) == object.0)?;
+    work.change().delete_by(Base::Seq, by(seq::OBJ, object))?;
     work.sequences.push(object);
     work.delete_object(object)
 }

@@ -96,6 +96,6 @@ pub fn drop_edition(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         let is_child = move |row: &[Value]| as_u32(&row[edition::OBJ]) == child;
         work.change().update(Base::Edition, &is_child, &mut |row| row[edition::PARENT] = Value::Null)?;
     }
-    work.change().delete(Base::Edition, &by(edition::OBJ, object))?;
+    work.change().delete_by(Base::Edition, by(edition::OBJ, object))?;
     work.delete_object(object)
 }

@@ -165,7 +165,7 @@ pub fn inherit(work: &mut Work<'_>, user: UserId, grantee: UserId) -> Result<()>
 }
 
 fn is_inherited(work: &mut Work<'_>, user: UserId, grantee: UserId) -> Result<bool> {
-    Ok(!work.select(Base::Userauth, &of_pair(user, grantee))?.is_empty())
+    Ok(!work.select_by(Base::Userauth, By::new(userauth::USER, user.0).and(&of_pair(user, grantee)))?.is_empty())
 }
 
 fn of_pair(user: UserId, grantee: UserId) -> impl Fn(&[Value]) -> bool {
@@ -207,10 +207,9 @@ fn grant_one(work: &mut Work<'_>, grantee: UserId, what: &Granted, option: bool,
         return Err(Ora::with(1931, &[&SystemPrivilege::UnlimitedTablespace.name()]).at(pos));
     }
     let number = what.number();
-    let mine = move |row: &[Value]| {
-        as_u32(&row[sysauth::GRANTEE]) == grantee.0 && as_i64(&row[sysauth::PRIVILEGE]) == Some(number)
-    };
-    let kept = work.change().update(Base::Sysauth, &mine, &mut |row| {
+    let mine = move |row: &[Value]| as_i64(&row[sysauth::PRIVILEGE]) == Some(number);
+    let mine = By::new(sysauth::GRANTEE, grantee.0).and(&mine);
+    let kept = work.change().update_by(Base::Sysauth, mine, &mut |row| {
         if option {
             row[sysauth::OPTION] = int(1);
         }
@@ -467,13 +466,13 @@ fn grant_on(
         let grants = |column| work.image.has_column_grant(user, object, wanted.privilege, column, true);
         let grantor = if user != owner && (grants(0) || grants(column)) { user } else { owner };
         let mine = move |row: &[Value]| {
-            as_u32(&row[objauth::OBJ]) == object.0
-                && as_u32(&row[objauth::GRANTOR]) == grantor.0
+            as_u32(&row[objauth::GRANTOR]) == grantor.0
                 && as_u32(&row[objauth::GRANTEE]) == grantee.0
                 && as_u32(&row[objauth::PRIVILEGE]) == u32::from(code)
                 && as_u32(&row[objauth::COL]) == column
         };
-        let kept = work.change().update(Base::Objauth, &mine, &mut |row| {
+        let mine = By::new(objauth::OBJ, object.0).and(&mine);
+        let kept = work.change().update_by(Base::Objauth, mine, &mut |row| {
             if option {
                 row[objauth::OPTION] = int(1);
             }
@@ -577,12 +576,11 @@ fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPri
         () => return Ok(Vec::new()),
     };
     let (object, owner) = (on.object, on.owner);
-    let about = move |row: &[Value]| {
-        as_u32(&row[objauth::OBJ]) == object.0 && as_u32(&row[objauth::PRIVILEGE]) == privilege as u32
-    };
+    let about = move |row: &[Value]| as_u32(&row[objauth::PRIVILEGE]) == privilege as u32;
     let is_from =
         move |row: &[Value]| as_u32(&row[objauth::GRANTOR]) == grantor.0 && as_u32(&row[objauth::GRANTEE]) == grantee.0;
-    let left: Vec<Row> = work.select(Base::Objauth, &about)?.into_iter().filter(|row| !is_from(row)).collect();
+    let there = work.select_by(Base::Objauth, By::new(objauth::OBJ, object.0).and(&about))?;
+    let left: Vec<Row> = there.into_iter().filter(|row| !is_from(row)).collect();
     let options = options_from(&left, owner);
     let is_void = move |row: &[Value]| is_from(row) || !is_passed_on(row, owner, &options);
     let mut lost = vec![grantee];
@@ -592,7 +590,8 @@ fn revoke_on(work: &mut Work<'_>, on: &On, grantee: UserId, privilege: ObjectPri
             lost.push(grantee);
         }
     }
-    work.change().delete(Base::Objauth, &|row: &[Value]| about(row) && is_void(row))?;
+    let void = |row: &[Value]| about(row) && is_void(row);
+    work.change().delete_by(Base::Objauth, By::new(objauth::OBJ, object.0).and(&void))?;
     Ok(lost)
 }
 
@@ -636,9 +635,8 @@ fn remove_keys_of(work: &mut Work<'_>, object: ObjectId, grantee: UserId, cascad
 /// ORA-01952 and ORA-01951 for what was not granted.
 fn revoke_one(work: &mut Work<'_>, grantee: UserId, what: &Granted, all: bool, pos: u32) -> Result<()> {
     let number = what.number();
-    let removed = work.change().delete(Base::Sysauth, &move |row| {
-        as_u32(&row[sysauth::GRANTEE]) == grantee.0 && as_i64(&row[sysauth::PRIVILEGE]) == Some(number)
-    })?;
+    let mine = |row: &[Value]| as_i64(&row[sysauth::PRIVILEGE]) == Some(number);
+    let removed = work.change().delete_by(Base::Sysauth, By::new(sysauth::GRANTEE, grantee.0).and(&mine))?;
     if removed > 0 || all {
         return Ok(());
     }

@@ -277,7 +277,7 @@ fn flags_of(index: &IndexDef) -> i64 {
 }
 
 fn set_flags(work: &mut Work<'_>, index: ObjectId, flags: i64) -> Result<()> {
-    work.change().update(Base::Ind, &by(ind::OBJ, index), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
+    work.change().update_by(Base::Ind, by(ind::OBJ, index), &mut |row| row[ind::FLAGS] = int(flags)).map(|_| ())
 }
 
 fn enter(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
@@ -518,7 +518,7 @@ pub fn refill(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, tablespac
 }
 
 fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, tablespace: u32) -> Result<()> {
-    work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| {
+    work.change().update_by(Base::Ind, by(ind::OBJ, object), &mut |row| {
         row[ind::DATAOBJ] = int(data.0);
         row[ind::TS] = int(tablespace);
         row[ind::FILE] = int(header.file());
@@ -535,7 +535,7 @@ fn moved(work: &mut Work<'_>, object: ObjectId, header: Rdba, data: ObjectId, ta
 
 /// An index that was made for a key stays when the key goes.
 pub fn forget_key(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
-    work.change().update(Base::Ind, &by(ind::OBJ, object), &mut |row| {
+    work.change().update_by(Base::Ind, by(ind::OBJ, object), &mut |row| {
         let bits = dictionary::rows::as_i64(&row[ind::PROPERTY]).unwrap_or(0);
         row[ind::PROPERTY] = int(bits & !property::IND_OF_KEY);
     })?;
@@ -544,8 +544,8 @@ pub fn forget_key(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
 
 /// Takes an index out of the dictionary and dooms its segment.
 pub fn remove(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
-    work.change().delete(Base::Ind, &by(ind::OBJ, index.object))?;
-    work.change().delete(Base::Icol, &by(icol::OBJ, index.object))?;
+    work.change().delete_by(Base::Ind, by(ind::OBJ, index.object))?;
+    work.change().delete_by(Base::Icol, by(icol::OBJ, index.object))?;
     work.delete_object(index.object)?;
     work.doom(index.segment.header)?;
     Ok(())

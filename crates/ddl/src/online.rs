@@ -81,7 +81,7 @@ pub fn drop_abandoned(host: &mut dyn Host) -> Result<Vec<String>> {
     let mut told = Vec::new();
     let building = {
         let parts = host.parts();
-        parts.dict.image(parts.p)?.indexes_building()
+        parts.dict.image()?.indexes_building()
     };
     for object in building {
         let dropped = Work::aside(host, &mut |work| {
@@ -245,7 +245,7 @@ fn add_entries(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Resul
 fn finish(work: &mut Work<'_>, table: &TableDef, index: &IndexDef, duplicate: &Ora) -> Result<()> {
     complete(work, table, index, index.unique.then_some(duplicate))?;
     work.touch(table.object);
-    work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut set_usable)?;
+    work.change().update_by(Base::Ind, by(ind::OBJ, index.object), &mut set_usable)?;
     Ok(())
 }
 
@@ -283,7 +283,7 @@ fn exchange(work: &mut Work<'_>, table: &TableDef, built: &IndexDef, old: &Index
     complete(work, table, built, (now.unique && now.unusable).then_some(duplicate))?;
     let (new, data) = (built.segment, built.segment.data_object);
     work.touch(table.object);
-    work.change().update(Base::Ind, &by(ind::OBJ, old.object), &mut |row| {
+    work.change().update_by(Base::Ind, by(ind::OBJ, old.object), &mut |row| {
         row[ind::DATAOBJ] = int(data.0);
         row[ind::TS] = int(new.tablespace);
         row[ind::FILE] = int(new.header.file());
@@ -293,8 +293,8 @@ fn exchange(work: &mut Work<'_>, table: &TableDef, built: &IndexDef, old: &Index
         set_usable(row);
     })?;
     work.update_object(old.object, &mut |row| row[obj::DATAOBJ] = int(data.0))?;
-    work.change().delete(Base::Ind, &by(ind::OBJ, built.object))?;
-    work.change().delete(Base::Icol, &by(dictionary::base::icol::OBJ, built.object))?;
+    work.change().delete_by(Base::Ind, by(ind::OBJ, built.object))?;
+    work.change().delete_by(Base::Icol, by(dictionary::base::icol::OBJ, built.object))?;
     work.delete_object(built.object)?;
     work.doom(now.segment.header)
 }

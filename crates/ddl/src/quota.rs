@@ -43,9 +43,9 @@ pub fn check(work: &mut Work<'_>, number: u32, owner: UserId) -> Result<()> {
     let parts = work.host.parts();
     // A role gives UNLIMITED TABLESPACE as a grant of its own would: what an owner may fill does not depend on who is
     // logged on.
-    let granted = parts.dict.names(parts.p, &Who::owner(owner))?.image().grantees(owner);
+    let granted = parts.dict.names(&Who::owner(owner))?.image().grantees(owner);
     let who = Who { roles: granted.into(), ..Who::owner(owner) };
-    if parts.dict.names(parts.p, &who)?.has(SystemPrivilege::UnlimitedTablespace) {
+    if parts.dict.names(&who)?.has(SystemPrivilege::UnlimitedTablespace) {
         return Ok(());
     }
     let rows = work.select(Base::Tsq, &move |row| row_is(row, number, owner))?;
@@ -65,7 +65,7 @@ fn row_is(row: &[types::Value], tablespace: u32, owner: UserId) -> bool {
 fn used_blocks(work: &mut Work<'_>, tablespace: u32, owner: UserId) -> Result<u64> {
     let mut headers: Vec<Rdba> = Vec::new();
     let objects: Vec<(ObjectKind, types::ObjectId)> =
-        work.image.objects().filter(|o| o.owner_id == owner).map(|o| (o.kind, o.object)).collect();
+        work.image.objects_of(owner).iter().map(|o| (o.kind, o.object)).collect();
     for (kind, object) in objects {
         let segment = match kind {
             ObjectKind::Table => work.image.table(object)?.and_then(|t| match &t.organization {

@@ -3,7 +3,7 @@
 use crate::work::{Target, Work};
 use dictionary::base::{Base, seq};
 use dictionary::image::big_number;
-use dictionary::rows::{Row, as_u32, blank, flag, int};
+use dictionary::rows::{Row, blank, flag, int};
 use dictionary::*;
 use sql::ast::{AlterSequence, CreateSequence, SequenceOptions};
 use types::{Number, ObjectId, Ora, Result, Value};
@@ -164,7 +164,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterSequence) -> Result<()> {
     let step = numbers.increment;
     let given_out = unused_numbers(work, &old)?;
     let mut wrong = None;
-    work.change().update(Base::Seq, &|row| as_u32(&row[seq::OBJ]) == object.0, &mut |row| {
+    work.change().update_by(Base::Seq, crate::work::by(seq::OBJ, object), &mut |row| {
         let high = match &row[seq::HIGHWATER] {
             Value::Number(n) => big_number(n),
             _ => numbers.minimum,

@@ -108,7 +108,7 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             let index = index_named(work, owner, index)?;
             require_unlocked(work, index.table, *force)?;
             save(work, index.table)?;
-            work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut clear_index)?;
+            work.change().update_by(Base::Ind, by(ind::OBJ, index.object), &mut clear_index)?;
             changed(work, index.table)?;
         }
         SetTable { table, rows, blocks, average, force } => {
@@ -117,7 +117,7 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
             save(work, object)?;
             let now = work.now;
             let set = [(tab::ROWCNT, rows), (tab::BLKCNT, blocks), (tab::AVGRLN, average)];
-            work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
+            work.change().update_by(Base::Tab, by(tab::OBJ, object), &mut |row| {
                 for (at, value) in set {
                     if row[at].is_null() {
                         row[at] = int(0);
@@ -145,7 +145,7 @@ fn run(work: &mut Work<'_>, request: &StatisticsRequest) -> Result<Value> {
         }
         Lock(table, locked) => {
             let object = named(work, table, |t| format!("Unable to lock or unlock statistics of table {t}"))?;
-            work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
+            work.change().update_by(Base::Tab, by(tab::OBJ, object), &mut |row| {
                 let other = as_i64(&row[tab::STATFLAGS]).unwrap_or(0) & !flags::LOCKED;
                 row[tab::STATFLAGS] = int(other | if *locked { flags::LOCKED } else { 0 });
             })?;
@@ -322,7 +322,7 @@ fn index_named(work: &Work<'_>, owner: &str, name: &str) -> Result<Rc<IndexDef>>
 
 /// Whether a table's statistics are locked.
 pub fn is_locked(work: &mut Work<'_>, table: ObjectId) -> Result<bool> {
-    let rows = work.select(Base::Tab, &by(tab::OBJ, table))?;
+    let rows = work.select_by(Base::Tab, by(tab::OBJ, table))?;
     Ok(rows.iter().any(|row| as_i64(&row[tab::STATFLAGS]).unwrap_or(0) & flags::LOCKED != 0))
 }
 
@@ -379,7 +379,7 @@ pub fn gather_table(work: &mut Work<'_>, object: ObjectId, options: &Gather) -> 
         return Ok(());
     }
     // Groups that the clauses made are not in the picture that the statement began with.
-    let known = work.select(Base::StatsExtension, &by(stats_extension::OBJ, object))?;
+    let known = work.select_by(Base::StatsExtension, by(stats_extension::OBJ, object))?;
     let groups = known.iter().filter_map(|row| {
         let number = as_u32(&row[stats_extension::COL]);
         // The last clause that names a group counts. By AUTO a group has no histogram.
@@ -421,7 +421,7 @@ fn used_columns(work: &mut Work<'_>, object: ObjectId) -> Result<Vec<u32>> {
         let counts = column_use::COUNTS.into_iter().zip(ColumnUse::ALL).filter(|(_, how)| how.wants_histogram());
         counts.into_iter().any(|(at, _)| as_i64(&row[at]).unwrap_or(0) > 0)
     };
-    let rows = work.select(Base::ColUsage, &by(col_usage::OBJ, object))?;
+    let rows = work.select_by(Base::ColUsage, by(col_usage::OBJ, object))?;
     Ok(rows.iter().filter(is_used).map(|row| as_u32(&row[col_usage::COL])).collect())
 }
 
@@ -436,7 +436,7 @@ fn column_uses(work: &mut Work<'_>, object: ObjectId) -> Result<Option<String>> 
             known.iter_mut().zip(counts).for_each(|(known, more)| *known |= more);
         }
     };
-    for row in work.select(Base::ColUsage, &by(col_usage::OBJ, object))? {
+    for row in work.select_by(Base::ColUsage, by(col_usage::OBJ, object))? {
         add(as_u32(&row[col_usage::COL]), column_use::COUNTS.map(|at| as_i64(&row[at]).unwrap_or(0) > 0));
     }
     for (number, counts) in work.host.parts().dict.shared().pending_column_uses(object) {
@@ -515,7 +515,7 @@ fn no_column(name: &str) -> Ora {
 
 fn store_table(work: &mut Work<'_>, table: &TableDef, figures: &Figures, blocks: u64) -> Result<()> {
     let (object, now) = (table.object, work.now);
-    work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
+    work.change().update_by(Base::Tab, by(tab::OBJ, object), &mut |row| {
         row[tab::ROWCNT] = int(figures.rows as i64);
         row[tab::BLKCNT] = int(blocks as i64);
         row[tab::AVGRLN] = int(figures.average_row_bytes as i64);
@@ -532,11 +532,9 @@ fn store_table(work: &mut Work<'_>, table: &TableDef, figures: &Figures, blocks:
 /// Replaces the statistics of columns and column groups.
 fn store_columns(work: &mut Work<'_>, table: &TableDef, all: &[(u32, &ColumnStatistics)], user: bool) -> Result<()> {
     let (object, now) = (table.object, work.now);
-    let old = |obj: usize, col: usize| {
-        move |row: &[Value]| as_u32(&row[obj]) == object.0 && all.iter().any(|(number, _)| *number == as_u32(&row[col]))
-    };
-    work.change().delete(Base::HistHead, &old(hist_head::OBJ, hist_head::COL))?;
-    work.change().delete(Base::Histgrm, &old(histgrm::OBJ, histgrm::COL))?;
+    let old = |col: usize| move |row: &[Value]| all.iter().any(|(number, _)| *number == as_u32(&row[col]));
+    work.change().delete_by(Base::HistHead, by(hist_head::OBJ, object).and(&old(hist_head::COL)))?;
+    work.change().delete_by(Base::Histgrm, by(histgrm::OBJ, object).and(&old(histgrm::COL)))?;
     let heads: Vec<Row> = all.iter().map(|(number, s)| head_row(object, *number, s, user, now)).collect();
     work.change().insert_many(Base::HistHead, &heads)?;
     let mut endpoints = Vec::new();
@@ -569,7 +567,7 @@ fn gather_index(work: &mut Work<'_>, index: &IndexDef) -> Result<()> {
 pub fn store_index(work: &mut Work<'_>, index: ObjectId, figures: &IndexFigures) -> Result<()> {
     let now = work.now;
     let (leaves_per_key, data_per_key) = figures.blocks_per_key();
-    work.change().update(Base::Ind, &by(ind::OBJ, index), &mut |row| {
+    work.change().update_by(Base::Ind, by(ind::OBJ, index), &mut |row| {
         row[ind::BLEVEL] = int(i64::from(figures.levels));
         row[ind::LEAFCNT] = int(figures.leaves as i64);
         row[ind::DISTKEY] = int(figures.distinct as i64);
@@ -649,7 +647,7 @@ pub fn clear_index(row: &mut Row) {
 /// # Errors
 /// Those of changing the dictionary.
 pub fn delete_table(work: &mut Work<'_>, object: ObjectId, columns: bool, indexes: bool) -> Result<()> {
-    work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
+    work.change().update_by(Base::Tab, by(tab::OBJ, object), &mut |row| {
         TABLE_FIGURES.iter().for_each(|at| row[*at] = Value::Null);
         row[tab::STATFLAGS] = int(as_i64(&row[tab::STATFLAGS]).unwrap_or(0) & flags::LOCKED);
     })?;
@@ -657,19 +655,19 @@ pub fn delete_table(work: &mut Work<'_>, object: ObjectId, columns: bool, indexe
         crate::analyze::forget_columns(work, object)?;
     }
     if indexes {
-        work.change().update(Base::Ind, &by(ind::BO, object), &mut clear_index)?;
+        work.change().update_by(Base::Ind, by(ind::BO, object), &mut clear_index)?;
     }
     changed(work, object)?;
     Ok(())
 }
 
 fn delete_column(work: &mut Work<'_>, object: ObjectId, column: u32, histogram_only: bool) -> Result<()> {
-    let mine =
-        |obj: usize, col: usize| move |row: &[Value]| as_u32(&row[obj]) == object.0 && as_u32(&row[col]) == column;
-    work.change().delete(Base::Histgrm, &mine(histgrm::OBJ, histgrm::COL))?;
-    let head = mine(hist_head::OBJ, hist_head::COL);
+    let mine = |col: usize| move |row: &[Value]| as_u32(&row[col]) == column;
+    work.change().delete_by(Base::Histgrm, by(histgrm::OBJ, object).and(&mine(histgrm::COL)))?;
+    let is_head = mine(hist_head::COL);
+    let head = by(hist_head::OBJ, object).and(&is_head);
     if histogram_only {
-        work.change().update(Base::HistHead, &head, &mut |row| {
+        work.change().update_by(Base::HistHead, head, &mut |row| {
             row[hist_head::FLAGS] = int(as_i64(&row[hist_head::FLAGS]).unwrap_or(0) & !flags::HISTOGRAM_KIND);
             row[hist_head::BUCKETS] = int(1);
             if let Some(distinct) = as_i64(&row[hist_head::DISTCNT]).filter(|distinct| *distinct > 0) {
@@ -677,7 +675,7 @@ fn delete_column(work: &mut Work<'_>, object: ObjectId, column: u32, histogram_o
             }
         })?;
     } else {
-        work.change().delete(Base::HistHead, &head)?;
+        work.change().delete_by(Base::HistHead, head)?;
     }
     changed(work, object)?;
     Ok(())
@@ -750,7 +748,7 @@ fn set_histogram(column: Option<&ColumnDef>, set: &HistogramFigures, sample: u64
 fn set_index(work: &mut Work<'_>, index: &IndexDef, figures: &[Option<f64>; 7]) -> Result<()> {
     let now = work.now;
     let places = [ind::ROWCNT, ind::LEAFCNT, ind::DISTKEY, ind::LBLKKEY, ind::DBLKKEY, ind::CLUFAC, ind::BLEVEL];
-    work.change().update(Base::Ind, &by(ind::OBJ, index.object), &mut |row| {
+    work.change().update_by(Base::Ind, by(ind::OBJ, index.object), &mut |row| {
         for (at, value) in places.into_iter().zip(figures) {
             if row[at].is_null() {
                 row[at] = int(0);
@@ -769,7 +767,7 @@ fn import(work: &mut Work<'_>, object: ObjectId, imported: &Imported) -> Result<
     save(work, object)?;
     let now = work.now;
     if let Some(figures) = &imported.table {
-        work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
+        work.change().update_by(Base::Tab, by(tab::OBJ, object), &mut |row| {
             let places = [tab::ROWCNT, tab::BLKCNT, tab::AVGRLN, tab::SAMPLESIZE];
             for (at, value) in places.into_iter().zip(figures) {
                 row[at] = int(0);
@@ -831,7 +829,7 @@ fn extension_columns(table: &TableDef, columns: &str) -> Result<Vec<usize>> {
 
 /// INTCOL# of the group of exactly these columns.
 fn group_number(work: &mut Work<'_>, table: ObjectId, positions: &[usize]) -> Result<Option<u32>> {
-    let rows = work.select(Base::StatsExtension, &by(stats_extension::OBJ, table))?;
+    let rows = work.select_by(Base::StatsExtension, by(stats_extension::OBJ, table))?;
     let same = |row: &&Row| {
         let columns = statistics::group_columns(&row[stats_extension::COLUMNS]);
         columns.len() == positions.len() && positions.iter().all(|position| columns.contains(position))
@@ -851,7 +849,7 @@ fn group_name(table: &TableDef, positions: &[usize]) -> String {
 
 fn make_group(work: &mut Work<'_>, table: &TableDef, positions: &[usize]) -> Result<(u32, String)> {
     let name = group_name(table, positions);
-    let rows = work.select(Base::StatsExtension, &by(stats_extension::OBJ, table.object))?;
+    let rows = work.select_by(Base::StatsExtension, by(stats_extension::OBJ, table.object))?;
     let last = rows.iter().map(|row| as_u32(&row[stats_extension::COL])).max().unwrap_or(FIRST_GROUP - 1);
     let numbers: Vec<String> = positions.iter().map(|at| (at + 1).to_string()).collect();
     let mut row = blank(Base::StatsExtension);
@@ -887,9 +885,8 @@ fn drop_extension(work: &mut Work<'_>, object: ObjectId, columns: &str) -> Resul
         return Err(Ora::user(20000, format!("extension {columns} does not exist")));
     };
     delete_column(work, object, number, false)?;
-    let mine =
-        |row: &[Value]| as_u32(&row[stats_extension::OBJ]) == object.0 && as_u32(&row[stats_extension::COL]) == number;
-    work.change().delete(Base::StatsExtension, &mine)?;
+    let mine = |row: &[Value]| as_u32(&row[stats_extension::COL]) == number;
+    work.change().delete_by(Base::StatsExtension, by(stats_extension::OBJ, object).and(&mine))?;
     Ok(())
 }
 
@@ -898,19 +895,16 @@ fn drop_extension(work: &mut Work<'_>, object: ObjectId, columns: &str) -> Resul
 /// # Errors
 /// Those of changing the dictionary.
 pub fn forget_column(work: &mut Work<'_>, object: ObjectId, position: usize) -> Result<()> {
-    let rows = work.select(Base::StatsExtension, &by(stats_extension::OBJ, object))?;
+    let rows = work.select_by(Base::StatsExtension, by(stats_extension::OBJ, object))?;
     let with = |row: &&Row| statistics::group_columns(&row[stats_extension::COLUMNS]).contains(&position);
     let groups: Vec<u32> = rows.iter().filter(with).map(|row| as_u32(&row[stats_extension::COL])).collect();
-    let mine = |row: &[Value]| {
-        as_u32(&row[stats_extension::OBJ]) == object.0 && groups.contains(&as_u32(&row[stats_extension::COL]))
-    };
-    work.change().delete(Base::StatsExtension, &mine)?;
+    let mine = |row: &[Value]| groups.contains(&as_u32(&row[stats_extension::COL]));
+    work.change().delete_by(Base::StatsExtension, by(stats_extension::OBJ, object).and(&mine))?;
     for number in groups.iter().copied().chain([position as u32 + 1]) {
         delete_column(work, object, number, false)?;
     }
-    let mine =
-        |row: &[Value]| as_u32(&row[col_usage::OBJ]) == object.0 && as_u32(&row[col_usage::COL]) == position as u32 + 1;
-    work.change().delete(Base::ColUsage, &mine)?;
+    let mine = |row: &[Value]| as_u32(&row[col_usage::COL]) == position as u32 + 1;
+    work.change().delete_by(Base::ColUsage, by(col_usage::OBJ, object).and(&mine))?;
     Ok(())
 }
 
@@ -1053,7 +1047,7 @@ fn save(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     }
     let at = Value::Timestamp(now());
     let mut saved = Vec::new();
-    for row in work.select(Base::Tab, &by(tab::OBJ, object))? {
+    for row in work.select_by(Base::Tab, by(tab::OBJ, object))? {
         let mut old = blank(Base::TabHistory);
         let pairs = [
             (tab_history::OBJ, tab::OBJ),
@@ -1070,7 +1064,7 @@ fn save(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     }
     work.change().insert_many(Base::TabHistory, &saved)?;
     let mut saved = Vec::new();
-    for row in work.select(Base::Ind, &by(ind::BO, object))? {
+    for row in work.select_by(Base::Ind, by(ind::BO, object))? {
         let mut old = blank(Base::IndHistory);
         INDEX_HISTORY.iter().for_each(|(to, from)| old[*to] = row[*from].clone());
         (old[ind_history::BO], old[ind_history::SAVTIME]) = (int(object.0), at.clone());
@@ -1078,7 +1072,7 @@ fn save(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     }
     work.change().insert_many(Base::IndHistory, &saved)?;
     for (from, column, to) in COPIED {
-        let mut rows = work.select(from, &by(column, object))?;
+        let mut rows = work.select_by(from, by(column, object))?;
         rows.iter_mut().for_each(|row| row.push(at.clone()));
         work.change().insert_many(to, &rows)?;
     }
@@ -1109,7 +1103,7 @@ fn restore(work: &mut Work<'_>, object: ObjectId, as_of: &Timestamp) -> Result<(
     if (as_of.instant(), as_of.nanos) < (since.instant(), since.nanos) {
         return Err(Ora::user(20006, "Unable to restore statistics , statistics history not available"));
     }
-    let tables = work.select(Base::TabHistory, &by(tab_history::OBJ, object))?;
+    let tables = work.select_by(Base::TabHistory, by(tab_history::OBJ, object))?;
     let later = |row: &&Row| moment(&row[tab_history::SAVTIME]) > Some((as_of.instant(), as_of.nanos));
     let Some(table) = tables.iter().filter(later).min_by_key(|row| moment(&row[tab_history::SAVTIME])) else {
         // Nothing has changed since.
@@ -1128,7 +1122,7 @@ fn restore(work: &mut Work<'_>, object: ObjectId, as_of: &Timestamp) -> Result<(
     }
     save(work, object)?;
     delete_table(work, object, true, true)?;
-    work.change().update(Base::Tab, &by(tab::OBJ, object), &mut |row| {
+    work.change().update_by(Base::Tab, by(tab::OBJ, object), &mut |row| {
         row[tab::ROWCNT] = table[tab_history::ROWCNT].clone();
         row[tab::BLKCNT] = table[tab_history::BLKCNT].clone();
         row[tab::AVGRLN] = table[tab_history::AVGRLN].clone();
@@ -1137,7 +1131,7 @@ fn restore(work: &mut Work<'_>, object: ObjectId, as_of: &Timestamp) -> Result<(
         let user = as_i64(&table[tab_history::FLAGS]).unwrap_or(0) & flags::USER;
         row[tab::STATFLAGS] = int(as_i64(&row[tab::STATFLAGS]).unwrap_or(0) & flags::LOCKED | user);
     })?;
-    work.change().update(Base::Ind, &by(ind::BO, object), &mut |row| {
+    work.change().update_by(Base::Ind, by(ind::BO, object), &mut |row| {
         let old = indexes.iter().find(|old| old[ind_history::OBJ] == row[ind::OBJ]);
         if let Some(old) = old {
             INDEX_HISTORY.iter().for_each(|(from, to)| row[*to] = old[*from].clone());

@@ -59,7 +59,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateStored) -> Result<Outcome> {
         Some(object) => {
             crate::virtual_column::disable_indexes(work, object)?;
             work.unsettle(object);
-            work.change().delete(Base::Source, &by(source::OBJ, object))?;
+            work.change().delete_by(Base::Source, by(source::OBJ, object))?;
             object
         }
         None => {
@@ -213,7 +213,7 @@ fn is_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<bo
         // not a clause: attributes and elements of these are of no type of a schema
         _ => false,
     };
-    for def in work.image.objects() {
+    for def in work.image.objects_of_kinds(&[ObjectKind::Table, ObjectKind::Type]) {
         match def.kind {
             ObjectKind::Table => {
                 let of = |c: &ColumnDef| c.data_type == DataType::Named(TypeId(object.0));
@@ -248,9 +248,9 @@ fn is_used_type(work: &Work<'_>, object: ObjectId, target: &Target) -> Result<bo
 pub fn remove_unit(work: &mut Work<'_>, object: ObjectId) -> Result<()> {
     work.claim_unit(object)?;
     crate::virtual_column::disable_indexes(work, object)?;
-    work.change().delete(Base::Source, &by(source::OBJ, object))?;
-    work.change().delete(Base::Error, &by(error::OBJ, object))?;
-    work.change().delete(Base::Trigger, &by(trigger::OBJ, object))?;
+    work.change().delete_by(Base::Source, by(source::OBJ, object))?;
+    work.change().delete_by(Base::Error, by(error::OBJ, object))?;
+    work.change().delete_by(Base::Trigger, by(trigger::OBJ, object))?;
     work.delete_object(object)
 }
 
@@ -264,7 +264,7 @@ pub fn create_directory(work: &mut Work<'_>, create: &CreateDirectory) -> Result
     let old = work.image.find(UserId::SYS, ObjectKind::Directory, &target.name).map(|object| object.object);
     let object = match old {
         Some(object) if *or_replace => {
-            work.change().delete(Base::Dir, &by(dir::OBJ, object))?;
+            work.change().delete_by(Base::Dir, by(dir::OBJ, object))?;
             object
         }
         Some(_) => return Err(Ora::new(955).at(target.pos)),
@@ -297,6 +297,6 @@ pub fn drop_directory(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     }
     let found = work.image.find(UserId::SYS, ObjectKind::Directory, drop.name.last()).map(|object| object.object);
     let object = found.ok_or_else(|| Ora::with(4043, &[&drop.name.last()]).at(drop.name.pos.0))?;
-    work.change().delete(Base::Dir, &by(dir::OBJ, object))?;
+    work.change().delete_by(Base::Dir, by(dir::OBJ, object))?;
     work.delete_object(object)
 }

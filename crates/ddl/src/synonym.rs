@@ -38,7 +38,7 @@ pub fn create(work: &mut Work<'_>, create: &CreateSynonym) -> Result<()> {
         Some(object) if *or_replace && object.kind == ObjectKind::Synonym => {
             let object = object.object;
             crate::virtual_column::disable_indexes(work, object)?;
-            work.change().delete(Base::Syn, &by(syn::OBJ, object))?;
+            work.change().delete_by(Base::Syn, by(syn::OBJ, object))?;
             work.delete_object(object)?;
         }
         Some(_) => return Err(Ora::new(955).at(target.pos)),
@@ -70,6 +70,6 @@ pub fn drop_synonym(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
         work.require(&target, None, SystemPrivilege::DropAnySynonym)?;
     }
     crate::virtual_column::disable_indexes(work, object)?;
-    work.change().delete(Base::Syn, &by(syn::OBJ, object))?;
+    work.change().delete_by(Base::Syn, by(syn::OBJ, object))?;
     work.delete_object(object)
 }

@@ -74,13 +74,13 @@ pub fn empty_cluster_of(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
         clusters.create_segment_in(parts.p, parts.txn, segment.tablespace, data_object, &geometry, initrans)?
     };
     work.doom(segment.header)?;
-    work.change().update(Base::Clu, &crate::work::by(clu::OBJ, cluster.object), &mut |row| {
+    work.change().update_by(Base::Clu, crate::work::by(clu::OBJ, cluster.object), &mut |row| {
         row[clu::DATAOBJ] = int(data_object.0);
         row[clu::FILE] = int(header.file());
         row[clu::BLOCK] = int(header.block());
     })?;
     // The table's own row goes with the table; should it stay, it points to the new segment.
-    work.change().update(Base::Tab, &crate::work::by(tab::OBJ, table.object), &mut |row| {
+    work.change().update_by(Base::Tab, crate::work::by(tab::OBJ, table.object), &mut |row| {
         row[tab::DATAOBJ] = int(data_object.0);
     })?;
     work.update_object(cluster.object, &mut |row| row[obj::DATAOBJ] = int(data_object.0))

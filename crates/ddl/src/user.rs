@@ -149,7 +149,7 @@ fn set_default_roles(work: &mut Work<'_>, id: UserId, roles: &SetRole) -> Result
         }
         numbers.push(role);
     }
-    work.change().delete(Base::Defrole, &move |row| as_u32(&row[defrole::USER]) == id.0)?;
+    work.change().delete_by(Base::Defrole, By::new(defrole::USER, id.0))?;
     for role in numbers {
         work.change().insert(Base::Defrole, &[int(id.0), int(role.0)])?;
     }
@@ -180,8 +180,8 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
     if id == UserId::SYS && !work.names.is_sysdba() {
         return Err(Ora::new(1031).at(alter.pos.0));
     }
-    let mine = move |row: &[Value]| as_u32(&row[user::USER]) == id.0;
-    let rows = work.select(Base::User, &mine)?;
+    let mine = By::new(user::USER, id.0);
+    let rows = work.select_by(Base::User, mine)?;
     let Some(mut row) = rows.into_iter().next() else {
         return Err(Ora::with(1918, &[&alter.name.name]).at(alter.name.pos.0));
     };
@@ -192,7 +192,7 @@ pub fn alter(work: &mut Work<'_>, alter: &AlterUser) -> Result<()> {
         }
     }
     set_options(work, &mut row, &alter.options)?;
-    work.change().update(Base::User, &mine, &mut |old| *old = row.clone())?;
+    work.change().update_by(Base::User, mine, &mut |old| *old = row.clone())?;
     Ok(())
 }
 
@@ -231,8 +231,8 @@ pub fn alter_role(work: &mut Work<'_>, alter: &CreateRole) -> Result<()> {
     }
     let id = id.ok_or_else(|| Ora::with(1919, &[&alter.name.name]).at(alter.name.pos.0))?;
     let verifier = role_verifier(work, alter)?;
-    let mine = move |row: &[Value]| as_u32(&row[user::USER]) == id.0;
-    work.change().update(Base::User, &mine, &mut |row| row[user::SPARE4] = verifier.clone()).map(drop)
+    let mine = By::new(user::USER, id.0);
+    work.change().update_by(Base::User, mine, &mut |row| row[user::SPARE4] = verifier.clone()).map(drop)
 }
 
 /// The authentication of a role, in the form of SPARE4.
@@ -272,7 +272,7 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
     if !role {
         drop_objects(work, id, drop.cascade, &name)?;
     }
-    work.change().delete(Base::User, &move |row| as_u32(&row[user::USER]) == id.0)?;
+    work.change().delete_by(Base::User, By::new(user::USER, id.0))?;
     work.change().delete(Base::AuditOption, &move |row| {
         dictionary::rows::as_i64(&row[dictionary::base::audit_option::USER]) == Some(i64::from(id.0))
     })?;
@@ -307,12 +307,8 @@ pub fn drop_user(work: &mut Work<'_>, drop: &DropObject) -> Result<()> {
 }
 
 fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident) -> Result<()> {
-    let mut owned: Vec<(ObjectKind, ObjectId)> = work
-        .image
-        .objects()
-        .filter(|object| object.owner_id == owner)
-        .map(|object| (object.kind, object.object))
-        .collect();
+    let owned = work.image.objects_of(owner).into_iter();
+    let mut owned: Vec<(ObjectKind, ObjectId)> = owned.map(|object| (object.kind, object.object)).collect();
     if owned.is_empty() {
         return Ok(());
     }
@@ -332,7 +328,7 @@ fn drop_objects(work: &mut Work<'_>, owner: UserId, cascade: bool, name: &Ident)
             ObjectKind::View => crate::drop::view(work, object)?,
             ObjectKind::Sequence => crate::drop::sequence(work, object)?,
             ObjectKind::Synonym => {
-                work.change().delete(Base::Syn, &by(dictionary::base::syn::OBJ, object))?;
+                work.change().delete_by(Base::Syn, by(dictionary::base::syn::OBJ, object))?;
                 work.delete_object(object)?;
             }
             // An index on another's table goes by itself; one on an own table has gone with it.

@@ -49,8 +49,8 @@ pub fn create(work: &mut Work<'_>, create: &CreateView) -> Result<Outcome> {
                 crate::grant::require_still_grantable(work, object, &target, &create.query)?;
             }
             forget_column_grants(work, object, &columns)?;
-            work.change().delete(Base::View, &by(view::OBJ, object))?;
-            work.change().delete(Base::Col, &by(col::OBJ, object))?;
+            work.change().delete_by(Base::View, by(view::OBJ, object))?;
+            work.change().delete_by(Base::Col, by(col::OBJ, object))?;
             work.altered(object)?;
             work.unsettle(object);
             object
@@ -89,9 +89,9 @@ fn forget_column_grants(work: &mut Work<'_>, view: ObjectId, columns: &[ColumnDe
     };
     let gone = |row: &[types::Value]| {
         let column = as_u32(&row[objauth::COL]);
-        as_u32(&row[objauth::OBJ]) == view.0 && column != 0 && !same(column)
+        column != 0 && !same(column)
     };
-    work.change().delete(Base::Objauth, &gone).map(drop)
+    work.change().delete_by(Base::Objauth, by(objauth::OBJ, view).and(&gone)).map(drop)
 }
 
 /// The view that is replaced. ORA-00955 when something else has the name, or without OR REPLACE.

@@ -87,7 +87,7 @@ pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result
     let row = columns::row(table.object, position, &column);
     work.change().insert(Base::Col, &row)?;
     let count = int(position as i64 + 1);
-    work.change().update(Base::Tab, &by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = count.clone())?;
+    work.change().update_by(Base::Tab, by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = count.clone())?;
     table.columns.push(column);
     Ok(position)
 }

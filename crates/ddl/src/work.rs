@@ -4,9 +4,9 @@ use block::SegmentKind;
 use btree::Btree;
 use cluster::Clusters;
 use dictionary::base::{Base, obj};
-use dictionary::rows::{Row, as_u32, blank, int, text};
+use dictionary::rows::{Row, blank, int, text};
 use dictionary::{
-    Catalog, Change, Dictionary, DroppedSegment, Image, ObjectDef, ObjectKind, SessionCatalog, SystemPrivilege,
+    By, Catalog, Change, Dictionary, DroppedSegment, Image, ObjectDef, ObjectKind, SessionCatalog, SystemPrivilege,
     TableDef, UserId, Verdict, Who, validity,
 };
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
@@ -354,8 +354,8 @@ impl<'a> Work<'a> {
         let now = host.now();
         let (image, names) = {
             let parts = host.parts();
-            let image = parts.dict.image(parts.p)?;
-            (image, parts.dict.names(parts.p, &session)?)
+            let image = parts.dict.image()?;
+            (image, parts.dict.names(&session)?)
         };
         Ok(Work {
             host,
@@ -457,14 +457,16 @@ impl<'a> Work<'a> {
     /// Looks at the dictionary again, after a commit in the middle.
     pub fn refresh(&mut self) -> Result<()> {
         let parts = self.host.parts();
-        self.image = parts.dict.image(parts.p)?;
-        self.names = parts.dict.names(parts.p, &self.session)?;
+        self.image = parts.dict.image()?;
+        self.names = parts.dict.names(&self.session)?;
         Ok(())
     }
 
     /// Commits what the statement has done so far, releases its table locks, and goes on.
     pub fn commit(&mut self) -> Result<()> {
         let hurt = self.mark_hurt()?;
+        // What has been decided by a picture that could not be read is not made to stay.
+        self.image.checked()?;
         os::crash::point("ddl-done");
         self.committed = true;
         self.host.announce(&self.touched, &self.rolled);
@@ -525,6 +527,12 @@ impl<'a> Work<'a> {
     pub fn select(&mut self, base: Base, chosen: &dyn Fn(&[Value]) -> bool) -> Result<Vec<Row>> {
         let parts = self.host.parts();
         Change::new(parts.dict.shared(), parts.p, parts.txn).select(base, chosen)
+    }
+
+    /// As [`Self::select`], by an index where there is one.
+    pub fn select_by(&mut self, base: Base, by: By<'_>) -> Result<Vec<Row>> {
+        let parts = self.host.parts();
+        Change::new(parts.dict.shared(), parts.p, parts.txn).select_by(base, by)
     }
 
     // Names.
@@ -814,7 +822,7 @@ impl<'a> Work<'a> {
 
     /// Marks an object as temporary, for the views.
     pub fn mark_temporary(&mut self, object: ObjectId) -> Result<()> {
-        self.change().update(Base::Obj, &by(obj::OBJ, object), &mut |row| row[obj::FLAGS] = int(1)).map(drop)
+        self.change().update_by(Base::Obj, by(obj::OBJ, object), &mut |row| row[obj::FLAGS] = int(1)).map(drop)
     }
 
     /// The temporary tablespace of a clause, or the database's. ORA-00959, ORA-02195.
@@ -909,7 +917,7 @@ impl<'a> Work<'a> {
     pub fn update_object(&mut self, object: ObjectId, set: &mut dyn FnMut(&mut Row)) -> Result<()> {
         let (now, scn) = (self.now, self.scn());
         self.touch(object);
-        self.change().update(Base::Obj, &by(obj::OBJ, object), &mut |row| {
+        self.change().update_by(Base::Obj, by(obj::OBJ, object), &mut |row| {
             row[obj::SPARE1] = scn.clone();
             row[obj::MTIME] = Value::Date(now);
             row[obj::STIME] = Value::Date(now);
@@ -927,8 +935,8 @@ impl<'a> Work<'a> {
     pub fn delete_object(&mut self, object: ObjectId) -> Result<()> {
         self.touch(object);
         self.unsettle(object);
-        self.change().delete(Base::Obj, &by(obj::OBJ, object))?;
-        self.change().delete(Base::Objauth, &by(dictionary::base::objauth::OBJ, object))?;
+        self.change().delete_by(Base::Obj, by(obj::OBJ, object))?;
+        self.change().delete_by(Base::Objauth, by(dictionary::base::objauth::OBJ, object))?;
         Ok(())
     }
 }
@@ -986,8 +994,8 @@ fn wait_for(host: &mut dyn Host, wanted: &[Wanted], until: Instant) -> Result<()
 }
 
 /// Picks the rows whose column holds the object's number.
-pub fn by(column: usize, object: ObjectId) -> impl Fn(&[Value]) -> bool {
-    move |row| as_u32(&row[column]) == object.0
+pub fn by(column: usize, object: ObjectId) -> By<'static> {
+    By::new(column, object.0)
 }
 
 /// ORA-00904 for a column that is not there.

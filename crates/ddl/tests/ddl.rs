@@ -68,7 +68,7 @@ impl Database {
         let heap = Heap::new(&txns);
         let clusters = Clusters::new(&heap);
         let trees = Btree::new(&txns);
-        let shared = DictionaryShared::create(all.sga(), &dict, &heap, &enqueues);
+        let shared = DictionaryShared::create(all.sga(), &dict, &heap, &trees, &enqueues);
         let p = testing::attach(all, "start");
         txns.create_undo_segments(&p).expect("undo");
         let new = NewDictionary {
@@ -85,17 +85,15 @@ impl Database {
             sys: None,
             now: Date::from_ymd(2024, 1, 1).expect("a date"),
         };
-        let mut plant =
-            |p: &process::Process, t: &mut Txn, tablespace, object| trees.create_in(p, t, tablespace, object);
-        shared.create_database(&p, &new, &mut plant).expect("a dictionary");
+        shared.create_database(&p, &new).expect("a dictionary");
         Database { path, all, shared, heap, clusters, trees, cache }
     }
 
     fn session(&self, user: &str) -> Session<'_> {
-        let p = testing::attach(self.all, "session");
-        let mut dict = Dictionary::new(self.shared.clone(), Rc::new(NoFixedTables));
-        let id = dict.user(&p, user).expect("readable").expect("a user").id;
-        let roles = dict.image(&p).expect("readable").default_roles(id).into();
+        let p = Rc::new(testing::attach(self.all, "session"));
+        let mut dict = Dictionary::new(self.shared.clone(), Rc::new(NoFixedTables), &p);
+        let id = dict.user(user).expect("readable").expect("a user").id;
+        let roles = dict.image().expect("readable").default_roles(id).into();
         let names = SessionNames { user: id, schema: id, sysdba: id == UserId::SYS, roles };
         let nls = Nls::default();
         Session {
@@ -115,7 +113,7 @@ impl Database {
 
 struct Session<'d> {
     database: &'d Database,
-    p: Process,
+    p: Rc<Process>,
     dict: Dictionary,
     txn: Txn,
     names: SessionNames,
@@ -182,9 +180,9 @@ impl Host for Session<'_> {
 impl Session<'_> {
     /// Whether the account is locked, of a user with that password.
     fn may_connect(&mut self, name: &str, password: &str) -> std::result::Result<bool, u32> {
-        let user = self.dict.user(&self.p, name).expect("readable").expect("a user");
+        let user = self.dict.user(name).expect("readable").expect("a user");
         assert!(user.verifier.as_ref().is_some_and(|verifier| verifier.matches(password)), "{name}");
-        self.dict.may_connect(&self.p, &user).map_err(|e| e.code())?;
+        self.dict.may_connect(&user).map_err(|e| e.code())?;
         Ok(user.locked)
     }
 
@@ -211,7 +209,7 @@ impl Session<'_> {
     }
 
     fn names(&mut self) -> SessionCatalog {
-        self.dict.names(&self.p, &self.names).expect("names")
+        self.dict.names(&self.names).expect("names")
     }
 
     fn table(&mut self, name: &str) -> Rc<TableDef> {
@@ -647,7 +645,7 @@ fn users_and_grants() {
     s.fails("drop user scott", 1922);
     s.ok("drop user scott cascade");
     s.fails("drop user scott", 1918);
-    assert!(s.dict.user(&s.p, "SCOTT").expect("readable").is_none());
+    assert!(s.dict.user("SCOTT").expect("readable").is_none());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! everything else is read from them.
 
 use crate::{ColumnDef, UserId};
+use std::sync::LazyLock;
 use types::{DataType, LenUnit, ObjectId};
 
 /// The type of a base table's column.
@@ -604,58 +605,118 @@ base_tables! {
     }
 }
 
-/// An index on a base table: of those only that nothing but SQL changes.
+/// An index on a base table. SQL and [`crate::Change`] keep its entries, and nothing else changes a table that has one.
 #[derive(Debug)]
 pub struct BaseIndex {
     pub name: &'static str,
     pub object: ObjectId,
     pub table: Base,
-    pub column: &'static str,
+    pub columns: &'static [&'static str],
 }
 
-const fn index(name: &'static str, object: u32, table: Base, column: &'static str) -> BaseIndex {
-    BaseIndex { name, object: ObjectId(object), table, column }
+const fn index(name: &'static str, object: u32, table: Base, columns: &'static [&'static str]) -> BaseIndex {
+    BaseIndex { name, object: ObjectId(object), table, columns }
 }
 
-/// The indexes on base tables: a report reads the rows of two snapshots, of however many there are.
+/// The indexes on base tables. A definition is read by the numbers and names of objects, however many there are; a
+/// report reads the rows of two snapshots. None is unique: a rollback may leave a key twice for a while, and rows are
+/// compared with the key anyway.
 pub const BASE_INDEXES: &[BaseIndex] = &[
-    index("WRH$_SYSTEM_EVENT_SNAP", 401, Base::HistSystemEvent, "SNAP_ID"),
-    index("WRH$_LATCH_SNAP", 402, Base::HistLatch, "SNAP_ID"),
-    index("WRH$_MUTEX_SLEEP_SNAP", 403, Base::HistMutexSleep, "SNAP_ID"),
-    index("WRH$_SQLSTAT_SNAP", 404, Base::HistSqlstat, "SNAP_ID"),
-    index("WRH$_SQLTEXT_ID", 405, Base::HistSqltext, "SQL_ID"),
-    index("WRH$_SYSSTAT_SNAP", 406, Base::HistSysstat, "SNAP_ID"),
-    index("WRH$_PARAMETER_SNAP", 407, Base::HistParameter, "SNAP_ID"),
-    index("WRH$_SGASTAT_SNAP", 408, Base::HistSgastat, "SNAP_ID"),
-    index("WRH$_LATCH_MISSES_SNAP", 409, Base::HistLatchMisses, "SNAP_ID"),
-    index("WRH$_LATCH_CHILDREN_SNAP", 410, Base::HistLatchChildren, "SNAP_ID"),
-    index("WRH$_LATCH_PARENT_SNAP", 411, Base::HistLatchParent, "SNAP_ID"),
-    index("WRH$_ENQUEUE_STAT_SNAP", 412, Base::HistEnqueue, "SNAP_ID"),
-    index("WRH$_EVENT_HISTOGRAM_SNAP", 413, Base::HistEventHistogram, "SNAP_ID"),
-    index("WRH$_ASH_SNAP", 414, Base::HistAsh, "SNAP_ID"),
-    index("WRH$_SEG_STAT_SNAP", 415, Base::HistSegStat, "SNAP_ID"),
-    index("WRH$_SYSMETRIC_SUMMARY_SNAP", 416, Base::HistSysmetricSummary, "SNAP_ID"),
-    index("WRH$_ROWCACHE_SNAP", 417, Base::HistRowcache, "SNAP_ID"),
-    index("WRM$_SNAPSHOT_ID", 418, Base::Snapshot, "SNAP_ID"),
-    index("WRH$_SYS_TIME_MODEL_SNAP", 419, Base::HistTimeModel, "SNAP_ID"),
-    index("WRH$_OSSTAT_SNAP", 420, Base::HistOsstat, "SNAP_ID"),
-    index("WRH$_SGA_SNAP", 421, Base::HistSga, "SNAP_ID"),
-    index("WRH$_LIBRARYCACHE_SNAP", 422, Base::HistLibrarycache, "SNAP_ID"),
-    index("WRH$_WAITSTAT_SNAP", 423, Base::HistWaitstat, "SNAP_ID"),
-    index("WRH$_BUFFER_POOL_SNAP", 424, Base::HistBufferPool, "SNAP_ID"),
-    index("WRH$_FILESTATXS_SNAP", 425, Base::HistFilestat, "SNAP_ID"),
-    index("WRH$_UNDOSTAT_SNAP", 426, Base::HistUndostat, "SNAP_ID"),
-    index("WRH$_PROCESS_MEM_SNAP", 427, Base::HistProcessMemory, "SNAP_ID"),
-    index("WRH$_MEM_DYNAMIC_COMP_SNAP", 428, Base::HistDynamicComponents, "SNAP_ID"),
-    index("WRH$_RESOURCE_LIMIT_SNAP", 429, Base::HistResourceLimit, "SNAP_ID"),
-    index("WRH$_INSTANCE_RECOVERY_SNAP", 430, Base::HistInstanceRecovery, "SNAP_ID"),
-    index("WRH$_DB_CACHE_ADVICE_SNAP", 431, Base::HistDbCacheAdvice, "SNAP_ID"),
-    index("WRH$_PGA_TARGET_ADVICE_SNAP", 432, Base::HistPgaTargetAdvice, "SNAP_ID"),
-    index("WRH$_SHARED_POOL_ADVICE_SNAP", 433, Base::HistSharedPoolAdvice, "SNAP_ID"),
-    index("WRH$_SGA_TARGET_ADVICE_SNAP", 434, Base::HistSgaTargetAdvice, "SNAP_ID"),
-    index("WRH$_PGASTAT_SNAP", 435, Base::HistPgastat, "SNAP_ID"),
-    index("WRH$_WORKAREAS_SNAP", 436, Base::HistWorkareas, "SNAP_ID"),
+    index("WRH$_SYSTEM_EVENT_SNAP", 401, Base::HistSystemEvent, &["SNAP_ID"]),
+    index("WRH$_LATCH_SNAP", 402, Base::HistLatch, &["SNAP_ID"]),
+    index("WRH$_MUTEX_SLEEP_SNAP", 403, Base::HistMutexSleep, &["SNAP_ID"]),
+    index("WRH$_SQLSTAT_SNAP", 404, Base::HistSqlstat, &["SNAP_ID"]),
+    index("WRH$_SQLTEXT_ID", 405, Base::HistSqltext, &["SQL_ID"]),
+    index("WRH$_SYSSTAT_SNAP", 406, Base::HistSysstat, &["SNAP_ID"]),
+    index("WRH$_PARAMETER_SNAP", 407, Base::HistParameter, &["SNAP_ID"]),
+    index("WRH$_SGASTAT_SNAP", 408, Base::HistSgastat, &["SNAP_ID"]),
+    index("WRH$_LATCH_MISSES_SNAP", 409, Base::HistLatchMisses, &["SNAP_ID"]),
+    index("WRH$_LATCH_CHILDREN_SNAP", 410, Base::HistLatchChildren, &["SNAP_ID"]),
+    index("WRH$_LATCH_PARENT_SNAP", 411, Base::HistLatchParent, &["SNAP_ID"]),
+    index("WRH$_ENQUEUE_STAT_SNAP", 412, Base::HistEnqueue, &["SNAP_ID"]),
+    index("WRH$_EVENT_HISTOGRAM_SNAP", 413, Base::HistEventHistogram, &["SNAP_ID"]),
+    index("WRH$_ASH_SNAP", 414, Base::HistAsh, &["SNAP_ID"]),
+    index("WRH$_SEG_STAT_SNAP", 415, Base::HistSegStat, &["SNAP_ID"]),
+    index("WRH$_SYSMETRIC_SUMMARY_SNAP", 416, Base::HistSysmetricSummary, &["SNAP_ID"]),
+    index("WRH$_ROWCACHE_SNAP", 417, Base::HistRowcache, &["SNAP_ID"]),
+    index("WRM$_SNAPSHOT_ID", 418, Base::Snapshot, &["SNAP_ID"]),
+    index("WRH$_SYS_TIME_MODEL_SNAP", 419, Base::HistTimeModel, &["SNAP_ID"]),
+    index("WRH$_OSSTAT_SNAP", 420, Base::HistOsstat, &["SNAP_ID"]),
+    index("WRH$_SGA_SNAP", 421, Base::HistSga, &["SNAP_ID"]),
+    index("WRH$_LIBRARYCACHE_SNAP", 422, Base::HistLibrarycache, &["SNAP_ID"]),
+    index("WRH$_WAITSTAT_SNAP", 423, Base::HistWaitstat, &["SNAP_ID"]),
+    index("WRH$_BUFFER_POOL_SNAP", 424, Base::HistBufferPool, &["SNAP_ID"]),
+    index("WRH$_FILESTATXS_SNAP", 425, Base::HistFilestat, &["SNAP_ID"]),
+    index("WRH$_UNDOSTAT_SNAP", 426, Base::HistUndostat, &["SNAP_ID"]),
+    index("WRH$_PROCESS_MEM_SNAP", 427, Base::HistProcessMemory, &["SNAP_ID"]),
+    index("WRH$_MEM_DYNAMIC_COMP_SNAP", 428, Base::HistDynamicComponents, &["SNAP_ID"]),
+    index("WRH$_RESOURCE_LIMIT_SNAP", 429, Base::HistResourceLimit, &["SNAP_ID"]),
+    index("WRH$_INSTANCE_RECOVERY_SNAP", 430, Base::HistInstanceRecovery, &["SNAP_ID"]),
+    index("WRH$_DB_CACHE_ADVICE_SNAP", 431, Base::HistDbCacheAdvice, &["SNAP_ID"]),
+    index("WRH$_PGA_TARGET_ADVICE_SNAP", 432, Base::HistPgaTargetAdvice, &["SNAP_ID"]),
+    index("WRH$_SHARED_POOL_ADVICE_SNAP", 433, Base::HistSharedPoolAdvice, &["SNAP_ID"]),
+    index("WRH$_SGA_TARGET_ADVICE_SNAP", 434, Base::HistSgaTargetAdvice, &["SNAP_ID"]),
+    index("WRH$_PGASTAT_SNAP", 435, Base::HistPgastat, &["SNAP_ID"]),
+    index("WRH$_WORKAREAS_SNAP", 436, Base::HistWorkareas, &["SNAP_ID"]),
+    index("I_OBJ1", 441, Base::Obj, &["OBJ#"]),
+    index("I_OBJ2", 442, Base::Obj, &["OWNER#", "NAMESPACE", "NAME"]),
+    index("I_OBJ3", 443, Base::Obj, &["DATAOBJ#"]),
+    index("I_OBJ4", 444, Base::Obj, &["TYPE#", "OBJ#"]),
+    index("I_TAB1", 445, Base::Tab, &["BOBJ#"]),
+    index("I_TAB2", 446, Base::Tab, &["OBJ#"]),
+    index("I_COL1", 447, Base::Col, &["OBJ#"]),
+    index("I_CLU1", 448, Base::Clu, &["OBJ#"]),
+    index("I_IND1", 449, Base::Ind, &["OBJ#"]),
+    index("I_IND2", 450, Base::Ind, &["BO#"]),
+    index("I_ICOL1", 451, Base::Icol, &["OBJ#"]),
+    index("I_CDEF1", 452, Base::Cdef, &["CON#"]),
+    index("I_CDEF2", 453, Base::Cdef, &["OBJ#"]),
+    index("I_CDEF3", 454, Base::Cdef, &["ROBJ#"]),
+    index("I_CCOL1", 455, Base::Ccol, &["CON#"]),
+    index("I_CON1", 456, Base::Con, &["OWNER#", "NAME"]),
+    index("I_CON2", 457, Base::Con, &["CON#"]),
+    index("I_VIEW1", 458, Base::View, &["OBJ#"]),
+    index("I_SEQ1", 459, Base::Seq, &["OBJ#"]),
+    index("I_SYN1", 460, Base::Syn, &["OBJ#"]),
+    index("I_SYN2", 461, Base::Syn, &["NAME"]),
+    index("I_SOURCE1", 462, Base::Source, &["OBJ#"]),
+    index("I_TRIGGER1", 463, Base::Trigger, &["BASEOBJECT"]),
+    index("I_TRIGGER2", 464, Base::Trigger, &["OBJ#"]),
+    index("I_DIR1", 465, Base::Dir, &["OBJ#"]),
+    index("I_ERROR1", 466, Base::Error, &["OBJ#"]),
+    index("I_COM1", 467, Base::Com, &["OBJ#"]),
+    index("I_HH_OBJ#", 468, Base::HistHead, &["OBJ#"]),
+    index("I_H_OBJ#", 469, Base::Histgrm, &["OBJ#"]),
+    index("I_STATS_EXTENSION1", 470, Base::StatsExtension, &["OBJ#"]),
+    index("I_USER#", 471, Base::User, &["USER#"]),
+    index("I_USER1", 472, Base::User, &["NAME"]),
+    index("I_SYSAUTH1", 473, Base::Sysauth, &["GRANTEE#"]),
+    index("I_DEFROLE1", 474, Base::Defrole, &["USER#"]),
+    index("I_USERAUTH1", 475, Base::Userauth, &["USER#"]),
+    index("I_OBJAUTH1", 476, Base::Objauth, &["OBJ#"]),
+    index("I_COL_USAGE$", 477, Base::ColUsage, &["OBJ#"]),
+    index("I_MON_MODS_ALL$_OBJ", 478, Base::ModsAll, &["OBJ#"]),
 ];
+
+/// The positions of the columns of each of [`BASE_INDEXES`].
+static INDEX_COLUMNS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
+    let position = |index: &BaseIndex, column: &str| {
+        let columns = index.table.table().columns;
+        columns.iter().position(|(name, _)| *name == column).expect("a column of the table")
+    };
+    BASE_INDEXES.iter().map(|index| index.columns.iter().map(|column| position(index, column)).collect()).collect()
+});
+
+/// The places in [`BASE_INDEXES`] of the indexes of each base table.
+static INDEXES_OF: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
+    let of = |base: &Base| (0..BASE_INDEXES.len()).filter(|n| BASE_INDEXES[*n].table == *base).collect();
+    Base::ALL.iter().map(of).collect()
+});
+
+/// The positions of the columns of an index, by its place in [`BASE_INDEXES`].
+pub(crate) fn index_columns(index: usize) -> &'static [usize] {
+    &INDEX_COLUMNS[index]
+}
 
 /// The first object number that the database gives to objects of users.
 pub const FIRST_USER_OBJECT: u32 = 20_000;
@@ -669,7 +730,7 @@ impl Base {
             all.push_str(&format!("{} {} {:?}\n", table.name, table.object.0, table.columns));
         }
         for index in BASE_INDEXES {
-            all.push_str(&format!("{} {} {:?} {}\n", index.name, index.object.0, index.table, index.column));
+            all.push_str(&format!("{} {} {:?} {:?}\n", index.name, index.object.0, index.table, index.columns));
         }
         // Privileges depend on the objects and roles that a new database is filled with, and name them by number: a
         // view of the catalog has the number of its place among them.
@@ -699,6 +760,16 @@ impl Base {
             return None;
         }
         Base::ALL.iter().copied().find(|base| base.table().object == object)
+    }
+
+    /// The places of its indexes in [`BASE_INDEXES`].
+    pub(crate) fn indexes(self) -> &'static [usize] {
+        &INDEXES_OF[self as usize]
+    }
+
+    /// The place in [`BASE_INDEXES`] of the index whose key begins with these columns.
+    pub(crate) fn index_on(self, columns: &[usize]) -> Option<usize> {
+        self.indexes().iter().copied().find(|n| index_columns(*n).starts_with(columns))
     }
 
     pub fn columns(self) -> Vec<ColumnDef> {
@@ -731,10 +802,13 @@ mod tests {
         let indexes: HashSet<_> = BASE_INDEXES.iter().map(|index| index.object).collect();
         assert!(indexes.len() == BASE_INDEXES.len() && indexes.is_disjoint(&numbers));
         for index in BASE_INDEXES {
-            assert!(index.table.table().columns.iter().any(|(name, _)| *name == index.column), "{}", index.name);
+            let columns = index.table.table().columns;
+            assert!(
+                index.columns.iter().all(|column| columns.iter().any(|(name, _)| name == column)),
+                "{}",
+                index.name
+            );
             assert!(names.iter().all(|name| *name != index.name), "{}", index.name);
-            let by_sql = index.table.table().name.starts_with("WRH$_") || index.table == Base::Snapshot;
-            assert!(by_sql, "{}: entries of what the dictionary changes by itself are nobody's", index.name);
         }
         assert_eq!(Base::named("CDEF$"), Some(Base::Cdef));
         assert_eq!(Base::Obj.table().columns[obj::TYPE].0, "TYPE#");

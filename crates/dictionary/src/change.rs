@@ -1,12 +1,56 @@
 //! Changing the base tables: DML in the caller's transaction.
 
-use crate::base::Base;
-use crate::rows::{Row, encode};
-use crate::shared::DictionaryShared;
+use crate::base::{Base, index_columns};
+use crate::rows::{Row, as_u32, encode, int};
+use crate::shared::{DictionaryShared, key_of};
+use btree::Batch;
 use heap::RowOutcome;
 use process::Process;
 use txn::{CommitHook, LockWait, Txn};
 use types::{Ora, Result, Rowid, Scn, Value};
+
+/// Rows by the number in one of their columns: by an index, where the table has one that begins with it.
+#[derive(Clone, Copy)]
+pub struct By<'f> {
+    pub column: usize,
+    pub number: u32,
+    /// What the rows must be beside.
+    also: Option<&'f dyn Fn(&[Value]) -> bool>,
+}
+
+impl<'f> By<'f> {
+    pub fn new(column: usize, number: u32) -> By<'f> {
+        By { column, number, also: None }
+    }
+
+    /// Of those, the rows that `also` picks.
+    #[must_use]
+    pub fn and(self, also: &'f dyn Fn(&[Value]) -> bool) -> By<'f> {
+        By { also: Some(also), ..self }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Which<'f> {
+    All(&'f dyn Fn(&[Value]) -> bool),
+    By(By<'f>),
+}
+
+impl Which<'_> {
+    fn picks(&self, row: &[Value]) -> bool {
+        match self {
+            Which::All(chosen) => chosen(row),
+            Which::By(by) => as_u32(&row[by.column]) == by.number && by.also.is_none_or(|also| also(row)),
+        }
+    }
+
+    fn key(&self) -> Option<(usize, u32)> {
+        match self {
+            Which::All(_) => None,
+            Which::By(by) => Some((by.column, by.number)),
+        }
+    }
+}
 
 /// A change of the dictionary. Nothing is visible to others before [`Change::commit`]; the caller rolls the transaction
 /// back when it fails before.
@@ -33,14 +77,17 @@ impl<'a> Change<'a> {
         self.shared
     }
 
-    /// Inserts a row; missing columns at the end are NULL.
+    /// Inserts a row, and its entries in the indexes of the table; missing columns at the end are NULL.
     ///
     /// # Errors
-    /// Those of [`heap::Heap::insert`].
+    /// Those of [`heap::Heap::insert`] and [`btree::Btree::insert`].
     pub fn insert(&mut self, base: Base, row: &[Value]) -> Result<()> {
         let mut bytes = Vec::new();
         encode(base, row, &mut bytes);
-        self.shared.heap.insert(self.p, self.txn, &self.shared.base_heap(base), &bytes)?;
+        let rowid = self.shared.heap.insert(self.p, self.txn, &self.shared.base_heap(base), &bytes)?;
+        for index in base.indexes() {
+            self.add_entry(*index, row, rowid)?;
+        }
         Ok(())
     }
 
@@ -49,25 +96,64 @@ impl<'a> Change<'a> {
     /// # Errors
     /// As [`Self::insert`].
     pub fn insert_many(&mut self, base: Base, rows: &[Row]) -> Result<()> {
-        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        let (mut bytes, mut ends, mut rowids) = (Vec::new(), Vec::new(), Vec::new());
         for row in rows {
             encode(base, row, &mut bytes);
             ends.push(bytes.len() as u32);
         }
         let table = self.shared.base_heap(base);
-        self.shared.heap.insert_many(self.p, self.txn, &table, &bytes, &ends, &mut Vec::new())
+        self.shared.heap.insert_many(self.p, self.txn, &table, &bytes, &ends, &mut rowids)?;
+        let (mut batch, mut key) = (Batch::new(), Vec::new());
+        for index in base.indexes() {
+            batch.clear();
+            for (row, rowid) in rows.iter().zip(&rowids) {
+                key.clear();
+                key_of(*index, row, &mut key);
+                if !key.is_empty() {
+                    batch.push(&key, *rowid);
+                }
+            }
+            let tree = self.shared.tree(*index);
+            self.shared.trees.insert_many(self.p, self.txn, &tree, &mut batch, LockWait::Forever)?;
+        }
+        Ok(())
     }
 
-    /// The rows that `chosen` picks, own changes included.
-    fn pick(&mut self, base: Base, chosen: &dyn Fn(&[Value]) -> bool) -> Result<(txn::Snapshot, Vec<(Rowid, Row)>)> {
+    fn add_entry(&mut self, index: usize, row: &[Value], rowid: Rowid) -> Result<()> {
+        let mut key = Vec::new();
+        key_of(index, row, &mut key);
+        if !key.is_empty() {
+            let tree = self.shared.tree(index);
+            self.shared.trees.insert(self.p, self.txn, &tree, &key, rowid, LockWait::Forever)?;
+        }
+        Ok(())
+    }
+
+    fn take_entry(&mut self, index: usize, row: &[Value], rowid: Rowid) -> Result<()> {
+        let mut key = Vec::new();
+        key_of(index, row, &mut key);
+        if !key.is_empty() {
+            self.shared.trees.delete(self.p, self.txn, &self.shared.tree(index), &key, rowid)?;
+        }
+        Ok(())
+    }
+
+    /// The rows that `which` picks, own changes included.
+    fn pick(&mut self, base: Base, which: Which<'_>) -> Result<(txn::Snapshot, Vec<(Rowid, Row)>)> {
         let snapshot = self.shared.txns().statement_snapshot(self.p, self.txn);
         let mut found = Vec::new();
-        let done = self.shared.scan(self.p, &snapshot, base, &mut |rowid, row| {
-            if chosen(row) {
+        let mut add = |rowid: Rowid, row: &[Value]| {
+            if which.picks(row) {
                 found.push((rowid, row.to_vec()));
             }
             Ok(())
-        });
+        };
+        let done = match which.key() {
+            Some((column, number)) if base.index_on(&[column]).is_some() => {
+                self.shared.scan_by(self.p, &snapshot, base, &[column], &[int(number)], &mut add)
+            }
+            _ => self.shared.scan(self.p, &snapshot, base, &mut add),
+        };
         self.shared.txns().release(self.p, &snapshot);
         done.map(|()| (snapshot, found))
     }
@@ -77,7 +163,19 @@ impl<'a> Change<'a> {
     /// # Errors
     /// Those of reading.
     pub fn select(&mut self, base: Base, chosen: &dyn Fn(&[Value]) -> bool) -> Result<Vec<Row>> {
-        Ok(self.pick(base, chosen)?.1.into_iter().map(|(_, row)| row).collect())
+        self.select_rows(base, Which::All(chosen))
+    }
+
+    /// As [`Self::select`], by an index where there is one.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn select_by(&mut self, base: Base, by: By<'_>) -> Result<Vec<Row>> {
+        self.select_rows(base, Which::By(by))
+    }
+
+    fn select_rows(&mut self, base: Base, which: Which<'_>) -> Result<Vec<Row>> {
+        Ok(self.pick(base, which)?.1.into_iter().map(|(_, row)| row).collect())
     }
 
     /// Deletes the rows that `chosen` picks; returns how many. Another DDL cannot have changed them: the caller holds
@@ -86,11 +184,26 @@ impl<'a> Change<'a> {
     /// # Errors
     /// Those of [`heap::Heap::delete`].
     pub fn delete(&mut self, base: Base, chosen: &dyn Fn(&[Value]) -> bool) -> Result<usize> {
-        let (snapshot, rows) = self.pick(base, chosen)?;
+        self.delete_rows(base, Which::All(chosen))
+    }
+
+    /// As [`Self::delete`], by an index where there is one.
+    ///
+    /// # Errors
+    /// As [`Self::delete`].
+    pub fn delete_by(&mut self, base: Base, by: By<'_>) -> Result<usize> {
+        self.delete_rows(base, Which::By(by))
+    }
+
+    fn delete_rows(&mut self, base: Base, which: Which<'_>) -> Result<usize> {
+        let (snapshot, rows) = self.pick(base, which)?;
         let table = self.shared.base_heap(base);
-        for (rowid, _) in &rows {
+        for (rowid, row) in &rows {
             let done = self.shared.heap.delete(self.p, self.txn, &table, *rowid, &snapshot, LockWait::Forever)?;
             unchanged(done, base)?;
+            for index in base.indexes() {
+                self.take_entry(*index, row, *rowid)?;
+            }
         }
         Ok(rows.len())
     }
@@ -105,16 +218,35 @@ impl<'a> Change<'a> {
         chosen: &dyn Fn(&[Value]) -> bool,
         set: &mut dyn FnMut(&mut Row),
     ) -> Result<usize> {
-        let (snapshot, mut rows) = self.pick(base, chosen)?;
+        self.update_rows(base, Which::All(chosen), set)
+    }
+
+    /// As [`Self::update`], by an index where there is one.
+    ///
+    /// # Errors
+    /// As [`Self::update`].
+    pub fn update_by(&mut self, base: Base, by: By<'_>, set: &mut dyn FnMut(&mut Row)) -> Result<usize> {
+        self.update_rows(base, Which::By(by), set)
+    }
+
+    fn update_rows(&mut self, base: Base, which: Which<'_>, set: &mut dyn FnMut(&mut Row)) -> Result<usize> {
+        let (snapshot, mut rows) = self.pick(base, which)?;
         let table = self.shared.base_heap(base);
         let mut bytes = Vec::new();
         for (rowid, row) in &mut rows {
+            let old = row.clone();
             set(row);
             bytes.clear();
             encode(base, row, &mut bytes);
             let heap = &self.shared.heap;
             let done = heap.update(self.p, self.txn, &table, *rowid, &bytes, &snapshot, LockWait::Forever)?;
             unchanged(done, base)?;
+            for index in base.indexes() {
+                if index_columns(*index).iter().any(|column| old[*column] != row[*column]) {
+                    self.take_entry(*index, &old, *rowid)?;
+                    self.add_entry(*index, row, *rowid)?;
+                }
+            }
         }
         Ok(rows.len())
     }

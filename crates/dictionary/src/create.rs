@@ -138,21 +138,19 @@ pub(crate) fn is_property_since_12_2(name: &str) -> bool {
     PROPERTIES_SINCE_12_2.iter().any(|(known, ..)| *known == name)
 }
 
-/// Makes the empty tree of an index in a transaction: tablespace, data object; where its segment begins.
-pub type Plant<'a> = dyn FnMut(&Process, &mut Txn, u32, ObjectId) -> Result<Rdba> + 'a;
-
 impl DictionaryShared {
     /// Creates the base tables in SYSTEM and fills them: the users SYS, SYSTEM and PUBLIC, the usual roles, DUAL, the
     /// maps.
     ///
-    /// Run once, in a database whose SYSTEM tablespace is empty. `plant` makes the trees of the base tables' indexes.
+    /// Run once, in a database whose SYSTEM tablespace is empty.
+    ///
     /// # Errors
     /// ORA-01501 around what went wrong.
-    pub fn create_database(&self, p: &Process, new: &NewDictionary, plant: &mut Plant<'_>) -> Result<()> {
-        self.create_base_tables(p, new, plant).map_err(|e| Ora::new(1501).because(e))
+    pub fn create_database(&self, p: &Process, new: &NewDictionary) -> Result<()> {
+        self.create_base_tables(p, new).map_err(|e| Ora::new(1501).because(e))
     }
 
-    fn create_base_tables(&self, p: &Process, new: &NewDictionary, plant: &mut Plant<'_>) -> Result<()> {
+    fn create_base_tables(&self, p: &Process, new: &NewDictionary) -> Result<()> {
         let scn = || self.txns().current_scn();
         for base in Base::ALL {
             let object = base.table().object;
@@ -164,7 +162,12 @@ impl DictionaryShared {
             }
         }
         let mut txn = Txn::new();
-        let filled = fill(&mut Change::new(self, p, &mut txn), new, plant);
+        // Before the first row.
+        for (n, index) in BASE_INDEXES.iter().enumerate() {
+            let segment = self.trees.create_in(p, &mut txn, SYSTEM_TABLESPACE, index.object)?;
+            self.open_tree(p, n, segment)?;
+        }
+        let filled = fill(&mut Change::new(self, p, &mut txn), new);
         match filled {
             Ok(()) => Change::new(self, p, &mut txn).commit(&NoHook).map(drop)?,
             Err(e) => {
@@ -176,19 +179,18 @@ impl DictionaryShared {
     }
 }
 
-fn bootstrap_row(change: &Change<'_>, base: Base) -> Row {
-    let header = change.shared().base_heap(base).header;
-    vec![int(base.table().object.0), int(header.file()), int(header.block()), text(base.table().name)]
+fn bootstrap_row(object: ObjectId, name: &str, header: Rdba) -> Row {
+    vec![int(object.0), int(header.file()), int(header.block()), text(name)]
 }
 
 /// SYSTEM's number.
 const SYSTEM_TABLESPACE: u32 = 0;
 
-fn fill(change: &mut Change<'_>, new: &NewDictionary, plant: &mut Plant<'_>) -> Result<()> {
+fn fill(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     change.insert(Base::Dual, &[text("X")])?;
     fill_bootstrap(change)?;
     fill_objects(change, new)?;
-    fill_indexes(change, new, plant)?;
+    fill_indexes(change, new)?;
     fill_users(change, new)?;
     fill_profiles(change)?;
     fill_audit(change, new)?;
@@ -208,7 +210,12 @@ fn fill(change: &mut Change<'_>, new: &NewDictionary, plant: &mut Plant<'_>) -> 
 }
 
 fn fill_bootstrap(change: &mut Change<'_>) -> Result<()> {
-    let rows: Vec<Row> = Base::ALL.iter().map(|base| bootstrap_row(change, *base)).collect();
+    let shared = change.shared();
+    let tables = Base::ALL.iter().map(|base| (base.table(), shared.header(*base)));
+    let tables = tables.map(|(table, header)| bootstrap_row(table.object, table.name, header));
+    let indexes = BASE_INDEXES.iter().enumerate();
+    let indexes = indexes.map(|(n, index)| bootstrap_row(index.object, index.name, shared.tree(n).segment));
+    let rows: Vec<Row> = tables.chain(indexes).collect();
     change.insert_many(Base::Bootstrap, &rows)
 }
 
@@ -248,15 +255,14 @@ fn fill_objects(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
     change.insert_many(Base::Obj, &rows)
 }
 
-fn fill_indexes(change: &mut Change<'_>, new: &NewDictionary, plant: &mut Plant<'_>) -> Result<()> {
-    for index in BASE_INDEXES {
-        let p = change.process();
-        let header = plant(p, change.txn(), SYSTEM_TABLESPACE, index.object)?;
+fn fill_indexes(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {
+    let (mut objects, mut indexes, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+    for (n, index) in BASE_INDEXES.iter().enumerate() {
+        let header = change.shared().tree(n).segment;
         let table = index.table.table();
-        let column = table.columns.iter().position(|(name, _)| *name == index.column).unwrap_or(0);
         let mut row = object_row(index.object, index.name, ObjectKind::Index, new.now);
         row[obj::DATAOBJ] = int(index.object.0);
-        change.insert(Base::Obj, &row)?;
+        objects.push(row);
         let mut row = blank(Base::Ind);
         row[ind::OBJ] = int(index.object.0);
         row[ind::DATAOBJ] = int(index.object.0);
@@ -264,22 +270,26 @@ fn fill_indexes(change: &mut Change<'_>, new: &NewDictionary, plant: &mut Plant<
         row[ind::FILE] = int(header.file());
         row[ind::BLOCK] = int(header.block());
         row[ind::BO] = int(table.object.0);
-        row[ind::COLS] = int(1);
+        row[ind::COLS] = int(index.columns.len() as i64);
         row[ind::PCTFREE] = int(10);
         row[ind::INITRANS] = int(2);
         row[ind::TYPE] = int(1);
         row[ind::PROPERTY] = int(0);
         row[ind::FLAGS] = int(0);
-        change.insert(Base::Ind, &row)?;
-        let mut row = blank(Base::Icol);
-        row[icol::OBJ] = int(index.object.0);
-        row[icol::BO] = int(table.object.0);
-        row[icol::COL] = int(column as i64 + 1);
-        row[icol::POS] = int(1);
-        row[icol::DESCENDING] = int(0);
-        change.insert(Base::Icol, &row)?;
+        indexes.push(row);
+        for (position, column) in (1i64..).zip(index_columns(n)) {
+            let mut row = blank(Base::Icol);
+            row[icol::OBJ] = int(index.object.0);
+            row[icol::BO] = int(table.object.0);
+            row[icol::COL] = int(*column as i64 + 1);
+            row[icol::POS] = int(position);
+            row[icol::DESCENDING] = int(0);
+            columns.push(row);
+        }
     }
-    Ok(())
+    change.insert_many(Base::Obj, &objects)?;
+    change.insert_many(Base::Ind, &indexes)?;
+    change.insert_many(Base::Icol, &columns)
 }
 
 fn fill_users(change: &mut Change<'_>, new: &NewDictionary) -> Result<()> {

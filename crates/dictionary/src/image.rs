@@ -1,20 +1,24 @@
-//! One process's picture of the dictionary.
+//! A picture of the dictionary as of one moment, read by object when it is asked for.
 //!
-//! The rows of the base tables, as of one snapshot, kept by the object they belong to; definitions are made of them
-//! when they are first asked for. The picture is immutable: when the dictionary epoch has moved, a new one is read.
-//! Reading everything at once is one short scan per table, since the dictionary holds only what users made (the catalog
-//! views and the base tables themselves are in the code); a cache by object would need a shared write per object to
-//! know when it is stale.
+//! A picture never changes: what it has read stays, and what it reads later is of the same moment ([`BaseReader`]).
+//! When the dictionary's epoch has moved, a statement gets a new picture, which has read nothing yet. So the memory of a
+//! session and the time of a statement behind DDL depend on the objects that the session uses, not on those there are.
+//!
+//! Look-ups of a picture give an answer or none. An error of reading is a fault of the picture: from then on
+//! [`Image::checked`] refuses whatever was made by it, and the next statement gets another one. Errors in each of some
+//! two hundred look-ups were rejected; a definition is made by many of them, and is refused as a whole.
 
 use crate::audit::{AuditReader, AuditSettings};
 use crate::base::*;
+use crate::moment::Moment;
 use crate::names::SYNONYM_CHAIN_MAX;
 use crate::profile::Profiles;
-use crate::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, type_of_columns};
+use crate::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, int, text, type_of_columns};
 use crate::statistics::Endpoints;
 use crate::*;
+use elsa::FrozenMap;
 use row_cache::Cache;
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use types::{Number, ObjectId, Ora, Rdba, Result, Value};
@@ -62,51 +66,54 @@ pub mod property {
     pub const VIEW_BEQUEATHS: i64 = 4;
 }
 
-/// Reads base tables; the heap in an instance, a map in tests.
-pub trait BaseReader {
+/// Reads base tables as of one moment.
+pub(crate) trait BaseReader {
     /// Calls `f` with every row.
     fn scan(&self, base: Base, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()>;
+
+    /// Calls `f` with the rows that have these values in these columns.
+    fn scan_by(
+        &self,
+        base: Base,
+        columns: &[usize],
+        values: &[Value],
+        f: &mut dyn FnMut(&[Value]) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Where a base table is.
+    fn header(&self, base: Base) -> Rdba;
 }
 
-type ByObject = HashMap<u32, Vec<Row>>;
+/// Definitions that a picture reads before a statement gets another one: the memory of a session that goes through
+/// thousands of tables stays bounded.
+const DEFINITIONS_MAX: usize = 2_000;
 
 /// The picture.
 pub struct Image {
-    epoch: u64,
-    objects: HashMap<u32, ObjectDef>,
-    names: HashMap<(u32, u8), HashMap<String, u32>>,
-    users: HashMap<u32, Rc<UserDef>>,
-    user_names: HashMap<String, u32>,
+    moment: Rc<Moment>,
+    /// The first error of reading.
+    fault: RefCell<Option<Ora>>,
+    /// Reads by key so far.
+    reads: Cell<usize>,
+    objects: FrozenMap<u32, Box<Option<ObjectDef>>>,
+    /// By owner, name space and name.
+    names: FrozenMap<(u32, u8, String), Box<Option<u32>>>,
+    users: FrozenMap<u32, Box<Option<Rc<UserDef>>>>,
+    user_names: FrozenMap<String, Box<Option<u32>>>,
     /// Grantee to privileges (negative) and roles, each with whether it has the admin option.
-    granted: HashMap<u32, Vec<(i64, bool)>>,
-    /// User to the roles that DEFAULT ROLE lists.
-    listed_roles: HashMap<u32, Vec<u32>>,
-    /// User to who may inherit the user's privileges.
-    inheritors: HashMap<u32, Vec<u32>>,
-    object_grants: HashMap<u32, Vec<ObjectGrant>>,
-    rows: HashMap<Base, ByObject>,
+    granted: FrozenMap<u32, Vec<(i64, bool)>>,
+    object_grants: FrozenMap<u32, Vec<ObjectGrant>>,
     /// Object to the statistics of its columns and column groups, by INTCOL#.
-    column_statistics: HashMap<u32, Vec<(u32, ColumnStatistics)>>,
+    column_statistics: FrozenMap<u32, Vec<(u32, ColumnStatistics)>>,
     /// Table to its column groups: INTCOL#, name, positions of columns.
-    column_groups: HashMap<u32, Vec<(u32, String, Vec<usize>)>>,
+    column_groups: FrozenMap<u32, Vec<(u32, String, Vec<usize>)>>,
     /// Name to the number and the statistics of a table that has no row in TAB$.
-    own_statistics: HashMap<String, (u32, TableStatistics)>,
-    system_statistics: SystemStatistics,
-    /// Constraint number to table.
-    constraint_tables: HashMap<u32, u32>,
-    /// Table to the tables with foreign keys to it.
-    referencing: HashMap<u32, Vec<u32>>,
-    /// (owner, constraint name) to constraint.
-    constraint_names: HashMap<(u32, String), u32>,
-    constraint_name_of: HashMap<u32, String>,
-    cluster_tables: HashMap<u32, Vec<ObjectId>>,
-    tablespaces: Vec<(u32, String)>,
-    profiles: Profiles,
-    audit: AuditSettings,
-    base_headers: HashMap<Base, Rdba>,
+    own_statistics: OnceCell<HashMap<String, (u32, TableStatistics)>>,
+    system_statistics: OnceCell<SystemStatistics>,
+    tablespaces: OnceCell<Vec<(u32, String)>>,
+    profiles: OnceCell<Profiles>,
+    audit: OnceCell<AuditSettings>,
     made: RefCell<Made>,
-    /// The states of the row cache before this was read.
-    states: [u64; Cache::COUNT],
 }
 
 /// A row of OBJAUTH$.
@@ -133,142 +140,127 @@ struct Made {
     units: HashMap<u32, Rc<ProcedureDef>>,
 }
 
-/// The base tables that the picture holds by object, and the column that says whose row it is.
-const GROUPED: &[(Base, usize)] = &[
-    (Base::Tab, tab::OBJ),
-    (Base::Col, col::OBJ),
-    (Base::Clu, clu::OBJ),
-    (Base::Ind, ind::BO),
-    (Base::Icol, icol::OBJ),
-    (Base::Cdef, cdef::OBJ),
-    (Base::Ccol, ccol::CON),
-    (Base::View, self::view::OBJ),
-    (Base::Seq, seq::OBJ),
-    (Base::Syn, syn::OBJ),
-    (Base::Source, source::OBJ),
-    (Base::Trigger, trigger::OBJ),
-    (Base::Dir, dir::OBJ),
-];
-
 impl Image {
-    /// Reads the picture. `epoch` was read before the reader's snapshot was taken; `headers` says where the base tables
-    /// are.
-    pub fn load(reader: &dyn BaseReader, epoch: u64, headers: &[(Base, Rdba)]) -> Result<Image> {
-        let mut image = Image {
-            epoch,
-            objects: HashMap::new(),
-            names: HashMap::new(),
-            users: HashMap::new(),
-            user_names: HashMap::new(),
-            granted: HashMap::new(),
-            listed_roles: HashMap::new(),
-            inheritors: HashMap::new(),
-            object_grants: HashMap::new(),
-            rows: HashMap::new(),
-            column_statistics: HashMap::new(),
-            column_groups: HashMap::new(),
-            own_statistics: HashMap::new(),
-            system_statistics: SystemStatistics::default(),
-            constraint_tables: HashMap::new(),
-            referencing: HashMap::new(),
-            constraint_names: HashMap::new(),
-            constraint_name_of: HashMap::new(),
-            cluster_tables: HashMap::new(),
-            tablespaces: Vec::new(),
-            profiles: Profiles::default(),
-            audit: AuditSettings::default(),
-            base_headers: headers.iter().copied().collect(),
+    /// A picture of that moment.
+    pub(crate) fn new(moment: Rc<Moment>) -> Image {
+        Image {
+            moment,
+            fault: RefCell::default(),
+            reads: Cell::new(0),
+            objects: FrozenMap::new(),
+            names: FrozenMap::new(),
+            users: FrozenMap::new(),
+            user_names: FrozenMap::new(),
+            granted: FrozenMap::new(),
+            object_grants: FrozenMap::new(),
+            column_statistics: FrozenMap::new(),
+            column_groups: FrozenMap::new(),
+            own_statistics: OnceCell::new(),
+            system_statistics: OnceCell::new(),
+            tablespaces: OnceCell::new(),
+            profiles: OnceCell::new(),
+            audit: OnceCell::new(),
             made: RefCell::default(),
-            // Until it is told: no state that a cache can have.
-            states: [u64::MAX; Cache::COUNT],
-        };
-        reader.scan(Base::User, &mut |row| image.add_user(row))?;
-        reader.scan(Base::Obj, &mut |row| image.add_object(row))?;
-        for (base, key) in GROUPED {
-            let mut groups = ByObject::new();
-            reader.scan(*base, &mut |row| {
-                groups.entry(as_u32(&row[*key])).or_default().push(row.to_vec());
-                Ok(())
-            })?;
-            image.rows.insert(*base, groups);
         }
-        image.read_statistics(reader)?;
-        reader.scan(Base::Con, &mut |row| image.add_constraint_name(row))?;
-        reader.scan(Base::Sysauth, &mut |row| {
-            let privilege = as_i64(&row[sysauth::PRIVILEGE]).unwrap_or(0);
-            let admin = as_i64(&row[sysauth::OPTION]) == Some(1);
-            image.granted.entry(as_u32(&row[sysauth::GRANTEE])).or_default().push((privilege, admin));
-            Ok(())
-        })?;
-        reader.scan(Base::Defrole, &mut |row| {
-            image.listed_roles.entry(as_u32(&row[defrole::USER])).or_default().push(as_u32(&row[defrole::ROLE]));
-            Ok(())
-        })?;
-        reader.scan(Base::Userauth, &mut |row| {
-            image.inheritors.entry(as_u32(&row[userauth::USER])).or_default().push(as_u32(&row[userauth::GRANTEE]));
-            Ok(())
-        })?;
-        reader.scan(Base::Objauth, &mut |row| image.add_object_grant(row))?;
-        reader.scan(Base::Ts, &mut |row| {
-            image.tablespaces.push((as_u32(&row[ts::TS]), as_text(&row[ts::NAME]).to_owned()));
-            Ok(())
-        })?;
-        reader.scan(Base::Profname, &mut |row| {
-            image.profiles.add_name(as_text(&row[profname::NAME]), as_u32(&row[profname::PROFILE]));
-            Ok(())
-        })?;
-        reader.scan(Base::Profile, &mut |row| {
-            image.profiles.add_limit(row);
-            Ok(())
-        })?;
-        image.audit = Self::read_audit(reader)?;
-        image.index_constraints();
-        Ok(image)
     }
 
-    /// Reads what HIST_HEAD$, HISTGRM$ and STATS_EXTENSION$ have. Rows of the first two would take many times the room
-    /// of the statistics that are made of them here.
-    fn read_statistics(&mut self, reader: &dyn BaseReader) -> Result<()> {
-        let mut endpoints: HashMap<(u32, u32), Endpoints> = HashMap::new();
-        reader.scan(Base::Histgrm, &mut |row| {
-            endpoints.entry((as_u32(&row[histgrm::OBJ]), as_u32(&row[histgrm::COL]))).or_default().add(row);
+    pub(crate) fn moment(&self) -> &Rc<Moment> {
+        &self.moment
+    }
+
+    /// Whether it has not read so much that a new one is to be begun.
+    pub(crate) fn is_small(&self) -> bool {
+        self.reads.get() < DEFINITIONS_MAX * 16
+    }
+
+    /// That all that was read of the picture so far could be read.
+    ///
+    /// # Errors
+    /// The first error of reading; no answer of the picture may be used then.
+    pub fn checked(&self) -> Result<()> {
+        match &*self.fault.borrow() {
+            None => Ok(()),
+            Some(fault) => Err(fault.clone()),
+        }
+    }
+
+    fn note(&self, done: Result<()>) {
+        if let Err(e) = done {
+            self.fault.borrow_mut().get_or_insert(e);
+        }
+    }
+
+    /// Calls `f` with all rows of a base table.
+    fn each(&self, base: Base, f: &mut dyn FnMut(&[Value])) {
+        self.note(self.moment.scan(base, &mut |row| {
+            f(row);
             Ok(())
-        })?;
-        reader.scan(Base::HistHead, &mut |row| {
-            let (object, column) = (as_u32(&row[hist_head::OBJ]), as_u32(&row[hist_head::COL]));
-            let code = as_i64(&row[hist_head::FLAGS]).unwrap_or(0) & statistics::flags::HISTOGRAM_KIND;
-            let histogram = endpoints.remove(&(object, column));
-            let histogram = histogram.and_then(|endpoints| endpoints.finish(HistogramKind::from_code(code)));
-            let all = self.column_statistics.entry(object).or_default();
-            all.push((column, statistics::from_head(row, histogram)));
+        }));
+    }
+
+    /// The rows of a base table that have these values in these columns.
+    pub(crate) fn find_rows(&self, base: Base, columns: &[usize], values: &[Value]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        self.reads.set(self.reads.get() + 1);
+        self.note(self.moment.scan_by(base, columns, values, &mut |row| {
+            rows.push(row.to_vec());
             Ok(())
-        })?;
-        reader.scan(Base::StatsExtension, &mut |row| {
-            let columns = statistics::group_columns(&row[stats_extension::COLUMNS]);
-            let name = as_text(&row[stats_extension::NAME]).to_owned();
-            let groups = self.column_groups.entry(as_u32(&row[stats_extension::OBJ])).or_default();
-            groups.push((as_u32(&row[stats_extension::COL]), name, columns));
-            Ok(())
-        })?;
-        reader.scan(Base::TabStats, &mut |row| {
-            let count = |at: usize| as_i64(&row[at]).unwrap_or(0);
-            let blocks = count(tab_stats::BLKCNT) as u64;
-            let statistics =
-                TableStatistics::new(count(tab_stats::ROWCNT) as u64, blocks, as_u32(&row[tab_stats::AVGRLN]));
-            let name = as_text(&row[tab_stats::NAME]).to_owned();
-            self.own_statistics.insert(name, (as_u32(&row[tab_stats::OBJ]), statistics));
-            Ok(())
-        })?;
-        reader.scan(Base::AuxStats, &mut |row| {
-            self.system_statistics.take(row);
-            Ok(())
+        }));
+        rows
+    }
+
+    /// The rows of a base table that belong to an object, a user or a constraint: by the number in that column.
+    fn rows(&self, base: Base, column: usize, number: u32) -> Vec<Row> {
+        self.find_rows(base, &[column], &[int(number)])
+    }
+
+    /// The text of a unit or view, or the target of a synonym, in pieces: the rows of that base table for the object.
+    pub(crate) fn rows_of(&self, base: Base, column: usize, object: ObjectId) -> Vec<Row> {
+        self.rows(base, column, object.0)
+    }
+
+    fn own_statistics_of_all(&self) -> &HashMap<String, (u32, TableStatistics)> {
+        self.own_statistics.get_or_init(|| {
+            let mut all = HashMap::new();
+            self.each(Base::TabStats, &mut |row| {
+                let count = |at: usize| as_i64(&row[at]).unwrap_or(0);
+                let blocks = count(tab_stats::BLKCNT) as u64;
+                let statistics =
+                    TableStatistics::new(count(tab_stats::ROWCNT) as u64, blocks, as_u32(&row[tab_stats::AVGRLN]));
+                all.insert(as_text(&row[tab_stats::NAME]).to_owned(), (as_u32(&row[tab_stats::OBJ]), statistics));
+            });
+            all
         })
+    }
+
+    /// The statistics of all columns and column groups of an object, by INTCOL#.
+    fn all_column_statistics(&self, object: u32) -> &[(u32, ColumnStatistics)] {
+        if let Some(known) = self.column_statistics.get(&object) {
+            return known;
+        }
+        let heads = self.rows(Base::HistHead, hist_head::OBJ, object);
+        let mut endpoints: HashMap<u32, Endpoints> = HashMap::new();
+        if !heads.is_empty() {
+            self.note(self.moment.scan_by(Base::Histgrm, &[histgrm::OBJ], &[int(object)], &mut |row| {
+                endpoints.entry(as_u32(&row[histgrm::COL])).or_default().add(row);
+                Ok(())
+            }));
+        }
+        let statistics = heads.iter().map(|row| {
+            let column = as_u32(&row[hist_head::COL]);
+            let code = as_i64(&row[hist_head::FLAGS]).unwrap_or(0) & statistics::flags::HISTOGRAM_KIND;
+            let histogram = endpoints.remove(&column);
+            let histogram = histogram.and_then(|endpoints| endpoints.finish(HistogramKind::from_code(code)));
+            (column, statistics::from_head(row, histogram))
+        });
+        let statistics = statistics.collect();
+        self.column_statistics.insert(object, statistics)
     }
 
     /// The statistics of a table of the dictionary's own or of a fixed table, and the number by which its columns have
     /// theirs.
     pub fn own_statistics(&self, name: &str) -> Option<&(u32, TableStatistics)> {
-        self.own_statistics.get(name)
+        self.own_statistics_of_all().get(name)
     }
 
     /// Puts the statistics of such a table into its definition.
@@ -294,17 +286,29 @@ impl Image {
 
     /// The system statistics that have been gathered or set.
     pub fn system_statistics(&self) -> SystemStatistics {
-        self.system_statistics
+        *self.system_statistics.get_or_init(|| {
+            let mut statistics = SystemStatistics::default();
+            self.each(Base::AuxStats, &mut |row| statistics.take(row));
+            statistics
+        })
     }
 
     /// The column groups of a table: INTCOL#, name, positions of columns.
     pub fn column_groups(&self, table: ObjectId) -> &[(u32, String, Vec<usize>)] {
-        self.column_groups.get(&table.0).map_or(&[], Vec::as_slice)
+        if let Some(known) = self.column_groups.get(&table.0) {
+            return known;
+        }
+        let group = |row: &Row| {
+            let columns = statistics::group_columns(&row[stats_extension::COLUMNS]);
+            (as_u32(&row[stats_extension::COL]), as_text(&row[stats_extension::NAME]).to_owned(), columns)
+        };
+        let rows = self.rows(Base::StatsExtension, stats_extension::OBJ, table.0);
+        self.column_groups.insert(table.0, rows.iter().map(group).collect())
     }
 
     /// The statistics of a column, numbered from 1, or of a column group.
     pub fn column_statistics(&self, object: ObjectId, column: u32) -> Option<&ColumnStatistics> {
-        let all = self.column_statistics.get(&object.0)?;
+        let all = self.all_column_statistics(object.0);
         all.iter().find(|(number, _)| *number == column).map(|(_, statistics)| statistics)
     }
 
@@ -316,164 +320,87 @@ impl Image {
         self.column_groups(table).iter().filter_map(known).collect()
     }
 
-    fn read_audit(reader: &dyn BaseReader) -> Result<AuditSettings> {
+    fn read_audit(&self) -> AuditSettings {
         let mut audit = AuditReader::default();
-        let mut scan = |base: Base, add: fn(&mut AuditReader, &[Value])| {
-            reader.scan(base, &mut |row| {
-                add(&mut audit, row);
-                Ok(())
-            })
-        };
-        scan(Base::AuditOption, AuditReader::add_option)?;
-        scan(Base::AudPolicy, AuditReader::add_policy)?;
-        scan(Base::AudPolicyOption, AuditReader::add_policy_option)?;
-        scan(Base::AudPolicyUser, AuditReader::add_policy_user)?;
-        Ok(audit.finish())
+        self.each(Base::AuditOption, &mut |row| audit.add_option(row));
+        self.each(Base::AudPolicy, &mut |row| audit.add_policy(row));
+        self.each(Base::AudPolicyOption, &mut |row| audit.add_policy_option(row));
+        self.each(Base::AudPolicyUser, &mut |row| audit.add_policy_user(row));
+        audit.finish()
     }
 
-    fn add_user(&mut self, row: &[Value]) -> Result<()> {
-        let id = as_u32(&row[user::USER]);
-        let name = as_text(&row[user::NAME]).to_owned();
-        let status = as_i64(&row[user::ASTATUS]).unwrap_or(0);
-        let def = UserDef {
-            id: UserId(id),
-            name: name.clone(),
-            is_role: as_i64(&row[user::TYPE]) == Some(0),
-            verifier: Verifier::from_text(as_text(&row[user::SPARE4])),
-            enabled_by: EnabledBy::from_text(as_text(&row[user::SPARE4])),
-            locked: status & 8 != 0,
-            locked_at: as_date(&row[user::LTIME]),
-            expired: status & 1 != 0,
-            created: as_date(&row[user::CTIME]),
-            password_time: as_date(&row[user::PTIME]),
-            profile: as_optional_text(&row[user::PROFILE]).unwrap_or_else(|| crate::profile::DEFAULT.to_owned()),
-            logon_seq: as_i64(&row[user::LSEQ]).unwrap_or(0),
-            default_roles: DefaultRoles::from_code(as_i64(&row[user::DEFROLE])),
-            default_tablespace: as_u32(&row[user::DATATS]),
-            temporary_tablespace: if row[user::TEMPTS].is_null() { 0 } else { as_u32(&row[user::TEMPTS]) },
-        };
-        self.user_names.insert(name, id);
-        self.users.insert(id, Rc::new(def));
-        Ok(())
-    }
-
-    fn add_object(&mut self, row: &[Value]) -> Result<()> {
-        let object = as_u32(&row[obj::OBJ]);
-        let Some(kind) = as_i64(&row[obj::TYPE]).and_then(|code| ObjectKind::from_code(code as u8)) else {
-            return Err(Ora::internal(format_args!("[obj$ {object}]")));
-        };
-        let def = ObjectDef {
-            object: ObjectId(object),
-            data_object: ObjectId(as_u32(&row[obj::DATAOBJ])),
-            owner_id: UserId(as_u32(&row[obj::OWNER])),
-            name: as_text(&row[obj::NAME]).to_owned(),
-            kind,
-            valid: as_i64(&row[obj::STATUS]) == Some(1),
-            changed: as_i64(&row[obj::SPARE1]).and_then(|scn| u64::try_from(scn).ok()).unwrap_or(0),
-        };
-        let space = self.names.entry((def.owner_id.0, kind.namespace())).or_default();
-        space.insert(def.name.clone(), object);
-        self.objects.insert(object, def);
-        Ok(())
-    }
-
-    fn add_constraint_name(&mut self, row: &[Value]) -> Result<()> {
-        let (owner, id) = (as_u32(&row[con::OWNER]), as_u32(&row[con::CON]));
-        let name = as_text(&row[con::NAME]).to_owned();
-        self.constraint_name_of.insert(id, name.clone());
-        self.constraint_names.insert((owner, name), id);
-        Ok(())
-    }
-
-    fn add_object_grant(&mut self, row: &[Value]) -> Result<()> {
-        let grant = ObjectGrant {
-            grantor: UserId(as_u32(&row[objauth::GRANTOR])),
-            grantee: UserId(as_u32(&row[objauth::GRANTEE])),
-            privilege: as_u32(&row[objauth::PRIVILEGE]) as u8,
-            column: as_u32(&row[objauth::COL]),
-            grantable: as_i64(&row[objauth::OPTION]) == Some(1),
-        };
-        self.object_grants.entry(as_u32(&row[objauth::OBJ])).or_default().push(grant);
-        Ok(())
-    }
-
-    fn index_constraints(&mut self) {
-        for (table, list) in &self.rows[&Base::Cdef] {
-            for row in list {
-                self.constraint_tables.insert(as_u32(&row[cdef::CON]), *table);
-                if as_i64(&row[cdef::TYPE]) == Some(4) {
-                    self.referencing.entry(as_u32(&row[cdef::ROBJ])).or_default().push(*table);
-                }
-            }
-        }
-        for list in self.referencing.values_mut() {
-            list.sort_unstable();
-            list.dedup();
-        }
-        for (table, list) in &self.rows[&Base::Tab] {
-            for row in list {
-                let cluster = as_u32(&row[tab::BOBJ]);
-                if cluster != 0 {
-                    self.cluster_tables.entry(cluster).or_default().push(ObjectId(*table));
-                }
-            }
-        }
-    }
-
-    /// Says what the states of the row cache were before the reader's snapshot was taken.
-    pub(crate) fn set_states(&mut self, states: [u64; Cache::COUNT]) {
-        self.states = states;
-    }
-
-    /// The state of a cache before this was read: rows of this picture may be stored as of it.
+    /// The state of a cache before the moment: rows of this picture may be stored as of it.
     pub(crate) fn state(&self, cache: Cache) -> u64 {
-        self.states[cache as usize]
+        self.moment.state(cache)
     }
 
     /// The statements and objects to audit.
     pub fn audit(&self) -> &AuditSettings {
-        &self.audit
+        self.audit.get_or_init(|| self.read_audit())
     }
 
     /// The profiles.
     pub fn profiles(&self) -> &Profiles {
-        &self.profiles
+        self.profiles.get_or_init(|| {
+            let mut profiles = Profiles::default();
+            self.each(Base::Profname, &mut |row| {
+                profiles.add_name(as_text(&row[profname::NAME]), as_u32(&row[profname::PROFILE]));
+            });
+            self.each(Base::Profile, &mut |row| profiles.add_limit(row));
+            profiles
+        })
     }
 
-    /// The dictionary epoch this was read at.
+    /// The dictionary epoch before the moment.
     pub fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    /// The rows of a base table that belong to an object.
-    pub(crate) fn rows_of(&self, base: Base, object: ObjectId) -> &[Row] {
-        self.rows(base, object.0)
-    }
-
-    fn rows(&self, base: Base, object: u32) -> &[Row] {
-        self.rows.get(&base).and_then(|groups| groups.get(&object)).map_or(&[], Vec::as_slice)
+        self.moment.epoch()
     }
 
     // Users.
 
     pub fn user(&self, id: UserId) -> Option<&Rc<UserDef>> {
-        self.users.get(&id.0)
+        if let Some(known) = self.users.get(&id.0) {
+            return known.as_ref();
+        }
+        let row = self.rows(Base::User, user::USER, id.0).pop();
+        self.users.insert(id.0, Box::new(row.map(|row| Rc::new(user_of(&row))))).as_ref()
     }
 
     pub fn user_named(&self, name: &str) -> Option<&Rc<UserDef>> {
-        self.user_names.get(name).and_then(|id| self.users.get(id))
+        let id = match self.user_names.get(name) {
+            Some(known) => *known,
+            None => {
+                let row = self.find_rows(Base::User, &[user::NAME], &[text(name)]).pop();
+                let id = row.map(|row| {
+                    let def = user_of(&row);
+                    let id = def.id.0;
+                    self.users.insert(id, Box::new(Some(Rc::new(def))));
+                    id
+                });
+                *self.user_names.insert(name.to_owned(), Box::new(id))
+            }
+        };
+        self.user(UserId(id?))
     }
 
     pub fn user_name(&self, id: UserId) -> String {
         self.user(id).map_or_else(String::new, |user| user.name.clone())
     }
 
-    pub fn users(&self) -> impl Iterator<Item = &Rc<UserDef>> {
-        self.users.values()
+    /// All users and roles.
+    pub fn all_users(&self) -> Vec<UserDef> {
+        let mut all = Vec::new();
+        self.each(Base::User, &mut |row| all.push(user_of(row)));
+        all
     }
 
     pub fn tablespace_named(&self, name: &str) -> Option<u32> {
-        self.tablespaces.iter().find(|(_, have)| have == name).map(|(number, _)| *number)
+        let all = self.tablespaces.get_or_init(|| {
+            let mut all = Vec::new();
+            self.each(Base::Ts, &mut |row| all.push((as_u32(&row[ts::TS]), as_text(&row[ts::NAME]).to_owned())));
+            all
+        });
+        all.iter().find(|(_, have)| have == name).map(|(number, _)| *number)
     }
 
     // Privileges.
@@ -483,10 +410,22 @@ impl Image {
         self.reached(&[user.0, UserId::PUBLIC.0])
     }
 
+    /// Privileges (negative) and roles of a grantee, each with whether it has the admin option.
+    fn granted_to(&self, grantee: u32) -> &[(i64, bool)] {
+        if let Some(known) = self.granted.get(&grantee) {
+            return known;
+        }
+        let granted =
+            |row: &Row| (as_i64(&row[sysauth::PRIVILEGE]).unwrap_or(0), as_i64(&row[sysauth::OPTION]) == Some(1));
+        let rows = self.rows(Base::Sysauth, sysauth::GRANTEE, grantee);
+        self.granted.insert(grantee, rows.iter().map(granted).collect())
+    }
+
     /// The roles granted to a user or role itself.
     pub fn direct_roles(&self, grantee: UserId) -> impl Iterator<Item = UserId> {
-        let granted = self.granted.get(&grantee.0).into_iter().flatten();
-        granted.filter_map(|(privilege, _)| u32::try_from(*privilege).ok().filter(|role| *role > 0).map(UserId))
+        self.granted_to(grantee.0)
+            .iter()
+            .filter_map(|(privilege, _)| u32::try_from(*privilege).ok().filter(|role| *role > 0).map(UserId))
     }
 
     /// Users or roles with every role that is granted to one of them, directly or through another.
@@ -508,7 +447,7 @@ impl Image {
     /// admin option.
     pub fn has_granted(&self, grantees: &[u32], number: i64, admin: bool) -> bool {
         let is_it = |(have, option): &(i64, bool)| *have == number && (*option || !admin);
-        grantees.iter().any(|grantee| self.granted.get(grantee).is_some_and(|list| list.iter().any(is_it)))
+        grantees.iter().any(|grantee| self.granted_to(*grantee).iter().any(is_it))
     }
 
     /// Whether one of the grantees has the system privilege.
@@ -523,13 +462,19 @@ impl Image {
 
     /// What has been granted on an object, by whom and to whom.
     pub fn object_grants(&self, object: ObjectId) -> &[ObjectGrant] {
-        self.object_grants.get(&object.0).map_or(&[], Vec::as_slice)
+        if let Some(known) = self.object_grants.get(&object.0) {
+            return known;
+        }
+        let rows = self.rows(Base::Objauth, objauth::OBJ, object.0);
+        self.object_grants.insert(object.0, rows.iter().map(|row| grant_of(row)).collect())
     }
 
     /// The roles that a session of the user begins with, those granted to them included.
     pub fn default_roles(&self, user: UserId) -> Vec<u32> {
         let Some(def) = self.user(user) else { return Vec::new() };
-        let listed = |role: &UserId| self.listed_roles.get(&user.0).is_some_and(|list| list.contains(&role.0));
+        let lists = matches!(def.default_roles, DefaultRoles::Listed | DefaultRoles::AllExcept);
+        let rows = if lists { self.rows(Base::Defrole, defrole::USER, user.0) } else { Vec::new() };
+        let listed = |role: &UserId| rows.iter().any(|row| as_u32(&row[defrole::ROLE]) == role.0);
         let is_default = |role: &UserId| match def.default_roles {
             DefaultRoles::All => true,
             DefaultRoles::None => false,
@@ -596,33 +541,80 @@ impl Image {
     /// the owner or to PUBLIC, or INHERIT ANY PRIVILEGES.
     pub fn may_inherit(&self, owner: UserId, invoker: UserId) -> bool {
         let grantees = [owner.0, UserId::PUBLIC.0];
-        let inherited = self.inheritors.get(&invoker.0).is_some_and(|list| list.iter().any(|g| grantees.contains(g)));
+        let inherited = || {
+            let rows = self.rows(Base::Userauth, userauth::USER, invoker.0);
+            rows.iter().any(|row| grantees.contains(&as_u32(&row[userauth::GRANTEE])))
+        };
         owner == invoker
             || owner == UserId::SYS
-            || inherited
+            || inherited()
             || self.is_granted(&grantees, SystemPrivilege::InheritAnyPrivileges)
     }
 
     // Objects.
 
     pub fn object(&self, object: ObjectId) -> Option<&ObjectDef> {
-        self.objects.get(&object.0)
+        if let Some(known) = self.objects.get(&object.0) {
+            return known.as_ref();
+        }
+        let row = self.rows(Base::Obj, obj::OBJ, object.0).pop();
+        let def = row.and_then(|row| self.object_of(&row));
+        self.objects.insert(object.0, Box::new(def)).as_ref()
     }
 
-    pub fn objects(&self) -> impl Iterator<Item = &ObjectDef> {
-        self.objects.values()
+    /// The object of a row of OBJ$; a fault where no release has written its type.
+    fn object_of(&self, row: &[Value]) -> Option<ObjectDef> {
+        let def = object_of(row);
+        def.map_err(|e| self.note(Err(e))).ok()
+    }
+
+    /// All objects of a user, in the order of their numbers.
+    pub fn objects_of(&self, owner: UserId) -> Vec<ObjectDef> {
+        let rows = self.find_rows(Base::Obj, &[obj::OWNER], &[int(owner.0)]);
+        let mut all: Vec<ObjectDef> = rows.iter().filter_map(|row| self.object_of(row)).collect();
+        all.sort_by_key(|def| def.object.0);
+        all
+    }
+
+    /// The objects of these kinds that were not there with the database, in the order of their numbers.
+    pub fn objects_of_kinds(&self, kinds: &[ObjectKind]) -> Vec<ObjectDef> {
+        let mut all = Vec::new();
+        for kind in kinds {
+            // Views of the catalog are objects of SYS with small numbers: few beside those of users, or all there are.
+            let rows = self.find_rows(Base::Obj, &[obj::TYPE], &[int(*kind as u8)]);
+            let own = rows.iter().filter(|row| as_u32(&row[obj::OBJ]) >= FIRST_USER_OBJECT);
+            all.extend(own.filter_map(|row| self.object_of(row)));
+        }
+        all.sort_by_key(|def| def.object.0);
+        all
     }
 
     /// Owner and name of the object whose segment has that data object number.
     pub fn segment_name(&self, data: ObjectId) -> Option<(String, String)> {
-        let of_user = self.objects.values().find(|object| object.data_object == data && data.0 != 0)?;
-        Some((self.user_name(of_user.owner_id), of_user.name.clone()))
+        let row = self.rows(Base::Obj, obj::DATAOBJ, data.0).pop().filter(|_| data.0 != 0)?;
+        let of_user = self.object_of(&row)?;
+        Some((self.user_name(of_user.owner_id), of_user.name))
     }
 
     /// The object of that owner, name space and name.
     pub fn object_named(&self, owner: UserId, namespace: u8, name: &str) -> Option<&ObjectDef> {
-        let id = self.names.get(&(owner.0, namespace))?.get(name)?;
-        self.objects.get(id)
+        let key = (owner.0, namespace, name.to_owned());
+        let id = match self.names.get(&key) {
+            Some(known) => *known,
+            None => {
+                let values = [int(owner.0), int(namespace), text(name)];
+                let row = self.find_rows(Base::Obj, &[obj::OWNER, obj::NAMESPACE, obj::NAME], &values).pop();
+                let def = row.and_then(|row| self.object_of(&row));
+                let id = def.as_ref().map(|def| def.object.0);
+                if let Some(id) = id
+                    && self.objects.get(&id).is_none()
+                {
+                    self.objects.insert(id, Box::new(def));
+                }
+                *self.names.insert(key, Box::new(id))
+            }
+        };
+        self.object(ObjectId(id?))
     }
 
     /// The object of that kind.
@@ -630,35 +622,27 @@ impl Image {
         self.object_named(owner, kind.namespace(), name).filter(|object| object.kind == kind)
     }
 
-    /// The greatest object or data object number in use.
-    pub fn max_object(&self) -> u32 {
-        let max = |object: &ObjectDef| object.object.0.max(object.data_object.0);
-        let own = self.own_statistics.values().map(|(object, _)| *object).max().unwrap_or(0);
-        self.objects.values().map(max).max().unwrap_or(0).max(own).max(FIRST_USER_OBJECT)
-    }
-
-    pub fn max_user(&self) -> u32 {
-        self.users.keys().copied().max().unwrap_or(0)
-    }
-
-    pub fn max_constraint(&self) -> u32 {
-        self.constraint_name_of.keys().copied().max().unwrap_or(0)
-    }
-
     /// The constraint of that owner and name.
     pub fn constraint_named(&self, owner: UserId, name: &str) -> Option<u32> {
-        self.constraint_names.get(&(owner.0, name.to_owned())).copied()
+        let row = self.find_rows(Base::Con, &[con::OWNER, con::NAME], &[int(owner.0), text(name)]).pop();
+        row.map(|row| as_u32(&row[con::CON]))
+    }
+
+    fn constraint_name(&self, constraint: u32) -> String {
+        let row = self.rows(Base::Con, con::CON, constraint).pop();
+        row.map_or_else(String::new, |row| as_text(&row[con::NAME]).to_owned())
     }
 
     /// The table that a constraint is on.
     pub fn constraint_table(&self, constraint: u32) -> Option<ObjectId> {
-        self.constraint_tables.get(&constraint).map(|table| ObjectId(*table))
+        let row = self.rows(Base::Cdef, cdef::CON, constraint).pop();
+        row.map(|row| ObjectId(as_u32(&row[cdef::OBJ])))
     }
 
     /// Positions of the columns that a constraint is on, in its order.
     pub fn constraint_columns(&self, constraint: u32) -> Vec<usize> {
         let mut columns: Vec<(i64, usize)> = self
-            .rows(Base::Ccol, constraint)
+            .rows(Base::Ccol, ccol::CON, constraint)
             .iter()
             .map(|row| (as_i64(&row[ccol::POS]).unwrap_or(0), as_u32(&row[ccol::COL]).saturating_sub(1) as usize))
             .collect();
@@ -668,7 +652,10 @@ impl Image {
 
     pub fn synonym(&self, object: ObjectId) -> Option<SynonymDef> {
         let def = self.object(object)?;
-        let row = self.rows(Base::Syn, object.0).first()?;
+        if def.kind != ObjectKind::Synonym {
+            return None;
+        }
+        let row = self.rows(Base::Syn, syn::OBJ, object.0).pop()?;
         Some(SynonymDef {
             object,
             owner: self.user_name(def.owner_id),
@@ -681,12 +668,9 @@ impl Image {
 
     /// Triggers on a table: number and whether enabled.
     pub fn triggers_on(&self, table: ObjectId) -> Vec<(ObjectId, bool)> {
-        let mut list = Vec::new();
-        for rows in self.rows[&Base::Trigger].values() {
-            for row in rows.iter().filter(|row| as_u32(&row[trigger::BASEOBJECT]) == table.0) {
-                list.push((ObjectId(as_u32(&row[trigger::OBJ])), as_i64(&row[trigger::ENABLED]) == Some(1)));
-            }
-        }
+        let rows = self.rows(Base::Trigger, trigger::BASEOBJECT, table.0);
+        let trigger = |row: &Row| (ObjectId(as_u32(&row[trigger::OBJ])), as_i64(&row[trigger::ENABLED]) == Some(1));
+        let mut list: Vec<(ObjectId, bool)> = rows.iter().map(trigger).collect();
         list.sort_unstable_by_key(|(object, _)| *object);
         list
     }
@@ -702,11 +686,10 @@ impl Image {
         if let Some(def) = self.made.borrow().tables.get(&table.object.0) {
             return Ok(def.clone());
         }
-        let is_indexed = BASE_INDEXES.iter().any(|index| index.table == base);
-        let indexes = if is_indexed { self.indexes(table.object)? } else { Vec::new() };
+        let indexes = if base.indexes().is_empty() { Vec::new() } else { self.indexes(table.object)? };
         let segment = SegmentRef {
             tablespace: 0,
-            header: self.base_headers.get(&base).copied().unwrap_or(Rdba::NONE),
+            header: self.moment.header(base),
             data_object: table.object,
             pctfree: BASE_PCTFREE,
             initrans: 1,
@@ -726,7 +709,7 @@ impl Image {
             statistics,
             temporary: (base == Base::PlanTable).then_some(TemporaryKind::PreserveRows),
             options: TableOptions { degree: 1, logging: true, ..TableOptions::default() },
-            epoch: self.epoch,
+            epoch: self.epoch(),
         });
         self.made.borrow_mut().tables.insert(table.object.0, def.clone());
         Ok(def)
@@ -740,10 +723,10 @@ impl Image {
         if let Some(def) = self.made.borrow().tables.get(&object.0) {
             return Ok(Some(def.clone()));
         }
-        let (Some(def), Some(row)) = (self.object(object), self.rows(Base::Tab, object.0).first()) else {
-            return Ok(None);
-        };
-        let table = Rc::new(self.make_table(def, row)?);
+        let Some(def) = self.object(object).filter(|def| def.kind == ObjectKind::Table) else { return Ok(None) };
+        let Some(row) = self.rows(Base::Tab, tab::OBJ, object.0).pop() else { return Ok(None) };
+        let table = Rc::new(self.make_table(def, &row)?);
+        self.checked()?;
         let mut made = self.made.borrow_mut();
         made.index_tables.extend(table.indexes.iter().map(|index| (index.object.0, object.0)));
         made.tables.insert(object.0, table.clone());
@@ -808,27 +791,27 @@ impl Image {
                 row_movement: on(property::TAB_ROW_MOVEMENT),
                 index_organized: on(property::TAB_INDEX_ORGANIZED),
             },
-            epoch: self.epoch,
+            epoch: self.epoch(),
         })
     }
 
     /// The columns of a table, cluster or view, in their order.
     pub fn columns(&self, object: ObjectId) -> Result<Vec<ColumnDef>> {
-        let mut rows: Vec<&Row> = self.rows(Base::Col, object.0).iter().collect();
+        let mut rows = self.rows(Base::Col, col::OBJ, object.0);
         rows.sort_by_key(|row| as_i64(&row[col::COL]));
         let column = |row: &Row| {
             let statistics = self.column_statistics(object, as_u32(&row[col::COL])).cloned();
             Ok(ColumnDef { statistics, ..make_column(row)? })
         };
-        rows.into_iter().map(column).collect()
+        rows.iter().map(column).collect()
     }
 
     fn indexes(&self, table: ObjectId) -> Result<Vec<Rc<IndexDef>>> {
         let mut list = Vec::new();
-        for row in self.rows(Base::Ind, table.0) {
+        for row in self.rows(Base::Ind, ind::BO, table.0) {
             let object = ObjectId(as_u32(&row[ind::OBJ]));
             if let Some(def) = self.object(object) {
-                list.push(Rc::new(self.make_index(def, row)?));
+                list.push(Rc::new(self.make_index(def, &row)?));
             }
         }
         list.sort_by_key(|index| index.object);
@@ -838,9 +821,9 @@ impl Image {
     fn make_index(&self, def: &ObjectDef, row: &Row) -> Result<IndexDef> {
         let bits = as_i64(&row[ind::PROPERTY]).unwrap_or(0);
         let flags = as_i64(&row[ind::FLAGS]).unwrap_or(0);
-        let mut columns: Vec<&Row> = self.rows(Base::Icol, def.object.0).iter().collect();
+        let mut columns = self.rows(Base::Icol, icol::OBJ, def.object.0);
         columns.sort_by_key(|row| as_i64(&row[icol::POS]));
-        let columns = columns.into_iter().map(make_index_column).collect::<Result<_>>()?;
+        let columns = columns.iter().map(make_index_column).collect::<Result<_>>()?;
         let kind = match as_i64(&row[ind::TYPE]) {
             Some(2) => IndexKind::Bitmap,
             Some(4) => IndexKind::IotTop,
@@ -882,8 +865,7 @@ impl Image {
     /// The index of that number, with the table it is on.
     pub fn index(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
         let known = self.made.borrow().index_tables.get(&object.0).copied();
-        let has_it = |rows: &Vec<Row>| rows.iter().any(|row| as_u32(&row[ind::OBJ]) == object.0);
-        let of = || self.rows[&Base::Ind].iter().find(|(_, rows)| has_it(rows)).map(|(table, _)| *table);
+        let of = || self.rows(Base::Ind, ind::OBJ, object.0).pop().map(|row| as_u32(&row[ind::BO]));
         let Some(table) = known.or_else(of) else { return Ok(None) };
         let table = self.table(ObjectId(table))?;
         Ok(table.and_then(|table| table.indexes.iter().find(|i| i.object == object).cloned()))
@@ -891,9 +873,15 @@ impl Image {
 
     /// Tables with virtual columns: keys of indexes on expressions among them.
     pub fn tables_with_virtuals(&self) -> Vec<ObjectId> {
-        let is_virtual = |row: &Row| !row[col::VIRTUAL].is_null();
-        let tables = self.rows[&Base::Col].iter().filter(|(_, rows)| rows.iter().any(is_virtual));
-        tables.map(|(table, _)| ObjectId(*table)).collect()
+        let mut tables = Vec::new();
+        self.each(Base::Col, &mut |row| {
+            if !row[col::VIRTUAL].is_null() {
+                tables.push(ObjectId(as_u32(&row[col::OBJ])));
+            }
+        });
+        tables.sort_unstable();
+        tables.dedup();
+        tables
     }
 
     /// The objects that a call in a definition of a user's may lead to: the synonyms that are followed, and the stored
@@ -922,14 +910,18 @@ impl Image {
 
     /// Indexes that are being built online, or were when their builder died.
     pub fn indexes_building(&self) -> Vec<ObjectId> {
-        let building = |row: &&Row| as_i64(&row[ind::FLAGS]).unwrap_or(0) & property::IND_BUILDING != 0;
-        let all = self.rows[&Base::Ind].values().flatten().filter(building);
-        all.map(|row| ObjectId(as_u32(&row[ind::OBJ]))).collect()
+        let mut building = Vec::new();
+        self.each(Base::Ind, &mut |row| {
+            if as_i64(&row[ind::FLAGS]).unwrap_or(0) & property::IND_BUILDING != 0 {
+                building.push(ObjectId(as_u32(&row[ind::OBJ])));
+            }
+        });
+        building
     }
 
     fn constraints(&self, table: ObjectId) -> Vec<ConstraintDef> {
         let mut list: Vec<ConstraintDef> =
-            self.rows(Base::Cdef, table.0).iter().filter_map(|row| self.make_constraint(row)).collect();
+            self.rows(Base::Cdef, cdef::OBJ, table.0).iter().filter_map(|row| self.make_constraint(row)).collect();
         list.sort_by_key(|constraint| constraint.id);
         list
     }
@@ -954,7 +946,7 @@ impl Image {
         };
         Some(ConstraintDef {
             id,
-            name: self.constraint_name_of.get(&id).cloned().unwrap_or_default(),
+            name: self.constraint_name(id),
             generated: bits & property::CON_GENERATED != 0,
             kind,
             enabled: bits & property::CON_DISABLED == 0,
@@ -967,19 +959,18 @@ impl Image {
 
     fn referenced_by(&self, table: ObjectId) -> Vec<ForeignKeyTo> {
         let mut list = Vec::new();
-        for from in self.referencing.get(&table.0).into_iter().flatten() {
-            for row in self.rows(Base::Cdef, *from) {
-                if as_i64(&row[cdef::TYPE]) == Some(4) && as_u32(&row[cdef::ROBJ]) == table.0 {
-                    list.push(ForeignKeyTo {
-                        key: as_u32(&row[cdef::RCON]),
-                        from_table: ObjectId(*from),
-                        constraint: as_u32(&row[cdef::CON]),
-                        on_delete: on_delete(row),
-                        enabled: as_i64(&row[cdef::DEFER]).unwrap_or(0) & property::CON_DISABLED == 0,
-                    });
-                }
+        for row in self.rows(Base::Cdef, cdef::ROBJ, table.0) {
+            if as_i64(&row[cdef::TYPE]) == Some(4) {
+                list.push(ForeignKeyTo {
+                    key: as_u32(&row[cdef::RCON]),
+                    from_table: ObjectId(as_u32(&row[cdef::OBJ])),
+                    constraint: as_u32(&row[cdef::CON]),
+                    on_delete: on_delete(&row),
+                    enabled: as_i64(&row[cdef::DEFER]).unwrap_or(0) & property::CON_DISABLED == 0,
+                });
             }
         }
+        list.sort_by_key(|key| (key.from_table, key.constraint));
         list
     }
 
@@ -987,9 +978,11 @@ impl Image {
         if let Some(def) = self.made.borrow().clusters.get(&object.0) {
             return Ok(Some(def.clone()));
         }
-        let (Some(def), Some(row)) = (self.object(object), self.rows(Base::Clu, object.0).first()) else {
-            return Ok(None);
-        };
+        let Some(def) = self.object(object).filter(|def| def.kind == ObjectKind::Cluster) else { return Ok(None) };
+        let Some(row) = self.rows(Base::Clu, clu::OBJ, object.0).pop() else { return Ok(None) };
+        let tables = self.rows(Base::Tab, tab::BOBJ, object.0);
+        let mut tables: Vec<ObjectId> = tables.iter().map(|row| ObjectId(as_u32(&row[tab::OBJ]))).collect();
+        tables.sort_unstable();
         let cluster = Rc::new(ClusterDef {
             object,
             owner_id: def.owner_id,
@@ -997,7 +990,7 @@ impl Image {
             name: def.name.clone(),
             segment: SegmentRef {
                 tablespace: as_u32(&row[clu::TS]),
-                header: segment_header(row, clu::FILE, clu::BLOCK),
+                header: segment_header(&row, clu::FILE, clu::BLOCK),
                 data_object: ObjectId(as_u32(&row[clu::DATAOBJ])),
                 pctfree: as_u32(&row[clu::PCTFREE]) as u8,
                 initrans: as_u32(&row[clu::INITRANS]) as u8,
@@ -1007,9 +1000,10 @@ impl Image {
             size_bytes: as_u32(&row[clu::SIZE]),
             hash_text: as_optional_text(&row[clu::HASHFUNC]),
             single_table: as_i64(&row[clu::FLAGS]) == Some(1),
-            tables: self.cluster_tables.get(&object.0).cloned().unwrap_or_default(),
-            epoch: self.epoch,
+            tables,
+            epoch: self.epoch(),
         });
+        self.checked()?;
         self.made.borrow_mut().clusters.insert(object.0, cluster.clone());
         Ok(Some(cluster))
     }
@@ -1018,9 +1012,8 @@ impl Image {
         if let Some(def) = self.made.borrow().views.get(&object.0) {
             return Ok(Some(def.clone()));
         }
-        let (Some(def), Some(row)) = (self.object(object), self.rows(Base::View, object.0).first()) else {
-            return Ok(None);
-        };
+        let Some(def) = self.object(object).filter(|def| def.kind == ObjectKind::View) else { return Ok(None) };
+        let Some(row) = self.rows(Base::View, self::view::OBJ, object.0).pop() else { return Ok(None) };
         let bits = as_i64(&row[self::view::PROPERTY]).unwrap_or(0);
         let view = Rc::new(ViewDef {
             object,
@@ -1034,8 +1027,9 @@ impl Image {
             bequeaths: bits & property::VIEW_BEQUEATHS != 0,
             catalog: false,
             valid: def.valid,
-            epoch: self.epoch,
+            epoch: self.epoch(),
         });
+        self.checked()?;
         self.made.borrow_mut().views.insert(object.0, view.clone());
         Ok(Some(view))
     }
@@ -1056,7 +1050,7 @@ impl Image {
             ObjectKind::TypeBody => UnitKind::TypeBody,
             _ => return None,
         };
-        let mut lines: Vec<&Row> = self.rows(Base::Source, object.0).iter().collect();
+        let mut lines = self.rows(Base::Source, source::OBJ, object.0);
         lines.sort_by_key(|row| as_i64(&row[source::LINE]));
         let unit = Rc::new(ProcedureDef {
             object,
@@ -1066,7 +1060,7 @@ impl Image {
             kind,
             source: lines.iter().map(|row| as_text(&row[source::SOURCE])).collect(),
             valid: def.valid,
-            epoch: self.epoch,
+            epoch: self.epoch(),
         });
         self.made.borrow_mut().units.insert(object.0, unit.clone());
         Some(unit)
@@ -1076,7 +1070,8 @@ impl Image {
         if let Some(def) = self.made.borrow().sequences.get(&object.0) {
             return Some(def.clone());
         }
-        let (def, row) = (self.object(object)?, self.rows(Base::Seq, object.0).first()?);
+        let def = self.object(object).filter(|def| def.kind == ObjectKind::Sequence)?;
+        let row = self.rows(Base::Seq, seq::OBJ, object.0).pop()?;
         let sequence = Rc::new(SequenceDef {
             object,
             owner_id: def.owner_id,
@@ -1088,10 +1083,58 @@ impl Image {
             cycle: as_i64(&row[seq::CYCLE]) == Some(1),
             order: as_i64(&row[seq::ORDER]) == Some(1),
             cache: u64::from(as_u32(&row[seq::CACHE])),
-            epoch: self.epoch,
+            epoch: self.epoch(),
         });
         self.made.borrow_mut().sequences.insert(object.0, sequence.clone());
         Some(sequence)
+    }
+}
+
+/// The user or role of a row of USER$.
+fn user_of(row: &[Value]) -> UserDef {
+    let status = as_i64(&row[user::ASTATUS]).unwrap_or(0);
+    UserDef {
+        id: UserId(as_u32(&row[user::USER])),
+        name: as_text(&row[user::NAME]).to_owned(),
+        is_role: as_i64(&row[user::TYPE]) == Some(0),
+        verifier: Verifier::from_text(as_text(&row[user::SPARE4])),
+        enabled_by: EnabledBy::from_text(as_text(&row[user::SPARE4])),
+        locked: status & 8 != 0,
+        locked_at: as_date(&row[user::LTIME]),
+        expired: status & 1 != 0,
+        created: as_date(&row[user::CTIME]),
+        password_time: as_date(&row[user::PTIME]),
+        profile: as_optional_text(&row[user::PROFILE]).unwrap_or_else(|| crate::profile::DEFAULT.to_owned()),
+        logon_seq: as_i64(&row[user::LSEQ]).unwrap_or(0),
+        default_roles: DefaultRoles::from_code(as_i64(&row[user::DEFROLE])),
+        default_tablespace: as_u32(&row[user::DATATS]),
+        temporary_tablespace: if row[user::TEMPTS].is_null() { 0 } else { as_u32(&row[user::TEMPTS]) },
+    }
+}
+
+/// The object of a row of OBJ$.
+fn object_of(row: &[Value]) -> Result<ObjectDef> {
+    let object = as_u32(&row[obj::OBJ]);
+    let kind = as_i64(&row[obj::TYPE]).and_then(|code| ObjectKind::from_code(code as u8));
+    Ok(ObjectDef {
+        object: ObjectId(object),
+        data_object: ObjectId(as_u32(&row[obj::DATAOBJ])),
+        owner_id: UserId(as_u32(&row[obj::OWNER])),
+        name: as_text(&row[obj::NAME]).to_owned(),
+        kind: kind.ok_or_else(|| Ora::internal(format_args!("[obj$ {object}]")))?,
+        valid: as_i64(&row[obj::STATUS]) == Some(1),
+        changed: as_i64(&row[obj::SPARE1]).and_then(|scn| u64::try_from(scn).ok()).unwrap_or(0),
+    })
+}
+
+/// A row of OBJAUTH$.
+fn grant_of(row: &[Value]) -> ObjectGrant {
+    ObjectGrant {
+        grantor: UserId(as_u32(&row[objauth::GRANTOR])),
+        grantee: UserId(as_u32(&row[objauth::GRANTEE])),
+        privilege: as_u32(&row[objauth::PRIVILEGE]) as u8,
+        column: as_u32(&row[objauth::COL]),
+        grantable: as_i64(&row[objauth::OPTION]) == Some(1),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::base::{Base, mods_all};
 use crate::rows::{Row, as_i64, as_u32, blank, int};
-use crate::{Change, DictionaryShared, FIRST_USER_OBJECT, tally};
+use crate::{By, Change, DictionaryShared, FIRST_USER_OBJECT, tally};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use types::{Date, ObjectId, Result, Value};
@@ -101,6 +101,6 @@ impl Change<'_> {
     /// # Errors
     /// Those of changing the table.
     pub fn forget_monitoring(&mut self, table: ObjectId) -> Result<()> {
-        self.delete(Base::ModsAll, &|row| as_u32(&row[mods_all::OBJ]) == table.0).map(drop)
+        self.delete_by(Base::ModsAll, By::new(mods_all::OBJ, table.0)).map(drop)
     }
 }

@@ -7,7 +7,6 @@
 
 use crate::base::{Base, seq};
 use crate::image::big_number;
-use crate::rows::as_u32;
 use crate::*;
 use enqueue::{EnqueueType, LockMode, Timeout};
 use latch::{LatchName, Where};
@@ -116,8 +115,7 @@ impl DictionaryShared {
         let mut txn = Txn::new();
         let mut change = Change::new(self, p, &mut txn);
         let mut batch = Err(Ora::new(2289));
-        let mine = |row: &[Value]| as_u32(&row[seq::OBJ]) == sequence.object.0;
-        let updated = change.update(Base::Seq, &mine, &mut |row| {
+        let updated = change.update_by(Base::Seq, By::new(seq::OBJ, sequence.object.0), &mut |row| {
             let highwater = match &row[seq::HIGHWATER] {
                 Value::Number(n) => big_number(n),
                 _ => sequence.minimum,

@@ -6,21 +6,25 @@
 //! side of that commit it was taken. So a statement that finds its picture's epoch unchanged, after it holds its TM
 //! locks, cannot run on a definition that has changed.
 
-use crate::base::{Base, bootstrap};
+use crate::base::{BASE_INDEXES, Base, BaseIndex, bootstrap, index_columns};
 use crate::cached::Look;
 use crate::image::BASE_PCTFREE;
+use crate::moment::Moment;
 use crate::rows::{Row, as_u32, decode};
 use crate::sequences::ENTRY_WORDS;
 use crate::*;
+use btree::{Btree, RangeScan};
 use enqueue::Enqueues;
-use heap::{Heap, HeapTable, Scan};
+use heap::{Heap, HeapTable, RowBuffer, Scan};
 use process::{CleanupOrder, Process, Processes};
 use row_cache::RowCache;
 use sga::{Sga, SgaBuilder, SgaSlice};
-use std::rc::Rc;
+use std::cell::RefCell;
+use std::ops::Bound;
+use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 use txn::{Snapshot, Transactions, Txn};
-use types::{ObjectId, Ora, Rdba, Result, Rowid, Value};
+use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Value, codec};
 
 const EPOCH: usize = 0;
 const NEXT_OBJECT: usize = 1;
@@ -28,7 +32,11 @@ const NEXT_USER: usize = 2;
 const NEXT_CONSTRAINT: usize = 3;
 const HEADERS: usize = 4;
 const HEADERS_MAX: usize = 128;
-const MONITORING: usize = HEADERS + HEADERS_MAX;
+const TREES: usize = HEADERS + HEADERS_MAX;
+const TREES_MAX: usize = 128;
+/// Of each tree: its segment, its root, the SCN at which it was made.
+const TREE_WORDS: usize = 3;
+const MONITORING: usize = TREES + TREES_MAX * TREE_WORDS;
 const COLUMN_USES: usize = MONITORING + crate::monitoring::WORDS;
 const SEQUENCES: usize = COLUMN_USES + crate::column_use::WORDS;
 /// The part of the epoch word that names the process whose DDL is being committed.
@@ -66,6 +74,7 @@ impl DictionaryLayout {
 pub struct DictionaryShared {
     words: &'static [AtomicU64],
     pub(crate) heap: Heap,
+    pub(crate) trees: Btree,
     pub(crate) enqueues: Enqueues,
     pub(crate) rows: Option<&'static RowCache>,
 }
@@ -73,10 +82,18 @@ pub struct DictionaryShared {
 impl DictionaryShared {
     /// Makes the face of the words. Run once by the supervisor; then either [`Self::create_database`] or
     /// [`Self::open`].
-    pub fn create(sga: &'static Sga, layout: &DictionaryLayout, heap: &Heap, enqueues: &Enqueues) -> DictionaryShared {
+    pub fn create(
+        sga: &'static Sga,
+        layout: &DictionaryLayout,
+        heap: &Heap,
+        trees: &Btree,
+        enqueues: &Enqueues,
+    ) -> DictionaryShared {
         assert!(Base::ALL.len() <= HEADERS_MAX, "room for the base tables' addresses");
-        let shared =
-            DictionaryShared { words: sga.slice(layout.words), heap: heap.clone(), enqueues: *enqueues, rows: None };
+        assert!(BASE_INDEXES.len() <= TREES_MAX, "room for the addresses of their indexes");
+        let (heap, trees) = (heap.clone(), trees.clone());
+        let words = sga.slice(layout.words);
+        let shared = DictionaryShared { words, heap, trees, enqueues: *enqueues, rows: None };
         shared.words[EPOCH].store(1 << 16, Ordering::Release);
         shared
     }
@@ -108,17 +125,25 @@ impl DictionaryShared {
         let failed = |e: Ora| Ora::new(704).because(e);
         let mut found = Vec::new();
         self.scan_once(p, Base::Bootstrap, &mut |_, row| {
-            if let Some(base) = Base::of_object(ObjectId(as_u32(&row[bootstrap::OBJ]))) {
-                found.push((base, Rdba::new(as_u32(&row[bootstrap::FILE]), as_u32(&row[bootstrap::BLOCK]))));
+            let (file, block) = (as_u32(&row[bootstrap::FILE]), as_u32(&row[bootstrap::BLOCK]));
+            if file == 0 || file > Rdba::MAX_FILE || block > Rdba::MAX_BLOCK {
+                return Err(Ora::internal(format_args!("[bootstrap$ {file} {block}]")));
             }
+            found.push((ObjectId(as_u32(&row[bootstrap::OBJ])), Rdba::new(file, block)));
             Ok(())
         })
         .map_err(failed)?;
-        for (base, header) in &found {
-            self.set_header(*base, *header);
+        for (object, header) in &found {
+            if let Some(base) = Base::of_object(*object) {
+                self.set_header(base, *header);
+            } else if let Some(n) = BASE_INDEXES.iter().position(|index| index.object == *object) {
+                self.open_tree(p, n, *header).map_err(failed)?;
+            }
         }
-        if let Some(missing) = Base::ALL.iter().find(|base| self.header(**base).is_none()) {
-            return Err(failed(Ora::internal(format_args!("[no {}]", missing.table().name))));
+        let no_table = Base::ALL.iter().find(|base| self.header(**base).is_none()).map(|base| base.table().name);
+        let no_tree = (0..BASE_INDEXES.len()).find(|n| self.tree(*n).root.is_none()).map(|n| BASE_INDEXES[n].name);
+        if let Some(missing) = no_table.or(no_tree) {
+            return Err(failed(Ora::internal(format_args!("[no {missing}]"))));
         }
         self.seed_numbers(p)
     }
@@ -129,13 +154,48 @@ impl DictionaryShared {
     }
 
     pub(crate) fn seed_numbers(&self, p: &Process) -> Result<()> {
-        let image = self.load(p)?;
+        let greatest = |base: Base, columns: &[usize]| {
+            let mut greatest = 0;
+            self.scan_once(p, base, &mut |_, row| {
+                greatest = columns.iter().fold(greatest, |greatest: u32, column| greatest.max(as_u32(&row[*column])));
+                Ok(())
+            })?;
+            Ok::<u32, Ora>(greatest)
+        };
         let set = |at: usize, value: u32| self.words[at].store(u64::from(value) + 1, Ordering::Relaxed);
         let dropped = self.noted_drops(p)?.iter().map(|d| d.object.0).max().unwrap_or(0);
-        set(NEXT_OBJECT, image.max_object().max(dropped));
-        set(NEXT_USER, image.max_user().max(100));
-        set(NEXT_CONSTRAINT, image.max_constraint().max(7_000));
+        let object = greatest(Base::Obj, &[crate::base::obj::OBJ, crate::base::obj::DATAOBJ])?;
+        let object = object.max(greatest(Base::TabStats, &[crate::base::tab_stats::OBJ])?);
+        set(NEXT_OBJECT, object.max(dropped).max(crate::FIRST_USER_OBJECT));
+        set(NEXT_USER, greatest(Base::User, &[crate::base::user::USER])?.max(100));
+        set(NEXT_CONSTRAINT, greatest(Base::Con, &[crate::base::con::CON])?.max(7_000));
         Ok(())
+    }
+
+    /// Reads where the tree of an index of [`BASE_INDEXES`] has its root.
+    pub(crate) fn open_tree(&self, p: &Process, index: usize, segment: Rdba) -> Result<()> {
+        let table = BASE_INDEXES[index].table.table().object;
+        let tree = self.trees.open(p, segment, table, false)?;
+        let words = &self.words[TREES + index * TREE_WORDS..][..TREE_WORDS];
+        for (word, value) in words.iter().zip([segment.0.into(), tree.root.0.into(), tree.created.0]) {
+            word.store(value, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The tree of an index of [`BASE_INDEXES`].
+    pub(crate) fn tree(&self, index: usize) -> btree::Index {
+        let word = |n: usize| self.words[TREES + index * TREE_WORDS + n].load(Ordering::Relaxed);
+        let BaseIndex { object, table, .. } = &BASE_INDEXES[index];
+        btree::Index {
+            segment: Rdba(word(0) as u32),
+            root: Rdba(word(1) as u32),
+            object: *object,
+            table: table.table().object,
+            unique: false,
+            created: Scn(word(2)),
+            notes_purges: true,
+        }
     }
 
     pub(crate) fn sequence_words(&self) -> &'static [AtomicU64] {
@@ -211,7 +271,7 @@ impl DictionaryShared {
         self.words[HEADERS + base as usize].store(u64::from(header.0), Ordering::Relaxed);
     }
 
-    fn header(&self, base: Base) -> Rdba {
+    pub(crate) fn header(&self, base: Base) -> Rdba {
         Rdba(self.words[HEADERS + base as usize].load(Ordering::Relaxed) as u32)
     }
 
@@ -237,6 +297,59 @@ impl DictionaryShared {
             f(rowid, &row)?;
         }
         Ok(())
+    }
+
+    /// Calls `f` with the rows of a base table that have these values in these columns, as of a `snapshot` that is
+    /// noted: by an index whose key begins with the columns.
+    ///
+    /// # Errors
+    /// Those of reading. ORA-00600 where no index begins with the columns.
+    pub(crate) fn scan_by(
+        &self,
+        p: &Process,
+        snapshot: &Snapshot,
+        base: Base,
+        columns: &[usize],
+        values: &[Value],
+        f: &mut dyn FnMut(Rowid, &[Value]) -> Result<()>,
+    ) -> Result<()> {
+        let missing = || Ora::internal(format_args!("[{} has no index on {columns:?}]", base.table().name));
+        let (tree, table) = (self.tree(base.index_on(columns).ok_or_else(missing)?), self.base_heap(base));
+        let mut key = Vec::new();
+        push_key(values.iter(), &mut key);
+        let mut scan = RangeScan::new();
+        scan.start(&tree, Bound::Included(&key), Bound::Included(&key), false);
+        let (mut bytes, mut row) = (RowBuffer::new(), Row::new());
+        while let Some((_, rowid)) = scan.next(&self.trees, p)? {
+            bytes.clear();
+            if !self.heap.fetch_by_rowid(p, snapshot, &table, rowid, &mut bytes)? {
+                continue;
+            }
+            decode(base, &bytes, &mut row)?;
+            // An entry may be that of another version of the row.
+            if columns.iter().zip(values).all(|(column, value)| row[*column] == *value) {
+                f(rowid, &row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::scan_by`], as of now.
+    ///
+    /// # Errors
+    /// As [`Self::scan_by`].
+    pub fn scan_once_by(
+        &self,
+        p: &Process,
+        base: Base,
+        columns: &[usize],
+        values: &[Value],
+        f: &mut dyn FnMut(Rowid, &[Value]) -> Result<()>,
+    ) -> Result<()> {
+        let snapshot = self.txns().statement_snapshot(p, &Txn::new());
+        let done = self.scan_by(p, &snapshot, base, columns, values, f);
+        self.txns().release(p, &snapshot);
+        done
     }
 
     /// As [`Self::scan`], as of now.
@@ -273,66 +386,56 @@ impl DictionaryShared {
         let then = state(&Snapshot { scn, xid: None, own: None, serializable: false })?;
         Ok(then.is_some() && then == present?)
     }
+}
 
-    /// Reads a picture of the dictionary as of now.
-    pub fn load(&self, p: &Process) -> Result<Image> {
-        let epoch = self.epoch();
-        let states = self.rows.map(RowCache::states);
-        let snapshot = self.txns().snapshot(p, &Txn::new());
-        let reader = HeapReader { shared: self, p, snapshot };
-        let headers: Vec<_> = Base::ALL.iter().map(|base| (*base, self.header(*base))).collect();
-        let mut image = Image::load(&reader, epoch, &headers);
-        self.txns().release(p, &snapshot);
-        if let (Ok(image), Some(states)) = (&mut image, states) {
-            image.set_states(states);
+impl DictionaryShared {
+    /// A picture of the dictionary as it is now, which keeps its moment for as long as it lives.
+    pub fn picture(&self, p: &Rc<Process>) -> Image {
+        Image::new(Moment::now(self, p))
+    }
+}
+
+/// Appends the key that an index has of values: empty where all of them are NULL, which no index has an entry of.
+pub(crate) fn push_key<'v>(values: impl Iterator<Item = &'v Value> + Clone, to: &mut Vec<u8>) {
+    if values.clone().all(Value::is_null) {
+        return;
+    }
+    let mut stored = Vec::new();
+    for value in values {
+        if value.is_null() {
+            codec::push_key_part(None, false, to);
+            continue;
         }
-        image
+        stored.clear();
+        codec::encode_instant(value, &mut stored);
+        codec::push_key_part(Some(&stored), false, to);
     }
 }
 
-/// Reads base tables as of one snapshot.
-struct HeapReader<'a> {
-    shared: &'a DictionaryShared,
-    p: &'a Process,
-    snapshot: Snapshot,
+/// The key that an index of [`BASE_INDEXES`] has of a row.
+pub(crate) fn key_of(index: usize, row: &[Value], to: &mut Vec<u8>) {
+    const MISSING: &Value = &Value::Null;
+    push_key(index_columns(index).iter().map(|column| row.get(*column).unwrap_or(MISSING)), to);
 }
 
-impl image::BaseReader for HeapReader<'_> {
-    fn scan(&self, base: Base, f: &mut dyn FnMut(&[Value]) -> Result<()>) -> Result<()> {
-        self.shared.scan(self.p, &self.snapshot, base, &mut |_, row| f(row))
-    }
-}
-
-/// A process's dictionary: the shared part, and the picture it last read.
+/// A process's dictionary: the shared part, and the picture that it uses.
 pub struct Dictionary {
     shared: DictionaryShared,
     fixed: Rc<dyn FixedCatalog>,
+    p: Rc<Process>,
     image: Option<Rc<Image>>,
+    /// The moments that are held by this call.
+    held: RefCell<Vec<Weak<Moment>>>,
     look: Option<Look>,
     verdicts: Verdicts,
 }
 
 impl Dictionary {
-    pub fn new(shared: DictionaryShared, fixed: Rc<dyn FixedCatalog>) -> Dictionary {
-        Dictionary { shared, fixed, image: None, look: None, verdicts: Verdicts::default() }
-    }
-
-    /// From now on look-ups go through the row cache, if the instance has one, as those of `p`.
-    #[must_use]
-    pub fn looking_up_as(self, p: &Rc<Process>) -> Dictionary {
-        let look = self.shared.rows.map(|rows| Look::new(p, rows));
-        Dictionary { look, ..self }
-    }
-
-    /// Begins with a picture that was read before.
-    #[must_use]
-    pub fn beginning_with(self, image: Option<Rc<Image>>) -> Dictionary {
-        Dictionary { image, ..self }
-    }
-
-    /// Gives away the picture that it has read.
-    pub fn take_image(&mut self) -> Option<Rc<Image>> {
-        self.image.take()
+    /// Look-ups go through the row cache, if the instance has one.
+    pub fn new(shared: DictionaryShared, fixed: Rc<dyn FixedCatalog>, p: &Rc<Process>) -> Dictionary {
+        let look = shared.rows.map(|rows| Look::new(p, rows));
+        let (p, held) = (Rc::clone(p), RefCell::default());
+        Dictionary { shared, fixed, p, image: None, held, look, verdicts: Verdicts::default() }
     }
 
     pub fn shared(&self) -> &DictionaryShared {
@@ -349,25 +452,56 @@ impl Dictionary {
         self.shared.epoch() == epoch && DictionaryShared::is_settled(epoch)
     }
 
-    /// The current picture, read again if the epoch has moved.
+    /// The picture of the dictionary as it is now. Until [`Self::end_call`] it shows this moment, whatever others
+    /// define.
     ///
     /// # Errors
-    /// Those of reading; ORA-01555.
-    pub fn image(&mut self, p: &Process) -> Result<Rc<Image>> {
-        if let Some(image) = self.image.as_ref().filter(|image| self.is_current(image.epoch())) {
-            return Ok(image.clone());
+    /// Those of reading.
+    pub fn image(&mut self) -> Result<Rc<Image>> {
+        if let Some(image) = self.image.as_ref().filter(|image| image.is_small())
+            && self.holds(image)
+        {
+            return Ok(Rc::clone(image));
         }
-        let image = Rc::new(self.shared.load(p)?);
-        self.image = Some(image.clone());
+        let moment = Moment::now(&self.shared, &self.p);
+        self.note_held(&moment);
+        let image = Rc::new(Image::new(moment));
+        self.image = Some(Rc::clone(&image));
         Ok(image)
+    }
+
+    /// Whether a picture shows the dictionary as it is now, and does so until [`Self::end_call`].
+    pub fn holds(&self, image: &Image) -> bool {
+        if !self.is_current(image.epoch()) || image.checked().is_err() {
+            return false;
+        }
+        let moment = image.moment();
+        if !moment.is_held() {
+            if !moment.hold() {
+                return false;
+            }
+            self.note_held(moment);
+        }
+        true
+    }
+
+    fn note_held(&self, moment: &Rc<Moment>) {
+        self.held.borrow_mut().push(Rc::downgrade(moment));
+    }
+
+    /// The call has ended: what the pictures show need not be kept for them any longer.
+    pub fn end_call(&self) {
+        for moment in self.held.borrow_mut().drain(..).filter_map(|moment| moment.upgrade()) {
+            moment.release();
+        }
     }
 
     /// Names as they resolve for somebody.
     ///
     /// # Errors
     /// As [`Self::image`].
-    pub fn names(&mut self, p: &Process, who: &Who) -> Result<SessionCatalog> {
-        let image = self.image(p)?;
+    pub fn names(&mut self, who: &Who) -> Result<SessionCatalog> {
+        let image = self.image()?;
         let names = SessionCatalog::new(image, self.fixed.clone(), who);
         Ok(names.looking_up(self.look.clone()).noting(Rc::clone(&self.verdicts)))
     }
@@ -381,21 +515,23 @@ impl Dictionary {
     ///
     /// # Errors
     /// As [`Self::image`].
-    pub fn user(&mut self, p: &Process, name: &str) -> Result<Option<Rc<UserDef>>> {
-        let image = self.image(p)?;
+    pub fn user(&mut self, name: &str) -> Result<Option<Rc<UserDef>>> {
+        let image = self.image()?;
         let found = match &self.look {
             Some(look) => look.user_named(&image, name),
             None => image.user_named(name),
         };
-        Ok(found.filter(|user| !user.is_role).cloned())
+        let found = found.filter(|user| !user.is_role).cloned();
+        image.checked()?;
+        Ok(found)
     }
 
     /// Whether a user may log on.
     ///
     /// # Errors
     /// ORA-01045 without CREATE SESSION; as [`Self::image`].
-    pub fn may_connect(&mut self, p: &Process, user: &UserDef) -> Result<()> {
-        match self.has_at_logon(p, user, SystemPrivilege::CreateSession)? {
+    pub fn may_connect(&mut self, user: &UserDef) -> Result<()> {
+        match self.has_at_logon(user, SystemPrivilege::CreateSession)? {
             true => Ok(()),
             false => Err(Ora::with(1045, &[&user.name])),
         }
@@ -405,23 +541,28 @@ impl Dictionary {
     ///
     /// # Errors
     /// As [`Self::image`].
-    pub fn may_enter_restricted(&mut self, p: &Process, user: &UserDef) -> Result<bool> {
-        self.has_at_logon(p, user, SystemPrivilege::RestrictedSession)
+    pub fn may_enter_restricted(&mut self, user: &UserDef) -> Result<bool> {
+        self.has_at_logon(user, SystemPrivilege::RestrictedSession)
     }
 
-    fn has_at_logon(&mut self, p: &Process, user: &UserDef, privilege: SystemPrivilege) -> Result<bool> {
-        let image = self.image(p)?;
+    fn has_at_logon(&mut self, user: &UserDef, privilege: SystemPrivilege) -> Result<bool> {
+        let image = self.image()?;
         let mut grantees = image.default_roles(user.id);
         grantees.extend([user.id.0, UserId::PUBLIC.0]);
-        Ok(user.id == UserId::SYS || image.is_granted(&grantees, privilege))
+        let has = user.id == UserId::SYS || image.is_granted(&grantees, privilege);
+        image.checked()?;
+        Ok(has)
     }
 
     /// The limits of a user's profile.
     ///
     /// # Errors
     /// As [`Self::image`].
-    pub fn profile_of(&mut self, p: &Process, user: &UserDef) -> Result<crate::Profile> {
-        Ok(self.image(p)?.profiles().profile(&user.profile))
+    pub fn profile_of(&mut self, user: &UserDef) -> Result<crate::Profile> {
+        let image = self.image()?;
+        let profile = image.profiles().profile(&user.profile);
+        image.checked()?;
+        Ok(profile)
     }
 
     /// Begins a change of the dictionary in `txn`.

@@ -4,9 +4,8 @@
 //! the flush before. A count that meets such a flush may go to another key, and one that finds no entry is lost:
 //! the figures only say when and how statistics are gathered. There is nothing to clean up when a process dies.
 
-use crate::Change;
 use crate::base::{Base, tab};
-use crate::rows::as_u32;
+use crate::{By, Change};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use types::Result;
@@ -72,8 +71,13 @@ impl Change<'_> {
     /// # Errors
     /// Those of reading the dictionary.
     pub(crate) fn tables_among(&mut self, numbers: &HashSet<u32>) -> Result<HashSet<u32>> {
-        let rows = self.select(Base::Tab, &|row| numbers.contains(&as_u32(&row[tab::OBJ])))?;
-        Ok(rows.iter().map(|row| as_u32(&row[tab::OBJ])).collect())
+        let mut tables = HashSet::new();
+        for number in numbers {
+            if !self.select_by(Base::Tab, By::new(tab::OBJ, *number))?.is_empty() {
+                tables.insert(*number);
+            }
+        }
+        Ok(tables)
     }
 }
 

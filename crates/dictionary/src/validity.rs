@@ -5,11 +5,11 @@
 //! the candidates after its commit, and those without errors are valid again.
 
 use crate::base::{Base, error, obj, source, syn, view};
-use crate::change::Change;
+use crate::change::{By, Change};
 use crate::image::Image;
 use crate::rows::{Row, as_i64, as_text, as_u32, blank, int, text};
 use crate::shared::DictionaryShared;
-use crate::{FIRST_USER_OBJECT, ObjectDef, ObjectKind, UserId};
+use crate::{ObjectDef, ObjectKind, UserId};
 use process::Process;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -69,43 +69,53 @@ impl Image {
         };
         // The names that hurt all, and those that hurt units only.
         let (mut names, mut of_grown) = (names_of(changed), names_of(grown));
+        if names.is_empty() && of_grown.is_empty() {
+            return Vec::new();
+        }
         let own: HashSet<ObjectId> = changed.iter().chain(grown).copied().collect();
-        let mut left: Vec<_> = self
-            .objects()
-            .filter(|def| def.object.0 >= FIRST_USER_OBJECT && !own.contains(&def.object))
-            .filter(|def| def.kind == ObjectKind::Synonym || (def.valid && has_text(def.kind)))
-            .collect();
-        left.sort_by_key(|def| def.object.0);
-        let mut found = Vec::new();
+        let candidates = self.objects_of_kinds(WITH_TEXT).into_iter();
+        let candidates = candidates.filter(|def| def.valid && !own.contains(&def.object));
+        let mut left: Vec<(ObjectDef, String)> = candidates.map(|def| (def.clone(), self.text_of(&def))).collect();
+        let (mut found, mut synonyms) = (Vec::new(), HashSet::new());
         while !names.is_empty() || !of_grown.is_empty() {
-            let (mut next, mut next_of_grown) = (Vec::new(), Vec::new());
-            left.retain(|def| {
-                let hit = |base: Base, column: usize, names: &[String]| {
-                    self.rows_of(base, def.object).iter().any(|row| mentions(as_text(&row[column]), names))
-                };
-                let hurt = match def.kind {
-                    ObjectKind::Synonym if hit(Base::Syn, syn::NAME, &names) => true,
-                    ObjectKind::Synonym if hit(Base::Syn, syn::NAME, &of_grown) => {
-                        next_of_grown.push(def.name.clone());
-                        return false;
-                    }
-                    ObjectKind::Synonym => false,
-                    ObjectKind::View => hit(Base::View, view::TEXT, &names),
-                    _ => hit(Base::Source, source::SOURCE, &names) || hit(Base::Source, source::SOURCE, &of_grown),
-                };
-                if hurt {
-                    if def.kind != ObjectKind::Synonym {
-                        found.push(def.object);
-                    }
+            let mut follow = |names: &[String]| {
+                let named = names.iter().flat_map(|name| self.synonyms_for(name));
+                let new = named.filter(|def| !own.contains(&def.object) && synonyms.insert(def.object));
+                new.map(|def| def.name).collect::<Vec<_>>()
+            };
+            let mut next = follow(&names);
+            let next_of_grown = follow(&of_grown);
+            left.retain(|(def, text)| {
+                let is_hurt = mentions(text, &names) || (def.kind != ObjectKind::View && mentions(text, &of_grown));
+                if is_hurt {
+                    found.push(def.object);
                     if names_something(def.kind) {
                         next.push(def.name.clone());
                     }
                 }
-                !hurt
+                !is_hurt
             });
             (names, of_grown) = (next, next_of_grown);
         }
         found
+    }
+
+    /// The text that a unit or view is compiled from.
+    fn text_of(&self, def: &ObjectDef) -> String {
+        let pieces = |base, column, object| {
+            let rows = self.rows_of(base, object, def.object);
+            rows.iter().map(|row| as_text(&row[column])).collect::<Vec<_>>().join("\n")
+        };
+        match def.kind {
+            ObjectKind::View => pieces(Base::View, view::TEXT, view::OBJ),
+            _ => pieces(Base::Source, source::SOURCE, source::OBJ),
+        }
+    }
+
+    /// The synonyms for objects of that name, whoever owns them.
+    fn synonyms_for(&self, name: &str) -> Vec<ObjectDef> {
+        let rows = self.find_rows(Base::Syn, &[syn::NAME], &[text(name)]);
+        rows.iter().filter_map(|row| self.object(ObjectId(as_u32(&row[syn::OBJ]))).cloned()).collect()
     }
 }
 
@@ -114,18 +124,14 @@ impl Image {
     /// is the same, else with the owner's name or by a synonym that leads to it. Without the bodies of packages.
     pub fn units_naming(&self, object: ObjectId) -> Vec<ObjectId> {
         use ObjectKind::{Function, Package, Procedure};
-        let is_unit = |kind| matches!(kind, Function | Package | Procedure);
-        let mut left: Vec<_> = self.objects().filter(|def| is_unit(def.kind) && def.object != object).collect();
+        let units = self.objects_of_kinds(&[Procedure, Function, Package]).into_iter();
+        let units = units.filter(|unit| unit.object != object);
+        let mut left: Vec<(ObjectDef, String)> = units.map(|unit| (unit.clone(), self.text_of(&unit))).collect();
         let (mut found, mut at) = (vec![object], 0);
         while let Some(def) = found.get(at).and_then(|object| self.object(*object)) {
             let synonyms = self.synonyms_of(def);
-            left.retain(|unit| {
-                let has = |names: &[String]| {
-                    let rows = self.rows_of(Base::Source, unit.object);
-                    names.iter().all(|name| {
-                        rows.iter().any(|row| mentions(as_text(&row[source::SOURCE]), std::slice::from_ref(name)))
-                    })
-                };
+            left.retain(|(unit, text)| {
+                let has = |names: &[String]| names.iter().all(|name| mentions(text, std::slice::from_ref(name)));
                 let name = def.name.clone();
                 let by_synonym = |(owner, name): &(UserId, String)| {
                     (*owner == unit.owner_id || *owner == UserId::PUBLIC) && has(std::slice::from_ref(name))
@@ -149,12 +155,9 @@ impl Image {
     /// Owner and name of the synonyms for an object.
     fn synonyms_of(&self, def: &ObjectDef) -> Vec<(UserId, String)> {
         let owner = self.user_name(def.owner_id);
-        let of = |synonym: &&ObjectDef| {
-            let target = self.synonym(synonym.object);
-            target.is_some_and(|target| target.target_owner == owner && target.target_name == def.name)
-        };
-        let synonyms = self.objects().filter(|def| def.kind == ObjectKind::Synonym);
-        synonyms.filter(of).map(|synonym| (synonym.owner_id, synonym.name.clone())).collect()
+        let leads = |synonym: &ObjectDef| self.synonym(synonym.object).is_some_and(|to| to.target_owner == owner);
+        let synonyms = self.synonyms_for(&def.name).into_iter().filter(leads);
+        synonyms.map(|synonym| (synonym.owner_id, synonym.name)).collect()
     }
 }
 
@@ -164,11 +167,11 @@ fn names_something(kind: ObjectKind) -> bool {
     matches!(kind, Table | View | Sequence | Synonym | Procedure | Function | Package | Type)
 }
 
-/// Whether an object of that kind is compiled from a text.
-fn has_text(kind: ObjectKind) -> bool {
+/// The kinds of objects that are compiled from a text.
+const WITH_TEXT: &[ObjectKind] = {
     use ObjectKind::*;
-    matches!(kind, View | Procedure | Function | Package | PackageBody | Type | TypeBody)
-}
+    &[View, Procedure, Function, Package, PackageBody, Type, TypeBody]
+};
 
 fn error_line(row: &[Value]) -> ErrorLine {
     ErrorLine {
@@ -184,7 +187,7 @@ impl Change<'_> {
     /// # Errors
     /// Those of changing rows.
     pub fn replace_errors(&mut self, object: ObjectId, errors: &[ErrorLine]) -> Result<()> {
-        self.delete(Base::Error, &|row| as_u32(&row[error::OBJ]) == object.0)?;
+        self.delete_by(Base::Error, By::new(error::OBJ, object.0))?;
         let row_of = |(i, found): (usize, &ErrorLine)| {
             let mut row = blank(Base::Error);
             row[error::OBJ] = int(object.0);
@@ -212,8 +215,10 @@ impl Change<'_> {
     /// # Errors
     /// Those of changing rows.
     pub fn set_status(&mut self, objects: &[ObjectId], status: i64) -> Result<()> {
-        let is_one = |row: &[Value]| objects.iter().any(|object| object.0 == as_u32(&row[obj::OBJ]));
-        self.update(Base::Obj, &is_one, &mut |row| row[obj::STATUS] = int(status)).map(drop)
+        for object in objects {
+            self.update_by(Base::Obj, By::new(obj::OBJ, object.0), &mut |row| row[obj::STATUS] = int(status))?;
+        }
+        Ok(())
     }
 }
 
@@ -233,22 +238,19 @@ impl DictionaryShared {
             return Ok(latest);
         }
         let mut status = HashMap::new();
-        self.scan_once(p, Base::Obj, &mut |_, row| {
-            let object = as_u32(&row[obj::OBJ]);
-            if latest.iter().any(|verdict| verdict.object.0 == object) {
-                status.insert(object, as_i64(&row[obj::STATUS]));
-            }
-            Ok(())
-        })?;
         let mut stored: HashMap<u32, Vec<(i64, ErrorLine)>> = HashMap::new();
-        self.scan_once(p, Base::Error, &mut |_, row| {
-            let object = as_u32(&row[error::OBJ]);
-            if status.contains_key(&object) {
+        for verdict in &latest {
+            let object = verdict.object.0;
+            self.scan_once_by(p, Base::Obj, &[obj::OBJ], &[int(object)], &mut |_, row| {
+                status.insert(object, as_i64(&row[obj::STATUS]));
+                Ok(())
+            })?;
+            self.scan_once_by(p, Base::Error, &[error::OBJ], &[int(object)], &mut |_, row| {
                 let sequence = as_i64(&row[error::SEQUENCE]).unwrap_or(0);
                 stored.entry(object).or_default().push((sequence, error_line(row)));
-            }
-            Ok(())
-        })?;
+                Ok(())
+            })?;
+        }
         let mut is_news = |verdict: &Verdict| match status.get(&verdict.object.0) {
             None => false,
             Some(status) if verdict.errors.is_empty() => *status != Some(VALID),

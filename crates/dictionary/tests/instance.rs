@@ -1,6 +1,7 @@
 //! The dictionary over a real stack: data files, buffer cache, transactions and heaps in this process.
 
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
+use btree::Btree;
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use dictionary::base::{obj, seq, user};
 use dictionary::rows::{blank, int, text};
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use txn::{NoHook, Transactions, Txn, TxnConfig, TxnLayout};
-use types::{Date, ObjectId, Rdba, Rowid, Value};
+use types::{Date, ObjectId, Rowid, Value};
 
 /// A database directory that goes away with the test.
 struct Directory(PathBuf);
@@ -60,17 +61,18 @@ fn instance(directory: &Directory) -> (&'static process::Processes, DictionarySh
     buffer_cache::register(&mut apply);
     Transactions::register_apply(&mut apply);
     Heap::register_apply(&mut apply);
+    Btree::register_apply(&mut apply);
     let files = Arc::new(files);
     let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
     let enqueues = Enqueues::create(all, &enqueues);
     let txns = Transactions::create(all.sga(), &txns, &txn_config, &cache, &enqueues);
     let heap = Heap::new(&txns);
-    let shared = DictionaryShared::create(all.sga(), &dict, &heap, &enqueues);
+    let trees = Btree::new(&txns);
+    let shared = DictionaryShared::create(all.sga(), &dict, &heap, &trees, &enqueues);
     let p = testing::attach(all, "start");
     if is_new {
         txns.create_undo_segments(&p).expect("undo");
-        // Indexes without trees, as those of temporary tables.
-        shared.create_database(&p, &new_dictionary(), &mut |_, _, _, _| Ok(Rdba::NONE)).expect("a dictionary");
+        shared.create_database(&p, &new_dictionary()).expect("a dictionary");
     } else {
         txns.advance_scn(types::Scn(1_000_000));
         txns.open(&p).expect("undo");
@@ -97,8 +99,8 @@ fn new_dictionary() -> NewDictionary {
     }
 }
 
-fn dictionary(shared: &DictionaryShared) -> Dictionary {
-    Dictionary::new(shared.clone(), Rc::new(NoFixedTables))
+fn dictionary(shared: &DictionaryShared, p: &Rc<Process>) -> Dictionary {
+    Dictionary::new(shared.clone(), Rc::new(NoFixedTables), p)
 }
 
 fn add_user(dict: &Dictionary, p: &Process, name: &str) -> UserId {
@@ -116,26 +118,26 @@ fn add_user(dict: &Dictionary, p: &Process, name: &str) -> UserId {
 }
 
 /// Names as a session of the user begins with them: with the default roles.
-fn names_of(dict: &mut Dictionary, p: &Process, user: UserId) -> types::Result<SessionCatalog> {
-    let roles = dict.image(p)?.default_roles(user).into();
-    dict.names(p, &Who { user, schema: user, sysdba: false, roles })
+fn names_of(dict: &mut Dictionary, user: UserId) -> types::Result<SessionCatalog> {
+    let roles = dict.image()?.default_roles(user).into();
+    dict.names(&Who { user, schema: user, sysdba: false, roles })
 }
 
 #[test]
 fn a_new_database_has_its_users_and_dual() {
     let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
-    let p = testing::attach(all, "session");
-    let mut dict = dictionary(&shared);
-    let system = dict.user(&p, "SYSTEM").expect("readable").expect("a user");
+    let p = Rc::new(testing::attach(all, "session"));
+    let mut dict = dictionary(&shared, &p);
+    let system = dict.user("SYSTEM").expect("readable").expect("a user");
     assert_eq!(system.id, UserId::SYSTEM);
     let verifier = system.verifier.as_ref().expect("a password");
     assert_eq!(["manager", "tiger"].map(|password| verifier.matches(password)), [true, false]);
-    dict.may_connect(&p, &system).expect("a user with CREATE SESSION");
-    assert!(dict.user(&p, "NOBODY").expect("readable").is_none());
-    let profile = dict.profile_of(&p, &system).expect("a profile");
+    dict.may_connect(&system).expect("a user with CREATE SESSION");
+    assert!(dict.user("NOBODY").expect("readable").is_none());
+    let profile = dict.profile_of(&system).expect("a profile");
     assert_eq!(profile.limit(Resource::FailedLoginAttempts), Some(10));
-    let names = names_of(&mut dict, &p, UserId::SYSTEM).expect("names");
+    let names = names_of(&mut dict, UserId::SYSTEM).expect("names");
     let Some(Resolved::Table(dual)) = names.relation(None, "DUAL").expect("readable") else {
         panic!("no DUAL");
     };
@@ -156,15 +158,15 @@ fn a_new_database_has_its_users_and_dual() {
 fn users_without_privileges_see_little() {
     let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
-    let p = testing::attach(all, "session");
-    let mut dict = dictionary(&shared);
+    let p = Rc::new(testing::attach(all, "session"));
+    let mut dict = dictionary(&shared, &p);
     let scott = add_user(&dict, &p, "SCOTT");
-    let names = names_of(&mut dict, &p, scott).expect("names");
+    let names = names_of(&mut dict, scott).expect("names");
     assert!(names.relation(Some("SYS"), "OBJ$").expect("readable").is_none());
     assert!(names.relation(None, "DBA_TABLES").expect("readable").is_none());
     assert!(names.relation(None, "ALL_TABLES").expect("readable").is_some());
     assert!(!names.has(SystemPrivilege::CreateTable));
-    let system = names_of(&mut dict, &p, UserId::SYSTEM).expect("names");
+    let system = names_of(&mut dict, UserId::SYSTEM).expect("names");
     assert!(
         system.has(SystemPrivilege::CreateTable) && system.relation(None, "DBA_TABLES").expect("readable").is_some()
     );
@@ -174,26 +176,100 @@ fn users_without_privileges_see_little() {
 fn a_change_moves_the_epoch_of_every_process() {
     let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
-    let (p, q) = (testing::attach(all, "one"), testing::attach(all, "two"));
-    let (mut mine, mut theirs) = (dictionary(&shared), dictionary(&shared));
-    let before = theirs.image(&q).expect("a picture");
+    let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
+    let (mut mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
+    let before = theirs.image().expect("a picture");
     assert!(theirs.is_current(before.epoch()));
-    let again = theirs.image(&q).expect("a picture");
+    let again = theirs.image().expect("a picture");
     assert!(Rc::ptr_eq(&before, &again), "nothing has changed");
     let id = add_user(&mine, &p, "SCOTT");
     assert!(!theirs.is_current(before.epoch()));
-    let after = theirs.image(&q).expect("a picture");
+    let after = theirs.image().expect("a picture");
     assert_eq!(after.user_named("SCOTT").map(|user| user.id), Some(id));
-    assert!(mine.user(&p, "SCOTT").expect("readable").is_some());
+    assert!(mine.user("SCOTT").expect("readable").is_some());
+}
+
+#[test]
+fn a_picture_shows_its_moment_for_as_long_as_the_call_lasts() {
+    let directory = Directory::new();
+    let (all, shared, _cache) = instance(&directory);
+    let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
+    let (mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
+    let before = theirs.image().expect("a picture");
+    add_user(&mine, &p, "SCOTT");
+    // What nobody had asked for before is read as of the same moment.
+    assert!(before.user_named("SCOTT").is_none());
+    assert!(before.user_named("SYSTEM").is_some());
+    before.checked().expect("all was readable");
+    // Between calls the moment is not kept: a picture that is out of date reads nothing more, and is not used again.
+    theirs.end_call();
+    assert!(before.user_named("SYSTEM").is_some(), "this was read");
+    assert!(before.user_named("SYS").is_none());
+    assert_eq!(before.checked().unwrap_err().code(), 8176);
+    assert!(!theirs.holds(&before));
+    let after = theirs.image().expect("a picture");
+    assert!(after.user_named("SCOTT").is_some() && after.user_named("SYS").is_some());
+    // One that is current is held again by the next call.
+    theirs.end_call();
+    assert!(Rc::ptr_eq(&theirs.image().expect("a picture"), &after));
+    assert!(after.user_named("PUBLIC").is_some());
+}
+
+#[test]
+fn rows_are_found_by_their_indexes_through_changes_and_a_rollback() {
+    let directory = Directory::new();
+    let (all, shared, _cache) = instance(&directory);
+    let p = Rc::new(testing::attach(all, "session"));
+    let dict = dictionary(&shared, &p);
+    let (first, second) = (shared.next_object(), shared.next_object());
+    let row = |object: ObjectId, name: &str| {
+        let mut row = blank(Base::Obj);
+        (row[obj::OBJ], row[obj::OWNER], row[obj::NAME]) = (int(object.0), int(7), text(name));
+        (row[obj::TYPE], row[obj::NAMESPACE], row[obj::STATUS]) = (int(6), int(1), int(1));
+        row
+    };
+    let mut txn = Txn::new();
+    let mut change = dict.change(&p, &mut txn);
+    change.insert_many(Base::Obj, &[row(first, "A"), row(second, "B")]).expect("rows");
+    change.commit(&NoHook).expect("a commit");
+    let numbers = |name: &str| {
+        let mut found = Vec::new();
+        let key = [int(7), int(1), text(name)];
+        let columns = [obj::OWNER, obj::NAMESPACE, obj::NAME];
+        let add = &mut |_: Rowid, row: &[Value]| {
+            found.push(dictionary::rows::as_u32(&row[obj::OBJ]));
+            Ok(())
+        };
+        shared.scan_once_by(&p, Base::Obj, &columns, &key, add).expect("readable");
+        found
+    };
+    assert_eq!((numbers("A"), numbers("B"), numbers("C")), (vec![first.0], vec![second.0], vec![]));
+    // A change that is rolled back leaves rows and entries as they were.
+    let mut txn = Txn::new();
+    let mut change = dict.change(&p, &mut txn);
+    let rename = |row: &mut Vec<Value>| row[obj::NAME] = text("C");
+    assert_eq!(change.update_by(Base::Obj, By::new(obj::OBJ, first.0), &mut { rename }).expect("a change"), 1);
+    assert_eq!(change.delete_by(Base::Obj, By::new(obj::OBJ, second.0)).expect("a change"), 1);
+    assert_eq!(change.select_by(Base::Obj, By::new(obj::OBJ, first.0)).expect("rows")[0][obj::NAME], text("C"));
+    assert!(change.select_by(Base::Obj, By::new(obj::OBJ, second.0)).expect("rows").is_empty());
+    assert_eq!((numbers("A"), numbers("B"), numbers("C")), (vec![first.0], vec![second.0], vec![]));
+    shared.txns().rollback(&p, &mut txn).expect("a rollback");
+    assert_eq!((numbers("A"), numbers("B"), numbers("C")), (vec![first.0], vec![second.0], vec![]));
+    let mut txn = Txn::new();
+    let mut change = dict.change(&p, &mut txn);
+    change.update_by(Base::Obj, By::new(obj::OBJ, first.0), &mut { rename }).expect("a change");
+    change.delete_by(Base::Obj, By::new(obj::OBJ, second.0)).expect("a change");
+    change.commit(&NoHook).expect("a commit");
+    assert_eq!((numbers("A"), numbers("B"), numbers("C")), (vec![], vec![], vec![first.0]));
 }
 
 #[test]
 fn sequences_give_every_number_once() {
     let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
-    let p = testing::attach(all, "session");
+    let p = Rc::new(testing::attach(all, "session"));
     let object = shared.next_object();
-    let dict = dictionary(&shared);
+    let dict = dictionary(&shared, &p);
     let mut txn = Txn::new();
     let mut change = dict.change(&p, &mut txn);
     let mut row = blank(Base::Obj);
@@ -207,8 +283,8 @@ fn sequences_give_every_number_once() {
     change.insert(Base::Seq, &row).expect("a row");
     change.commit(&NoHook).expect("a commit");
     let mut all_numbers: Vec<i64> = testing_threads(all, 3, |p| {
-        let mut dict = dictionary(&shared);
-        let image = dict.image(p).expect("a picture");
+        let mut dict = dictionary(&shared, p);
+        let image = dict.image().expect("a picture");
         let sequence = image.sequence(object).expect("the sequence");
         (0..50).map(|_| dict.next_value(p, &sequence).expect("a number").to_i64().expect("small")).collect::<Vec<_>>()
     })
@@ -220,12 +296,12 @@ fn sequences_give_every_number_once() {
     assert!(all_numbers[149] <= 160, "no more than a batch is lost: {}", all_numbers[149]);
 }
 
-fn testing_threads<R: Send>(all: &'static process::Processes, n: usize, body: impl Fn(&Process) -> R + Sync) -> Vec<R> {
+fn testing_threads<R: Send>(all: &'static process::Processes, n: usize, body: impl Fn(&Rc<Process>) -> R + Sync) -> Vec<R> {
     std::thread::scope(|scope| {
         let handles: Vec<_> = (0..n)
             .map(|_| {
                 scope.spawn(|| {
-                    let p = testing::attach(all, "worker");
+                    let p = Rc::new(testing::attach(all, "worker"));
                     body(&p)
                 })
             })
@@ -239,15 +315,15 @@ fn a_database_that_was_closed_opens_again() {
     let directory = Directory::new();
     let id = {
         let (all, shared, cache) = instance(&directory);
-        let p = testing::attach(all, "session");
-        let id = add_user(&dictionary(&shared), &p, "SCOTT");
+        let p = Rc::new(testing::attach(all, "session"));
+        let id = add_user(&dictionary(&shared, &p), &p, "SCOTT");
         cache.shut_down(&p, shared.txns().current_scn()).expect("written");
         id
     };
     let (all, shared, _cache) = instance(&directory);
-    let p = testing::attach(all, "session");
-    let mut dict = dictionary(&shared);
-    assert_eq!(dict.user(&p, "SCOTT").expect("readable").map(|user| user.id), Some(id));
+    let p = Rc::new(testing::attach(all, "session"));
+    let mut dict = dictionary(&shared, &p);
+    assert_eq!(dict.user("SCOTT").expect("readable").map(|user| user.id), Some(id));
     assert!(shared.next_user() > id, "numbers are not given out twice");
     assert!(shared.next_object() > ObjectId(FIRST_USER_OBJECT));
 }

@@ -181,7 +181,7 @@ fn action_of(kind: StatementKind) -> &'static str {
 /// # Errors
 /// Those of reading the dictionary.
 pub(crate) fn begin(core: &Core, user: UserId) -> Result<()> {
-    let image = core.dict.borrow_mut().image(&core.p)?;
+    let image = core.dict.borrow_mut().image()?;
     let plan = Plan::of(image.audit(), Some(user));
     core.audit_rows.set(plan.rows);
     *core.audit.borrow_mut() = (!plan.rules.is_empty()).then(|| Rc::new(plan));
@@ -284,7 +284,7 @@ pub(crate) fn refused_logon(core: &Core, logon: &Logon, name: &str, user: Option
     if !is_refusal(e) {
         return;
     }
-    let Ok(image) = core.dict.borrow_mut().image(&core.p) else { return };
+    let Ok(image) = core.dict.borrow_mut().image() else { return };
     let plan = Plan::of(image.audit(), user);
     let event = Event { action: "LOGON", number: audit::LOGON, objects: &[], code: e.code(), text: "" };
     let hits = plan.hits(&event, name);

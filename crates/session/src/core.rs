@@ -39,6 +39,8 @@ pub trait FixedTables {
 #[derive(Clone)]
 pub struct SessionFace {
     pub instance: &'static Instance,
+    /// The process of the session.
+    pub p: Rc<Process>,
     pub params: Rc<RefCell<SessionParams>>,
 }
 
@@ -156,15 +158,14 @@ impl Core {
             servers: caches.servers,
         };
         let params = Rc::new(RefCell::new(SessionParams::new(*instance.params())));
-        let face = SessionFace { instance, params: Rc::clone(&params) };
+        let p = Rc::new(p);
+        let face = SessionFace { instance, p: Rc::clone(&p), params: Rc::clone(&params) };
         let fixed = instance.make_fixed_tables().map(|make| make(face));
         let catalog: Rc<dyn FixedCatalog> = match &fixed {
             Some(f) => f.catalog(),
             None => Rc::new(NoFixedTables),
         };
-        let p = Rc::new(p);
-        let dict = Dictionary::new(storage.dictionary.clone(), catalog).looking_up_as(&p);
-        let dict = dict.beginning_with(crate::last_image::take(instance));
+        let dict = Dictionary::new(storage.dictionary.clone(), catalog, &p);
         Core {
             instance,
             p,
@@ -277,7 +278,7 @@ impl Core {
         if name == "SYS" {
             return Ok(Some(UserId::SYS));
         }
-        Ok(self.dict.borrow_mut().user(&self.p, name)?.map(|u| u.id))
+        Ok(self.dict.borrow_mut().user(name)?.map(|u| u.id))
     }
 
     /// The name of a user; empty for one that is gone.
@@ -361,11 +362,11 @@ impl Core {
         let identity = self.identity();
         if let Some((of, names)) = &*self.names.borrow()
             && *of == identity
-            && self.dict.borrow().is_current(names.image().epoch())
+            && self.dict.borrow().holds(names.image())
         {
             return Ok(Rc::clone(names));
         }
-        let names = Rc::new(self.dict.borrow_mut().names(&self.p, &self.who_is(identity))?);
+        let names = Rc::new(self.dict.borrow_mut().names(&self.who_is(identity))?);
         *self.names.borrow_mut() = Some((identity, Rc::clone(&names)));
         Ok(names)
     }

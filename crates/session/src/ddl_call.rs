@@ -66,7 +66,7 @@ fn end_transaction(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
 /// DDL has a picture of the dictionary of its own: the session's may be in use by a cursor.
 fn own_dictionary(core: &Core) -> Dictionary {
     let own = core.dict.borrow();
-    Dictionary::new(own.shared().clone(), Rc::clone(own.fixed())).looking_up_as(&core.p)
+    Dictionary::new(own.shared().clone(), Rc::clone(own.fixed()), &core.p)
 }
 
 fn define(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<Option<Failure>> {

@@ -139,7 +139,7 @@ impl Doorkeeper {
         }
         for (id, mut times) in std::mem::take(&mut self.held) {
             let core = &self.session.core;
-            let image = core.dict.borrow_mut().image(&core.p);
+            let image = core.dict.borrow_mut().image();
             let user = image.as_ref().ok().and_then(|image| id.and_then(|id| image.user(id)));
             if id.is_some() && user.is_none() && image.is_ok() {
                 continue;

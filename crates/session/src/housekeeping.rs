@@ -29,7 +29,7 @@ pub struct Housekeeper {
 impl Housekeeper {
     /// One round. Returns what is to be told: indexes that were dropped because nobody builds them any more,
     /// tablespaces whose files have gone. What cannot be done now is tried again in the next round.
-    pub fn round(&mut self, instance: &'static Instance, p: &Process) -> Vec<String> {
+    pub fn round(&mut self, instance: &'static Instance, p: &Rc<Process>) -> Vec<String> {
         let dictionary = instance.storage().dictionary;
         os::crash::point("smon-round");
         let _ = dictionary.finish_all_drops(p);
@@ -63,7 +63,7 @@ fn files_gone(name: &str) -> String {
 
 /// Before the first session: takes tablespaces out of the control file that the dictionary does not know. Returns what
 /// is to be told.
-pub fn finish_drops(instance: &'static Instance, p: &Process) -> Vec<String> {
+pub fn finish_drops(instance: &'static Instance, p: &Rc<Process>) -> Vec<String> {
     match ddl::finish_drops(&mut Smon::new(instance, p)) {
         Ok(gone) => gone.unwrap_or_default().iter().map(|name| files_gone(name)).collect(),
         Err(e) => vec![e.to_string()],
@@ -90,8 +90,8 @@ struct Smon<'a> {
 }
 
 impl<'a> Smon<'a> {
-    fn new(instance: &'static Instance, p: &'a Process) -> Smon<'a> {
-        let dict = Dictionary::new(instance.storage().dictionary.clone(), Rc::new(NoFixedTables));
+    fn new(instance: &'static Instance, p: &'a Rc<Process>) -> Smon<'a> {
+        let dict = Dictionary::new(instance.storage().dictionary.clone(), Rc::new(NoFixedTables), p);
         Smon { instance, p, dict, txn: Txn::new(), hook: instance.on_commit(), nls: Nls::default() }
     }
 }

@@ -17,6 +17,7 @@ use params::{Designs, InitParams, LatchSleep, Param, ParamsLayout, SystemParams}
 use process::{Attach, Cancel, Process, ProcessConfig, ProcessLayout, Processes};
 use sga::{LargePages, Sga, SgaBuilder, Wish};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::OnceLock;
 use types::{Ora, Result};
 
@@ -65,7 +66,7 @@ impl Instance {
         let database = Database::open_or_create(dir, &mut init, ephemeral, tell)?;
         let instance = Self::make(dir, init, &database, ephemeral)?;
         if !database.is_new {
-            let p = instance.attach_background("supervisor")?;
+            let p = Rc::new(instance.attach_background("supervisor")?);
             crate::undo_tablespace::settle(instance, &p)?;
             let told = crate::housekeeping::finish_drops(instance, &p);
             told.iter().for_each(|line| tell(Told::Alert(line)));

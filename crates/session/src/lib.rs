@@ -38,7 +38,6 @@ mod instance;
 mod jobs;
 mod kept;
 mod kind;
-mod last_image;
 mod logon;
 mod media;
 pub mod metrics;

@@ -99,7 +99,7 @@ pub(crate) fn admit(
         count_failures(core, None, now.own_date(), 1)?;
         return Err(Ora::new(1017).into());
     };
-    let profile = core.dict.borrow_mut().profile_of(&core.p, &user)?;
+    let profile = core.dict.borrow_mut().profile_of(&user)?;
     let account = Account { user: &user, profile: &profile, state: &state, now: now.own_date() };
     let (is_locked, has_proved) = (account.is_locked(), shown == Shown::Right && user.verifier.is_some());
     let is_told = has_proved && account.tells_of_lock();
@@ -121,8 +121,8 @@ pub(crate) fn admit(
         (true, false) => return Err(Ora::new(1017).into()),
         (true, true) => {}
         (false, false) => {
-            core.dict.borrow_mut().may_connect(&core.p, &user)?;
-            if core.instance.state().is_restricted() && !core.dict.borrow_mut().may_enter_restricted(&core.p, &user)? {
+            core.dict.borrow_mut().may_connect(&user)?;
+            if core.instance.state().is_restricted() && !core.dict.borrow_mut().may_enter_restricted(&user)? {
                 return Err(Ora::new(1035).into());
             }
         }
@@ -174,7 +174,7 @@ pub(crate) fn refuse_proofs(
     let now = core.local_time().own_date();
     // A name that nobody has takes as long.
     let profile = user.map_or(dictionary::profile::DEFAULT, |user| &user.profile);
-    let profile = core.dict.borrow_mut().image(&core.p)?.profiles().profile(profile);
+    let profile = core.dict.borrow_mut().image()?.profiles().profile(profile);
     let who = user.map(|user| (user, &profile));
     let mut state = state_with(core, who, now, *held)?;
     let account = user.map(|user| Account { user, profile: &profile, state: &state, now });
@@ -198,7 +198,7 @@ pub(crate) fn refuse_proofs(
 /// Those of reading the dictionary.
 pub(crate) fn is_locked(core: &Core, user: Option<&UserDef>, held: usize) -> Result<bool> {
     let Some(user) = user.filter(|user| user.id != UserId::PUBLIC) else { return Ok(false) };
-    let (profile, now) = (core.dict.borrow_mut().profile_of(&core.p, user)?, core.local_time().own_date());
+    let (profile, now) = (core.dict.borrow_mut().profile_of(user)?, core.local_time().own_date());
     let state = state_with(core, Some((user, &profile)), now, held)?;
     Ok(Account { user, profile: &profile, state: &state, now }.is_locked())
 }
@@ -211,7 +211,7 @@ pub(crate) fn refuse_old(core: &Core, name: &str) -> Result<()> {
     let Some(user) = core.names()?.image().user_named(name).filter(|user| !user.is_role).cloned() else {
         return Ok(());
     };
-    let profile = core.dict.borrow_mut().profile_of(&core.p, &user)?;
+    let profile = core.dict.borrow_mut().profile_of(&user)?;
     count_failures(core, Some((&user, &profile)), core.local_time().own_date(), 1)
 }
 
@@ -285,7 +285,7 @@ pub(crate) fn limit_session(core: &Core, user: &UserDef) -> Result<SessionLimits
     if user.id == UserId::SYS || instance.params().number(Param::ResourceLimit) == 0 {
         return Ok(SessionLimits::default());
     }
-    let profile = core.dict.borrow_mut().profile_of(&core.p, user)?;
+    let profile = core.dict.borrow_mut().profile_of(user)?;
     if let Some(most) = profile.limit(Resource::SessionsPerUser) {
         let all = instance.processes();
         let is_users = |number: u32| all.session(number).is_some_and(|s| s.user.load(Ordering::Relaxed) == user.id.0);

@@ -40,7 +40,7 @@ pub(crate) struct Proxied {
 /// locked account, ORA-01045 for a client without CREATE SESSION, ORA-01035 in restricted mode, ORA-28009 for SYS.
 pub(crate) fn client_of(core: &Core, proxy: &UserDef, client: &str) -> Result<(Rc<UserDef>, Proxied)> {
     let name = crate::session::dictionary_name(client);
-    let image = core.dict.borrow_mut().image(&core.p)?;
+    let image = core.dict.borrow_mut().image()?;
     let found = image.user_named(&name).filter(|user| !user.is_role && user.id != UserId::PUBLIC).cloned();
     let client = found.ok_or_else(|| Ora::new(28150))?;
     let dictionary = core.dict.borrow().shared().clone();
@@ -53,13 +53,13 @@ pub(crate) fn client_of(core: &Core, proxy: &UserDef, client: &str) -> Result<(R
         return Err(Ora::new(28009));
     }
     let state = dictionary.logon_state(&core.p, Some(&client))?;
-    let profile = core.dict.borrow_mut().profile_of(&core.p, &client)?;
+    let profile = core.dict.borrow_mut().profile_of(&client)?;
     let account = Account { user: &client, profile: &profile, state: &state, now: core.local_time().own_date() };
     if account.is_locked() {
         return Err(Ora::new(28000));
     }
-    core.dict.borrow_mut().may_connect(&core.p, &client)?;
-    if core.instance.state().is_restricted() && !core.dict.borrow_mut().may_enter_restricted(&core.p, &client)? {
+    core.dict.borrow_mut().may_connect(&client)?;
+    if core.instance.state().is_restricted() && !core.dict.borrow_mut().may_enter_restricted(&client)? {
         return Err(Ora::new(1035));
     }
     Ok((client, Proxied { by: proxy.id, name: proxy.name.clone(), allowed }))

@@ -157,7 +157,7 @@ impl Session {
     /// # Errors
     /// Those of reading the dictionary.
     pub(crate) fn user_named(&self, name: &str) -> Result<Option<Rc<UserDef>>> {
-        self.core.dict.borrow_mut().user(&self.core.p, &dictionary_name(name))
+        self.core.dict.borrow_mut().user(&dictionary_name(name))
     }
 
     /// Makes the session that of a user who has proved the password, or has not.
@@ -363,7 +363,7 @@ impl Session {
         self.state.user_id = id.0;
         self.state.parsing_user = id.0;
         self.state.schema = name.into();
-        let user = self.core.dict.borrow_mut().user(&self.core.p, name).ok().flatten();
+        let user = self.core.dict.borrow_mut().user(name).ok().flatten();
         let own = user.map(|user| user.temporary_tablespace).filter(|n| *n > 0);
         if let Some(number) = own {
             self.state.options.temporary_tablespace = number;
@@ -713,6 +713,7 @@ impl Session {
     fn end_call(&mut self) {
         let p = &self.core.p;
         self.core.end_running();
+        self.core.dict.borrow().end_call();
         self.core.shared.txns.cache().end_call(p);
         p.end_call_of_heap();
         p.end_timed_call();
@@ -825,7 +826,7 @@ impl Session {
         };
         let Some(job) = found else { return Ok(JobOutcome::NotDue) };
         self.commit()?;
-        let owner = self.core.dict.borrow_mut().user(&self.core.p, &job.owner)?.map(|u| u.id);
+        let owner = self.core.dict.borrow_mut().user(&job.owner)?.map(|u| u.id);
         let Some(owner) = owner.or((job.owner == "SYS").then_some(UserId::SYS)) else {
             return Ok(JobOutcome::Failed(Ora::new(1435)));
         };
@@ -933,6 +934,7 @@ impl Drop for Session {
         self.core.plsql.reset();
         crate::audit::logoff(&self.core);
         // What cannot be rolled back here is PMON's from now on.
+        self.core.dict.borrow().end_call();
         let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
         self.core.shared.results.end_session(&self.core.p);
         crate::oradebug::free_all(&self.core);
@@ -940,7 +942,6 @@ impl Drop for Session {
         self.core.shared.enqueues.release_all(&self.core.p, self.core.p.number());
         self.core.instance.state().set_cancel_key(self.slot(), 0);
         self.core.instance.state().set_idle_limit(self.slot(), 0);
-        crate::last_image::leave(self.core.instance, self.core.dict.get_mut().take_image());
     }
 }
 

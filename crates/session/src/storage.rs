@@ -17,7 +17,7 @@ use row_cache::RowCache;
 use sga::SgaBuilder;
 use std::path::Path;
 use std::sync::Arc;
-use txn::{Transactions, Txn, TxnConfig, TxnLayout};
+use txn::{Transactions, TxnConfig, TxnLayout};
 use types::{Date, Ora, Result, Scn};
 
 /// The database's files before the cache exists.
@@ -289,7 +289,7 @@ impl Storage {
         let rows: &'static RowCache =
             Box::leak(Box::new(RowCache::create(processes, &layout.rows, &layout.rows_config)));
         rows.register_with(processes);
-        let dictionary = DictionaryShared::create(sga, &layout.dictionary, heap, enqueues).with_row_cache(rows);
+        let dictionary = DictionaryShared::create(sga, &layout.dictionary, heap, btree, enqueues).with_row_cache(rows);
         dictionary.register_with(processes);
         let dictionary = Box::leak(Box::new(dictionary));
         let storage = Storage { cache, redo, enqueues, txns, heap, clusters, btree, dictionary, rows };
@@ -336,9 +336,7 @@ impl Storage {
         // again.
         let _ = self.txns.recover(p);
         if database.is_new {
-            let mut plant =
-                |p: &Process, t: &mut Txn, tablespace, object| self.btree.create_in(p, t, tablespace, object);
-            self.dictionary.create_database(p, &new_dictionary(database)?, &mut plant)?;
+            self.dictionary.create_database(p, &new_dictionary(database)?)?;
             // From here on it is a database: whatever is cut off before is begun again.
             self.checkpoint(p)?;
             self.mark_open(self.txns.current_scn())?;

@@ -18,6 +18,7 @@ use datafile::{ControlFile, DataFiles};
 use params::{InitParams, Param};
 use session::{Instance, Session};
 use std::path::Path;
+use std::rc::Rc;
 use types::Result;
 
 /// How far a check has come.
@@ -68,8 +69,8 @@ fn walk(
     let instance = Instance::open_read_only(dir, &init)?;
     let mut session = Session::in_process(instance)?;
     let storage = instance.storage();
-    let p = instance.attach_background("verify")?;
-    let image = storage.dictionary.load(&p)?;
+    let p = Rc::new(instance.attach_background("verify")?);
+    let image = storage.dictionary.picture(&p);
     undo::check(&p, storage, space, report);
     undo::check_tablespaces(storage, &image, control, report);
     let mut walk = objects::Walk { p: &p, storage, image: &image, space, control, report };

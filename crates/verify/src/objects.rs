@@ -144,12 +144,7 @@ impl Walk<'_> {
                 Err(e) => self.report.fault(None, base.table().name, format!("its definition cannot be read: {e}")),
             }
         }
-        let mut objects: Vec<_> = self.image.objects().filter(|o| o.kind == ObjectKind::Table).collect();
-        objects.sort_by_key(|o| o.object);
-        for o in objects {
-            if Base::of_object(o.object).is_some() {
-                continue;
-            }
+        for o in self.image.objects_of_kinds(&[ObjectKind::Table]) {
             match self.image.table(o.object) {
                 Ok(Some(table)) => all.push(table),
                 Ok(None) => {
@@ -471,7 +466,7 @@ impl Walk<'_> {
             };
             known.extend(table.indexes.iter().map(|i| i.segment.header));
         }
-        for o in self.image.objects().filter(|o| o.kind == ObjectKind::Cluster) {
+        for o in self.image.objects_of_kinds(&[ObjectKind::Cluster]) {
             match self.image.cluster(o.object) {
                 Ok(Some(cluster)) => {
                     known.insert(cluster.segment.header);

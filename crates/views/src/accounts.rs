@@ -21,7 +21,7 @@ pub const ACCOUNTS: &[(&str, Type)] = &[
 /// A row for each user.
 pub fn accounts(s: &Source<'_>) -> Result<Vec<Row>> {
     let dictionary = s.instance.storage().dictionary;
-    let image = dictionary.load(s.p)?;
+    let image = dictionary.picture(s.p);
     let mut states: HashMap<u32, LogonState> = HashMap::new();
     dictionary.scan_once(s.p, Base::UserLogon, &mut |_, row| {
         let id = as_u32(&row[user_logon::USER]);
@@ -48,5 +48,7 @@ pub fn accounts(s: &Source<'_>) -> Result<Vec<Row>> {
             n(state.failures),
         ]
     };
-    Ok(image.users().filter(|user| !user.is_role).map(|user| row(user)).collect())
+    let rows = image.all_users().iter().filter(|user| !user.is_role).map(row).collect();
+    image.checked()?;
+    Ok(rows)
 }

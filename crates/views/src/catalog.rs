@@ -350,7 +350,7 @@ impl FixedTable for Table {
             return Ok(Box::new(Scan { rows: units::dict_columns(cx)?.into_iter(), global: self.global }));
         }
         let source = Source {
-            p: cx.p,
+            p: &self.roots.face.p,
             processes: cx.p.all(),
             shared: cx.shared,
             instance: self.roots.face.instance,

@@ -6,7 +6,7 @@
 
 use crate::column::{Row, Type, Type::*, n, t};
 use crate::source::Source;
-use dictionary::{Base, FIRST_USER_OBJECT, Image, ObjectDef, ObjectKind, UserId};
+use dictionary::{Base, Image, ObjectDef, ObjectKind, UserId};
 use sql::lexer::{Token, TokenKind, lex};
 use std::collections::BTreeSet;
 use types::Result;
@@ -30,9 +30,11 @@ enum Place {
 
 /// A row for each object that another one names.
 pub fn dependencies(s: &Source<'_>) -> Result<Vec<Row>> {
-    let image = s.instance.storage().dictionary.load(s.p)?;
+    use ObjectKind::{Function, Package, PackageBody, Procedure, Synonym, Trigger, Type, TypeBody, View};
+    let image = s.instance.storage().dictionary.picture(s.p);
+    let kinds = [View, Synonym, Procedure, Function, Package, PackageBody, Type, TypeBody, Trigger];
     let mut rows = Vec::new();
-    for def in image.objects().filter(|def| def.object.0 >= FIRST_USER_OBJECT) {
+    for def in &image.objects_of_kinds(&kinds) {
         let mut named: BTreeSet<Named> = BTreeSet::new();
         match def.kind {
             ObjectKind::View => {
@@ -63,6 +65,7 @@ pub fn dependencies(s: &Source<'_>) -> Result<Vec<Row>> {
         named.remove(&(image.user_name(def.owner_id), def.name.clone(), def.kind.name()));
         rows.extend(named.iter().map(|other| row(def, other, None)));
     }
+    image.checked()?;
     Ok(rows)
 }
 

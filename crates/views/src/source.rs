@@ -1,6 +1,7 @@
 //! What the views read.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use exec::Shared;
 use params::{Param, SessionParams};
@@ -42,7 +43,7 @@ impl InstanceFacts {
 /// The shared structures, and who reads.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
-    pub p: &'a Process,
+    pub p: &'a Rc<Process>,
     pub processes: &'static Processes,
     pub shared: &'a Shared,
     pub instance: &'static Instance,

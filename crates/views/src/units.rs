@@ -6,7 +6,7 @@
 
 use crate::column::{Row, Type, Type::*, n, t, yes};
 use crate::source::Source;
-use dictionary::{ObjectKind, UnitKind, UserId};
+use dictionary::{ObjectKind, UnitKind};
 use exec::{Cursor, ExecCtx};
 use sql::plsql::ast::{Declaration, Mode, Subprogram, TypeKind, TypeRef, Unit};
 use std::collections::HashMap;
@@ -70,21 +70,17 @@ fn shown(source: &str) -> Vec<Shown> {
 
 /// The units that can be called, with their sources: those of users, and the built-in packages.
 fn units(s: &Source<'_>) -> Result<Vec<(ObjectId, bool, String)>> {
-    let image = s.instance.storage().dictionary.load(s.p)?;
+    let image = s.instance.storage().dictionary.picture(s.p);
     let mut list = Vec::new();
-    for object in image.objects() {
-        match image.unit(object.object).filter(|unit| !unit.source.is_empty()) {
-            Some(unit) if matches!(unit.kind, UnitKind::Procedure | UnitKind::Function | UnitKind::Package) => {
-                list.push((object.object, unit.kind == UnitKind::Package, unit.source.clone()));
-            }
-            Some(_) => {}
-            None if object.kind == ObjectKind::Package && object.owner_id == UserId::SYS => {
-                let source = plsql::packages::specification(&object.name);
-                list.extend(source.map(|source| (object.object, true, source.to_string())));
-            }
-            None => {}
-        }
+    for object in image.objects_of_kinds(&[ObjectKind::Procedure, ObjectKind::Function, ObjectKind::Package]) {
+        let unit = image.unit(object.object).filter(|unit| !unit.source.is_empty());
+        list.extend(unit.map(|unit| (object.object, unit.kind == UnitKind::Package, unit.source.clone())));
     }
+    for (object, name, _) in dictionary::built_in_packages() {
+        let source = plsql::packages::specification(name);
+        list.extend(source.map(|source| (object, true, source.to_string())));
+    }
+    image.checked()?;
     Ok(list)
 }
 
