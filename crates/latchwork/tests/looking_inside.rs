@@ -90,13 +90,14 @@ fn a_latch_held_by_hand_is_freed_when_its_session_ends() {
     for killed in [false, true] {
         let mut hand = connect(&instance);
         let latch = result_cache_latch(&mut hand);
+        // Before the latch: no latch of a lower level is got under it, and a query may read blocks.
+        let pid = one(
+            &mut hand,
+            "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')",
+        );
         debug(&mut hand, "setmypid");
         assert_eq!(debug(&mut hand, &format!("call kslgetl {latch} 1")), "Function returned 1");
         if killed {
-            let pid = one(
-                &mut hand,
-                "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')",
-            );
             assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
         }
         drop(hand);
