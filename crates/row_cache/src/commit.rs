@@ -12,14 +12,23 @@
 //! does not see it was taken before the second half, so what it reads is stored under a state that is no longer the
 //! cache's. Between the halves nothing of the cache is used: the dictionary itself is asked. A transaction that rolls
 //! back changes no state.
+//!
+//! A transaction that knows the keys it changes closes those alone ([`RowCache::announce`]). Every bucket has a state
+//! word of the same kind, which only loads look at: before the SCN can be seen the transaction raises the states of the
+//! buckets of its keys and takes the rows of its keys out of their chains, and afterwards it moves the states on. A row
+//! that is there can be used at any time, since rows that change are not there; a row is stored only if the state of
+//! its bucket has not moved since 1. Rows of other keys stay, whatever their bucket. A transaction with more keys than a
+//! process can note closes whole caches.
 
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
 use latch::Where;
 use process::Process;
 
-use crate::layout::{PENDING, RowProcess};
-use crate::{Cache, RowCache, add};
+use crate::get::copy_hash;
+use crate::layout::{BUCKETS_MAX, PENDING, RowProcess};
+use crate::{Cache, Design, Key, RowCache, add};
 
 /// A set of caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +58,73 @@ impl CacheSet {
     }
 }
 
+/// The keys that a transaction changes, and the caches of which it has told all of them.
+#[derive(Clone, Debug, Default)]
+pub struct Changed {
+    keys: HashSet<(Cache, Vec<u8>)>,
+    caches: CacheSet,
+}
+
+impl Changed {
+    /// The row of a key changes. All changes of the cache by this transaction are told so.
+    pub fn add(&mut self, cache: Cache, key: &[u8]) {
+        self.caches = self.caches.and(CacheSet::of(&[cache]));
+        self.keys.insert((cache, key.to_vec()));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+}
+
 impl RowCache {
+    /// Before the first half of a commit, in place of that for the caches of these keys: their rows are no longer used,
+    /// all others are.
+    ///
+    /// Must be followed by [`RowCache::after`], also when the commit fails. Latches: the child latches, one after the
+    /// other.
+    pub fn announce(&self, p: &Process, changed: &Changed) {
+        let line = self.line(p);
+        let mut keys: Vec<(u64, Key<'_>)> = Vec::new();
+        for (cache, bytes) in &changed.keys {
+            let key = Key::new(*cache, bytes);
+            keys.push((self.bucket_number(*cache, key.hash), key));
+        }
+        keys.sort_unstable_by_key(|(bucket, key)| (*bucket, key.hash));
+        let mut buckets: Vec<u64> = keys.iter().map(|(bucket, _)| *bucket).collect();
+        buckets.dedup();
+        if buckets.len() > BUCKETS_MAX {
+            return;
+        }
+        for (word, bits) in line.keyed.iter().zip([changed.caches.0 as u64, (changed.caches.0 >> 64) as u64]) {
+            word.store(bits, Ordering::Relaxed);
+        }
+        for (slot, bucket) in line.buckets.iter().zip(&buckets) {
+            let of_bucket = || keys.iter().filter(|(of, _)| of == bucket).map(|(_, key)| key);
+            let Some(cache) = of_bucket().next().map(|key| key.cache) else { continue };
+            let section = p.lock(self.latch(cache), Where::KqrScan, cache.id().into());
+            let state = &self.buckets[*bucket as usize].state;
+            section.set(slot, (cache as u64) << 32 | (bucket + 1));
+            section.set(state, state.load(Ordering::Relaxed) + 1);
+            section.checkpoint();
+            for key in of_bucket() {
+                self.take_out(p, &section, key);
+            }
+        }
+    }
+
+    /// Takes the row of a key and its copies out of their chains. One that is being loaded is not stored.
+    fn take_out(&self, p: &Process, section: &process::Section<'_>, key: &Key<'_>) {
+        let copies = if self.design == Design::HotCopies { self.hot_copies } else { 0 };
+        for copy in 0..=copies {
+            if let Some((id, found)) = self.search(key.cache, copy_hash(key.hash, copy), key.bytes, copy)
+                && found.is_ready
+            {
+                self.retire(p, section, id);
+            }
+        }
+    }
+
     /// First half of a commit, before its SCN can be seen: rows of these caches are no longer used.
     ///
     /// Must be followed by [`RowCache::after`], also when the commit fails. Latches: the child latches, one after the
@@ -57,6 +132,10 @@ impl RowCache {
     pub fn before_visible(&self, p: &Process, caches: CacheSet) {
         let line = self.line(p);
         for cache in caches.iter() {
+            let keyed = line.keyed[cache as usize / 64].load(Ordering::Relaxed);
+            if keyed >> (cache as usize % 64) & 1 != 0 {
+                continue;
+            }
             let (word, bit) = (&line.pending[cache as usize / 64], 1 << (cache as usize % 64));
             let section = p.lock(self.latch(cache), Where::KqrScan, cache.id().into());
             if word.load(Ordering::Relaxed) & bit == 0 {
@@ -75,6 +154,9 @@ impl RowCache {
     }
 
     fn settle(&self, p: &Process, line: &RowProcess) {
+        if line.keyed.iter().any(|word| word.load(Ordering::Relaxed) != 0) {
+            self.settle_buckets(p, line);
+        }
         if line.pending.iter().all(|word| word.load(Ordering::Relaxed) == 0) {
             return;
         }
@@ -92,6 +174,22 @@ impl RowCache {
             add(&figures.modifications, 1);
             add(&figures.flushes, 1);
         }
+    }
+
+    fn settle_buckets(&self, p: &Process, line: &RowProcess) {
+        for slot in &line.buckets {
+            let word = slot.load(Ordering::Relaxed);
+            let bucket = (word & 0xffff_ffff).checked_sub(1).and_then(|at| self.buckets.get(at as usize));
+            let (Some(cache), Some(bucket)) = (Cache::from_index((word >> 32) as usize), bucket) else { continue };
+            let section = p.lock(self.latch(cache), Where::KqrScan, cache.id().into());
+            section.set(slot, 0);
+            section.set(&bucket.state, bucket.state.load(Ordering::Relaxed) + PENDING);
+            drop(section);
+            let figures = &self.line(p).figures[cache as usize];
+            add(&figures.modifications, 1);
+            add(&figures.flushes, 1);
+        }
+        line.keyed.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
     /// Takes the commit of a dead process for one that happened, and gives back what it held.

@@ -106,10 +106,21 @@ impl RowCache {
         found
     }
 
-    pub(crate) fn bucket(&self, cache: Cache, hash: u64) -> &'static RowBucket {
+    /// The place of a key's bucket among all.
+    pub(crate) fn bucket_number(&self, cache: Cache, hash: u64) -> u64 {
         let (first, mask) = self.chains[cache as usize];
         // The upper half of the hash: the lower one is the tail of a product's.
-        &self.buckets[(first + ((hash >> 32) as u32 & mask)) as usize]
+        u64::from(first + ((hash >> 32) as u32 & mask))
+    }
+
+    pub(crate) fn bucket(&self, cache: Cache, hash: u64) -> &'static RowBucket {
+        &self.buckets[self.bucket_number(cache, hash) as usize]
+    }
+
+    /// The state of a key's bucket.
+    pub(crate) fn bucket_state(&self, cache: Cache, hash: u64) -> u64 {
+        // As [`RowCache::state`].
+        self.bucket(cache, hash).state.load(Ordering::Acquire)
     }
 
     /// Reads without writing anything shared. Counts one get, and a miss where a check failed before.
@@ -224,6 +235,8 @@ impl RowCache {
     /// As [`RowCache::read_mutexed`], of the session's copy when the object is hot.
     fn read_hot(&self, p: &Process, key: &Key<'_>, state: u64, value: &mut RowValue) -> Seen {
         let hot = self.is_hot(key);
+        // Before the value: a copy of a row that changes meanwhile is not stored.
+        let bucket_state = self.bucket_state(key.cache, key.hash);
         // Sessions are spread by number: neighbours use different copies.
         let copy = 1 + (p.number() % u32::from(self.hot_copies)) as u8;
         if hot && self.read_mutexed(p, key, copy, state, value).0 == Seen::Usable {
@@ -234,7 +247,9 @@ impl RowCache {
             if !hot {
                 self.make_hot(p, key);
             }
-            self.store_copy(p, key, copy, state, value);
+            if Self::is_settled(bucket_state) {
+                self.store_copy(p, key, copy, (state, bucket_state), value);
+            }
         }
         seen
     }

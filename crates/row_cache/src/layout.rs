@@ -104,7 +104,10 @@ impl State {
 pub struct RowBucket {
     pub(crate) head: AtomicU64,
     pub(crate) mutex: Mutex,
-    pad: [AtomicU64; 4],
+    /// As the state of a cache, of the keys whose chain this is: changes above, commits on their way below. Only loads
+    /// look at it; see module `commit`.
+    pub(crate) state: AtomicU64,
+    pad: [AtomicU64; 3],
 }
 const _: () = assert!(size_of::<RowBucket>() == 64);
 
@@ -120,7 +123,10 @@ pub struct CacheLine {
     pub(crate) hot: [AtomicU64; HOT_SLOTS],
 }
 
-/// The commits on their way in a cache's state word.
+/// Buckets that one transaction can close; one that changes more closes whole caches.
+pub(crate) const BUCKETS_MAX: usize = 51;
+
+/// The commits on their way in the state word of a cache or a bucket.
 pub(crate) const PENDING: u64 = 0xffff;
 
 /// The fixed part.
@@ -132,7 +138,9 @@ pub struct RowControl {
     pub(crate) fresh: AtomicU64,
     /// Where the search for a victim goes on.
     pub(crate) hand: AtomicU64,
-    pad: [AtomicU64; 5],
+    /// Numbers that tell the pieces of one storing of a long value from those of another.
+    pub(crate) editions: AtomicU64,
+    pad: [AtomicU64; 4],
 }
 
 /// What one process counts of one cache.
@@ -159,6 +167,10 @@ pub struct RowProcess {
     pub(crate) pending: [AtomicU64; 2],
     /// Objects it loads, as links.
     pub(crate) loading: [AtomicU64; LOADING_MAX],
+    /// Caches of which it has announced the keys that change, a bit each: they are not closed as a whole.
+    pub(crate) keyed: [AtomicU64; 2],
+    /// Buckets that it holds pending: the place in the list of caches in the upper half, the bucket's plus 1 below.
+    pub(crate) buckets: [AtomicU64; BUCKETS_MAX],
     pub(crate) figures: [Figures; Cache::COUNT],
 }
 
@@ -247,6 +259,13 @@ impl Default for RowValue {
 }
 
 impl RowValue {
+    /// One with these bytes; the caller knows that they fit.
+    pub(crate) fn of(bytes: &[u8]) -> RowValue {
+        let mut value = RowValue { len: bytes.len(), existent: true, ..RowValue::new() };
+        value.bytes[..bytes.len()].copy_from_slice(bytes);
+        value
+    }
+
     /// An empty one.
     pub fn new() -> RowValue {
         RowValue { bytes: [0; BODY_BYTES], len: 0, existent: false }

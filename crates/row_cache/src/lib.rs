@@ -10,6 +10,7 @@ mod commit;
 mod get;
 mod layout;
 mod load;
+mod long;
 mod view;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,10 +20,11 @@ use process::{CleanupOrder, LatchSet, Process, Processes};
 use sga::{SgaBuilder, SgaSlice};
 
 pub use caches::{Cache, Rank};
-pub use commit::CacheSet;
+pub use commit::{CacheSet, Changed};
 pub use get::{Found, Key};
 pub use layout::{BODY_BYTES, CacheLine, KEY_BYTES_MAX, RowBucket, RowControl, RowObject, RowProcess, RowValue};
 pub use load::Load;
+pub use long::LONG_BYTES_MAX;
 pub use view::{CacheRow, ObjectRow};
 
 /// How a lookup is protected; see the table in module `get`.
@@ -158,6 +160,12 @@ impl RowCache {
     #[inline]
     pub fn is_settled(state: u64) -> bool {
         state & layout::PENDING == 0
+    }
+
+    /// The states of a key's cache and bucket: equal at two moments, and both [`RowCache::is_settled`], when no commit
+    /// between has changed the row.
+    pub fn key_state(&self, key: &Key<'_>) -> (u64, u64) {
+        (self.state(key.cache), self.bucket_state(key.cache, key.hash))
     }
 
     /// The states of all caches: read them before the snapshot of a picture from which rows will be stored.

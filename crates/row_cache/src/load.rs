@@ -28,12 +28,15 @@ const MODE_SHARE: u64 = 3;
 /// A row that this session loads. Ended by [`Load::store`]; dropped, it leaves the row unknown.
 #[must_use]
 pub struct Load<'a> {
-    cache: &'a RowCache,
-    p: &'a Process,
+    pub(crate) cache: &'a RowCache,
+    pub(crate) p: &'a Process,
     of: Cache,
     id: u64,
-    /// The state of the cache before the dictionary is read.
+    /// The states of the cache and of the key's bucket before the dictionary is read.
     state: u64,
+    bucket_state: u64,
+    /// The hash value of the key.
+    hash: u64,
     place: usize,
     done: bool,
 }
@@ -70,7 +73,7 @@ impl Drop for Load<'_> {
 
 /// What an object is that is linked.
 #[derive(Clone, Copy)]
-enum New<'a> {
+pub(crate) enum New<'a> {
     /// One that the process loads, noted in this place of its line.
     Loading(usize),
     /// A copy of that number, ready.
@@ -90,7 +93,8 @@ impl RowCache {
         for _ in 0..4 {
             let section = p.lock(self.latch(key.cache), Where::KqrCreate, u64::from(key.cache.id()));
             let state = self.state(key.cache);
-            if !Self::is_settled(state) {
+            let bucket_state = self.bucket_state(key.cache, key.hash);
+            if !Self::is_settled(state) || !Self::is_settled(bucket_state) {
                 return Found::Bypass;
             }
             if let Some((id, found)) = self.search(key.cache, key.hash, key.bytes, 0) {
@@ -118,7 +122,8 @@ impl RowCache {
                 }
                 continue;
             };
-            return Found::Miss(Load { cache: self, p, of: key.cache, id, state, place, done: false });
+            let (of, hash) = (key.cache, key.hash);
+            return Found::Miss(Load { cache: self, p, of, id, state, bucket_state, hash, place, done: false });
         }
         Found::Bypass
     }
@@ -146,7 +151,14 @@ impl RowCache {
     }
 
     /// Links a new object; `None` when there is no room. The caller holds the child latch.
-    fn insert(&self, p: &Process, section: &Section<'_>, key: &Key<'_>, stamp: u64, new: New<'_>) -> Option<u64> {
+    pub(crate) fn insert(
+        &self,
+        p: &Process,
+        section: &Section<'_>,
+        key: &Key<'_>,
+        stamp: u64,
+        new: New<'_>,
+    ) -> Option<u64> {
         let (copy, value) = match new {
             New::Loading(_) => (0, None),
             New::Copy(copy, value) => (copy, Some(value)),
@@ -254,7 +266,7 @@ impl RowCache {
 
     /// Frees the next object that nobody needs just now; false when none was found. Latches: none held on entry or
     /// return.
-    fn evict(&self, p: &Process) -> bool {
+    pub(crate) fn evict(&self, p: &Process) -> bool {
         let count = self.objects.len() as u64;
         for _ in 0..VICTIMS_MAX.min(count) {
             let id = self.control.hand.fetch_add(1, Ordering::Relaxed) % count;
@@ -282,7 +294,8 @@ impl RowCache {
         let section = p.lock(self.latch(load.of), Where::KqrCreate, load.of.id().into());
         let state = State::unpack(object.state.load(Ordering::Relaxed));
         let bytes = value.unwrap_or_default();
-        let keeps = self.state(load.of) == load.state && fits(state.key_len, bytes.len());
+        let is_current = self.state(load.of) == load.state && self.is_bucket_at(load);
+        let keeps = is_current && fits(state.key_len, bytes.len());
         if keeps {
             // Nobody reads the value of an object that is being loaded.
             object.fill(&object.key(&state), bytes);
@@ -295,6 +308,10 @@ impl RowCache {
             self.retire(p, &section, load.id);
         }
         keeps
+    }
+
+    fn is_bucket_at(&self, load: &Load<'_>) -> bool {
+        self.bucket_state(load.of, load.hash) == load.bucket_state
     }
 
     /// Gives up loading an object.
@@ -346,9 +363,16 @@ impl RowCache {
 
     /// Stores a copy of a value that was current at `state`.
     #[cold]
-    pub(crate) fn store_copy(&self, p: &Process, key: &Key<'_>, copy: u8, state: u64, value: &RowValue) {
+    pub(crate) fn store_copy(
+        &self,
+        p: &Process,
+        key: &Key<'_>,
+        copy: u8,
+        (state, bucket_state): (u64, u64),
+        value: &RowValue,
+    ) {
         let section = p.lock(self.latch(key.cache), Where::KqrCreate, key.cache.id().into());
-        if self.state(key.cache) != state {
+        if self.state(key.cache) != state || self.bucket_state(key.cache, key.hash) != bucket_state {
             return;
         }
         if let Some((id, _)) = self.search(key.cache, copy_hash(key.hash, copy), key.bytes, copy) {

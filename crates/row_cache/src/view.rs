@@ -153,6 +153,14 @@ impl RowCache {
                 }
             }
         }
+        for (at, bucket) in self.buckets.iter().enumerate() {
+            let holds = |word: &AtomicU64| word.load(Ordering::Relaxed) & 0xffff_ffff == at as u64 + 1;
+            let holders =
+                self.processes.iter().flat_map(|line| &line.buckets).filter(|word| holds(word)).count() as u64;
+            if bucket.state.load(Ordering::Relaxed) & PENDING != holders {
+                return Err(format!("bucket {at} is held pending by {holders} processes and says otherwise"));
+            }
+        }
         let mut free = HashSet::new();
         let mut link = self.control.free.load(Ordering::Relaxed);
         while let Some(id) = link.checked_sub(1) {

@@ -2,7 +2,7 @@
 
 use latch::{Generation, LatchName, Owner};
 use process::{Process, Processes, testing};
-use row_cache::{Cache, CacheSet, Config, Design, Found, Key, Layout, RowCache, RowValue};
+use row_cache::{Cache, CacheSet, Changed, Config, Design, Found, Key, LONG_BYTES_MAX, Layout, RowCache, RowValue};
 
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Mutex, Design::HotCopies, Design::Versioned];
 
@@ -235,4 +235,100 @@ fn the_places_of_mutexes_have_their_published_numbers() {
     let rows = latch::Where::all().filter(|at| at.owner() == Owner::Mutex(latch::MutexKind::RowCache));
     let names: Vec<_> = rows.map(latch::Where::name).collect();
     assert!(names.contains(&"[19] kqrpre: find obj") && names.contains(&"[13] kqreqd: reget"));
+}
+
+#[test]
+fn a_commit_that_tells_its_keys_leaves_all_other_rows_where_they_are() {
+    for design in DESIGNS {
+        let f = fixture(config(design, 400));
+        let (p, q) = (testing::attach(f.all, "reader"), testing::attach(f.all, "committer"));
+        let mut out = RowValue::new();
+        let keys: Vec<Vec<u8>> = (0..200u32).map(|n| n.to_be_bytes().to_vec()).collect();
+        for key in &keys {
+            f.access(&p, key, Some(b"old"), &mut out);
+            // A second time for a copy, where there are any.
+            assert!(f.access(&p, key, None, &mut out));
+        }
+        let mut changed = Changed::default();
+        changed.add(Cache::Props, &keys[7]);
+        changed.add(Cache::Props, &keys[8]);
+        f.cache.announce(&q, &changed);
+        f.cache.before_visible(&q, CacheSet::of(&[Cache::Props]));
+        // On its way: what changes is asked of the dictionary and not stored, all else is there.
+        for (n, key) in keys.iter().enumerate() {
+            match f.cache.get(&p, &Key::new(Cache::Props, key), &mut out) {
+                Found::Hit => assert!(n != 7 && n != 8, "{design:?}: {n}"),
+                Found::Bypass => assert!(n == 7 || n == 8, "{design:?}: {n}"),
+                Found::Miss(_) => panic!("{design:?}: {n} may be loaded"),
+            }
+        }
+        f.cache.after(&q);
+        for (n, key) in keys.iter().enumerate() {
+            let is_there = f.access(&p, key, Some(b"new"), &mut out);
+            assert_eq!(is_there, n != 7 && n != 8, "{design:?}: {n}");
+        }
+        f.cache.assert_invariants().unwrap();
+    }
+}
+
+#[test]
+fn a_row_that_is_read_while_its_key_changes_is_not_stored() {
+    let f = fixture(config(Design::Versioned, 50));
+    let (p, q) = (testing::attach(f.all, "reader"), testing::attach(f.all, "committer"));
+    let mut out = RowValue::new();
+    let key = Key::new(Cache::Props, b"key");
+    let Found::Miss(load) = f.cache.get(&p, &key, &mut out) else { panic!("it is not there") };
+    let mut changed = Changed::default();
+    changed.add(Cache::Props, b"key");
+    f.cache.announce(&q, &changed);
+    f.cache.after(&q);
+    assert!(!load.store(Some(b"of before")));
+    assert!(matches!(f.cache.get(&p, &key, &mut out), Found::Miss(_)));
+}
+
+#[test]
+fn a_long_value_is_kept_in_pieces_and_never_mixed() {
+    for design in DESIGNS {
+        let f = fixture(config(design, 200));
+        let p = testing::attach(f.all, "session");
+        let mut out = Vec::new();
+        let key = Key::new(Cache::HistogramData, b"a key of some length");
+        for (n, len) in [0, 1, 339, 340, 341, 5_000, LONG_BYTES_MAX].into_iter().enumerate() {
+            let value: Vec<u8> = (0..len).map(|at| (at * 7 + n) as u8).collect();
+            let Found::Miss(load) = f.cache.get_long(&p, &key, &mut out) else {
+                panic!("{design:?}: {len}: not there")
+            };
+            assert!(load.store_long(&key, Some(&value)), "{design:?}: {len}");
+            for _ in 0..2 {
+                assert!(matches!(f.cache.get_long(&p, &key, &mut out), Found::Hit), "{design:?}: {len}");
+                assert!(out == value, "{design:?}: {len}");
+            }
+            let mut changed = Changed::default();
+            changed.add(Cache::HistogramData, b"a key of some length");
+            f.cache.announce(&p, &changed);
+            f.cache.after(&p);
+        }
+        let Found::Miss(load) = f.cache.get_long(&p, &key, &mut out) else { panic!("not there") };
+        assert!(!load.store_long(&key, Some(&vec![0; LONG_BYTES_MAX + 1])));
+        let Found::Miss(load) = f.cache.get_long(&p, &key, &mut out) else { panic!("not there") };
+        assert!(load.store_long(&key, None));
+        out.push(1);
+        assert!(matches!(f.cache.get_long(&p, &key, &mut out), Found::Hit) && out.is_empty());
+        // Whatever pieces are evicted, the whole is right or a miss.
+        let value = vec![9; 2_000];
+        let mut random = 77u32;
+        for n in 0..400u32 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f.access(&p, &(random >> 20).to_be_bytes(), Some(b"other"), &mut RowValue::new());
+            if n % 10 == 0 {
+                let own = Key::new(Cache::HistogramDefs, b"long");
+                match f.cache.get_long(&p, &own, &mut out) {
+                    Found::Hit => assert!(out == value),
+                    Found::Miss(load) => _ = load.store_long(&own, Some(&value)),
+                    Found::Bypass => {}
+                }
+            }
+        }
+        f.cache.assert_invariants().unwrap();
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use latch::Generation;
 use process::{Process, Processes, testing};
-use row_cache::{Cache, CacheSet, Config, Design, Found, Key, Layout, RowCache, RowValue};
+use row_cache::{Cache, CacheSet, Changed, Config, Design, Found, Key, Layout, RowCache, RowValue};
 use sga::SgaSlice;
 
 const DESIGNS: [Design; 4] = [Design::Latch, Design::Mutex, Design::HotCopies, Design::Versioned];
@@ -69,11 +69,13 @@ impl Fixture {
     /// Reads a row through the cache and checks it where that is possible; true for a checked hit.
     fn read(&self, p: &Process, at: usize, row: u64, out: &mut RowValue) -> bool {
         let (cache, key) = (CACHES[at], key(row));
-        let before = self.cache.state(cache);
-        match self.cache.get(p, &Key::new(cache, &key), out) {
+        let key = Key::new(cache, &key);
+        let before = self.cache.key_state(&key);
+        match self.cache.get(p, &key, out) {
             Found::Hit => {
                 let word = self.word(at, row).load(Ordering::Acquire);
-                let unchanged = self.cache.state(cache) == before && RowCache::is_settled(before);
+                let is_settled = RowCache::is_settled(before.0) && RowCache::is_settled(before.1);
+                let unchanged = self.cache.key_state(&key) == before && is_settled;
                 if unchanged {
                     let wanted = value(word);
                     assert_eq!(out.is_existent(), wanted.is_some());
@@ -93,9 +95,16 @@ impl Fixture {
         }
     }
 
-    fn commit(&self, p: &Process, at: usize, row: u64, word: u64) {
+    /// Changes a row: with its key told, or as one that closes the cache.
+    fn commit(&self, p: &Process, at: usize, row: u64, word: u64, by_key: bool) {
         if self.turn.compare_exchange(0, p.number().into(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return;
+        }
+        if by_key {
+            let mut changed = Changed::default();
+            changed.add(CACHES[at], &key(row));
+            changed.add(Cache::Segments, &key(row + 1));
+            self.cache.announce(p, &changed);
         }
         self.cache.before_visible(p, CacheSet::of(&[CACHES[at], Cache::Segments]));
         self.word(at, row).store(word, Ordering::Release);
@@ -107,7 +116,7 @@ impl Fixture {
         let (at, row) = ((n >> 8) as usize % CACHES.len(), (n >> 16) % ROWS);
         match n % 64 {
             0 => {
-                self.commit(p, at, row, n >> 24 & 0xffff);
+                self.commit(p, at, row, n >> 24 & 0xffff, n >> 40 & 1 != 0);
                 false
             }
             1 if n.is_multiple_of(5) => {
@@ -225,8 +234,26 @@ const OPERATIONS: &[Operation] = &[
     }),
     ("a commit, and rows that it has made stale", |f, p, arm| {
         arm();
-        f.commit(p, 0, 1, 6);
+        f.commit(p, 0, 1, 6, false);
         (0..4).for_each(|row| _ = f.read(p, 0, row, &mut RowValue::new()));
+    }),
+    ("a commit that tells its key, and the rows around", |f, p, arm| {
+        arm();
+        f.commit(p, 0, 1, 6, true);
+        (0..4).for_each(|row| _ = f.read(p, 0, row, &mut RowValue::new()));
+    }),
+    ("a value in pieces, stored twice", |f, p, arm| {
+        arm();
+        for bytes in [&[7; 500][..], &[8; 400]] {
+            let key = Key::new(Cache::HistogramData, b"long");
+            if let Found::Miss(load) = f.cache.get_long(p, &key, &mut Vec::new()) {
+                load.store_long(&key, Some(bytes));
+            }
+            let mut changed = Changed::default();
+            changed.add(Cache::HistogramData, b"long");
+            f.cache.announce(p, &changed);
+            f.cache.after(p);
+        }
     }),
 ];
 

@@ -1,0 +1,136 @@
+//! Values longer than an object's body, in pieces.
+//!
+//! Piece 0 hangs under the key itself and says how long the whole is; the others hang under the key with their number
+//! behind. All of them bear the number of the storing that they are of, so that pieces of two storings are never put
+//! together. A piece that is missing, or of another storing, makes the whole a miss. Only piece 0 is loaded under the row
+//! cache lock, and only it goes when its key changes: what is left of the others is never read again and is evicted in
+//! its turn.
+
+use std::sync::atomic::Ordering;
+
+use latch::Where;
+use process::Process;
+
+use crate::layout::*;
+use crate::load::{Load, New};
+use crate::{Found, Key, RowCache};
+
+/// Longest value that is kept in pieces, in bytes.
+pub const LONG_BYTES_MAX: usize = 24 * 1024;
+/// In front of each piece: the number of its storing. Piece 0 has the length of the whole behind it.
+const EDITION_BYTES: usize = 8;
+const LENGTH_BYTES: usize = 4;
+/// Pieces are numbered by a byte.
+const PIECES_MAX: usize = 255;
+
+/// Bytes of the value that a piece under a key of so many bytes has room for.
+fn room(key: usize, is_first: bool) -> usize {
+    let head = EDITION_BYTES + if is_first { LENGTH_BYTES } else { 0 };
+    (BODY_BYTES - key.next_multiple_of(8)).saturating_sub(head)
+}
+
+fn piece_key(key: &[u8], number: u8) -> Vec<u8> {
+    let mut bytes = key.to_vec();
+    bytes.push(number);
+    bytes
+}
+
+impl RowCache {
+    /// Looks up a value of whatever length that was stored by [`Load::store_long`]; `out` gets its bytes, none for a row
+    /// that does not exist. As [`RowCache::get`], once for each piece.
+    pub fn get_long<'a>(&'a self, p: &'a Process, key: &Key<'_>, out: &mut Vec<u8>) -> Found<'a> {
+        let mut value = RowValue::new();
+        for _ in 0..2 {
+            match self.get(p, key, &mut value) {
+                Found::Hit => {}
+                other => return other,
+            }
+            out.clear();
+            if !value.is_existent() || self.take_pieces(p, key, &mut value, out) {
+                return Found::Hit;
+            }
+            self.forget(p, key);
+        }
+        Found::Bypass
+    }
+
+    /// Appends the whole of which `value` is piece 0; false where a piece is missing.
+    fn take_pieces(&self, p: &Process, key: &Key<'_>, value: &mut RowValue, out: &mut Vec<u8>) -> bool {
+        let Some((edition, rest)) = value.bytes().split_first_chunk::<EDITION_BYTES>() else { return false };
+        let Some((length, rest)) = rest.split_first_chunk::<LENGTH_BYTES>() else { return false };
+        let (edition, length) = (*edition, u32::from_le_bytes(*length) as usize);
+        if length > LONG_BYTES_MAX {
+            return false;
+        }
+        out.extend_from_slice(rest);
+        let mut number = 0u8;
+        while out.len() < length {
+            let Some(next) = number.checked_add(1) else { return false };
+            number = next;
+            let bytes = piece_key(key.bytes, number);
+            // A piece is not loaded by itself: what is begun here is given up at once.
+            if !matches!(self.get(p, &Key::new(key.cache, &bytes), value), Found::Hit) {
+                return false;
+            }
+            match value.bytes().split_first_chunk::<EDITION_BYTES>() {
+                Some((of, more)) if *of == edition && !more.is_empty() => out.extend_from_slice(more),
+                _ => return false,
+            }
+        }
+        out.len() == length
+    }
+
+    /// Takes a row out of the cache: the next that wants it loads it.
+    fn forget(&self, p: &Process, key: &Key<'_>) {
+        let section = p.lock(self.latch(key.cache), Where::KqrFree, key.cache.id().into());
+        if let Some((id, found)) = self.search(key.cache, key.hash, key.bytes, 0)
+            && found.is_ready
+        {
+            self.retire(p, &section, id);
+        }
+    }
+
+    /// Puts a row in its place, ready, instead of what is there. False where there is no room.
+    fn put(&self, p: &Process, key: &Key<'_>, value: &RowValue) -> bool {
+        for _ in 0..4 {
+            let section = p.lock(self.latch(key.cache), Where::KqrCreate, key.cache.id().into());
+            if let Some((id, found)) = self.search(key.cache, key.hash, key.bytes, 0) {
+                if !found.is_ready {
+                    return false;
+                }
+                self.retire(p, &section, id);
+            }
+            if self.insert(p, &section, key, self.state(key.cache), New::Copy(0, value)).is_some() {
+                return true;
+            }
+            drop(section);
+            if !self.evict(p) {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+impl Load<'_> {
+    /// As [`Load::store`], of a value that may be longer than an object: `key` is what was looked up.
+    pub fn store_long(self, key: &Key<'_>, value: Option<&[u8]>) -> bool {
+        let Some(value) = value else { return self.store(None) };
+        let (first, more) = (room(key.bytes.len(), true), room(key.bytes.len() + 1, false));
+        let pieces = value.len().saturating_sub(first).div_ceil(more.max(1));
+        if value.len() > LONG_BYTES_MAX || pieces > PIECES_MAX || key.bytes.len() >= KEY_BYTES_MAX {
+            return false; // Dropped: it is unknown again.
+        }
+        let edition = self.cache.control.editions.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+        let (head, rest) = value.split_at(first.min(value.len()));
+        for (number, part) in (1..=PIECES_MAX as u8).zip(rest.chunks(more.max(1))) {
+            let bytes = piece_key(key.bytes, number);
+            let piece = RowValue::of(&[&edition[..], part].concat());
+            if !self.cache.put(self.p, &Key::new(key.cache, &bytes), &piece) {
+                return false;
+            }
+        }
+        let length = (value.len() as u32).to_le_bytes();
+        self.store(Some(&[&edition[..], &length[..], head].concat()))
+    }
+}
