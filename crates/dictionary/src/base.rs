@@ -696,6 +696,7 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
     index("I_OBJAUTH1", 476, Base::Objauth, &["OBJ#"]),
     index("I_COL_USAGE$", 477, Base::ColUsage, &["OBJ#"]),
     index("I_MON_MODS_ALL$_OBJ", 478, Base::ModsAll, &["OBJ#"]),
+    index("I_TAB_STATS1", 479, Base::TabStats, &["NAME"]),
 ];
 
 /// The positions of the columns of each of [`BASE_INDEXES`].

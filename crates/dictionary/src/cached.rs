@@ -1,15 +1,18 @@
-//! The dictionary's rows in the row cache: which caches a commit closes, and database properties.
+//! The dictionary's rows in the row cache: which keys and caches a commit closes, and database properties.
+//!
+//! The row cache has the stored rows of base tables by the keys of their indexes: all rows of a key are one value. A
+//! change of the dictionary notes the keys of every row that it inserts, changes or deletes, and its commit closes
+//! those. SQL that changes a base table notes none: its commit closes the caches of the table.
 
-use crate::base::{Base, props};
+use crate::base::{BASE_INDEXES, Base, props};
 use crate::create::is_property_since_12_2;
-use crate::rows::as_text;
+use crate::rows::{as_i64, as_text};
 use crate::shared::DictionaryShared;
-use crate::{Image, UserDef, UserId};
 use latch::Generation;
 use process::Process;
-use row_cache::{Cache, CacheSet, Found, Key, RowCache, RowValue};
-use std::rc::Rc;
-use types::{ObjectId, Result};
+use row_cache::{Cache, CacheSet, Found, KEY_BYTES_MAX, Key, RowCache, RowValue};
+use std::sync::LazyLock;
+use types::{ObjectId, Ora, Result, Value};
 
 /// The caches whose rows come from any of these tables: what a transaction closes that has changed them.
 pub fn caches_of(objects: &[ObjectId]) -> CacheSet {
@@ -22,22 +25,82 @@ fn caches_of_base(base: Base) -> &'static [Cache] {
     match base {
         Base::User => &[Cache::Users, Cache::UserIds],
         Base::Obj => &[Cache::Objects, Cache::ObjectIds],
-        Base::Tab | Base::Clu | Base::Ind => &[Cache::ObjectIds, Cache::Segments],
-        Base::Col => &[Cache::ObjectIds, Cache::HistogramDefs],
-        Base::HistHead | Base::Histgrm => &[Cache::HistogramDefs],
+        Base::Tab | Base::Clu | Base::Ind => &[Cache::Segments],
+        Base::Col | Base::Icol | Base::View => &[Cache::ObjectIds],
+        Base::HistHead | Base::StatsExtension | Base::TabStats => &[Cache::HistogramDefs],
+        Base::Histgrm => &[Cache::HistogramData],
         Base::Seq => &[Cache::Sequences],
         Base::Con | Base::Cdef | Base::Ccol => &[Cache::Constraints],
         Base::Syn => &[Cache::Synonyms],
         Base::Trigger => &[Cache::Triggers],
         Base::Dir => &[Cache::Directories],
-        Base::Sysauth => &[Cache::SystemPrivileges, Cache::UserGrants, Cache::ObjectGrants],
-        Base::Objauth | Base::Userauth => &[Cache::ObjectGrants],
-        Base::Defrole => &[Cache::UserGrants],
+        Base::Sysauth | Base::Defrole | Base::Userauth => &[Cache::UserGrants],
+        Base::Objauth => &[Cache::ObjectGrants],
         Base::Props => &[Cache::Props],
-        Base::Ts => &[Cache::Tablespaces],
-        Base::Tsq => &[Cache::TablespaceQuotas],
         _ => &[],
     }
+}
+
+/// The cache that has the rows of a base table by the key of one of its indexes, and whether the cache has rows by
+/// other indexes, too.
+fn cache_of_index(index: usize) -> Option<(Cache, bool)> {
+    Some(match BASE_INDEXES[index].name {
+        "I_OBJ2" => (Cache::Objects, false),
+        "I_OBJ1" | "I_COL1" | "I_ICOL1" | "I_VIEW1" => (Cache::ObjectIds, true),
+        "I_TAB1" | "I_TAB2" | "I_CLU1" | "I_IND1" | "I_IND2" => (Cache::Segments, true),
+        "I_CDEF1" | "I_CDEF2" | "I_CDEF3" | "I_CCOL1" | "I_CON1" | "I_CON2" => (Cache::Constraints, true),
+        "I_HH_OBJ#" | "I_STATS_EXTENSION1" | "I_TAB_STATS1" => (Cache::HistogramDefs, true),
+        "I_H_OBJ#" => (Cache::HistogramData, false),
+        "I_USER1" => (Cache::Users, false),
+        "I_USER#" => (Cache::UserIds, false),
+        "I_SYSAUTH1" | "I_DEFROLE1" | "I_USERAUTH1" => (Cache::UserGrants, true),
+        "I_OBJAUTH1" => (Cache::ObjectGrants, false),
+        "I_SEQ1" => (Cache::Sequences, false),
+        "I_SYN1" => (Cache::Synonyms, false),
+        "I_TRIGGER1" | "I_TRIGGER2" => (Cache::Triggers, true),
+        "I_DIR1" => (Cache::Directories, false),
+        _ => return None,
+    })
+}
+
+/// [`cache_of_index`] of all.
+static CACHES: LazyLock<Vec<Option<(Cache, bool)>>> =
+    LazyLock::new(|| (0..BASE_INDEXES.len()).map(cache_of_index).collect());
+
+/// The cache and the key that rows have by an index: the place of the index among those of its table where the cache
+/// has rows by others, numbers with their most significant byte first, a name. `None` where no cache has them.
+pub(crate) fn row_key<'v>(index: usize, values: impl Iterator<Item = &'v Value>) -> Option<(Cache, Vec<u8>)> {
+    let (cache, is_shared) = CACHES[index]?;
+    let mut key = Vec::with_capacity(16);
+    if is_shared {
+        key.push((index & 0x7F) as u8);
+    }
+    for value in values {
+        match value {
+            Value::Text(name) => key.extend_from_slice(name.as_bytes()),
+            // A row without the number has no entry in the index.
+            value => key.extend_from_slice(&u32::try_from(as_i64(value)?).ok()?.to_be_bytes()),
+        }
+    }
+    (key.len() <= KEY_BYTES_MAX).then_some((cache, key))
+}
+
+/// Appends a stored row to the rows of a key.
+pub(crate) fn push_row(rows: &mut Vec<u8>, row: &[u8]) {
+    rows.extend_from_slice(&(row.len() as u32).to_le_bytes());
+    rows.extend_from_slice(row);
+}
+
+/// Calls `f` with the stored rows of a key.
+pub(crate) fn each_row(mut rows: &[u8], f: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    while let Some((len, rest)) = rows.split_first_chunk::<4>() {
+        let len = u32::from_le_bytes(*len) as usize;
+        let damaged = || Ora::internal("[damaged rows in the row cache]");
+        let (row, rest) = rest.split_at_checked(len).ok_or_else(damaged)?;
+        f(row)?;
+        rows = rest;
+    }
+    Ok(())
 }
 
 /// A row of PROPS$ as a session remembers it: its key in `dc_props`, and what to store when the cache has lost it.
@@ -75,7 +138,7 @@ pub fn split_property(kept: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at(usize::from(u16::from_le_bytes(*low)).min(rest.len()))
 }
 
-fn property(row: &[types::Value]) -> Property {
+fn property(row: &[Value]) -> Property {
     let name = as_text(&row[props::NAME]).to_owned();
     let (value, comment) = (as_text(&row[props::VALUE]), as_text(&row[props::COMMENT]));
     let mut kept = (value.len() as u16).to_le_bytes().to_vec();
@@ -100,7 +163,7 @@ impl DictionaryShared {
         let state = self.rows.map_or(1, |rows| rows.state(Cache::Props));
         let is_old = p.all().domain().tunables().generation() < Generation::V12_2;
         let mut rows = Vec::new();
-        self.scan_once(p, Base::Props, &mut |_, row: &[types::Value]| {
+        self.scan_once(p, Base::Props, &mut |_, row: &[Value]| {
             if !is_old || !is_property_since_12_2(as_text(&row[props::NAME])) {
                 rows.push(property(row));
             }
@@ -134,63 +197,45 @@ impl DictionaryShared {
     }
 }
 
-/// A session's way to look things up in the row cache.
-///
-/// What a look-up finds is an identity: the number of an object or user, or that there is none. Definitions are made of
-/// the session's picture of the dictionary; a row that the cache does not have is stored from it, if nothing has
-/// changed since the picture was read. Should the cache know of an object that the picture does not have, because it
-/// was made since, the picture decides: a statement is compiled against one moment.
-#[derive(Clone)]
-pub(crate) struct Look {
-    p: Rc<Process>,
-    rows: &'static RowCache,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{int, text};
 
-/// The bytes of a key: numbers, most significant byte first, then a name.
-fn key_bytes(numbers: &[u32], name: &str) -> Vec<u8> {
-    let mut bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_be_bytes()).collect();
-    bytes.extend_from_slice(name.as_bytes());
-    bytes
-}
-
-impl Look {
-    pub fn new(p: &Rc<Process>, rows: &'static RowCache) -> Look {
-        Look { p: Rc::clone(p), rows }
-    }
-
-    /// The number that a cache has for a key; `known` is what the picture says.
-    pub fn number(
-        &self,
-        image: &Image,
-        cache: Cache,
-        numbers: &[u32],
-        name: &str,
-        known: impl FnOnce() -> Option<u32>,
-    ) -> Option<u32> {
-        let bytes = key_bytes(numbers, name);
-        let mut value = RowValue::new();
-        match self.rows.get(&self.p, &Key::new(cache, &bytes), &mut value) {
-            Found::Hit if !value.is_existent() => None,
-            Found::Hit => value.bytes().try_into().ok().map(u32::from_le_bytes),
-            Found::Miss(load) => {
-                let number = known();
-                let kept = number.map(u32::to_le_bytes);
-                load.store_as_of(image.state(cache), kept.as_ref().map(<[u8; 4]>::as_slice));
-                number
+    #[test]
+    fn every_cache_that_an_index_fills_is_closed_with_the_table_of_the_index() {
+        for (n, index) in BASE_INDEXES.iter().enumerate() {
+            if let Some((cache, _)) = cache_of_index(n) {
+                assert!(caches_of_base(index.table).contains(&cache), "{}", index.name);
+                let sharing = (0..BASE_INDEXES.len()).filter(|m| cache_of_index(*m).is_some_and(|(c, _)| c == cache));
+                assert_eq!(sharing.count() > 1, cache_of_index(n).is_some_and(|(_, shared)| shared), "{}", index.name);
             }
-            Found::Bypass => known(),
         }
+        // Keys of different indexes in a cache begin with different bytes.
+        assert!(BASE_INDEXES.len() < 0x7F);
     }
 
-    /// Whether a cache has something for a key.
-    pub fn is(&self, image: &Image, cache: Cache, numbers: &[u32], known: impl FnOnce() -> bool) -> bool {
-        self.number(image, cache, numbers, "", || known().then_some(1)).is_some()
+    #[test]
+    fn rows_of_a_key_come_back() {
+        let mut rows = Vec::new();
+        [&b"one"[..], b"", b"three"].iter().for_each(|row| push_row(&mut rows, row));
+        let mut back = Vec::new();
+        let mut add = |row: &[u8]| {
+            back.push(row.to_vec());
+            Ok(())
+        };
+        each_row(&rows, &mut add).expect("whole");
+        assert_eq!(back, [&b"one"[..], b"", b"three"]);
+        assert_eq!(each_row(&rows[..rows.len() - 1], &mut |_| Ok(())).unwrap_err().code(), 600);
     }
 
-    /// `dc_users`, by name.
-    pub fn user_named<'i>(&self, image: &'i Image, name: &str) -> Option<&'i Rc<UserDef>> {
-        let known = || image.user_named(name).map(|user| user.id.0);
-        let id = self.number(image, Cache::Users, &[], name, known)?;
-        image.user(UserId(id)).filter(|user| user.name == name).or_else(|| image.user_named(name))
+    #[test]
+    fn a_key_has_the_numbers_and_the_name() {
+        let index = |name: &str| BASE_INDEXES.iter().position(|index| index.name == name).expect("an index");
+        let values = [int(7), int(1), text("EMP")];
+        let (cache, key) = row_key(index("I_OBJ2"), values.iter()).expect("a key");
+        assert_eq!((cache, key.as_slice()), (Cache::Objects, &b"\0\0\0\x07\0\0\0\x01EMP"[..]));
+        assert_eq!(row_key(index("I_TAB1"), [Value::Null].iter()), None);
+        assert_eq!(row_key(index("I_SOURCE1"), [int(7)].iter()), None);
     }
 }

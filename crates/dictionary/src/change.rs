@@ -1,11 +1,13 @@
 //! Changing the base tables: DML in the caller's transaction.
 
 use crate::base::{Base, index_columns};
+use crate::cached::row_key;
 use crate::rows::{Row, as_u32, encode, int};
 use crate::shared::{DictionaryShared, key_of};
 use btree::Batch;
 use heap::RowOutcome;
 use process::Process;
+use row_cache::{Cache, Changed};
 use txn::{CommitHook, LockWait, Txn};
 use types::{Ora, Result, Rowid, Scn, Value};
 
@@ -85,6 +87,7 @@ impl<'a> Change<'a> {
         let mut bytes = Vec::new();
         encode(base, row, &mut bytes);
         let rowid = self.shared.heap.insert(self.p, self.txn, &self.shared.base_heap(base), &bytes)?;
+        self.note_keys(base, row);
         for index in base.indexes() {
             self.add_entry(*index, row, rowid)?;
         }
@@ -103,6 +106,7 @@ impl<'a> Change<'a> {
         }
         let table = self.shared.base_heap(base);
         self.shared.heap.insert_many(self.p, self.txn, &table, &bytes, &ends, &mut rowids)?;
+        rows.iter().for_each(|row| self.note_keys(base, row));
         let (mut batch, mut key) = (Batch::new(), Vec::new());
         for index in base.indexes() {
             batch.clear();
@@ -117,6 +121,17 @@ impl<'a> Change<'a> {
             self.shared.trees.insert_many(self.p, self.txn, &tree, &mut batch, LockWait::Forever)?;
         }
         Ok(())
+    }
+
+    /// Notes the keys by which the row cache has a row.
+    fn note_keys(&mut self, base: Base, row: &[Value]) {
+        const MISSING: &Value = &Value::Null;
+        for index in base.indexes() {
+            let values = index_columns(*index).iter().map(|column| row.get(*column).unwrap_or(MISSING));
+            if let Some((cache, key)) = row_key(*index, values) {
+                self.txn.note_key(cache as u8, key);
+            }
+        }
     }
 
     fn add_entry(&mut self, index: usize, row: &[Value], rowid: Rowid) -> Result<()> {
@@ -201,6 +216,7 @@ impl<'a> Change<'a> {
         for (rowid, row) in &rows {
             let done = self.shared.heap.delete(self.p, self.txn, &table, *rowid, &snapshot, LockWait::Forever)?;
             unchanged(done, base)?;
+            self.note_keys(base, row);
             for index in base.indexes() {
                 self.take_entry(*index, row, *rowid)?;
             }
@@ -241,6 +257,8 @@ impl<'a> Change<'a> {
             let heap = &self.shared.heap;
             let done = heap.update(self.p, self.txn, &table, *rowid, &bytes, &snapshot, LockWait::Forever)?;
             unchanged(done, base)?;
+            self.note_keys(base, &old);
+            self.note_keys(base, row);
             for index in base.indexes() {
                 if index_columns(*index).iter().any(|column| old[*column] != row[*column]) {
                     self.take_entry(*index, &old, *rowid)?;
@@ -257,7 +275,21 @@ impl<'a> Change<'a> {
     /// Those of the commit; the transaction is then still open.
     pub fn commit(self, hook: &dyn CommitHook) -> Result<Scn> {
         self.shared.begin_change(self.p);
+        let rows = self.shared.row_cache();
+        if let Some(rows) = rows {
+            let mut changed = Changed::default();
+            for (cache, key) in self.txn.keys() {
+                if let Some(cache) = Cache::from_index((*cache).into()) {
+                    changed.add(cache, key);
+                }
+            }
+            rows.announce(self.p, &changed);
+        }
         let done = self.shared.txns().commit(self.p, self.txn, hook);
+        // The hook has done so, where there is one and the commit came so far.
+        if let Some(rows) = rows {
+            rows.after(self.p);
+        }
         self.shared.end_change();
         done
     }

@@ -17,7 +17,6 @@ use crate::rows::{Row, as_date, as_i64, as_optional_text, as_text, as_u32, int, 
 use crate::statistics::Endpoints;
 use crate::*;
 use elsa::FrozenMap;
-use row_cache::Cache;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -96,10 +95,7 @@ pub struct Image {
     /// Reads by key so far.
     reads: Cell<usize>,
     objects: FrozenMap<u32, Box<Option<ObjectDef>>>,
-    /// By owner, name space and name.
-    names: FrozenMap<(u32, u8, String), Box<Option<u32>>>,
     users: FrozenMap<u32, Box<Option<Rc<UserDef>>>>,
-    user_names: FrozenMap<String, Box<Option<u32>>>,
     /// Grantee to privileges (negative) and roles, each with whether it has the admin option.
     granted: FrozenMap<u32, Vec<(i64, bool)>>,
     object_grants: FrozenMap<u32, Vec<ObjectGrant>>,
@@ -108,7 +104,7 @@ pub struct Image {
     /// Table to its column groups: INTCOL#, name, positions of columns.
     column_groups: FrozenMap<u32, Vec<(u32, String, Vec<usize>)>>,
     /// Name to the number and the statistics of a table that has no row in TAB$.
-    own_statistics: OnceCell<HashMap<String, (u32, TableStatistics)>>,
+    own_statistics: FrozenMap<String, Box<Option<(u32, TableStatistics)>>>,
     system_statistics: OnceCell<SystemStatistics>,
     tablespaces: OnceCell<Vec<(u32, String)>>,
     profiles: OnceCell<Profiles>,
@@ -148,14 +144,12 @@ impl Image {
             fault: RefCell::default(),
             reads: Cell::new(0),
             objects: FrozenMap::new(),
-            names: FrozenMap::new(),
             users: FrozenMap::new(),
-            user_names: FrozenMap::new(),
             granted: FrozenMap::new(),
             object_grants: FrozenMap::new(),
             column_statistics: FrozenMap::new(),
             column_groups: FrozenMap::new(),
-            own_statistics: OnceCell::new(),
+            own_statistics: FrozenMap::new(),
             system_statistics: OnceCell::new(),
             tablespaces: OnceCell::new(),
             profiles: OnceCell::new(),
@@ -219,20 +213,6 @@ impl Image {
         self.rows(base, column, object.0)
     }
 
-    fn own_statistics_of_all(&self) -> &HashMap<String, (u32, TableStatistics)> {
-        self.own_statistics.get_or_init(|| {
-            let mut all = HashMap::new();
-            self.each(Base::TabStats, &mut |row| {
-                let count = |at: usize| as_i64(&row[at]).unwrap_or(0);
-                let blocks = count(tab_stats::BLKCNT) as u64;
-                let statistics =
-                    TableStatistics::new(count(tab_stats::ROWCNT) as u64, blocks, as_u32(&row[tab_stats::AVGRLN]));
-                all.insert(as_text(&row[tab_stats::NAME]).to_owned(), (as_u32(&row[tab_stats::OBJ]), statistics));
-            });
-            all
-        })
-    }
-
     /// The statistics of all columns and column groups of an object, by INTCOL#.
     fn all_column_statistics(&self, object: u32) -> &[(u32, ColumnStatistics)] {
         if let Some(known) = self.column_statistics.get(&object) {
@@ -260,7 +240,17 @@ impl Image {
     /// The statistics of a table of the dictionary's own or of a fixed table, and the number by which its columns have
     /// theirs.
     pub fn own_statistics(&self, name: &str) -> Option<&(u32, TableStatistics)> {
-        self.own_statistics_of_all().get(name)
+        if let Some(known) = self.own_statistics.get(name) {
+            return known.as_ref();
+        }
+        let of_row = |row: Row| {
+            let count = |at: usize| as_i64(&row[at]).unwrap_or(0);
+            let blocks = count(tab_stats::BLKCNT) as u64;
+            let bytes = as_u32(&row[tab_stats::AVGRLN]);
+            (as_u32(&row[tab_stats::OBJ]), TableStatistics::new(count(tab_stats::ROWCNT) as u64, blocks, bytes))
+        };
+        let row = self.find_rows(Base::TabStats, &[tab_stats::NAME], &[text(name)]).pop();
+        self.own_statistics.insert(name.to_owned(), Box::new(row.map(of_row))).as_ref()
     }
 
     /// Puts the statistics of such a table into its definition.
@@ -329,11 +319,6 @@ impl Image {
         audit.finish()
     }
 
-    /// The state of a cache before the moment: rows of this picture may be stored as of it.
-    pub(crate) fn state(&self, cache: Cache) -> u64 {
-        self.moment.state(cache)
-    }
-
     /// The statements and objects to audit.
     pub fn audit(&self) -> &AuditSettings {
         self.audit.get_or_init(|| self.read_audit())
@@ -366,21 +351,14 @@ impl Image {
         self.users.insert(id.0, Box::new(row.map(|row| Rc::new(user_of(&row))))).as_ref()
     }
 
+    /// The user or role of that name, which is asked of the row cache each time.
     pub fn user_named(&self, name: &str) -> Option<&Rc<UserDef>> {
-        let id = match self.user_names.get(name) {
-            Some(known) => *known,
-            None => {
-                let row = self.find_rows(Base::User, &[user::NAME], &[text(name)]).pop();
-                let id = row.map(|row| {
-                    let def = user_of(&row);
-                    let id = def.id.0;
-                    self.users.insert(id, Box::new(Some(Rc::new(def))));
-                    id
-                });
-                *self.user_names.insert(name.to_owned(), Box::new(id))
-            }
-        };
-        self.user(UserId(id?))
+        let def = user_of(&self.find_rows(Base::User, &[user::NAME], &[text(name)]).pop()?);
+        let id = def.id;
+        if self.users.get(&id.0).is_none() {
+            self.users.insert(id.0, Box::new(Some(Rc::new(def))));
+        }
+        self.user(id)
     }
 
     pub fn user_name(&self, id: UserId) -> String {
@@ -596,25 +574,16 @@ impl Image {
         Some((self.user_name(of_user.owner_id), of_user.name))
     }
 
-    /// The object of that owner, name space and name.
+    /// The object of that owner, name space and name, which are asked of the row cache each time.
     pub fn object_named(&self, owner: UserId, namespace: u8, name: &str) -> Option<&ObjectDef> {
-        let key = (owner.0, namespace, name.to_owned());
-        let id = match self.names.get(&key) {
-            Some(known) => *known,
-            None => {
-                let values = [int(owner.0), int(namespace), text(name)];
-                let row = self.find_rows(Base::Obj, &[obj::OWNER, obj::NAMESPACE, obj::NAME], &values).pop();
-                let def = row.and_then(|row| self.object_of(&row));
-                let id = def.as_ref().map(|def| def.object.0);
-                if let Some(id) = id
-                    && self.objects.get(&id).is_none()
-                {
-                    self.objects.insert(id, Box::new(def));
-                }
-                *self.names.insert(key, Box::new(id))
-            }
-        };
-        self.object(ObjectId(id?))
+        let values = [int(owner.0), int(namespace), text(name)];
+        let row = self.find_rows(Base::Obj, &[obj::OWNER, obj::NAMESPACE, obj::NAME], &values).pop()?;
+        let def = self.object_of(&row)?;
+        let object = def.object;
+        if self.objects.get(&object.0).is_none() {
+            self.objects.insert(object.0, Box::new(Some(def)));
+        }
+        self.object(object)
     }
 
     /// The object of that kind.

@@ -5,46 +5,43 @@
 //! is kept: as long as the dictionary's epoch has not moved, a snapshot of now shows the same rows, so the next call
 //! takes a new one. A picture whose epoch has moved between calls is not used again.
 //!
+//! Rows by the keys of indexes come from the row cache as long as the epoch has not moved: whoever commits a change of
+//! the dictionary moves the epoch before the rows leave the cache, and again behind it.
+//!
 //! A noted snapshot for the life of a picture was rejected: a session that is idle for a day would keep a day's undo
 //! and the deleted entries of all indexes.
 
-use crate::base::Base;
+use crate::base::{Base, index_columns};
+use crate::cached::{each_row, push_row, row_key};
 use crate::image::BaseReader;
+use crate::rows::{Row, decode};
 use crate::shared::DictionaryShared;
 use process::Process;
-use row_cache::{Cache, RowCache};
+use row_cache::{Found, Key};
 use std::cell::RefCell;
 use std::rc::Rc;
 use txn::{Snapshot, Txn};
-use types::{Ora, Result, Value};
+use types::{Ora, Result, Rowid, Value};
 
 /// See the module.
 pub(crate) struct Moment {
     shared: DictionaryShared,
     p: Rc<Process>,
     epoch: u64,
-    /// The states of the row cache before.
-    states: Option<[u64; Cache::COUNT]>,
     snapshot: RefCell<Option<Snapshot>>,
 }
 
 impl Moment {
     /// This moment, held.
     pub fn now(shared: &DictionaryShared, p: &Rc<Process>) -> Rc<Moment> {
-        let (epoch, states) = (shared.epoch(), shared.row_cache().map(RowCache::states));
+        let epoch = shared.epoch();
         let snapshot = RefCell::new(Some(shared.txns().statement_snapshot(p, &Txn::new())));
-        Rc::new(Moment { shared: shared.clone(), p: Rc::clone(p), epoch, states, snapshot })
+        Rc::new(Moment { shared: shared.clone(), p: Rc::clone(p), epoch, snapshot })
     }
 
     /// The epoch before the snapshot.
     pub fn epoch(&self) -> u64 {
         self.epoch
-    }
-
-    /// The state of a cache before: rows that are read as of the moment may be stored as of it.
-    pub fn state(&self, cache: Cache) -> u64 {
-        // Without a row cache: no state that a cache can have.
-        self.states.map_or(u64::MAX, |states| states[cache as usize])
     }
 
     pub fn is_held(&self) -> bool {
@@ -53,21 +50,25 @@ impl Moment {
 
     /// Holds the moment again; false where the dictionary has moved on.
     pub fn hold(&self) -> bool {
-        let is_now = || self.shared.epoch() == self.epoch && DictionaryShared::is_settled(self.epoch);
         if self.is_held() {
             return true;
         }
-        if !is_now() {
+        if !self.is_now() {
             return false;
         }
         let snapshot = self.shared.txns().statement_snapshot(&self.p, &Txn::new());
         *self.snapshot.borrow_mut() = Some(snapshot);
         // DDL that has committed before the snapshot has moved the epoch, or is about to.
-        if !is_now() {
+        if !self.is_now() {
             self.release();
             return false;
         }
         true
+    }
+
+    /// Whether nothing has been defined since.
+    fn is_now(&self) -> bool {
+        self.shared.epoch() == self.epoch && DictionaryShared::is_settled(self.epoch)
     }
 
     /// Holds it no longer.
@@ -106,7 +107,39 @@ impl BaseReader for Moment {
         values: &[Value],
         f: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()> {
-        self.shared.scan_by(&self.p, &self.snapshot()?, base, columns, values, &mut |_, row| f(row))
+        let snapshot = self.snapshot()?;
+        let read = |f: &mut dyn FnMut(Rowid, &[u8], &[Value]) -> Result<()>| {
+            self.shared.scan_stored_by(&self.p, &snapshot, base, columns, values, f)
+        };
+        let plain = |f: &mut dyn FnMut(&[Value]) -> Result<()>| read(&mut |_, _, row| f(row));
+        // Rows of all its columns are what an index has a key of.
+        let index = base.index_on(columns).filter(|index| index_columns(*index).len() == columns.len());
+        let key = index.and_then(|index| row_key(index, values.iter()));
+        let Some((rows, (cache, key))) = self.shared.row_cache().zip(key) else { return plain(f) };
+        let (key, mut stored) = (Key::new(cache, &key), Vec::new());
+        match rows.get_long(&self.p, &key, &mut stored) {
+            // What is in the cache is of now.
+            Found::Hit if self.is_now() => {
+                let mut row = Row::new();
+                each_row(&stored, &mut |bytes| {
+                    decode(base, bytes, &mut row)?;
+                    f(&row)
+                })
+            }
+            // A commit between the look and this question has moved the epoch: what is read as of the moment is of now.
+            Found::Miss(load) if self.is_now() => {
+                let mut any = false;
+                stored.clear();
+                read(&mut |_, bytes, row| {
+                    any = true;
+                    push_row(&mut stored, bytes);
+                    f(row)
+                })?;
+                load.store_long(&key, any.then_some(&stored));
+                Ok(())
+            }
+            Found::Hit | Found::Miss(_) | Found::Bypass => plain(f),
+        }
     }
 
     fn header(&self, base: Base) -> types::Rdba {

@@ -1,8 +1,6 @@
 //! Names as one session resolves them, over a picture of the dictionary.
 
-use crate::cached::Look;
 use crate::*;
-use row_cache::Cache;
 use std::cell::RefCell;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
@@ -50,8 +48,6 @@ pub struct SessionCatalog {
     all_powerful: bool,
     /// The roles in force, those granted to them included.
     roles: Rc<[u32]>,
-    /// Without it, names are looked up in the picture alone.
-    look: Option<Look>,
     /// A definition that is not in the dictionary yet, and stands for what is there.
     ahead: Option<Rc<TableDef>>,
     /// The owner of a view, whose text somebody else uses: what it may do counts only where it may give that away.
@@ -104,7 +100,6 @@ impl SessionCatalog {
             schema,
             all_powerful,
             roles,
-            look: None,
             ahead: None,
             for_other: false,
             followed,
@@ -118,11 +113,6 @@ impl SessionCatalog {
         SessionCatalog { verdicts, ..self }
     }
 
-    /// The same names, looked up in the row cache.
-    pub(crate) fn looking_up(self, look: Option<Look>) -> SessionCatalog {
-        SessionCatalog { look, ..self }
-    }
-
     /// The same names, and a table as it will be once the statement that defines it has committed. What can be named
     /// may be read.
     #[must_use]
@@ -130,90 +120,36 @@ impl SessionCatalog {
         SessionCatalog { ahead: Some(table), all_powerful: true, ..self.clone() }
     }
 
-    /// `dc_objects`, by owner, name space and name.
+    /// The object of that owner, name space and name.
     fn object_named(&self, owner: UserId, space: u8, name: &str) -> Option<&ObjectDef> {
-        let known = || self.image.object_named(owner, space, name);
-        let Some(look) = &self.look else { return known() };
-        let numbers = [owner.0, space.into()];
-        let id = look.number(&self.image, Cache::Objects, &numbers, name, || known().map(|def| def.object.0))?;
-        let is_it = |def: &&ObjectDef| def.owner_id == owner && def.kind.namespace() == space && def.name == name;
-        self.image.object(ObjectId(id)).filter(is_it).or_else(known)
+        self.image.object_named(owner, space, name)
     }
 
     fn user_named(&self, name: &str) -> Option<&Rc<UserDef>> {
-        match &self.look {
-            Some(look) => look.user_named(&self.image, name),
-            None => self.image.user_named(name),
-        }
+        self.image.user_named(name)
     }
 
-    /// `dc_users`, by number.
     fn user_name(&self, user: UserId) -> String {
-        self.note(Cache::UserIds, &[user.0], || self.image.user(user).is_some());
         self.image.user_name(user)
     }
 
-    /// Whether the dictionary has something, by way of the row cache.
-    fn is(&self, cache: Cache, numbers: &[u32], known: impl Fn() -> bool) -> bool {
-        match &self.look {
-            Some(look) => look.is(&self.image, cache, numbers, known),
-            None => known(),
-        }
-    }
-
-    /// As [`Self::is`], where the picture gives the definition.
-    fn note(&self, cache: Cache, numbers: &[u32], known: impl Fn() -> bool) {
-        if self.look.is_some() {
-            self.is(cache, numbers, known);
-        }
-    }
-
-    /// Who gives the user privileges whatever roles are in force.
+    /// The grantees that give the user privileges whatever roles are in force.
     fn own(&self) -> [u32; 2] {
         [self.user.0, UserId::PUBLIC.0]
     }
 
-    /// `dc_system_privileges`. The row cache has what the user and PUBLIC were granted: the roles in force are the
-    /// session's own.
     fn has_privilege(&self, privilege: SystemPrivilege) -> bool {
-        let numbers = [self.user.0, privilege.number().unsigned_abs() as u32];
-        self.is(Cache::SystemPrivileges, &numbers, || self.image.is_granted(&self.own(), privilege))
-            || self.image.is_granted(&self.roles, privilege)
+        self.image.is_granted(&self.own(), privilege) || self.image.is_granted(&self.roles, privilege)
     }
 
-    /// `dc_object_grants`, of one privilege.
     fn has_object_grant(&self, object: ObjectId, privilege: ObjectPrivilege) -> bool {
-        let known = || self.image.is_granted_on(&self.own(), object, privilege, 0, false);
-        self.is(Cache::ObjectGrants, &[self.user.0, object.0, privilege as u32], known)
-            || self.image.is_granted_on(&self.roles, object, privilege, 0, false)
+        let granted = |grantees: &[u32]| self.image.is_granted_on(grantees, object, privilege, 0, false);
+        granted(&self.own()) || granted(&self.roles)
     }
 
-    /// `dc_object_grants`, of any privilege.
     fn has_any_object_grant(&self, object: ObjectId) -> bool {
-        let known = || self.image.is_granted_any_on(&self.own(), object);
-        self.is(Cache::ObjectGrants, &[self.user.0, object.0, u32::MAX], known)
-            || self.image.is_granted_any_on(&self.roles, object)
-    }
-
-    /// Looks up what a statement on a table needs beside its definition: `dc_segments` and `dc_tablespaces` of the
-    /// table and its indexes, `dc_histogram_defs` of the columns that have statistics.
-    fn look_up_parts(&self, table: &TableDef) {
-        if self.look.is_none() {
-            return;
-        }
-        let own = match &table.organization {
-            Organization::Heap(segment) | Organization::Index(segment) => Some(segment),
-            Organization::HashCluster { cluster, .. } => Some(&cluster.segment),
-            Organization::Fixed(_) => None,
-        };
-        for segment in own.into_iter().chain(table.indexes.iter().map(|index| &index.segment)) {
-            let (file, block) = (segment.header.file(), segment.header.block());
-            self.note(Cache::Segments, &[segment.tablespace, file, block], || true);
-            self.note(Cache::Tablespaces, &[segment.tablespace], || true);
-        }
-        for (at, _) in table.columns.iter().enumerate().filter(|(_, column)| column.statistics.is_some()) {
-            self.note(Cache::HistogramDefs, &[table.object.0, at as u32 + 1], || true);
-        }
+        let granted = |grantees: &[u32]| self.image.is_granted_any_on(grantees, object);
+        granted(&self.own()) || granted(&self.roles)
     }
 
     /// The picture that names are resolved in.
@@ -246,7 +182,6 @@ impl SessionCatalog {
             let Some(synonym) = self.image.synonym(object) else {
                 return Ok(Some(Found::Object(object)));
             };
-            self.note(Cache::Synonyms, &[object.0], || true);
             self.note_followed(object);
             if synonym.link.is_some() {
                 return Err(Ora::new(2019));
@@ -317,7 +252,6 @@ impl SessionCatalog {
     }
 
     fn visible(&self, object: ObjectId) -> Option<&ObjectDef> {
-        self.note(Cache::ObjectIds, &[object.0], || self.image.object(object).is_some());
         self.image.object(object).filter(|def| self.sees(def))
     }
 
@@ -336,8 +270,7 @@ impl SessionCatalog {
         if column == 0 {
             return self.has_object_grant(object, privilege);
         }
-        let known = || self.image.has_column_grant(self.user, object, privilege, column, false);
-        self.is(Cache::ObjectGrants, &[self.user.0, object.0, privilege as u32 | column << 8], known)
+        self.image.has_column_grant(self.user, object, privilege, column, false)
             || self.image.is_granted_on(&self.roles, object, privilege, column, false)
     }
 
@@ -741,10 +674,7 @@ impl Catalog for SessionCatalog {
                 open.then(|| Resolved::Table(self.fixed_table(id, name, columns)))
             }
             Some(Found::Object(object)) => match self.visible(object).map(|def| def.kind) {
-                Some(ObjectKind::Table) => self.image.table(object)?.map(|table| {
-                    self.look_up_parts(&table);
-                    Resolved::Table(table)
-                }),
+                Some(ObjectKind::Table) => self.image.table(object)?.map(Resolved::Table),
                 Some(ObjectKind::View) => self.image.view(object)?.map(Resolved::View),
                 _ => None,
             },
@@ -755,11 +685,7 @@ impl Catalog for SessionCatalog {
         let Some(Found::Object(object)) = self.find(schema, name, ObjectKind::Sequence.namespace())? else {
             return Ok(None);
         };
-        let found = self.visible(object).and_then(|def| self.image.sequence(def.object));
-        if found.is_some() {
-            self.note(Cache::Sequences, &[object.0], || true);
-        }
-        Ok(found)
+        Ok(self.visible(object).and_then(|def| self.image.sequence(def.object)))
     }
 
     fn unit(&self, schema: Option<&str>, name: &str) -> Result<Option<Rc<ProcedureDef>>> {

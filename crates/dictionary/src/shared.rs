@@ -7,7 +7,6 @@
 //! locks, cannot run on a definition that has changed.
 
 use crate::base::{BASE_INDEXES, Base, BaseIndex, bootstrap, index_columns};
-use crate::cached::Look;
 use crate::image::BASE_PCTFREE;
 use crate::moment::Moment;
 use crate::rows::{Row, as_u32, decode};
@@ -313,6 +312,19 @@ impl DictionaryShared {
         values: &[Value],
         f: &mut dyn FnMut(Rowid, &[Value]) -> Result<()>,
     ) -> Result<()> {
+        self.scan_stored_by(p, snapshot, base, columns, values, &mut |rowid, _, row| f(rowid, row))
+    }
+
+    /// As [`Self::scan_by`]; `f` gets the stored row, too.
+    pub(crate) fn scan_stored_by(
+        &self,
+        p: &Process,
+        snapshot: &Snapshot,
+        base: Base,
+        columns: &[usize],
+        values: &[Value],
+        f: &mut dyn FnMut(Rowid, &[u8], &[Value]) -> Result<()>,
+    ) -> Result<()> {
         let missing = || Ora::internal(format_args!("[{} has no index on {columns:?}]", base.table().name));
         let (tree, table) = (self.tree(base.index_on(columns).ok_or_else(missing)?), self.base_heap(base));
         let mut key = Vec::new();
@@ -328,7 +340,7 @@ impl DictionaryShared {
             decode(base, &bytes, &mut row)?;
             // An entry may be that of another version of the row.
             if columns.iter().zip(values).all(|(column, value)| row[*column] == *value) {
-                f(rowid, &row)?;
+                f(rowid, &bytes, &row)?;
             }
         }
         Ok(())
@@ -426,16 +438,13 @@ pub struct Dictionary {
     image: Option<Rc<Image>>,
     /// The moments that are held by this call.
     held: RefCell<Vec<Weak<Moment>>>,
-    look: Option<Look>,
     verdicts: Verdicts,
 }
 
 impl Dictionary {
-    /// Look-ups go through the row cache, if the instance has one.
     pub fn new(shared: DictionaryShared, fixed: Rc<dyn FixedCatalog>, p: &Rc<Process>) -> Dictionary {
-        let look = shared.rows.map(|rows| Look::new(p, rows));
         let (p, held) = (Rc::clone(p), RefCell::default());
-        Dictionary { shared, fixed, p, image: None, held, look, verdicts: Verdicts::default() }
+        Dictionary { shared, fixed, p, image: None, held, verdicts: Verdicts::default() }
     }
 
     pub fn shared(&self) -> &DictionaryShared {
@@ -503,7 +512,7 @@ impl Dictionary {
     pub fn names(&mut self, who: &Who) -> Result<SessionCatalog> {
         let image = self.image()?;
         let names = SessionCatalog::new(image, self.fixed.clone(), who);
-        Ok(names.looking_up(self.look.clone()).noting(Rc::clone(&self.verdicts)))
+        Ok(names.noting(Rc::clone(&self.verdicts)))
     }
 
     /// Results of compiling units and views that are not stored yet.
@@ -517,10 +526,7 @@ impl Dictionary {
     /// As [`Self::image`].
     pub fn user(&mut self, name: &str) -> Result<Option<Rc<UserDef>>> {
         let image = self.image()?;
-        let found = match &self.look {
-            Some(look) => look.user_named(&image, name),
-            None => image.user_named(name),
-        };
+        let found = image.user_named(name);
         let found = found.filter(|user| !user.is_role).cloned();
         image.checked()?;
         Ok(found)

@@ -1,7 +1,7 @@
 //! The dictionary over a real stack: data files, buffer cache, transactions and heaps in this process.
 
-use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use btree::Btree;
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout};
 use datafile::{CreateDatabase, DataFiles, tablespace};
 use dictionary::base::{obj, seq, user};
 use dictionary::rows::{blank, int, text};
@@ -296,7 +296,11 @@ fn sequences_give_every_number_once() {
     assert!(all_numbers[149] <= 160, "no more than a batch is lost: {}", all_numbers[149]);
 }
 
-fn testing_threads<R: Send>(all: &'static process::Processes, n: usize, body: impl Fn(&Rc<Process>) -> R + Sync) -> Vec<R> {
+fn testing_threads<R: Send>(
+    all: &'static process::Processes,
+    n: usize,
+    body: impl Fn(&Rc<Process>) -> R + Sync,
+) -> Vec<R> {
     std::thread::scope(|scope| {
         let handles: Vec<_> = (0..n)
             .map(|_| {

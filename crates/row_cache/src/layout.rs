@@ -124,7 +124,7 @@ pub struct CacheLine {
 }
 
 /// Buckets that one transaction can close; one that changes more closes whole caches.
-pub(crate) const BUCKETS_MAX: usize = 51;
+pub(crate) const BUCKETS_MAX: usize = 115;
 
 /// The commits on their way in the state word of a cache or a bucket.
 pub(crate) const PENDING: u64 = 0xffff;

@@ -1,7 +1,7 @@
 //! Values longer than an object's body, in pieces.
 //!
-//! Piece 0 hangs under the key itself and says how long the whole is; the others hang under the key with their number
-//! behind. All of them bear the number of the storing that they are of, so that pieces of two storings are never put
+//! Piece 0 hangs under the key itself and says how long the whole is; the others hang under the key with a mark and
+//! their number before it. No key that is looked up begins with the mark. All of them bear the number of the storing that they are of, so that pieces of two storings are never put
 //! together. A piece that is missing, or of another storing, makes the whole a miss. Only piece 0 is loaded under the row
 //! cache lock, and only it goes when its key changes: what is left of the others is never read again and is evicted in
 //! its turn.
@@ -29,10 +29,11 @@ fn room(key: usize, is_first: bool) -> usize {
     (BODY_BYTES - key.next_multiple_of(8)).saturating_sub(head)
 }
 
+/// The first byte of the keys of pieces.
+const PIECE: u8 = 0xFF;
+
 fn piece_key(key: &[u8], number: u8) -> Vec<u8> {
-    let mut bytes = key.to_vec();
-    bytes.push(number);
-    bytes
+    [&[PIECE, number], key].concat()
 }
 
 impl RowCache {
@@ -116,9 +117,9 @@ impl Load<'_> {
     /// As [`Load::store`], of a value that may be longer than an object: `key` is what was looked up.
     pub fn store_long(self, key: &Key<'_>, value: Option<&[u8]>) -> bool {
         let Some(value) = value else { return self.store(None) };
-        let (first, more) = (room(key.bytes.len(), true), room(key.bytes.len() + 1, false));
+        let (first, more) = (room(key.bytes.len(), true), room(key.bytes.len() + 2, false));
         let pieces = value.len().saturating_sub(first).div_ceil(more.max(1));
-        if value.len() > LONG_BYTES_MAX || pieces > PIECES_MAX || key.bytes.len() >= KEY_BYTES_MAX {
+        if value.len() > LONG_BYTES_MAX || pieces > PIECES_MAX || key.bytes.len() + 2 > KEY_BYTES_MAX {
             return false; // Dropped: it is unknown again.
         }
         let edition = self.cache.control.editions.fetch_add(1, Ordering::Relaxed).to_le_bytes();

@@ -100,6 +100,9 @@ pub struct Txn {
     pub(crate) xid: Option<Xid>,
     pub(crate) chain: Chain,
     pub(crate) touched: Vec<ObjectId>,
+    /// What those above know of the rows that it changes beside their objects: kinds and keys. More than it changes,
+    /// where a part of it is rolled back.
+    pub(crate) keys: Vec<(u8, Vec<u8>)>,
     /// The TX enqueue.
     pub(crate) lock: Option<LockId>,
     pub(crate) tables: Vec<TableHold>,
@@ -241,6 +244,16 @@ impl Txn {
         self.touched.contains(&object)
     }
 
+    /// Notes a key of a row that is changed, until the transaction ends.
+    pub fn note_key(&mut self, kind: u8, key: Vec<u8>) {
+        self.keys.push((kind, key));
+    }
+
+    /// The keys that have been noted.
+    pub fn keys(&self) -> &[(u8, Vec<u8>)] {
+        &self.keys
+    }
+
     /// Undo records written so far.
     pub fn undo_records(&self) -> u64 {
         self.chain.records
@@ -262,6 +275,7 @@ impl Txn {
         self.base = Uba::NONE;
         self.chain = Chain::default();
         self.touched.clear();
+        self.keys.clear();
         self.tables.clear();
         self.temporary.clear();
         self.changed.clear();
