@@ -203,8 +203,8 @@ fn a_picture_shows_its_moment_for_as_long_as_the_call_lasts() {
     before.checked().expect("all was readable");
     // Between calls the moment is not kept: a picture that is out of date reads nothing more, and is not used again.
     theirs.end_call();
-    assert!(before.user_named("SYSTEM").is_some(), "this was read");
-    assert!(before.user_named("SYS").is_none());
+    assert!(before.user(UserId::SYSTEM).is_some(), "this was read");
+    assert!(before.user(UserId::SYS).is_none());
     assert_eq!(before.checked().unwrap_err().code(), 8176);
     assert!(!theirs.holds(&before));
     let after = theirs.image().expect("a picture");
