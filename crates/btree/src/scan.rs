@@ -379,7 +379,7 @@ impl RangeScan {
     }
 
     /// The highest purge SCN of the leaves seen: as of an older SCN they may lack rows.
-    pub(crate) fn purged(&self) -> Scn {
+    pub fn purged(&self) -> Scn {
         self.purged
     }
 

@@ -6,7 +6,7 @@ use cluster::Clusters;
 use dictionary::base::{Base, obj};
 use dictionary::rows::{Row, blank, int, text};
 use dictionary::{
-    By, Catalog, Change, Dictionary, DroppedSegment, Image, ObjectDef, ObjectKind, SessionCatalog, SystemPrivilege,
+    By, Catalog, Change, Dictionary, DroppedSegment, ObjectDef, ObjectKind, Picture, SessionCatalog, SystemPrivilege,
     TableDef, UserId, Verdict, Who, validity,
 };
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
@@ -213,7 +213,7 @@ pub struct Target {
 /// The statement's state.
 pub struct Work<'a> {
     pub host: &'a mut dyn Host,
-    pub image: Rc<Image>,
+    pub image: Picture,
     pub names: SessionCatalog,
     pub session: SessionNames,
     pub now: Date,
@@ -456,6 +456,7 @@ impl<'a> Work<'a> {
 
     /// Looks at the dictionary again, after a commit in the middle.
     pub fn refresh(&mut self) -> Result<()> {
+        self.image.checked()?;
         let parts = self.host.parts();
         self.image = parts.dict.image()?;
         self.names = parts.dict.names(&self.session)?;
@@ -467,6 +468,7 @@ impl<'a> Work<'a> {
         let hurt = self.mark_hurt()?;
         // What has been decided by a picture that could not be read is not made to stay.
         self.image.checked()?;
+        self.host.parts().dict.checked()?;
         os::crash::point("ddl-done");
         self.committed = true;
         self.host.announce(&self.touched, &self.rolled);

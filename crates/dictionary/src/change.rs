@@ -2,7 +2,7 @@
 
 use crate::base::{Base, index_columns};
 use crate::cached::row_key;
-use crate::rows::{Row, as_u32, encode, int};
+use crate::rows::{Row, as_i64, encode, int};
 use crate::shared::{DictionaryShared, key_of};
 use btree::Batch;
 use heap::RowOutcome;
@@ -42,7 +42,7 @@ impl Which<'_> {
     fn picks(&self, row: &[Value]) -> bool {
         match self {
             Which::All(chosen) => chosen(row),
-            Which::By(by) => as_u32(&row[by.column]) == by.number && by.also.is_none_or(|also| also(row)),
+            Which::By(by) => as_i64(&row[by.column]) == Some(by.number.into()) && by.also.is_none_or(|also| also(row)),
         }
     }
 

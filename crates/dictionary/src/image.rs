@@ -79,19 +79,24 @@ pub(crate) trait BaseReader {
         f: &mut dyn FnMut(&[Value]) -> Result<()>,
     ) -> Result<()>;
 
+    /// The number in a column of the row that has these values in these columns.
+    fn number_by(&self, base: Base, columns: &[usize], values: &[Value], wanted: usize) -> Result<Option<u32>>;
+
     /// Where a base table is.
     fn header(&self, base: Base) -> Rdba;
 }
 
-/// Definitions that a picture reads before a statement gets another one: the memory of a session that goes through
+/// Keys whose rows a picture reads before a statement gets another one: the memory of a session that goes through
 /// thousands of tables stays bounded.
-const DEFINITIONS_MAX: usize = 2_000;
+const READS_MAX: usize = 30_000;
 
 /// The picture.
 pub struct Image {
     moment: Rc<Moment>,
     /// The first error of reading.
     fault: RefCell<Option<Ora>>,
+    /// Where it is told to those who have decided by what was read.
+    told: Rc<RefCell<Option<Ora>>>,
     /// Reads by key so far.
     reads: Cell<usize>,
     objects: FrozenMap<u32, Box<Option<ObjectDef>>>,
@@ -138,10 +143,11 @@ struct Made {
 
 impl Image {
     /// A picture of that moment.
-    pub(crate) fn new(moment: Rc<Moment>) -> Image {
+    pub(crate) fn new(moment: Rc<Moment>, told: Rc<RefCell<Option<Ora>>>) -> Image {
         Image {
             moment,
             fault: RefCell::default(),
+            told,
             reads: Cell::new(0),
             objects: FrozenMap::new(),
             users: FrozenMap::new(),
@@ -164,7 +170,7 @@ impl Image {
 
     /// Whether it has not read so much that a new one is to be begun.
     pub(crate) fn is_small(&self) -> bool {
-        self.reads.get() < DEFINITIONS_MAX * 16
+        self.reads.get() < READS_MAX
     }
 
     /// That all that was read of the picture so far could be read.
@@ -180,6 +186,7 @@ impl Image {
 
     fn note(&self, done: Result<()>) {
         if let Err(e) = done {
+            self.told.borrow_mut().get_or_insert_with(|| e.clone());
             self.fault.borrow_mut().get_or_insert(e);
         }
     }
@@ -201,6 +208,15 @@ impl Image {
             Ok(())
         }));
         rows
+    }
+
+    /// The number in a column of the row of a base table that has these values in these columns.
+    fn find_number(&self, base: Base, columns: &[usize], values: &[Value], wanted: usize) -> Option<u32> {
+        let found = self.moment.number_by(base, columns, values, wanted);
+        found.unwrap_or_else(|e| {
+            self.note(Err(e));
+            None
+        })
     }
 
     /// The rows of a base table that belong to an object, a user or a constraint: by the number in that column.
@@ -353,12 +369,7 @@ impl Image {
 
     /// The user or role of that name, which is asked of the row cache each time.
     pub fn user_named(&self, name: &str) -> Option<&Rc<UserDef>> {
-        let def = user_of(&self.find_rows(Base::User, &[user::NAME], &[text(name)]).pop()?);
-        let id = def.id;
-        if self.users.get(&id.0).is_none() {
-            self.users.insert(id.0, Box::new(Some(Rc::new(def))));
-        }
-        self.user(id)
+        self.user(UserId(self.find_number(Base::User, &[user::NAME], &[text(name)], user::USER)?))
     }
 
     pub fn user_name(&self, id: UserId) -> String {
@@ -577,13 +588,8 @@ impl Image {
     /// The object of that owner, name space and name, which are asked of the row cache each time.
     pub fn object_named(&self, owner: UserId, namespace: u8, name: &str) -> Option<&ObjectDef> {
         let values = [int(owner.0), int(namespace), text(name)];
-        let row = self.find_rows(Base::Obj, &[obj::OWNER, obj::NAMESPACE, obj::NAME], &values).pop()?;
-        let def = self.object_of(&row)?;
-        let object = def.object;
-        if self.objects.get(&object.0).is_none() {
-            self.objects.insert(object.0, Box::new(Some(def)));
-        }
-        self.object(object)
+        let columns = [obj::OWNER, obj::NAMESPACE, obj::NAME];
+        self.object(ObjectId(self.find_number(Base::Obj, &columns, &values, obj::OBJ)?))
     }
 
     /// The object of that kind.
@@ -680,6 +686,7 @@ impl Image {
             options: TableOptions { degree: 1, logging: true, ..TableOptions::default() },
             epoch: self.epoch(),
         });
+        self.checked()?;
         self.made.borrow_mut().tables.insert(table.object.0, def.clone());
         Ok(def)
     }
@@ -692,8 +699,9 @@ impl Image {
         if let Some(def) = self.made.borrow().tables.get(&object.0) {
             return Ok(Some(def.clone()));
         }
-        let Some(def) = self.object(object).filter(|def| def.kind == ObjectKind::Table) else { return Ok(None) };
-        let Some(row) = self.rows(Base::Tab, tab::OBJ, object.0).pop() else { return Ok(None) };
+        let def = self.object(object).filter(|def| def.kind == ObjectKind::Table);
+        let row = def.and_then(|_| self.rows(Base::Tab, tab::OBJ, object.0).pop());
+        let Some((def, row)) = def.zip(row) else { return self.checked().map(|()| None) };
         let table = Rc::new(self.make_table(def, &row)?);
         self.checked()?;
         let mut made = self.made.borrow_mut();
@@ -835,7 +843,7 @@ impl Image {
     pub fn index(&self, object: ObjectId) -> Result<Option<Rc<IndexDef>>> {
         let known = self.made.borrow().index_tables.get(&object.0).copied();
         let of = || self.rows(Base::Ind, ind::OBJ, object.0).pop().map(|row| as_u32(&row[ind::BO]));
-        let Some(table) = known.or_else(of) else { return Ok(None) };
+        let Some(table) = known.or_else(of) else { return self.checked().map(|()| None) };
         let table = self.table(ObjectId(table))?;
         Ok(table.and_then(|table| table.indexes.iter().find(|i| i.object == object).cloned()))
     }
@@ -947,8 +955,9 @@ impl Image {
         if let Some(def) = self.made.borrow().clusters.get(&object.0) {
             return Ok(Some(def.clone()));
         }
-        let Some(def) = self.object(object).filter(|def| def.kind == ObjectKind::Cluster) else { return Ok(None) };
-        let Some(row) = self.rows(Base::Clu, clu::OBJ, object.0).pop() else { return Ok(None) };
+        let def = self.object(object).filter(|def| def.kind == ObjectKind::Cluster);
+        let row = def.and_then(|_| self.rows(Base::Clu, clu::OBJ, object.0).pop());
+        let Some((def, row)) = def.zip(row) else { return self.checked().map(|()| None) };
         let tables = self.rows(Base::Tab, tab::BOBJ, object.0);
         let mut tables: Vec<ObjectId> = tables.iter().map(|row| ObjectId(as_u32(&row[tab::OBJ]))).collect();
         tables.sort_unstable();
@@ -981,8 +990,9 @@ impl Image {
         if let Some(def) = self.made.borrow().views.get(&object.0) {
             return Ok(Some(def.clone()));
         }
-        let Some(def) = self.object(object).filter(|def| def.kind == ObjectKind::View) else { return Ok(None) };
-        let Some(row) = self.rows(Base::View, self::view::OBJ, object.0).pop() else { return Ok(None) };
+        let def = self.object(object).filter(|def| def.kind == ObjectKind::View);
+        let row = def.and_then(|_| self.rows(Base::View, self::view::OBJ, object.0).pop());
+        let Some((def, row)) = def.zip(row) else { return self.checked().map(|()| None) };
         let bits = as_i64(&row[self::view::PROPERTY]).unwrap_or(0);
         let view = Rc::new(ViewDef {
             object,
@@ -1031,7 +1041,9 @@ impl Image {
             valid: def.valid,
             epoch: self.epoch(),
         });
-        self.made.borrow_mut().units.insert(object.0, unit.clone());
+        if self.checked().is_ok() {
+            self.made.borrow_mut().units.insert(object.0, unit.clone());
+        }
         Some(unit)
     }
 
@@ -1054,7 +1066,9 @@ impl Image {
             cache: u64::from(as_u32(&row[seq::CACHE])),
             epoch: self.epoch(),
         });
-        self.made.borrow_mut().sequences.insert(object.0, sequence.clone());
+        if self.checked().is_ok() {
+            self.made.borrow_mut().sequences.insert(object.0, sequence.clone());
+        }
         Some(sequence)
     }
 }

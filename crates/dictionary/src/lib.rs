@@ -56,7 +56,7 @@ pub use packages::{built_in_packages, is_built_in_package};
 pub use privilege::SystemPrivilege;
 pub use profile::{Profile, Profiles, Resource};
 pub use proxies::ProxyDef;
-pub use shared::{Dictionary, DictionaryConfig, DictionaryLayout, DictionaryShared};
+pub use shared::{Dictionary, DictionaryConfig, DictionaryLayout, DictionaryShared, Picture};
 pub use statistics::{
     ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKind, IndexStatistics, TableStatistics, place_of,
 };

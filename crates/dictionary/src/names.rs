@@ -1,5 +1,6 @@
 //! Names as one session resolves them, over a picture of the dictionary.
 
+use crate::moment::Lease;
 use crate::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -41,6 +42,8 @@ impl Who {
 #[derive(Clone)]
 pub struct SessionCatalog {
     image: Rc<Image>,
+    /// Keeps what the picture may yet read.
+    _lease: Option<Lease>,
     fixed: Rc<dyn FixedCatalog>,
     user: UserId,
     schema: UserId,
@@ -95,6 +98,7 @@ impl SessionCatalog {
         let (roles, followed, uses) = (Rc::clone(roles), Rc::default(), Rc::default());
         SessionCatalog {
             image,
+            _lease: None,
             fixed,
             user,
             schema,
@@ -106,6 +110,22 @@ impl SessionCatalog {
             uses,
             verdicts: Verdicts::default(),
         }
+    }
+
+    /// The same names, with a lease of their picture's moment.
+    pub(crate) fn leased(&self, lease: Lease) -> SessionCatalog {
+        SessionCatalog { _lease: Some(lease), ..self.clone() }
+    }
+
+    /// The same names to be kept, which read nothing more: see [`Dictionary::names_again`].
+    #[must_use]
+    pub fn kept(&self) -> SessionCatalog {
+        SessionCatalog { _lease: None, ..self.clone() }
+    }
+
+    /// A look-up's answer, where all that it needed could be read.
+    fn checked<T>(&self, answer: T) -> Result<T> {
+        self.image.checked().map(|()| answer)
     }
 
     /// The same names; how compiling views goes is noted there.
@@ -437,6 +457,11 @@ impl SessionCatalog {
     /// # Errors
     /// ORA-01775, ORA-02019.
     pub fn named(&self, schema: Option<&str>, name: &str) -> Result<Option<Named>> {
+        let found = self.find_named(schema, name)?;
+        self.checked(found)
+    }
+
+    fn find_named(&self, schema: Option<&str>, name: &str) -> Result<Option<Named>> {
         let space = ObjectKind::Table.namespace();
         let (mut owner, mut name) = (schema.map(str::to_owned), name.to_owned());
         for _ in 0..SYNONYM_CHAIN_MAX {
@@ -518,7 +543,7 @@ impl SessionCatalog {
             list.push(unit);
             list.extend(body);
         }
-        Ok(list)
+        self.checked(list)
     }
 
     /// The rows of `obj$` of a stored unit: it, and the body of a package or type. Nothing is looked up in the row
@@ -622,20 +647,8 @@ fn grantable_name(name: &str) -> Option<String> {
     }
 }
 
-impl Catalog for SessionCatalog {
-    fn system_statistics(&self) -> crate::SystemStatistics {
-        self.image.system_statistics()
-    }
-
-    fn user(&self) -> (UserId, String) {
-        (self.user, self.user_name(self.user))
-    }
-
-    fn schema(&self) -> (UserId, String) {
-        (self.schema, self.user_name(self.schema))
-    }
-
-    fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Resolved>> {
+impl SessionCatalog {
+    fn find_relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Resolved>> {
         if let Some(table) = &self.ahead
             && schema == Some(table.owner.as_str())
             && name == table.name
@@ -680,19 +693,38 @@ impl Catalog for SessionCatalog {
             },
         })
     }
+}
+
+impl Catalog for SessionCatalog {
+    fn system_statistics(&self) -> crate::SystemStatistics {
+        self.image.system_statistics()
+    }
+
+    fn user(&self) -> (UserId, String) {
+        (self.user, self.user_name(self.user))
+    }
+
+    fn schema(&self) -> (UserId, String) {
+        (self.schema, self.user_name(self.schema))
+    }
+
+    fn relation(&self, schema: Option<&str>, name: &str) -> Result<Option<Resolved>> {
+        let found = self.find_relation(schema, name)?;
+        self.checked(found)
+    }
 
     fn sequence(&self, schema: Option<&str>, name: &str) -> Result<Option<Rc<SequenceDef>>> {
         let Some(Found::Object(object)) = self.find(schema, name, ObjectKind::Sequence.namespace())? else {
-            return Ok(None);
+            return self.checked(None);
         };
-        Ok(self.visible(object).and_then(|def| self.image.sequence(def.object)))
+        self.checked(self.visible(object).and_then(|def| self.image.sequence(def.object)))
     }
 
     fn unit(&self, schema: Option<&str>, name: &str) -> Result<Option<Rc<ProcedureDef>>> {
         let Some(Found::Object(object)) = self.find(schema, name, ObjectKind::Procedure.namespace())? else {
-            return Ok(None);
+            return self.checked(None);
         };
-        Ok(self.visible(object).and_then(|def| self.image.unit(def.object)))
+        self.checked(self.visible(object).and_then(|def| self.image.unit(def.object)))
     }
 
     fn table_by_id(&self, object: ObjectId) -> Result<Option<Rc<TableDef>>> {
@@ -707,11 +739,11 @@ impl Catalog for SessionCatalog {
     }
 
     fn sequence_by_id(&self, object: ObjectId) -> Result<Option<Rc<SequenceDef>>> {
-        Ok(self.image.sequence(object))
+        self.checked(self.image.sequence(object))
     }
 
     fn allowed(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege) -> Result<bool> {
-        Ok(self.may(object, owner, privilege, 0))
+        self.checked(self.may(object, owner, privilege, 0))
     }
 
     fn allowed_column(
@@ -721,7 +753,7 @@ impl Catalog for SessionCatalog {
         privilege: ObjectPrivilege,
         column: usize,
     ) -> Result<bool> {
-        Ok(self.may(object, owner, privilege, column as u32 + 1))
+        self.checked(self.may(object, owner, privilege, column as u32 + 1))
     }
 
     fn is_own_name(&self, name: &str) -> bool {

@@ -8,7 +8,7 @@
 
 use crate::base::{BASE_INDEXES, Base, BaseIndex, bootstrap, index_columns};
 use crate::image::BASE_PCTFREE;
-use crate::moment::Moment;
+use crate::moment::{Lease, Moment};
 use crate::rows::{Row, as_u32, decode};
 use crate::sequences::ENTRY_WORDS;
 use crate::*;
@@ -20,7 +20,7 @@ use row_cache::RowCache;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::cell::RefCell;
 use std::ops::Bound;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use txn::{Snapshot, Transactions, Txn};
 use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Value, codec};
@@ -110,7 +110,9 @@ impl DictionaryShared {
         all.on_death(CleanupOrder::Enqueues, "dictionary epoch", move |_, dead| {
             let epoch = words[EPOCH].load(Ordering::Acquire);
             if epoch & CHANGING == u64::from(dead) {
-                words[EPOCH].store((epoch & !CHANGING) + CHANGING + 1, Ordering::Release);
+                let next = (epoch & !CHANGING) + CHANGING + 1;
+                // Unless the next DDL has begun: that moves it on.
+                let _ = words[EPOCH].compare_exchange(epoch, next, Ordering::AcqRel, Ordering::Relaxed);
             }
         });
     }
@@ -312,10 +314,14 @@ impl DictionaryShared {
         values: &[Value],
         f: &mut dyn FnMut(Rowid, &[Value]) -> Result<()>,
     ) -> Result<()> {
-        self.scan_stored_by(p, snapshot, base, columns, values, &mut |rowid, _, row| f(rowid, row))
+        let mut row = Row::new();
+        self.scan_stored_by(p, snapshot, base, columns, values, &mut |rowid, bytes| {
+            decode(base, bytes, &mut row)?;
+            f(rowid, &row)
+        })
     }
 
-    /// As [`Self::scan_by`]; `f` gets the stored row, too.
+    /// As [`Self::scan_by`]; `f` gets the rows as they are stored.
     pub(crate) fn scan_stored_by(
         &self,
         p: &Process,
@@ -323,7 +329,7 @@ impl DictionaryShared {
         base: Base,
         columns: &[usize],
         values: &[Value],
-        f: &mut dyn FnMut(Rowid, &[u8], &[Value]) -> Result<()>,
+        f: &mut dyn FnMut(Rowid, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let missing = || Ora::internal(format_args!("[{} has no index on {columns:?}]", base.table().name));
         let (tree, table) = (self.tree(base.index_on(columns).ok_or_else(missing)?), self.base_heap(base));
@@ -340,10 +346,11 @@ impl DictionaryShared {
             decode(base, &bytes, &mut row)?;
             // An entry may be that of another version of the row.
             if columns.iter().zip(values).all(|(column, value)| row[*column] == *value) {
-                f(rowid, &bytes, &row)?;
+                f(rowid, &bytes)?;
             }
         }
-        Ok(())
+        // Entries of rows that a snapshot needs go only where the snapshot is not noted.
+        if scan.purged() > snapshot.scn { Err(Ora::new(1555)) } else { Ok(()) }
     }
 
     /// As [`Self::scan_by`], as of now.
@@ -401,9 +408,10 @@ impl DictionaryShared {
 }
 
 impl DictionaryShared {
-    /// A picture of the dictionary as it is now, which keeps its moment for as long as it lives.
-    pub fn picture(&self, p: &Rc<Process>) -> Image {
-        Image::new(Moment::now(self, p))
+    /// A picture of the dictionary as it is now.
+    pub fn picture(&self, p: &Rc<Process>) -> Picture {
+        let (moment, lease) = Moment::now(self, p);
+        Picture { image: Rc::new(Image::new(moment, Rc::default())), _lease: lease }
     }
 }
 
@@ -436,15 +444,29 @@ pub struct Dictionary {
     fixed: Rc<dyn FixedCatalog>,
     p: Rc<Process>,
     image: Option<Rc<Image>>,
-    /// The moments that are held by this call.
-    held: RefCell<Vec<Weak<Moment>>>,
+    fault: Rc<RefCell<Option<Ora>>>,
     verdicts: Verdicts,
+}
+
+/// A picture, and the lease of its moment.
+#[derive(Clone)]
+pub struct Picture {
+    image: Rc<Image>,
+    _lease: Lease,
+}
+
+impl std::ops::Deref for Picture {
+    type Target = Image;
+
+    fn deref(&self) -> &Image {
+        &self.image
+    }
 }
 
 impl Dictionary {
     pub fn new(shared: DictionaryShared, fixed: Rc<dyn FixedCatalog>, p: &Rc<Process>) -> Dictionary {
-        let (p, held) = (Rc::clone(p), RefCell::default());
-        Dictionary { shared, fixed, p, image: None, held, verdicts: Verdicts::default() }
+        let (p, fault, verdicts) = (Rc::clone(p), Rc::default(), Verdicts::default());
+        Dictionary { shared, fixed, p, image: None, fault, verdicts }
     }
 
     pub fn shared(&self) -> &DictionaryShared {
@@ -461,48 +483,52 @@ impl Dictionary {
         self.shared.epoch() == epoch && DictionaryShared::is_settled(epoch)
     }
 
-    /// The picture of the dictionary as it is now. Until [`Self::end_call`] it shows this moment, whatever others
-    /// define.
+    /// The picture of the dictionary as it is now. It shows this moment, whatever others define.
     ///
     /// # Errors
-    /// Those of reading.
-    pub fn image(&mut self) -> Result<Rc<Image>> {
-        if let Some(image) = self.image.as_ref().filter(|image| image.is_small())
-            && self.holds(image)
+    /// As [`Self::checked`].
+    pub fn image(&mut self) -> Result<Picture> {
+        let (image, lease) = self.leased()?;
+        Ok(Picture { image, _lease: lease })
+    }
+
+    fn leased(&mut self) -> Result<(Rc<Image>, Lease)> {
+        self.checked()?;
+        if let Some(image) = &self.image
+            && let Some(lease) = self.lease(image)
         {
-            return Ok(Rc::clone(image));
+            return Ok((Rc::clone(image), lease));
         }
-        let moment = Moment::now(&self.shared, &self.p);
-        self.note_held(&moment);
-        let image = Rc::new(Image::new(moment));
+        let (moment, lease) = Moment::now(&self.shared, &self.p);
+        let image = Rc::new(Image::new(moment, Rc::clone(&self.fault)));
         self.image = Some(Rc::clone(&image));
-        Ok(image)
+        Ok((image, lease))
     }
 
-    /// Whether a picture shows the dictionary as it is now, and does so until [`Self::end_call`].
-    pub fn holds(&self, image: &Image) -> bool {
-        if !self.is_current(image.epoch()) || image.checked().is_err() {
-            return false;
-        }
-        let moment = image.moment();
-        if !moment.is_held() {
-            if !moment.hold() {
-                return false;
-            }
-            self.note_held(moment);
-        }
-        true
+    fn lease(&self, image: &Image) -> Option<Lease> {
+        let is_good = image.is_small() && image.checked().is_ok() && self.checked().is_ok();
+        is_good.then(|| image.moment().lease()).flatten()
     }
 
-    fn note_held(&self, moment: &Rc<Moment>) {
-        self.held.borrow_mut().push(Rc::downgrade(moment));
+    /// The same names once more, as long as their picture shows the dictionary as it is now.
+    pub fn names_again(&self, names: &SessionCatalog) -> Option<SessionCatalog> {
+        self.lease(names.image()).map(|lease| names.leased(lease))
     }
 
-    /// The call has ended: what the pictures show need not be kept for them any longer.
-    pub fn end_call(&self) {
-        for moment in self.held.borrow_mut().drain(..).filter_map(|moment| moment.upgrade()) {
-            moment.release();
+    /// That everything that was asked of this dictionary's pictures could be read.
+    ///
+    /// # Errors
+    /// The first error of reading, until [`Self::take_fault`]. What was decided since may be wrong.
+    pub fn checked(&self) -> Result<()> {
+        match &*self.fault.borrow() {
+            None => Ok(()),
+            Some(fault) => Err(fault.clone()),
         }
+    }
+
+    /// Ends a call: its first error of reading.
+    pub fn take_fault(&self) -> Option<Ora> {
+        self.fault.borrow_mut().take()
     }
 
     /// Names as they resolve for somebody.
@@ -510,9 +536,9 @@ impl Dictionary {
     /// # Errors
     /// As [`Self::image`].
     pub fn names(&mut self, who: &Who) -> Result<SessionCatalog> {
-        let image = self.image()?;
+        let (image, lease) = self.leased()?;
         let names = SessionCatalog::new(image, self.fixed.clone(), who);
-        Ok(names.noting(Rc::clone(&self.verdicts)))
+        Ok(names.leased(lease).noting(Rc::clone(&self.verdicts)))
     }
 
     /// Results of compiling units and views that are not stored yet.

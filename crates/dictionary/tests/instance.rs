@@ -181,7 +181,7 @@ fn a_change_moves_the_epoch_of_every_process() {
     let before = theirs.image().expect("a picture");
     assert!(theirs.is_current(before.epoch()));
     let again = theirs.image().expect("a picture");
-    assert!(Rc::ptr_eq(&before, &again), "nothing has changed");
+    assert!(std::ptr::eq(&*before, &*again), "nothing has changed");
     let id = add_user(&mine, &p, "SCOTT");
     assert!(!theirs.is_current(before.epoch()));
     let after = theirs.image().expect("a picture");
@@ -190,29 +190,55 @@ fn a_change_moves_the_epoch_of_every_process() {
 }
 
 #[test]
-fn a_picture_shows_its_moment_for_as_long_as_the_call_lasts() {
+fn a_picture_shows_its_moment_for_as_long_as_it_is_leased() {
     let directory = Directory::new();
     let (all, shared, _cache) = instance(&directory);
     let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
     let (mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
-    let before = theirs.image().expect("a picture");
+    let names = names_of(&mut theirs, UserId::SYSTEM).expect("names");
+    let (before, kept) = (Rc::clone(names.image()), names.kept());
     add_user(&mine, &p, "SCOTT");
     // What nobody had asked for before is read as of the same moment.
     assert!(before.user_named("SCOTT").is_none());
-    assert!(before.user_named("SYSTEM").is_some());
+    assert!(before.user(UserId::SYSTEM).is_some());
     before.checked().expect("all was readable");
-    // Between calls the moment is not kept: a picture that is out of date reads nothing more, and is not used again.
-    theirs.end_call();
+    assert!(theirs.names_again(&kept).is_none(), "the moment has passed");
+    // Without a lease the moment is not kept: the picture reads nothing more, and is not used again.
+    drop(names);
     assert!(before.user(UserId::SYSTEM).is_some(), "this was read");
     assert!(before.user(UserId::SYS).is_none());
     assert_eq!(before.checked().unwrap_err().code(), 8176);
-    assert!(!theirs.holds(&before));
-    let after = theirs.image().expect("a picture");
-    assert!(after.user_named("SCOTT").is_some() && after.user_named("SYS").is_some());
-    // One that is current is held again by the next call.
-    theirs.end_call();
-    assert!(Rc::ptr_eq(&theirs.image().expect("a picture"), &after));
-    assert!(after.user_named("PUBLIC").is_some());
+    // Whoever uses the dictionary is told, once.
+    assert_eq!(theirs.image().map(drop).unwrap_err().code(), 8176);
+    assert_eq!(theirs.take_fault().map(|e| e.code()), Some(8176));
+    let names = names_of(&mut theirs, UserId::SYSTEM).expect("names");
+    assert!(names.image().user_named("SCOTT").is_some() && names.image().user_named("SYS").is_some());
+    // One that is current is leased again, and reads on.
+    let (kept, image) = (names.kept(), Rc::clone(names.image()));
+    drop(names);
+    let again = theirs.names_again(&kept).expect("nothing has been defined");
+    assert!(Rc::ptr_eq(again.image(), &image));
+    assert!(image.user_named("PUBLIC").is_some());
+    image.checked().expect("all was readable");
+}
+
+#[test]
+fn no_snapshot_is_open_where_nothing_uses_the_dictionary() {
+    let directory = Directory::new();
+    let (all, shared, _cache) = instance(&directory);
+    let (p, q) = (Rc::new(testing::attach(all, "one")), Rc::new(testing::attach(all, "two")));
+    let (mine, mut theirs) = (dictionary(&shared, &p), dictionary(&shared, &q));
+    let txns = shared.txns();
+    for n in 0..5 {
+        let names = names_of(&mut theirs, UserId::SYSTEM).expect("names");
+        let open = txns.oldest_snapshot();
+        add_user(&mine, &p, &format!("U{n}"));
+        assert!(txns.oldest_snapshot() <= open && open < txns.current_scn(), "the moment is kept");
+        names.image().user_named("SCOTT");
+        let later = names_of(&mut theirs, UserId::SYS).expect("names");
+        drop((names, later));
+        assert!(txns.oldest_snapshot() >= txns.current_scn(), "and is not kept any more");
+    }
 }
 
 #[test]

@@ -48,19 +48,19 @@ caches! {
     UsedExtents | 4 | "dc_used_extents" | Parent, FEW;
     TablespaceQuotas | 5 | "dc_tablespace_quotas" | Parent, FEW;
     Files | 6 | "dc_files" | Parent, FEW;
-    UserIds | 7 | "dc_users" | Parent, FEW;
-    UserGrants | 7 | "dc_user_grants" | Subordinate(0), FEW;
+    UserIds | 7 | "dc_users" | Parent, MANY;
+    UserGrants | 7 | "dc_user_grants" | Subordinate(0), MANY;
     Objects | 8 | "dc_objects" | Parent, MANY;
     ObjectGrants | 8 | "dc_object_grants" | Subordinate(0), MANY;
     QmcEntries | 9 | "dc_qmc_cache_entries" | Parent, FEW;
-    Users | 10 | "dc_users" | Parent, FEW;
+    Users | 10 | "dc_users" | Parent, MANY;
     ObjectIds | 11 | "dc_objects" | Parent, MANY;
-    Constraints | 12 | "dc_constraints" | Parent, FEW;
-    Sequences | 13 | "dc_sequences" | Parent, FEW;
+    Constraints | 12 | "dc_constraints" | Parent, MANY;
+    Sequences | 13 | "dc_sequences" | Parent, MANY;
     Profiles | 14 | "dc_profiles" | Parent, FEW;
     Props | 15 | "dc_props" | Parent, FEW;
     HistogramDefs | 16 | "dc_histogram_defs" | Parent, MANY;
-    HistogramData | 16 | "dc_histogram_data" | Subordinate(0), FEW;
+    HistogramData | 16 | "dc_histogram_data" | Subordinate(0), MANY;
     HistogramValues | 16 | "dc_histogram_data" | Subordinate(1), FEW;
     GlobalOids | 17 | "dc_global_oids" | Parent, FEW;
     Outlines | 18 | "dc_outlines" | Parent, FEW;
@@ -109,7 +109,7 @@ caches! {
     Synonyms | 60 | "dc_synonyms" | Parent, MANY;
     SystemPrivileges | 61 | "dc_system_privileges" | Parent, FEW;
     Directories | 62 | "dc_directories" | Parent, FEW;
-    Triggers | 63 | "dc_triggers" | Parent, FEW;
+    Triggers | 63 | "dc_triggers" | Parent, MANY;
     Jobs | 64 | "dc_jobs" | Parent, FEW;
     CdbProps | 65 | "dc_cdbprops" | Parent, FEW;
 }

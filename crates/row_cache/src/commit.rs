@@ -17,10 +17,10 @@
 //! word of the same kind, which only loads look at: before the SCN can be seen the transaction raises the states of the
 //! buckets of its keys and takes the rows of its keys out of their chains, and afterwards it moves the states on. A row
 //! that is there can be used at any time, since rows that change are not there; a row is stored only if the state of
-//! its bucket has not moved since 1. Rows of other keys stay, whatever their bucket. A transaction with more keys than a
-//! process can note closes whole caches.
+//! its bucket has not moved since 1. Rows of other keys stay, whatever their bucket. Of a transaction with more keys
+//! than a process can note, the caches with the most are closed as a whole.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use latch::Where;
@@ -58,17 +58,15 @@ impl CacheSet {
     }
 }
 
-/// The keys that a transaction changes, and the caches of which it has told all of them.
+/// The keys that a transaction changes. Of a cache all are told, or none.
 #[derive(Clone, Debug, Default)]
 pub struct Changed {
     keys: HashSet<(Cache, Vec<u8>)>,
-    caches: CacheSet,
 }
 
 impl Changed {
-    /// The row of a key changes. All changes of the cache by this transaction are told so.
+    /// The row of a key changes.
     pub fn add(&mut self, cache: Cache, key: &[u8]) {
-        self.caches = self.caches.and(CacheSet::of(&[cache]));
         self.keys.insert((cache, key.to_vec()));
     }
 
@@ -91,17 +89,26 @@ impl RowCache {
             keys.push((self.bucket_number(*cache, key.hash), key));
         }
         keys.sort_unstable_by_key(|(bucket, key)| (*bucket, key.hash));
-        let mut buckets: Vec<u64> = keys.iter().map(|(bucket, _)| *bucket).collect();
+        let mut buckets: Vec<(u64, Cache)> = keys.iter().map(|(bucket, key)| (*bucket, key.cache)).collect();
         buckets.dedup();
-        if buckets.len() > BUCKETS_MAX {
-            return;
-        }
-        for (word, bits) in line.keyed.iter().zip([changed.caches.0 as u64, (changed.caches.0 >> 64) as u64]) {
+        // The caches with the most buckets are closed as a whole, where there is no room for all.
+        let mut counts: HashMap<Cache, usize> = HashMap::new();
+        buckets.iter().for_each(|(_, cache)| *counts.entry(*cache).or_default() += 1);
+        let mut caches: Vec<(usize, Cache)> = counts.into_iter().map(|(cache, count)| (count, cache)).collect();
+        caches.sort_unstable();
+        let mut room = BUCKETS_MAX;
+        caches.retain(|(count, _)| {
+            let fits = *count <= room;
+            room -= if fits { *count } else { 0 };
+            fits
+        });
+        let told = CacheSet::of(&caches.iter().map(|(_, cache)| *cache).collect::<Vec<_>>());
+        buckets.retain(|(_, cache)| told.0 >> *cache as u32 & 1 != 0);
+        for (word, bits) in line.keyed.iter().zip([told.0 as u64, (told.0 >> 64) as u64]) {
             word.store(bits, Ordering::Relaxed);
         }
-        for (slot, bucket) in line.buckets.iter().zip(&buckets) {
-            let of_bucket = || keys.iter().filter(|(of, _)| of == bucket).map(|(_, key)| key);
-            let Some(cache) = of_bucket().next().map(|key| key.cache) else { continue };
+        for (slot, (bucket, cache)) in line.buckets.iter().zip(&buckets) {
+            let (of_bucket, cache) = (|| keys.iter().filter(|(of, _)| of == bucket).map(|(_, key)| key), *cache);
             let section = p.lock(self.latch(cache), Where::KqrScan, cache.id().into());
             let state = &self.buckets[*bucket as usize].state;
             section.set(slot, (cache as u64) << 32 | (bucket + 1));
@@ -114,7 +121,7 @@ impl RowCache {
     }
 
     /// Takes the row of a key and its copies out of their chains. One that is being loaded is not stored.
-    fn take_out(&self, p: &Process, section: &process::Section<'_>, key: &Key<'_>) {
+    pub(crate) fn take_out(&self, p: &Process, section: &process::Section<'_>, key: &Key<'_>) {
         let copies = if self.design == Design::HotCopies { self.hot_copies } else { 0 };
         for copy in 0..=copies {
             if let Some((id, found)) = self.search(key.cache, copy_hash(key.hash, copy), key.bytes, copy)
@@ -142,6 +149,7 @@ impl RowCache {
                 let state = &self.caches[cache as usize].state;
                 section.set(word, word.load(Ordering::Relaxed) | bit);
                 section.set(state, state.load(Ordering::Relaxed) + 1);
+                self.control.closings.fetch_add(1, Ordering::AcqRel);
             }
         }
     }
@@ -167,6 +175,7 @@ impl RowCache {
             }
             let section = p.lock(self.latch(cache), Where::KqrScan, cache.id().into());
             let state = &self.caches[cache as usize].state;
+            self.control.closings.fetch_add(1, Ordering::AcqRel);
             section.set(word, word.load(Ordering::Relaxed) & !bit);
             section.set(state, state.load(Ordering::Relaxed) + PENDING);
             drop(section);

@@ -247,7 +247,7 @@ impl RowCache {
             if !hot {
                 self.make_hot(p, key);
             }
-            if Self::is_settled(bucket_state) {
+            if Self::is_settled(bucket_state) && !crate::long::is_piece(key.bytes) {
                 self.store_copy(p, key, copy, (state, bucket_state), value);
             }
         }

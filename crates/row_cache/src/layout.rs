@@ -140,7 +140,9 @@ pub struct RowControl {
     pub(crate) hand: AtomicU64,
     /// Numbers that tell the pieces of one storing of a long value from those of another.
     pub(crate) editions: AtomicU64,
-    pad: [AtomicU64; 4],
+    /// Moves on when a cache is closed as a whole, and again when it is open.
+    pub(crate) closings: AtomicU64,
+    pad: [AtomicU64; 3],
 }
 
 /// What one process counts of one cache.

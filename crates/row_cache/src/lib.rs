@@ -162,6 +162,13 @@ impl RowCache {
         state & layout::PENDING == 0
     }
 
+    /// Equal at two moments where no cache was closed as a whole between: by commits that tell no keys, or a flush.
+    #[inline]
+    pub fn closings(&self) -> u64 {
+        // As [`RowCache::state`].
+        self.control.closings.load(Ordering::Acquire)
+    }
+
     /// The states of a key's cache and bucket: equal at two moments, and both [`RowCache::is_settled`], when no commit
     /// between has changed the row.
     pub fn key_state(&self, key: &Key<'_>) -> (u64, u64) {

@@ -31,6 +31,13 @@ fn room(key: usize, is_first: bool) -> usize {
 
 /// The first byte of the keys of pieces.
 const PIECE: u8 = 0xFF;
+/// The length of a value that is too long to be kept: the dictionary is asked, and nobody waits for another who asks.
+const TOO_LONG: u32 = u32::MAX;
+
+/// Whether a key is that of a piece. There are no copies of pieces for groups of sessions.
+pub(crate) fn is_piece(key: &[u8]) -> bool {
+    key.first() == Some(&PIECE)
+}
 
 fn piece_key(key: &[u8], number: u8) -> Vec<u8> {
     [&[PIECE, number], key].concat()
@@ -40,6 +47,7 @@ impl RowCache {
     /// Looks up a value of whatever length that was stored by [`Load::store_long`]; `out` gets its bytes, none for a row
     /// that does not exist. As [`RowCache::get`], once for each piece.
     pub fn get_long<'a>(&'a self, p: &'a Process, key: &Key<'_>, out: &mut Vec<u8>) -> Found<'a> {
+        debug_assert!(!is_piece(key.bytes), "a key that is looked up does not begin with the mark of pieces");
         let mut value = RowValue::new();
         for _ in 0..2 {
             match self.get(p, key, &mut value) {
@@ -47,6 +55,9 @@ impl RowCache {
                 other => return other,
             }
             out.clear();
+            if value.bytes().get(EDITION_BYTES..EDITION_BYTES + LENGTH_BYTES) == Some(&TOO_LONG.to_le_bytes()) {
+                return Found::Bypass;
+            }
             if !value.is_existent() || self.take_pieces(p, key, &mut value, out) {
                 return Found::Hit;
             }
@@ -84,11 +95,7 @@ impl RowCache {
     /// Takes a row out of the cache: the next that wants it loads it.
     fn forget(&self, p: &Process, key: &Key<'_>) {
         let section = p.lock(self.latch(key.cache), Where::KqrFree, key.cache.id().into());
-        if let Some((id, found)) = self.search(key.cache, key.hash, key.bytes, 0)
-            && found.is_ready
-        {
-            self.retire(p, &section, id);
-        }
+        self.take_out(p, &section, key);
     }
 
     /// Puts a row in its place, ready, instead of what is there. False where there is no room.
@@ -120,7 +127,8 @@ impl Load<'_> {
         let (first, more) = (room(key.bytes.len(), true), room(key.bytes.len() + 2, false));
         let pieces = value.len().saturating_sub(first).div_ceil(more.max(1));
         if value.len() > LONG_BYTES_MAX || pieces > PIECES_MAX || key.bytes.len() + 2 > KEY_BYTES_MAX {
-            return false; // Dropped: it is unknown again.
+            self.store(Some(&[&[0; EDITION_BYTES][..], &TOO_LONG.to_le_bytes()].concat()));
+            return false;
         }
         let edition = self.cache.control.editions.fetch_add(1, Ordering::Relaxed).to_le_bytes();
         let (head, rest) = value.split_at(first.min(value.len()));

@@ -1,6 +1,6 @@
 //! What views show, and the check of the invariants.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use latch::word::LifeWord;
@@ -153,12 +153,13 @@ impl RowCache {
                 }
             }
         }
-        for (at, bucket) in self.buckets.iter().enumerate() {
-            let holds = |word: &AtomicU64| word.load(Ordering::Relaxed) & 0xffff_ffff == at as u64 + 1;
-            let holders =
-                self.processes.iter().flat_map(|line| &line.buckets).filter(|word| holds(word)).count() as u64;
-            if bucket.state.load(Ordering::Relaxed) & PENDING != holders {
-                return Err(format!("bucket {at} is held pending by {holders} processes and says otherwise"));
+        let mut holders: HashMap<u64, u64> = HashMap::new();
+        let held = self.processes.iter().flat_map(|line| &line.buckets).map(|word| word.load(Ordering::Relaxed));
+        held.filter(|word| *word != 0).for_each(|word| *holders.entry(word & 0xffff_ffff).or_default() += 1);
+        for (at, bucket) in (1..).zip(self.buckets) {
+            let by = holders.get(&at).copied().unwrap_or(0);
+            if bucket.state.load(Ordering::Relaxed) & PENDING != by {
+                return Err(format!("bucket {at} is held pending by {by} processes and says otherwise"));
             }
         }
         let mut free = HashSet::new();

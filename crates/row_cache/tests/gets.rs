@@ -310,6 +310,12 @@ fn a_long_value_is_kept_in_pieces_and_never_mixed() {
         }
         let Found::Miss(load) = f.cache.get_long(&p, &key, &mut out) else { panic!("not there") };
         assert!(!load.store_long(&key, Some(&vec![0; LONG_BYTES_MAX + 1])));
+        // Nobody waits for another who reads what is not kept.
+        assert!(matches!(f.cache.get_long(&p, &key, &mut out), Found::Bypass));
+        let mut changed = Changed::default();
+        changed.add(Cache::HistogramData, b"a key of some length");
+        f.cache.announce(&p, &changed);
+        f.cache.after(&p);
         let Found::Miss(load) = f.cache.get_long(&p, &key, &mut out) else { panic!("not there") };
         assert!(load.store_long(&key, None));
         out.push(1);

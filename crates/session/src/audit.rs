@@ -183,6 +183,7 @@ fn action_of(kind: StatementKind) -> &'static str {
 pub(crate) fn begin(core: &Core, user: UserId) -> Result<()> {
     let image = core.dict.borrow_mut().image()?;
     let plan = Plan::of(image.audit(), Some(user));
+    image.checked()?;
     core.audit_rows.set(plan.rows);
     *core.audit.borrow_mut() = (!plan.rules.is_empty()).then(|| Rc::new(plan));
     Ok(())

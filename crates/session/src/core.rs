@@ -57,7 +57,7 @@ pub struct Core {
     pub p: Rc<Process>,
     pub shared: Shared,
     pub dict: RefCell<Dictionary>,
-    names: RefCell<Option<(Identity, Rc<SessionCatalog>)>>,
+    names: RefCell<Option<(Identity, SessionCatalog)>>,
     /// A table that a DDL statement is defining, as its own queries see it; not what they call.
     ahead: RefCell<Option<Rc<TableDef>>>,
     /// A DDL statement runs.
@@ -302,7 +302,9 @@ impl Core {
         if self.inherits.get() == found {
             return Ok(());
         }
-        if !self.names()?.image().may_inherit(owner, user) {
+        let names = self.names()?;
+        if !names.image().may_inherit(owner, user) {
+            names.image().checked()?;
             return Err(Ora::new(6598));
         }
         self.inherits.set(found);
@@ -314,7 +316,7 @@ impl Core {
     fn require_given(&self, owner: UserId, f: &HostFunction) -> Result<()> {
         let names = self.names()?;
         let image = names.image();
-        let Some(of) = image.user_named(&f.owner).map(|user| user.id) else { return Ok(()) };
+        let Some(of) = image.user_named(&f.owner).map(|user| user.id) else { return image.checked() };
         if of == owner || owner == UserId::SYS {
             return Ok(());
         }
@@ -362,13 +364,13 @@ impl Core {
         let identity = self.identity();
         if let Some((of, names)) = &*self.names.borrow()
             && *of == identity
-            && self.dict.borrow().holds(names.image())
+            && let Some(names) = self.dict.borrow().names_again(names)
         {
-            return Ok(Rc::clone(names));
+            return Ok(Rc::new(names));
         }
-        let names = Rc::new(self.dict.borrow_mut().names(&self.who_is(identity))?);
-        *self.names.borrow_mut() = Some((identity, Rc::clone(&names)));
-        Ok(names)
+        let names = self.dict.borrow_mut().names(&self.who_is(identity))?;
+        *self.names.borrow_mut() = Some((identity, names.kept()));
+        Ok(Rc::new(names))
     }
 
     /// `open_cursors`.
@@ -734,10 +736,12 @@ impl exec::Host for Core {
         // Who calls an invoker's function is the owner of the view that it stands in. Into the expressions of a table
         // others may have put it, who may alter or index the table: there it has the rights of its own owner.
         let is_foreign = !eyes.view && f.owner != *name && f.owner != "SYS";
-        let caller = match self.names()?.image().user_named(&f.owner) {
+        let names = self.names()?;
+        let caller = match names.image().user_named(&f.owner) {
             Some(of) if is_foreign => (of.id, of.name.as_str().into()),
             _ => (eyes.owner, name),
         };
+        names.image().checked()?;
         Ok(Some(HostFunction { caller: Some(caller), ..f }))
     }
 

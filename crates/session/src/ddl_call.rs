@@ -390,7 +390,8 @@ impl Session<'_> {
 
 /// Compiles a unit or view as the dictionary has it now. Whether it has no errors; `None` where that cannot be told.
 pub(crate) fn compile(core: &Core, cx: &mut ExecCtx<'_>, object: ObjectId) -> Option<bool> {
-    let image = Rc::clone(core.names().ok()?.image());
+    let names = core.names().ok()?;
+    let image = Rc::clone(names.image());
     let def = image.object(object)?;
     let owner = image.user_name(def.owner_id);
     if def.kind == ObjectKind::View {

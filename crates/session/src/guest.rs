@@ -68,6 +68,7 @@ impl Doorkeeper {
     /// # Errors
     /// Those of reading the dictionary.
     pub fn verifier(&self, user: &str) -> Result<Verifier> {
+        let _ = self.session.readable();
         let accepts_11g = self.session.core.instance.accepts_11g();
         let nobodys = nobodys_verifier(&self.secret, &dictionary_name(user), accepts_11g);
         let found = self.session.user_named(user)?;
@@ -78,6 +79,7 @@ impl Doorkeeper {
     /// are what they say of themselves, in the order in which they came, and whether the proof was right. All
     /// failures of a user together are one change of the user's row, and so are those of all names that nobody has.
     pub fn turn_away(&mut self, logons: &[(&Logon, bool)]) -> Vec<Ora> {
+        let _ = self.session.readable();
         let users: Vec<_> = logons.iter().map(|(logon, _)| self.session.user_named(&logon.user)).collect();
         let id = |user: &Result<Option<Rc<UserDef>>>| user.as_ref().ok().and_then(|user| user.as_ref().map(|u| u.id));
         let mut groups: BTreeMap<Option<UserId>, Vec<usize>> = BTreeMap::new();
@@ -115,6 +117,7 @@ impl Doorkeeper {
     /// Whether the account is locked: its right password is answered as a wrong one is, at the end of an interval. That
     /// of an open account ends the count of wrong ones.
     pub fn is_locked(&mut self, logon: &Logon) -> bool {
+        let _ = self.session.readable();
         // Where the dictionary cannot be read, the session to be says why.
         let Some(user) = self.session.user_named(&logon.user).ok().flatten() else { return false };
         let id = Some(user.id);
@@ -137,11 +140,13 @@ impl Doorkeeper {
         if self.held.is_empty() || crate::logon::has_archiver_failed(self.session.core.instance) {
             return;
         }
+        let _ = self.session.readable();
         for (id, mut times) in std::mem::take(&mut self.held) {
             let core = &self.session.core;
             let image = core.dict.borrow_mut().image();
             let user = image.as_ref().ok().and_then(|image| id.and_then(|id| image.user(id)));
-            if id.is_some() && user.is_none() && image.is_ok() {
+            let is_read = image.as_ref().is_ok_and(|image| image.checked().is_ok());
+            if id.is_some() && user.is_none() && is_read {
                 continue;
             }
             if let Err(e) = crate::logon::refuse_proofs(core, user.map(Rc::as_ref), 0, &mut times) {
@@ -227,6 +232,7 @@ impl Session {
         let shown = proof.shown(user.as_deref());
         session.admit(logon, user, shown, caller.client.as_deref())?;
         caller.settle(&session.core)?;
+        session.readable()?;
         times.authenticate_ns += os::clock::now_ns() - began;
         session.logged_on(times);
         Ok(session)

@@ -174,7 +174,9 @@ pub(crate) fn refuse_proofs(
     let now = core.local_time().own_date();
     // A name that nobody has takes as long.
     let profile = user.map_or(dictionary::profile::DEFAULT, |user| &user.profile);
-    let profile = core.dict.borrow_mut().image()?.profiles().profile(profile);
+    let image = core.dict.borrow_mut().image()?;
+    let profile = image.profiles().profile(profile);
+    image.checked()?;
     let who = user.map(|user| (user, &profile));
     let mut state = state_with(core, who, now, *held)?;
     let account = user.map(|user| Account { user, profile: &profile, state: &state, now });
@@ -208,9 +210,10 @@ pub(crate) fn is_locked(core: &Core, user: Option<&UserDef>, held: usize) -> Res
 /// # Errors
 /// Those of reading the dictionary, and of changing the row.
 pub(crate) fn refuse_old(core: &Core, name: &str) -> Result<()> {
-    let Some(user) = core.names()?.image().user_named(name).filter(|user| !user.is_role).cloned() else {
-        return Ok(());
-    };
+    let names = core.names()?;
+    let user = names.image().user_named(name).filter(|user| !user.is_role).cloned();
+    names.image().checked()?;
+    let Some(user) = user else { return Ok(()) };
     let profile = core.dict.borrow_mut().profile_of(&user)?;
     count_failures(core, Some((&user, &profile)), core.local_time().own_date(), 1)
 }

@@ -44,6 +44,7 @@ pub(crate) fn judge(core: &Core, cx: &mut ExecCtx<'_>, ddl: &Ddl) -> Result<()> 
             return Err(Ora::new(28000));
         }
         let profiles = names.image().profiles();
+        names.image().checked()?;
         let function = profiles.profile(profile).limit(Resource::PasswordVerifyFunction);
         let Some(function) = function.filter(|_| may_any || is_own) else { continue };
         let is_old = |user: &Rc<UserDef>, old: &str| user.verifier.as_ref().is_some_and(|v| v.matches(old));

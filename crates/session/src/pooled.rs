@@ -45,7 +45,9 @@ impl Session {
             }
         };
         self.limit_again(&admitted)?;
-        let roles = self.core.names()?.image().default_roles(admitted.user.id);
+        let names = self.core.names()?;
+        let roles = names.image().default_roles(admitted.user.id);
+        names.image().checked()?;
         self.core.who.enable(roles);
         let slot = self.core.p.session();
         slot.program.set(&logon.program);
@@ -55,6 +57,7 @@ impl Session {
         slot.client_process.set(&logon.process_id.to_string());
         caller.note(&self.core);
         caller.settle(&self.core)?;
+        self.readable()?;
         Ok(true)
     }
 }

@@ -75,6 +75,7 @@ pub(crate) fn begin(core: &Core, client: UserId, proxied: Proxied) -> Result<()>
     let image = names.image();
     let mut roles = image.default_roles(client);
     roles.retain(|role| proxied.allowed.may_enable(image, *role));
+    image.checked()?;
     core.who.enable(roles);
     core.proxied.replace(Some(proxied));
     Ok(())

@@ -141,6 +141,7 @@ pub(crate) fn set_role(core: &Core, roles: &ast::SetRole) -> Result<()> {
     if enabled.len() > ROLES_MOST {
         return Err(Ora::with(28031, &[&ROLES_MOST]));
     }
+    image.checked()?;
     core.enable_roles(enabled)
 }
 

@@ -100,6 +100,7 @@ impl Session {
         let mut session = Session::attach(instance, logon, is_owner, &mut times)?;
         let made = os::clock::now_ns();
         session.authenticate(logon, peer_uid)?;
+        session.readable()?;
         times.authenticate_ns = os::clock::now_ns() - made;
         session.logged_on(times);
         Ok(session)
@@ -150,6 +151,14 @@ impl Session {
         self.cancel_key = random_u64().max(1);
         self.core.p.stats().logged_on(|| self.core.p.busy_ns());
         state.set_cancel_key(self.slot(), self.cancel_key);
+    }
+
+    /// That everything could be read that the session has asked of the dictionary since its last call.
+    ///
+    /// # Errors
+    /// The first error of reading: what was decided since may be wrong.
+    pub(crate) fn readable(&self) -> Result<()> {
+        self.core.dict.borrow().take_fault().map_or(Ok(()), Err)
     }
 
     /// What the dictionary knows of a user by the name as it was typed, and reads with this session's process.
@@ -229,6 +238,7 @@ impl Session {
         let done = crate::passwords::change_own(core, &mut cx, user, Some(old), new);
         cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();
+        self.readable()?;
         self.core.sync_commits()?;
         done
     }
@@ -357,7 +367,12 @@ impl Session {
 
     /// Makes the session `name`'s.
     fn become_user(&mut self, name: &str, id: UserId, sysdba: bool) {
-        let roles = self.core.names().map_or_else(|_| Vec::new(), |names| names.image().default_roles(id));
+        let roles = self.core.names().and_then(|names| {
+            let roles = names.image().default_roles(id);
+            names.image().checked().map(|()| roles)
+        });
+        // Without roles where they cannot be read; the logon, or the call, ends with the error.
+        let roles = roles.unwrap_or_default();
         self.core.who.log_in(id, id, sysdba, roles);
         self.state.user = name.to_string();
         self.state.user_id = id.0;
@@ -649,7 +664,9 @@ impl Session {
         let answer = out.len();
         let flow = self.call_unsynced(out, run);
         self.end_call();
-        let synced = self.core.sync_commits();
+        // What could not be read of the dictionary may have been decided wrongly.
+        let readable = self.readable();
+        let synced = self.core.sync_commits().and(readable);
         if let Some(began) = first {
             self.has_called = true;
             self.core.instance.state().note_first_call(self.slot(), os::clock::now_ns() - began);
@@ -694,6 +711,8 @@ impl Session {
     }
 
     fn begin_call(&mut self) {
+        // Nothing was decided by it since the last call.
+        let _ = self.readable();
         let p = &self.core.p;
         p.stats().set(Stat::CpuUsedWhenCallStarted, p.stats().get(Stat::CpuUsedByThisSession));
         p.begin_timed_call();
@@ -713,7 +732,6 @@ impl Session {
     fn end_call(&mut self) {
         let p = &self.core.p;
         self.core.end_running();
-        self.core.dict.borrow().end_call();
         self.core.shared.txns.cache().end_call(p);
         p.end_call_of_heap();
         p.end_timed_call();
@@ -738,6 +756,7 @@ impl Session {
         cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();
         self.core.sync_commits()?;
+        self.readable()?;
         rows
     }
 
@@ -759,6 +778,7 @@ impl Session {
         let rows = crate::recursive::recursive(core, &mut cx, text, binds);
         cx.session.figures.flush(&core.p, core.shared.library);
         self.end_call();
+        self.readable()?;
         rows
     }
 
@@ -934,7 +954,6 @@ impl Drop for Session {
         self.core.plsql.reset();
         crate::audit::logoff(&self.core);
         // What cannot be rolled back here is PMON's from now on.
-        self.core.dict.borrow().end_call();
         let _ = self.core.shared.txns.end_session(&self.core.p, &mut self.state.txn);
         self.core.shared.results.end_session(&self.core.p);
         crate::oradebug::free_all(&self.core);

@@ -95,7 +95,7 @@ impl Sizes {
             result_cache_bytes,
             statements: statements_of(pool_bytes),
             row_cache_objects: match params.number(Param::RowCacheObjects) as usize {
-                0 => (pool_bytes / (16 << 10)).clamp(1024, 65_536) as usize,
+                0 => (pool_bytes / (4 << 10)).clamp(2048, 262_144) as usize,
                 n => n,
             },
             row_cache_hot_copies: match params.number(Param::RowCacheHotCopies) as usize {

@@ -246,7 +246,10 @@ impl Txn {
 
     /// Notes a key of a row that is changed, until the transaction ends.
     pub fn note_key(&mut self, kind: u8, key: Vec<u8>) {
-        self.keys.push((kind, key));
+        // Rows of one object come one behind the other.
+        if !self.keys.iter().rev().take(8).any(|(of, known)| *of == kind && *known == key) {
+            self.keys.push((kind, key));
+        }
     }
 
     /// The keys that have been noted.

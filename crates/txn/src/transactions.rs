@@ -283,6 +283,11 @@ impl Transactions {
         Snapshot { scn, xid: t.xid, own, serializable: false }
     }
 
+    /// The oldest SCN that a noted snapshot reads as of; the present one where none is open.
+    pub fn oldest_snapshot(&self) -> Scn {
+        self.table().oldest_snapshot()
+    }
+
     /// Gives a snapshot back.
     #[inline]
     pub fn release(&self, p: &Process, _s: &Snapshot) {

@@ -77,6 +77,9 @@ fn walk(
     let tables = walk.tables(progress);
     walk.orphans(&tables);
     walk.constraints(&mut session, &tables, progress);
+    if let Err(e) = image.checked() {
+        report.fault(None, "dictionary", format!("it cannot be read: {e}"));
+    }
     session.end();
     Ok(())
 }

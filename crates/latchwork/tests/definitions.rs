@@ -1,0 +1,137 @@
+//! Definitions while they change: sessions that read, sessions that define, a row cache with room for a fraction of the
+//! dictionary, and sessions that are killed in the middle of DDL.
+
+mod support;
+
+use client::{Client, Ephemeral};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use support::*;
+
+const TABLES: u64 = 40;
+
+fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}
+
+fn server_pid(c: &mut Client) -> String {
+    one(
+        c,
+        "select p.spid from v$process p, v$session s where s.paddr = p.addr and s.sid = sys_context('userenv', 'sid')",
+    )
+}
+
+/// Reads tables by statements that nobody has parsed before. A table has one row with its number, or is not there.
+fn read(instance: &Ephemeral, seed: u64, ends: &AtomicBool, reads: &AtomicU64) {
+    let (mut c, mut random) = (connect(instance), seed);
+    while !ends.load(Ordering::Relaxed) {
+        let (table, other) = (next(&mut random) % TABLES, next(&mut random));
+        let sql = format!("select n from t{table} where {other} = {other}");
+        match c.query(&sql, &[]).and_then(|q| q.all()) {
+            Ok(rows) => assert_eq!(format!("{rows:?}"), format!("{:?}", [[types::Value::from_i64(table as i64)]])),
+            Err(e) => assert_eq!(e.code(), 942, "{sql}: {e}"),
+        }
+        reads.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Changes tables, and looks by another session each time: what DDL has committed is there for everybody at once.
+fn define(instance: &Ephemeral, seed: u64, rounds: u64) {
+    let (mut c, mut other, mut random) = (connect(instance), connect(instance), seed);
+    for round in 0..rounds {
+        let table = next(&mut random) % TABLES;
+        match next(&mut random) % 4 {
+            0 => {
+                run(&mut c, &format!("drop table t{table}"));
+                let gone = refused(&mut other, &format!("select n, {round} from t{table}"));
+                assert!(gone.contains("ORA-00942"), "{gone}");
+                run(&mut c, &format!("create table t{table} as select {table} n from dual"));
+            }
+            1 => {
+                run(&mut c, &format!("alter table t{table} add c{round} number default {round}"));
+                assert_eq!(one(&mut other, &format!("select c{round} from t{table}")), round.to_string());
+            }
+            2 => {
+                run(&mut c, &format!("create index i{round} on t{table} (n, {round})"));
+                let count = format!("select count(*) from user_indexes where index_name = 'I{round}'");
+                assert_eq!(one(&mut other, &count), "1");
+                run(&mut c, &format!("drop index i{round}"));
+                assert_eq!(one(&mut other, &count), "0");
+            }
+            _ => {
+                run(&mut c, &format!("create synonym s{round} for t{table}"));
+                assert_eq!(one(&mut other, &format!("select n from s{round}")), table.to_string());
+                run(&mut c, &format!("drop synonym s{round}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn definitions_are_those_of_now_with_a_row_cache_that_has_room_for_few() {
+    for (seed, generation) in (1..).zip(["12.1", "12.2", "12.2-hot-copies", "latchwork"]) {
+        let instance = start(&[("latch_generation", generation), ("_row_cache_objects", "150")]);
+        let mut dba = connect(&instance);
+        (0..TABLES).for_each(|n| run(&mut dba, &format!("create table t{n} as select {n} n from dual")));
+        let (ends, reads) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for n in 0..3 {
+                let (instance, ends, reads) = (&instance, &ends, &reads);
+                scope.spawn(move || read(instance, seed * 10 + n, ends, reads));
+            }
+            let definer = scope.spawn(|| define(&instance, seed * 77, 60));
+            // Readers that fail end the test by themselves.
+            let done = definer.join();
+            ends.store(true, Ordering::Relaxed);
+            done.expect("what is defined is seen");
+        });
+        assert!(reads.load(Ordering::Relaxed) > 20, "{generation}: {reads:?}");
+        let cached = "select count(*) from v$rowcache_parent";
+        assert!(one(&mut dba, cached).parse::<u64>().expect("a number") <= 150, "{generation}");
+    }
+}
+
+#[test]
+fn a_session_that_is_killed_in_ddl_leaves_definitions_that_all_agree_about() {
+    let instance = start(&[]);
+    let mut dba = connect(&instance);
+    (0..TABLES).for_each(|n| run(&mut dba, &format!("create table t{n} as select {n} n from dual")));
+    let mut random = 5;
+    for round in 0..12u64 {
+        let mut victim = connect(&instance);
+        let pid = server_pid(&mut victim);
+        let delay = next(&mut random) % 40;
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(delay));
+            assert!(Command::new("kill").args(["-9", &pid]).status().expect("kill runs").success());
+        });
+        // Until it is killed.
+        let mut added = 0;
+        while victim.execute(&format!("alter table t{round} add c{added} number"), &[]).is_ok() {
+            added += 1;
+        }
+        killer.join().expect("the killer ends");
+        // The one that was under way is there or not, for sessions old and new and for the base tables alike.
+        let mut fresh = connect(&instance);
+        let count =
+            format!("select count(*) from sys.col$ c, sys.obj$ o where o.name = 'T{round}' and c.obj# = o.obj#");
+        until("the dead session has been cleaned up", || {
+            let there: u64 = one(&mut dba, &count).parse().expect("a number");
+            let columns = |c: &mut Client| {
+                let described = format!("select column_name from user_tab_columns where table_name = 'T{round}'");
+                rows(c, &described).len() as u64
+            };
+            let selected =
+                |c: &mut Client, n: u64| c.query(&format!("select c{n}, {round} from t{round}"), &[]).is_ok();
+            let is_last_there = there == added + 2;
+            assert!(there == added + 1 || is_last_there, "{there} columns, {added} added");
+            let agree = |c: &mut Client| {
+                columns(c) == there && (added == 0 || selected(c, added - 1)) && selected(c, added) == is_last_there
+            };
+            agree(&mut dba) && agree(&mut fresh)
+        });
+    }
+}
