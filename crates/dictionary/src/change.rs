@@ -11,13 +11,16 @@ use row_cache::{Cache, Changed};
 use txn::{CommitHook, LockWait, Txn};
 use types::{Ora, Result, Rowid, Scn, Value};
 
+/// Whether a row is meant.
+type Test<'f> = &'f dyn Fn(&[Value]) -> bool;
+
 /// Rows by the number in one of their columns: by an index, where the table has one that begins with it.
 #[derive(Clone, Copy)]
 pub struct By<'f> {
     pub column: usize,
     pub number: u32,
     /// What the rows must be beside.
-    also: Option<&'f dyn Fn(&[Value]) -> bool>,
+    also: Option<Test<'f>>,
 }
 
 impl<'f> By<'f> {
@@ -27,14 +30,14 @@ impl<'f> By<'f> {
 
     /// Of those, the rows that `also` picks.
     #[must_use]
-    pub fn and(self, also: &'f dyn Fn(&[Value]) -> bool) -> By<'f> {
+    pub fn and(self, also: Test<'f>) -> By<'f> {
         By { also: Some(also), ..self }
     }
 }
 
 #[derive(Clone, Copy)]
 enum Which<'f> {
-    All(&'f dyn Fn(&[Value]) -> bool),
+    All(Test<'f>),
     By(By<'f>),
 }
 
