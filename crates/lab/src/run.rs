@@ -277,17 +277,32 @@ fn count(instance: &mut Instance, experiment: &Experiment, generation: &str) -> 
     Ok(())
 }
 
-/// Finds how many operations a second one session does: enough of them to take a twentieth of a second.
+/// Finds how many operations a second one session does.
 fn calibrate(instance: &mut Instance, variant: &Variant) -> Result<f64, LabError> {
     let mut session = instance.ephemeral.connect(&Credentials::Sysdba)?;
-    let mut iterations = 200;
-    loop {
+    let rate = rate_of(&mut |iterations| {
         let started = Instant::now();
         execute_worker(&mut session, &variant.worker, iterations)?;
-        let elapsed = started.elapsed().as_secs_f64();
-        if elapsed > 0.05 || iterations >= 100_000_000 {
-            session.logoff(true)?;
-            return Ok(iterations as f64 / elapsed.max(1e-9));
+        Ok(started.elapsed().as_secs_f64())
+    })?;
+    session.logoff(true)?;
+    Ok(rate)
+}
+
+/// Operations a second by the fastest of three runs with enough of them to take a twentieth of a second. `run` does a
+/// number of operations and returns its seconds. A single run may wait for a core longer than it works: the rate of a
+/// short one was a hundred times too low on a busy machine, and so were the lengths of all its cells.
+fn rate_of(run: &mut dyn FnMut(u64) -> Result<f64, LabError>) -> Result<f64, LabError> {
+    let mut iterations = 200;
+    loop {
+        let mut fastest = run(iterations)?;
+        for _ in 0..2 {
+            if fastest > 0.05 {
+                fastest = fastest.min(run(iterations)?);
+            }
+        }
+        if fastest > 0.05 || iterations >= 100_000_000 {
+            return Ok(iterations as f64 / fastest.max(1e-9));
         }
         iterations *= 4;
     }
@@ -593,6 +608,17 @@ mod tests {
         assert_eq!(all.len(), 4 * 3 * 2 * 12);
         let order = |b: &Block| b.cells.iter().map(|c| (c.variant, c.sessions)).collect::<Vec<_>>();
         assert_ne!(order(&one[0]), order(&one[1]));
+    }
+
+    #[test]
+    fn a_run_that_waited_for_a_core_does_not_set_the_rate() {
+        // A million operations a second; every other run waits for a tenth of a second.
+        let mut runs = 0;
+        let rate = rate_of(&mut |iterations| {
+            runs += 1;
+            Ok(iterations as f64 / 1e6 + if runs % 2 == 1 { 0.1 } else { 0.0 })
+        });
+        assert!((rate.unwrap() - 1e6).abs() < 1.0);
     }
 
     #[test]
