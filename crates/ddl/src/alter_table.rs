@@ -208,6 +208,7 @@ fn add_column(work: &mut Work<'_>, table: &mut TableDef, spec: &ColumnSpec) -> R
     }
     let row = columns::row(table.object, position, &column);
     work.change().insert(Base::Col, &row)?;
+    columns::note_virtual(work, table.object, &column)?;
     table.columns.push(column);
     work.change()
         .update_by(Base::Tab, by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = int(position as i64 + 1))?;

@@ -141,12 +141,22 @@ pub fn insert(work: &mut Work<'_>, object: ObjectId, columns: &[ColumnDef]) -> R
     work.change().insert_many(Base::Col, &rows)
 }
 
+/// Notes that a table has a virtual column, where it has one: see [`dictionary::Image::tables_with_virtuals`].
+pub fn note_virtual(work: &mut Work<'_>, object: ObjectId, column: &ColumnDef) -> Result<()> {
+    if column.virtual_text.is_none() {
+        return Ok(());
+    }
+    let table = crate::work::by(dictionary::base::tab::OBJ, object);
+    let set = &mut |row: &mut Row| row[dictionary::base::tab::FLAGS] = int(property::HAS_VIRTUALS);
+    work.change().update_by(Base::Tab, table, set).map(drop)
+}
+
 /// Replaces the row of one column.
 pub fn update(work: &mut Work<'_>, object: ObjectId, position: usize, column: &ColumnDef) -> Result<()> {
     let new = row(object, position, column);
     let mine = |row: &[Value]| as_u32(&row[col::COL]) as usize == position + 1;
     work.change().update_by(Base::Col, crate::work::by(col::OBJ, object).and(&mine), &mut |old| *old = new.clone())?;
-    Ok(())
+    note_virtual(work, object, column)
 }
 
 /// Whether values of the old type are values of the new one as they are stored: a column with rows may be changed so.

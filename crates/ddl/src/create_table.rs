@@ -378,6 +378,9 @@ fn insert_tab(work: &mut Work<'_>, table: &TableDef) -> Result<()> {
     row[tab::COLS] = int(table.columns.len() as i64);
     row[tab::DEGREE] = int(table.options.degree);
     row[tab::PROPERTY] = int(bits(table));
+    if table.columns.iter().any(|column| column.virtual_text.is_some()) {
+        row[tab::FLAGS] = int(dictionary::image::property::HAS_VIRTUALS);
+    }
     let segment = match &table.organization {
         Organization::Heap(segment) | Organization::Index(segment) => *segment,
         Organization::HashCluster { cluster, key_positions } => {

@@ -86,6 +86,7 @@ pub fn for_key(work: &mut Work<'_>, table: &mut TableDef, expr: &Expr) -> Result
     (column.virtual_text, column.hidden) = (Some(text), true);
     let row = columns::row(table.object, position, &column);
     work.change().insert(Base::Col, &row)?;
+    columns::note_virtual(work, table.object, &column)?;
     let count = int(position as i64 + 1);
     work.change().update_by(Base::Tab, by(tab::OBJ, table.object), &mut |row| row[tab::COLS] = count.clone())?;
     table.columns.push(column);

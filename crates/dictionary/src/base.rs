@@ -697,6 +697,8 @@ pub const BASE_INDEXES: &[BaseIndex] = &[
     index("I_COL_USAGE$", 477, Base::ColUsage, &["OBJ#"]),
     index("I_MON_MODS_ALL$_OBJ", 478, Base::ModsAll, &["OBJ#"]),
     index("I_TAB_STATS1", 479, Base::TabStats, &["NAME"]),
+    index("I_TAB3", 480, Base::Tab, &["FLAGS"]),
+    index("I_IND3", 481, Base::Ind, &["FLAGS"]),
 ];
 
 /// The positions of the columns of each of [`BASE_INDEXES`].

@@ -46,6 +46,8 @@ pub mod property {
     pub const IND_TEMPORARY: i64 = 32;
     /// Made for a key, with which it goes.
     pub const IND_OF_KEY: i64 = 4096;
+    /// FLAGS of TAB$: the table has or had virtual columns. NULL for all others, which no index has an entry of.
+    pub const HAS_VIRTUALS: i64 = 1;
     /// In FLAGS of IND$.
     pub const IND_UNUSABLE: i64 = 1;
     pub const IND_INVISIBLE: i64 = 2;
@@ -53,6 +55,12 @@ pub mod property {
     pub const IND_BUILDING: i64 = 4;
     /// A function that its key calls has been replaced or dropped, or ALTER INDEX … DISABLE.
     pub const IND_DISABLED: i64 = 8;
+    /// The values of FLAGS of IND$ of indexes that are being built.
+    pub fn building_flags() -> impl Iterator<Item = i64> {
+        const ALL: i64 = IND_UNUSABLE | IND_INVISIBLE | IND_BUILDING | IND_DISABLED;
+        (0..=ALL).filter(|flags| flags & IND_BUILDING != 0)
+    }
+
     /// In DEFER of CDEF$.
     pub const CON_DEFERRABLE: i64 = 1;
     pub const CON_INITIALLY_DEFERRED: i64 = 2;
@@ -850,14 +858,9 @@ impl Image {
 
     /// Tables with virtual columns: keys of indexes on expressions among them.
     pub fn tables_with_virtuals(&self) -> Vec<ObjectId> {
-        let mut tables = Vec::new();
-        self.each(Base::Col, &mut |row| {
-            if !row[col::VIRTUAL].is_null() {
-                tables.push(ObjectId(as_u32(&row[col::OBJ])));
-            }
-        });
+        let rows = self.find_rows(Base::Tab, &[tab::FLAGS], &[int(property::HAS_VIRTUALS)]);
+        let mut tables: Vec<ObjectId> = rows.iter().map(|row| ObjectId(as_u32(&row[tab::OBJ]))).collect();
         tables.sort_unstable();
-        tables.dedup();
         tables
     }
 
@@ -887,13 +890,8 @@ impl Image {
 
     /// Indexes that are being built online, or were when their builder died.
     pub fn indexes_building(&self) -> Vec<ObjectId> {
-        let mut building = Vec::new();
-        self.each(Base::Ind, &mut |row| {
-            if as_i64(&row[ind::FLAGS]).unwrap_or(0) & property::IND_BUILDING != 0 {
-                building.push(ObjectId(as_u32(&row[ind::OBJ])));
-            }
-        });
-        building
+        let rows = property::building_flags().flat_map(|flags| self.find_rows(Base::Ind, &[ind::FLAGS], &[int(flags)]));
+        rows.map(|row| ObjectId(as_u32(&row[ind::OBJ]))).collect()
     }
 
     fn constraints(&self, table: ObjectId) -> Vec<ConstraintDef> {

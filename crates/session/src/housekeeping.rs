@@ -10,7 +10,7 @@ use crate::instance::Instance;
 use ddl::{Described, Host, Parts, SessionNames};
 use dictionary::base::{Base, ind};
 use dictionary::image::property;
-use dictionary::rows::as_i64;
+use dictionary::rows::int;
 use dictionary::{Dictionary, ErrorLine, NoFixedTables, SALT_BYTES, UserId};
 use process::Process;
 use sql::ast::{Query, StoredKind};
@@ -72,10 +72,12 @@ pub fn finish_drops(instance: &'static Instance, p: &Rc<Process>) -> Vec<String>
 
 fn any_building(instance: &Instance, p: &Process) -> Result<bool> {
     let mut found = false;
-    instance.storage().dictionary.scan_once(p, Base::Ind, &mut |_, row| {
-        found |= as_i64(&row[ind::FLAGS]).unwrap_or(0) & property::IND_BUILDING != 0;
-        Ok(())
-    })?;
+    for flags in property::building_flags() {
+        instance.storage().dictionary.scan_once_by(p, Base::Ind, &[ind::FLAGS], &[int(flags)], &mut |_, _| {
+            found = true;
+            Ok(())
+        })?;
+    }
     Ok(found)
 }
 
