@@ -94,3 +94,25 @@ fn every_sga_area_is_on_its_page() {
     }
     assert!(seen > 30, "{seen} areas found");
 }
+
+/// The gets that protect nothing are made by functions of that name, and all of them are on one page.
+#[test]
+fn gets_that_protect_nothing_are_listed() {
+    let mut made = Vec::new();
+    for (path, text) in files("crates", &[".rs"]) {
+        let path = path.to_string_lossy();
+        let within = path.rsplit("/crates/").next().and_then(|rest| rest.split_once("/src/"));
+        let Some((name, _)) = within else { continue };
+        for call in text.split(".imitated_").skip(1) {
+            let place = call.split("Where::").nth(1).map(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
+            made.push(format!("| `{name}` | `{}` |", place.flatten().unwrap_or("?")));
+        }
+    }
+    made.sort();
+    let page = std::fs::read_to_string(root().join("docs/IMITATED_GETS.md")).expect("the page");
+    let cells = |line: &str| line.split('|').take(3).collect::<Vec<_>>().join("|") + "|";
+    let mut listed: Vec<String> = page.lines().filter(|line| line.starts_with("| `")).map(cells).collect();
+    listed.sort();
+    assert!(!made.is_empty());
+    assert_eq!(listed, made, "docs/IMITATED_GETS.md lists each place once");
+}

@@ -254,7 +254,7 @@ impl LibraryCache {
         drop(chain);
         let list = p.mutex_shared(&parent.parent, MutexKind::CursorParent, Where::KksParent, idn);
         drop(handle);
-        let _children = p.mutex_shared(&parent.table, MutexKind::HashTable, Where::KksChildren, idn);
+        let _children = p.imitated_mutex_shared(&parent.table, MutexKind::HashTable, Where::KksChildren, idn);
         // Between the chain and the list the parent may have gone.
         let found = (parent.life.load(Ordering::Relaxed) == life).then(|| self.search_child(parent, want));
         drop(list);

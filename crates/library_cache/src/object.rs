@@ -98,10 +98,10 @@ impl LibraryCache {
                     (at, code(at))
                 };
                 let pinned = {
-                    let _section = p.lock(self.pin_latch(idn), Where::KglPinExecution, idn);
+                    let _section = p.imitated_get(self.pin_latch(idn), Where::KglPinExecution, idn);
                     is_stale(at)
                 };
-                drop(p.lock(self.pin_latch(idn), Where::KglUnpinExecution, idn));
+                drop(p.imitated_get(self.pin_latch(idn), Where::KglUnpinExecution, idn));
                 Some((at, pinned, code))
             }
             Design::Mutex => {
@@ -113,7 +113,7 @@ impl LibraryCache {
                 drop(chain);
                 let pinned = is_stale(at);
                 drop(held);
-                drop(p.mutex(handle, MutexKind::LibraryCache, Where::KglMutexPinDelete, idn));
+                drop(p.imitated_mutex(handle, MutexKind::LibraryCache, Where::KglMutexPinDelete, idn));
                 Some((at, pinned, code))
             }
         }

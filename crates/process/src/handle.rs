@@ -202,6 +202,19 @@ impl Process {
         self.client.read(v, at, f)
     }
 
+    /// As [`Process::lock`], where the get protects nothing: a design of a generation makes it, and its published number
+    /// of gets counts it. `docs/IMITATED_GETS.md` lists every place with its source.
+    #[inline]
+    pub fn imitated_get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Section<'a> {
+        self.lock(latch, at, why)
+    }
+
+    /// As [`Process::imitated_get`], of a mutex.
+    #[inline]
+    pub fn imitated_mutex<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
+        self.mutex(m, kind, at, idn)
+    }
+
     /// Gets a mutex exclusively. `idn` identifies the object.
     #[inline]
     pub fn mutex<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
@@ -218,6 +231,12 @@ impl Process {
     #[inline]
     pub fn mutex_shared<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
         self.client.mutex_shared(m, kind, at, idn)
+    }
+
+    /// As [`Process::imitated_get`], of a mutex got shared.
+    #[inline]
+    pub fn imitated_mutex_shared<'a>(&'a self, m: &'a Mutex, kind: MutexKind, at: Where, idn: u64) -> MutexHeld<'a> {
+        self.mutex_shared(m, kind, at, idn)
     }
 
     /// Begins a wait, live in `v$session` until the guard is dropped.

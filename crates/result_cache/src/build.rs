@@ -190,13 +190,13 @@ impl ResultCache {
             // gets it may be evicted, since no result depends on it yet: then its block is somebody else's.
             let head = &self.blocks[id as usize];
             {
-                let section = p.lock(self.latch, Where::RcDependency, id);
+                let section = p.imitated_get(self.latch, Where::RcDependency, id);
                 if self.dependency_of(object) == Some(id) {
                     section.set(&head.words[word::CREATED], self.wall_clock_s());
                     section.set(&self.lives[id as usize].last_used, self.clock_cs());
                 }
             }
-            let section = p.lock(self.latch, Where::RcPublish, id);
+            let section = p.imitated_get(self.latch, Where::RcPublish, id);
             if self.dependency_of(object) == Some(id) {
                 section.set(&head.words[word::STATE], State::with_status(head.get(word::STATE), Status::Published));
             }

@@ -269,7 +269,7 @@ impl ResultCache {
         }
         line.attached.store(0, Ordering::Relaxed);
         if self.design() != crate::Design::Versioned {
-            drop(p.lock(self.latch, Where::RcRelease, p.number() as u64));
+            drop(p.imitated_get(self.latch, Where::RcRelease, p.number() as u64));
         }
     }
 }

@@ -177,7 +177,7 @@ impl RowCache {
         section.set(&object.pins, object.pins.load(Ordering::Relaxed) + 1);
         drop(section);
         {
-            let _section = p.lock(latch, Where::KqrGetParent, why);
+            let _section = p.imitated_get(latch, Where::KqrGetParent, why);
             object.copy_value(&found, value);
         }
         self.unpin(p, key.cache, id);
