@@ -243,6 +243,7 @@ pub(crate) fn facts_of(results: &Results) -> String {
     };
     fact("Experiment", results.experiment.clone());
     fact("After", results.source.clone());
+    fact("Began", results.date());
     fact(
         "Machine",
         format!("{}, {} cores, {} MB", results.host.cpu, results.host.cores, results.host.memory_bytes >> 20),

@@ -194,6 +194,15 @@ impl Results {
         self.cells = cells;
     }
 
+    /// When the run began: `2026-11-29 19:50 UTC`; empty when the file does not say it.
+    pub fn date(&self) -> String {
+        let Some(date) = i64::try_from(self.started).ok().and_then(|s| types::Date::from_unix(s).ok()) else {
+            return String::new();
+        };
+        let f = date.fields();
+        format!("{:04}-{:02}-{:02} {:02}:{:02} UTC", f.year, f.month, f.day, f.hour, f.minute)
+    }
+
     /// Operations per second of a cell.
     pub fn rate(&self, variant: &str, sessions: u32) -> Option<Summary> {
         summary(self.cell(variant, sessions).map(|r| r.ops_per_s))
@@ -490,6 +499,13 @@ pub(crate) mod tests {
                 && told.contains("in 1 the ends of the window cut calls with more than 25 %"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn a_run_says_when_it_was() {
+        let results = Results { started: 1_795_341_600, ..results() };
+        assert_eq!(results.date(), "2026-11-22 10:00 UTC");
+        assert!(crate::table::all(&results).contains("2026-11-22 10:00 UTC, a processor, 2 cores"));
     }
 
     #[test]

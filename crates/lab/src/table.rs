@@ -129,6 +129,8 @@ pub fn all(results: &Results) -> String {
     if let Some(warning) = results.warning() {
         out.push_str(&format!("{warning}\n\n"));
     }
+    let (date, host) = (results.date(), &results.host);
+    out.push_str(&format!("{date}, {}, {} cores\n", host.cpu, host.cores));
     out.push_str("Operations per second while all sessions run, and % of linear with one session of the same repeat\n");
     out.push_str(&format!("{}\n", results.about_intervals()));
     if let Some(text) = results.about_windows() {
