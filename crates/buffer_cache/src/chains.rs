@@ -103,6 +103,7 @@ impl BufferCache {
     fn link_chain(&self, s: &Section, buffer: usize, at: Rdba) {
         let (h, head) = (&self.headers[buffer], &self.chains[self.chain(at)]);
         s.set(&h.next, head.load(Ordering::Relaxed));
+        h.whole_rba.store(0, Ordering::Relaxed);
         s.set(&h.identity, at.0.into());
         fence(Ordering::Release); // who finds the buffer through the chain sees its identity and its odd version
         s.set(head, buffer as u64 + 1);

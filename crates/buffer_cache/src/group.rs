@@ -372,12 +372,14 @@ impl<'a> ChangeGroup<'a> {
         Ok(())
     }
 
-    /// Decides whether the record gets the whole image of an entry: when the block's last change is not behind
-    /// `checkpoint`. True when it is newly decided.
+    /// Decides whether the record gets the whole image of an entry: when its file's blocks are logged so, and the block's
+    /// last change is not behind `checkpoint`. True when it is newly decided.
     fn decide(&mut self, entry: usize, checkpoint: Rba) -> bool {
         let bit = 1 << entry;
         let rba = BlockView::of_frame(self.cache.image(slot_of(self.p), entry)).rba();
-        let whole = (self.whole | self.zeroed | self.temporary) & bit == 0 && rba <= checkpoint.0;
+        let whole = (self.whole | self.zeroed | self.temporary) & bit == 0
+            && rba <= checkpoint.0
+            && self.cache.files.logs_whole_blocks(self.rdba_of(entry).file());
         self.whole |= if whole { bit } else { 0 };
         whole
     }
@@ -501,6 +503,10 @@ impl<'a> ChangeGroup<'a> {
                 cache.enqueue_dirty(p, buffer);
                 // The image equals the frame now: the next group of this process need not copy it.
                 area.image_of[entry].store(buffer as u64 + 1, Ordering::Relaxed);
+                if self.zeroed & 1 << entry != 0 {
+                    // Release: who reads it copies a frame that the record has made.
+                    cache.headers[buffer].whole_rba.store(logged_rba, Ordering::Release);
+                }
                 // Without redo of its own a change counts as made at the last checkpoint that was announced: the next
                 // one writes it.
                 let low_rba = match self.temporary & 1 << entry {

@@ -32,7 +32,9 @@ pub(crate) struct BufferHeader {
     pub low_rba: AtomicU64,
     /// While WRITING: the `low_rba` of what is being written.
     pub write_rba: AtomicU64,
-    pub line: [AtomicU64; 2],
+    /// Where the redo record begins that last made the whole block, as far as it was made in this buffer; 0: none.
+    pub whole_rba: AtomicU64,
+    pub line: AtomicU64,
     /// See the constants below.
     pub state: AtomicU64,
     /// Neighbours on the LRU list, as index + 1: hotter and colder.

@@ -19,7 +19,7 @@ use types::Rdba;
 /// Shared pins and claims that a process may hold beside those of its change group.
 pub(crate) const OTHER_PINS: usize = 16 + MULTIBLOCK_MAX;
 /// Buffers that one process may be writing at once.
-pub(crate) const WRITES_MAX: usize = 64;
+pub(crate) const WRITES_MAX: usize = datafile::COVER_MAX;
 
 /// What a pin table entry means; in its upper half. The lower half is the buffer's index + 1.
 pub(crate) const PIN_SHARED: u64 = 1 << 32;
@@ -170,6 +170,12 @@ impl BufferCache {
                 _ => self.drop_exclusive(p, dead, entry, buffer),
             }
         }
+        let is_written = |at: Rdba| {
+            let mut buffers = area.writes.iter().filter_map(|w| buffer_of(w.load(Ordering::Acquire)));
+            buffers.any(|b| self.headers.get(b).is_some_and(|h| h.block() == at))
+        };
+        // The buffers are marked still, so that nobody else writes their blocks.
+        self.files.finish_cover(dead, &mut |at| is_written(at));
         for word in &area.writes {
             if let Some(buffer) = buffer_of(word.load(Ordering::Acquire)).filter(|b| *b < self.headers.len()) {
                 self.end_write(p, dead, word, buffer, false);

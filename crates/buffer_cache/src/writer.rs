@@ -5,8 +5,12 @@
 //! again and the buffer is written once more later. Where the redo of the first change begins that is not on disk moves
 //! with the two marks: `low_rba` belongs to DIRTY, `write_rba` to WRITING.
 //!
-//! A list is written in four steps: all copies are taken, the redo of the newest one is waited for (nothing is written
-//! before its redo is on disk), neighbouring blocks go to the file in one call each, and the marks are taken away.
+//! A list is written in five steps: all copies are taken, the redo of the newest one is waited for (nothing is written
+//! before its redo is on disk), the copies go to the double-write area, neighbouring blocks go to the file in one call
+//! each, and the marks are taken away.
+//!
+//! A block that redo behind the newest announced checkpoint makes whole needs no copy in the area: recovery makes it
+//! without reading it. A checkpoint that is announced later waits until the block is in place.
 
 use crate::header::*;
 use crate::pins::{ProcessArea, WRITES_MAX};
@@ -44,6 +48,8 @@ struct Copy<'a> {
     word: &'a AtomicU64,
     buffer: usize,
     at: Rdba,
+    /// The header's `whole_rba` from before the copy was taken.
+    whole_rba: u64,
     written: bool,
 }
 
@@ -125,6 +131,7 @@ impl BufferCache {
     /// ORA-01114 when the device fails, those of forcing redo: there is no checkpoint then.
     pub fn checkpoint(&self, p: &Process) -> Result<Checkpoint> {
         p.count(Stat::DbwrCheckpoints, 1);
+        let kept = self.files.covers_kept();
         let rba = self.redo.announce(p);
         self.wait_for_groups(p, rba);
         let buffers = self.write_before(p, rba)?;
@@ -135,6 +142,7 @@ impl BufferCache {
         let wait = p.wait(Event::DbFileParallelWrite, 0, 0, u64::from(u32::MAX));
         self.files.sync()?;
         drop(wait);
+        self.files.settle_covers(kept);
         Ok(Checkpoint { rba, buffers })
     }
 
@@ -244,10 +252,11 @@ impl BufferCache {
             }
             let n = writes.copies.len();
             let image = &mut images.bytes_mut()[n * self.block_size..(n + 1) * self.block_size];
+            let whole_rba = self.headers[buffer].whole_rba.load(Ordering::Acquire); // pairs with the store of `release`
             if self.copy_for_write(buffer, image) {
                 let at = self.headers[buffer].block();
                 newest = newest.max(Rba(block::BlockView::of_bytes(image).rba()));
-                writes.copies.push(Copy { word, buffer, at, written: false });
+                writes.copies.push(Copy { word, buffer, at, whole_rba, written: false });
             } else {
                 self.end_write(p, slot_of(p), word, buffer, false);
             }
@@ -265,6 +274,7 @@ impl BufferCache {
         images.chunks_mut(size).for_each(block::seal);
         let runs = runs(&writes.copies);
         let _w = p.wait(Event::DbFileParallelWrite, runs.len() as u64, 0, u64::from(u32::MAX));
+        let cover = self.cover(p, &writes.copies, images)?;
         for run in runs {
             let bytes = &images[run.start * size..run.end * size];
             let (at, began) = (writes.copies[run.start].at, os::clock::now_ns());
@@ -278,7 +288,25 @@ impl BufferCache {
             self.count_writes(p, bytes);
             writes.copies[run].iter_mut().for_each(|c| c.written = true);
         }
+        cover.done();
         Ok(writes.copies.len())
+    }
+
+    /// Puts copies of the blocks that need it into the double-write area.
+    fn cover(&self, p: &Process, copies: &[Copy], images: &[u8]) -> Result<datafile::Cover<'_>> {
+        if !self.redo.wanted() {
+            return self.files.cover(slot_of(p), 0, &[], &mut || Ok(()));
+        }
+        // Read behind the marks of all buffers: a checkpoint that is announced later waits for them.
+        let announced = self.redo.image_before().0;
+        let needs = |c: &Copy| !self.files.is_temporary(c.at.file()) && (c.whole_rba == 0 || c.whole_rba < announced);
+        let blocks = copies.iter().zip(images.chunks(self.block_size)).filter(|(c, _)| needs(c));
+        let blocks: Vec<&[u8]> = blocks.map(|(_, image)| image).collect();
+        self.files.cover(slot_of(p), announced, &blocks, &mut || {
+            os::clock::sleep(Duration::from_micros(200));
+            p.help_the_dead();
+            Ok(())
+        })
     }
 
     fn count_writes(&self, p: &Process, bytes: &[u8]) {

@@ -11,13 +11,14 @@ mod sink;
 use block::{BlockKind, DataMut, Image, undo};
 use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign, ChangeGroup, GetKind, is_retry, op};
 use common::*;
-use datafile::DataFiles;
+use datafile::{CONTROL_FILE, DOUBLE_WRITE_FILE, DataFiles};
 use process::{Process, testing};
 use redo::{ApplyTable, Layer, Rba, RedoSink};
 use sink::*;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use types::{ObjectId, Ora, Rdba, Result, Scn};
 
@@ -25,6 +26,15 @@ struct Logged {
     db: Db,
     redo: Recorder,
     table: ApplyTable,
+    /// With a double-write area: taken by `crash` alone, by others for each thing they do.
+    still: Option<RwLock<()>>,
+}
+
+impl Logged {
+    /// Keeps a crash from being played until it is dropped, where one takes a copy of all files.
+    fn at_work(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.still.as_ref().map(|still| still.read().unwrap())
+    }
 }
 
 /// Rows come and go in heap blocks, records in undo blocks, bytes anywhere: so that all kinds of holes are there.
@@ -45,8 +55,22 @@ fn apply_test(image: &mut [u8], code: u8, data: &[u8]) -> Result<()> {
 }
 
 fn logged(buffers: usize, redo_bytes: usize) -> Logged {
+    logged_in(buffers, redo_bytes, false)
+}
+
+/// The number of the area's life.
+const LIFE: u64 = 5;
+/// So much that nothing in it is written over while the test runs.
+const AREA_BYTES: u64 = 64 << 20;
+
+fn logged_in(buffers: usize, redo_bytes: usize, has_area: bool) -> Logged {
     let directory = directory();
     let files = DataFiles::create(&directory, &small_database()).unwrap();
+    if has_area {
+        let control = files.control().unwrap();
+        files.set_disk_sync(false);
+        files.open_double_write(DOUBLE_WRITE_FILE, AREA_BYTES, 24, &control, LIFE).unwrap();
+    }
     let mut config = CacheConfig::new(buffers, BLOCK, 24);
     config.design = ChainDesign::Versioned;
     config.working_sets = 2;
@@ -59,7 +83,7 @@ fn logged(buffers: usize, redo_bytes: usize) -> Logged {
     let cache = BufferCache::create(all.sga(), &layout, &config, Arc::new(files), table.clone(), Box::new(redo));
     let cache = Arc::new(cache);
     cache.register_with(all);
-    Logged { db: Db { all, cache, directory }, redo, table }
+    Logged { db: Db { all, cache, directory }, redo, table, still: has_area.then(RwLock::default) }
 }
 
 struct Random(u64);
@@ -159,8 +183,8 @@ fn random_group(cache: &BufferCache, p: &Process, blocks: &[Rdba], random: &mut 
 }
 
 /// The blocks as the files have them; torn ones are noted as such.
-fn on_disk(db: &Db, blocks: &[Rdba], from: u64) -> Blocks {
-    let file = std::fs::File::open(db.directory.join("users01.dbf")).unwrap();
+fn on_disk(directory: &Path, blocks: &[Rdba], from: u64) -> Blocks {
+    let file = std::fs::File::open(directory.join("users01.dbf")).unwrap();
     let mut found = Blocks::new(from);
     for at in blocks {
         let mut image = Image::new(BLOCK);
@@ -173,13 +197,40 @@ fn on_disk(db: &Db, blocks: &[Rdba], from: u64) -> Blocks {
     found
 }
 
+/// The blocks as a start finds them that has put copies of the double-write area in the places of those that are torn.
+/// A torn block without a copy is made by the redo.
+fn restored(l: &Logged, blocks: &[Rdba], start: u64, torn: &[Rdba]) -> Blocks {
+    let copy = directory();
+    for name in [CONTROL_FILE, "control02", "system01.dbf", "undo01.dbf", "users01.dbf", DOUBLE_WRITE_FILE] {
+        let from = l.db.directory.join(name);
+        if from.exists() {
+            std::fs::copy(from, copy.join(name)).unwrap();
+        }
+    }
+    let file = std::fs::OpenOptions::new().write(true).open(copy.join("users01.dbf")).unwrap();
+    for at in torn {
+        file.write_all_at(&[0xEE; 512], u64::from(at.block()) * BLOCK as u64 + BLOCK as u64 / 2).unwrap();
+    }
+    let mut control = l.db.cache.files().control().unwrap();
+    (control.clean, control.double_write, control.checkpoint.rba) = (false, LIFE, start);
+    let files = DataFiles::over_control(&copy, &control);
+    assert!(files.open_double_write(DOUBLE_WRITE_FILE, AREA_BYTES, 24, &control, LIFE + 1).unwrap().1);
+    assert!(files.double_write_used() < AREA_BYTES / 2, "copies that were synced may be gone");
+    let done = files.restore_torn(&control, true).unwrap();
+    assert!(done.torn <= torn.len() as u64 && done.newest <= l.redo.on_disk().0, "{done:?}");
+    let found = on_disk(&copy, blocks, start);
+    std::fs::remove_dir_all(&copy).unwrap();
+    found
+}
+
 /// A checkpoint that was completed: where recovery starts.
 struct Stored(AtomicU64);
 
 /// Plays a crash of this moment: files as they are, redo up to a random place that may have been written.
 fn crash(l: &Logged, blocks: &[Rdba], stored: &Stored, model: &mut Blocks, random: &mut Random) {
+    let _still = l.still.as_ref().map(|still| still.write().unwrap());
     let start = stored.0.load(Ordering::SeqCst);
-    let mut disk = on_disk(&l.db, blocks, start);
+    let mut disk = on_disk(&l.db.directory, blocks, start);
     let safe = l.redo.on_disk().0;
     for (at, image) in &disk.images {
         assert!(image.view().rba() <= safe, "block {at} was written before its redo");
@@ -189,8 +240,13 @@ fn crash(l: &Logged, blocks: &[Rdba], stored: &Stored, model: &mut Blocks, rando
     // Blocks changed behind the checkpoint may have been torn by the crash.
     let newer = disk.images.iter().filter(|(_, i)| i.view().rba() > start).map(|(at, _)| *at);
     let torn: Vec<Rdba> = newer.filter(|_| random.below(3) == 0).collect();
-    torn.iter().for_each(|at| drop(disk.images.remove(at)));
-    disk.torn.extend(torn);
+    if l.still.is_some() {
+        disk = restored(l, blocks, start, &torn);
+        disk.passes_torn = true;
+    } else {
+        torn.iter().for_each(|at| drop(disk.images.remove(at)));
+        disk.torn.extend(torn);
+    }
     disk.apply(&l.table, &stream, model.at, BLOCK);
     assert!(disk.torn.is_empty(), "torn blocks that no redo makes again: {:?}", disk.torn);
     for at in blocks {
@@ -221,8 +277,17 @@ fn checkpoint(l: &Logged, p: &Process, stored: &Stored) {
 
 #[test]
 fn the_stream_makes_the_blocks_again_at_any_moment() {
-    for seed in 1..4 {
-        let l = logged(33 + seed as usize, 24 << 20);
+    (1..4).for_each(|seed| at_any_moment(seed, false));
+}
+
+#[test]
+fn with_copies_in_the_area_the_stream_makes_them_again_too() {
+    (4..6).for_each(|seed| at_any_moment(seed, true));
+}
+
+fn at_any_moment(seed: u64, has_area: bool) {
+    {
+        let l = logged_in(33 + seed as usize, 24 << 20, has_area);
         let blocks = loose_blocks(70);
         let (stored, over) = (Stored(AtomicU64::new(BEGIN)), AtomicBool::new(false));
         let main = testing::attach(l.db.all, "crash");
@@ -232,7 +297,8 @@ fn the_stream_makes_the_blocks_again_at_any_moment() {
                 let (l, blocks, over) = (&l, &blocks, &over);
                 scope.spawn(move || {
                     let (p, mut random) = (testing::attach(l.db.all, "session"), Random(seed * 100 + n));
-                    for _ in 0..1500 {
+                    for _ in 0..if has_area { 400 } else { 1500 } {
+                        let _at_work = l.at_work();
                         random_group(&l.db.cache, &p, blocks, &mut random).unwrap();
                     }
                     over.store(true, Ordering::SeqCst);
@@ -242,11 +308,13 @@ fn the_stream_makes_the_blocks_again_at_any_moment() {
             scope.spawn(move || {
                 let (p, mut random) = (testing::attach(l.db.all, "writer"), Random(seed * 100 + 50));
                 while !over.load(Ordering::SeqCst) {
+                    let at_work = l.at_work();
                     match random.below(12) {
                         0 => checkpoint(l, &p, stored),
                         1..4 => l.redo.write_some(),
                         _ => drop(l.db.cache.write_batch(&p, 1 + random.below(20) as usize).unwrap()),
                     }
+                    drop(at_work);
                     os::clock::sleep(Duration::from_micros(random.below(300)));
                 }
             });
@@ -258,7 +326,8 @@ fn the_stream_makes_the_blocks_again_at_any_moment() {
         });
         compare_frames(&l, &main, &blocks, &mut model);
         crash(&l, &blocks, &stored, &mut model, &mut Random(seed));
-        assert!(model.records > 2500 && model.whole > 70, "{} records, {} images", model.records, model.whole);
+        let least = if has_area { 700 } else { 2500 };
+        assert!(model.records > least && model.whole > 70, "{} records, {} images", model.records, model.whole);
         // Behind a checkpoint at rest nothing is left to do.
         checkpoint(&l, &main, &stored);
         assert_eq!(stored.0.load(Ordering::SeqCst), l.redo.head());
@@ -267,7 +336,7 @@ fn the_stream_makes_the_blocks_again_at_any_moment() {
     }
 }
 
-const POINTS: [&str; 8] = [
+const POINTS: [&str; 9] = [
     "group-reserved",
     "group-copied",
     "group-publishing",
@@ -276,18 +345,29 @@ const POINTS: [&str; 8] = [
     "group-published",
     "group-released-one",
     "cache-*",
+    "double-write-*",
 ];
 
 #[test]
 fn a_death_at_any_step_of_a_commit_is_all_or_nothing() {
-    let l = logged(40, 64 << 20);
+    a_death_at_any_step(false);
+}
+
+#[test]
+fn a_death_at_any_step_of_a_commit_or_a_write_with_copies_is_all_or_nothing() {
+    a_death_at_any_step(true);
+}
+
+fn a_death_at_any_step(has_area: bool) {
+    let l = logged_in(40, 64 << 20, has_area);
     let blocks = loose_blocks(60);
     let stored = Stored(AtomicU64::new(BEGIN));
     let pmon = testing::attach(l.db.all, "pmon");
     let kills = testing::kill_children(&pmon, 2, Duration::from_millis(2500), 11, |p, seed| {
         let mut random = Random(seed);
         if random.below(4) > 0 {
-            let point = POINTS[random.below(POINTS.len() as u64) as usize];
+            let points = &POINTS[..POINTS.len() - usize::from(!has_area)];
+            let point = points[random.below(points.len() as u64) as usize];
             let plan = format!("{point}:{}", 1 + random.below(6));
             os::crash::arm(&plan, &l.db.directory).expect("a plan");
         }
@@ -309,6 +389,7 @@ fn a_death_at_any_step_of_a_commit_is_all_or_nothing() {
     for point in &POINTS[..7] {
         assert!(deaths.contains(point), "nobody died at {point}: {deaths}");
     }
+    assert!(!has_area || deaths.contains("double-write"), "nobody died in a write: {deaths}");
     checkpoint(&l, &pmon, &stored);
     crash(&l, &blocks, &stored, &mut model, &mut Random(4));
 }
@@ -396,7 +477,7 @@ fn a_checkpoint_waits_for_groups_that_have_their_place_in_the_redo() {
             assert!(!made.is_finished(), "{point}: the group is not over");
             l.db.all.cleanup(&p, dead).expect("a dead process");
             let rba = made.join().expect("a checkpoint").rba.0;
-            let disk = on_disk(&l.db, &at, rba);
+            let disk = on_disk(&l.db.directory, &at, rba);
             let want = if n < 2 { 1 } else { 2 };
             assert!(at.iter().all(|a| disk.images[a].view().u64(TAIL_AT) == want), "{point}");
         });

@@ -1,13 +1,14 @@
 //! The control file: text, one fact a line, closed by a checksum line.
 //!
 //! ```text
-//! latchwork control file 7
+//! latchwork control file 8
 //! database 81985529216486895 ORCL
 //! dictionary 11400714819323198485
 //! block_size 8192
 //! writes 812
 //! scn 4711
 //! clean 1
+//! double_write 77
 //! checkpoint 73728 4711 1795312800
 //! incarnation 1 1 1795312000
 //! log_mode 0
@@ -217,6 +218,8 @@ pub struct ControlFile {
     pub block_size: usize,
     /// How often it has been written.
     pub writes: u64,
+    /// The life of the double-write area whose copies count; 0: none.
+    pub double_write: u64,
     /// SCN at the last clean shutdown.
     pub scn: Scn,
     /// True when the last instance shut down cleanly: all changes are in the files.
@@ -257,7 +260,7 @@ const SPARE_COPY: &str = "control02.new";
 const STEP_BYTES: u64 = 8 << 10;
 const TITLE: &str = "latchwork control file ";
 /// The version of the format; it is also that of what the control file describes as a whole.
-const VERSION: &str = "7";
+const VERSION: &str = "8";
 const BYTES_MAX: u64 = 1 << 20;
 /// How often a control file is read that is another one each time, and never sound.
 const READ_TRIES: u32 = 100;
@@ -464,6 +467,7 @@ impl ControlFile {
         let mut out = format!("{TITLE}{VERSION}\ndatabase {} {}\n", self.database, self.name);
         let _ = writeln!(out, "dictionary {}\nblock_size {}", self.dictionary, self.block_size);
         let _ = writeln!(out, "writes {}\nscn {}\nclean {}", self.writes, self.scn.0, u8::from(self.clean));
+        let _ = writeln!(out, "double_write {}", self.double_write);
         self.print_redo(&mut out);
         self.tablespaces.iter().for_each(|t| print_tablespace(&mut out, "tablespace", t));
         self.files.iter().for_each(|f| print_file(&mut out, "file", f));
@@ -525,6 +529,7 @@ impl ControlFile {
             }
             "block_size" => self.block_size = rest.parse().ok()?,
             "writes" => self.writes = rest.parse().ok().filter(|n| *n < u64::MAX)?,
+            "double_write" => self.double_write = rest.parse().ok()?,
             "scn" => self.scn = Scn(rest.parse().ok()?),
             "clean" => self.clean = rest == "1",
             "checkpoint" => {
@@ -590,6 +595,11 @@ impl ControlFile {
         }
         let distinct = |f: &FileEntry| self.files.iter().filter(|g| g.file == f.file).count() == 1;
         block::is_block_size(self.block_size) && self.files.iter().all(|f| listed(f) && distinct(f))
+    }
+
+    /// Whether the file is in backup mode.
+    pub fn is_copied(&self, number: u32) -> bool {
+        self.backups.iter().any(|b| b.file == number)
     }
 
     /// The data file with this number.
@@ -746,6 +756,7 @@ mod tests {
             name: "ORCL".into(),
             block_size: 8192,
             writes: 812,
+            double_write: 77,
             scn: Scn(4711),
             clean: true,
             checkpoint: CheckpointEntry { rba: 73_728, scn: Scn(4711), time_s: 1_795_312_800 },

@@ -1,6 +1,7 @@
 //! Data files: creating, opening, reading, writing, growing.
 
 use crate::control::{Contents, ControlFile, FileEntry, TablespaceEntry};
+use crate::double_write::DoubleWrite;
 use crate::table::{FileState, FileTable};
 use crate::tablespace;
 use block::file::FileHeader;
@@ -10,7 +11,7 @@ use os::file::{File, OpenMode, sync_directory};
 use process::{CleanupOrder, Process, Processes};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use types::{Facility, Ora, Rdba, Result, Scn};
 use wait::Event;
 
@@ -88,6 +89,9 @@ pub struct DataFiles {
     pub(crate) table: FileTable,
     /// Writes are followed by syncs. Set before the first fork.
     disk_sync: AtomicBool,
+    /// The first change of a block behind a checkpoint is logged as the whole block. Set before the first fork.
+    whole_blocks: AtomicBool,
+    pub(crate) area: OnceLock<DoubleWrite>,
     /// Nothing is written: files are opened for reading, and the control file stays as it is.
     read_only: bool,
     /// The control file of a database that has none on disk yet.
@@ -236,6 +240,8 @@ impl DataFiles {
             block_size: control.block_size,
             table,
             disk_sync: AtomicBool::new(true),
+            whole_blocks: AtomicBool::new(true),
+            area: OnceLock::new(),
             read_only: false,
             listed: None,
             last: Mutex::new(None),
@@ -390,7 +396,7 @@ impl DataFiles {
             && let Some(tablespace) = control.tablespace(entry.tablespace)
         {
             // Another opening of the database has added it.
-            self.table.set(entry, tablespace);
+            self.table.set(entry, tablespace, control.is_copied(number));
         }
         Ok(self.table.keep(number, self.open_file(entry)?))
     }
@@ -483,6 +489,25 @@ impl DataFiles {
     /// Whether what is written is synced too.
     pub fn disk_sync(&self) -> bool {
         self.disk_sync.load(Ordering::Relaxed)
+    }
+
+    /// Says whether the first change of a block behind a checkpoint is logged as the whole block, whatever file it is of:
+    /// where no double-write area covers blocks that a crash may tear. A throw-away database needs neither. To be said
+    /// before the first fork.
+    pub fn set_whole_blocks(&self, whole: bool) {
+        self.whole_blocks.store(whole, Ordering::Relaxed);
+    }
+
+    /// Whether the first change of a block of this file behind a checkpoint is logged as the whole block: always without
+    /// a double-write area, else while the file is in backup mode, because a copy of it may have torn blocks.
+    #[inline]
+    pub fn logs_whole_blocks(&self, number: u32) -> bool {
+        self.whole_blocks.load(Ordering::Relaxed) || self.table.state(number).is_copied()
+    }
+
+    /// No file is in backup mode any more: for a start that has ended all of it.
+    pub fn end_copies(&self) {
+        self.table.end_copies();
     }
 
     /// Changes the control file: the one way to do so while several processes run. `f` changes what it is given; when
@@ -759,11 +784,25 @@ impl DataFiles {
     /// As [`DataFiles::check_places`].
     pub fn sync(&self) -> Result<()> {
         self.check_places()?;
+        let limit = self.area.get().map(DoubleWrite::limit);
+        self.sync_all()?;
+        if let (Some(area), Some(limit)) = (self.area.get(), limit) {
+            area.release(limit);
+        }
+        Ok(())
+    }
+
+    fn sync_all(&self) -> Result<()> {
         if !self.disk_sync() {
             return Ok(());
         }
         // All files, and not only those that this process has open: others write, too.
         for (number, mut state) in self.table.present() {
+            // What was written to a file before it went offline is synced as well, so that copies of it may be given up. A
+            // device that fails then is the reason why it went.
+            if let Some(file) = self.table.opened(number).filter(|_| state.is_offline() && !state.is_missing()) {
+                let _ = file.sync();
+            }
             while state.is_present() && !state.is_temporary() && !state.is_offline() {
                 match self.file(number).and_then(|file| self.sync_file(number, &file)) {
                     Ok(()) => break,

@@ -11,6 +11,7 @@
 
 mod away;
 mod control;
+mod double_write;
 mod files;
 mod space;
 mod stamp;
@@ -20,6 +21,7 @@ pub use control::{
     BackupEntry, CheckpointEntry, Contents, ControlFile, FileEntry, GoneEntry, IncarnationEntry, LogGroupEntry,
     LoggedEntry, OfflineEntry, TablespaceEntry,
 };
+pub use double_write::{COVER_MAX, Cover, Restored};
 pub use files::{CreateDatabase, DataFiles, TablespaceSpec};
 pub use space::NewFile;
 
@@ -27,6 +29,8 @@ pub use space::NewFile;
 pub const CONTROL_FILE: &str = "control";
 /// The name of its second copy.
 pub const CONTROL_COPY: &str = "control02";
+/// Name of the double-write area's file in the database directory.
+pub const DOUBLE_WRITE_FILE: &str = "double_write";
 /// Tablespace numbers of a new database.
 pub mod tablespace {
     /// Dictionary.

@@ -91,7 +91,7 @@ impl DataFiles {
             self.remove(&made);
             return Err(e);
         }
-        made.iter().for_each(|entry| self.table.set(entry, tablespace));
+        made.iter().for_each(|entry| self.table.set(entry, tablespace, false));
         Ok(made.iter().map(|f| f.file).collect())
     }
 
@@ -243,6 +243,14 @@ impl DataFiles {
         self.repeat_control()?;
         self.table.lift_fences();
         Ok(())
+    }
+
+    /// Repeats which files are in backup mode, and all else that the control file says of files.
+    ///
+    /// # Errors
+    /// ORA-00205.
+    pub fn refresh_copies(&self) -> Result<()> {
+        self.repeat_control()
     }
 
     /// Repeats the control file as it is on disk. Who changes it does so first and repeats it then: that of another who

@@ -18,8 +18,7 @@ impl ControlFile {
     /// or being copied stay where they are.
     pub fn is_stamped(&self, f: &FileEntry) -> bool {
         let stays = |t: &crate::TablespaceEntry| t.is_offline || t.is_read_only || t.contents == Contents::Temporary;
-        let copied = self.backups.iter().any(|b| b.file == f.file);
-        !f.is_offline && !copied && !self.tablespace(f.tablespace).is_some_and(stays)
+        !f.is_offline && !self.is_copied(f.file) && !self.tablespace(f.tablespace).is_some_and(stays)
     }
 }
 

@@ -22,6 +22,8 @@ const MISSING: u64 = 16;
 const FENCED: u64 = 32;
 /// And from reading them.
 const FENCED_OFF: u64 = 64;
+/// It is in backup mode: redo has whole blocks of it.
+const COPIED: u64 = 128;
 /// The tablespace's number, as far as it fits.
 const TABLESPACE_SHIFT: u32 = 8;
 const TABLESPACE_MASK: u64 = 0xFFFF;
@@ -52,6 +54,9 @@ impl FileState {
     }
     pub fn is_temporary(self) -> bool {
         self.0 & TEMPORARY != 0
+    }
+    pub fn is_copied(self) -> bool {
+        self.0 & COPIED != 0
     }
     pub fn tablespace(self) -> u32 {
         (self.0 >> TABLESPACE_SHIFT & TABLESPACE_MASK) as u32
@@ -91,7 +96,7 @@ impl FileTable {
     }
 
     /// Repeats what the control file says of a file; a fence stays.
-    pub fn set(&self, entry: &FileEntry, tablespace: &TablespaceEntry) {
+    pub fn set(&self, entry: &FileEntry, tablespace: &TablespaceEntry, is_copied: bool) {
         let mut says = PRESENT | (u64::from(tablespace.number) & TABLESPACE_MASK) << TABLESPACE_SHIFT;
         if tablespace.is_read_only {
             says |= READ_ONLY;
@@ -101,6 +106,9 @@ impl FileTable {
         }
         if tablespace.contents == Contents::Temporary {
             says |= TEMPORARY;
+        }
+        if is_copied {
+            says |= COPIED;
         }
         let comes_back = |old: u64| old & (OFFLINE | MISSING) != 0 && (old & MISSING | says & OFFLINE) == 0;
         let changed = self.words[entry.file as usize].fetch_update(Ordering::AcqRel, Ordering::Acquire, |old| {
@@ -146,7 +154,7 @@ impl FileTable {
         }
         for entry in &control.files {
             if let Some(tablespace) = control.tablespace(entry.tablespace) {
-                self.set(entry, tablespace);
+                self.set(entry, tablespace, control.is_copied(entry.file));
             }
         }
     }
@@ -154,6 +162,13 @@ impl FileTable {
     /// From now on blocks of the file are not changed, and with `reads` not read in either.
     pub fn fence(&self, number: u32, reads: bool) {
         self.words[number as usize].fetch_or(FENCED | if reads { FENCED_OFF } else { 0 }, Ordering::AcqRel);
+    }
+
+    /// No file is in backup mode any more.
+    pub fn end_copies(&self) {
+        for (number, _) in self.present() {
+            self.words[number as usize].fetch_and(!COPIED, Ordering::AcqRel);
+        }
     }
 
     /// What the control file says of the files holds again, and nothing else.

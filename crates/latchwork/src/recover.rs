@@ -21,6 +21,9 @@ Examples:
 /// Memory for blocks while they are rolled forward, in bytes.
 const MEMORY_BYTES: usize = 512 << 20;
 
+/// More than recovery has workers.
+const SLOTS: usize = 64;
+
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Recover {
@@ -59,10 +62,16 @@ fn recovered(dir: &Path, resetlogs: bool, progress: &mut Progress) -> Result<Str
     let dir = dir.canonicalize().map_err(|e| format!("{}: {e}", dir.display()))?;
     let _hold = server::hold(&dir)?;
     let open = if resetlogs { DataFiles::open(&dir) } else { DataFiles::open_read_only(&dir) };
-    let (files, control) = open.map_err(text)?;
+    let (files, mut control) = open.map_err(text)?;
     let Some(standing) = recovery::standing(&files, &control).map_err(text)? else {
         return Ok("There is nothing to recover.\n".into());
     };
+    if resetlogs && control.double_write != 0 && !control.clean {
+        let (name, life) = (datafile::DOUBLE_WRITE_FILE, os::clock::wall_ns());
+        let (life, _) = files.open_double_write(name, 0, SLOTS, &control, life).map_err(text)?;
+        control.double_write = life;
+        control.write(&dir).map_err(text)?;
+    }
     let apply = session::apply_table();
     let frames_max = MEMORY_BYTES / files.block_size();
     let it = Recovery {

@@ -116,6 +116,10 @@ fn script() -> Vec<Step> {
         Step::Admin("alter database end backup"),
         update(2),
         Step::Admin("alter system checkpoint"),
+        ddl("drop table away", |m| {
+            m.remove("AWAY");
+        }),
+        Step::Admin("alter database datafile 'extra01.dbf' resize 256K"),
         space("drop tablespace extra including contents and datafiles", |s| {
             s.extra = 0;
             s.made.remove("AWAY");

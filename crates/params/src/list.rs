@@ -172,6 +172,8 @@ params! {
     LogBuffer "log_buffer" size(64 * K, G), "0", Static, false, "redo circular buffer size";
     LogFileSize "_log_file_size" size(0, T), "0", Static, false, "size of the online logs of a new database; 0: 64 MB";
     LogFiles "_log_files" int(2, 16), "3", Static, false, "number of online logs of a new database";
+    DoubleWrite "_double_write" BOOL, "TRUE", Static, false, "copies of blocks go to the double-write area before they are written in place; FALSE: redo has whole blocks behind each checkpoint";
+    DoubleWriteSize "_double_write_size" size(0, T), "0", Static, false, "size of the double-write area; 0: a quarter of the buffer cache, 64 MB at most";
     DiskSync "_disk_sync" Kind::Word(&["AUTO", "TRUE", "FALSE"]), "AUTO", Static, false, "wait for the device after writes; AUTO: unless the database is a throw-away one";
     LogWriter "_log_writer" Kind::Word(&["leader", "lgwr"]), "", Static, false, "who writes the log for a commit: the first who waits, or LGWR; empty: by latch_generation";
     DataFileMaxSize "_data_file_max_size" size(0, T), "0", Static, false, "size up to which the data files of a new database grow; 0: as large as a file can be";

@@ -45,6 +45,7 @@ fn run(dir: &Path, bytes: u64) {
             apply: &apply,
             starts,
             until: Until::End,
+            announced: Rba(0),
             frames_max,
             workers: Workers::default(),
             on_device: true,

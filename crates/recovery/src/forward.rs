@@ -1,9 +1,9 @@
 //! The roll forward: one pass over the redo.
 //!
-//! Every block that was changed behind the position where it begins starts with a vector that makes the whole block, so
-//! it is not read from the file at all, unless the pool was full in between. What is read may be newer than the record,
-//! because the block was written before the crash, or by a recovery that was cut off: its own redo address says so, and
-//! the record passes it by.
+//! A block is read from its file unless its first vector makes the whole block. What is read may be newer than the
+//! record, because the block was written before the crash, or by a recovery that was cut off: its own redo address says
+//! so, and the record passes it by. A block that is written may be torn by the next crash. So a copy of it goes to the
+//! double-write area first, where there is one, unless the redo makes it whole.
 //!
 //! **Workers.** A change vector speaks of one block, and what it does depends on that block and itself alone. So each
 //! worker owns the blocks of every n-th stretch of the files and applies their vectors, in the order of the redo, while
@@ -55,6 +55,8 @@ pub struct Forward<'a> {
     /// same number earlier. Redo of all other files is passed over.
     pub starts: HashMap<u32, Rba>,
     pub until: Until,
+    /// The checkpoint that stands until the roll forward is done: batches of the double-write area name it.
+    pub announced: Rba,
     /// Most blocks kept in memory, by all workers together.
     pub frames_max: usize,
     pub workers: Workers,
@@ -74,6 +76,11 @@ pub struct Workers {
 
 /// More than this many workers would wait for the thread that reads.
 const WORKERS_MAX: usize = 4;
+
+impl Workers {
+    /// How many there can be.
+    pub(crate) const SLOTS: usize = WORKERS_MAX;
+}
 
 impl Default for Workers {
     /// As many as the machine has processors, within reason.
@@ -109,6 +116,9 @@ pub struct Outcome {
     pub redo_bytes: u64,
     pub blocks_read: u64,
     pub blocks_written: u64,
+    /// Blocks that were torn and came from the double-write area, and those that were written in place once more.
+    pub blocks_torn: u64,
+    pub blocks_again: u64,
     /// Files that the redo speaks of and that were passed over altogether.
     pub unknown_files: Vec<u32>,
     /// The damage at which the redo was made to end.
@@ -344,7 +354,13 @@ impl<'a> Run<'a> {
             forward,
             own,
             of,
-            pool: Pool::new(forward.files, forward.frames_max / of as usize, forward.on_device),
+            pool: Pool::new(
+                forward.files,
+                forward.frames_max / of as usize,
+                forward.on_device,
+                own as usize,
+                forward.announced.0,
+            ),
             touched: Vec::with_capacity(RECORD_BLOCKS_MAX),
             sizes: vec![0; Rdba::MAX_FILE as usize + 1],
             vectors: 0,

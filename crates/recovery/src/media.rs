@@ -10,6 +10,7 @@ use crate::start::{begin_of, logs};
 use datafile::{CheckpointEntry, ControlFile, DataFiles, FileEntry};
 use redo::{ApplyTable, LogReader, Rba};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use types::{Facility, Ora, Result};
 
 /// What is to be recovered.
@@ -41,13 +42,22 @@ pub fn recover_file(it: &FileRecovery<'_>, tell: &mut dyn FnMut(&Progress)) -> R
     alone.files.iter_mut().for_each(|f| f.is_offline = false);
     let files = DataFiles::over_control(it.files.directory(), &alone);
     files.set_disk_sync(it.files.disk_sync());
+    let area = open_area(&files, &mut alone, begin)?;
     let logs = logs(it.files, it.control, begin);
     let mut reader = LogReader::open(&logs, it.control.database, it.control.incarnation.number, begin)?;
     reader.end_at(stop);
     let starts = HashMap::from([(it.file.file, begin)]);
     let (until, workers) = (Until::End, Workers::default());
-    let forward =
-        Forward { files: &files, apply: it.apply, starts, until, frames_max: it.frames_max, workers, on_device: true };
+    let forward = Forward {
+        files: &files,
+        apply: it.apply,
+        starts,
+        until,
+        announced: begin,
+        frames_max: it.frames_max,
+        workers,
+        on_device: true,
+    };
     let out = roll_forward(&forward, &mut reader, tell)?;
     if out.end < stop {
         let text = format!("the redo behind log sequence {} is missing", out.sequence);
@@ -56,5 +66,18 @@ pub fn recover_file(it: &FileRecovery<'_>, tell: &mut dyn FnMut(&Progress)) -> R
     os::crash::point("file-rolled-forward");
     it.files.stamp_offline(it.control, it.file, &it.stop)?;
     os::crash::point("file-recovered");
+    // Left behind it says nothing: the file's header is another one now.
+    let _ = os::file::remove(&area);
     Ok(out)
+}
+
+/// Opens a double-write area for this recovery alone: the checkpoints of the database pass by a file that is offline.
+/// Blocks that an earlier recovery from the same position left torn become whole.
+fn open_area(files: &DataFiles, alone: &mut ControlFile, begin: Rba) -> Result<PathBuf> {
+    let number = alone.files.first().map_or(0, |f| f.file);
+    let name = format!("{}.{number}", datafile::DOUBLE_WRITE_FILE);
+    (alone.clean, alone.double_write, alone.checkpoint.rba) = (false, begin.0, begin.0);
+    files.open_double_write(&name, 0, Workers::SLOTS, alone, begin.0)?;
+    files.restore_torn(alone, false)?;
+    Ok(files.directory().join(name))
 }

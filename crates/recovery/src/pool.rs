@@ -60,6 +60,9 @@ pub struct Frame {
     pub dirty: bool,
     /// It holds zeros still.
     pub is_fresh: bool,
+    /// The redo that is being applied made the whole block: should it be torn while it is written, the same redo makes it
+    /// again.
+    is_made: bool,
     /// The end of the last record, as far as is known, that makes the block anew.
     made: Rba,
     /// The end of the record that used it last.
@@ -140,6 +143,9 @@ pub struct Pool<'a> {
     young: Vec<usize>,
     /// What is written is going to be waited for.
     on_device: bool,
+    /// Of the worker, and the checkpoint that stands until all is done: for the double-write area.
+    slot: usize,
+    announced: u64,
     /// Blocks read from and written to the files.
     pub reads: u64,
     pub writes: u64,
@@ -151,8 +157,9 @@ impl<'a> Pool<'a> {
     /// The smallest pool: a record's blocks fit into its younger half.
     pub const FRAMES_MIN: usize = 64;
 
-    /// A pool of at most `frames_max` blocks; `on_device` says that what is written is going to be waited for.
-    pub fn new(files: &'a DataFiles, frames_max: usize, on_device: bool) -> Pool<'a> {
+    /// A pool of at most `frames_max` blocks; `on_device` says that what is written is going to be waited for. `slot` is
+    /// the worker's number, `announced` the checkpoint that stands until the roll forward is done.
+    pub fn new(files: &'a DataFiles, frames_max: usize, on_device: bool, slot: usize, announced: u64) -> Pool<'a> {
         Pool {
             files,
             frames: Vec::new(),
@@ -165,6 +172,8 @@ impl<'a> Pool<'a> {
             new: Vec::new(),
             young: Vec::new(),
             on_device,
+            slot,
+            announced,
             reads: 0,
             writes: 0,
             damaged: Vec::new(),
@@ -225,6 +234,7 @@ impl<'a> Pool<'a> {
         };
         self.frames[n].used = self.now;
         if whole {
+            self.frames[n].is_made = true;
             return Ok(Found::Made(n));
         }
         if known.is_none() {
@@ -242,7 +252,7 @@ impl<'a> Pool<'a> {
             self.give_up_half()?;
         }
         let (place, is_fresh) = self.images.take();
-        let frame = Frame { at, damaged: false, dirty: false, is_fresh, made, used: self.now, place };
+        let frame = Frame { at, damaged: false, dirty: false, is_fresh, is_made: false, made, used: self.now, place };
         let n = match self.vacant.pop() {
             Some(n) => {
                 self.frames[n] = frame;
@@ -332,23 +342,38 @@ impl<'a> Pool<'a> {
     /// Writes frames, given in the order of the files: neighbours together, from where they are.
     fn write(&mut self, frames: &mut [Frame]) -> Result<()> {
         let follows = |a: &Frame, b: &Frame| a.at.0 + 1 == b.at.0 && a.at.file() == b.at.file();
+        for frame in frames.iter_mut() {
+            let place = frame.place;
+            seal(frame, self.images.bytes_mut(place));
+            self.damaged.extend(frame.damaged.then_some(frame.at));
+        }
         let (mut is_first, run_blocks) = (true, RUN_BYTES / self.images.size);
-        for run in frames.chunk_by_mut(follows).flat_map(|run| run.chunks_mut(run_blocks)) {
-            if !std::mem::take(&mut is_first) {
-                os::crash::point("recovery-some-blocks");
+        for batch in frames.chunks(datafile::COVER_MAX) {
+            let needs = batch.iter().filter(|f| !f.is_made && !f.damaged);
+            let covered: Vec<&[u8]> = needs.map(|f| self.images.bytes(f.place)).collect();
+            let mut pause = || {
+                os::clock::sleep(std::time::Duration::from_micros(200));
+                Ok(())
+            };
+            let cover = self.files.cover(self.slot, self.announced, &covered, &mut pause)?;
+            for run in batch.chunk_by(follows).flat_map(|run| run.chunks(run_blocks)) {
+                if !std::mem::take(&mut is_first) {
+                    os::crash::point("recovery-some-blocks");
+                }
+                self.write_run(run)?;
+                self.writes += run.len() as u64;
             }
-            for frame in run.iter_mut() {
-                let place = frame.place;
-                seal(frame, self.images.bytes_mut(place));
-                self.damaged.extend(frame.damaged.then_some(frame.at));
-            }
-            let pieces: Vec<&[u8]> = run.iter().map(|frame| self.images.bytes(frame.place)).collect();
-            if self.on_device {
-                self.files.write_blocks_soon(run[0].at, &pieces)?;
-            } else {
-                self.files.write_block_list(run[0].at, &pieces)?;
-            }
-            self.writes += run.len() as u64;
+            cover.done();
+        }
+        Ok(())
+    }
+
+    fn write_run(&self, run: &[Frame]) -> Result<()> {
+        let pieces: Vec<&[u8]> = run.iter().map(|frame| self.images.bytes(frame.place)).collect();
+        if self.on_device {
+            self.files.write_blocks_soon(run[0].at, &pieces)?;
+        } else {
+            self.files.write_block_list(run[0].at, &pieces)?;
         }
         Ok(())
     }

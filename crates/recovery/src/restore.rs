@@ -291,6 +291,7 @@ fn forward(
         apply: it.apply,
         starts,
         until: it.until,
+        announced: Rba(0),
         frames_max: it.frames_max,
         workers,
         on_device: true,

@@ -103,6 +103,8 @@ fn takes_part(control: &ControlFile, f: &FileEntry) -> bool {
 /// [`roll_forward`].
 pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
     let control = it.control;
+    // With damaged redo a copy may be of a later moment than what is kept: only torn blocks need theirs then.
+    let restored = it.files.restore_torn(control, it.files.disk_sync() && !it.stops_at_damage)?;
     let (mut reader, current) = open_logs(it, standing)?;
     if it.files.disk_sync() {
         reader.sync()?;
@@ -116,12 +118,14 @@ pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Pro
         apply: it.apply,
         starts,
         until,
+        announced: Rba(control.checkpoint.rba),
         frames_max: it.frames_max,
         workers,
         on_device: it.on_device,
     };
     let mut out = roll_forward(&forward, &mut reader, tell)?;
-    let newest = standing.newest.max(out.newest_block);
+    (out.blocks_torn, out.blocks_again) = (restored.torn, restored.again);
+    let newest = standing.newest.max(out.newest_block).max(Rba(restored.newest));
     out.damage = current.err().or_else(|| reader.damage().cloned());
     if newest > out.end && out.damage.is_none() {
         out.damage = Some(reader.damaged());

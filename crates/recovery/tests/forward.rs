@@ -161,8 +161,16 @@ impl World {
         let starts = with.map(|n| (n, Rba(0))).collect();
         // Small batches, so that there are several.
         let workers = Workers { count: 3, batch_bytes: 256 };
-        let forward =
-            Forward { files: &self.files, apply: &table, starts, until, frames_max, workers, on_device: true };
+        let forward = Forward {
+            files: &self.files,
+            apply: &table,
+            starts,
+            until,
+            announced: Rba(FIRST),
+            frames_max,
+            workers,
+            on_device: true,
+        };
         roll_forward(&forward, &mut reader, &mut |_| {})
     }
 

@@ -190,6 +190,15 @@ pub trait RedoSink: Send + Sync {
     /// redo. Latches: `redo allocation`, taken and released.
     fn announce(&self, p: &Process) -> Rba;
 
+    /// Notes, where recovery looks for it, that a checkpoint which this process has announced is completed: recovery
+    /// needs no redo before it.
+    ///
+    /// # Errors
+    /// Those of the control file.
+    fn note_checkpoint(&self, _p: &Process, _rba: Rba) -> Result<()> {
+        Ok(())
+    }
+
     /// Gives out the next `len` bytes of the stream and stores where they begin (never 0) in `note`, in one section;
     /// `None`, and nothing given out, when a checkpoint newer than `decided` has been announced. One place a process at
     /// a time.
@@ -251,6 +260,9 @@ impl<S: RedoSink + ?Sized> RedoSink for &'static S {
     }
     fn announce(&self, p: &Process) -> Rba {
         (**self).announce(p)
+    }
+    fn note_checkpoint(&self, p: &Process, rba: Rba) -> Result<()> {
+        (**self).note_checkpoint(p, rba)
     }
     fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Place>> {
         (**self).reserve(p, len, decided, note)

@@ -433,6 +433,10 @@ impl RedoSink for RedoLog {
         Rba(head)
     }
 
+    fn note_checkpoint(&self, p: &Process, rba: Rba) -> Result<()> {
+        if self.is_open() { self.checkpointed(p, rba) } else { Ok(()) }
+    }
+
     fn reserve(&self, p: &Process, len: usize, decided: Rba, note: &AtomicU64) -> Result<Option<Place>> {
         let too_long = len > SHORT && len as u64 > self.record_max();
         if too_long || len < RECORD_HEAD || !len.is_multiple_of(8) {

@@ -2,10 +2,12 @@
 //!
 //! While a file is in backup mode its header stays at the checkpoint where that began, whatever checkpoints follow: a
 //! copy of it that is made meanwhile, by any program, says by its header from where it has to be rolled forward.
-//! Nothing else is different, because the first change of a block behind any checkpoint is logged as a whole block.
+//! Such a copy may have caught a block half-written, so the first change of a block of the file behind a checkpoint is
+//! logged as the whole block. The file is marked before the checkpoint that its header stays at is announced: every
+//! change behind that checkpoint sees the mark.
 
 use crate::core::Core;
-use datafile::{BackupEntry, ControlFile, FileEntry};
+use datafile::{BackupEntry, ControlFile, DataFiles, FileEntry};
 use dictionary::SystemPrivilege;
 use sql::ast::Ident;
 use types::{Ora, Result};
@@ -18,24 +20,48 @@ use types::{Ora, Result};
 pub fn run(core: &Core, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
     core.require(SystemPrivilege::AlterDatabase)?;
     let storage = core.instance.storage();
-    if begin {
-        if !storage.redo.is_archivelog() {
-            return Err(Ora::new(1123));
-        }
-        // So that a recovery of the copy has little to read.
-        core.instance.checkpoint(&core.p)?;
+    if begin && !storage.redo.is_archivelog() {
+        return Err(Ora::new(1123));
     }
     let files = storage.cache.files();
-    files.change_control(&core.p, core.shared.enqueues, &mut |control| {
+    let numbers = files.change_control(&core.p, core.shared.enqueues, &mut |control| {
         let numbers = chosen(control, tablespace)?;
         match begin {
-            true => enter(control, &numbers),
+            true => enter(control, &numbers)?,
             false => {
                 leave(control, &numbers)?;
-                files.stamp(control, &control.checkpoint)
+                files.stamp(control, &control.checkpoint)?;
             }
         }
-    })
+        Ok(numbers)
+    })?;
+    files.refresh_copies()?;
+    if !begin {
+        return Ok(());
+    }
+    os::crash::point("backup-marked");
+    // The header of a file in backup mode stays behind this checkpoint, so it is noted there by itself.
+    let made = core.instance.checkpoint(&core.p).and_then(|()| {
+        files.change_control(&core.p, core.shared.enqueues, &mut |control| stand(files, control, &numbers))
+    });
+    if made.is_err() {
+        files.change_control(&core.p, core.shared.enqueues, &mut |control| {
+            control.backups.retain(|b| !numbers.contains(&b.file));
+            Ok(())
+        })?;
+        files.refresh_copies()?;
+    }
+    made
+}
+
+/// Files that have entered backup mode stand at the last checkpoint, which was announced behind that.
+fn stand(files: &DataFiles, control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
+    let (at, incarnation) = (control.checkpoint, control.incarnation.number);
+    for b in control.backups.iter_mut().filter(|b| numbers.contains(&b.file)) {
+        files.stamp_file(b.file, incarnation, &at)?;
+        b.checkpoint = at;
+    }
+    Ok(())
 }
 
 /// The files of a tablespace, or of all that keep anything.

@@ -74,7 +74,9 @@ pub fn was_closed(dir: &Path) -> Option<bool> {
 /// # Errors
 /// ORA-00205, which says what to do.
 pub fn refuse_without_control(dir: &Path, names: &[String]) -> Result<()> {
-    let is_ones = |name: &str| name.ends_with(".dbf") || names.iter().any(|n| n == name);
+    // A double-write area has nothing that its database needs once that is closed.
+    let is_ones =
+        |name: &str| name != datafile::DOUBLE_WRITE_FILE && (name.ends_with(".dbf") || names.iter().any(|n| n == name));
     let entries = std::fs::read_dir(dir).map(|all| all.flatten().collect::<Vec<_>>()).unwrap_or_default();
     let mut found: Vec<String> = entries.iter().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
     found.retain(|name| is_ones(name));
@@ -188,6 +190,7 @@ pub fn recover(
     if !control.backups.is_empty() {
         tell(Told::Alert("Online backup ended by recovery"));
         control.backups.clear();
+        files.end_copies();
     }
     os::crash::point("recovery-rolled-forward");
     files.stamp(&control, &control.checkpoint)?;
@@ -241,11 +244,15 @@ fn with_way_on(e: Ora, dir: &Path, tell: &mut dyn FnMut(Told<'_>)) -> Ora {
 /// As large as the buffer cache is going to be, within limits, because what does not fit is written and read again and
 /// again: this memory is free again before that is used.
 fn memory_bytes(init: &InitParams) -> u64 {
-    let cache = match init.number(Param::DbCacheSize) as u64 {
+    cache_bytes(init).clamp(*MEMORY_BYTES.start(), *MEMORY_BYTES.end())
+}
+
+/// About as large as the buffer cache is going to be.
+pub fn cache_bytes(init: &InitParams) -> u64 {
+    match init.number(Param::DbCacheSize) as u64 {
         0 => MEMORY_BYTES_USUAL.max(init.number(Param::SgaTarget) as u64 * 6 / 10),
         n => n,
-    };
-    cache.clamp(*MEMORY_BYTES.start(), *MEMORY_BYTES.end())
+    }
 }
 
 fn progress_text(at: &Progress, elapsed: Duration) -> String {
@@ -259,6 +266,10 @@ fn tell_outcome(out: &Outcome, kind: &str, elapsed: Duration, tell: &mut dyn FnM
         "Completed redo scan\n read {kb} KB redo, {} data blocks need recovery",
         out.blocks_written
     )));
+    if out.blocks_torn > 0 {
+        let text = format!("{} torn data blocks were made whole from the double-write area", out.blocks_torn);
+        tell(Told::Alert(&text));
+    }
     for at in &out.damaged {
         let text = format!(
             "ORA-10562: Error occurred while applying redo to data block (file# {}, block# {})\nThe block is marked corrupt.",

@@ -65,6 +65,7 @@ impl Database {
             let files = Arc::new(DataFiles::create(dir, &spec)?);
             files.set_disk_sync(sync);
             create_logs(&files, init, ephemeral)?;
+            open_area(&files, &mut files.control()?, init, ephemeral)?;
             let standing = startup::Standing::of(&files.control()?);
             return Ok(Database { files, standing, is_new: true, undo_tablespace: None });
         }
@@ -76,7 +77,7 @@ impl Database {
                 "A change of the control file was cut off between its two copies: the older one was written again",
             ));
         }
-        let (files, control) = DataFiles::open(dir)?;
+        let (files, mut control) = DataFiles::open(dir)?;
         files.set_disk_sync(sync);
         let (is, wanted) = (files.block_size(), init.number(Param::DbBlockSize) as usize);
         if is != wanted && !init.is_default(Param::DbBlockSize) {
@@ -85,6 +86,12 @@ impl Database {
         init.derive(Param::DbBlockSize, is);
         init.derive_names(&control.name);
         let undo_tablespace = crate::undo_tablespace::named(&control, init)?;
+        if open_area(&files, &mut control, init, ephemeral)? {
+            tell(Told::Alert(&format!(
+                "The double-write area '{}' is missing, or is not that of this database: blocks that the crash has torn cannot be made whole",
+                dir.join(datafile::DOUBLE_WRITE_FILE).display()
+            )));
+        }
         let standing = startup::recover(&files, control, init, tell)?;
         Ok(Database { files: Arc::new(files), standing, is_new: false, undo_tablespace })
     }
@@ -114,7 +121,40 @@ const LOG_FILE_BYTES: u64 = 64 << 20;
 /// Every file that a new database is going to have.
 fn making_names(spec: &CreateDatabase, init: &InitParams) -> Vec<String> {
     let logs = (1..=init.number(Param::LogFiles)).map(|n| format!("redo{n:02}.log"));
-    spec.tablespaces.iter().map(|t| t.file_name.clone()).chain(logs).collect()
+    let area = std::iter::once(datafile::DOUBLE_WRITE_FILE.to_owned());
+    spec.tablespaces.iter().map(|t| t.file_name.clone()).chain(logs).chain(area).collect()
+}
+
+/// The largest double-write area unless anything says otherwise.
+const AREA_BYTES: u64 = 64 << 20;
+
+/// Opens the double-write area of a database that outlives its instance. True when a database that was not closed
+/// cleanly had one, and it is not there.
+fn open_area(files: &DataFiles, control: &mut ControlFile, init: &InitParams, ephemeral: bool) -> Result<bool> {
+    if ephemeral {
+        files.set_whole_blocks(false);
+        return Ok(false);
+    }
+    let had_one = !control.clean && control.double_write != 0;
+    let mut life = 0;
+    let mut is_lost = false;
+    // Copies that a crash has left are needed whatever the parameter says now.
+    if init.flag(Param::DoubleWrite) || had_one {
+        let bytes = match init.number(Param::DoubleWriteSize) as u64 {
+            0 => (startup::cache_bytes(init) / 4).min(AREA_BYTES),
+            n => n,
+        };
+        let slots = init.number(Param::Processes) as usize;
+        let name = datafile::DOUBLE_WRITE_FILE;
+        let goes_on;
+        (life, goes_on) = files.open_double_write(name, bytes, slots, control, os::clock::wall_ns())?;
+        is_lost = had_one && !goes_on;
+    }
+    if control.double_write != life {
+        control.double_write = life;
+        control.write_as(files.directory(), files.disk_sync())?;
+    }
+    Ok(is_lost)
 }
 
 /// The logs of a throw-away database take no room before they are written.
@@ -303,7 +343,7 @@ impl Storage {
     /// A write that failed.
     pub fn checkpoint(&self, p: &Process) -> Result<()> {
         let done = self.cache.checkpoint(p)?;
-        if self.redo.is_open() { self.redo.checkpointed(p, done.rba) } else { Ok(()) }
+        self.redo.note_checkpoint(p, done.rba)
     }
 
     /// Opens the transaction tables, of whose undo `retention_s` seconds are kept, having made the undo segments of a

@@ -136,6 +136,9 @@ pub struct Blocks {
     pub images: HashMap<Rdba, Image>,
     /// Blocks that must not be read: torn, or too new for what is known of the redo.
     pub torn: Vec<Rdba>,
+    /// What is done to a torn block before a vector makes it whole is passed over, as recovery does; else there is no such
+    /// block.
+    pub passes_torn: bool,
     /// How far the redo has been applied.
     pub at: u64,
     pub records: u64,
@@ -166,6 +169,9 @@ impl Blocks {
                     if buffer_cache::is_whole(&cv) {
                         self.whole += 1;
                         return Some(Image::new(size));
+                    }
+                    if self.passes_torn && self.torn.contains(&cv.rdba) {
+                        return None;
                     }
                     let image = self.read(cv.rdba, size);
                     (image.view().rba() < end).then_some(image)

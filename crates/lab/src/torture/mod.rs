@@ -45,6 +45,7 @@ const HANG_LIMIT: Duration = Duration::from_secs(60);
 
 /// Named points at which the code can be told to die: all that there are. docs/TORTURE.md says where they are.
 pub const POINTS: &[&str] = &[
+    "backup-marked",
     "branch-claimed",
     "branch-detached",
     "branch-detaching",
@@ -75,6 +76,11 @@ pub const POINTS: &[&str] = &[
     "ddl-index-filling",
     "ddl-rows-moved",
     "ddl-segment-made",
+    "double-write-copied",
+    "double-write-full",
+    "double-write-in-place",
+    "double-write-restored",
+    "double-write-synced",
     "file-discarded",
     "file-fenced",
     "file-made",
@@ -132,6 +138,7 @@ pub const POINTS: &[&str] = &[
     "space-dropping-extents",
     "space-extent-taken",
     "space-file-grown",
+    "space-file-shrinking",
     "tablespace-changed",
     "txn-commit-logged",
     "txn-committed",

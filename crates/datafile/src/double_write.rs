@@ -1,0 +1,625 @@
+//! The double-write area: copies of blocks that are on their way to their places.
+//!
+//! A crash may tear a block while it is written in place. Redo says what changed in a block and needs the block to
+//! apply it to, so a torn block without a copy is lost. A writer therefore writes a batch of blocks to the area first,
+//! waits until the device has the copies, and then writes the blocks in place. A start after a crash puts the copies
+//! into the places of torn blocks before it rolls forward.
+//!
+//! The area is a ring in one file. A position in the ring is a u64 that only grows; a batch lies in one piece. A batch is
+//! written over when the data files were synced after its blocks were in place.
+//!
+//! | word | meaning | changes |
+//! |---|---|---|
+//! | `HEAD` | the next position | compare-and-swap by the writer of a batch |
+//! | `SAFE` | everything before is on the device in place | raised behind a sync of all data files |
+//! | `STUCK` | the oldest batch whose blocks could not be written in place, and how often that happened | by its writer; taken back by a checkpoint that began later |
+//! | `SLOTS` and on | by process slot: position + 1 of the batch that the process writes in place; 0: none | its process, or the process that cleans up behind it |
+//!
+//! A writer announces a position in its slot before it moves `HEAD`, so a process that reads `HEAD` first and the slots
+//! then misses no batch before that `HEAD`. No critical section is needed: a process that dies leaves its slot, and
+//! [`DataFiles::finish_cover`] puts the blocks whose writing was cut off in place before the slot is freed.
+//!
+//! **Which copies count.** A batch names the database, the incarnation, the life of the area (a number that is new after
+//! each clean shutdown and stands in the control file too) and the newest checkpoint that was announced when its blocks
+//! had been copied from the cache. A checkpoint that is announced later waits for the blocks of the batch and syncs
+//! them. So a batch whose checkpoint is before that of the control file is dead. Of the copies of a block the newest
+//! counts; the ring is written over in order, so no newer copy goes before an older one.
+//!
+//! Rejected: whole blocks in the redo ([decision 43](../../../docs/decisions/0043-a-double-write-area.md)).
+
+use crate::control::{ControlFile, FileEntry};
+use crate::files::{DataFiles, io_error};
+use block::BlockView;
+use os::blocks::{BLOCK_MAX, BlockFile, Blocks};
+use os::file::{File, OpenMode, sync_directory};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::{Ora, Rdba, Result};
+
+/// The most blocks of a batch.
+pub const COVER_MAX: usize = 128;
+
+/// Batches of the greatest length that the smallest area has room for.
+const BATCHES_MIN: u64 = 8;
+
+/// The file's head, and that of a batch: whole blocks of any device.
+const HEAD_BYTES: usize = BLOCK_MAX;
+const FILE_MAGIC: u64 = u64::from_le_bytes(*b"LWDWFIL1");
+const BATCH_MAGIC: u64 = u64::from_le_bytes(*b"LWDWBAT1");
+
+const HEAD: usize = 0;
+const SAFE: usize = 1;
+const STUCK: usize = 2;
+const SLOTS_USED: usize = 3;
+const SLOTS: usize = 8;
+/// `STUCK`: a position + 1 in the lower bits, the count above.
+const STUCK_SHIFT: u32 = 48;
+const STUCK_MASK: u64 = (1 << STUCK_SHIFT) - 1;
+
+/// Bytes read at a time while batches are looked for.
+const LOOK_BYTES: usize = 1 << 20;
+
+/// The area of a database, open in this process and those that it forks later.
+pub(crate) struct DoubleWrite {
+    path: PathBuf,
+    file: BlockFile,
+    /// Bytes of the ring.
+    ring: u64,
+    stamp: Stamp,
+    block_size: usize,
+    words: &'static [AtomicU64],
+    /// Memory that batches are put together in: one for each thread that writes.
+    scratch: Mutex<Vec<Blocks>>,
+}
+
+/// What every batch must repeat.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    database: u64,
+    incarnation: u32,
+    life: u64,
+}
+
+/// The head of a batch.
+struct BatchHead {
+    stamp: Stamp,
+    position: u64,
+    /// The newest announced checkpoint behind the copying of the blocks.
+    announced: u64,
+    blocks: Vec<Rdba>,
+}
+
+impl BatchHead {
+    fn len_bytes(blocks: usize, block_size: usize) -> u64 {
+        (HEAD_BYTES + blocks * block_size).next_multiple_of(BLOCK_MAX) as u64
+    }
+
+    fn put(&self, out: &mut [u8]) {
+        out.fill(0);
+        let words = [
+            BATCH_MAGIC,
+            self.stamp.database,
+            u64::from(self.stamp.incarnation) | (self.blocks.len() as u64) << 32,
+            self.stamp.life,
+            self.position,
+            self.announced,
+        ];
+        put_words(out, &words);
+        for (to, at) in out[64..].chunks_exact_mut(4).zip(&self.blocks) {
+            to.copy_from_slice(&at.0.to_le_bytes());
+        }
+        seal(out);
+    }
+
+    fn of(bytes: &[u8]) -> Option<BatchHead> {
+        if word(bytes, 0) != BATCH_MAGIC || !is_sealed(bytes) {
+            return None;
+        }
+        let counts = word(bytes, 2);
+        let count = (counts >> 32) as usize;
+        let stamp = Stamp { database: word(bytes, 1), incarnation: counts as u32, life: word(bytes, 3) };
+        let blocks =
+            bytes[64..].chunks_exact(4).take(count).map(|b| Rdba(u32::from_le_bytes([b[0], b[1], b[2], b[3]])));
+        let head = BatchHead { stamp, position: word(bytes, 4), announced: word(bytes, 5), blocks: blocks.collect() };
+        (1..=COVER_MAX).contains(&count).then_some(head)
+    }
+}
+
+fn put_words(out: &mut [u8], words: &[u64]) {
+    for (to, word) in out.chunks_exact_mut(8).zip(words) {
+        to.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+fn word(bytes: &[u8], n: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[n * 8..n * 8 + 8]);
+    u64::from_le_bytes(word)
+}
+
+/// The last word of a head is the hash of the words before.
+fn hash(head: &[u8]) -> u64 {
+    let words = head[..HEAD_BYTES - 8].chunks_exact(8);
+    words.fold(0xCBF2_9CE4_8422_2325, |h, w| (h ^ word(w, 0)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29))
+}
+
+fn seal(head: &mut [u8]) {
+    let sum = hash(head);
+    head[HEAD_BYTES - 8..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
+}
+
+fn is_sealed(head: &[u8]) -> bool {
+    word(head, HEAD_BYTES / 8 - 1) == hash(head)
+}
+
+/// A copy of a block in the area.
+#[derive(Clone, Copy)]
+struct Copy {
+    rba: u64,
+    /// Where it begins in the file.
+    at: u64,
+}
+
+/// What a start found in the area.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// Blocks that were torn, and are whole again.
+    pub torn: u64,
+    /// Blocks that were written in place again because nobody knows whether the device has them.
+    pub again: u64,
+    /// The newest redo address of a copy: the redo up to it was on disk before the copy was.
+    pub newest: u64,
+}
+
+/// The right to write a batch of blocks in place: copies of them are on the device. Dropped before
+/// [`Cover::done`] was said, the copies are kept until a checkpoint that begins later has written the blocks.
+#[must_use]
+pub struct Cover<'a> {
+    of: Option<(&'a DoubleWrite, usize)>,
+}
+
+impl Cover<'_> {
+    /// All blocks of the batch are in place.
+    pub fn done(mut self) {
+        os::crash::point("double-write-in-place");
+        if let Some((area, slot)) = self.of.take() {
+            area.slot(slot).store(0, Ordering::Release); // pairs with the load in `limit`: the writes came before
+        }
+    }
+}
+
+impl Drop for Cover<'_> {
+    fn drop(&mut self) {
+        if let Some((area, slot)) = self.of.take() {
+            area.keep(slot);
+        }
+    }
+}
+
+impl DoubleWrite {
+    fn slot(&self, slot: usize) -> &AtomicU64 {
+        &self.words[SLOTS + slot]
+    }
+
+    /// Bytes of the smallest area.
+    fn bytes_min(block_size: usize) -> u64 {
+        HEAD_BYTES as u64 + BATCHES_MIN * BatchHead::len_bytes(COVER_MAX, block_size)
+    }
+
+    fn failed(&self, e: &os::OsError) -> Ora {
+        area_failed(&self.path, e)
+    }
+
+    /// Where a batch of `len` bytes lies that is given out at `head`: a batch that would pass the end of the ring
+    /// begins at its start.
+    fn place(&self, head: u64, len: u64) -> u64 {
+        if head % self.ring + len > self.ring { head.next_multiple_of(self.ring) } else { head }
+    }
+
+    fn offset(&self, position: u64) -> u64 {
+        HEAD_BYTES as u64 + position % self.ring
+    }
+
+    /// Takes room for a batch; `None` when the data files have to be synced first.
+    fn reserve(&self, slot: usize, len: u64) -> Option<u64> {
+        let used = &self.words[SLOTS_USED];
+        used.fetch_max(slot as u64 + 1, Ordering::SeqCst);
+        loop {
+            let head = self.words[HEAD].load(Ordering::SeqCst);
+            let at = self.place(head, len);
+            if at + len > self.words[SAFE].load(Ordering::SeqCst) + self.ring {
+                self.slot(slot).store(0, Ordering::SeqCst);
+                return None;
+            }
+            // First the slot, then the head: see the module's documentation.
+            self.slot(slot).store(at + 1, Ordering::SeqCst);
+            if self.words[HEAD].compare_exchange(head, at + len, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                return Some(at);
+            }
+        }
+    }
+
+    /// The position before which every batch is in place, as far as the operating system knows. To be read before the
+    /// sync that puts all of it on the device.
+    pub fn limit(&self) -> u64 {
+        let head = self.words[HEAD].load(Ordering::SeqCst);
+        let used = self.words[SLOTS_USED].load(Ordering::SeqCst) as usize;
+        let busy = self.words[SLOTS..SLOTS + used].iter().map(|w| w.load(Ordering::SeqCst));
+        let stuck = self.words[STUCK].load(Ordering::SeqCst) & STUCK_MASK;
+        busy.chain([stuck]).filter(|at| *at > 0).fold(head, |limit, at| limit.min(at - 1))
+    }
+
+    /// Everything before `limit` is on the device in place.
+    pub fn release(&self, limit: u64) {
+        self.words[SAFE].fetch_max(limit, Ordering::SeqCst);
+    }
+
+    fn safe(&self) -> u64 {
+        self.words[SAFE].load(Ordering::SeqCst)
+    }
+
+    /// The batch of a slot stays, though its process goes on to others.
+    fn keep(&self, slot: usize) {
+        let at = self.slot(slot).load(Ordering::SeqCst);
+        let _ = self.words[STUCK].fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| {
+            let oldest = match old & STUCK_MASK {
+                0 => at,
+                before => before.min(at),
+            };
+            Some(((old >> STUCK_SHIFT) + 1) << STUCK_SHIFT | oldest)
+        });
+        self.slot(slot).store(0, Ordering::SeqCst);
+    }
+
+    /// Writes a batch at `position` and waits until the device has it.
+    fn write(&self, head: &BatchHead, blocks: &[&[u8]], sync: bool) -> Result<()> {
+        let len = BatchHead::len_bytes(blocks.len(), self.block_size) as usize;
+        let kept = self.scratch.lock().ok().and_then(|mut kept| kept.pop());
+        let mut scratch = kept.unwrap_or_default();
+        scratch.grow(len);
+        let bytes = &mut scratch.bytes_mut()[..len];
+        head.put(&mut bytes[..HEAD_BYTES]);
+        for (to, block) in bytes[HEAD_BYTES..].chunks_mut(self.block_size).zip(blocks) {
+            to.copy_from_slice(block);
+        }
+        let written = self.file.write_at(&scratch, len, self.offset(head.position));
+        if let Ok(mut kept) = self.scratch.lock() {
+            kept.push(scratch);
+        }
+        written.map_err(|e| self.failed(&e))?;
+        os::crash::point("double-write-copied");
+        if sync {
+            self.file.sync().map_err(|e| self.failed(&e))?;
+        }
+        os::crash::point("double-write-synced");
+        Ok(())
+    }
+
+    /// The batch at `position`, if it is there.
+    fn batch_at(&self, file: &File, position: u64) -> Option<BatchHead> {
+        let mut bytes = [0; HEAD_BYTES];
+        file.read_at(&mut bytes, self.offset(position)).ok()?;
+        BatchHead::of(&bytes).filter(|head| head.position == position && head.stamp == self.stamp)
+    }
+
+    /// All batches of this life, in no order.
+    fn batches(&self, file: &File) -> os::OsResult<Vec<BatchHead>> {
+        let (mut found, mut from) = (Vec::new(), HEAD_BYTES as u64);
+        let end = HEAD_BYTES as u64 + self.ring;
+        let (mut chunk, mut chunk_at) = (vec![0; LOOK_BYTES], 0..0);
+        while let Some((begin, stretch_end)) = file.next_written(from)? {
+            let mut at = begin.max(from).next_multiple_of(BLOCK_MAX as u64);
+            let stretch_end = stretch_end.min(end);
+            while at + HEAD_BYTES as u64 <= stretch_end {
+                if !(chunk_at.start <= at && at + HEAD_BYTES as u64 <= chunk_at.end) {
+                    let len = LOOK_BYTES.min((end - at) as usize);
+                    file.read_at(&mut chunk[..len], at)?;
+                    chunk_at = at..at + len as u64;
+                }
+                let bytes = &chunk[(at - chunk_at.start) as usize..][..HEAD_BYTES];
+                let head = BatchHead::of(bytes).filter(|h| h.stamp == self.stamp && self.offset(h.position) == at);
+                let len = head.as_ref().map_or(HEAD_BYTES as u64, |h| self.len_of(h));
+                if at + len <= end {
+                    found.extend(head);
+                    at += len;
+                } else {
+                    at += HEAD_BYTES as u64;
+                }
+            }
+            from = stretch_end.max(at);
+            if from >= end {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn len_of(&self, head: &BatchHead) -> u64 {
+        BatchHead::len_bytes(head.blocks.len(), self.block_size)
+    }
+
+    /// Where copy `n` of a batch begins in the file.
+    fn copy_at(&self, head: &BatchHead, n: usize) -> u64 {
+        self.offset(head.position) + (HEAD_BYTES + n * self.block_size) as u64
+    }
+}
+
+fn area_failed(path: &Path, e: &os::OsError) -> Ora {
+    let text = format!("the double-write area '{}' cannot be used", path.display());
+    Ora::from_text(types::Facility::Lwk, 63, text).because(io_error(27072, "File I/O error", e))
+}
+
+/// The head of the file: which database it is of, and which life.
+fn file_head(stamp: &Stamp) -> Vec<u8> {
+    let mut head = vec![0; HEAD_BYTES];
+    put_words(&mut head, &[FILE_MAGIC, stamp.database, stamp.life]);
+    seal(&mut head);
+    head
+}
+
+/// The life that the file says it is of, if it is whole and of this database.
+fn life_of(file: &File, database: u64) -> Option<u64> {
+    let mut head = [0; HEAD_BYTES];
+    file.read_at(&mut head, 0).ok()?;
+    (is_sealed(&head) && word(&head, 0) == FILE_MAGIC && word(&head, 1) == database).then(|| word(&head, 2))
+}
+
+impl DataFiles {
+    /// Opens the double-write area, or makes one of `bytes` bytes, for `slots` processes: from now on blocks are covered by it, and redo has no
+    /// whole blocks but of files that are being copied. To be said before the first fork. `life` is a number that this
+    /// database has not used before.
+    ///
+    /// An area whose life is not that of `control`, or that a database was closed with, is begun anew. The caller stores
+    /// the returned life in the control file before it covers anything. True when copies in the area may be needed.
+    ///
+    /// # Errors
+    /// LWK-00063 when the area cannot be made or read.
+    pub fn open_double_write(
+        &self,
+        name: &str,
+        bytes: u64,
+        slots: usize,
+        control: &ControlFile,
+        life: u64,
+    ) -> Result<(u64, bool)> {
+        let path = self.path(name);
+        let size = self.block_size();
+        let wanted = bytes.max(DoubleWrite::bytes_min(size)).next_multiple_of(BLOCK_MAX as u64);
+        let goes_on = !control.clean && control.double_write != 0;
+        let there = if os::file::exists(&path) { File::open(&path, OpenMode::Read).ok() } else { None };
+        let is_ours = |file: &File| {
+            let len = file.len_bytes().unwrap_or(0);
+            len >= DoubleWrite::bytes_min(size) && len.is_multiple_of(BLOCK_MAX as u64)
+        };
+        let is_kept = goes_on
+            && there.as_ref().is_some_and(|f| is_ours(f) && life_of(f, self.database()) == Some(control.double_write));
+        let life = if is_kept { control.double_write } else { life };
+        let stamp = Stamp { database: self.database(), incarnation: control.incarnation.number, life };
+        if !is_kept {
+            self.make_area(&path, there.filter(|f| f.len_bytes().ok() == Some(wanted)).is_some(), wanted, &stamp)?;
+        }
+        let failed = |e: os::OsError| area_failed(&path, &e);
+        let file = BlockFile::open(&path, self.disk_sync()).map_err(failed)?;
+        let ring = (file.len_bytes() - HEAD_BYTES as u64) / BLOCK_MAX as u64 * BLOCK_MAX as u64;
+        let words = os::memory::shared_slice(SLOTS + slots).map_err(failed)?;
+        let area =
+            DoubleWrite { path: path.clone(), file, ring, stamp, block_size: size, words, scratch: Mutex::default() };
+        if is_kept {
+            let reader = File::open(&path, OpenMode::Read).map_err(failed)?;
+            let batches = area.batches(&reader).map_err(failed)?;
+            let head = batches.iter().map(|b| b.position + area.len_of(b)).max().unwrap_or(0);
+            let live = batches.iter().filter(|b| b.announced >= control.checkpoint.rba).map(|b| b.position).min();
+            area.words[HEAD].store(head, Ordering::SeqCst);
+            area.words[SAFE].store(live.unwrap_or(head), Ordering::SeqCst);
+        }
+        let _ = self.area.set(area);
+        self.set_whole_blocks(false);
+        Ok((life, is_kept))
+    }
+
+    fn make_area(&self, path: &Path, has_size: bool, bytes: u64, stamp: &Stamp) -> Result<()> {
+        let failed = |e: os::OsError| area_failed(path, &e);
+        let mode = if has_size { OpenMode::ReadWrite } else { OpenMode::Truncate };
+        let file = File::open(path, mode).map_err(failed)?;
+        if !has_size {
+            file.allocate(bytes).map_err(failed)?;
+        }
+        file.write_at(&file_head(stamp), 0).map_err(failed)?;
+        file.sync().map_err(failed)?;
+        sync_directory(self.directory()).map_err(failed)
+    }
+
+    /// The double-write area's file, and its bytes.
+    pub fn double_write_file(&self) -> Option<(&Path, u64)> {
+        self.area.get().map(|a| (a.path.as_path(), a.ring + HEAD_BYTES as u64))
+    }
+
+    /// Bytes of the ring that were given out so far, for tests and figures.
+    pub fn double_write_used(&self) -> u64 {
+        self.area.get().map_or(0, |a| a.words[HEAD].load(Ordering::Relaxed))
+    }
+
+    /// Copies sealed blocks to the double-write area and waits until the device has them: they may be written in place
+    /// then. `slot` is the process's own, `announced` the newest checkpoint that was announced behind the moment at
+    /// which the blocks were copied from the cache. `pause` is called while other processes have to finish theirs.
+    /// Nothing happens where there is no area, or no block is given.
+    ///
+    /// # Errors
+    /// LWK-00063 when the area cannot be written: nothing may be written in place. Those of [`DataFiles::sync`] and of
+    /// `pause`.
+    pub fn cover(
+        &self,
+        slot: usize,
+        announced: u64,
+        blocks: &[&[u8]],
+        pause: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Cover<'_>> {
+        let Some(area) = self.area.get().filter(|_| !blocks.is_empty()) else { return Ok(Cover { of: None }) };
+        assert!(blocks.len() <= COVER_MAX, "a batch is written at once");
+        let len = BatchHead::len_bytes(blocks.len(), self.block_size());
+        let position = loop {
+            if let Some(at) = area.reserve(slot, len) {
+                break at;
+            }
+            self.make_room(area, pause)?;
+        };
+        // Given up here, the batch is kept for longer than needed, and no harm is done.
+        let cover = Cover { of: Some((area, slot)) };
+        let blocks_at = blocks.iter().map(|b| BlockView::of_bytes(b).rdba()).collect();
+        let head = BatchHead { stamp: area.stamp, position, announced, blocks: blocks_at };
+        area.write(&head, blocks, self.disk_sync())?;
+        Ok(cover)
+    }
+
+    /// Has the oldest batches on the device in place, so that they may be written over.
+    fn make_room(&self, area: &DoubleWrite, pause: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        os::crash::point("double-write-full");
+        let before = area.safe();
+        self.sync()?;
+        if area.safe() > before {
+            return Ok(());
+        }
+        if area.words[STUCK].load(Ordering::SeqCst) & STUCK_MASK == area.safe() + 1 {
+            let text = "blocks whose writing failed have not been written since, and no copy of them may be given up";
+            return Err(Ora::from_text(types::Facility::Lwk, 63, text));
+        }
+        pause()
+    }
+
+    /// Batches that could not be written in place, as a checkpoint begins: see [`DataFiles::settle_covers`].
+    pub fn covers_kept(&self) -> u64 {
+        self.area.get().map_or(0, |a| a.words[STUCK].load(Ordering::SeqCst))
+    }
+
+    /// A checkpoint has written every block that was dirty behind [`DataFiles::covers_kept`]: copies that were kept for
+    /// them need not be kept.
+    pub fn settle_covers(&self, kept: u64) {
+        if let Some(area) = self.area.get().filter(|_| kept & STUCK_MASK != 0) {
+            let none = kept & !STUCK_MASK;
+            let _ = area.words[STUCK].compare_exchange(kept, none, Ordering::SeqCst, Ordering::SeqCst);
+        }
+    }
+
+    /// Frees the slot of a process that died while it wrote a batch in place. What it was writing may be torn as the
+    /// operating system has it, so blocks for which `was_cut_off` is true are written in place once more; nobody else
+    /// writes them meanwhile.
+    pub fn finish_cover(&self, slot: usize, was_cut_off: &mut dyn FnMut(Rdba) -> bool) {
+        let Some(area) = self.area.get() else { return };
+        let at = area.slot(slot).load(Ordering::SeqCst);
+        if at == 0 {
+            return;
+        }
+        if self.write_again(area, at - 1, was_cut_off).is_err() {
+            area.keep(slot);
+        }
+        area.slot(slot).store(0, Ordering::SeqCst);
+    }
+
+    fn write_again(&self, area: &DoubleWrite, at: u64, was_cut_off: &mut dyn FnMut(Rdba) -> bool) -> Result<()> {
+        let failed = |e: os::OsError| area.failed(&e);
+        let file = File::open(&area.path, OpenMode::Read).map_err(failed)?;
+        // Without its head nothing of the batch was written in place.
+        let Some(head) = area.batch_at(&file, at) else { return Ok(()) };
+        if self.disk_sync() {
+            area.file.sync().map_err(failed)?;
+        }
+        let mut block = vec![0; self.block_size()];
+        for (n, rdba) in head.blocks.iter().enumerate().filter(|(_, rdba)| was_cut_off(**rdba)) {
+            file.read_at(&mut block, area.copy_at(&head, n)).map_err(failed)?;
+            if block::check(&block, *rdba).is_ok() && BlockView::of_bytes(&block).rba() > 0 {
+                match self.write_block(*rdba, &block) {
+                    // The file has gone meanwhile.
+                    Err(e) if e.is(376) || e.is(1157) => {}
+                    done => done?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts copies into the places of blocks that a crash has torn, before anything is rolled forward. With `again`,
+    /// blocks are also written that are whole and not newer than their copy: the device may have lost what the operating
+    /// system still shows. Done again, it does the same.
+    ///
+    /// # Errors
+    /// LWK-00063 when the area cannot be read, ORA-01114 when a block cannot be written.
+    pub fn restore_torn(&self, control: &ControlFile, again: bool) -> Result<Restored> {
+        let Some(area) = self.area.get() else { return Ok(Restored::default()) };
+        let failed = |e: os::OsError| area.failed(&e);
+        let reader = File::open(&area.path, OpenMode::Read).map_err(failed)?;
+        let mut newest: HashMap<Rdba, Copy> = HashMap::new();
+        let mut bytes = Vec::new();
+        let batches = area.batches(&reader).map_err(failed)?;
+        for head in batches.iter().filter(|b| b.announced >= control.checkpoint.rba) {
+            bytes.resize(head.blocks.len() * self.block_size(), 0);
+            reader.read_at(&mut bytes, area.copy_at(head, 0)).map_err(failed)?;
+            for (n, (rdba, block)) in head.blocks.iter().zip(bytes.chunks(self.block_size())).enumerate() {
+                let copy = Copy { rba: BlockView::of_bytes(block).rba(), at: area.copy_at(head, n) };
+                let is_newer = newest.get(rdba).is_none_or(|other| other.rba < copy.rba);
+                if is_newer && block::check(block, *rdba).is_ok() && copy.rba > 0 {
+                    newest.insert(*rdba, copy);
+                }
+            }
+        }
+        let mut restored =
+            Restored { newest: newest.values().map(|c| c.rba).max().unwrap_or(0), ..Restored::default() };
+        for entry in &control.files {
+            let mut copies: Vec<(Rdba, Copy)> =
+                newest.iter().filter(|(at, _)| at.file() == entry.file).map(|(at, copy)| (*at, *copy)).collect();
+            // Redo and copies from before the file was made are of another file with its number.
+            copies.retain(|(_, copy)| copy.rba > entry.created_rba);
+            copies.sort_unstable_by_key(|(at, _)| *at);
+            self.restore_file(control, entry, &reader, &copies, again, &mut restored)?;
+        }
+        Ok(restored)
+    }
+
+    fn restore_file(
+        &self,
+        control: &ControlFile,
+        entry: &FileEntry,
+        reader: &File,
+        copies: &[(Rdba, Copy)],
+        again: bool,
+        restored: &mut Restored,
+    ) -> Result<()> {
+        if copies.is_empty() || self.is_temporary(entry.file) {
+            return Ok(());
+        }
+        // A file that is missing is told of elsewhere.
+        let Ok(file) = self.open_file(entry) else { return Ok(()) };
+        let failed = |at: Rdba| {
+            move |e: os::OsError| {
+                Ora::with(1114, &[&at.file(), &at.block()]).because(io_error(27072, "File I/O error", &e))
+            }
+        };
+        let stays =
+            entry.is_offline || control.tablespace(entry.tablespace).is_some_and(|t| t.is_offline || t.is_read_only);
+        let (mut have, mut copy_bytes) = (vec![0; self.block_size()], vec![0; self.block_size()]);
+        let mut is_changed = false;
+        for (at, copy) in copies {
+            let position = u64::from(at.block()) * self.block_size() as u64;
+            // A block behind the end is of a file that was longer once; redo that needs it lengthens the file.
+            if file.read_at(&mut have, position).is_err() {
+                continue;
+            }
+            let is_torn = block::check(&have, *at).is_err();
+            let is_due = again && !stays && BlockView::of_bytes(&have).rba() <= copy.rba;
+            if !is_torn && !is_due {
+                continue;
+            }
+            reader.read_at(&mut copy_bytes, copy.at).map_err(failed(*at))?;
+            file.write_at(&copy_bytes, position).map_err(failed(*at))?;
+            os::crash::point("double-write-restored");
+            is_changed = true;
+            *(if is_torn { &mut restored.torn } else { &mut restored.again }) += 1;
+        }
+        // No checkpoint waits for a file that stays away.
+        if is_changed && stays && self.disk_sync() {
+            file.sync().map_err(failed(Rdba::new(entry.file, 0)))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,270 @@
+//! The double-write area: which copies count after a crash, and when they may be written over.
+
+use block::{BlockKind, Image};
+use datafile::{COVER_MAX, ControlFile, CreateDatabase, DOUBLE_WRITE_FILE, DataFiles, Restored};
+use os::file::{File, OpenMode};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use types::{ObjectId, Rdba};
+
+const SIZE: usize = 2048;
+const SLOTS: usize = 8;
+/// A batch of 128 blocks of 2 KB with its head.
+const BATCH: u64 = 4096 + (COVER_MAX * SIZE) as u64;
+
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new() -> Dir {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let n = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("latchwork-double-write-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        Dir(dir)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A database that is open, and its control file.
+struct World {
+    dir: Dir,
+    files: DataFiles,
+    control: ControlFile,
+}
+
+fn at(n: u32) -> Rdba {
+    Rdba::new(3, 100 + n)
+}
+
+/// Block `n` as the redo up to `rba` makes it.
+fn image(n: u32, rba: u64) -> Image {
+    let mut image = Image::new(SIZE);
+    block::format(image.bytes_mut(), BlockKind::Temporary, at(n), ObjectId(1), Rdba(0));
+    image.bytes_mut()[200..SIZE].fill(rba as u8);
+    block::stamp(image.bytes_mut(), rba);
+    block::seal(image.bytes_mut());
+    image
+}
+
+impl World {
+    fn new() -> World {
+        let dir = Dir::new();
+        let files = DataFiles::create(&dir.0, &CreateDatabase::usual("T", 7, SIZE)).unwrap();
+        let mut control = files.control().unwrap();
+        control.checkpoint.rba = 1000;
+        let (life, goes_on) = files.open_double_write(DOUBLE_WRITE_FILE, 0, SLOTS, &control, 11).unwrap();
+        assert_eq!((life, goes_on), (11, false));
+        (control.double_write, control.clean) = (life, false);
+        World { dir, files, control }
+    }
+
+    /// The next start, of which `life` would be the area's life if it began anew.
+    fn start(&self, life: u64) -> (DataFiles, bool) {
+        let files = DataFiles::over_control(&self.dir.0, &self.control);
+        let (_, goes_on) = files.open_double_write(DOUBLE_WRITE_FILE, 0, SLOTS, &self.control, life).unwrap();
+        (files, goes_on)
+    }
+
+    fn restore(&self, again: bool) -> Restored {
+        let (files, goes_on) = self.start(99);
+        assert!(goes_on);
+        files.restore_torn(&self.control, again).unwrap()
+    }
+
+    /// Writes blocks as DBWR does.
+    fn write(&self, announced: u64, blocks: &[(u32, u64)]) {
+        let images: Vec<Image> = blocks.iter().map(|(n, rba)| image(*n, *rba)).collect();
+        let bytes: Vec<&[u8]> = images.iter().map(Image::bytes).collect();
+        let cover = self.files.cover(0, announced, &bytes, &mut || panic!("nobody has to be waited for")).unwrap();
+        images.iter().zip(blocks).for_each(|(image, (n, _))| self.files.write_block(at(*n), image.bytes()).unwrap());
+        cover.done();
+    }
+
+    fn tear(&self, n: u32) {
+        let file = File::open(&self.dir.0.join("users01.dbf"), OpenMode::ReadWrite).unwrap();
+        file.write_at(&[0xEE; 512], u64::from(at(n).block()) * SIZE as u64 + 1024).unwrap();
+        assert!(self.on_disk(n).is_none());
+    }
+
+    /// The redo address of the block in its place; `None` when it is damaged.
+    fn on_disk(&self, n: u32) -> Option<u64> {
+        let mut image = Image::new(SIZE);
+        let (files, _) = (DataFiles::over_control(&self.dir.0, &self.control), ());
+        files.read_block(at(n), image.bytes_mut()).ok().map(|()| image.view().rba())
+    }
+
+    /// Damages copy `n` of the batch that begins at `position`.
+    fn tear_copy(&self, position: u64, n: usize) {
+        let file = File::open(&self.dir.0.join(DOUBLE_WRITE_FILE), OpenMode::ReadWrite).unwrap();
+        file.write_at(&[0xEE; 512], 4096 + position + 4096 + (n * SIZE) as u64 + 1024).unwrap();
+    }
+}
+
+#[test]
+fn torn_blocks_get_their_newest_copy_and_whole_ones_stay() {
+    let w = World::new();
+    w.write(1000, &[(1, 1100), (2, 1110), (3, 1120)]);
+    w.write(1000, &[(1, 1300), (4, 1310)]);
+    for n in [1, 2] {
+        w.tear(n);
+    }
+    // A block that is newer than its copy: it needed none.
+    w.files.write_block(at(3), image(3, 2000).bytes()).unwrap();
+    // The device may have lost what the system shows: block 4 is written again, if that is asked for.
+    assert_eq!(w.restore(false), Restored { torn: 2, again: 0, newest: 1310 });
+    assert_eq!([1, 2, 3, 4].map(|n| w.on_disk(n)), [Some(1300), Some(1110), Some(2000), Some(1310)]);
+    w.files.write_block(at(4), image(4, 1050).bytes()).unwrap();
+    assert_eq!(w.restore(true), Restored { torn: 0, again: 3, newest: 1310 });
+    assert_eq!([1, 2, 3, 4].map(|n| w.on_disk(n)), [Some(1300), Some(1110), Some(2000), Some(1310)]);
+}
+
+#[test]
+fn a_block_that_has_no_good_copy_stays_torn() {
+    let mut w = World::new();
+    w.write(1000, &[(1, 1100), (2, 1110)]);
+    let second = 4096 + 2 * SIZE as u64;
+    w.write(1000, &[(1, 1200), (3, 1210)]);
+    w.tear_copy(second, 0);
+    w.tear_copy(second, 1);
+    for n in [1, 3] {
+        w.tear(n);
+    }
+    // The newest copy is torn: its block was not written in place, what is there has the version before.
+    assert_eq!(w.restore(false), Restored { torn: 1, again: 0, newest: 1110 });
+    assert_eq!((w.on_disk(1), w.on_disk(3)), (Some(1100), None));
+    // Behind a checkpoint copies from before it was announced are worth nothing.
+    w.control.checkpoint.rba = 1001;
+    w.tear(1);
+    assert_eq!(w.restore(true), Restored::default());
+    assert_eq!(w.on_disk(1), None);
+}
+
+#[test]
+fn copies_of_another_life_incarnation_or_file_do_not_count() {
+    let mut w = World::new();
+    w.write(1000, &[(1, 1100)]);
+    w.tear(1);
+    let file = w.control.files.iter_mut().find(|f| f.file == 3).unwrap();
+    file.created_rba = 1100;
+    assert_eq!(w.restore(true), Restored { newest: 1100, ..Restored::default() });
+    w.control.files.iter_mut().for_each(|f| f.created_rba = 0);
+    w.control.incarnation.number += 1;
+    assert_eq!(w.restore(true), Restored::default());
+    w.control.incarnation.number -= 1;
+    w.control.double_write = 12;
+    assert!(!w.start(13).1, "the control file speaks of another area");
+    w.control.double_write = 11;
+    assert!(!w.start(14).1, "it is gone");
+    assert_eq!(w.on_disk(1), None);
+    // One that was closed is begun anew, whatever is in it.
+    let mut w = World::new();
+    w.write(1000, &[(1, 1100)]);
+    w.control.clean = true;
+    assert!(!w.start(15).1);
+}
+
+#[test]
+fn a_full_area_is_written_over_behind_a_sync_of_the_data_files_only() {
+    let w = World::new();
+    let (_, bytes) = w.files.double_write_file().unwrap();
+    let batches = (bytes - 4096) / BATCH;
+    assert!(batches >= 8);
+    let batch = |rba: u64| -> Vec<(u32, u64)> { (0..COVER_MAX as u32).map(|n| (n, rba)).collect() };
+    let images: Vec<Image> = batch(5000).iter().map(|(n, rba)| image(*n, *rba)).collect();
+    let blocks: Vec<&[u8]> = images.iter().map(Image::bytes).collect();
+    // Another process has not written its batch in place.
+    let busy = w.files.cover(1, 1000, &blocks, &mut || Ok(())).unwrap();
+    for n in 1..batches {
+        w.write(1000, &batch(6000 + n));
+    }
+    let mut pauses = 0;
+    let refused = w.files.cover(0, 1000, &blocks, &mut || {
+        pauses += 1;
+        if pauses < 3 { Ok(()) } else { Err(types::Ora::new(1013)) }
+    });
+    assert!(refused.err().unwrap().is(1013));
+    assert_eq!(pauses, 3, "nobody can write over what is not in place");
+    busy.done();
+    for n in 0..3 * batches {
+        w.write(1000, &batch(7000 + n));
+    }
+    // The ring has been round three times; the newest copies count.
+    w.tear(5);
+    assert_eq!(w.restore(false).torn, 1);
+    assert_eq!(w.on_disk(5), Some(7000 + 3 * batches - 1));
+    // A start goes on behind them, and syncs before it writes over them.
+    let (files, goes_on) = w.start(99);
+    assert!(goes_on);
+    for _ in 0..2 * batches {
+        files.cover(0, 1000, &blocks, &mut || Ok(())).unwrap().done();
+    }
+}
+
+#[test]
+fn batches_that_could_not_be_written_in_place_are_kept_until_a_checkpoint() {
+    let w = World::new();
+    let (_, bytes) = w.files.double_write_file().unwrap();
+    let images: Vec<Image> = (0..COVER_MAX as u32).map(|n| image(n, 1100)).collect();
+    let blocks: Vec<&[u8]> = images.iter().map(Image::bytes).collect();
+    drop(w.files.cover(0, 1000, &blocks, &mut || Ok(())).unwrap());
+    let kept = w.files.covers_kept();
+    let all = || {
+        for _ in 0..2 * (bytes - 4096) / BATCH {
+            w.files.cover(0, 1000, &blocks, &mut || Ok(()))?.done();
+        }
+        Ok(())
+    };
+    let full: types::Result<()> = all();
+    assert_eq!(full.unwrap_err().code(), 63);
+    w.files.settle_covers(kept + (1 << 48));
+    assert_eq!(w.files.covers_kept(), kept, "another one came in between");
+    w.files.settle_covers(kept);
+    all().unwrap();
+}
+
+#[test]
+fn what_a_dead_process_was_writing_is_written_for_it() {
+    let w = World::new();
+    let images: Vec<Image> = (0..4).map(|n| image(n, 1100)).collect();
+    let blocks: Vec<&[u8]> = images.iter().map(Image::bytes).collect();
+    std::mem::forget(w.files.cover(2, 1000, &blocks, &mut || Ok(())).unwrap());
+    for n in 0..4 {
+        w.files.write_block(at(n), image(n, 1050).bytes()).unwrap();
+    }
+    w.tear(1);
+    // Block 3 is not marked any more: somebody else may be writing it.
+    w.files.finish_cover(2, &mut |rdba| rdba != at(3));
+    assert_eq!([0, 1, 2, 3].map(|n| w.on_disk(n)), [Some(1100), Some(1100), Some(1100), Some(1050)]);
+    // The slot is free; done again it does nothing.
+    w.files.write_block(at(0), image(0, 1200).bytes()).unwrap();
+    w.files.finish_cover(2, &mut |_| true);
+    assert_eq!(w.on_disk(0), Some(1200));
+    assert_eq!(w.files.covers_kept(), 0);
+}
+
+#[test]
+fn an_area_with_any_bytes_gives_back_no_block_that_does_not_check() {
+    let w = World::new();
+    w.write(1000, &[(1, 1100), (2, 1110)]);
+    let path = w.dir.0.join(DOUBLE_WRITE_FILE);
+    let whole = std::fs::read(&path).unwrap();
+    let mut random = 7u64;
+    for _ in 0..200 {
+        let mut bytes = whole.clone();
+        for _ in 0..3 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let place = 4096 + (random >> 20) as usize % (4096 + 2 * SIZE);
+            bytes[place] = (random >> 8) as u8;
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        w.tear(1);
+        let _ = w.restore(true);
+        assert!([None, Some(1100)].contains(&w.on_disk(1)));
+        w.files.write_block(at(1), image(1, 1100).bytes()).unwrap();
+    }
+}
