@@ -25,7 +25,7 @@
 //! them. So a batch whose checkpoint is before that of the control file is dead. Of the copies of a block the newest
 //! counts; the ring is written over in order, so no newer copy goes before an older one.
 //!
-//! Rejected: whole blocks in the redo ([decision 43](../../../docs/decisions/0043-a-double-write-area.md)).
+//! Rejected: whole blocks in the redo ([decision 46](../../../docs/decisions/0046-a-double-write-area.md)).
 
 use crate::control::{ControlFile, FileEntry};
 use crate::files::{DataFiles, io_error};

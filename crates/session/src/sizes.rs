@@ -50,13 +50,18 @@ const SPARE_SLOTS: usize = 2;
 /// Process slots beyond `processes` that only the owner of the instance may take, as SYSDBA over the local socket.
 const OWNER_SLOTS: usize = 4;
 
+/// Process slots of an instance for so many processes.
+pub(crate) fn slots(processes: usize) -> usize {
+    processes + OWNER_SLOTS + SPARE_SLOTS
+}
+
 /// Transactions that an undo segment has room for; of 2 KB blocks fewer fit into its header.
 const TRANSACTIONS_PER_SEGMENT: usize = 96;
 
 impl Sizes {
     /// Process slots in the SGA.
     pub fn slots(&self) -> usize {
-        self.processes + OWNER_SLOTS + SPARE_SLOTS
+        slots(self.processes)
     }
 
     /// Process slots that the owner of the instance may take.

@@ -144,7 +144,7 @@ fn open_area(files: &DataFiles, control: &mut ControlFile, init: &InitParams, ep
             0 => (startup::cache_bytes(init) / 4).min(AREA_BYTES),
             n => n,
         };
-        let slots = init.number(Param::Processes) as usize;
+        let slots = crate::sizes::slots(init.number(Param::Processes) as usize);
         let name = datafile::DOUBLE_WRITE_FILE;
         let goes_on;
         (life, goes_on) = files.open_double_write(name, bytes, slots, control, os::clock::wall_ns())?;
