@@ -288,7 +288,9 @@ impl<'a> Change<'a> {
             }
             rows.announce(self.p, &changed);
         }
+        os::crash::point("dictionary-announced");
         let done = self.shared.txns().commit(self.p, self.txn, hook);
+        os::crash::point("dictionary-committed");
         // The hook has done so, where there is one and the commit came so far.
         if let Some(rows) = rows {
             rows.after(self.p);

@@ -139,3 +139,39 @@ fn a_session_that_is_killed_in_ddl_leaves_definitions_that_all_agree_about() {
         });
     }
 }
+
+/// Around the commit of DDL the row cache is closed for the keys that change, and the dictionary's epoch names the
+/// process: PMON opens both.
+#[test]
+fn a_session_that_dies_around_its_commit_leaves_no_key_closed() {
+    for (point, columns) in [("dictionary-announced", 1), ("dictionary-committed", 2)] {
+        let instance = start(&[("_crash_point", &format!("{point}:1:session"))]);
+        let calm = instance.dir().join(os::crash::CALM_FILE);
+        std::fs::write(&calm, "").expect("a file");
+        let (mut dba, mut dying) = (connect(&instance), connect(&instance));
+        run(&mut dba, "create table t as select 1 n from dual");
+        run(&mut dying, "select n from t");
+        std::fs::remove_file(&calm).expect("calm before");
+        let died = dying.execute("alter table t add c number", &[]).is_err();
+        std::fs::write(&calm, "").expect("a file");
+        assert!(died, "{point}");
+        let count = "select count(*) from user_tab_columns where table_name = 'T'";
+        until("PMON has cleaned up", || one(&mut dba, count) == columns.to_string());
+        let mut number = 0;
+        let mut parse = |c: &mut Client| {
+            number += 1;
+            assert_eq!(c.query(&format!("select c, {number} from t"), &[]).is_ok(), columns == 2, "{point}");
+            assert_eq!(one(c, &format!("select n, {number} from t")), "1", "{point}");
+        };
+        // The first fills the cache; whoever comes after it finds everything there.
+        let misses = "select sum(getmisses) from v$rowcache where cache# in (2, 8, 11, 12)";
+        parse(&mut connect(&instance));
+        let mut later = connect(&instance);
+        parse(&mut later);
+        let before = one(&mut dba, misses);
+        parse(&mut connect(&instance));
+        assert_eq!(one(&mut dba, misses), before, "{point}: keys are closed");
+        run(&mut later, "alter table t add d number");
+        assert_eq!(one(&mut dba, "select count(d) from t"), "0", "{point}");
+    }
+}

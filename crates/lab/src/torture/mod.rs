@@ -76,6 +76,8 @@ pub const POINTS: &[&str] = &[
     "ddl-index-filling",
     "ddl-rows-moved",
     "ddl-segment-made",
+    "dictionary-announced",
+    "dictionary-committed",
     "double-write-copied",
     "double-write-full",
     "double-write-in-place",
