@@ -18,6 +18,9 @@ use process::{Process, Section};
 use crate::slots::{Chain, Lock, Pool, Resource, Slot, Stock};
 use crate::{EnqueueError, Enqueues};
 
+/// Of so many slots one at most lies with the chains while nobody uses it.
+pub(crate) const HELD_BACK: u32 = 2;
+
 /// Slots of one batch at most.
 const BATCH_MOST: usize = 16;
 
@@ -52,9 +55,10 @@ fn unpacked(word: &AtomicU64) -> (u32, u32) {
 }
 
 impl<T: Slot> Slots<T> {
-    /// Batches are so short that no more than half of all slots can lie with the chains.
+    /// Batches are so short that two for each chain are no more than half of all slots.
     pub(crate) fn new(all: &'static [T], pool: &'static Pool, chains: usize) -> Self {
-        Self { all, pool, batch: (all.len() / (chains * 4)).clamp(1, BATCH_MOST) as u32 }
+        let room = all.len() / (chains * 2 * HELD_BACK as usize);
+        Self { all, pool, batch: room.clamp(1, BATCH_MOST) as u32 }
     }
 
     fn slot(&self, n: u32) -> &'static T {

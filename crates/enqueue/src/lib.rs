@@ -109,9 +109,15 @@ impl EnqueueConfig {
     /// What suits this number of processes, on this machine.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
-        let locks = 1000 + processes * 40;
-        let chains = chains_for(processes, os::cpu::count() as u32);
-        Self { processes, resources: locks, locks, chains, holders: holders_for(processes) }
+        let (locks, chains) = (1000 + processes * 40, chains_for(processes, os::cpu::count() as u32));
+        Self { processes, resources: locks, locks, chains, holders: holders_for(processes) }.with_stock()
+    }
+
+    /// With so many resources and locks at least that each chain may have free ones in batches of eight.
+    #[must_use]
+    pub fn with_stock(self) -> Self {
+        let least = self.chains * 2 * free::HELD_BACK * 8;
+        Self { resources: self.resources.max(least), locks: self.locks.max(least), ..self }
     }
 }
 

@@ -247,7 +247,8 @@ impl StorageLayout {
             resources: sizes.enqueue_resources as u32,
             locks: sizes.enqueue_locks as u32,
             ..EnqueueConfig::for_processes(sizes.slots() as u32)
-        };
+        }
+        .with_stock();
         let txn_config = TxnConfig {
             undo_segments: sizes.undo_segments as u32,
             slots_per_segment: sizes.transactions_per_segment as u32,

@@ -22,8 +22,22 @@ fn chains_are_as_many_as_processes_and_processors_ask_for() {
     assert_eq!([chains_for(60_000, 64), chains_for(10, u32::MAX)], [CHAINS_MOST; 2]);
     for processes in [50, 520, 10_006] {
         let config = EnqueueConfig::for_processes(processes);
-        assert!(config.chains >= processes && config.chains * 8 < config.locks, "{config:?}");
+        assert!(config.chains >= processes, "{config:?}");
     }
+}
+
+/// A small instance on a large machine has many chains, and would have few slots for each.
+#[test]
+fn each_chain_may_have_batches_of_eight() {
+    let small = EnqueueConfig { processes: 20, resources: 2048, locks: 4096, chains: 1024, holders: 2 };
+    let config = small.with_stock();
+    let (all, layout) = instance(20, |b| EnqueueLayout::reserve(b, &config));
+    let e = Enqueues::create(all, &layout);
+    let p = attach(all, "p");
+    let ids = of_one_chain(&e, 16);
+    let _ = take(&e, &p, &ids);
+    assert_eq!(pool_gets(all), 2, "sixteen locks in batches of eight");
+    assert_eq!((e.usage().0.limit, e.usage().1.limit), (32_768, 32_768));
 }
 
 #[test]
