@@ -305,7 +305,7 @@ fn killed_processes_leave_whole_queues_and_nobody_hangs() {
             e.release(p, lock);
         }
     });
-    assert!(kills.killed > 100, "{kills:?}");
+    assert!(kills.in_a_section > 0, "{kills:?}");
     assert_invariants(&e);
     assert!(e.locks().is_empty(), "{:?}", e.locks());
 }
