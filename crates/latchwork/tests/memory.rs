@@ -80,7 +80,7 @@ fn every_process_shows_its_memory() {
     let told = numbers(&mut s, &of("Page tables"))[0];
     let after = numbers(&mut s, &sql)[0];
     assert!((tables.min(after)..=tables.max(after)).contains(&told), "{tables} {told} {after}");
-    assert!(numbers(&mut s, &of("Other"))[0] > 100_000);
+    assert!(numbers(&mut s, &of("Other"))[0] > 10_000);
     // What is shared by several counts in parts.
     let walk = format!("select w.proportional, w.private_dirty from x$ksmpw w where w.addr = (select p.addr {own})");
     let [proportional, dirty] = numbers(&mut s, &walk)[..] else { panic!() };
