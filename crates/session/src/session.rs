@@ -665,8 +665,14 @@ impl Session {
         let flow = self.call_unsynced(out, run);
         self.end_call();
         // What could not be read of the dictionary may have been decided wrongly.
-        let readable = self.readable();
-        let synced = self.core.sync_commits().and(readable);
+        if let Err(e) = self.readable()
+            && matches!(flow, Flow::Continue)
+        {
+            out.truncate(answer);
+            let failure = crate::call::failure_of(&e, net::StatementKind::UNKNOWN);
+            write_frame(out, |o| Reply::Error(Box::new(failure)).encode(o));
+        }
+        let synced = self.core.sync_commits();
         if let Some(began) = first {
             self.has_called = true;
             self.core.instance.state().note_first_call(self.slot(), os::clock::now_ns() - began);
