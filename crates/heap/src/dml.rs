@@ -630,6 +630,22 @@ impl Heap {
                 body
             }
         };
+        if rows.layer == Layer::Heap && row.flags == flags::WHOLE && new_flags == flags::WHOLE {
+            // What stays of the row is neither in the redo nor in the undo.
+            let old = &c.view(b)[row.at..row.at + row.len];
+            let (begin, end) = ops::in_common(old, body);
+            let (gone, come) = (&old[begin..old.len() - end], &body[begin..body.len() - end]);
+            if ops::SPLICE_HEAD + gone.len() > a.undo_bytes {
+                return Ok(Step::MoreUndo(ops::SPLICE_HEAD + gone.len()));
+            }
+            let (mut redo, mut undo) = (Vec::new(), Vec::new());
+            let before = if row.lock == itl { itl } else { 0 };
+            ops::add_to_splice(&mut redo, slot, begin, gone.len(), itl, come);
+            ops::add_to_splice(&mut undo, slot, begin, come.len(), before, gone);
+            c.change(b, itl, object, rows.layer, (ops::SPLICE_EACH, &redo), (ops::SPLICE_EACH, &undo))?;
+            c.commit()?;
+            return Ok(Step::Done);
+        }
         let mut undo = Vec::with_capacity(row.len + 8);
         let undo_op = ops::undo_of(&c.data(b), slot, itl, &mut undo);
         if undo.len() > a.undo_bytes {

@@ -470,3 +470,29 @@ fn a_bulk_change_that_was_never_cleaned_out_is_undone_after_its_slot_was_used_ag
     assert_eq!(db.contents(&q, &old, &table).unwrap(), before);
     db.txns.release(&q, &old);
 }
+
+#[test]
+fn an_update_of_a_few_bytes_of_a_wide_row_makes_undo_of_these_bytes() {
+    let db = database(&Shape::default());
+    let p = db.attach();
+    let table = db.table(&p, 50);
+    let mut t = Txn::new();
+    let wide = |first: u8, last: u8| row(1, &[&[first][..], &[7; 600], &[last]].concat());
+    let rowid = db.heap.insert(&p, &mut t, &table, &wide(1, 1)).unwrap();
+    db.txns.commit(&p, &mut t, &NoHook).unwrap();
+    let undo = || p.stats().get(wait::Stat::UndoChangeVectorSize);
+    for (new, most) in [(wide(1, 2), 100), (wide(3, 2), 100), (row(1, &[9; 650]), 900), (wide(3, 2), 900)] {
+        let (before, seen) = (undo(), db.now(&p, &t));
+        assert_eq!(db.heap.update(&p, &mut t, &table, rowid, &new, &seen, WAIT).unwrap(), RowOutcome::Done);
+        let bytes = undo() - before;
+        assert!(bytes < most, "{bytes} bytes of undo");
+        let mut got = Vec::new();
+        assert!(db.heap.fetch_by_rowid(&p, &db.now(&p, &t), &table, rowid, &mut got).unwrap());
+        assert_eq!(got, new);
+    }
+    db.txns.rollback(&p, &mut t).unwrap();
+    let mut got = Vec::new();
+    assert!(db.heap.fetch_by_rowid(&p, &db.now(&p, &t), &table, rowid, &mut got).unwrap());
+    assert_eq!(got, wide(1, 1));
+    db.txns.assert_invariants();
+}

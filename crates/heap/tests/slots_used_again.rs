@@ -254,9 +254,9 @@ fn the_number_of_an_undo_block_rises_with_each_use_in_whatever_segment() {
     for n in 0..8 * SLOTS {
         let mut t = Txn::new();
         let changes = if random.below(12) == 0 { 250 } else { 1 + random.below(3) };
-        for _ in 0..changes {
+        for change in 0..changes {
             let id = random.below(ROWS as usize);
-            let (seen, new) = (db.now(&p, &t), row(id as u32, &[n as u8; 500]));
+            let (seen, new) = (db.now(&p, &t), row(id as u32, &[(n as usize * 7 + change) as u8; 500]));
             db.heap.update(&p, &mut t, &table, rowids[id], &new, &seen, WAIT).unwrap();
         }
         db.txns.commit(&p, &mut t, &NoHook).unwrap();
