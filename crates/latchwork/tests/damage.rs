@@ -264,6 +264,11 @@ fn use_it(place: &mut Place, answers: &[Rows], any_rows: bool, seen: &mut Seen) 
     }
     let mut c = match place.connect() {
         Ok(c) => c,
+        // A logon that is refused with an error of its own is none.
+        Err(ClientError::Server(f)) if f.code != 1012 => {
+            seen.errors += 1;
+            return place.stop().map_err(|e| e.to_string());
+        }
         Err(e) if is_crash(&e) => return Err(format!("connect: {e}")),
         Err(_) => return place.stop().map_err(|e| e.to_string()),
     };

@@ -175,3 +175,28 @@ fn a_session_that_dies_around_its_commit_leaves_no_key_closed() {
         assert_eq!(one(&mut dba, "select count(d) from t"), "0", "{point}");
     }
 }
+
+/// The moment of the dictionary that a statement has looked at is not kept for a session that waits: deleted entries of
+/// indexes would stay for as long.
+#[test]
+fn a_session_that_waits_for_a_table_keeps_no_deleted_entries() {
+    let instance = start(&[("undo_retention", "1")]);
+    let (mut holder, mut waiter, mut worker) = (connect(&instance), connect(&instance), connect(&instance));
+    run(&mut holder, "create table lk (a number)");
+    run(&mut holder, "create table it (a number, b varchar2(40))");
+    run(&mut holder, "create index ii on it (a)");
+    run(&mut holder, "lock table lk in exclusive mode");
+    std::thread::scope(|scope| {
+        scope.spawn(|| run(&mut waiter, "lock table lk in share mode"));
+        until("the waiter waits", || hang(&instance).contains("enq: TM"));
+        run(
+            &mut worker,
+            "begin for i in 1 .. 20 loop \
+             insert into it select i * 1000 + level, rpad('x', 40) from dual connect by level <= 500; commit; \
+             delete from it; commit; end loop; end;",
+        );
+        let blocks = one(&mut worker, "select sum(blocks) from dba_segments where segment_name = 'II'");
+        assert!(blocks.parse::<u32>().expect("a number") <= 24, "{blocks} blocks");
+        run(&mut holder, "commit");
+    });
+}

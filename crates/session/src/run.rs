@@ -191,8 +191,8 @@ fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<(
         ast::LockWait::Seconds(e) => LockWait::Seconds(alter::literal_number(e)?),
         ast::LockWait::SkipLocked => return Err(Ora::new(933)),
     };
-    let names = core.names()?;
     for name in tables {
+        let names = core.names()?;
         let missing = || Ora::new(942).at(name.pos.0);
         let table = match names.relation(name.qualifier(), name.last())?.ok_or_else(missing)? {
             Resolved::Table(t) => t,
@@ -209,6 +209,8 @@ fn lock_table(core: &Core, cx: &mut ExecCtx<'_>, l: &ast::LockTable) -> Result<(
         if !lockable {
             return Err(Ora::new(1031).at(name.pos.0));
         }
+        // Nothing of the dictionary is kept for a session that waits.
+        drop(names);
         match core.shared.txns.lock_table(&core.p, &mut cx.session.txn, table.object, mode, wait) {
             // Rows have an error of their own for a wait that was too long; tables have not.
             Err(e) if e.is(30006) => return Err(Ora::new(54)),
