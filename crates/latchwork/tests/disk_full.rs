@@ -167,7 +167,10 @@ fn archiving(place: &Place, c: &mut Client, disk: &dyn Disk) {
     let writer = std::thread::spawn(move || {
         // More than all logs hold, in committed pieces that need no new extents for long.
         for n in 0..ROUNDS {
-            run(&mut other, &format!("update t set x = rpad('{n}', 3900, 'w') where id between 1000001 and 1000006"));
+            // Each round changes every byte: redo has what changes.
+            let letter = if n % 2 == 0 { 'v' } else { 'w' };
+            let sql = format!("update t set x = rpad('{n}', 3900, '{letter}') where id between 1000001 and 1000006");
+            run(&mut other, &sql);
             other.commit().unwrap();
         }
         let _ = sender.send(number(&mut other, "select count(*) from t where x like '99w%'"));
