@@ -54,12 +54,21 @@ pub fn run(core: &Core, begin: bool, tablespace: Option<&Ident>) -> Result<()> {
     made
 }
 
-/// Files that have entered backup mode stand at the last checkpoint, which was announced behind that.
+/// Files that have entered backup mode stand at the last checkpoint, which was announced behind that. One that has been
+/// dropped meanwhile is not copied.
 fn stand(files: &DataFiles, control: &mut ControlFile, numbers: &[u32]) -> Result<()> {
     let (at, incarnation) = (control.checkpoint, control.incarnation.number);
+    let listed: Vec<u32> = control.files.iter().map(|f| f.file).collect();
+    control.backups.retain(|b| listed.contains(&b.file));
     for b in control.backups.iter_mut().filter(|b| numbers.contains(&b.file)) {
-        files.stamp_file(b.file, incarnation, &at)?;
-        b.checkpoint = at;
+        match files.stamp_file(b.file, incarnation, &at) {
+            // On its way out, or taken offline: its header stays where it is.
+            Err(e) if e.is(1157) || e.is(376) => {}
+            done => {
+                done?;
+                b.checkpoint = at;
+            }
+        }
     }
     Ok(())
 }
