@@ -362,7 +362,7 @@ fn a_wait_for_a_log_can_be_cancelled() {
     let (sender, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let end = (0..1000).find_map(|n| {
-            let sql = format!("update t set x = rpad('{n}', 3900, 'y')");
+            let sql = format!("update t set x = rpad('{n}', 3900, chr(97 + mod({n}, 2)))");
             waiter.execute(&sql, &[]).and_then(|_| waiter.commit()).err()
         });
         let _ = sender.send(end);
