@@ -92,7 +92,9 @@ fn a_failed_archiver_keeps_nobody_out() {
     let mut waiter = sysdba(&instance);
     let writer = std::thread::spawn(move || {
         for n in 0..40 {
-            waiter.execute(&format!("update t set x = rpad('{n}', 3900, chr(97 + mod({n}, 2)))"), &[]).expect("it goes on in the end");
+            waiter
+                .execute(&format!("update t set x = rpad('{n}', 3900, chr(97 + mod({n}, 2)))"), &[])
+                .expect("it goes on in the end");
             waiter.commit().expect("it goes on in the end");
         }
     });
