@@ -372,8 +372,8 @@ impl<'a> ChangeGroup<'a> {
         Ok(())
     }
 
-    /// Decides whether the record gets the whole image of an entry: when its file's blocks are logged so, and the block's
-    /// last change is not behind `checkpoint`. True when it is newly decided.
+    /// Decides whether the record gets the whole image of an entry: when its file's blocks are logged so, and the
+    /// block's last change is not behind `checkpoint`. True when it is newly decided.
     fn decide(&mut self, entry: usize, checkpoint: Rba) -> bool {
         let bit = 1 << entry;
         let rba = BlockView::of_frame(self.cache.image(slot_of(self.p), entry)).rba();

@@ -372,8 +372,8 @@ fn a_death_at_any_step(has_area: bool) {
             os::crash::arm(&plan, &l.db.directory).expect("a plan");
         }
         loop {
-            // The area is not written over: the replay wants every copy of this life. A change writes, too, when it needs
-            // a buffer.
+            // The area is not written over: the replay wants every copy of this life. A change writes, too, when it
+            // needs a buffer.
             if l.db.cache.files().double_write_used() > AREA_BYTES / 3 {
                 os::clock::sleep(Duration::from_millis(1));
                 continue;

@@ -5,8 +5,8 @@
 //! waits until the device has the copies, and then writes the blocks in place. A start after a crash puts the copies
 //! into the places of torn blocks before it rolls forward.
 //!
-//! The area is a ring in one file. A position in the ring is a u64 that only grows; a batch lies in one piece. A batch is
-//! written over when the data files were synced after its blocks were in place.
+//! The area is a ring in one file. A position in the ring is a u64 that only grows; a batch lies in one piece. A batch
+//! is written over when the data files were synced after its blocks were in place.
 //!
 //! | word | meaning | changes |
 //! |---|---|---|
@@ -19,11 +19,11 @@
 //! then misses no batch before that `HEAD`. No critical section is needed: a process that dies leaves its slot, and
 //! [`DataFiles::finish_cover`] puts the blocks whose writing was cut off in place before the slot is freed.
 //!
-//! **Which copies count.** A batch names the database, the incarnation, the life of the area (a number that is new after
-//! each clean shutdown and stands in the control file too) and the newest checkpoint that was announced when its blocks
-//! had been copied from the cache. A checkpoint that is announced later waits for the blocks of the batch and syncs
-//! them. So a batch whose checkpoint is before that of the control file is dead. Of the copies of a block the newest
-//! counts; the ring is written over in order, so no newer copy goes before an older one.
+//! **Which copies count.** A batch names the database, the incarnation, the life of the area (a number that is new
+//! after each clean shutdown and stands in the control file too) and the newest checkpoint that was announced when its
+//! blocks had been copied from the cache. A checkpoint that is announced later waits for the blocks of the batch and
+//! syncs them. So a batch whose checkpoint is before that of the control file is dead. Of the copies of a block the
+//! newest counts; the ring is written over in order, so no newer copy goes before an older one.
 //!
 //! Rejected: whole blocks in the redo ([decision 46](../../../docs/decisions/0046-a-double-write-area.md)).
 
@@ -74,7 +74,7 @@ pub(crate) struct DoubleWrite {
     scratch: Mutex<Vec<Blocks>>,
 }
 
-/// What every batch must repeat.
+/// The identity that every batch must repeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     database: u64,
@@ -162,7 +162,7 @@ struct Copy {
     at: u64,
 }
 
-/// What a start found in the area.
+/// The copies that a start found in the area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// Blocks that were torn, and are whole again.
@@ -367,12 +367,13 @@ fn life_of(file: &File, database: u64) -> Option<u64> {
 }
 
 impl DataFiles {
-    /// Opens the double-write area, or makes one of `bytes` bytes, for `slots` processes: from now on blocks are covered by it, and redo has no
-    /// whole blocks but of files that are being copied. To be said before the first fork. `life` is a number that this
-    /// database has not used before.
+    /// Opens the double-write area, or makes one of `bytes` bytes, for `slots` processes: from now on blocks are
+    /// covered by it, and redo has no whole blocks but of files that are being copied. To be said before the first
+    /// fork. `life` is a number that this database has not used before.
     ///
-    /// An area whose life is not that of `control`, or that a database was closed with, is begun anew. The caller stores
-    /// the returned life in the control file before it covers anything. True when copies in the area may be needed.
+    /// An area whose life is not that of `control`, or that a database was closed with, is begun anew. The caller
+    /// stores the returned life in the control file before it covers anything. True when copies in the area may be
+    /// needed.
     ///
     /// # Errors
     /// LWK-00063 when the area cannot be made or read.
@@ -540,8 +541,8 @@ impl DataFiles {
     }
 
     /// Puts copies into the places of blocks that a crash has torn, before anything is rolled forward. With `again`,
-    /// blocks are also written that are whole and not newer than their copy: the device may have lost what the operating
-    /// system still shows. Done again, it does the same.
+    /// blocks are also written that are whole and not newer than their copy: the device may have lost what the
+    /// operating system still shows. Done again, it does the same.
     ///
     /// # Errors
     /// LWK-00063 when the area cannot be read, ORA-01114 when a block cannot be written.

@@ -491,15 +491,15 @@ impl DataFiles {
         self.disk_sync.load(Ordering::Relaxed)
     }
 
-    /// Says whether the first change of a block behind a checkpoint is logged as the whole block, whatever file it is of:
-    /// where no double-write area covers blocks that a crash may tear. A throw-away database needs neither. To be said
-    /// before the first fork.
+    /// Says whether the first change of a block behind a checkpoint is logged as the whole block, whatever file it is
+    /// of: where no double-write area covers blocks that a crash may tear. A throw-away database needs neither. To be
+    /// said before the first fork.
     pub fn set_whole_blocks(&self, whole: bool) {
         self.whole_blocks.store(whole, Ordering::Relaxed);
     }
 
-    /// Whether the first change of a block of this file behind a checkpoint is logged as the whole block: always without
-    /// a double-write area, else while the file is in backup mode, because a copy of it may have torn blocks.
+    /// Whether the first change of a block of this file behind a checkpoint is logged as the whole block: always
+    /// without a double-write area, else while the file is in backup mode, because a copy of it may have torn blocks.
     #[inline]
     pub fn logs_whole_blocks(&self, number: u32) -> bool {
         self.whole_blocks.load(Ordering::Relaxed) || self.table.state(number).is_copied()
@@ -798,8 +798,8 @@ impl DataFiles {
         }
         // All files, and not only those that this process has open: others write, too.
         for (number, mut state) in self.table.present() {
-            // What was written to a file before it went offline is synced as well, so that copies of it may be given up. A
-            // device that fails then is the reason why it went.
+            // Blocks written to a file before it went offline are synced as well, so that copies of it may be given up.
+            // A device that fails then is the reason why it went.
             if let Some(file) = self.table.opened(number).filter(|_| state.is_offline() && !state.is_missing()) {
                 let _ = file.sync();
             }

@@ -466,7 +466,7 @@ impl<'a> Work<'a> {
     /// Commits what the statement has done so far, releases its table locks, and goes on.
     pub fn commit(&mut self) -> Result<()> {
         let hurt = self.mark_hurt()?;
-        // What has been decided by a picture that could not be read is not made to stay.
+        // A decision by a picture that could not be read is rolled back.
         self.image.checked()?;
         self.host.parts().dict.checked()?;
         os::crash::point("ddl-done");

@@ -68,7 +68,8 @@ fn cache_of_index(index: usize) -> Option<(Cache, bool)> {
 static CACHES: LazyLock<Vec<Option<(Cache, bool)>>> =
     LazyLock::new(|| (0..BASE_INDEXES.len()).map(cache_of_index).collect());
 
-/// The cache and the key that rows have by an index: the place of the index ([`cache_of_index`]), numbers with their most significant byte first, a name. `None` where no cache has them.
+/// The cache and the key that rows have by an index: the place of the index ([`cache_of_index`]), numbers with their
+/// most significant byte first, a name. `None` where no cache has them.
 pub(crate) fn row_key<'v>(index: usize, values: impl Iterator<Item = &'v Value>) -> Option<(Cache, Vec<u8>)> {
     let (cache, has_place) = CACHES[index]?;
     let mut key = Vec::with_capacity(16);

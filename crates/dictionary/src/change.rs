@@ -19,7 +19,7 @@ type Test<'f> = &'f dyn Fn(&[Value]) -> bool;
 pub struct By<'f> {
     pub column: usize,
     pub number: u32,
-    /// What the rows must be beside.
+    /// A further condition on the rows.
     also: Option<Test<'f>>,
 }
 

@@ -1,8 +1,9 @@
 //! A picture of the dictionary as of one moment, read by object when it is asked for.
 //!
 //! A picture never changes: what it has read stays, and what it reads later is of the same moment ([`BaseReader`]).
-//! When the dictionary's epoch has moved, a statement gets a new picture, which has read nothing yet. So the memory of a
-//! session and the time of a statement behind DDL depend on the objects that the session uses, not on those there are.
+//! When the dictionary's epoch has moved, a statement gets a new picture, which has read nothing yet. So the memory of
+//! a session and the time of a statement behind DDL depend on the objects that the session uses, not on those there
+//! are.
 //!
 //! Look-ups of a picture give an answer or none. An error of reading is a fault of the picture: from then on
 //! [`Image::checked`] refuses whatever was made by it, and the next statement gets another one. Errors in each of some

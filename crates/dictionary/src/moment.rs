@@ -2,8 +2,8 @@
 //!
 //! A picture reads a definition when it is first asked for, and all that it reads is of one moment. Whoever uses the
 //! picture has a lease of the moment: as long as there is one, a noted snapshot keeps the undo and the entries of
-//! indexes that the moment needs. Without a lease nothing is kept. As long as nothing has been defined, a snapshot of now
-//! shows the same rows, so the next lease takes a new one; a moment that has passed cannot be leased again.
+//! indexes that the moment needs. Without a lease nothing is kept. As long as nothing has been defined, a snapshot of
+//! now shows the same rows, so the next lease takes a new one; a moment that has passed cannot be leased again.
 //!
 //! Rows by the keys of indexes come from the row cache as long as nothing has been defined since: DDL moves the epoch
 //! before its rows leave the cache, and again behind it; a commit of SQL that changes base tables closes caches, which
@@ -139,10 +139,10 @@ impl Moment {
         let Some((rows, (cache, key))) = self.shared.row_cache().zip(key) else { return read(f) };
         let (key, mut stored) = (Key::new(cache, &key), self.stored.take());
         let done = match rows.get_long(&self.p, &key, &mut stored) {
-            // What is in the cache is of now.
+            // The rows in the cache are of now.
             Found::Hit if self.is_now() => each_row(&stored, f),
-            // A commit between the look and this question has moved the epoch or the count: what is read as of the moment
-            // is of now.
+            // A commit between the look and this question has moved the epoch or the count: what is read as of the
+            // moment is of now.
             Found::Miss(load) if self.is_now() => {
                 let mut any = false;
                 stored.clear();

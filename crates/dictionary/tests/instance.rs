@@ -198,7 +198,7 @@ fn a_picture_shows_its_moment_for_as_long_as_it_is_leased() {
     let names = names_of(&mut theirs, UserId::SYSTEM).expect("names");
     let (before, kept) = (Rc::clone(names.image()), names.kept());
     add_user(&mine, &p, "SCOTT");
-    // What nobody had asked for before is read as of the same moment.
+    // A definition that nobody had asked for before is read as of the same moment.
     assert!(before.user_named("SCOTT").is_none());
     assert!(before.user(UserId::SYSTEM).is_some());
     before.checked().expect("all was readable");

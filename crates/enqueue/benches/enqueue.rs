@@ -1,4 +1,4 @@
-//! What enqueues cost: a transaction's TM and TX, a table with many owners, a hot row, a release that grants many.
+//! The cost of enqueues: a transaction's TM and TX, a table with many owners, a hot row, a release that grants many.
 //!
 //!     cargo bench -p enqueue
 //!     cargo bench -p enqueue -- --only row --milliseconds 500

@@ -49,7 +49,7 @@ pub struct DeadlockWait {
 pub(crate) struct Wait {
     /// The lock that is asked for.
     pub(crate) lock: u32,
-    /// Which request with this slot it is.
+    /// The number of the request among those with this slot.
     serial: u64,
     pub(crate) process: u32,
     /// A lock of the next process in the circle that keeps the request from being granted: owned, or asked for before.

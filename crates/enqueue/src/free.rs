@@ -1,8 +1,8 @@
 //! Free resources and locks: each chain has its own, in batches that come from a pool and go back to it.
 //!
-//! A chain takes and puts under its own latch, which is held anyway; the latch `enqueues` of the pool is got for a whole
-//! batch. A chain has a batch in use and a whole one besides, so that neither getting nor releasing moves a batch each
-//! time (the magazines of Bonwick and Adams, "Magazines and Vmem", 2001). A batch moves by its first slot: what it
+//! A chain takes and puts under its own latch, which is held anyway; the latch `enqueues` of the pool is got for a
+//! whole batch. A chain has a batch in use and a whole one besides, so that neither getting nor releasing moves a batch
+//! each time (the magazines of Bonwick and Adams, "Magazines and Vmem", 2001). A batch moves by its first slot: what it
 //! costs does not depend on its length.
 //!
 //! A batch moves under both latches, and the move is final before anything else of the section is (invariant 12).

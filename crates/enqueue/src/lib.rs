@@ -106,7 +106,7 @@ pub const fn holders_for(processes: u32) -> u32 {
 }
 
 impl EnqueueConfig {
-    /// What suits this number of processes, on this machine.
+    /// The configuration that suits this number of processes, on this machine.
     #[must_use]
     pub fn for_processes(processes: u32) -> Self {
         let (locks, chains) = (1000 + processes * 40, chains_for(processes, os::cpu::count() as u32));
@@ -121,8 +121,8 @@ impl EnqueueConfig {
     }
 }
 
-/// Hash chains, and latches of them, for so many processes on so many processors: so many that processors seldom meet in
-/// one, and that a chain is short while each process has some locks.
+/// Hash chains, and latches of them, for so many processes on so many processors: so many that processors seldom meet
+/// in one, and that a chain is short while each process has some locks.
 const fn chains_for(processes: u32, processors: u32) -> u32 {
     let by_processors = if processors > CHAINS_MOST / 16 { CHAINS_MOST } else { processors * 16 };
     let chains = if processes > by_processors { processes } else { by_processors };

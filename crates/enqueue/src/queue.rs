@@ -138,8 +138,8 @@ impl Enqueues {
     /// Grants what can be granted now, converters first, each queue in order; the processes to post after the section.
     ///
     /// Each grant is final by itself (invariant 7), and so is what the section changed before: a queue has any length,
-    /// and the log of a section has not. Should the caller die between two grants, its own lock is still in its list, and
-    /// taking it out grants the rest.
+    /// and the log of a section has not. Should the caller die between two grants, its own lock is still in its list,
+    /// and taking it out grants the rest.
     pub(crate) fn grant(&self, section: &Section<'_>, resource: &Resource) -> Vec<u32> {
         let mut posts = Vec::new();
         if resource.has_no_queue() {

@@ -107,7 +107,7 @@ sga_struct! {
         pub(crate) resources: Pool,
     }
 
-    /// What one process has asked of one type: `v$enqueue_statistics`. Written by that process alone.
+    /// The requests of one process for one type: `v$enqueue_statistics`. Written by that process alone.
     #[derive(Debug)]
     pub struct TypeCount {
         pub(crate) requests: AtomicU64,
@@ -140,7 +140,7 @@ sga_struct! {
 const _: () = assert!(size_of::<Resource>() == 64 && size_of::<Lock>() == 64, "a line each");
 const _: () = assert!(size_of::<Owner>() == 64 && size_of::<Chain>() == 64, "a line each");
 
-/// What lies in free lists.
+/// The numbers of free structures in free lists.
 pub(crate) trait Slot {
     /// The next of the batch.
     fn next(&self) -> &AtomicU32;

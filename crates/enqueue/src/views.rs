@@ -23,7 +23,8 @@ pub struct LockView {
     pub held: LockMode,
     /// REQUEST.
     pub requested: LockMode,
-    /// Monotonic nanoseconds when the mode was granted or asked for, to a tick of the clock: CTIME is the seconds since.
+    /// Monotonic nanoseconds when the mode was granted or asked for, to a tick of the clock: CTIME is the seconds
+    /// since.
     pub since_ns: u64,
     /// BLOCK: it keeps a request from being granted.
     pub blocks: bool,

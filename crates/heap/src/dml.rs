@@ -631,7 +631,7 @@ impl Heap {
             }
         };
         if rows.layer == Layer::Heap && row.flags == flags::WHOLE && new_flags == flags::WHOLE {
-            // What stays of the row is neither in the redo nor in the undo.
+            // Bytes of the row that stay are neither in the redo nor in the undo.
             let old = &c.view(b)[row.at..row.at + row.len];
             let (begin, end) = ops::in_common(old, body);
             let (gone, come) = (&old[begin..old.len() - end], &body[begin..body.len() - end]);

@@ -1,11 +1,11 @@
-//! What a dictionary of many tables costs those who use few of them.
+//! The cost of a dictionary of many tables to sessions that use few of them.
 //!
 //!     cargo build --release && cargo bench -p lab --bench definitions [-- --tables 10000]
 //!
 //! One session creates tables with a primary key and a NOT NULL column, a tenth of them at a time; after the first and
 //! after the last tenth the same things are measured: a logon to the first row, the private memory of a fresh session's
-//! server process and of one that has used 300 tables (without the SGA), a statement alone and a statement behind another
-//! session's DDL. `LATCHWORK_EXE` names another program than the release build.
+//! server process and of one that has used 300 tables (without the SGA), a statement alone and a statement behind
+//! another session's DDL. `LATCHWORK_EXE` names another program than the release build.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -75,7 +75,7 @@ pub(crate) fn points(results: &Results, variant: &str, figure: &dyn Fn(&Row) -> 
     (points, bars)
 }
 
-/// What the bars of a run's plots are.
+/// The meaning of the bars of a run's plots.
 pub(crate) fn about_bars(results: &Results) -> &'static str {
     match results.cells.iter().any(|c| c.ops_per_s.count > 1) {
         true => "Averages of the repeats; a bar is the 95 % interval of the average, and goes on where it has no cap.",
@@ -83,7 +83,7 @@ pub(crate) fn about_bars(results: &Results) -> &'static str {
     }
 }
 
-/// What colour and marker tell, for plots of all workloads.
+/// The meaning of colour and marker, for plots of all workloads.
 fn about_lines(results: &Results) -> String {
     let workloads = workloads(results);
     let named: Vec<String> =
@@ -302,7 +302,7 @@ fn latch_lines(
     lines
 }
 
-/// What a variant is called where lines of several workloads stand together.
+/// The name of a variant where lines of several workloads stand together.
 fn called(results: &Results, variant: &str) -> String {
     let (workload, generation) = variant.rsplit_once('@').unwrap_or((variant, ""));
     match workloads(results).len() {

@@ -187,7 +187,7 @@ pub fn told(count: &Count) -> String {
     text
 }
 
-/// What the figures of [`told`] mean, for a table's heading.
+/// The meaning of the figures of [`told`], for a table's heading.
 pub fn rule(counts: &[Count]) -> String {
     let readings = counts.iter().map(|c| c.readings.len()).max().unwrap_or(0);
     let some = counts.iter().map(Count::spread).any(|s| !same(s.least, s.greatest));

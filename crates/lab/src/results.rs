@@ -48,8 +48,8 @@ pub struct Row {
     pub calls: u64,
     /// From the first start to the last end.
     pub elapsed_s: f64,
-    /// The part of the cell in which all sessions ran, and which `ops_per_s` is of. Null: there was none, or a latch was
-    /// held by hand, and `ops_per_s` is `operations` by `elapsed_s`.
+    /// The part of the cell in which all sessions ran, and which `ops_per_s` is of. Null: there was none, or a latch
+    /// was held by hand, and `ops_per_s` is `operations` by `elapsed_s`.
     #[serde(default)]
     pub window: Option<Window>,
     pub ops_per_s: f64,
@@ -111,7 +111,7 @@ impl PublishedCurve {
     }
 }
 
-/// What a generation of the own program is called where published figures stand beside it.
+/// The name of a generation of the own program where published figures stand beside it.
 pub fn design(generation: &str) -> String {
     match generation {
         "latchwork" => "Latchwork's own design".into(),
@@ -214,7 +214,7 @@ impl Results {
         Some(Summary { interval: summary.interval.filter(|_| sessions > 1), ..summary })
     }
 
-    /// What the intervals of the run are worth, in a sentence.
+    /// The worth of the run's intervals, in a sentence.
     pub fn about_intervals(&self) -> String {
         let repeats = |c: &CellSummary| c.ops_per_s.count;
         let (least, most) = (self.cells.iter().map(repeats).min(), self.cells.iter().map(repeats).max());

@@ -3,10 +3,10 @@
 //! A worker does its operations in many calls and notes the time at both ends of each. The operations of the calls that
 //! lie in the window as a whole were counted in it. Of the two calls of a session that the ends of the window cut, the
 //! operations are divided by time; how many these are is kept, and is a few per cent of a cell of ordinary length. The
-//! rate of the cell is the operations in the window by its seconds. A rate over the whole cell was rejected: in its ends
-//! some sessions wait for the processor or have finished, and a straggler's lonely tail is then taken for contention.
-//! Leaving the cut calls out was rejected as well: long calls are cut more often than short ones, so that what is left
-//! is too fast, twice too fast in the window of a short cell on a busy machine.
+//! rate of the cell is the operations in the window by its seconds. A rate over the whole cell was rejected: in its
+//! ends some sessions wait for the processor or have finished, and a straggler's lonely tail is then taken for
+//! contention. Leaving the cut calls out was rejected as well: long calls are cut more often than short ones, so that
+//! what is left is too fast, twice too fast in the window of a short cell on a busy machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +41,8 @@ impl Window {
     }
 }
 
-/// The window of some sessions' calls; `None` when the sessions never ran all at once. The calls of a session follow one
-/// another.
+/// The window of some sessions' calls; `None` when the sessions never ran all at once. The calls of a session follow
+/// one another.
 pub fn common(sessions: &[Vec<Call>]) -> Option<Window> {
     let firsts = sessions.iter().map(|calls| calls.first().map(|c| c.from_s)).collect::<Option<Vec<f64>>>()?;
     let lasts = sessions.iter().map(|calls| calls.last().map(|c| c.to_s)).collect::<Option<Vec<f64>>>()?;

@@ -202,8 +202,8 @@ impl Process {
         self.client.read(v, at, f)
     }
 
-    /// As [`Process::lock`], where the get protects nothing: a design of a generation makes it, and its published number
-    /// of gets counts it. `docs/IMITATED_GETS.md` lists every place with its source.
+    /// As [`Process::lock`], where the get protects nothing: a design of a generation makes it, and its published
+    /// number of gets counts it. `docs/IMITATED_GETS.md` lists every place with its source.
     #[inline]
     pub fn imitated_get<'a>(&'a self, latch: &'a Latch, at: Where, why: u64) -> Section<'a> {
         self.lock(latch, at, why)

@@ -60,8 +60,8 @@ pub struct Frame {
     pub dirty: bool,
     /// It holds zeros still.
     pub is_fresh: bool,
-    /// The redo that is being applied made the whole block: should it be torn while it is written, the same redo makes it
-    /// again.
+    /// The redo that is being applied made the whole block: should it be torn while it is written, the same redo makes
+    /// it again.
     is_made: bool,
     /// The end of the last record, as far as is known, that makes the block anew.
     made: Rba,
@@ -157,8 +157,8 @@ impl<'a> Pool<'a> {
     /// The smallest pool: a record's blocks fit into its younger half.
     pub const FRAMES_MIN: usize = 64;
 
-    /// A pool of at most `frames_max` blocks; `on_device` says that what is written is going to be waited for. `slot` is
-    /// the worker's number, `announced` the checkpoint that stands until the roll forward is done.
+    /// A pool of at most `frames_max` blocks; `on_device` says that what is written is going to be waited for. `slot`
+    /// is the worker's number, `announced` the checkpoint that stands until the roll forward is done.
     pub fn new(files: &'a DataFiles, frames_max: usize, on_device: bool, slot: usize, announced: u64) -> Pool<'a> {
         Pool {
             files,

@@ -174,11 +174,6 @@ impl RowCache {
     pub fn key_state(&self, key: &Key<'_>) -> (u64, u64) {
         (self.state(key.cache), self.bucket_state(key.cache, key.hash))
     }
-
-    /// The states of all caches: read them before the snapshot of a picture from which rows will be stored.
-    pub fn states(&self) -> [u64; Cache::COUNT] {
-        std::array::from_fn(|n| self.caches[n].state.load(Ordering::Acquire))
-    }
 }
 
 /// Adds to a figure of one's own line.

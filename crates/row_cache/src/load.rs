@@ -42,11 +42,6 @@ pub struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// The state of the cache when the load began.
-    pub fn state(&self) -> u64 {
-        self.state
-    }
-
     /// Stores what the dictionary says, as of a snapshot taken after the load began: `None` when there is no such row.
     ///
     /// False when it is not kept: too long, or the dictionary has changed meanwhile. Latches: the cache's child latch,

@@ -1,10 +1,10 @@
 //! Values longer than an object's body, in pieces.
 //!
 //! Piece 0 hangs under the key itself and says how long the whole is; the others hang under the key with a mark and
-//! their number before it. No key that is looked up begins with the mark. All of them bear the number of the storing that they are of, so that pieces of two storings are never put
-//! together. A piece that is missing, or of another storing, makes the whole a miss. Only piece 0 is loaded under the row
-//! cache lock, and only it goes when its key changes: what is left of the others is never read again and is evicted in
-//! its turn.
+//! their number before it. No key that is looked up begins with the mark. All of them bear the number of the storing
+//! that they are of, so that pieces of two storings are never put together. A piece that is missing, or of another
+//! storing, makes the whole a miss. Only piece 0 is loaded under the row cache lock, and only it goes when its key
+//! changes: what is left of the others is never read again and is evicted in its turn.
 
 use std::sync::atomic::Ordering;
 
@@ -44,8 +44,8 @@ fn piece_key(key: &[u8], number: u8) -> Vec<u8> {
 }
 
 impl RowCache {
-    /// Looks up a value of whatever length that was stored by [`Load::store_long`]; `out` gets its bytes, none for a row
-    /// that does not exist. As [`RowCache::get`], once for each piece.
+    /// Looks up a value of whatever length that was stored by [`Load::store_long`]; `out` gets its bytes, none for a
+    /// row that does not exist. As [`RowCache::get`], once for each piece.
     pub fn get_long<'a>(&'a self, p: &'a Process, key: &Key<'_>, out: &mut Vec<u8>) -> Found<'a> {
         debug_assert!(!is_piece(key.bytes), "a key that is looked up does not begin with the mark of pieces");
         let mut value = RowValue::new();

@@ -29,8 +29,8 @@ pub struct ScnSampler {
 }
 
 impl ScnSampler {
-    /// Takes a sample when something was committed since the last one, saves samples now and then, says how long undo is
-    /// kept, and notes how many transactions and enqueues there are.
+    /// Takes a sample when something was committed since the last one, saves samples now and then, says how long undo
+    /// is kept, and notes how many transactions and enqueues there are.
     pub fn sample(&mut self, instance: &Instance, p: &Process) {
         let storage = instance.storage();
         let times = storage.txns.times();

@@ -664,7 +664,7 @@ impl Session {
         let answer = out.len();
         let flow = self.call_unsynced(out, run);
         self.end_call();
-        // What could not be read of the dictionary may have been decided wrongly.
+        // A dictionary that could not be read may have led to a wrong decision.
         if let Err(e) = self.readable()
             && matches!(flow, Flow::Continue)
         {

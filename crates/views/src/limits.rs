@@ -1,7 +1,7 @@
 //! What there is a limit for: `v$resource_limit`.
 //!
-//! The most that was ever used is what the slots know by themselves: they are taken in the order of their numbers, those
-//! that were used before first, so that as many were in use at once as were ever used. Of transactions, locks and
+//! The most that was ever used is what the slots know by themselves: they are taken in the order of their numbers,
+//! those that were used before first, so that as many were in use at once as were ever used. Of transactions, locks and
 //! resources SMON looks every few seconds, and the most that it saw is told, of transactions that of four days.
 
 use enqueue::Usage;

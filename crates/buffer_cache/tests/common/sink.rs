@@ -136,7 +136,7 @@ pub struct Blocks {
     pub images: HashMap<Rdba, Image>,
     /// Blocks that must not be read: torn, or too new for what is known of the redo.
     pub torn: Vec<Rdba>,
-    /// What is done to a torn block before a vector makes it whole is passed over, as recovery does; else there is no such
+    /// Passes over vectors of a torn block up to the one that makes it whole, as recovery does; else there is no such
     /// block.
     pub passes_torn: bool,
     /// How far the redo has been applied.

@@ -270,8 +270,8 @@ fn an_account_that_wrong_passwords_locked_is_locked_after_a_crash() {
     );
 }
 
-/// Every block that was written since the last checkpoint is torn: most of them have a copy in the double-write area, the
-/// others are made whole by redo.
+/// Every block that was written since the last checkpoint is torn: most of them have a copy in the double-write area,
+/// the others are made whole by redo.
 #[test]
 fn blocks_that_a_crash_has_torn_are_whole_again() {
     let db = Database::new("torn");
