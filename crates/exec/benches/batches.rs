@@ -1,7 +1,6 @@
-//! Batches against registers, on a table like TPC-H's LINEITEM, in one process and in turn: CPU time of a thread.
+//! Batches compared with registers on a table like TPC-H's LINEITEM, alternately in one process: CPU time of a thread.
 //!
-//! `cargo bench -p exec --bench batches [-- rows [words of a query's name]]`; 600,000 rows unless another number is
-//! given.
+//! `cargo bench -p exec --bench batches [-- rows [words of a query's name]]`; the default is 600,000 rows.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -14,7 +13,7 @@ const COLUMNS: &str = "l_orderkey number(10), l_partkey number(10), l_suppkey nu
     l_returnflag char(1), l_linestatus char(1), l_shipdate date, l_commitdate date, l_receiptdate date, \
     l_shipinstruct char(25), l_shipmode char(10), l_comment varchar2(44)";
 
-/// Row `n`, from the number of the row alone.
+/// Row `n`, computed from its number alone.
 const ROW: &str = "trunc(n / 4) + 1, mod(n * 7919, 20000) + 1, mod(n * 31, 1000) + 1, mod(n, 4) + 1, mod(n * 37, 50) + 1, \
     (mod(n * 104729, 9500000) + 90000) / 100, mod(n * 7, 11) / 100, mod(n * 5, 9) / 100, \
     substr('RAN', mod(n * 13, 3) + 1, 1), substr('OF', mod(n * 11, 2) + 1, 1), \

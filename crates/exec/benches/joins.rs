@@ -1,4 +1,4 @@
-//! Hash joins of whole numbers: rows a second, and instructions a row under callgrind.
+//! Hash joins of whole numbers: rows a second, and instructions for each row under callgrind.
 //!
 //! `cargo bench -p exec --bench joins -- [PROBE ROWS] [BUILD ROWS] [ROUNDS]`
 

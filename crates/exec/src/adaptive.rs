@@ -1,19 +1,19 @@
 //! Cursors whose plans depend on values of binds: bind peeking and adaptive cursor sharing.
 //!
-//! A statement is parsed before its binds have values. A plan whose estimates depend on one of them is made again when
-//! the first execution brings the values, in place of the first one. The cursor is *bind sensitive* then: the rows that
-//! its scans find are counted, and told to the shared cursor by buckets. When executions differ too much, the next one
-//! makes a child that is *bind aware*: such a child is executed with values whose selectivities lie in its ranges, and
-//! other values look for another child, or make one (`library_cache::adaptive`).
+//! A statement is parsed before its binds have values. If a plan's estimates depend on a bind, the first execution
+//! replaces the plan by one made with the values. Such a cursor is *bind sensitive*: the rows that its scans find are
+//! counted and reported to the shared cursor by bucket. When executions differ too much, the next one makes a *bind
+//! aware* child. A bind aware child is executed only with values whose selectivities lie in its ranges; other values
+//! look for another child, or make one (`library_cache::adaptive`).
 //!
-//! Cursors without such predicates have none of this.
+//! A cursor without such predicates has no state for this (E18).
 //!
 //! # Statistics feedback
 //!
-//! The first execution of a query that has been parsed hard is compared with what was expected of it, where estimates
-//! are weak: joins without binds, whose scans have several conditions, or one of an expression. When a scan that was
-//! read once and to its end found many more or fewer rows, the shared cursor goes out of use with the factors, and the
-//! next one who parses the statement plans with them. Such a plan is not compared again.
+//! Estimates are weak for joins without binds whose scans have several conditions, or a condition on an expression. The
+//! first execution of such a query after a hard parse is compared with the estimates. When a scan that was read once
+//! and to its end found many more or fewer rows, the shared cursor is retired together with the correction factors, and
+//! the next parse of the statement plans with them. That plan is not compared again (E19).
 
 use crate::ctx::ExecCtx;
 use crate::machine::Count;
@@ -24,26 +24,26 @@ use std::hash::{Hash, Hasher};
 use types::Value;
 use wait::Stat;
 
-/// Executions that are told one by one; later on one in so many of those told before.
+/// The first executions are reported one by one; after that, one report covers this fraction of those reported before.
 const TOLD_SINGLY: u64 = 8;
-/// Most executions that are not told.
+/// Most executions that wait to be reported.
 const UNTOLD_MOST: u64 = 1024;
 
 /// The state of a cursor whose plan depends on values of binds.
 pub(crate) struct Adaptive {
     predicates: Vec<BindPredicate>,
-    /// The plan was made with values.
+    /// Whether the plan was made with values.
     pub is_peeked: bool,
     pub sharing: Sharing,
-    /// Executions by bucket that the shared cursor has not been told of, and those that it has.
+    /// Executions by bucket that are not reported to the shared cursor yet, and the number of those reported.
     untold: [u64; 3],
     told: u64,
-    /// Logical reads of the session when the execution began; none outside of one.
+    /// Logical reads of the session when the execution began; `None` outside an execution.
     base: Option<u64>,
 }
 
 impl Adaptive {
-    /// The part of a plan that is kept; none where binds do not matter to it.
+    /// The adaptive state of a cursor on this plan; `None` if the plan does not depend on binds.
     pub fn of(plan: &Plan, sharing: Sharing) -> Option<Box<Adaptive>> {
         let depends = !plan.peeks.is_empty() && (!plan.is_peeked || sharing != Sharing::Plain);
         depends.then(|| {
@@ -52,7 +52,7 @@ impl Adaptive {
         })
     }
 
-    /// The selectivities with these values. An execution asks for them: nothing is allocated.
+    /// The selectivities with these values. Called for each execution, so it allocates nothing.
     pub fn selectivities(&self, values: &[Value]) -> Selectivities {
         let mut all = Selectivities { values: [0.0; PREDICATES_MAX], count: self.predicates.len().min(PREDICATES_MAX) };
         all.values.iter_mut().zip(&self.predicates).for_each(|(to, p)| *to = selectivity(p, values));
@@ -64,12 +64,12 @@ impl Adaptive {
         self.base = Some(cx.p.stats().get(Stat::SessionLogicalReads));
     }
 
-    /// An execution has ended that processed so many rows. Only the first end counts.
+    /// Ends an execution that processed `rows` rows. Only the first call for an execution counts.
     pub fn end(&mut self, rows: u64, values: &[Value], place: &Place, cx: &ExecCtx<'_>) {
         let Some(base) = self.base.take().filter(|_| self.sharing != Sharing::Plain) else { return };
         let bucket = bucket_of(rows);
-        // Of a cursor that is shared by all values the next session has to know that executions differ. An aware one
-        // has been judged: its figures are for views.
+        // The next session must know when executions of a cursor shared by all values differ. An aware cursor is
+        // already decided; its figures are for views only.
         let is_sensitive = self.sharing == Sharing::Sensitive;
         let is_other = is_sensitive && self.untold.iter().enumerate().any(|(at, n)| at != bucket && *n > 0);
         self.untold[bucket] += 1;
@@ -82,7 +82,7 @@ impl Adaptive {
     }
 }
 
-/// The selectivities of the predicates of a cursor: a plan that has more of them is shared by all values.
+/// The selectivities of the predicates of a cursor. A plan with more predicates is shared by all values.
 pub(crate) struct Selectivities {
     values: [f64; PREDICATES_MAX],
     count: usize,
@@ -95,17 +95,17 @@ impl AsRef<[f64]> for Selectivities {
 }
 
 fn selectivity(predicate: &BindPredicate, values: &[Value]) -> f64 {
-    // A NaN lies in no range, not even in that of the child that is made for it.
+    // A NaN lies in no range, not even in that of the child made for it.
     values.get(predicate.bind).map_or(0.0, |value| predicate.share(value).max(0.0))
 }
 
-/// A number for values of binds.
+/// A fingerprint of the values of binds.
 pub(crate) fn number_of(values: &[Value]) -> u64 {
     let mut bytes = Vec::new();
     values.iter().for_each(|value| crate::hash::push_part(value, &mut bytes));
     let mut hasher = std::hash::DefaultHasher::new();
     bytes.hash(&mut hasher);
-    // 32 bits, as the columns of views have them.
+    // Views show the number in a 32-bit column.
     hasher.finish() & 0xffff_ffff
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// `aware`: the values have asked for a child of their own.
+    /// `aware`: the values need a child of their own.
     pub fn of(plan: &Plan, values: Option<&[Value]>, aware: bool, cx: &ExecCtx<'_>) -> Shape {
         let none = Shape { sharing: Sharing::Plain, selectivities: Vec::new(), labels: String::new() };
         let Some(values) = values.filter(|_| plan.is_peeked && !plan.peeks.is_empty()) else { return none };
@@ -138,7 +138,7 @@ pub struct Expected {
     /// [`plan::Scan::number`].
     number: u64,
     rows: f64,
-    /// The estimate is weak.
+    /// Whether the estimate is weak.
     is_guess: bool,
 }
 
@@ -152,9 +152,9 @@ impl Expected {
     }
 }
 
-/// Rows that a scan may find more or fewer, as a factor.
+/// Factor by which the rows of a scan may differ from the estimate.
 const FACTOR: f64 = 5.0;
-/// Rows too few to matter.
+/// Below this number of rows a difference does not matter.
 const ROWS_MIN: f64 = 50.0;
 
 /// Whether the first execution of a plan is compared with what was expected.

@@ -39,7 +39,7 @@ impl AggCode {
         }
     }
 
-    /// An accumulator that has seen nothing.
+    /// An accumulator without rows.
     pub fn start(&self) -> Acc {
         use AggKind::*;
         let core = match self.kind {
@@ -59,7 +59,7 @@ impl AggCode {
         Acc { core, seen: self.distinct.then(KeySet::default), best: None }
     }
 
-    /// Whether an accumulator can take in another one: frames that move with the rows then keep parts of their value.
+    /// Whether two accumulators can be merged, so that a moving frame can reuse parts of its value.
     pub fn merges(&self) -> bool {
         use AggKind::*;
         let is_plain = !self.distinct && self.keep_last.is_none();
@@ -81,12 +81,12 @@ impl AggCode {
             )
     }
 
-    /// COUNT(*): what is in the rows does not matter.
+    /// Whether the function is COUNT(*), which does not look at the values of a row.
     pub fn only_counts(&self) -> bool {
         self.kind == AggKind::CountStar && self.keep_last.is_none() && self.args.is_empty()
     }
 
-    /// Takes the current row in.
+    /// Adds the current row.
     pub fn add(&self, acc: &mut Acc, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         if let Some(last) = self.keep_last
             && !self.keeps(acc, last, m, cx)?
@@ -122,7 +122,7 @@ impl AggCode {
                 }
                 *separator = Some(s);
             }
-            // The list is as long as its items, whatever their order: one that is too long ends the statement here.
+            // The list has the same length in any order, so a list that is too long can end the statement here.
             *bytes += separator.as_ref().filter(|_| !items.is_empty()).map_or(0, String::len);
             *bytes += text.to_text(&cx.session.nls)?.map_or(0, |text| text.len());
             if *bytes > functions::SQL_TEXT_MAX {
@@ -139,7 +139,7 @@ impl AggCode {
         Ok(())
     }
 
-    /// KEEP: whether the row is among the first (or last) by its order; a better row drops what was kept.
+    /// KEEP: whether the row is among the first (or last) by its order. A better row discards the rows kept before.
     fn keeps(&self, acc: &mut Acc, last: bool, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let mut key = Vec::new();
         self.order.encode(m, cx, &mut key)?;
@@ -168,12 +168,12 @@ pub struct Acc {
 }
 
 impl Acc {
-    /// Takes in what an aggregate over plain values gets of a row, when it is not NULL.
+    /// Adds a value that is not NULL, for an aggregate over plain values.
     pub fn take(&mut self, v: &Value, cx: &ExecCtx<'_>) -> Result<()> {
         self.core.take(v, cx)
     }
 
-    /// Takes in so many whole numbers, of which a COUNT wants only how many and a SUM only the sum.
+    /// Adds `values` whole numbers with this sum, for COUNT and SUM.
     pub fn take_sum(&mut self, sum: i64, values: u64) -> Result<()> {
         let number = Value::Number(Number::from_i64(sum));
         match &mut self.core {
@@ -188,12 +188,12 @@ impl Acc {
         Ok(())
     }
 
-    /// Of nothing yet: for AVG, and for SUM too.
+    /// An empty accumulator for AVG, which SUM can use too.
     pub fn average() -> Acc {
         Acc { core: Core::Avg(None, 0), seen: None, best: None }
     }
 
-    /// Begins with the sum, the least or the greatest of so many values.
+    /// Sets the sum, the least or the greatest of the first `values` values.
     pub fn preset(&mut self, v: Value, values: u64) {
         match &mut self.core {
             Core::Sum(sum) => *sum = Some(v),
@@ -203,15 +203,15 @@ impl Acc {
         }
     }
 
-    /// The same state once more, of an aggregate that [`AggCode::merges`].
+    /// Copies the state of an aggregate that [`AggCode::merges`].
     pub fn copy(&self) -> Acc {
         Acc { core: self.core.clone(), seen: None, best: None }
     }
 
-    /// Takes in the rows that come behind its own and that another accumulator of the aggregate has taken in.
+    /// Merges the accumulator of rows that come after the rows of this one.
     ///
     /// # Errors
-    /// Those of a sum out of range.
+    /// A sum out of range.
     pub fn merge(&mut self, later: &Acc, cx: &ExecCtx<'_>) -> Result<()> {
         match (&mut self.core, &later.core) {
             (Core::Count(n), Core::Count(more)) => *n += more,
@@ -231,7 +231,7 @@ impl Acc {
         Ok(())
     }
 
-    /// Counts rows without looking at them.
+    /// Counts rows without reading them.
     pub fn count(&mut self, rows: u64) {
         if let Core::Count(n) = &mut self.core {
             *n += rows;
@@ -244,14 +244,14 @@ enum Core {
     Count(u64),
     Sum(Option<Value>),
     Avg(Option<Value>, u64),
-    /// MIN and MAX: the value so far, and how a better one compares with it.
+    /// MIN and MAX: the value so far, and the comparison result by which another value replaces it.
     Extreme(Value, Ordering),
     Spread {
         n: u64,
         sum: Number,
         squares: Number,
     },
-    /// MEDIAN and its kin: the fraction of the rows that stand before the result.
+    /// MEDIAN, PERCENTILE_CONT and PERCENTILE_DISC: the fraction of the rows before the result.
     Values {
         values: Vec<Value>,
         fraction: Option<Number>,
@@ -259,7 +259,7 @@ enum Core {
     List {
         items: Vec<(Vec<u8>, Value)>,
         separator: Option<String>,
-        /// Length of the list.
+        /// Length of the list in bytes.
         bytes: usize,
     },
     Nothing,
@@ -310,7 +310,7 @@ fn add_to(sum: &mut Option<Value>, v: &Value) -> Result<()> {
 }
 
 impl Acc {
-    /// The value of the aggregate over what was taken in.
+    /// The value of the aggregate over all rows added.
     pub fn finish(&mut self, agg: &AggCode, cx: &ExecCtx<'_>) -> Result<Value> {
         Ok(match &mut self.core {
             Core::Count(n) => Value::Number(Number::from_u64(*n)),
@@ -399,7 +399,7 @@ fn percentile(agg: &AggCode, values: &mut Vec<Value>, fraction: &Number, cx: &Ex
     between(&values[before], &values[index(&place.ceil())], &place.sub(&Number::from_u64(before as u64))?)
 }
 
-/// The value at that part of the way from one value to another.
+/// Interpolates between two values.
 fn between(low: &Value, high: &Value, part: &Number) -> Result<Value> {
     use plan::ArithOp::{Add, Mul, Sub};
     if part.signum() == 0 {

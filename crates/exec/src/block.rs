@@ -1,9 +1,8 @@
-//! Blocks of PL/SQL as cursors: what a client sends, what EXECUTE IMMEDIATE runs and what a job does has a place in the
-//! library cache like a statement. What it does, and how it is compiled, is PL/SQL's; here is how it is found, counted
-//! and shown.
+//! PL/SQL blocks as cursors. A block sent by a client, run by EXECUTE IMMEDIATE or by a job has a place in the library
+//! cache, as a statement has. This module finds, counts and shows blocks; `plsql` compiles and runs them.
 //!
-//! An execution of a block that the session has open writes nothing shared in the versioned design: it is noted in the
-//! session's own words, and its figures are told at the end of the call.
+//! In the versioned design, an execution of a block that the session has open writes nothing shared: it is noted in
+//! words of the session, and its figures are added to the library cache at the end of the call.
 
 use crate::ctx::ExecCtx;
 use crate::objects;
@@ -27,24 +26,24 @@ pub struct BlockCode {
     pub trust: Trust,
 }
 
-/// How far a session trusts the answers that a compiler got.
+/// How far a session may trust the answers that a compiler got from the dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// They were found to be those of the dictionary as it is, for the session's rights.
+    /// The answers were verified against the current dictionary, with the session's rights.
     Known,
-    /// They were given to a session with equal rights.
+    /// The answers were given to a session with equal rights.
     Own,
-    /// They were given to another user, or for another schema or other roles.
+    /// The answers were given to another user, or for another schema or other roles.
     Others,
 }
 
 /// Why a session cannot take code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnfitCode {
-    /// It is for something else or for other settings, or the dictionary is being changed.
+    /// The code is for another text or other settings, or the dictionary is being changed.
     Other,
-    /// Names, privileges or sources are not what they were, or the bytes are no image: no session with these rights can
-    /// take it.
+    /// Names, privileges or sources have changed, or the image is damaged: no session with these rights can take the
+    /// code.
     Changed,
 }
 
@@ -53,13 +52,14 @@ pub struct BlockCursor {
     text: Rc<str>,
     command: u32,
     place: Place,
-    /// What was shown before the execution in progress.
+    /// The block that was shown before the execution in progress.
     outer: OuterBlock,
 }
 
 impl BlockCursor {
-    /// Looks a block up by its text, as `v$sql` shows it; a soft parse when it is found, otherwise it is to be compiled
-    /// and [`BlockCursor::load`]ed. `command` is the number of `v$sql`; with binds of other types it is another child.
+    /// Looks a block up by its text as shown in `v$sql`. If found, this is a soft parse; otherwise the caller compiles
+    /// the block and calls [`BlockCursor::load`]. `command` is the COMMAND_TYPE of `v$sql`. Binds of other types make
+    /// another child.
     ///
     /// Latches: none held on entry or return; gets and waits of a soft parse, of the design in force.
     pub fn parse(text: &str, command: u32, binds: &[BindType], cx: &mut ExecCtx<'_>) -> BlockCursor {
@@ -72,12 +72,12 @@ impl BlockCursor {
         self.place.is_found()
     }
 
-    /// How many shared cursors have code that the session may try: its own, or those of others where it has none.
+    /// The number of shared cursors whose code the session may try: its own, or those of others if it has none.
     pub fn candidates(&self) -> usize {
         if self.place.is_found() { 1 } else { self.place.kin().handles().len() }
     }
 
-    /// Copies the image of one of them; `None` where it has no code, or is for something else.
+    /// Copies the image of candidate `nth`; `None` if it has no code, or is for other settings.
     pub fn code(&mut self, nth: usize, image: &mut Vec<u8>, cx: &mut ExecCtx<'_>) -> Option<BlockCode> {
         let is_own = self.place.is_found();
         let (handle, edition) = match is_own {
@@ -107,7 +107,8 @@ impl BlockCursor {
         Some(BlockCode { handle, edition, part, trust })
     }
 
-    /// Says that the session has taken code; `is_news`: the compiler's questions have been asked again for it.
+    /// Records that the session has taken the code. `is_news`: the compiler's questions were asked again and had the
+    /// same answers.
     pub fn take(&mut self, code: &BlockCode, binds: &[BindType], is_news: bool, cx: &mut ExecCtx<'_>) {
         if code.trust == Trust::Others {
             self.place.take_kin((&self.text, binds), (code.handle, code.edition), cx);
@@ -116,7 +117,7 @@ impl BlockCursor {
         }
     }
 
-    /// Says that it has not.
+    /// Records why the session has not taken the code.
     pub fn refuse(&mut self, code: &BlockCode, why: UnfitCode) {
         match (code.trust, why) {
             (Trust::Known | Trust::Own, UnfitCode::Changed) => self.place.set_stale(),
@@ -126,13 +127,13 @@ impl BlockCursor {
         }
     }
 
-    /// Whether the library cache would leave the image of the code out again.
+    /// Whether the library cache would again refuse the image of the code.
     pub fn refuses_image(&self, cx: &ExecCtx<'_>) -> bool {
         self.place.refuses_image(cx)
     }
 
-    /// Puts a block that has been compiled into the library cache, with its code if it has an image; a hard parse.
-    /// The objects that it names are got and pinned for a moment, and make the cursor invalid when they change.
+    /// Puts a compiled block into the library cache, with its code if it has an image; a hard parse. The objects that
+    /// the block names are got and pinned for a moment, and make the cursor invalid when they change.
     ///
     /// # Errors
     /// Those of reading the dictionary.
@@ -153,7 +154,7 @@ impl BlockCursor {
         Ok(())
     }
 
-    /// Whether the shared cursor is still there and not out of date; otherwise the block is to be parsed again.
+    /// Whether the shared cursor still exists and is valid; otherwise the block must be parsed again.
     pub fn is_valid(&self, cx: &ExecCtx<'_>) -> bool {
         self.place.is_valid(cx)
     }
@@ -163,18 +164,18 @@ impl BlockCursor {
         self.place.parsed(&self.text, self.command, cx);
     }
 
-    /// Begins an execution, which [`BlockCursor::end`] ends. Blocks that run inside of others end before them.
+    /// Begins an execution; [`BlockCursor::end`] ends it. A block that runs inside another one ends before it.
     pub fn begin(&mut self, cx: &mut ExecCtx<'_>) {
         cx.p.count(Stat::ExecuteCount, 1);
         self.outer = self.place.block_begins(&self.text, self.command, cx);
     }
 
-    /// Ends the execution; `done` when it did not fail.
+    /// Ends the execution. `done`: it did not fail.
     pub fn end(&mut self, done: bool, cx: &mut ExecCtx<'_>) {
         self.place.block_ends(&self.text, self.command, self.outer, done.into(), cx);
     }
 
-    /// Says that the cursor is closed and kept by its session, or used again, which is a parse call.
+    /// Records that the session keeps the closed cursor, or uses it again, which is a parse call.
     pub fn set_kept(&mut self, kept: bool, cx: &mut ExecCtx<'_>) {
         self.place.keep(kept);
         if !kept {
@@ -182,12 +183,12 @@ impl BlockCursor {
         }
     }
 
-    /// The text that it is known by.
+    /// The text of the block.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What `v$sql` has as COMMAND_TYPE.
+    /// COMMAND_TYPE in `v$sql`.
     pub fn command(&self) -> u32 {
         self.command
     }

@@ -1,9 +1,9 @@
 //! Expressions as the executor runs them.
 //!
-//! An expression is a tree of nodes that each own a result register; evaluating a node gives the register its value is
-//! in. A column, a bind and a constant are registers already, so comparing two of them touches nothing else. Conditions
-//! have an evaluation of their own that gives a three-valued truth and no register at all. A stack bytecode was not
-//! taken: it moves values that can stay where they are.
+//! An expression is a tree of nodes. Each node owns a result register, and evaluating it returns the register that
+//! holds the value. Columns, binds and constants are registers already, so comparing two of them copies nothing.
+//! Conditions are evaluated to a three-valued truth, without a register. A stack bytecode was rejected: it copies
+//! values that can stay in their registers.
 
 use crate::ctx::{Caller, ExecCtx};
 use crate::machine::Machine;
@@ -25,18 +25,18 @@ pub enum Code {
     Special(Special, Reg),
     Neg(Box<Code>, Reg),
     Arith(ArithOp, Box<Code>, Box<Code>, Reg),
-    /// MOD of two numbers: a call of a function costs more than the division.
+    /// MOD of two numbers, apart from other functions: a function call costs more than the division.
     Mod(Box<Code>, Box<Code>, Reg),
     Concat(Box<Code>, Box<Code>, Reg),
-    /// `||` of which an operand is a LOB.
+    /// `||` with a LOB operand.
     ConcatLob(Box<Code>, Box<Code>, Reg),
-    /// Arguments are evaluated into neighbouring registers, of which the first is given.
+    /// Arguments are evaluated into consecutive registers; the first one is named.
     Func(Func, Vec<Code>, Reg, Reg, TextMax),
     Convert(Box<Code>, DataType, Reg),
     Cast(Box<Code>, DataType, Reg),
-    /// The first, or the second where the first cannot be converted.
+    /// The first expression, or the second if the first fails to convert.
     OnError(Box<Code>, Box<Code>),
-    /// The value of the first goes to the register; then the second.
+    /// Puts the value of the first expression into the register, then evaluates the second.
     Once(Box<Code>, Reg, Box<Code>),
     Case(Vec<(Code, Code)>, Option<Box<Code>>, Reg),
     Coalesce(Vec<Code>, Reg),
@@ -45,7 +45,7 @@ pub enum Code {
     Nextval(Rc<SequenceRef>, Reg),
     Currval(Rc<SequenceRef>, Reg),
     Call(Rc<HostFunction>, Vec<Code>, Reg, Rc<Caller>),
-    /// A condition as a value.
+    /// The truth of a condition as a value.
     Truth(Box<Cond>, Reg),
 }
 
@@ -70,7 +70,7 @@ pub enum Cond {
         compare: Compare,
         negated: bool,
     },
-    /// IN of constants: their encodings; `null`: NULL is among them.
+    /// IN with constants: their encodings. `null`: whether NULL is among them.
     InSet {
         value: Code,
         set: HashSet<Vec<u8>>,
@@ -103,32 +103,32 @@ pub struct Builder<'b> {
     pub nls: &'b types::Nls,
     pub p: &'b process::Process,
     pub shared: &'b crate::ctx::Shared,
-    /// The session's segments of temporary tables, and where new ones are made.
+    /// The session's segments of temporary tables; creates missing ones.
     pub temporaries: &'b crate::temporary::Temporaries,
     pub temporary_tablespace: u32,
-    /// The statement, for the functions that it calls.
+    /// The statement, as seen by the functions that it calls.
     pub caller: Rc<Caller>,
-    /// Registers of the values that are evaluated once, the innermost last.
+    /// Registers of operands that are evaluated once, the innermost last.
     pub operands: Vec<Reg>,
-    /// Row sources may work on batches.
+    /// Whether row sources may work on batches.
     pub batches: bool,
-    /// Row sources that have no form for batches, by their places in the plan.
+    /// Row sources without a batch form, by their addresses in the plan.
     pub without_batches: std::collections::HashSet<*const plan::Source>,
-    /// Rows of scans are counted, and the scans so far.
+    /// Whether rows of scans are counted, and the scans so far.
     pub watches: bool,
     pub watched: Vec<crate::adaptive::Expected>,
-    /// Row sources are counted, as these operations.
+    /// The operations of the row sources, if they are counted.
     pub counting: Option<Counting>,
     /// How many binds there are.
     pub bind_count: u32,
     /// The plan's subqueries.
     pub subs: &'b [plan::SubPlan],
-    /// The blocks that the scan which drives a part of a parallel query reads; all without.
+    /// The blocks that the driving scan of a parallel part reads; `None`: all.
     pub granules: Option<Rc<dyn heap::Granules>>,
 }
 
 impl<'b> Builder<'b> {
-    /// A builder for a session's statement.
+    /// A builder for a statement of the session.
     pub fn new(regs: &'b mut Vec<Value>, binds: Reg, caller: Caller, cx: &'b crate::ctx::ExecCtx<'_>) -> Builder<'b> {
         Builder {
             regs,
@@ -153,7 +153,7 @@ impl<'b> Builder<'b> {
 }
 
 impl Builder<'_> {
-    /// Where the next scan counts its rows.
+    /// Gives out the counter of the next scan.
     pub fn watch(&mut self, scan: &plan::Scan) -> usize {
         self.watched.push(crate::adaptive::Expected::of(scan));
         self.watched.len() - 1
@@ -240,7 +240,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A chain of operators, which groups to the left: no call for each of them.
+    /// A chain of left-associative operators, without recursion.
     fn operators(&mut self, e: &Expr) -> Code {
         let (mut links, mut first) = (Vec::new(), e);
         let mut value = loop {
@@ -269,7 +269,7 @@ impl Builder<'_> {
         value
     }
 
-    /// A condition wrapped as code: CASE keeps its arms in one shape.
+    /// A condition as code, so that all arms of CASE have one form.
     fn cond_code(&mut self, e: &Expr) -> Code {
         Code::Truth(Box::new(self.cond(e)), self.reg())
     }
@@ -330,7 +330,7 @@ fn is_number(ty: &DataType) -> bool {
     matches!(ty, DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger)
 }
 
-/// The bytes by which equal values are equal: trailing blanks do not count where the comparison pads.
+/// Encodes a value so that equal values have equal bytes. Trailing blanks are ignored where the comparison pads.
 pub fn encode_comparable(v: &Value, padded: bool, out: &mut Vec<u8>) {
     match v {
         Value::Text(s) if padded => out.extend_from_slice(s.trim_end_matches(' ').as_bytes()),
@@ -339,7 +339,7 @@ pub fn encode_comparable(v: &Value, padded: bool, out: &mut Vec<u8>) {
 }
 
 impl Code {
-    /// Whether the value follows from registers alone: no query, no sequence, no PL/SQL, no clock.
+    /// Whether the value depends on registers only: no query, no sequence, no PL/SQL, no clock.
     pub fn is_plain(&self) -> bool {
         match self {
             Code::Reg(_) => true,
@@ -350,7 +350,7 @@ impl Code {
         }
     }
 
-    /// The register that an evaluation computes its value into, each time anew; nobody but the node itself uses it.
+    /// The register into which the node computes its value each time; no other node uses it.
     pub fn made(&self) -> Option<Reg> {
         match self {
             Code::Neg(_, r)
@@ -365,12 +365,13 @@ impl Code {
         }
     }
 
-    /// Evaluates into a register and says which.
+    /// Evaluates the node and returns the register of the value.
     #[inline]
     pub fn eval(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Reg> {
         match self {
             Code::Reg(r) => Ok(*r),
-            // What is common has functions of its own, which save and clear less than the one for all the rest.
+            // Frequent nodes have separate functions, which save and clear fewer processor registers than the general
+            // one.
             Code::Arith(op, a, b, dst) => eval_arith(*op, a, b, *dst, m, cx),
             Code::Mod(a, b, dst) => eval_mod(a, b, *dst, m, cx),
             Code::Concat(a, b, dst) => eval_concat(a, b, *dst, functions::SQL_TEXT_MAX, m, cx),
@@ -477,12 +478,12 @@ impl Code {
                 }
                 let now = Some((caller.clone(), cx.session.suspended));
                 let before = std::mem::replace(&mut cx.session.caller, now);
-                // The statements of the function are counted by themselves.
+                // The function's own statements are measured separately.
                 let counts = cx.session.noted.switch(false);
                 let result = cx.host.call(cx, f, &values);
                 cx.session.noted.switch(counts);
                 cx.session.caller = before;
-                // NO_DATA_FOUND that a function does not handle is NULL for the statement that called it.
+                // If a function does not handle NO_DATA_FOUND, its value is NULL for the calling statement.
                 let value = match result {
                     Err(e) if e.is(1403) => Value::Null,
                     result => result?,
@@ -508,7 +509,7 @@ impl Code {
     }
 }
 
-/// A collection of elements that have the class of the type's.
+/// A collection whose elements have the class of the element type.
 fn construct(f: &HostFunction, mut parts: Vec<Value>, nls: &types::Nls) -> Result<Value> {
     let DataType::Named(ty) = f.ty else { return Err(Ora::internal("constructor of no type")) };
     for (value, element) in parts.iter_mut().zip(&f.arg_types).filter(|(value, _)| !value.is_null()) {
@@ -517,7 +518,7 @@ fn construct(f: &HostFunction, mut parts: Vec<Value>, nls: &types::Nls) -> Resul
     Ok(Value::Composite(std::sync::Arc::new(types::Composite { ty, parts })))
 }
 
-/// What a value raises that is none of the type it is converted to.
+/// Whether an error means that a value is not one of the target type.
 fn is_conversion_error(e: &Ora) -> bool {
     e.facility() == types::Facility::Ora
         && matches!(e.code(), 932 | 1410 | 1426 | 1438 | 1465 | 1481 | 1722 | 1800..1900)
@@ -693,7 +694,7 @@ pub fn all_true(conds: &[Cond], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result
     Ok(true)
 }
 
-/// Compares two values as the plan decided. `None` when one is NULL.
+/// Compares two values in the way that the plan chose. `None` when one is NULL.
 #[inline]
 pub fn compare_values(a: &Value, b: &Value, how: Compare, nls: &types::Nls) -> Result<Option<Ordering>> {
     if let (Value::Number(x), Value::Number(y)) = (a, b)

@@ -1,4 +1,5 @@
-//! From a statement's tree to its plan: by whose names, and what it may be used for afterwards.
+//! From the tree of a statement to its plan: the rights that resolve its names, and whether other sessions may use the
+//! plan.
 
 use crate::ctx::{ExecCtx, HostFunctions};
 use plan::names::{Lookup, Notes, Noting, NotingFunctions};
@@ -7,8 +8,8 @@ use sql::ast::Statement;
 use std::rc::Rc;
 use types::Result;
 
-/// The plan of a statement, and the look-ups that it was made by; none are noted of the executor's own. `values` are
-/// those of the binds, where they are known; `corrections` are what an execution has found out.
+/// The plan of a statement and the look-ups it was made by; the executor's own statements note no look-ups. `values`:
+/// the values of the binds, if known. `corrections`: corrections of estimates from an execution.
 pub(crate) fn plan_of(
     cx: &mut ExecCtx<'_>,
     statement: &Statement,
@@ -19,12 +20,13 @@ pub(crate) fn plan_of(
     let catalog = cx.host.catalog()?;
     let flashback = cx.session.flashback;
     let optimizer = cx.session.options.planner;
-    // A definition that is not in the dictionary yet has the number of what is there, and another state.
+    // A definition that is not yet in the dictionary has the number of the current one, but another state.
     let states = if may_share(cx) { Rc::clone(&cx.session.states) } else { Rc::default() };
     let functions = HostFunctions::new(cx);
     if internal {
         let sys = catalog.as_owner(dictionary::UserId::SYS)?;
-        // The condition of a deferred constraint is its table's, whoever commits.
+        // The condition of a deferred constraint is evaluated with the rights of the table's owner, whatever session
+        // commits.
         let owner = match table_of(statement).map(|name| sys.relation(name.qualifier(), name.last())).transpose()? {
             Some(Some(dictionary::Resolved::Table(table))) => table.owner_id,
             _ => dictionary::UserId::SYS,
@@ -36,9 +38,9 @@ pub(crate) fn plan_of(
     let plan = {
         let names = Noting::new(&*catalog, &notes);
         let noting = NotingFunctions { functions: &functions, notes: &notes };
-        // A sample has the rows of now; DBMS_FLASHBACK reads older ones.
+        // A sample has the current rows; DBMS_FLASHBACK reads older ones.
         let sampler = flashback.is_none().then_some(&functions as &dyn plan::Sampler);
-        // Planning again for values is part of the parse before.
+        // Planning again with values is part of the earlier parse.
         let uses = values.is_none().then_some(&functions as &dyn plan::ColumnUses);
         let evidence = plan::Evidence { values, sampler, corrections, uses };
         plan::compile_with_evidence(statement, &names, &noting, binds, flashback, &optimizer, evidence)?
@@ -46,12 +48,13 @@ pub(crate) fn plan_of(
     Ok((plan, notes.into_lookups()))
 }
 
-/// Whether what the session compiles means the same to others: a moment that DBMS_FLASHBACK has set is part of the plan.
+/// Whether other sessions may use what this session compiles. They may not under DBMS_FLASHBACK, whose moment is part
+/// of the plan.
 pub(crate) fn may_share(cx: &ExecCtx<'_>) -> bool {
     cx.session.flashback.is_none() && cx.host.may_share()
 }
 
-/// The table that a statement of the executor's own is about.
+/// The table that a statement of the executor's own names.
 fn table_of(statement: &Statement) -> Option<&sql::ast::Name> {
     let table = match statement {
         Statement::Query(q) => match &q.body {

@@ -1,13 +1,13 @@
-//! Constraints that wait: what SET CONSTRAINTS says, and what is to be looked at when they are checked.
+//! Deferred constraints: SET CONSTRAINTS, and the notes that a later check reads.
 //!
-//! A statement tests every constraint at once. What is against one that is deferred is noted: the key that stands
-//! twice, the values that name no parent or whose parent is gone, the row that a condition does not hold for. A check
-//! looks at the notes only, so it costs as much as there was against the constraints, not as much as the tables are
-//! large. It asks how things stand now: whatever a rollback to a savepoint has taken back meanwhile is no violation any
-//! more. For the same reason notes are kept until the transaction ends, also when a check has found nothing: a rollback
-//! to an earlier savepoint may bring back what was against a constraint then.
+//! Each statement tests every constraint at once. A violation of a deferred constraint is noted: the duplicate key, the
+//! values without a parent or whose parent is gone, the row that fails a condition. A check reads the notes only, so
+//! its cost depends on the number of violations and not on the size of the tables. It looks at the current state: a
+//! violation that a rollback to a savepoint has undone is none any more. For the same reason notes are kept until the
+//! transaction ends, even after a check without violations: a rollback to an earlier savepoint may restore a violation
+//! (E11).
 //!
-//! Notes beyond some megabytes go to temporary space, in files of their own, each in order.
+//! Notes beyond some megabytes are written to temporary space, each file in order.
 
 use crate::code::Builder;
 use crate::ctx::{Caller, ExecCtx};
@@ -31,17 +31,17 @@ use types::{DataType, ObjectId, Ora, Result, Value, codec};
 
 /// Bytes of notes that are held in memory.
 const NOTES_BYTES_MAX: usize = 1 << 20;
-/// What a note takes in memory besides its own bytes, about.
+/// Approximate memory of a note besides its own bytes.
 const NOTE_OVERHEAD: usize = 64;
-/// Number of the constraint, its table, and the sort of the note.
+/// Length of a note's head: number of the constraint, its table, and the sort of the note.
 const HEAD: usize = 9;
 
-/// Which table's row was changed against a foreign key.
+/// The side of a foreign key on which a row was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// A row names a parent that is not there.
+    /// A row names a missing parent.
     Child,
-    /// A key is gone that rows name.
+    /// A referenced key is gone.
     Parent,
 }
 
@@ -54,15 +54,15 @@ const ROW: u8 = 4;
 /// A session's settings, and the notes of its transaction.
 #[derive(Default)]
 pub struct Constraints {
-    /// ALTER SESSION SET CONSTRAINTS; none is DEFAULT.
+    /// ALTER SESSION SET CONSTRAINTS; `None` is DEFAULT.
     session: Option<bool>,
     transaction: Transaction,
 }
 
-/// What ends with the transaction; an autonomous one has its own.
+/// State that ends with the transaction; an autonomous transaction has its own.
 #[derive(Default)]
 pub struct Transaction {
-    /// SET CONSTRAINTS ALL, and what was said of single ones after it.
+    /// SET CONSTRAINTS ALL, and later settings of single constraints.
     all: Option<bool>,
     named: HashMap<u32, bool>,
     notes: Notes,
@@ -85,7 +85,7 @@ impl Constraints {
         self.session = deferred;
     }
 
-    /// Whether there is nothing to look at when the transaction ends.
+    /// Whether nothing has to be checked when the transaction ends.
     pub fn is_clear(&self) -> bool {
         self.transaction.notes.is_empty()
     }
@@ -98,30 +98,30 @@ impl Constraints {
         t.notes.clear(cache);
     }
 
-    /// Begins with a transaction of its own, for an autonomous one; the suspended one's comes back.
+    /// Replaces the state for an autonomous transaction and returns that of the suspended one.
     pub fn suspend(&mut self) -> Transaction {
         std::mem::take(&mut self.transaction)
     }
 
-    /// Goes on with a suspended transaction's.
+    /// Restores the state of a suspended transaction.
     pub fn resume(&mut self, suspended: Transaction) {
         self.transaction = suspended;
     }
 }
 
-/// Whether a violation of the constraint is to be noted and not to be raised.
+/// Whether a violation of the constraint is noted instead of raised.
 pub fn is_deferred(watch: &Watch, cx: &ExecCtx<'_>) -> bool {
     let c = &cx.session.constraints;
     let set = c.transaction.named.get(&watch.constraint).copied().or(c.transaction.all).or(c.session);
     watch.deferrable && set.unwrap_or(watch.initially_deferred)
 }
 
-/// Notes a key that stands twice in the constraint's index.
+/// Notes a key that has two entries in the constraint's index.
 pub fn note_key(watch: &Watch, key: &[u8], cx: &mut ExecCtx<'_>) -> Result<()> {
     note(watch, KEY, cx, |out| out.extend_from_slice(key))
 }
 
-/// Notes values of a foreign key that name no parent.
+/// Notes values of a foreign key without a parent.
 pub fn note_values(watch: &Watch, side: Side, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()> {
     let kind = if side == Side::Child { CHILD } else { PARENT };
     note(watch, kind, cx, |out| {
@@ -130,7 +130,7 @@ pub fn note_values(watch: &Watch, side: Side, values: &[Value], cx: &mut ExecCtx
     })
 }
 
-/// Notes a row that is against a condition.
+/// Notes a row that fails a condition.
 pub fn note_row(watch: &Watch, at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
     let mut m = Machine::new(vec![Value::Null], 0);
     at.put(&mut m, 0);
@@ -150,7 +150,7 @@ fn note(watch: &Watch, kind: u8, cx: &mut ExecCtx<'_>, fill: impl FnOnce(&mut Ve
     done
 }
 
-/// Notes, in the order of constraints as far as they are in memory.
+/// Notes; those in memory are ordered by constraint.
 #[derive(Default)]
 struct Notes {
     set: BTreeSet<Vec<u8>>,
@@ -201,11 +201,11 @@ impl Notes {
     }
 }
 
-/// Checks the constraints that `which` picks by their number, as things stand now. Waits for other sessions'
-/// transactions that decide about a key.
+/// Checks the constraints that `which` selects by number, in their current state. Waits for transactions of other
+/// sessions that hold a key.
 ///
 /// # Errors
-/// ORA-00001, ORA-02290, ORA-02291, ORA-02292; ORA-00060, ORA-01013 and the like from waiting.
+/// ORA-00001, ORA-02290, ORA-02291, ORA-02292; while waiting ORA-00060, ORA-01013.
 pub fn check(which: &dyn Fn(u32) -> bool, cx: &mut ExecCtx<'_>) -> Result<()> {
     let notes = std::mem::take(&mut cx.session.constraints.transaction.notes);
     let mut checkers: HashMap<u32, Option<Checker>> = HashMap::new();
@@ -227,12 +227,12 @@ pub fn check(which: &dyn Fn(u32) -> bool, cx: &mut ExecCtx<'_>) -> Result<()> {
             None => Ok(()),
         }
     });
-    // Nothing that a check runs makes notes.
+    // Statements run by a check make no notes.
     cx.session.constraints.transaction.notes = notes;
     done
 }
 
-/// A constraint, ready to be looked at.
+/// A constraint, ready to be checked.
 enum Checker {
     Key(Box<Index>),
     Foreign { parent: Box<Parent>, child: Box<Child>, of_child: Vec<DataType>, of_parent: Vec<DataType> },
@@ -240,7 +240,7 @@ enum Checker {
 }
 
 impl Checker {
-    /// `None` for a constraint that is not there any more, or disabled.
+    /// `None` for a constraint that is dropped or disabled.
     fn build(constraint: u32, table: ObjectId, cx: &mut ExecCtx<'_>) -> Result<Option<Checker>> {
         let Some(table) = cx.host.catalog()?.table_by_id(table)? else { return Ok(None) };
         let Some(c) = table.constraints.iter().find(|c| c.id == constraint && c.enabled) else { return Ok(None) };
@@ -260,7 +260,7 @@ impl Checker {
     }
 
     fn of_rows(table: &TableDef, c: &ConstraintDef, text: &str, cx: &mut ExecCtx<'_>) -> Result<Checker> {
-        // It is one condition, whatever comments stand in its text.
+        // The text is parsed as one condition, so a comment in it cannot add clauses.
         let condition = sql::parse_condition(text)?;
         let (owner, name) = (&table.owner, &table.name);
         let sql = format!("SELECT 1 FROM \"{owner}\".\"{name}\" WHERE ROWID = :B1 AND NOT ({condition})");
@@ -296,7 +296,7 @@ impl Checker {
             parent_columns: numbers(to),
             child: table.clone(),
             child_columns: numbers(columns),
-            // What ON DELETE says was done at once.
+            // The ON DELETE action was done at once.
             on_delete: OnDelete::Restrict,
             watch,
         };
@@ -334,13 +334,13 @@ impl Checker {
                 cursor.close(cx);
                 if found? { Err(violated.clone()) } else { Ok(()) }
             }
-            // The constraint was made anew, as another one.
+            // Another constraint has been created under the number.
             _ => Ok(()),
         }
     }
 }
 
-/// Builds what reads no registers of a statement.
+/// Runs `f` with a builder for code that reads no registers of a statement.
 fn with_builder<R>(cx: &ExecCtx<'_>, f: impl FnOnce(&mut Builder<'_>) -> Result<R>) -> Result<R> {
     let mut regs = Vec::new();
     f(&mut Builder::new(&mut regs, 0, Caller::default(), cx))

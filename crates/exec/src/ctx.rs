@@ -1,4 +1,4 @@
-//! What a statement runs in: the process, the shared structures, the session, and the host above.
+//! The context of a statement: the process, the shared structures, the session, and the host above.
 //!
 //! `exec` cannot see the crates above it. What SQL needs from them (a PL/SQL function, a fixed table, SYS_CONTEXT)
 //! comes through [`Host`] and [`FixedTable`], which `session` and `views` implement.
@@ -41,26 +41,26 @@ pub struct Shared {
     pub servers: &'static Servers,
 }
 
-/// Session parameters the executor obeys.
+/// Session parameters that the executor uses.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// `result_cache_mode = FORCE`.
     pub result_cache_force: bool,
-    /// The session may use the result cache at all.
+    /// Whether the session may use the result cache.
     pub result_cache: bool,
-    /// `_old_connect_by_enabled`: CONNECT BY probes for the children of every row, and keeps nothing.
+    /// `_old_connect_by_enabled`: CONNECT BY probes for the children of every row and keeps nothing.
     pub old_connect_by: bool,
     /// Most bytes the work areas (sorts, hash tables, buffers) of one execution may hold before ORA-04030.
     pub work_area_limit_bytes: usize,
-    /// Bytes that a sort, a hash table or the like holds before it goes on in temporary space.
+    /// Bytes that a work area holds before it continues in temporary space.
     pub spill_bytes: usize,
     /// `workarea_size_policy = AUTO`.
     pub work_area_auto: bool,
     /// The tablespace of the user's temporary data.
     pub temporary_tablespace: u32,
-    /// A number that differs between sessions whose optimizer settings differ.
+    /// Fingerprint of the session's optimizer settings.
     pub optimizer: u64,
-    /// What of them the planner obeys.
+    /// The optimizer settings that the planner uses.
     pub planner: plan::Optimizer,
     /// `optimizer_mode`.
     pub optimizer_mode: &'static str,
@@ -70,9 +70,9 @@ pub struct Options {
     pub adaptive_sharing: bool,
     /// `_optimizer_use_feedback`.
     pub feedback: bool,
-    /// `statistics_level = ALL`: the operations of plans are counted.
+    /// `statistics_level = ALL`: operations of plans are counted.
     pub counts_operations: bool,
-    /// `_batch_execution`: row sources that go over many rows work on batches of them.
+    /// `_batch_execution`: row sources over many rows work on batches.
     pub batches: bool,
 }
 
@@ -98,78 +98,79 @@ impl Default for Options {
     }
 }
 
-/// The state of a session that statements read and change.
+/// Session state that statements read and change.
 pub struct SessionState {
     /// The user logged on; USER and UID.
     pub user: String,
     pub user_id: u32,
-    /// Whose privileges statements are parsed with: the user's, or those of the owner of a unit with definer's rights.
+    /// User whose privileges statements are parsed with: the session's user, or the owner of a unit with definer's
+    /// rights.
     pub parsing_user: u32,
     /// The schema unqualified names belong to (ALTER SESSION SET CURRENT_SCHEMA).
     pub schema: Rc<str>,
     /// Changed through [`SessionState::change_nls`] only: cached results depend on it.
     pub nls: Nls,
     pub txn: Txn,
-    /// DBMS_FLASHBACK: queries read as of this SCN, and nothing can be changed.
+    /// DBMS_FLASHBACK: queries read as of this SCN, and changes are refused.
     pub flashback: Option<Scn>,
     pub options: Options,
     /// CURRVAL by sequence.
     pub currval: HashMap<ObjectId, Number>,
-    /// Figures of statements on their way to the library cache: [`Figures::flush`] at the end of each call.
+    /// Statement figures on their way to the library cache; [`Figures::flush`] runs at the end of each call.
     pub figures: Figures,
-    /// Which constraints wait for the end of the transaction, and what they have to look at then.
+    /// Deferred constraints and their notes.
     pub constraints: Constraints,
     /// The session's segments of temporary tables.
     pub temporaries: Temporaries,
-    /// Transactions that are suspended by autonomous ones.
+    /// Number of transactions suspended by autonomous ones.
     pub suspended: usize,
-    /// The SQL statement that calls the function which is running, and how many transactions were suspended then: one
-    /// that is autonomous is free of it.
+    /// The SQL statement that calls the running function, and the number of suspended transactions at that time. Its
+    /// restrictions do not hold for an autonomous transaction.
     pub(crate) caller: Option<(Rc<Caller>, usize)>,
-    /// The SCN that the open transaction reads as of, and the dictionary's epoch from before it was chosen.
+    /// The SCN that the open transaction reads as of, and the dictionary's epoch before the SCN was chosen.
     pub(crate) held: Option<(Scn, u64)>,
-    /// The states of definitions that statements were compiled over.
+    /// States of the definitions that statements were compiled over.
     pub(crate) states: Rc<RefCell<States>>,
-    /// Room for the image of a shared cursor.
+    /// Buffer for the image of a shared cursor.
     pub(crate) image: Vec<u8>,
-    /// The figures of the operations that are counted.
+    /// The figures of counted operations.
     pub(crate) noted: Noted,
     /// The figures of the session's parallel queries.
     pub parallel: ParallelFigures,
-    /// The part of another session's query that the session runs.
+    /// The part of another session's query that this session runs as a parallel server.
     pub serves: Option<Assignment>,
     nls_fingerprint: u64,
 }
 
-/// Whose names and privileges [`Host::catalog`] has. Two that are equal mean the same by every name and may do the same
-/// in one dictionary.
+/// The names and privileges behind [`Host::catalog`]. In one dictionary, equal rights resolve every name alike and have
+/// the same privileges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Image)]
 pub struct Rights {
-    /// The user and the schema in force: not those of the session while it compiles for somebody else.
+    /// User and schema in force. They differ from the session's while it compiles for another user.
     pub user: u32,
     pub schema: u32,
-    /// SYSDBA, or SYS: no privilege is asked for, and no role counts.
+    /// SYSDBA or SYS: privileges are not checked, and roles do not count.
     pub all_powerful: bool,
-    /// The roles in force, those granted to them included.
+    /// The enabled roles, with the roles granted to them.
     pub roles: Vec<u32>,
 }
 
-/// A statement as the functions see it that it calls.
+/// The calling statement, for the functions that it calls (E20).
 #[derive(Debug, Default)]
 pub struct Caller {
     pub is_query: bool,
-    /// The tables whose rows it changes, unless it inserts one row.
+    /// The tables whose rows the statement changes; none if it inserts a single row.
     pub changes: Vec<ObjectId>,
 }
 
 impl SessionState {
-    /// The statement that the running function is called by, in the same transaction.
+    /// The statement that calls the running function in the same transaction.
     #[inline]
     pub(crate) fn caller(&self) -> Option<&Caller> {
         self.caller.as_ref().filter(|(_, suspended)| *suspended == self.suspended).map(|(caller, _)| &**caller)
     }
 
-    /// Before DDL and all that ends, begins or divides a transaction.
+    /// Checks that the session may run DDL, or begin, end or divide a transaction.
     ///
     /// # Errors
     /// ORA-14552 in a function that a query or DML calls.
@@ -177,7 +178,7 @@ impl SessionState {
         if self.caller().is_some() { Err(Ora::new(14552)) } else { Ok(()) }
     }
 
-    /// Before LOCK TABLE.
+    /// Checks that the session may run LOCK TABLE.
     ///
     /// # Errors
     /// ORA-14551 in a function that a query calls.
@@ -216,7 +217,7 @@ impl SessionState {
         s
     }
 
-    /// The states of definitions that the process knows.
+    /// The states of definitions known to the process.
     pub fn states(&self) -> Rc<RefCell<dictionary::States>> {
         Rc::clone(&self.states)
     }
@@ -233,13 +234,13 @@ impl SessionState {
         self.nls_fingerprint = hasher.finish();
     }
 
-    /// A number that differs between sessions whose settings may give different results.
+    /// A fingerprint of the settings that can change results.
     pub fn nls_fingerprint(&self) -> u64 {
         self.nls_fingerprint
     }
 }
 
-/// Everything a call passes down.
+/// Context that is passed down through every call.
 pub struct ExecCtx<'a> {
     pub p: &'a Process,
     pub shared: &'a Shared,
@@ -248,7 +249,7 @@ pub struct ExecCtx<'a> {
 }
 
 impl ExecCtx<'_> {
-    /// Fails when the session is to stop; tells what its statements have done when it is asked to.
+    /// Fails if the session must stop; reports the figures of running statements if asked to.
     ///
     /// # Errors
     /// ORA-00028, ORA-01013.
@@ -262,7 +263,7 @@ impl ExecCtx<'_> {
 
     #[cold]
     fn asked(&mut self) -> Result<()> {
-        // A server is asked to tell when its coordinator wants nothing more.
+        // A server is asked to report when its coordinator needs no more rows.
         if self.session.serves.as_ref().is_some_and(|assignment| !assignment.is_wanted()) {
             return Err(Ora::new(1013));
         }
@@ -286,30 +287,31 @@ pub trait Host {
         self.epoch() == epoch
     }
 
-    /// A statement has changed rows of a table. Told when the statement ends, before it is known to stay.
+    /// Records the rows of a table that a statement has changed. Called when the statement ends, before it is
+    /// committed.
     fn note_changes(&self, _table: types::ObjectId, _changes: dictionary::monitoring::Changes) {}
 
-    /// A predicate of a statement that is parsed hard uses a column, by its number from 1.
+    /// Records that a predicate of a hard-parsed statement uses a column, numbered from 1.
     fn note_column_use(&self, _table: types::ObjectId, _column: u32, _how: dictionary::ColumnUse) {}
 
     /// Names as the session sees them now.
     fn catalog(&self) -> Result<Rc<dyn Catalog>>;
 
-    /// Whose names and privileges [`Host::catalog`] has.
+    /// The rights that [`Host::catalog`] resolves names with.
     fn rights(&self) -> Rights {
         Rights::default()
     }
 
-    /// Whether what is compiled now may be used by other sessions: names mean what the dictionary says.
+    /// Whether other sessions may use what is compiled now, because names resolve by the dictionary alone.
     fn may_share(&self) -> bool {
         true
     }
 
-    /// The fixed table of that number, which the catalog gave for its name.
+    /// The fixed table with a number that the catalog gave.
     fn fixed_table(&self, id: FixedId) -> &dyn FixedTable;
 
-    /// A stored or packaged function, by `[owner.][package.]name`, that arguments of these types fit best, as `eyes`
-    /// see it. None: there is no such function.
+    /// The stored or packaged function `[owner.][package.]name` whose parameters fit these argument types best, as
+    /// visible to `eyes`. `None` if there is no such function.
     fn function(
         &self,
         cx: &mut ExecCtx<'_>,
@@ -318,7 +320,7 @@ pub trait Host {
         args: &[DataType],
     ) -> Result<Option<HostFunction>>;
 
-    /// Runs a function that [`Host::function`] gave. The arguments have the types it asked for.
+    /// Runs a function found by [`Host::function`]. The arguments have the types of its parameters.
     fn call(&self, cx: &mut ExecCtx<'_>, function: &HostFunction, args: &[Value]) -> Result<Value>;
 
     /// SYS_CONTEXT(namespace, parameter), both in upper case.
@@ -330,10 +332,10 @@ pub trait Host {
     /// The next number of a sequence.
     ///
     /// # Errors
-    /// ORA-08004 at the end of one that does not cycle.
+    /// ORA-08004 at the end of a sequence without CYCLE.
     fn next_value(&self, cx: &mut ExecCtx<'_>, sequence: &SequenceDef) -> Result<Number>;
 
-    /// The definition of a type that came as the type of a function of the host's.
+    /// The definition of a type that a host function returns.
     fn type_def(&self, _id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {
         None
     }
@@ -341,57 +343,57 @@ pub trait Host {
     /// The time on the database's clock, with that clock's offset from UTC.
     fn now(&self) -> Timestamp;
 
-    /// Sixteen bytes that no other call has returned.
+    /// Sixteen bytes, unique for each call.
     fn sys_guid(&self) -> [u8; 16];
 
-    /// The SCN that was the newest at a time.
+    /// The SCN that was current at a time.
     ///
     /// # Errors
-    /// ORA-08180 when nobody knows.
+    /// ORA-08180 if no SCN is recorded for the time.
     fn scn_of_time(&self, _time: &Timestamp) -> Result<Scn> {
         Err(Ora::new(8180))
     }
 
-    /// When an SCN was the newest.
+    /// The time at which an SCN was current.
     ///
     /// # Errors
-    /// ORA-08181 when nobody knows.
+    /// ORA-08181 if no time is recorded for the SCN.
     fn time_of_scn(&self, _scn: Scn) -> Result<Timestamp> {
         Err(Ora::new(8181))
     }
 
-    /// An error with the name of the segment it is about, which the storage does not know.
+    /// Adds the name of the segment to an error; the storage layer knows only its number.
     fn name_segment(&self, e: Ora) -> Ora {
         e
     }
 
-    /// ORA-01466 when the table's definition is not what it was at `scn`.
+    /// Checks that the table's definition is the one of `scn`.
     ///
     /// # Errors
-    /// That; ORA-01555 when nobody knows.
+    /// ORA-01466 if it has changed; ORA-01555 if the older definition is not known.
     fn check_definition(&self, _table: &TableDef, _scn: Scn) -> Result<()> {
         Ok(())
     }
 }
 
-/// A table whose rows are made up while it is read. It is never materialised nor read-consistent: nested loops open it
-/// anew for each outer row.
+/// A table whose rows are computed while it is read. It is neither materialised nor read-consistent: nested loops open
+/// it anew for each outer row.
 pub trait FixedTable {
-    /// Starts reading. The columns are those the catalog gives for the table, in their order.
+    /// Starts a scan. The columns are those that the catalog has for the table, in order.
     fn open(&self, cx: &mut ExecCtx<'_>) -> Result<Box<dyn FixedScan>>;
 }
 
-/// One reading of a fixed table.
+/// One scan of a fixed table.
 pub trait FixedScan {
-    /// Puts the next row's columns into `row`, all of them in the table's order; the values hold what the last call
-    /// left, or anything else. False at the end.
+    /// Puts all columns of the next row into `row`, in the table's order. The values in `row` may hold anything before
+    /// the call. False at the end.
     fn next(&mut self, cx: &mut ExecCtx<'_>, row: &mut Row) -> Result<bool>;
 }
 
-/// A row of values, kept by the caller and filled again and again, so that text keeps its buffer.
+/// A row of values. The caller keeps it and passes it again, so that texts keep their buffers.
 pub type Row = Vec<Value>;
 
-/// The host's functions as the planner asks for them.
+/// The host's functions in the form that the planner needs.
 pub(crate) struct HostFunctions<'a, 'b>(RefCell<&'a mut ExecCtx<'b>>);
 
 impl<'a, 'b> HostFunctions<'a, 'b> {

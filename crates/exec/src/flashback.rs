@@ -1,8 +1,8 @@
-//! Flashback queries: tables as of another moment.
+//! Flashback queries: tables as of an earlier time.
 //!
-//! The moment of an AS OF clause is worked out once an execution. A heap is read by a full scan, an index-organised
-//! table also by its key, as of that SCN and without the reader's own open changes; what undo cannot bring back any
-//! more is ORA-01555, never a row too many or too few.
+//! The time of an AS OF clause is evaluated once an execution. A heap is read by a full scan, an index-organised table
+//! also by its key, as of that SCN and without the session's own uncommitted changes. Missing undo is ORA-01555, never
+//! a wrong set of rows.
 
 use crate::ctx::ExecCtx;
 use crate::machine::Machine;
@@ -11,10 +11,10 @@ use heap::Between;
 use txn::Snapshot;
 use types::{Ora, Result, Scn, Timestamp, Value};
 
-/// The snapshot of moment `n`, with which `table` may be read.
+/// The snapshot of AS OF clause `n` for `table`.
 ///
 /// # Errors
-/// ORA-08180, ORA-08181 for a moment that is none; ORA-01466 when the table was another one then.
+/// ORA-08180, ORA-08181 for an invalid time or SCN; ORA-01466 if the table's definition has changed since.
 pub fn snapshot_of(n: usize, table: &TableDef, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Snapshot> {
     let snapshot = match m.moments[n].1 {
         Some(s) => s,
@@ -29,12 +29,11 @@ pub fn snapshot_of(n: usize, table: &TableDef, m: &mut Machine, cx: &mut ExecCtx
     Ok(snapshot)
 }
 
-/// The moments of a VERSIONS BETWEEN. MINVALUE is as far back as undo is kept, and no further than the table's
-/// definition.
+/// The bounds of VERSIONS BETWEEN. MINVALUE is the oldest SCN with undo, but not before the table's definition.
 ///
 /// # Errors
-/// ORA-30052, ORA-30053 for bounds that are none, or in the wrong order; ORA-01466 when the table was another one at
-/// the first.
+/// ORA-30052, ORA-30053 for invalid bounds or bounds in the wrong order; ORA-01466 if the table's definition was
+/// another one at the lower bound.
 pub fn between(v: plan::Versions, table: &TableDef, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Between> {
     let bound = |n: usize, code: u32, m: &mut Machine, cx: &mut ExecCtx<'_>| {
         scn_of(n, m, cx).map_err(|e| if e.is(8181) || e.is(8180) { Ora::new(code) } else { e })
@@ -60,7 +59,7 @@ pub fn between(v: plan::Versions, table: &TableDef, m: &mut Machine, cx: &mut Ex
     Ok(Between { low, high, as_far_as_undo: v.low.is_none() })
 }
 
-/// The first SCN from `low` on as of which the table is what it is now.
+/// The first SCN from `low` on at which the table had its current definition.
 fn since_definition(table: &TableDef, low: Scn, high: Scn, cx: &mut ExecCtx<'_>) -> Result<Scn> {
     let (mut low, mut high) = (low.0, high.0);
     while low < high {
@@ -87,7 +86,7 @@ fn scn_of(n: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Scn> {
     if scn > cx.shared.txns.current_scn() { Err(Ora::new(8181)) } else { Ok(scn) }
 }
 
-/// ORA-08181 for a number that is no SCN.
+/// Checks that a number is an SCN (ORA-08181).
 pub fn scn_of_number(n: &types::Number) -> Result<Scn> {
     let whole = n.to_i64().ok().filter(|whole| *whole >= 0 && types::Number::from_i64(*whole) == *n);
     whole.map(|scn| Scn(scn as u64)).ok_or_else(|| Ora::new(8181))

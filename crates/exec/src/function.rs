@@ -8,8 +8,8 @@ use functions::{Clock, FnCtx, SessionInfo, TextMax};
 use plan::{Func, Reg};
 use types::{Ora, Result, Timestamp, Value};
 
-/// The session as functions see it. SYS_CONTEXT does not come this way: the compiler makes an expression of its own of
-/// it.
+/// The session as functions see it. SYS_CONTEXT is not called through it: the compiler turns it into a separate
+/// expression.
 struct Session<'a> {
     p: &'a process::Process,
     state: &'a SessionState,
@@ -62,7 +62,7 @@ impl Clock for Session<'_> {
     }
 }
 
-/// Evaluates the arguments into neighbouring registers from `base` on and calls the function.
+/// Evaluates the arguments into consecutive registers from `base` on and calls the function.
 pub fn call(
     f: &Func,
     args: &[Code],

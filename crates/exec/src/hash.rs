@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use types::Value;
 
-/// A hash of bytes, eight at a time. Keys come from the statement's own data, and a table lives for one execution, so
-/// no secret is needed against crafted collisions that would slow down anyone but their author.
+/// A hash of bytes, eight at a time. Keys come from the statement's own data and a table lives for one execution:
+/// crafted collisions slow down only the session that crafts them, so the hash needs no secret.
 #[derive(Default)]
 pub struct KeyHasher(u64);
 
@@ -49,8 +49,8 @@ impl KeyHasher {
 pub type KeyMap<T> = HashMap<Vec<u8>, T, BuildHasherDefault<KeyHasher>>;
 pub type KeySet = HashSet<Vec<u8>, BuildHasherDefault<KeyHasher>>;
 
-/// Appends one part of a key: length and bytes, so that parts cannot run into each other. NULL is a part of its own,
-/// equal to itself. One instant in different time zones is one part.
+/// Appends one part of a key as length and bytes, so that parts are unambiguous. NULL is a part equal to itself. Equal
+/// instants in different time zones have equal parts.
 pub fn push_part(v: &Value, out: &mut Vec<u8>) {
     if v.is_null() {
         out.extend_from_slice(&u32::MAX.to_le_bytes());

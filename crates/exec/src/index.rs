@@ -14,21 +14,21 @@ use txn::LockWait;
 use types::row::RowReader;
 use types::{Ora, Result, Rowid, codec};
 
-/// An index with its key columns worked out.
+/// An index with its key columns resolved.
 pub struct Index {
     pub def: Rc<IndexDef>,
     pub tree: btree::Index,
     /// Position of the table's column and whether it is descending.
     pub columns: Vec<(usize, bool)>,
-    /// The key that it enforces, though entries of a key may stand there twice.
+    /// The constraint whose key the index enforces, although a key may have two entries.
     pub watched: Option<Watch>,
-    /// The name of the constraint, where it has not the index's own.
+    /// Name of the constraint if it differs from the index name.
     constraint: Option<String>,
 }
 
 impl Index {
     /// # Errors
-    /// ORA-03001 for a key that is an expression; ORA-08103 for an index that is gone.
+    /// ORA-03001 for a key that is an expression; ORA-08103 for a dropped index.
     pub fn of(def: &Rc<IndexDef>, table: &TableDef, b: &Builder<'_>) -> Result<Index> {
         let columns = key_columns(def)?;
         let rows = match &table.organization {
@@ -46,11 +46,11 @@ impl Index {
         };
         let mut tree = b.shared.btree.open(b.p, header, rows, def.unique && !def.building)?;
         if table.temporary.is_none() && tree.object != def.segment.data_object {
-            // The segment has gone, and its place is another's.
+            // The segment was dropped and its block reused.
             return Err(Ora::new(8103));
         }
         if table.temporary.is_some() {
-            // It was made for this session's rows, before the first of them: every snapshot may read it.
+            // The segment was created for this session, before its first row: every snapshot may read it.
             tree.created = types::Scn::ZERO;
         }
         let key = table.constraints.iter().find(|c| c.enabled && c.is_key_in(def.object));
@@ -59,13 +59,13 @@ impl Index {
         Ok(Index { def: def.clone(), tree, columns, watched, constraint })
     }
 
-    /// ORA-00001: the key is there already.
+    /// ORA-00001: duplicate key.
     pub fn duplicate(&self) -> Ora {
         Ora::with(1, &[&self.def.owner, self.constraint.as_ref().unwrap_or(&self.def.name)])
     }
 
-    /// Whether a row has the key of an entry that led to it. An entry may be of another version of the row than the one
-    /// a snapshot sees.
+    /// Whether the row's key is that of the entry that led to it. The entry may belong to another version of the row
+    /// than the snapshot sees.
     pub fn matches(&self, row: &[u8], key: &[u8], scratch: &mut Vec<u8>) -> Result<bool> {
         let damaged = || Ora::internal("row bytes are damaged");
         let reader = RowReader::new(row).ok_or_else(damaged)?;
@@ -77,7 +77,7 @@ impl Index {
         Ok(scratch == key)
     }
 
-    /// Appends the key of a row, read from its bytes; nothing when all parts are NULL: such a row has no entry.
+    /// Appends the key of a row, read from its bytes. Appends nothing when all parts are NULL: such a row has no entry.
     pub fn key_of(&self, row: &RowReader<'_>, out: &mut Vec<u8>) -> Result<()> {
         let begin = out.len();
         let mut any = false;
@@ -92,7 +92,7 @@ impl Index {
         Ok(())
     }
 
-    /// The key of a row whose columns are in `row`. False when all parts are NULL: such a row has no entry.
+    /// Builds the key of the row whose columns are in `row`. False when all parts are NULL: such a row has no entry.
     pub fn key(&self, row: &[Reg], m: &mut Machine, out: &mut Vec<u8>) -> bool {
         let mut any = false;
         for &(column, descending) in &self.columns {
@@ -133,7 +133,7 @@ pub fn push_value(m: &mut Machine, r: Reg, descending: bool, out: &mut Vec<u8>) 
     true
 }
 
-/// Appends the rowids of the rows that may have a whole key.
+/// Appends the rowids of the rows that may have this complete key.
 pub fn probe(index: &Index, key: &[u8], to: &mut Vec<Rowid>, cx: &mut ExecCtx<'_>) -> Result<()> {
     cx.shared.btree.probe(cx.p, &index.tree, key, to)
 }
@@ -143,10 +143,10 @@ pub fn start(scan: &mut RangeScan, index: &Index, low: Bound<&[u8]>, high: Bound
     scan.start(&index.tree, low, high, descending);
 }
 
-/// Adds an entry. A key that a watched index has already is noted, when its constraint is deferred.
+/// Adds an entry. A duplicate key in a watched index is noted if its constraint is deferred.
 ///
 /// # Errors
-/// ORA-00001 when the index is unique or watched and has the key already.
+/// ORA-00001 for a duplicate key in a unique or watched index.
 pub fn insert(index: &Index, key: &[u8], at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
     if let Some(watch) = &index.watched {
         return insert_watched(index, watch, key, at, cx);
@@ -179,7 +179,7 @@ fn insert_watched(index: &Index, watch: &Watch, key: &[u8], at: At<'_>, cx: &mut
     }
 }
 
-/// Adds many entries; whether one of them was refused.
+/// Adds many entries; returns whether one of them was refused.
 pub fn insert_many(index: &Index, entries: &mut btree::Batch, cx: &mut ExecCtx<'_>) -> Result<Inserted> {
     cx.shared.btree.insert_many(cx.p, &mut cx.session.txn, &index.tree, entries, LockWait::Forever)
 }

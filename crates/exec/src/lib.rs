@@ -2,7 +2,7 @@
 //!
 //! A statement is a [`Cursor`]: compiled once, then bound, executed and fetched any number of times. It runs in an
 //! [`ExecCtx`]: the process, the shared structures, the session's state, and the [`Host`], through which SQL reaches
-//! what lies above it.
+//! the crates above.
 #![forbid(unsafe_code)]
 
 mod adaptive;
@@ -46,10 +46,10 @@ pub use plan::{BindType, Column, Eyes, Functions, HostFunction, NESTED_CURSOR, N
 pub use scroll::Scroll;
 pub use statistics::{Figures, Timing, digest};
 
-/// The error by which a row source says that the statement must be started again as of now; it never leaves the cursor.
+/// Internal error by which a row source asks for a restart of the statement with a new snapshot; the cursor handles it.
 const RESTART: u32 = 8177;
 
-/// A row had changed under the statement.
+/// A row has changed since the statement's snapshot.
 fn restart() -> types::Ora {
     types::Ora::new(RESTART)
 }

@@ -1,4 +1,4 @@
-//! LOBs of rows, as locators name them.
+//! LOBs of rows, accessed through locators (E32).
 
 use crate::code::Builder;
 use crate::ctx::ExecCtx;
@@ -10,10 +10,10 @@ use txn::Snapshot;
 use types::row::RowReader;
 use types::{DataType, LobRow, Ora, Result, Scn, Value, codec};
 
-/// The table and the place of the column that a locator names.
+/// The table and column position of a locator.
 ///
 /// # Errors
-/// ORA-22922 where there is none any more.
+/// ORA-22922 if the table or column is gone.
 pub fn column_of(row: &LobRow, cx: &mut ExecCtx<'_>) -> Result<(Rc<TableDef>, usize)> {
     let table = cx.host.catalog()?.table_by_id(row.object)?.ok_or_else(|| Ora::new(22922))?;
     let column = usize::from(row.column);
@@ -23,10 +23,10 @@ pub fn column_of(row: &LobRow, cx: &mut ExecCtx<'_>) -> Result<(Rc<TableDef>, us
     }
 }
 
-/// The content of a row's LOB as of `scn`, or as it is now; what the session's own transaction has changed is seen.
+/// The content of a row's LOB as of `scn`, or its current content, with the changes of the session's own transaction.
 ///
 /// # Errors
-/// ORA-22922 where there is no such row or column; ORA-01555.
+/// ORA-22922 if the row or column is gone; ORA-01555.
 pub fn content(row: &LobRow, scn: Option<Scn>, cx: &mut ExecCtx<'_>) -> Result<Value> {
     let (table, column) = column_of(row, cx)?;
     let storage = storage_of(&table, cx)?;
@@ -55,8 +55,7 @@ pub fn content(row: &LobRow, scn: Option<Scn>, cx: &mut ExecCtx<'_>) -> Result<V
 /// Changes the LOB of a row and returns its new content: an update of the column with the privileges in force.
 ///
 /// # Errors
-/// ORA-22920 where the session's transaction has not locked the row, ORA-22922 where it is gone; those of `edit` and of
-/// the update.
+/// ORA-22920 if the transaction has not locked the row, ORA-22922 if it is gone; those of `edit` and of the update.
 pub fn write(row: &LobRow, edit: &mut dyn FnMut(&mut Value) -> Result<()>, cx: &mut ExecCtx<'_>) -> Result<Value> {
     if !is_locked(row, cx)? {
         return Err(Ora::new(22920));
@@ -82,10 +81,10 @@ pub fn write(row: &LobRow, edit: &mut dyn FnMut(&mut Value) -> Result<()>, cx: &
     }
 }
 
-/// Whether the session's transaction holds the lock of the row that a LOB is in.
+/// Whether the session's transaction has locked the row of a LOB.
 ///
 /// # Errors
-/// ORA-22922 where there is no such row or column.
+/// ORA-22922 if the row or column is gone.
 pub fn is_locked(row: &LobRow, cx: &mut ExecCtx<'_>) -> Result<bool> {
     let (table, _) = column_of(row, cx)?;
     match storage_of(&table, cx)? {

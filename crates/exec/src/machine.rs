@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use txn::Snapshot;
 use types::{Number, Ora, Result, Timestamp, Value};
 
-/// A buffered row: the values of the registers it was taken from.
+/// A buffered row: copies of register values.
 pub type Saved = Box<[Value]>;
 
 /// The rows of a WITH query.
 pub enum CteRows {
     Memory(Vec<Saved>),
-    /// More than fit into memory: in temporary space.
+    /// Rows in temporary space, because they do not fit into memory.
     Disk(TempFile),
 }
 
@@ -32,22 +32,22 @@ pub struct CteState {
     pub rows: Option<Rc<CteRows>>,
 }
 
-/// Registers and all else an execution needs. Lives as long as its cursor; re-execution keeps its buffers.
+/// Registers and other state of an execution. Lives as long as its cursor; re-execution keeps its buffers.
 pub struct Machine {
     pub regs: Vec<Value>,
     pub subs: Vec<Option<Box<SubState>>>,
     pub ctes: Vec<Option<Box<CteState>>>,
     pub snapshot: Option<Snapshot>,
-    /// The moments of AS OF clauses, and what they are in this execution.
+    /// AS OF clauses: the expression, and its snapshot in this execution.
     pub moments: Vec<(Option<crate::code::Code>, Option<Snapshot>)>,
-    /// Counts executions: what was cached by an earlier one is stale.
+    /// Counts executions: values cached in an earlier execution are stale.
     pub execution: u64,
     /// Values of the statement's sequences for the current row.
     pub sequence_values: Vec<Option<Number>>,
     /// Scratch for an encoded key.
     pub key: Vec<u8>,
     pub scratch: Vec<u8>,
-    /// What functions keep between calls.
+    /// State that functions keep between calls.
     pub functions: functions::FnCache,
     /// The dictionary's epoch that the statement was compiled in.
     pub epoch: u64,
@@ -55,19 +55,19 @@ pub struct Machine {
     memory: usize,
     /// Temporary space of the execution.
     pub temporary: Pool,
-    /// A snapshot taken before the rows are opened: by the look into the result cache.
+    /// A snapshot taken before the row sources are opened, by the look-up in the result cache.
     early: Option<Snapshot>,
-    /// Bloom filters of hash joins, once they have been made.
+    /// Bloom filters of hash joins, once they are complete.
     filters: Vec<Option<Rc<Bloom>>>,
     /// The counts of the scans of a watched cursor in this execution.
     pub watched: Vec<Count>,
-    /// The figures of the operations, of a cursor whose are counted.
+    /// The figures of the operations, if the cursor counts them.
     pub run: Option<Box<Run>>,
     /// The servers of the plan's coordinators.
     teams: Vec<Option<Team>>,
-    /// The shared cursor that is executed.
+    /// The shared cursor of the running statement.
     pub cursor: library_cache::Handle,
-    /// See [`Machine::identity`]; 0: none yet.
+    /// See [`Machine::identity`]; 0: not given out yet.
     identity: u64,
 }
 
@@ -76,7 +76,7 @@ pub struct Machine {
 pub struct Count {
     pub starts: u64,
     pub rows: u64,
-    /// How often all of its rows were found.
+    /// How often the scan was read to its end.
     pub ends: u64,
 }
 
@@ -107,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// Starts an execution that sees the database as of `snapshot`.
+    /// Starts an execution as of `snapshot`.
     pub fn begin(&mut self, snapshot: Snapshot) {
         self.snapshot = Some(snapshot);
         self.execution += 1;
@@ -120,7 +120,7 @@ impl Machine {
         }
     }
 
-    /// The filter of that number; none while it has not been made.
+    /// The filter with this number, if it is complete.
     pub fn filter(&self, id: usize) -> Option<&Rc<Bloom>> {
         self.filters.get(id).and_then(Option::as_ref)
     }
@@ -156,7 +156,7 @@ impl Machine {
         r
     }
 
-    /// Puts a whole number. A register that had one has nothing to give back.
+    /// Puts a whole number. If the register held a number, no memory has to be freed.
     #[inline]
     pub fn put_whole(&mut self, r: Reg, n: i64) -> Reg {
         match &mut self.regs[r as usize] {
@@ -166,7 +166,7 @@ impl Machine {
         r
     }
 
-    /// Takes a register's value, to reuse its buffer.
+    /// Takes a register's value, so that its buffer can be reused.
     #[inline]
     pub fn take(&mut self, r: Reg) -> Value {
         std::mem::take(&mut self.regs[r as usize])
@@ -184,14 +184,14 @@ impl Machine {
         self.teams[id] = Some(team);
     }
 
-    /// Gives the servers of a coordinator back.
+    /// Frees the servers of a coordinator.
     pub fn end_team(&mut self, id: usize, p: &Process) {
         if let Some(team) = self.teams.get_mut(id).and_then(Option::take) {
             team.release(p);
         }
     }
 
-    /// Gives all servers back: the execution has ended.
+    /// Frees all servers at the end of an execution.
     #[inline]
     pub fn end_teams(&mut self, p: &Process) {
         for id in 0..self.teams.len() {
@@ -199,7 +199,7 @@ impl Machine {
         }
     }
 
-    /// A number that no other cursor of the process has or has had.
+    /// A number unique among all cursors of the process, past and present.
     pub fn identity(&mut self) -> u64 {
         static LAST: AtomicU64 = AtomicU64::new(0);
         if self.identity == 0 {
@@ -213,12 +213,12 @@ impl Machine {
         !self.teams.is_empty()
     }
 
-    /// The statement's time is another process's.
+    /// Sets the statement's time to that of another process.
     pub fn set_now(&mut self, now: Timestamp) {
         self.now = Some(now);
     }
 
-    /// The statement's time: the same wherever it asks.
+    /// The statement's time: the same throughout an execution.
     pub fn now(&mut self, cx: &ExecCtx<'_>) -> Timestamp {
         *self.now.get_or_insert_with(|| cx.host.now())
     }
@@ -233,7 +233,7 @@ impl Machine {
     /// Reads registers from a record of `spill::rows`.
     ///
     /// # Errors
-    /// ORA-00600 for another one.
+    /// ORA-00600 for a record of other values.
     pub fn decode(&mut self, regs: &[Reg], record: &mut &[u8]) -> Result<()> {
         regs.iter().try_for_each(|&r| crate::spill::rows::decode(record, &mut self.regs[r as usize]))
     }
@@ -243,7 +243,7 @@ impl Machine {
         self.memory
     }
 
-    /// Memory that was accounted for is free again.
+    /// Gives accounted memory back.
     pub fn release(&mut self, bytes: usize) {
         self.memory = self.memory.saturating_sub(bytes);
     }
@@ -275,12 +275,12 @@ impl Machine {
     }
 }
 
-/// Memory that a row source is charged for until it is opened again: a subquery may be left before its end, and runs
-/// for each outer row.
+/// Memory charged for a row source until it is opened again. A subquery may be left before its end and runs for each
+/// outer row, so the charge must outlive a single run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
     bytes: usize,
-    /// Executions begin with nothing charged.
+    /// The execution that the charge belongs to; an execution begins with nothing charged.
     execution: u64,
 }
 
@@ -298,13 +298,13 @@ impl Held {
         m.charge(bytes, cx)
     }
 
-    /// Holds more that is charged already.
+    /// Takes over memory that is already charged.
     pub fn hold(&mut self, bytes: usize, m: &Machine) {
         let before = if self.execution == m.execution { self.bytes } else { 0 };
         *self = Held { bytes: before + bytes, execution: m.execution };
     }
 
-    /// Gives some of it back.
+    /// Gives part of the charge back.
     pub fn give_back(&mut self, bytes: usize, m: &mut Machine) {
         if self.execution == m.execution {
             let bytes = bytes.min(self.bytes);
@@ -313,7 +313,7 @@ impl Held {
         }
     }
 
-    /// Gives everything back.
+    /// Gives the whole charge back.
     pub fn release(&mut self, m: &mut Machine) {
         if self.execution == m.execution {
             m.release(self.bytes);
@@ -322,12 +322,12 @@ impl Held {
     }
 }
 
-/// Bytes of a row that is kept.
+/// Bytes of a kept row.
 pub(crate) fn bytes_of(row: &[Value]) -> usize {
     row.iter().map(heap_bytes).sum::<usize>() + size_of_val(row) + 16
 }
 
-/// Bytes that a value has outside of itself. What several values share counts for each of them.
+/// Heap bytes of a value. Content shared by several values counts for each of them.
 pub(crate) fn heap_bytes(v: &Value) -> usize {
     match v {
         Value::Text(s) => s.len() + 16,

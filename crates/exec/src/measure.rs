@@ -1,15 +1,14 @@
-//! Figures of the operations of a plan, counted where somebody asks for them: the hint GATHER_PLAN_STATISTICS, or
-//! `statistics_level = ALL`.
+//! Figures of the operations of a plan (E30), counted on request: the hint GATHER_PLAN_STATISTICS, or `statistics_level
+//! = ALL`.
 //!
-//! A cursor that is to be counted is built of row sources that are each wrapped in one that counts ([`Counted`],
-//! [`CountedNode`]); all others are built without, and have nothing in their way. A wrapper reads the process's own
-//! statistics and the clock before and after each call, so that the figures of an operation have those of the
-//! operations below it, as Oracle's have. They are added up in the cursor's [`Machine`] and go to the library cache
-//! when the execution ends, however it ends.
+//! In a counting cursor each row source is wrapped in a counting one ([`Counted`], [`CountedNode`]); other cursors are
+//! built without wrappers and pay nothing. A wrapper reads the process's own statistics and the clock before and after
+//! each call, so the figures of an operation include those of the operations below it, as in Oracle. They are added up
+//! in the cursor's [`Machine`] and go to the library cache when the execution ends, with or without an error.
 //!
-//! Work areas tell of themselves where they are counted anyway (`work_area`): what an operation noted is found behind
-//! the call that made it, what is below it having been taken already. How much of an index scan is reading its table is
-//! told by the scan in the same way.
+//! Work areas note their figures as they are counted (`work_area`): after a call, the notes present belong to the
+//! operation called, since the operations below have already taken theirs. An index scan notes in the same way which
+//! part of its work was reading the table.
 
 use crate::batch::{Batch, Node};
 use crate::ctx::ExecCtx;
@@ -31,14 +30,14 @@ use wait::Stat;
 #[derive(Debug, Default)]
 pub struct Run {
     pub lines: Vec<(LineCounts, AreaCounts)>,
-    /// Operations above the topmost row source: the statement itself and what it does with the rows.
+    /// Number of operations above the topmost row source: the statement itself and its use of the rows.
     above: usize,
     pub plan_hash: u32,
-    /// Something has been counted that is not in the library cache yet.
+    /// Whether figures are not yet in the library cache.
     pub is_new: bool,
 }
 
-/// The lines of a plan while its row sources are built.
+/// The operations of a plan while its row sources are built.
 pub struct Counting {
     operations: Operations,
     pub run: Run,
@@ -46,7 +45,7 @@ pub struct Counting {
 
 enum Operations {
     OfPlan(Lines),
-    /// By where the row sources lie, as in [`Lines`].
+    /// By the address of the row source, as in [`Lines`].
     OfPart(HashMap<*const Source, Place>),
 }
 
@@ -54,7 +53,7 @@ enum Operations {
 #[derive(Clone, Debug, Image)]
 pub struct Part {
     places: Vec<Option<Place>>,
-    /// Operations of the whole plan.
+    /// Number of operations of the whole plan.
     lines: usize,
 }
 
@@ -70,14 +69,14 @@ impl Counting {
         Counting { operations: Operations::OfPlan(lines), run }
     }
 
-    /// The part that these row sources are.
+    /// The part of a plan made of these row sources.
     pub fn part<'s>(&self, sources: impl Iterator<Item = &'s Source>) -> Part {
         let mut places = Vec::new();
         sources.for_each(|source| source.walk(&mut |source| places.push(self.of_source(source))));
         Part { places, lines: self.run.lines.len() }
     }
 
-    /// For the same row sources in another process, in the same order.
+    /// The counterpart of [`Counting::part`] in another process: the same row sources in the same order.
     pub fn of_part<'s>(part: &Part, sources: impl Iterator<Item = &'s Source>) -> Counting {
         let (mut all, mut at) = (HashMap::new(), part.places.iter());
         let mut note = |source: &Source| {
@@ -92,7 +91,7 @@ impl Counting {
         Counting { operations: Operations::OfPart(all), run }
     }
 
-    /// The operation that a row source is, and the one of the index that leads it to its table.
+    /// The operation of a row source, and the operation of its index if it reads a table by one.
     pub fn of_source(&self, source: &plan::Source) -> Option<Place> {
         let lines = match &self.operations {
             Operations::OfPlan(lines) => lines,
@@ -105,15 +104,15 @@ impl Counting {
     }
 }
 
-/// The operations that a row source stands for.
+/// The operations that one row source stands for.
 #[derive(Clone, Copy, Debug, Image)]
 pub struct Place {
     line: usize,
-    /// Operations right above it that do nothing by themselves: as many have the same figures. The topmost gives its
-    /// rows to nobody where it `loads` them.
+    /// Number of operations directly above that do no work of their own and share the figures. With `loads` the topmost
+    /// one returns no rows.
     over: usize,
     loads: bool,
-    /// That of the index, of a scan that reads a table by one.
+    /// The operation of the index, if the scan reads a table by one.
     entries: Option<usize>,
 }
 
@@ -123,7 +122,7 @@ impl Place {
     }
 }
 
-/// The work of a process so far.
+/// The work of a process up to now.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     consistent_gets: u64,
@@ -165,7 +164,7 @@ impl Reading {
         }
     }
 
-    /// Adds it; time in nanoseconds until the execution ends.
+    /// Adds the work to the counts; time stays in nanoseconds until the execution ends.
     fn add_to(self, counts: &mut LineCounts) {
         counts.consistent_gets += self.consistent_gets;
         counts.current_gets += self.current_gets;
@@ -175,38 +174,38 @@ impl Reading {
     }
 }
 
-/// The figures of the work areas and scans of an operation that is counted.
+/// Figures of the work areas and scans of the running operation.
 #[derive(Debug, Default)]
 pub struct Noted {
     is_on: Cell<bool>,
     areas: RefCell<Vec<AreaCounts>>,
-    /// Of reading rows of a table by their rowids.
+    /// Work of reading table rows by rowid.
     by_rowid: Cell<Reading>,
-    /// Values of an IN list that an index was searched by behind the first one.
+    /// IN-list values searched in an index after the first one.
     more_values: Cell<u64>,
 }
 
 impl Noted {
-    /// Whether an operation that is counted runs.
+    /// Whether a counted operation is running.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.is_on.get()
     }
 
-    /// Counts, or leaves it; returns how it was.
+    /// Switches counting on or off and returns the earlier state.
     pub fn switch(&self, on: bool) -> bool {
         self.is_on.replace(on)
     }
 
-    /// Notes that a scan goes on with the next value of an IN list: INLIST ITERATOR starts what is below it again.
+    /// Notes that a scan continues with the next value of an IN list: INLIST ITERATOR restarts the operation below it.
     pub fn next_value(&self) {
         if self.is_on() {
             self.more_values.set(self.more_values.get() + 1);
         }
     }
 
-    /// Notes a work area: what it would have needed, and how often its rows went through temporary space with a limit
-    /// of so many bytes.
+    /// Notes a work area: the memory it needed, and how many passes through temporary space its rows made with this
+    /// limit in bytes.
     #[cold]
     pub fn area(&self, need: u64, passes: u32, way: Way, written: u64, limit: u64) {
         let temporary = if passes > 0 { written } else { 0 };
@@ -224,7 +223,7 @@ impl Noted {
     }
 }
 
-/// Calls `read` and notes what it does as reading a table by rowids.
+/// Calls `read` and counts its work as reading a table by rowid.
 #[inline]
 pub fn by_rowid<'x, R>(cx: &mut ExecCtx<'x>, read: impl FnOnce(&mut ExecCtx<'x>) -> R) -> R {
     if !cx.session.noted.is_on() {
@@ -242,7 +241,7 @@ fn noted_by_rowid<'x, R>(cx: &mut ExecCtx<'x>, read: impl FnOnce(&mut ExecCtx<'x
     result
 }
 
-/// Calls `f` with an operation, and counts what it does for the operation.
+/// Calls `f` for an operation and adds the work to its figures.
 fn counted<T, R>(
     place: Place,
     inner: &mut T,
@@ -253,7 +252,7 @@ fn counted<T, R>(
     let was_on = cx.session.noted.switch(true);
     let outside = cx.session.noted.by_rowid.take();
     let values_outside = cx.session.noted.more_values.take();
-    // Of the operation that calls this one: a hash join has its table before it asks for the other side.
+    // These belong to the calling operation: a hash join has built its table before it asks for the other side.
     let areas_outside = cx.session.noted.areas.take();
     let before = Reading::of(cx.p);
     let result = f(inner, m, cx);
@@ -280,7 +279,7 @@ fn counted<T, R>(
 }
 
 impl Run {
-    /// A start of an operation, and of the index that leads to it.
+    /// Counts a start of an operation, and of the index it uses.
     fn start(&mut self, place: Place) {
         self.lines[place.line - place.over..=place.line].iter_mut().for_each(|(counts, _)| counts.starts += 1);
         if let Some(entries) = place.entries {
@@ -288,7 +287,7 @@ impl Run {
         }
     }
 
-    /// Rows of an operation, and those that its index led to.
+    /// Counts rows of an operation, and the rows that its index led to.
     fn give(&mut self, place: Place, rows: u64, left_out: u64) {
         let from = place.line - place.over + usize::from(place.loads);
         self.lines[from..=place.line].iter_mut().for_each(|(counts, _)| counts.rows += rows);
@@ -297,7 +296,7 @@ impl Run {
         }
     }
 
-    /// Those of the operations that did anything, for another process: see [`Run::add`].
+    /// The figures of the operations that did any work, for another process: see [`Run::add`].
     pub fn counted(&self) -> Vec<(usize, LineCounts, AreaCounts)> {
         let all = self.lines.iter().enumerate().map(|(n, (counts, area))| (n, *counts, *area));
         all.filter(|(_, counts, area)| (*counts, *area) != Default::default()).collect()
@@ -314,7 +313,7 @@ impl Run {
         }
     }
 
-    /// The figures of an execution that ends, with what it gave in all; they begin anew.
+    /// Returns the figures of an execution that ends, with its total of rows, and resets them.
     pub fn finish(&mut self, rows: u64) -> &[(LineCounts, AreaCounts)] {
         for (n, (counts, _)) in self.lines.iter_mut().enumerate() {
             counts.elapsed_us /= 1000;
@@ -331,12 +330,12 @@ impl Run {
     }
 }
 
-/// A call of a statement that is counted begins.
+/// Begins measuring a call of a counted statement.
 pub fn begin(cx: &ExecCtx<'_>) -> Reading {
     Reading::of(cx.p)
 }
 
-/// It ends: what it did is the statement's.
+/// Ends the measurement and adds the work to the statement's figures.
 pub fn end(before: Reading, m: &mut Machine, cx: &ExecCtx<'_>) {
     if let Some(run) = &mut m.run {
         let done = Reading::of(cx.p).since(before);
@@ -346,7 +345,7 @@ pub fn end(before: Reading, m: &mut Machine, cx: &ExecCtx<'_>) {
     }
 }
 
-/// A row source that is counted.
+/// A counted row source.
 pub struct Counted {
     op: Op,
     place: Place,
@@ -401,7 +400,7 @@ impl Counted {
     }
 }
 
-/// A row source of batches that is counted.
+/// A counted batch node.
 pub struct CountedNode {
     node: Box<dyn Node>,
     place: Place,

@@ -1,4 +1,4 @@
-//! What a statement names, got and pinned in the library cache while it is parsed hard.
+//! Objects that a statement names, got and pinned in the library cache during a hard parse.
 
 use crate::ctx::ExecCtx;
 use dictionary::{Catalog, ObjectName};
@@ -17,8 +17,8 @@ fn digest(namespace: Namespace, owner: &str, name: &str) -> Digest {
     Digest(hasher.finalize().into())
 }
 
-/// Gets and pins an object of the dictionary for a moment; true when the library cache had it. `object` is its number,
-/// 0 for what is built in. What has no namespace there is passed over.
+/// Gets and pins an object of the dictionary for a moment. True when the library cache had it. `object` is its number,
+/// 0 for a built-in object. An object without a namespace in the library cache is skipped.
 ///
 /// Latches and waits: those of [`LibraryCache::touch`].
 pub fn touch(p: &Process, library: &LibraryCache, type_code: u8, owner: &str, name: &str, object: u32) -> bool {
@@ -28,8 +28,8 @@ pub fn touch(p: &Process, library: &LibraryCache, type_code: u8, owner: &str, na
         .touch(p, &Object { digest: digest(namespace, owner, name), namespace, type_code, owner, name, number: object })
 }
 
-/// As [`touch`], of a stored unit; gives the image of its code for those settings.
-#[allow(clippy::too_many_arguments)] // An object, and what makes its images differ.
+/// As [`touch`], for a stored unit; returns the image of its code for these settings.
+#[allow(clippy::too_many_arguments)] // The object, and the settings that its images differ by.
 pub fn touch_code(
     p: &Process,
     library: &LibraryCache,
@@ -45,8 +45,8 @@ pub fn touch_code(
     library.touch_code(p, &Object { digest, namespace, type_code, owner, name, number: object }, env)
 }
 
-/// Puts the image of a stored unit's code into the library cache. A unit is its TYPE#, owner, name and number; `stale`
-/// is an image of it that is of no use.
+/// Puts the image of a stored unit's code into the library cache. The unit is named by TYPE#, owner, name and number.
+/// `stale` is an unusable image of the unit.
 ///
 /// Latches and waits: those of [`LibraryCache::load_code`].
 pub fn load_code(
@@ -63,19 +63,19 @@ pub fn load_code(
     library.load_code(p, &Object { digest, namespace, type_code, owner, name, number }, env, image, stale);
 }
 
-/// What the library cache knows an object by; nothing for what has no namespace there.
+/// The key of an object in the library cache; `None` for an object without a namespace there.
 pub fn identity(type_code: u8, owner: &str, name: &str) -> Option<(Namespace, Digest)> {
     let namespace = Namespace::of_type(type_code.into())?;
     Some((namespace, digest(namespace, owner, name)))
 }
 
-/// As [`touch`], of an object that the dictionary has named.
+/// As [`touch`], for an object named by the dictionary.
 pub fn touch_named(p: &Process, library: &LibraryCache, named: &ObjectName) -> bool {
     touch(p, library, named.kind as u8, &named.owner, &named.name, named.object.0)
 }
 
-/// Gets what a plan depends on, the synonyms by which that was named, and the clusters its tables are in; returns their
-/// numbers: what makes the cursor invalid.
+/// Gets the objects that a plan depends on, the synonyms that named them, and the clusters of its tables. Returns their
+/// numbers: a change of one makes the cursor invalid.
 pub(crate) fn touch_all(cx: &ExecCtx<'_>, catalog: &dyn Catalog, depends: &[ObjectId]) -> Vec<u32> {
     let mut numbers: Vec<u32> = depends.iter().chain(&catalog.take_followed()).map(|object| object.0).collect();
     let mut clusters = Vec::new();

@@ -1,19 +1,19 @@
-//! Parts of plans that servers run: the coordinator's row source, and what a server does.
+//! Parallel parts of plans: the coordinator's row source, and the work of a server (E31).
 //!
-//! A coordinator sends each of its servers the same [`Job`] and gives up the rows that they send, in the order in which
-//! they come. It has the part as row sources of its own too, for where no server can be had. A server makes row sources
-//! of the job's image and sends rows until there are no more granules.
+//! A coordinator sends each server the same [`Job`] and returns their rows in the order of arrival. It also holds the
+//! part as row sources of its own, for the case without servers. A server builds row sources from the image in the job
+//! and sends rows until no granule is left.
 //!
 //! | message | from a server |
 //! |---|---|
 //! | `ROWS` | how many, and their values one behind the other (`spill::rows`) |
 //! | `END` | there are no more; rows and bytes of all messages before; what its operations did, if counted |
 //! | `ERROR` | the number, text and stack of an error, behind the rows before it |
-//! | `REFUSED` | it has read nothing, and another must: the dictionary has changed |
+//! | `REFUSED` | the server has read nothing, and another process must run its share: the dictionary has changed |
 //!
-//! The reads of a server and its time are the statement's: the server adds them to the shared cursor itself, when its
-//! part ends, however it ends. The figures of operations go through the coordinator, whose execution they are of; those
-//! of a server that is not waited for, or fails, are left out.
+//! The reads and the time of a server count for the statement: the server adds them to the shared cursor itself when
+//! its part ends, with or without an error. The figures of operations go through the coordinator, which owns the
+//! execution; those of a server that fails, or that the coordinator does not wait for, are left out.
 
 use crate::batch::{self, Wanted};
 use crate::code::Builder;
@@ -43,11 +43,11 @@ const END: u8 = 2;
 const ERROR: u8 = 3;
 const REFUSED: u8 = 4;
 
-/// Bytes of rows from which on a server sends them: `parallel_execution_message_size`.
+/// A server sends its rows once they have this many bytes: `parallel_execution_message_size`.
 const MESSAGE_BYTES: usize = 16 << 10;
 
-/// Granules for each server, so that one that is slow leaves some to the others, and the blocks of one at least and at
-/// most.
+/// Granules for each server, so that a slow server leaves some to the others; and the least and most blocks of a
+/// granule.
 const GRANULES_EACH: u64 = 13;
 const BLOCKS_LEAST: u64 = 4;
 const BLOCKS_MOST: u64 = 2048;
@@ -58,30 +58,30 @@ struct Fragment {
     source: Source,
     /// The registers of a row, in the order in which their values are sent.
     regs: Vec<Reg>,
-    /// All registers of the plan: those of the binds follow.
+    /// Number of registers of the plan; the registers of the binds follow.
     all: u32,
-    /// The subqueries that it reaches, in their places.
+    /// The subqueries that the part reaches, at their positions in the plan.
     subs: Vec<Option<SubPlan>>,
-    /// The operations that its row sources are, where they are counted.
+    /// The operations of its row sources, if they are counted.
     counted: Option<measure::Part>,
 }
 
 impl Fragment {
-    /// All row sources, as they are walked for [`measure::Part`].
+    /// All row sources, in the order of [`measure::Part`].
     fn sources(&self) -> impl Iterator<Item = &Source> {
         std::iter::once(&self.source).chain(self.subs.iter().flatten().map(|sub| &sub.source))
     }
 }
 
-/// All that a server has to know.
+/// Everything that a server needs to run its part.
 #[derive(Debug, Image)]
 pub struct Job {
     fragment: Vec<u8>,
-    /// The dictionary's epoch that the plan is for.
+    /// The dictionary's epoch of the plan.
     epoch: u64,
     binds: Vec<Value>,
     now: Value,
-    /// The server that gives out the granules, how many there are, and the blocks of each.
+    /// The server whose area holds the granule counter, the number of granules, and the blocks of each.
     leader: u32,
     granules: u64,
     blocks: u64,
@@ -94,7 +94,7 @@ pub struct Job {
     session: Settings,
 }
 
-/// The settings of the coordinator's session that decide about rows.
+/// The settings of the coordinator's session that can change rows.
 #[derive(Debug, Image)]
 struct Settings {
     user: String,
@@ -161,7 +161,7 @@ impl Settings {
         }
     }
 
-    /// The language settings; `None` for an image that says nothing of the kind.
+    /// The language settings; `None` for an invalid image.
     fn nls(&self) -> Option<Nls> {
         let mut texts = self.texts.iter().cloned();
         let mut next = || texts.next();
@@ -191,7 +191,7 @@ impl Settings {
 /// A line of `v$pq_tqstat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueLine {
-    /// The query's coordinators are numbered from 1.
+    /// Number of the coordinator within the query, from 1.
     pub dfo: u64,
     pub producer: bool,
     pub process: String,
@@ -202,11 +202,11 @@ pub struct QueueLine {
 /// The figures of a session's parallel queries.
 #[derive(Clone, Debug, Default)]
 pub struct ParallelFigures {
-    /// Of the last query.
+    /// Queues of the last query.
     pub queues: Vec<QueueLine>,
     pub last: ParallelCounts,
     pub all: ParallelCounts,
-    /// The execution of a statement that `last` is of: its coordinators count together.
+    /// The execution that `last` belongs to: its coordinators count together.
     execution: (u64, u64),
 }
 
@@ -224,7 +224,7 @@ pub struct ParallelCounts {
 
 /// PX COORDINATOR.
 pub struct Coordinator {
-    /// The part as it runs without servers.
+    /// The part as row sources for serial execution.
     serial: Op,
     fragment: Option<Rc<[u8]>>,
     table: HeapTable,
@@ -234,7 +234,7 @@ pub struct Coordinator {
     /// The binds' registers.
     binds: Range<Reg>,
     state: State,
-    /// A message, where its next row is, and how many it has left.
+    /// The current message, the position of its next row, and the number of rows left in it.
     message: Vec<u8>,
     at: usize,
     left: u64,
@@ -292,7 +292,7 @@ impl Coordinator {
         self.serial.open(m, cx)
     }
 
-    /// Starts the servers; false where there are none.
+    /// Starts the servers; false if none is available.
     fn begin(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let p = cx.p;
         let Some(fragment) = &self.fragment else {
@@ -334,7 +334,7 @@ impl Coordinator {
         if cx.session.parallel.begin((m.identity(), m.execution), count) {
             p.count(Stat::QueriesParallelized, 1);
         }
-        // The team is the machine's, so that it is given back however the execution ends.
+        // The machine owns the team, so that it is freed however the execution ends.
         m.set_team(self.id, team);
         for place in 0..count {
             let Some(team) = m.team(self.id) else { break };
@@ -414,7 +414,7 @@ impl Coordinator {
                 let count = team.len();
                 m.end_team(self.id, p);
                 if self.refused == count {
-                    // Nobody has read anything.
+                    // No server has read anything.
                     p.count(Stat::ParallelDowngradedToSerial, 1);
                     return self.open_serially(m, cx);
                 }
@@ -443,7 +443,7 @@ fn count_team(p: &Process, wanted: usize, got: usize) {
 }
 
 impl ParallelFigures {
-    /// A coordinator has servers; true where it is the first of the execution.
+    /// Counts a coordinator that has servers; true if it is the first of the execution.
     fn begin(&mut self, execution: (u64, u64), servers: usize) -> bool {
         let is_first = self.execution != execution;
         if is_first {
@@ -476,7 +476,7 @@ impl ParallelFigures {
         self.queues.push(QueueLine { dfo, producer: true, process: process.to_owned(), rows, bytes });
     }
 
-    /// The coordinator has taken all rows of its servers.
+    /// Notes that the coordinator has read all rows of its servers.
     fn note_consumer(&mut self, id: usize, rows: u64) {
         let dfo = id as u64 + 1;
         let bytes = self.queues.iter().filter(|line| line.dfo == dfo && line.producer).map(|line| line.bytes).sum();
@@ -484,7 +484,7 @@ impl ParallelFigures {
     }
 }
 
-/// The scan whose blocks are divided.
+/// The driving scan, whose blocks are divided into granules.
 fn driver(source: &Source) -> Option<&plan::Scan> {
     if let Source::Scan(scan) = source {
         return scan.granules.then_some(scan);
@@ -498,7 +498,7 @@ fn driver(source: &Source) -> Option<&plan::Scan> {
     found
 }
 
-/// The subqueries that a part evaluates, and those that these do; `None` in the places of others.
+/// The subqueries that a part evaluates, directly or through other subqueries; `None` at the positions of the others.
 fn reached<'a>(input: &Source, subs: &'a [SubPlan]) -> Vec<Option<&'a SubPlan>> {
     let mut all: Vec<Option<&SubPlan>> = Vec::new();
     let mut open = Vec::new();
@@ -538,7 +538,7 @@ fn put_number(n: u64, to: &mut Vec<u8>) {
     to.extend_from_slice(&n.to_le_bytes());
 }
 
-/// Errors inside each other that are sent.
+/// Most nested errors that are sent.
 const ERRORS_MOST: usize = 16;
 
 fn put_error(e: &Ora, to: &mut Vec<u8>) {
@@ -575,10 +575,10 @@ fn take_error(from: &mut &[u8], depth: usize) -> Option<Ora> {
     Some(e)
 }
 
-/// Tells the coordinator of an error that ends a server's part.
+/// Sends the coordinator an error that ends a server's part.
 ///
 /// # Errors
-/// The error, where nobody wants to know it; ORA-00028 when the session was killed.
+/// The error, if the coordinator does not want it any more; ORA-00028 when the session was killed.
 pub fn report(p: &Process, assignment: &Assignment, e: Ora) -> Result<()> {
     if !assignment.is_wanted() {
         return Err(e);
@@ -589,7 +589,7 @@ pub fn report(p: &Process, assignment: &Assignment, e: Ora) -> Result<()> {
     if e.is(28) { Err(e) } else { Ok(()) }
 }
 
-/// The granules of an execution.
+/// The granules given out for an execution.
 struct Given {
     assignment: Assignment,
     leader: u32,
@@ -604,7 +604,7 @@ impl Granules for Given {
     }
 }
 
-/// The dictionary, by number. A job names no functions of the host.
+/// The dictionary, with objects by number. A job names no functions of the host.
 struct ByNumber<'a>(&'a dyn Catalog);
 
 impl Objects for ByNumber<'_> {
@@ -625,22 +625,22 @@ impl Job {
     /// Waits for the job of an assignment.
     ///
     /// # Errors
-    /// ORA-01013 when nobody wants its rows any more; ORA-00600 for what is no job.
+    /// ORA-01013 when the coordinator wants no more rows; ORA-00600 for an invalid job.
     pub fn receive(p: &Process, assignment: &Assignment) -> Result<Job> {
         let mut bytes = Vec::new();
         assignment.receive(p, &mut bytes)?;
         image::read(&bytes, &image::NoObjects).map_err(|_| Ora::internal("job of a parallel query"))
     }
 
-    /// The user whose query it is.
+    /// The user who runs the query.
     pub fn user(&self) -> (&str, u32) {
         (&self.session.user, self.session.user_id)
     }
 
-    /// A session as the coordinator's is.
+    /// A session with the settings of the coordinator's.
     ///
     /// # Errors
-    /// ORA-00600 for what is no job.
+    /// ORA-00600 for an invalid job.
     pub fn session(&self, options: &Options) -> Result<SessionState> {
         let s = &self.session;
         let nls = s.nls().ok_or_else(|| Ora::internal("job of a parallel query"))?;
@@ -674,10 +674,10 @@ impl Job {
         Some(Snapshot { scn: self.scn, xid, own, serializable: false })
     }
 
-    /// Runs the part and sends its rows, and whatever ends it.
+    /// Runs the part and sends its rows, then its end or its error.
     ///
     /// # Errors
-    /// ORA-01013 when nobody wants the rows any more, ORA-00028 when the session was killed: nothing is sent then.
+    /// ORA-01013 when the coordinator wants no more rows, ORA-00028 when the session was killed. Nothing is sent then.
     pub fn run(self, assignment: &Assignment, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut sender = Sender { assignment, message: Vec::new(), count: 0, rows: 0, bytes: 0 };
         let p = cx.p;
@@ -691,8 +691,8 @@ impl Job {
         }
     }
 
-    /// Gives what the operations did, none where that is not counted. `None`: it is not the dictionary that the part
-    /// was planned for.
+    /// Sends the rows and returns the figures of the operations, empty if not counted. `None`: the dictionary is not
+    /// the one that the part was planned for.
     fn send_rows(&self, sender: &mut Sender<'_>, cx: &mut ExecCtx<'_>) -> Result<Option<Vec<Counted>>> {
         let damaged = || Ora::internal("job of a parallel query");
         let catalog = cx.host.catalog()?;
@@ -733,7 +733,7 @@ impl Job {
             Some(node) => Op::Batch(Box::new(batch::Rows::new(node))),
             None => Op::build(&fragment.source, &mut b)?,
         };
-        // Only the driving scan is shared.
+        // Only the driving scan is divided.
         b.granules = None;
         let mut subs = Vec::with_capacity(fragment.subs.len());
         for sub in &fragment.subs {
@@ -756,7 +756,7 @@ impl Job {
 /// An operation's number in the plan, and its figures.
 type Counted = (usize, LineCounts, AreaCounts);
 
-/// The work of a server's process until its part began.
+/// The work of the server process before its part began.
 struct Work {
     gets: u64,
     reads: u64,
@@ -777,7 +777,7 @@ impl Work {
         }
     }
 
-    /// The work since then, as a statement's.
+    /// The work since then, as figures of a statement.
     fn until_now(&self, p: &Process, timing: Timing) -> Delta {
         let now = Work::of(p);
         let mut delta = Delta {

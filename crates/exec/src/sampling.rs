@@ -1,12 +1,12 @@
-//! Dynamic sampling: statistics of a table that has none, from a sample of its blocks, when a statement is parsed hard.
+//! Dynamic sampling: statistics of a table without statistics, from a sample of its blocks, at a hard parse.
 //!
-//! The blocks are chosen by the scan (`heap::Scan::sample_blocks`), always the same ones of a segment. Rows, NULLs and
+//! The scan chooses the blocks (`heap::Scan::sample_blocks`), always the same ones of a segment. Rows, NULLs and
 //! distinct values are scaled from the sample to the table, distinct values by the estimator Duj1 of Haas and Stokes
-//! (VLDB 1995): values that were seen once say how many were not seen. A column of few values, most of them seen more
-//! than once, has a frequency histogram. What is found is known to this plan and nobody else.
+//! (VLDB 1995): the number of values seen once estimates the number of values not seen. A column with few values, most
+//! of them seen more than once, gets a frequency histogram. The results are used for this plan only.
 //!
-//! Rejected: evaluating the statement's conditions on the sample as Oracle does, because conditions on few rows would
-//! need larger samples than the statistics that all conditions share.
+//! Rejected: evaluating the statement's conditions on the sample, as Oracle does. Selective conditions need larger
+//! samples than statistics, which serve all conditions.
 
 use crate::ctx::ExecCtx;
 use dictionary::statistics::{Endpoints, cut, place_of_bytes, place_of_stored};
@@ -15,7 +15,7 @@ use plan::Sampled;
 use std::collections::HashMap;
 use types::{Ora, Result, RowReader};
 
-/// Most values of a column that has a histogram.
+/// Most distinct values of a column with a histogram.
 const HISTOGRAM_MOST: usize = 254;
 
 /// The counts of a column.
@@ -26,14 +26,14 @@ struct Counts {
     bytes: u64,
 }
 
-/// Samples so many blocks of a table. Nothing for a table whose rows are in no segment of all sessions, and for one
-/// that is gone.
+/// Samples up to `most` blocks of a table. `None` for a table without a segment shared by all sessions, and for a
+/// dropped table.
 ///
 /// # Errors
-/// Those of reading, a cancelled call among them.
+/// Those of reading; cancellation of the call.
 pub(crate) fn sample(cx: &mut ExecCtx<'_>, table: &TableDef, columns: &[usize], most: u64) -> Result<Option<Sampled>> {
     match read(cx, table, columns, most) {
-        // Another definition, or a snapshot too old: planning goes on without.
+        // The table was redefined, or the snapshot is too old: plan without a sample.
         Err(e) if e.is(8103) || e.is(1555) => Ok(None),
         found => found,
     }
@@ -96,7 +96,7 @@ fn read(cx: &mut ExecCtx<'_>, table: &TableDef, columns: &[usize], most: u64) ->
     Ok(Some(Sampled { table: TableStatistics::new(whole(rows), all, average), columns: found.collect() }))
 }
 
-/// The statistics of a column of a table of which this share was looked at.
+/// Statistics of a column from a sample of this share of the table.
 fn statistics_of(table: &TableDef, at: usize, counts: Counts, rows: u64, share: f64) -> ColumnStatistics {
     let column = &table.columns[at];
     let place = |bytes: &[u8]| place_of_stored(bytes, column).unwrap_or_else(|| place_of_bytes(bytes));
@@ -122,7 +122,8 @@ fn statistics_of(table: &TableDef, at: usize, counts: Counts, rows: u64, share: 
     found
 }
 
-/// Distinct values of a column, of which so many were found in `seen` values, `once` of them once.
+/// Estimates the distinct values of a column: the sample has `found` of them among `seen` values, `once` of which occur
+/// once.
 fn distinct_of(found: u64, once: u64, seen: u64, share: f64) -> u64 {
     if seen == 0 || share >= 1.0 {
         return found;
@@ -138,9 +139,9 @@ mod tests {
 
     #[test]
     fn distinct_values_are_scaled_by_those_seen_once() {
-        // All seen once in a tenth: all of the table's values are distinct.
+        // A tenth was sampled and each value occurs once: all values of the table are distinct.
         assert_eq!(distinct_of(100, 100, 100, 0.1), 1000);
-        // None seen once: there are no others.
+        // No value occurs once: the sample has them all.
         assert_eq!(distinct_of(10, 0, 100, 0.1), 10);
         assert_eq!(distinct_of(0, 0, 0, 0.5), 0);
         assert_eq!(distinct_of(7, 7, 7, 1.0), 7);

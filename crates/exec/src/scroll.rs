@@ -1,7 +1,7 @@
-//! The rows of a query that have been fetched, kept so that they can be given again in any order.
+//! Fetched rows of a query, kept so that they can be returned again in any order.
 //!
-//! A row is fetched when it is first asked for. Rows lie in pages in their order; the first pages stay in memory, later
-//! ones go to temporary space, each as a stream of its own, so that a page is read without those before it.
+//! A row is fetched at the first request for it. Rows lie in pages in order. The first pages stay in memory; each later
+//! page is a separate stream in temporary space and can be read without those before it.
 
 use crate::ctx::ExecCtx;
 use crate::cursor::Cursor;
@@ -9,7 +9,7 @@ use crate::spill::pool::Pool;
 use crate::spill::{Reader, TempFile, rows};
 use types::{Ora, Result, Value};
 
-/// Bytes of rows after which a page is full.
+/// A page is full when its rows have this many bytes.
 const PAGE_BYTES: usize = 48 << 10;
 /// Pages that stay in memory.
 const PAGES_IN_MEMORY: usize = 64;
@@ -20,36 +20,36 @@ enum Place {
 }
 
 struct Page {
-    /// The number of its first row.
+    /// The number of the first row of the page.
     first: u64,
     place: Place,
 }
 
-/// The rows that a cursor has given.
+/// The rows fetched from a cursor.
 #[derive(Default)]
 pub struct Scroll {
     pages: Vec<Page>,
     pool: Pool,
-    /// The page that is being filled, and the number of rows in the pages before.
+    /// The page being filled, and the number of rows in the pages before it.
     last: Vec<u8>,
     before_last: u64,
     /// Rows kept.
     rows: u64,
-    /// The cursor has no more.
+    /// Whether the cursor has no more rows.
     is_ended: bool,
-    /// A page on disk that has been read, by its place in `pages`.
+    /// Position in `pages` of the page on disk that was read last.
     read: Option<usize>,
     record: Vec<u8>,
-    /// Where the row behind the one that was given last begins: page, number of the row, byte.
+    /// Position after the row returned last: page, number of the row, byte.
     next: (usize, u64, usize),
     row: Vec<Value>,
 }
 
 impl Scroll {
-    /// The row of a number, from 1; false when there is no such row.
+    /// Reads a row by number, from 1. False when there is no such row.
     ///
     /// # Errors
-    /// Those of fetching it; ORA-01652 without temporary space, and others of reading it.
+    /// Those of fetching the row; ORA-01652 without temporary space, and errors of reading it.
     pub fn row(
         &mut self,
         number: u64,
@@ -64,7 +64,7 @@ impl Scroll {
         Ok(true)
     }
 
-    /// Whether there is a row of that number.
+    /// Whether a row with this number exists.
     ///
     /// # Errors
     /// As [`Scroll::row`].
@@ -73,7 +73,7 @@ impl Scroll {
         Ok(number <= self.rows)
     }
 
-    /// Fetches all rows; how many there are.
+    /// Fetches all rows and returns their number.
     ///
     /// # Errors
     /// As [`Scroll::row`].
@@ -112,7 +112,7 @@ impl Scroll {
 
     fn load(&mut self, number: u64, row: &mut Vec<Value>, cx: &ExecCtx<'_>) -> Result<()> {
         let page = self.pages.partition_point(|page| page.first <= number);
-        // The page behind the full ones is the one that is being filled.
+        // The last page, after the full ones, is the one being filled.
         let page = if number > self.before_last { self.pages.len() } else { page - 1 };
         let first = self.pages.get(page).map_or(self.before_last + 1, |page| page.first);
         if let Some(Page { place: Place::Disk(file), .. }) = self.pages.get(page)

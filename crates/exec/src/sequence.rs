@@ -5,7 +5,7 @@ use crate::machine::Machine;
 use plan::SequenceRef;
 use types::{Number, Ora, Result};
 
-/// The sequence's next number: one a row, however often the statement names it.
+/// The sequence's next number, once a row however often the statement names it.
 pub fn nextval(s: &SequenceRef, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Number> {
     if let Some(n) = m.sequence_values[s.ordinal] {
         return Ok(n);

@@ -1,23 +1,22 @@
-//! A plan in shared memory: what a hard parse leaves in the library cache, and a soft parse makes a cursor of.
+//! Plans in shared memory: a hard parse leaves one in the library cache, and a soft parse makes a cursor of it.
 //!
 //! | part | what |
 //! |---|---|
-//! | head | for whom the plan was made: user, schema, rights, settings, types of the binds, the dictionary's epoch |
-//! | outside | columns, binds and objects of a query, if it needs nothing else of its plan before it is executed |
+//! | head | properties of the session that made the plan: user, schema, rights, settings, types of the binds, epoch |
+//! | outside | columns, binds and objects of a query, if nothing else of its plan is needed before it is executed |
 //! | look-ups | all questions to the dictionary, with their answers ([`plan::names`]) |
-//! | plan | [`plan::Plan`], objects by their numbers |
+//! | plan | [`plan::Plan`], with objects as numbers |
 //!
-//! A parse call looks at the head and, where there is one, the outside; the plan is made of the rest when the cursor is
-//! executed for the first time ([`Later`]). A query with functions, over temporary tables, or with a plan that depends
-//! on values of binds has no outside.
+//! A parse call reads the head and, if present, the outside; the rest becomes a plan at the cursor's first execution
+//! ([`Later`]). A query has no outside if it calls functions, reads temporary tables, or has a plan that depends on
+//! values of binds.
 //!
-//! A session may take the plan if the head is its own, word by word, and the dictionary is the one of that epoch, or
-//! answers all questions as it did then. The second is asked once for all sessions: the library cache notes the epoch
-//! at which the answers were found to be the same.
+//! A session may take the plan if the head equals its own and the dictionary either has the same epoch or gives the
+//! same answers to all questions. The questions are asked once for all sessions: the library cache notes the epoch for
+//! which the answers were verified.
 //!
-//! A plan that was made for another user, schema or rights may be taken if the session's own names and privileges
-//! answer all questions as theirs did. That is asked at every parse, and the note of the library cache says nothing
-//! about it.
+//! A session may also take a plan that was made for another user, schema or rights, if its own names and privileges
+//! give the same answers. This is verified at every parse; the note in the library cache does not cover it.
 
 use crate::ctx::{ExecCtx, HostFunctions, Rights};
 use dictionary::{Catalog, States};
@@ -31,10 +30,10 @@ use std::rc::Rc;
 use types::image::{self, Damaged, Image, Kind, Objects, Reader, Writer};
 use types::{ObjectId, Result};
 
-/// For whom a plan was made.
+/// The session properties that a plan was made for.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub(crate) struct Head {
-    /// A number over the text, beside the digest by which it was found.
+    /// A hash of the text, in addition to the digest that the cursor is found by.
     text: u64,
     user: u32,
     schema: Rc<str>,
@@ -44,7 +43,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The properties that a statement's plan must have in the session as it is now.
+    /// The head of a plan for this text in the session's present state.
     pub(crate) fn of(text: &str, rights: Rights, cx: &ExecCtx<'_>) -> Head {
         let mut hasher = std::hash::DefaultHasher::new();
         text.hash(&mut hasher);
@@ -58,17 +57,17 @@ impl Head {
         }
     }
 
-    /// Whether the two differ in nothing but user, schema and rights.
+    /// Whether the two differ at most in user, schema and rights.
     pub(crate) fn is_alike(&self, other: &Head) -> bool {
         (self.text, self.optimizer, self.nls) == (other.text, other.optimizer, other.nls)
     }
 }
 
-/// The look-ups that a plan was made by, as they are at hand.
+/// The look-ups that a plan was made by.
 #[derive(Clone, Debug)]
 pub(crate) enum Names {
     List(Rc<[Lookup]>),
-    /// A part of the bytes of an image.
+    /// A range of the bytes of an image.
     Bytes(Rc<[u8]>, Range<usize>),
 }
 
@@ -80,8 +79,8 @@ impl Names {
         }
     }
 
-    /// Whether all names mean the same in the dictionary as it is now. A plan with functions is made anew: a session's
-    /// handles of them are good for one state of the dictionary.
+    /// Whether all names have the same meaning in the present dictionary. A plan with functions is made anew, because a
+    /// session's handles of functions are valid for one state of the dictionary only.
     pub(crate) fn are_same(&self, names: &dyn Catalog, states: &RefCell<States>) -> Result<bool> {
         let Ok(list) = self.list() else { return Ok(false) };
         if list.iter().any(|lookup| matches!(lookup, Lookup::Function { .. })) {
@@ -91,7 +90,7 @@ impl Names {
     }
 }
 
-/// In the look-ups of an image a function's handle is its number.
+/// The look-ups of an image name a function by the number of its handle.
 struct Numbers;
 
 impl Objects for Numbers {
@@ -107,7 +106,7 @@ fn lookups_of(bytes: &[u8]) -> std::result::Result<Vec<Lookup>, Damaged> {
     image::read(bytes, &Numbers)
 }
 
-/// The dictionary of the session that makes a cursor of an image.
+/// The dictionary as seen by the session that makes a cursor from an image.
 struct Session<'a> {
     names: &'a dyn Catalog,
     handles: &'a [u64],
@@ -127,7 +126,7 @@ impl Objects for Session<'_> {
     }
 }
 
-/// The parts of a query that are known without its plan.
+/// The properties of a query that are known without its plan.
 #[derive(Debug, Image)]
 pub(crate) struct Outside {
     pub columns: Vec<Column>,
@@ -136,7 +135,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// That of a plan, unless more of it is asked for before it is executed.
+    /// The outside of a plan; `None` if more of the plan is needed before it is executed.
     fn of(plan: &Plan, has_functions: bool, is_over_temporary: bool) -> Option<Outside> {
         let PlanBody::Query(query) = &plan.body else { return None };
         (!has_functions && !is_over_temporary && plan.peeks.is_empty()).then(|| Outside {
@@ -147,7 +146,7 @@ impl Outside {
     }
 }
 
-/// The bytes of a plan that is made when its cursor is executed.
+/// The bytes of a plan that is decoded when its cursor is executed.
 #[derive(Debug)]
 pub(crate) struct Later {
     bytes: Rc<[u8]>,
@@ -155,14 +154,14 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    /// The plan, for a session whose dictionary gives the answers that it was made by. `None` where the bytes are no
-    /// plan.
+    /// Decodes the plan for a session whose dictionary gives the answers that the plan was made by. `None` for damaged
+    /// bytes.
     pub(crate) fn plan(&self, names: &dyn Catalog) -> Option<Plan> {
         image::read(&self.bytes[self.plan.clone()], &Session { names, handles: &[] }).ok()
     }
 }
 
-/// The image of a plan that was made from the dictionary of that epoch; empty when it has none.
+/// The image of a plan made at this epoch of the dictionary; empty if the plan has no image.
 pub(crate) fn encode(
     head: &Head,
     epoch: u64,
@@ -194,8 +193,8 @@ pub(crate) fn encode(
     w.finish().unwrap_or_default()
 }
 
-/// The plan of an image: made, or to be made at the first execution.
-#[allow(clippy::large_enum_variant)] // One a parse, and moved once.
+/// The plan of an image: decoded, or to be decoded at the first execution.
+#[allow(clippy::large_enum_variant)] // One value a parse, moved once.
 pub(crate) enum FoundPlan {
     Made(Plan),
     Later(Outside, Later),
@@ -206,35 +205,35 @@ pub(crate) struct Found {
     pub plan: FoundPlan,
     pub names: Names,
     pub binds: Vec<BindType>,
-    /// Every place of a bind variable is a bind of its own.
+    /// Whether every occurrence of a bind variable is a separate bind.
     pub by_place: bool,
-    /// The epoch of the dictionary in which its names mean what they did.
+    /// The epoch of the dictionary for which the plan's names were verified.
     pub epoch: u64,
-    /// That is news to other sessions.
+    /// Whether the library cache does not know of that epoch yet.
     pub is_news: bool,
 }
 
-/// The owner of a plan that is to be taken.
+/// The owner of the plan that the session wants to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// The session's own, whose names have been found to mean what they did at this epoch.
+    /// The session's own; its names were verified at this epoch.
     Own(Option<u64>),
-    /// Another user's, or for another schema or other rights.
+    /// Another user, schema or rights.
     Others,
 }
 
 /// Why the plan of an image cannot be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unfit {
-    /// It is for other rights, another text or other settings.
+    /// The plan is for other rights, another text or other settings.
     Other,
-    /// For binds of other types, or named in another way.
+    /// The plan is for other types of binds, or names binds in another way.
     Binds,
-    /// Names mean something else by now.
+    /// Names have another meaning now.
     Names,
-    /// Objects may not be used any more.
+    /// The session has lost a privilege on an object.
     Privileges,
-    /// It names what is not there, or is no image.
+    /// The plan names a missing object, or the image is damaged.
     Damaged,
 }
 
@@ -259,7 +258,7 @@ pub(crate) fn decode(
     if !is_its {
         return Ok(Err(Unfit::Other));
     }
-    // Without binds it is the same to name them by place.
+    // Without binds, both ways of naming them are the same.
     if !bind_types.is_empty() && by_place.is_some_and(|by_place| by_place != named) {
         return Ok(Err(Unfit::Binds));
     }
@@ -303,7 +302,7 @@ pub(crate) fn decode(
         None => {
             let objects = Session { names: &*catalog, handles: &handles };
             let Ok(plan) = image::read::<Plan>(&rest[plan], &objects) else { return Ok(Err(Unfit::Damaged)) };
-            // The first execution of a plan that was made without values makes it anew, for its own session.
+            // The first execution replaces a plan made without values by one for the executing session.
             if whose == Whose::Others && !plan.peeks.is_empty() && !plan.is_peeked {
                 return Ok(Err(Unfit::Other));
             }
@@ -323,7 +322,7 @@ struct Parts<'a> {
     binds: Vec<BindType>,
     has_functions: bool,
     outside: Option<Outside>,
-    /// The bytes behind these, and where in them the look-ups and the plan are.
+    /// The bytes after these, and the ranges of the look-ups and of the plan in them.
     rest: &'a [u8],
     names: Range<usize>,
     plan: Range<usize>,
@@ -347,7 +346,7 @@ fn parts(bytes: &[u8]) -> std::result::Result<Parts<'_>, Damaged> {
     Ok(Parts { head, epoch, by_place, binds, has_functions, outside, rest, names, plan })
 }
 
-/// The part of an image that is the plan: for tests.
+/// The part of an image with the plan; for tests.
 #[doc(hidden)]
 pub fn image_of(plan: &Plan, lookups: &[Lookup]) -> Option<Vec<u8>> {
     let mut w = Writer::new(plan::names::handles(lookups));
@@ -355,7 +354,7 @@ pub fn image_of(plan: &Plan, lookups: &[Lookup]) -> Option<Vec<u8>> {
     w.finish()
 }
 
-/// The plan of such a part, as another session in the same state reads it: for tests.
+/// The plan of such a part, as another session in the same state decodes it; for tests.
 #[doc(hidden)]
 pub fn plan_of(image: &[u8], lookups: &[Lookup], names: &dyn Catalog) -> Option<Plan> {
     let handles = plan::names::handles(lookups);

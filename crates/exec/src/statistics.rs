@@ -1,27 +1,29 @@
-//! A cursor's place in the library cache, and what statements count: executions, parse calls and rows, kept in the
-//! session and added to the shared cursors from time to time, so that an execution writes nothing shared.
+//! A cursor's place in the library cache, and the figures of statements: executions, parse calls, rows. Figures are
+//! counted in the session and added to the shared cursors from time to time, so that an execution writes nothing
+//! shared.
 //!
 //! # Time
 //!
-//! A call's elapsed time and processor time are measured by the clocks when it begins and when it ends, and once a
-//! second while it lasts. The statements that ran in it share that time; what none of them takes is the time of PL/SQL
-//! and of the call itself. So the times of the statements of a session never add up to more than the session had. A
-//! *segment* is a stretch in which one cursor runs: from the beginning of its execution, or of a fetch, until it ends
-//! or PL/SQL leaves the open query alone. A segment that is timed reads the time-stamp counter at both ends. The first
-//! segments of a cursor in a call are all timed, and all of one whose segments are long; of short ones in a loop one in
-//! sixty-four on average, at random, is timed, and the others are taken to need as much processor time as the timed
-//! ones, without what a timed one waited or stood without a processor. See decision 15.
+//! The clocks measure a call's elapsed time and processor time when it begins and ends, and once a second while it
+//! lasts. This time is divided among the statements that ran in the call; the rest is the time of PL/SQL and of the
+//! call itself. So the times of a session's statements never add up to more than the session's time. A *segment* is a
+//! stretch in which one cursor runs: from the beginning of an execution or a fetch until it ends, or until PL/SQL
+//! leaves the open query. A timed segment reads the time-stamp counter at both ends. Timed are the first segments of a
+//! cursor in a call, all segments of a cursor whose segments are long, and one in sixty-four short segments on average,
+//! chosen at random. An untimed segment is charged the processor time of a typical timed one; waits and time without a
+//! processor are left out of that. See decision 15.
 //!
-//! A statement's time is without that of statements that run inside it, and so are its blocks.
+//! The time and the blocks of a statement do not include those of statements that run inside it.
 //!
 //! # Blocks
 //!
-//! What the session has got and read between the beginning of an execution and its end, less what other statements were
-//! told of meanwhile, so that a loop over rows is not charged with what its body reads. Of cursors that are open side
-//! by side and end in another order than they began, one may be charged with what another got before it, in one call.
+//! A statement is charged the blocks that the session got and read between the beginning and the end of an execution,
+//! less the blocks charged to other statements meanwhile; so a loop over rows is not charged for the reads of its body.
+//! When cursors are open side by side and end in another order than they began, one of them may be charged within a
+//! call for blocks that another got before.
 //!
-//! A block of PL/SQL is charged with all that happens while it runs, and so is the block around it. What runs for long
-//! is told of while it does.
+//! A PL/SQL block is charged for everything that happens while it runs, and so is the block around it. The figures of a
+//! long execution are reported while it runs.
 
 use crate::ctx::{ExecCtx, Rights, SessionState};
 use library_cache::{
@@ -34,10 +36,10 @@ use process::Process;
 use std::hash::{Hash, Hasher};
 use wait::Stat;
 
-/// Statements a session keeps figures of before it starts anew.
+/// Statements in a session's list before the list is cleared.
 const STATEMENTS_MOST: usize = 4096;
 
-/// MD5 of a statement's text and a NUL.
+/// MD5 of a statement's text followed by a NUL.
 pub fn digest(text: &str) -> Digest {
     let mut hasher = md5::Md5::new();
     hasher.update(text.as_bytes());
@@ -48,45 +50,44 @@ pub fn digest(text: &str) -> Digest {
 /// The choice of the segments of a statement that are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// None: ELAPSED_TIME and CPU_TIME stay as they are.
+    /// No segments: ELAPSED_TIME and CPU_TIME do not change.
     Off,
-    /// Long ones, and some of the short ones, which stand for all.
+    /// Long segments, and a sample of the short ones.
     Sampled,
-    /// Each.
+    /// All segments.
     All,
 }
 
-/// Which time an execution runs: the second time counts as no execution of its own, and so do those of an array behind
-/// the first.
+/// Whether an execution counts. A restart does not, nor do the executions of an array after the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run {
     First,
     Again,
 }
 
-/// Executions of a statement after which it is told within a call.
+/// Executions of a statement after which its figures are reported within a call.
 const TOLD_EVERY: u64 = 1024;
-/// Time between two tellings of what runs for long.
+/// Time between two reports of a long execution.
 const PROGRESS_NS: u64 = 1_000_000_000;
-/// Segments of a cursor that are all timed at the beginning of a call.
+/// Segments of a cursor at the beginning of a call that are all timed.
 const FIRST: u32 = 32;
-/// On average one in so many short segments is timed; a power of two.
+/// Average number of short segments for one that is timed; a power of two.
 const ONE_IN: u32 = 64;
-/// Segments that take longer on average are all timed.
+/// All segments are timed if they take longer on average.
 const SHORT_NS: f64 = 4_000.0;
-/// No segment stands for others with more than this: what took longer stood without a processor, most likely.
+/// Longest time used as that of a typical segment: a longer one was most likely without a processor for a while.
 const TYPICAL_MOST_NS: f64 = 50_000.0;
-/// Ticks of a nanosecond until a call has measured it.
+/// Ticks of a nanosecond, before a call has measured it.
 const TICKS_A_NS: f64 = 2.5;
-/// No figure: what runs is no statement.
+/// No figure: no statement is running.
 const NOBODY: u32 = u32::MAX;
 
 /// A length of time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
-    /// By the time-stamp counter.
+    /// Ticks of the time-stamp counter.
     ticks: u64,
-    /// Nanoseconds of it in waits.
+    /// Nanoseconds of waits among them.
     waited_ns: u64,
 }
 
@@ -102,22 +103,22 @@ struct Figure {
     delta: Delta,
     /// Segments that were timed.
     timed: Span,
-    /// Segments that were not: ticks of a processor that they are taken to need, and nanoseconds of their waits.
+    /// Untimed segments: estimated ticks of processor time, and nanoseconds of their waits.
     estimated: f64,
     estimated_waited_ns: u64,
-    /// Executions of a block, with all that ran in them.
+    /// Executions of a block, with everything that ran inside.
     inclusive: Span,
-    /// Parts of a microsecond that are left of what was told.
+    /// Fractions of a microsecond left over from the last report.
     elapsed_ns: f64,
     cpu_ns: f64,
-    /// Blocks got and read when the execution, or its part in this call, began, less those that statements were told
-    /// of; `None` outside of an execution.
+    /// Blocks charged to the session when the execution began, or its part in this call, less those charged to
+    /// statements by then; `None` outside an execution.
     base: Option<Blocks>,
-    /// Which of the executions of the session it is that `base` belongs to.
+    /// Number of the session's execution that `base` belongs to.
     began: u64,
-    /// It stands in the list of what is to be told.
+    /// Whether the figure is in the list of figures to report.
     is_noted: bool,
-    /// The shared entry has given way to another statement.
+    /// Whether the shared cursor has been replaced by another statement's.
     stale: bool,
 }
 
@@ -130,7 +131,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Those of a session so far.
+    /// The totals of a session up to now.
     #[inline]
     fn of(p: &Process) -> Blocks {
         let line = p.stats();
@@ -138,7 +139,7 @@ impl Blocks {
         Blocks { gets, reads, waits_us: p.charged_us() }
     }
 
-    /// What is left without others; nothing where these are more.
+    /// The difference, at least zero.
     #[inline]
     fn less(self, other: Blocks) -> Blocks {
         Blocks {
@@ -177,7 +178,7 @@ impl Figure {
         }
     }
 
-    /// Charges it with the blocks since `base`; the others are told so.
+    /// Charges the blocks since `base`, and adds them to `told`, which other statements subtract.
     #[inline]
     fn settle(&mut self, now: Blocks, told: &mut Blocks) {
         if let Some(base) = self.base.take() {
@@ -189,7 +190,7 @@ impl Figure {
         }
     }
 
-    /// Adds what has been counted to the shared entry.
+    /// Adds the counts to the shared cursor and resets them.
     fn tell(&mut self, library: &LibraryCache) {
         let whole = |ns: &mut f64| {
             let us = (*ns / 1000.0).floor().max(0.0);
@@ -207,21 +208,21 @@ impl Figure {
 
 /// The clocks of the call in progress.
 struct Meter {
-    /// When the call, or the part of it that has not been shared out, began; 0 outside of a call.
+    /// When the call began, or the part of it whose time is not divided yet; 0 outside a call.
     began_ns: u64,
-    /// Processor time of the process when time was shared out last; 0 before the first time.
+    /// Processor time of the process when time was last divided; 0 before the first time.
     cpu_ns: u64,
-    /// Whose segment runs: a place in the list, or nobody's.
+    /// The figure whose segment is running: its position in the list, or [`NOBODY`].
     current: u32,
-    /// Counter and waits when that was settled last.
+    /// Counter and waits at the last switch of segments.
     mark: Span,
-    /// Time that belongs to no statement.
+    /// Time outside of all statements.
     rest: Span,
-    /// As the longest part of a call that was looked at last says.
+    /// Ticks of a nanosecond, as measured in the last part of a call that was long enough.
     ticks_a_ns: f64,
-    /// Which call it is.
+    /// Number of the call.
     call: u64,
-    /// For what is drawn by lot.
+    /// State of the random numbers.
     lot: u32,
 }
 
@@ -240,12 +241,12 @@ impl Default for Meter {
     }
 }
 
-/// How the time of a part of a call is shared out.
+/// How the time of a part of a call is divided.
 struct Share {
     ns_a_tick: f64,
-    /// Of a nanosecond in which the session did not wait, the part that it had a processor.
+    /// Processor nanoseconds for each nanosecond without a wait.
     processor: f64,
-    /// Elapsed nanoseconds for a tick of what was estimated.
+    /// Elapsed nanoseconds for each estimated tick.
     estimate: f64,
 }
 
@@ -265,13 +266,13 @@ impl Share {
         let used = used.min(busy);
         let processor = if busy > 0.0 { used / busy } else { 0.0 };
         let wanted = if processor > 0.0 { ns_a_tick / processor } else { ns_a_tick };
-        // Segments that were not timed are part of the time that belongs to no statement.
+        // Untimed segments are counted in the time outside of all statements.
         let left = (rest.ticks as f64 * ns_a_tick - rest.waited_ns as f64 - estimated_waited).max(0.0);
         let estimate = if estimated * wanted > left { left / estimated } else { wanted };
         Share { ns_a_tick, processor, estimate }
     }
 
-    /// Gives a figure its own.
+    /// Adds a figure's share to it.
     fn give(&self, f: &mut Figure) {
         for span in [std::mem::take(&mut f.timed), std::mem::take(&mut f.inclusive)] {
             let elapsed = span.ticks as f64 * self.ns_a_tick;
@@ -284,9 +285,9 @@ impl Share {
     }
 }
 
-/// A block that runs, and what it was told of so far.
+/// A running block, and the totals up to which it is charged.
 struct Running {
-    /// Where it counts.
+    /// The figure of the block.
     key: StatementKey,
     handle: Handle,
     since: Span,
@@ -297,24 +298,24 @@ struct Running {
 #[derive(Default)]
 pub struct Figures {
     list: Vec<Figure>,
-    /// Places in the list of those that have something to tell.
+    /// Positions of the figures to report.
     noted: Vec<u32>,
-    /// Grows when the list starts anew: indexes into it are then void.
+    /// Incremented when the list is cleared, which makes positions in it invalid.
     generation: u32,
     meter: Meter,
-    /// Blocks that statements of the session have been told of.
+    /// Blocks charged to statements of the session.
     told: Blocks,
-    /// Executions so far, and how many of them have a base.
+    /// Number of executions so far, and of those with a base.
     executions: u64,
     open: u32,
-    /// Blocks of PL/SQL that run, each inside the one before it.
+    /// Running PL/SQL blocks, the innermost last.
     running: Vec<Running>,
-    /// When [`Figures::progress`] has something to tell again.
+    /// When [`Figures::progress`] next reports.
     progress_ns: u64,
 }
 
 impl Figures {
-    /// A figure that is about to change.
+    /// A figure to be changed; it is put into the list of figures to report.
     #[inline]
     fn slot(&mut self, key: &StatementKey) -> Option<&mut Figure> {
         if key.generation != self.generation + 1 {
@@ -332,7 +333,7 @@ impl Figures {
         Span { ticks: os::cpu::ticks(), waited_ns: p.waited_ns() }
     }
 
-    /// Says that a call begins.
+    /// Begins a call.
     pub fn begin_call(&mut self, p: &Process) {
         let meter = &mut self.meter;
         meter.began_ns = os::clock::now_ns();
@@ -347,7 +348,7 @@ impl Figures {
         self.progress_ns = meter.began_ns + PROGRESS_NS;
     }
 
-    /// Whose segment runs from now on; gives whose ran before.
+    /// Switches to the segment of figure `to`; returns the figure that was running.
     fn switch(&mut self, p: &Process, to: u32) -> u32 {
         let now = Figures::now(p);
         let ticks = now.ticks.saturating_sub(self.meter.mark.ticks);
@@ -367,7 +368,7 @@ impl Figures {
         before
     }
 
-    /// A number below `2 * ONE_IN`, one after another as if drawn by lot.
+    /// A pseudo-random number below `2 * ONE_IN`.
     fn draw(&mut self) -> u32 {
         let lot = &mut self.meter.lot;
         *lot ^= *lot << 13;
@@ -376,7 +377,7 @@ impl Figures {
         *lot & (2 * ONE_IN - 1)
     }
 
-    /// Shares out the time since the call began, or since this was done last.
+    /// Divides the time since the call began, or since the last division.
     fn share_out(&mut self, p: &Process) {
         if self.meter.began_ns == 0 {
             return;
@@ -403,8 +404,7 @@ impl Figures {
         }
     }
 
-    /// Charges statements that are open with their blocks: the one that began last first, since it may run inside the
-    /// others.
+    /// Charges blocks to the open statements, the one that began last first, because it may run inside the others.
     fn settle_open(&mut self, p: &Process, goes_on: bool) {
         let now = Blocks::of(p);
         let mut open: Vec<usize> = (0..self.list.len()).filter(|at| self.list[*at].base.is_some()).collect();
@@ -425,14 +425,14 @@ impl Figures {
         }
     }
 
-    /// What the block at a place has done so far is told; the rest begins here.
+    /// Charges the running block at a position for its work so far.
     fn so_far(&mut self, at: usize, p: &Process) {
         let (now, blocks) = (Figures::now(p), Blocks::of(p));
         let Some(block) = self.running.get_mut(at) else { return };
         let since = std::mem::replace(&mut block.since, now);
         let own = blocks.less(std::mem::replace(&mut block.base, blocks));
         if block.key.generation != self.generation + 1 {
-            // The list has started anew.
+            // The list was cleared meanwhile.
             block.key = StatementKey { index: self.list.len() as u32, generation: self.generation + 1 };
             self.list.push(Figure::new(block.handle));
         }
@@ -454,8 +454,7 @@ impl Figures {
         }
     }
 
-    /// Adds what has been counted so far to the shared entries, in the middle of a call; once a second, however often
-    /// it is asked.
+    /// Adds the counts to the shared cursors in the middle of a call, at most once a second.
     pub fn progress(&mut self, p: &Process, library: &LibraryCache) {
         let now = os::clock::now_ns();
         if now < self.progress_ns {
@@ -464,7 +463,7 @@ impl Figures {
         self.tell_so_far(p, library);
     }
 
-    /// As [`Figures::progress`], now: somebody has asked for it.
+    /// As [`Figures::progress`], at once, because another session has asked for it.
     #[cold]
     pub fn tell_so_far(&mut self, p: &Process, library: &LibraryCache) {
         self.progress_ns = os::clock::now_ns() + PROGRESS_NS;
@@ -473,14 +472,14 @@ impl Figures {
         self.tell_noted(library);
     }
 
-    /// Adds everything counted to the shared entries. To be called at the end of a call, and before the session ends.
+    /// Adds all counts to the shared cursors. Must be called at the end of a call and before the session ends.
     pub fn flush(&mut self, p: &Process, library: &LibraryCache) {
         if self.open > 0 {
             self.settle_open(p, false);
         }
         self.share_out(p);
         self.tell_noted(library);
-        // The client's time between two fetches is not the statement's.
+        // The client's time between two fetches does not belong to the statement.
         self.meter.began_ns = 0;
         self.meter.current = NOBODY;
         if self.list.len() >= STATEMENTS_MOST {
@@ -488,12 +487,12 @@ impl Figures {
         }
     }
 
-    /// Processor time of the thread at the end of the call, when it was told last.
+    /// Processor time of the thread when it was last measured.
     pub fn cpu_ns(&self) -> u64 {
         self.meter.cpu_ns
     }
 
-    /// Forgets statements: there are too many of them. All has been told.
+    /// Clears the list, which has too many statements. All figures must have been reported.
     fn start_anew(&mut self) {
         self.list.clear();
         self.noted.clear();
@@ -502,7 +501,7 @@ impl Figures {
         self.generation += 1;
     }
 
-    /// A place for a statement.
+    /// Adds a statement to the list.
     fn add(&mut self, handle: Handle, p: &Process, library: &LibraryCache) -> StatementKey {
         if self.list.len() >= 2 * STATEMENTS_MOST {
             self.settle_open(p, false);
@@ -516,56 +515,56 @@ impl Figures {
     }
 }
 
-/// Where a cursor counts.
+/// The figure of a cursor.
 #[derive(Clone, Copy, Debug, Default)]
 struct StatementKey {
     index: u32,
-    /// The list's generation plus one; 0 is nowhere yet.
+    /// The list's generation plus one; 0: no figure yet.
     generation: u32,
 }
 
-/// A cursor's place in the library cache: the shared cursor it found or loaded, the word that shows it to others, and
-/// where its figures are.
+/// A cursor's place in the library cache: the shared cursor it found or loaded, the slot that shows it to other
+/// sessions, and the position of its figure.
 #[derive(Default)]
 pub struct Place {
     handle: Option<Handle>,
-    /// Of the text, when it has been worked out.
+    /// Digest of the text, once computed.
     digest: Option<Digest>,
-    /// The shared cursor as it was found, when its image was read.
+    /// The version of the shared cursor whose image was read.
     edition: Option<Edition>,
-    /// What was found is of no use: another takes its place.
+    /// The shared cursor found is unusable and will be replaced.
     is_stale: bool,
-    /// Shared cursors of others, where there is none of the session's own.
+    /// Shared cursors of others, if the session has none of its own.
     kin: Kin,
-    /// Why none of them would do: bits of [`Mismatch`].
+    /// Why the session cannot use them: bits of [`Mismatch`].
     refused: u64,
     slot: CursorSlot,
     key: StatementKey,
     segment: Segment,
 }
 
-/// The segment of a cursor that runs or ran last, and what its segments are like.
+/// The current or last segment of a cursor, and averages over its segments.
 #[derive(Default)]
 struct Segment {
     runs: bool,
     is_timed: bool,
-    /// Segments up to the next one that is timed, that one counted; 1 and 0: the next.
+    /// Number of segments until the next timed one, inclusive; 1 and 0: the next segment is timed.
     left: u32,
-    /// Segments that were not timed and have not been charged.
+    /// Untimed segments that are not charged yet.
     untimed: u32,
-    /// Segments of this call that were timed.
+    /// Timed segments of this call.
     seen: u32,
     call: u64,
-    /// Whose segment it interrupts.
+    /// The figure whose segment this one interrupts.
     outer: u32,
-    /// What the figure had when it began.
+    /// The figure's time when the segment began.
     from: Span,
-    /// Ticks of a short segment, and of any.
+    /// Average ticks of a short segment, and of all segments.
     typical: f32,
     mean: f32,
 }
 
-/// What makes the cursors of a statement differ, as the session is now. `auth` is a number for its rights.
+/// The properties of the session that distinguish child cursors. `auth`: fingerprint of its rights.
 fn env_of<'a>(session: &'a SessionState, auth: u64, binds: &[BindType]) -> Env<'a> {
     Env {
         user: session.parsing_user,
@@ -577,14 +576,14 @@ fn env_of<'a>(session: &'a SessionState, auth: u64, binds: &[BindType]) -> Env<'
     }
 }
 
-/// A number for rights beyond the user's own.
+/// A fingerprint of the rights beyond the user's own.
 fn number_of(rights: &Rights) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     rights.hash(&mut hasher);
     hasher.finish()
 }
 
-/// A number for the types of binds; 0 while one of them is not known.
+/// A fingerprint of the types of binds; 0 if one of them is unknown.
 fn bind_signature(binds: &[BindType]) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     for bind in binds {
@@ -597,13 +596,13 @@ fn bind_signature(binds: &[BindType]) -> u64 {
 }
 
 impl Place {
-    /// Looks a statement up; a soft parse when it is found, otherwise the cursor is to be compiled and
-    /// [`Place::load`]ed. A statement without a text is not shared.
+    /// Looks a statement up. If found, this is a soft parse; otherwise the caller compiles the cursor and calls
+    /// [`Place::load`]. A statement without a text is not shared.
     pub fn parse(text: &str, rights: &Rights, binds: &[BindType], cx: &mut ExecCtx<'_>) -> Place {
         Place::parse_for(text, rights, binds, None, cx)
     }
 
-    /// As [`Place::parse`], for values of binds with these selectivities.
+    /// As [`Place::parse`], for bind values with these selectivities.
     pub fn parse_for(
         text: &str,
         rights: &Rights,
@@ -625,29 +624,29 @@ impl Place {
         place
     }
 
-    /// The same shared cursor, to be loaded again as it is now: it was made without the values of its binds.
+    /// The same shared cursor, to be loaded again with a plan for the values of its binds.
     pub fn again(&self, cx: &ExecCtx<'_>) -> Place {
         let edition = self.handle.map(|handle| cx.shared.library.edition_of(handle));
         Place { handle: self.handle, digest: self.digest, edition, is_stale: edition.is_some(), ..Place::default() }
     }
 
-    /// Whether another session has loaded the shared cursor again.
+    /// Whether another session has reloaded the shared cursor.
     pub fn is_loaded_again(&self, cx: &ExecCtx<'_>) -> bool {
         let now = self.handle.map(|handle| cx.shared.library.edition_of(handle));
         self.edition.is_some() && now != self.edition
     }
 
-    /// How the shared cursor is shared by values of binds.
+    /// How the shared cursor is shared among bind values.
     pub fn sharing(&self, cx: &ExecCtx<'_>) -> Sharing {
         self.handle.map_or(Sharing::Plain, |handle| cx.shared.library.sharing(handle))
     }
 
-    /// Whether the shared cursor may be executed with values of these selectivities.
+    /// Whether the shared cursor may be executed with bind values of these selectivities.
     pub fn fits<S: AsRef<[f64]>>(&self, selectivities: impl FnOnce() -> S, cx: &ExecCtx<'_>) -> bool {
         self.handle.is_none_or(|handle| cx.shared.library.fit(handle, selectivities) == Fit::Shared)
     }
 
-    /// The corrections that an execution has found for a shared cursor of the statement, for the next planning.
+    /// Corrections of estimates that an execution found for the statement, for the next parse.
     pub fn corrections(&self, text: &str, binds: &[BindType], cx: &ExecCtx<'_>) -> Vec<plan::Correction> {
         if text.is_empty() {
             return Vec::new();
@@ -657,14 +656,14 @@ impl Place {
         found.into_iter().map(|(scan, factor)| plan::Correction { scan, factor }).collect()
     }
 
-    /// Puts the shared cursor out of use, with what an execution has found out about its estimates. False: there is
-    /// none.
+    /// Retires the shared cursor, together with the corrections that an execution found. False if there is no shared
+    /// cursor.
     pub fn correct(&self, found: &[plan::Correction], cx: &ExecCtx<'_>) -> bool {
         let found: Vec<(u64, f64)> = found.iter().map(|c| (c.scan, c.factor)).collect();
         self.handle.is_some_and(|handle| cx.shared.library.correct(cx.p, handle, &found))
     }
 
-    /// Tells the shared cursor of executions by bucket, and of the last one's values, rows and buffer gets.
+    /// Reports executions by bucket to the shared cursor, and the last one's values, rows and buffer gets.
     pub fn note_executions(&self, buckets: [u64; 3], last: (u64, u64, u64), cx: &ExecCtx<'_>) {
         if let Some(handle) = self.handle {
             cx.shared.library.note_executions(handle, buckets, last);
@@ -687,17 +686,17 @@ impl Place {
         self.edition.is_some()
     }
 
-    /// Whether an image of the cursor would be left out again, so that it need not be made.
+    /// Whether the library cache would again refuse an image of the cursor.
     pub fn refuses_image(&self, cx: &ExecCtx<'_>) -> bool {
         !self.is_stale && self.handle.is_some_and(|handle| cx.shared.library.left_out(handle).is_some())
     }
 
-    /// The shared cursor as it was when its image was read or it was loaded.
+    /// The version of the shared cursor whose image was read, or that was loaded.
     pub fn edition(&self) -> Option<Edition> {
         self.edition
     }
 
-    /// The shared cursor; none where there was no room.
+    /// The shared cursor; [`Handle::NONE`] if there was no room.
     #[inline]
     pub fn handle(&self) -> Handle {
         self.handle.unwrap_or(Handle::NONE)
@@ -708,7 +707,7 @@ impl Place {
         self.kin
     }
 
-    /// Says that one of [`Place::kin`] means the same to the session.
+    /// Records that one of [`Place::kin`] is valid for the session, which then uses it.
     pub fn take_kin(
         &mut self,
         (text, binds): (&str, &[BindType]),
@@ -722,26 +721,26 @@ impl Place {
         self.open(cx);
     }
 
-    /// Notes why one of [`Place::kin`] does not.
+    /// Records why one of [`Place::kin`] is not.
     pub fn refuse_kin(&mut self, why: Mismatch) {
         self.refused |= 1 << why as u64;
     }
 
-    /// The epoch of the dictionary, if the image has been found good in it.
+    /// The dictionary epoch, if the image is known to be valid in it.
     pub fn known_epoch(&self, now: u64, cx: &ExecCtx<'_>) -> Option<u64> {
         let number = dictionary::DictionaryShared::number_of(now)?;
         let edition = self.edition?;
         cx.shared.library.is_known(edition, number).then_some(now)
     }
 
-    /// Notes for all sessions that the image is good in the dictionary of an epoch.
+    /// Notes for all sessions that the image is valid at an epoch of the dictionary.
     pub fn set_known(&self, epoch: u64, cx: &ExecCtx<'_>) {
         if let (Some(edition), Some(number)) = (self.edition, dictionary::DictionaryShared::number_of(epoch)) {
             cx.shared.library.set_known(edition, number);
         }
     }
 
-    /// Says that the names of the shared cursor do not mean any more what they did.
+    /// Records that names of the shared cursor have changed their meaning.
     pub fn set_stale(&mut self) {
         self.is_stale = true;
     }
@@ -751,7 +750,7 @@ impl Place {
         if text.is_empty() {
             return;
         }
-        // A plan for the first values of the binds belongs to the parse before.
+        // A plan for the first values of the binds belongs to the earlier parse.
         cx.p.count(Stat::ParseCountHard, u64::from(!content.adaptive.is_first));
         let slot = cx.p.session();
         let (module, action) = (slot.module.get(), slot.action.get());
@@ -774,41 +773,41 @@ impl Place {
         }
     }
 
-    /// The shared cursor's statement and number.
+    /// The digest of the statement, and the number of the child cursor.
     pub fn identify(&self, library: &LibraryCache) -> Option<(Digest, u64)> {
         library.identify(self.handle?)
     }
 
-    /// Adds what the operations of an execution did to the figures of the shared cursor.
+    /// Adds the figures of an execution's operations to the shared cursor.
     pub fn add_run(&self, plan_hash: u32, lines: &[(LineCounts, AreaCounts)], cx: &ExecCtx<'_>) {
         if let Some(handle) = self.handle {
             cx.shared.library.add_run(cx.p, handle, plan_hash, lines);
         }
     }
 
-    /// Makes the shared cursor invalid: the dictionary has changed while it was compiled.
+    /// Makes the shared cursor invalid, because the dictionary changed during the compilation.
     pub fn invalidate(&self, cx: &ExecCtx<'_>) {
         if let Some(handle) = self.handle {
             cx.shared.library.invalidate_cursor(cx.p, handle);
         }
     }
 
-    /// Whether the shared cursor still has the plan that it was found or loaded with, and nothing made it invalid.
+    /// Whether the shared cursor is valid and still has the plan that was found or loaded.
     pub fn has_valid_plan(&self, cx: &ExecCtx<'_>) -> bool {
         self.edition.is_some_and(|edition| cx.shared.library.is_valid_edition(edition))
     }
 
-    /// Whether the shared cursor is still there and not out of date.
+    /// Whether the shared cursor still exists and is valid.
     pub fn is_valid(&self, cx: &ExecCtx<'_>) -> bool {
         self.handle.is_some_and(|handle| cx.shared.library.is_valid(cx.p, handle))
     }
 
-    /// Says that the cursor is closed and kept, or used again.
+    /// Records that the session keeps the closed cursor, or uses it again.
     pub fn keep(&self, kept: bool) {
         self.slot.keep(kept);
     }
 
-    /// Counts in the session's list; finds the shared cursor again when it has gone.
+    /// Counts in the cursor's figure; finds the shared cursor again if it is gone.
     fn with(&mut self, text: &str, command: u32, cx: &mut ExecCtx<'_>, f: impl FnOnce(&mut Delta)) {
         if cx.session.figures.slot(&self.key).is_none() {
             let was_stale = self.key.generation == cx.session.figures.generation + 1;
@@ -838,8 +837,8 @@ impl Place {
         }
     }
 
-    /// Counts an execution and pins the shared cursor for it. A client's is told at once, so that it counts whatever
-    /// becomes of the session.
+    /// Counts an execution and pins the shared cursor for it. An execution outside of PL/SQL is reported at once, so
+    /// that it counts even if the session dies.
     #[inline]
     pub fn executed(&mut self, text: &str, command: u32, run: Run, cx: &mut ExecCtx<'_>) {
         if cx.session.figures.slot(&self.key).is_none() {
@@ -868,7 +867,7 @@ impl Place {
         self.enter(cx);
     }
 
-    /// Tells of a statement that a call executes again and again.
+    /// Reports the counts of a statement that is executed often within a call.
     #[cold]
     fn tell(&self, cx: &mut ExecCtx<'_>) {
         let library = cx.shared.library;
@@ -877,7 +876,7 @@ impl Place {
         }
     }
 
-    /// A segment begins; nothing where one runs.
+    /// Begins a segment; does nothing if one is running.
     #[inline]
     pub fn enter(&mut self, cx: &mut ExecCtx<'_>) {
         let meter = &mut cx.session.figures.meter;
@@ -907,7 +906,7 @@ impl Place {
             self.charge(figures);
             let segment = &mut self.segment;
             (segment.call, segment.seen) = (figures.meter.call, 0);
-            // Nothing was charged between the calls.
+            // A cursor that stayed open between two calls has no base: `flush` removed it.
             let base = Blocks::of(cx.p).less(figures.told);
             if let Some(figure) = figures.slot(&self.key)
                 && figure.base.is_none()
@@ -925,7 +924,7 @@ impl Place {
         self.segment.from = figures.list[self.key.index as usize].timed;
     }
 
-    /// The segment that runs ends.
+    /// Ends the running segment.
     #[inline]
     pub fn leave(&mut self, cx: &mut ExecCtx<'_>) {
         if !std::mem::take(&mut self.segment.runs) {
@@ -956,7 +955,7 @@ impl Place {
         figures.switch(cx.p, self.segment.outer);
         let timed = figures.list[self.key.index as usize].timed;
         let segment = &mut self.segment;
-        // Time is shared out in the middle of long ones, which begin at nothing then.
+        // Dividing the time of a long segment resets the figure's time to zero.
         let ticks = timed.ticks.checked_sub(segment.from.ticks).unwrap_or(timed.ticks) as f32;
         let has_waited = timed.waited_ns != segment.from.waited_ns;
         let (a_ns, seen) = (figures.meter.ticks_a_ns, segment.seen);
@@ -974,7 +973,7 @@ impl Place {
         self.charge(figures);
     }
 
-    /// Charges the statement with segments that were not timed.
+    /// Charges the statement for untimed segments.
     fn charge(&mut self, figures: &mut Figures) {
         let untimed = std::mem::take(&mut self.segment.untimed);
         let typical = self.segment.typical;
@@ -985,14 +984,14 @@ impl Place {
         }
     }
 
-    /// Ends the pin of an execution.
+    /// Ends an execution: its segment and its pin.
     #[inline]
     pub fn finished(&mut self, cx: &mut ExecCtx<'_>) {
         self.leave(cx);
         cx.shared.library.unpin(cx.p, &self.slot);
     }
 
-    /// Says that PL/SQL leaves the open query alone, or goes on with it.
+    /// PL/SQL leaves the open query (`paused`) or returns to it.
     #[inline]
     pub fn pause(&mut self, paused: bool, cx: &mut ExecCtx<'_>) {
         let library = cx.shared.library;
@@ -1005,7 +1004,7 @@ impl Place {
         }
     }
 
-    /// Counts a fetch of a client, with the rows that were sent to it.
+    /// Counts a client's fetch and the rows sent.
     pub fn fetched(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
         if let Some(figure) = cx.session.figures.slot(&self.key) {
             figure.delta.rows_processed += rows;
@@ -1013,7 +1012,7 @@ impl Place {
         }
     }
 
-    /// Begins the execution of a block of PL/SQL: counts and pins it.
+    /// Begins the execution of a PL/SQL block: counts it and pins its shared cursor.
     pub fn block_begins(&mut self, text: &str, command: u32, cx: &mut ExecCtx<'_>) -> OuterBlock {
         let is_clients = cx.session.figures.running.is_empty();
         self.with(text, command, cx, |delta| delta.executions += 1);
@@ -1027,7 +1026,7 @@ impl Place {
         outer
     }
 
-    /// Ends it. Oracle counts a row for each execution that did not fail.
+    /// Ends the execution. As in Oracle, one that did not fail counts as one row.
     pub fn block_ends(&mut self, text: &str, command: u32, outer: OuterBlock, rows: u64, cx: &mut ExecCtx<'_>) {
         let figures = &mut cx.session.figures;
         if let Some(last) = figures.running.len().checked_sub(1) {
@@ -1043,7 +1042,7 @@ impl Place {
         }
     }
 
-    /// Counts rows and fetches, and what the execution took.
+    /// Counts rows, fetches, time and blocks of an execution.
     #[inline]
     pub fn processed(&mut self, rows: u64, fetches: u64, cx: &mut ExecCtx<'_>) {
         if let Some(figure) = cx.session.figures.slot(&self.key) {
@@ -1053,7 +1052,7 @@ impl Place {
         self.took(cx);
     }
 
-    /// Counts the time and the blocks of an execution, also of one that failed.
+    /// Counts the time and the blocks of an execution, with or without an error.
     #[inline]
     pub fn took(&mut self, cx: &mut ExecCtx<'_>) {
         self.leave(cx);

@@ -1,12 +1,12 @@
 //! Subqueries of expressions.
 //!
-//! A subquery without outer references is run once an execution and its answer kept. A correlated one is run for each
-//! combination of outer values that is new; answers are kept by those values, and by the values that are compared with
-//! its rows. As in Oracle this holds for whatever the subquery reads: a fixed table or a function that is not
-//! deterministic is not asked again for values that were seen, and `(SELECT f FROM dual)` calls `f` once.
+//! A subquery without outer references runs once an execution, and its answer is kept. A correlated one runs once for
+//! each new combination of outer values and of the values compared with its rows; the answers are kept by these values.
+//! As in Oracle this holds whatever the subquery reads: a fixed table or a non-deterministic function is not asked
+//! again for known values, and `(SELECT f FROM dual)` calls `f` once.
 //!
-//! Rows that IN and ANY go over are kept like those of any work area: keys that have no room in memory are looked up in
-//! a sorted file, rows that are gone through are read from temporary space.
+//! The rows that IN and ANY search are kept like those of any work area: keys that do not fit into memory are looked up
+//! in a sorted file, and rows that are read in sequence are read from temporary space.
 
 use crate::code::{Code, Truth, compare_values};
 use crate::ctx::ExecCtx;
@@ -26,9 +26,9 @@ use types::{Composite, DataType, Ora, Result, Value};
 
 /// Answers kept for one correlated subquery.
 const CACHE_MOST: usize = 4096;
-/// Bytes of an answer of a correlated subquery that is kept: texts, and small collections.
+/// Largest answer of a correlated subquery that is kept, in bytes: texts and small collections.
 const CACHED_BYTES_MOST: usize = 4096;
-/// Rows between two looks for a cancel.
+/// Rows between two checks for cancellation.
 const CANCEL_ROWS: u32 = 1024;
 
 pub struct SubState {
@@ -36,31 +36,31 @@ pub struct SubState {
     pub out: Vec<Code>,
     pub outer: Vec<Reg>,
     multiset: Option<Multiset>,
-    /// The execution that the rest belongs to.
+    /// The execution that the other fields belong to.
     pub execution: u64,
-    /// Answers by the values they follow from; of a condition NULL is unknown.
+    /// Answers by their input values. For a condition, NULL is UNKNOWN.
     pub cache: KeyMap<Value>,
-    /// Answers that are rows, in the same way.
+    /// Answers that are rows, likewise.
     row_cache: KeyMap<Vec<Value>>,
     rows: Option<Box<Rows>>,
 }
 
-/// The rows of a subquery that IN and ANY go over.
+/// The rows that IN and ANY search.
 #[derive(Default)]
 pub struct Rows {
-    /// All rows; none of IN over one column, which needs no more than the keys.
+    /// All rows; empty for IN over one column, which needs the keys only.
     store: Store,
-    /// Encodings of the rows without NULL.
+    /// Keys of the rows without NULL.
     members: Keys,
     any: bool,
-    /// Some row has a NULL.
+    /// Whether some row has a NULL.
     nulls: bool,
-    /// The least and the greatest value of one column, once somebody has asked for them; NULL without any.
+    /// The least and the greatest value of the only column, once computed; NULL if there is none.
     ends: Option<(Value, Value)>,
 }
 
 impl Rows {
-    /// `value op ANY | ALL` by the least and the greatest value. Not for `= ANY` and `<> ALL`.
+    /// `value op ANY | ALL`, decided by the least and the greatest value. Not for `= ANY` and `<> ALL`.
     fn quantify(
         &mut self,
         value: &Value,
@@ -76,7 +76,7 @@ impl Rows {
         let Some((least, most)) = &self.ends else { return Ok(None) };
         let nls = &cx.session.nls;
         let (by_least, by_most) = (compare_values(value, least, how, nls)?, compare_values(value, most, how, nls)?);
-        // NULL, or a set that has nothing else.
+        // The value is NULL, or the set has no other values.
         let (Some(by_least), Some(by_most)) = (by_least, by_most) else { return Ok(None) };
         let holds = match op {
             CmpOp::Eq | CmpOp::Ne => (by_least.is_eq() && by_most.is_eq()) == (op == CmpOp::Eq),
@@ -109,12 +109,12 @@ impl Rows {
     }
 }
 
-/// An answer that is kept.
+/// A kind of answer that can be kept.
 trait Answer: Clone {
-    /// Those that a subquery has given.
+    /// The kept answers of a subquery.
     fn kept(of: &mut SubState) -> &mut KeyMap<Self>;
 
-    /// Bytes of heap that it takes.
+    /// Heap bytes of the answer.
     fn bytes(&self) -> usize;
 }
 
@@ -145,7 +145,7 @@ impl SubState {
         SubState { op, out, outer, multiset, execution: 0, cache, row_cache, rows: None }
     }
 
-    /// Forgets what earlier executions left.
+    /// Discards answers of earlier executions.
     fn refresh(&mut self, m: &Machine) {
         if self.execution != m.execution {
             self.execution = m.execution;
@@ -155,7 +155,7 @@ impl SubState {
         }
     }
 
-    /// Runs the subquery and makes a collection of its rows, each of which is an element.
+    /// Runs the subquery and makes a collection with an element for each row.
     fn run_multiset(&mut self, multiset: Multiset, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Value> {
         let DataType::Named(ty) = multiset.ty else { return Err(Ora::internal("multiset of no type")) };
         let (mut parts, mut charged) = (Vec::new(), 0);
@@ -175,7 +175,7 @@ impl SubState {
             charged += bytes;
             parts.push(part);
         }
-        // From here on it is a value like any other: whoever keeps it charges for it.
+        // The collection is an ordinary value from here on; its next owner charges for it.
         m.release(charged);
         Ok(Value::Composite(Arc::new(Composite { ty, parts })))
     }
@@ -192,7 +192,7 @@ impl SubState {
         let r = self.out[0].eval(m, cx)?;
         let v = m.value(r).clone();
         if self.op.next(m, cx)? {
-            return Err(Ora::new(1427)); // single-row subquery returns more than one row
+            return Err(Ora::new(1427)); // More than one row.
         }
         Ok(v)
     }
@@ -202,8 +202,8 @@ impl SubState {
         Ok(Value::Boolean(self.op.next(m, cx)?))
     }
 
-    /// The key of an answer: the outer values, and those that are compared with the rows. Values that are equal and
-    /// look different, as an instant in two time zones does, have different answers.
+    /// The key of an answer: the outer values, and the values compared with the rows. Values that are equal but printed
+    /// differently, as an instant in two time zones, have different keys.
     fn key_of(&self, compared: &[Reg], m: &mut Machine) -> Vec<u8> {
         let mut key = std::mem::take(&mut m.key);
         key.clear();
@@ -211,7 +211,7 @@ impl SubState {
         key
     }
 
-    /// The answer of `run` for the current outer values and those that are compared, from the cache when it is there.
+    /// The answer of `run` for the current outer values and those that are compared, from the cache if present.
     fn cached<T: Answer>(
         &mut self,
         compared: &[Reg],
@@ -237,7 +237,7 @@ impl SubState {
         Ok(v)
     }
 
-    /// As [`SubState::cached`], of a condition.
+    /// As [`SubState::cached`], for a condition.
     fn cached_truth(
         &mut self,
         compared: &[Reg],
@@ -253,12 +253,12 @@ impl SubState {
         })
     }
 
-    /// Whether the rows are read once an execution.
+    /// Whether one reading of the rows serves the whole execution.
     fn is_read_once(&self) -> bool {
         self.outer.is_empty()
     }
 
-    /// The columns of the only row; NULLs when there is none.
+    /// The columns of the only row; NULLs if there is no row.
     fn run_row(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>> {
         self.op.open(m, cx)?;
         let mut values = vec![Value::Null; self.out.len()];
@@ -275,7 +275,7 @@ impl SubState {
         Ok(values)
     }
 
-    /// `(values) = (subquery)` by its only row; unknown when there is none.
+    /// `(values) = (subquery)` with the subquery's only row; UNKNOWN if there is none.
     fn equals(&mut self, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
         self.with_rows(None, m, cx, |rows, m, cx| {
             let mut row = Vec::new();
@@ -316,8 +316,8 @@ impl SubState {
         Ok(truth)
     }
 
-    /// Calls `f` with the rows, which are kept for the execution when nothing outside matters. With `keys` they can be
-    /// looked up by what their values are compared as.
+    /// Calls `f` with the rows. They are kept for the execution if the subquery has no outer references. With `keys`,
+    /// rows can be looked up by the encodings of the compared values.
     fn with_rows<R>(
         &mut self,
         keys: Option<&[Compare]>,
@@ -343,7 +343,7 @@ impl SubState {
     fn read_rows(&mut self, keys: Option<&[Compare]>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Rows> {
         let mut rows = Rows::default();
         let mut set = Members::default();
-        // A value that is compared alone equals a row by its key or not at all.
+        // A single compared value equals a row exactly when the keys are equal.
         let by_key_only = keys.is_some_and(|keys| keys.len() == 1);
         let mut key = Vec::new();
         self.op.open(m, cx)?;
@@ -379,19 +379,19 @@ impl SubState {
     }
 }
 
-/// Bytes of a key in memory beside its own.
+/// Memory of a key in addition to its bytes.
 const KEY_MORE: usize = 48;
 
-/// The keys of a subquery's rows while these are read, each once.
+/// The distinct keys of a subquery's rows, while the rows are read.
 #[derive(Default)]
 struct Members {
     set: KeySet,
     held: Held,
-    /// All keys, once they have no room in memory.
+    /// All keys, once they do not fit into memory.
     sorter: Option<Sorter>,
 }
 
-/// A set of keys that is complete.
+/// A complete set of keys.
 enum Keys {
     Memory(KeySet, Held),
     Disk(Box<(Lookup, Found)>),
@@ -439,14 +439,14 @@ impl Members {
         sorter.finish(cx)?;
         let (way, written) = sorter.way();
         let need = written + sorter.pushed() * KEY_MORE as u64;
-        // Sorted once, and written once more for the look-ups.
+        // Sorted once, then written again as a look-up file.
         cx.shared.areas.note(cx, need, sorter.passes().max(1), || (way, written));
         Ok(Keys::Disk(Box::new((Lookup::build(sorter, true, m, cx)?, Found::default()))))
     }
 }
 
 impl Keys {
-    /// Gives the memory back that is charged for. No look-up follows.
+    /// Gives the charged memory back; look-ups are not allowed after this.
     fn release(&mut self, m: &mut Machine) {
         match self {
             Keys::Memory(_, held) => held.release(m),
@@ -466,7 +466,7 @@ impl Keys {
     }
 }
 
-/// Runs `f` with a subquery taken out of the machine.
+/// Runs `f` with a subquery moved out of the machine.
 fn with_sub<R>(
     s: SubId,
     m: &mut Machine,
@@ -491,12 +491,12 @@ pub fn exists(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
     Ok(v == Value::Boolean(true))
 }
 
-/// A subquery's only row, all columns: for `UPDATE … SET (a, b) = (subquery)`. NULLs when there is no row.
+/// The columns of a subquery's only row, for `UPDATE … SET (a, b) = (subquery)`; NULLs if there is no row.
 pub fn row(s: SubId, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<Value>> {
     with_sub(s, m, cx, |sub, m, cx| sub.cached(&[], m, cx, SubState::run_row))
 }
 
-/// `(values) = (subquery)`: the subquery's only row; unknown when there is none.
+/// `(values) = (subquery)` with the subquery's only row; UNKNOWN if there is none.
 pub fn equals(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Truth> {
     with_sub(s, m, cx, |sub, m, cx| match sub.is_read_once() {
         true => sub.equals(values, compare, m, cx),
@@ -504,7 +504,7 @@ pub fn equals(s: SubId, values: &[Reg], compare: &[Compare], m: &mut Machine, cx
     })
 }
 
-/// Whether values equal a row; unknown where NULLs leave it open.
+/// Whether the values equal a row; UNKNOWN if NULLs leave it open.
 fn equality(values: &[Reg], row: &[Value], compare: &[Compare], m: &Machine, cx: &ExecCtx<'_>) -> Result<Truth> {
     let mut truth = Some(true);
     for ((&v, x), &how) in values.iter().zip(row).zip(compare) {
@@ -561,7 +561,7 @@ fn in_rows(
     if values.len() == 1 {
         return Ok(None);
     }
-    // Some part is NULL: unknown as soon as one row could be equal.
+    // A part is NULL: the result is UNKNOWN as soon as some row could be equal.
     let (mut row, mut seen) = (Vec::new(), 0u32);
     rows.store.rewind();
     while rows.store.next_values(&mut row, cx)? {
@@ -601,7 +601,7 @@ pub fn quantified(
     })
 }
 
-/// `value op ANY | ALL` by comparing row by row, up to the first that decides.
+/// `value op ANY | ALL`, row by row up to the first row that decides.
 fn compare_rows(
     rows: &mut Rows,
     value: Reg,

@@ -1,4 +1,4 @@
-//! Tables as the executor reaches them: a heap, a hash cluster or an index-organised table behind one face.
+//! Tables as the executor accesses them: a heap, a hash cluster or an index-organised table behind one interface.
 
 use crate::code::Builder;
 use crate::ctx::ExecCtx;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 use txn::{LockWait, Snapshot};
 use types::{Ora, Result, Rowid, Value, urowid};
 
-/// Where a row is.
+/// The address of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
     Rowid(Rowid),
@@ -28,7 +28,7 @@ pub enum At<'a> {
 }
 
 impl Address {
-    /// The address in a rowid's register; `None` for NULL and what is no rowid.
+    /// The address in a rowid's register; `None` for NULL and invalid rowids.
     pub fn of(v: &Value) -> Option<Address> {
         match v {
             Value::Rowid(r) => Some(Address::Rowid(*r)),
@@ -83,7 +83,7 @@ pub struct IndexTable {
     pub key: Vec<(usize, bool)>,
 }
 
-/// Where a table's rows are.
+/// The storage of a table's rows.
 #[derive(Clone, Debug)]
 pub enum Storage {
     Heap(HeapTable),
@@ -93,7 +93,7 @@ pub enum Storage {
 
 impl Storage {
     /// # Errors
-    /// ORA-00600 for a fixed table, which has no rows of its own; ORA-08103 for a cluster that is gone.
+    /// ORA-00600 for a fixed table, which stores no rows; ORA-08103 for a dropped cluster.
     pub fn of(table: &TableDef, b: &Builder<'_>) -> Result<Storage> {
         match &table.organization {
             Organization::Heap(s) if table.temporary.is_some() => {
@@ -124,10 +124,10 @@ impl Storage {
         }
     }
 
-    /// Inserts a row. `key`: its primary key, in an index-organised table.
+    /// Inserts a row. `key`: its primary key, if the table is index-organised.
     ///
     /// # Errors
-    /// ORA-00001 for a key that an index-organised table has already; those of the access method.
+    /// ORA-00001 for a duplicate key in an index-organised table; those of the access method.
     pub fn insert(&self, cx: &mut ExecCtx<'_>, row: &[u8], key: &[u8]) -> Result<Address> {
         let t = &mut cx.session.txn;
         match self {
@@ -135,13 +135,13 @@ impl Storage {
             Storage::Cluster(c, _) => cx.shared.clusters.insert(cx.p, t, c, row).map(Address::Rowid),
             Storage::Index(i) => match cx.shared.btree.insert_row(cx.p, t, &i.rows, key, row, LockWait::Forever)? {
                 Inserted::Done => Ok(Address::Key(key.to_vec())),
-                // The index has its constraint's name.
+                // The index has the name of its constraint.
                 Inserted::Duplicate(_) => Err(Ora::with(1, &[&i.index.owner, &i.index.name])),
             },
         }
     }
 
-    /// Replaces a row; in an index-organised table its key stays.
+    /// Replaces a row. In an index-organised table the key must not change.
     pub fn update(&self, cx: &mut ExecCtx<'_>, at: At<'_>, row: &[u8], seen: &Snapshot) -> Result<RowOutcome> {
         let t = &mut cx.session.txn;
         let wait = LockWait::Forever;
@@ -171,7 +171,7 @@ impl Storage {
         }
     }
 
-    /// Copies a row into `row`. False when there is none as of `s`.
+    /// Copies a row into `row`. False if no version is visible at `s`.
     #[inline]
     pub fn fetch(&self, cx: &mut ExecCtx<'_>, at: At<'_>, s: &Snapshot, row: &mut Vec<u8>) -> Result<bool> {
         match (self, at) {

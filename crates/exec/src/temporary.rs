@@ -1,17 +1,17 @@
-//! Global temporary tables: rows that are a session's own.
+//! Global temporary tables, whose rows belong to one session (E12).
 //!
-//! The dictionary has a temporary table without a segment. A session makes segments for it, and for its indexes, in
-//! temporary space when it first compiles a statement over it; they go with the session, or with the table. Their
-//! blocks pass through the cache and are changed like all others, with undo, so that statements and savepoints roll
-//! back and queries are consistent; but no redo is made for them, and who takes over a dead session throws them away
+//! In the dictionary a temporary table has no segment. A session creates segments for the table and its indexes in
+//! temporary space when it first compiles a statement over the table. They are dropped with the session or with the
+//! table. Their blocks go through the buffer cache and are changed with undo, so that statements and savepoints roll
+//! back and queries are read-consistent. No redo is written for them: after a crash of the session they are dropped
 //! whole.
 //!
-//! ON COMMIT DELETE ROWS empties the segments when the transaction ends that has changed them. They stay where they
-//! are, so that what was compiled over them is good for the next transaction; an open cursor is told by a count that
-//! the rows it was reading are gone.
+//! ON COMMIT DELETE ROWS empties the segments at the end of a transaction that has changed them. The segments stay in
+//! place, so that compiled statements remain valid for the next transaction. A counter tells an open cursor that the
+//! rows it was reading are gone.
 //!
-//! From its first change on a session holds the TO enqueue of the table in share mode, until its rows are gone: the
-//! definition of a table that somebody has rows in does not change (ORA-14452).
+//! From its first change until its rows are gone, a session holds the TO enqueue of the table in share mode: the
+//! definition of a table does not change while a session has rows in it (ORA-14452).
 
 use crate::ctx::{SessionState, Shared};
 use buffer_cache::GetKind;
@@ -31,19 +31,19 @@ pub struct Temporaries {
 #[derive(Default)]
 struct Inner {
     tables: HashMap<ObjectId, Bound>,
-    /// Segments made so far; their numbers are made of it.
+    /// Number of segments created so far; the number of a segment is derived from it.
     made: u32,
-    /// Counts how often segments went away that a cursor may have been compiled over.
+    /// Counts the droppings of segments that a cursor may have been compiled over.
     version: u64,
-    /// Branches of global transactions that the session has left with changed rows here.
+    /// Branches of global transactions that the session has detached from after changing rows here.
     left: Vec<Left>,
 }
 
-/// The changes that a session has left in a branch: rows of tables that keep them.
+/// Changes that a session has left in a detached branch, in tables that preserve rows.
 #[derive(Debug)]
 struct Left {
     xid: Xid,
-    /// How many such transactions had been rolled back by others before.
+    /// Number of transactions that other sessions had rolled back in this way before.
     since: u64,
     tables: Vec<LeftRows>,
 }
@@ -52,11 +52,11 @@ struct Left {
 struct LeftRows {
     table: ObjectId,
     purged: u64,
-    /// The rows were not taken away between two times that the session was in the branch.
+    /// Whether the rows were not removed between two periods in which the session worked in the branch.
     whole: bool,
 }
 
-/// What a session has of one table.
+/// A session's segments of one table.
 #[derive(Debug)]
 struct Bound {
     kind: TemporaryKind,
@@ -64,24 +64,24 @@ struct Bound {
     indexes: HashMap<ObjectId, Segment>,
     /// The TO enqueue, from the first change on until the rows are gone.
     lock: Option<LockId>,
-    /// How many transactions were suspended when the one began that has rows here.
+    /// Number of suspended transactions when the transaction began that has rows here.
     depth: usize,
-    /// Counts how often the rows were taken away.
+    /// Counts how often the rows were removed.
     purged: u64,
 }
 
-/// Where the rows or entries of one session are.
+/// The rows or index entries of one session.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     pub header: Rdba,
     pub data_object: ObjectId,
 }
 
-/// Data objects of temporary segments have numbers that no other has.
+/// First number of the data objects of temporary segments; no other segment has numbers from here on.
 const FIRST_NUMBER: u32 = 0x8000_0000;
 
 impl Inner {
-    /// A number that no other segment has at this time, of this session or another.
+    /// A number that no other segment of any session has at this time.
     fn number(&mut self, p: &Process) -> ObjectId {
         loop {
             self.made = self.made.wrapping_add(1);
@@ -96,10 +96,10 @@ impl Inner {
 }
 
 impl Temporaries {
-    /// Where this session's rows of a table are; made when there is no such place yet.
+    /// This session's segment of a table; created if missing.
     ///
     /// # Errors
-    /// ORA-01652 without room.
+    /// ORA-01652 without space.
     pub fn heap(&self, p: &Process, shared: &Shared, tablespace: u32, table: &TableDef) -> Result<Segment> {
         let inner = &mut *self.inner.borrow_mut();
         if let Some(bound) = inner.tables.get(&table.object) {
@@ -117,11 +117,11 @@ impl Temporaries {
         Ok(heap)
     }
 
-    /// Where this session's entries of an index are; made when there is no such place yet. The table has no rows then:
-    /// an index is made only while nobody has any.
+    /// This session's segment of an index; created if missing. The table is empty then, because an index is created
+    /// only while no session has rows.
     ///
     /// # Errors
-    /// ORA-01652 without room.
+    /// ORA-01652 without space.
     pub fn index(
         &self,
         p: &Process,
@@ -143,12 +143,12 @@ impl Temporaries {
         Ok((heap, segment))
     }
 
-    /// Changes whenever segments have gone away that something may have been compiled over.
+    /// A number that changes whenever segments are dropped that a statement may have been compiled over.
     pub fn version(&self) -> u64 {
         self.inner.borrow().version
     }
 
-    /// How often the rows of these tables were taken away, in all.
+    /// The number of times that rows of these tables were removed, in total.
     pub fn purges(&self, tables: &[(ObjectId, TemporaryKind)]) -> u64 {
         let inner = self.inner.borrow();
         tables.iter().filter_map(|(object, _)| inner.tables.get(object)).map(|bound| bound.purged).sum()
@@ -159,10 +159,10 @@ impl Temporaries {
         self.inner.borrow().tables.get(&table).is_some_and(|bound| bound.lock.is_some())
     }
 
-    /// Before a statement that reads or changes these tables. `depth`: how many transactions are suspended.
+    /// Checks a statement that reads or changes these tables. `depth`: number of suspended transactions.
     ///
     /// # Errors
-    /// ORA-14450 when a suspended transaction has rows in a table whose rows end with it.
+    /// ORA-14450 if a suspended transaction has rows in a table with ON COMMIT DELETE ROWS.
     pub fn check_depth(&self, tables: &[(ObjectId, TemporaryKind)], depth: usize) -> Result<()> {
         let inner = self.inner.borrow();
         let outer = |(object, kind): &(ObjectId, TemporaryKind)| {
@@ -172,8 +172,8 @@ impl Temporaries {
         if tables.iter().any(outer) { Err(Ora::new(14450)) } else { Ok(()) }
     }
 
-    /// The session is about to leave a branch, in which it has changed what `touched` picks. Whether rows are among it
-    /// that it keeps behind the transaction's end. Those that end with it go now.
+    /// Records, before the session detaches from a branch, the tables with preserved rows among the objects that
+    /// `touched` selects. Returns whether there are any.
     pub fn leave(&self, xid: Xid, since: u64, touched: &dyn Fn(ObjectId) -> bool) -> bool {
         let Inner { tables, left, .. } = &mut *self.inner.borrow_mut();
         let is_changed =
@@ -197,8 +197,8 @@ impl Temporaries {
         true
     }
 
-    /// The objects whose rows and entries the session has left in a branch, and has where they were; none when some of
-    /// the rows can be put back and others in their table cannot.
+    /// The objects whose rows and entries the session left in a branch and still has in place. Empty if only some of
+    /// the rows of a table can be rolled back.
     pub fn left_in(&self, xid: Xid) -> Vec<ObjectId> {
         let inner = self.inner.borrow();
         let mut objects = Vec::new();
@@ -213,11 +213,12 @@ impl Temporaries {
         objects
     }
 
-    /// Before a statement that reads or changes temporary tables: takes the rows of those away that the session had
-    /// changed in a branch which somebody else has rolled back, since only the session could have put them back.
+    /// Called before a statement that reads or changes temporary tables. Removes the rows that the session changed in a
+    /// branch which another session has rolled back, because no other session could undo those changes.
     ///
     /// # Errors
-    /// ORA-14450 when an open transaction has changes in one of them: `touched`, `depth` as elsewhere.
+    /// ORA-14450 if an open transaction has changes in one of these tables (`touched`), or a transaction is suspended
+    /// (`depth`).
     pub fn settle(&self, p: &Process, shared: &Shared, touched: &dyn Fn(ObjectId) -> bool, depth: usize) -> Result<()> {
         let (mut lost, busy) = (Vec::new(), Cell::new(false));
         {
@@ -245,11 +246,11 @@ impl Temporaries {
         if busy.get() { Err(Ora::new(14450)) } else { Ok(()) }
     }
 
-    /// Before a statement that changes those of these tables that `changed` picks: their definitions stay as they are
-    /// from now on.
+    /// Called before a statement that changes the tables selected by `changed`. Locks their definitions until the rows
+    /// are gone.
     ///
     /// # Errors
-    /// Those of waiting for DDL on one of them.
+    /// Those of waiting for DDL on a table.
     pub fn bind(
         &self,
         p: &Process,
@@ -273,7 +274,7 @@ impl Temporaries {
         Ok(())
     }
 
-    /// The transaction at `depth` has ended: rows that end with it go.
+    /// Ends the transaction at `depth`: removes the rows with ON COMMIT DELETE ROWS.
     pub fn end_transaction(&self, p: &Process, shared: &Shared, depth: usize) {
         let ends = |b: &Bound| b.kind == TemporaryKind::DeleteRows && b.lock.is_some() && b.depth >= depth;
         let ending: Vec<ObjectId> = match self.inner.try_borrow() {
@@ -283,7 +284,7 @@ impl Temporaries {
         ending.into_iter().for_each(|object| self.empty(p, shared, object));
     }
 
-    /// Takes this session's rows of a table away: TRUNCATE. The transaction that changed them has ended.
+    /// Removes this session's rows of a table: TRUNCATE. The transaction that changed them must have ended.
     pub fn empty(&self, p: &Process, shared: &Shared, table: ObjectId) {
         let inner = &mut *self.inner.borrow_mut();
         let Some(bound) = inner.tables.get_mut(&table) else { return };
@@ -291,7 +292,7 @@ impl Temporaries {
         let lock = bound.lock.take();
         let emptied = purge(p, shared, bound);
         if emptied.is_err() {
-            // Nobody gets at the rows again. Their space is the process's until it ends.
+            // The rows are unreachable from here on; their space stays with the process until it ends.
             inner.tables.remove(&table);
             inner.version += 1;
         }
@@ -300,8 +301,8 @@ impl Temporaries {
         }
     }
 
-    /// The table is gone, or has other columns or indexes: what this session had of it goes, unless there are rows in
-    /// it, in which case nothing of the sort has happened.
+    /// Drops this session's segments of a table that was dropped, or whose columns or indexes have changed. With rows
+    /// in the table neither can have happened, and nothing is dropped.
     pub fn forget(&self, p: &Process, shared: &Shared, table: ObjectId) {
         if !self.is_used(table) {
             self.remove(p, shared, table);
@@ -315,7 +316,7 @@ impl Temporaries {
         let scn = || shared.txns.current_scn();
         let segments = shared.txns.cache().segments();
         for segment in bound.indexes.values().chain([&bound.heap]) {
-            // Space that cannot be given back now is the process's until it ends.
+            // Space that cannot be freed now stays with the process until it ends.
             let _ = segments.drop_segment(p, segment.header, &scn);
         }
         shared.heap.forget(bound.heap.data_object);
@@ -324,14 +325,14 @@ impl Temporaries {
         }
     }
 
-    /// The session ends: everything of it goes.
+    /// Ends the session: drops all its segments.
     pub fn end_session(&self, p: &Process, shared: &Shared) {
         let all: Vec<ObjectId> = self.inner.borrow().tables.keys().copied().collect();
         all.into_iter().for_each(|object| self.remove(p, shared, object));
     }
 }
 
-/// The tablespace, or another temporary one when there is no such any more.
+/// The tablespace, or another temporary one if it no longer exists.
 fn usable(shared: &Shared, tablespace: u32) -> u32 {
     let known = shared.txns.cache().files().temporary_files();
     let there = known.iter().any(|(_, of)| *of == tablespace);
@@ -346,7 +347,7 @@ fn purge(p: &Process, shared: &Shared, bound: &Bound) -> Result<()> {
     for index in bound.indexes.values() {
         let root = cache.segments().aux(p, index.header, GetKind::Current)?.0;
         shared.btree.truncate(p, index.header, index.data_object)?;
-        // What was compiled over the index knows its root.
+        // Statements compiled over the index know its root.
         if cache.segments().aux(p, index.header, GetKind::Current)?.0 != root {
             return Err(Ora::internal("the root of an index has moved"));
         }
@@ -369,7 +370,7 @@ pub fn among(
 }
 
 impl SessionState {
-    /// What the session has of temporary tables, given back at its end.
+    /// Drops the session's segments of temporary tables.
     pub fn end_temporaries(&self, p: &Process, shared: &Shared) {
         self.temporaries.end_session(p, shared);
     }

@@ -1,14 +1,14 @@
-//! Work areas: what sorts, hash joins, groups and the like needed, and what they would have done with another
+//! Work areas: the memory that sorts, hash joins, groupings and others needed, and estimates for other values of
 //! `pga_aggregate_target`: `v$sql_workarea_histogram`, `v$pgastat`, `v$pga_target_advice`.
 //!
-//! A work area that has its rows together tells how many bytes it needed to keep them all in memory, and how often it
-//! passed them through temporary space. A process counts small ones in a line of its own. One that would not have
-//! fitted with the smallest target that is estimated, or did not fit, did megabytes of work: it alone is held against
-//! all targets, by the rules by which this executor goes to temporary space, and added to words that all share. Nothing
-//! is estimated of work areas of `workarea_size_policy = MANUAL`.
+//! When a work area has all its rows, it notes how many bytes would have kept them in memory and how often they passed
+//! through temporary space. A process counts small work areas in a line of its own. A work area that spilled, or would
+//! spill with the smallest estimated target, has done megabytes of work: only such a work area is compared with all
+//! targets, by the executor's own rules for temporary space, and counted in shared words. Nothing is estimated for work
+//! areas with `workarea_size_policy = MANUAL`.
 //!
-//! An area whose reader stops early may not be counted: of a row source that gives rows while it takes them in, only
-//! the end tells.
+//! A work area whose reader stops early may not be counted: a row source that returns rows while it reads its input
+//! knows its need only at the end.
 
 use crate::ctx::ExecCtx;
 use process::Process;
@@ -20,30 +20,30 @@ use wait::Stat;
 use crate::spill::partition::{LEVELS_MAX, PARTS};
 use crate::spill::sorter::FAN_IN;
 
-/// Classes of work areas: less than 1 KB, and by powers of two from there on.
+/// Size classes of work areas: below 1 KB, then by powers of two.
 pub const CLASSES: usize = 33;
-/// Targets that are estimated, in parts of the present one.
+/// Estimated targets, as multiples of the present one.
 pub const FACTORS: [f64; 14] = [0.125, 0.25, 0.5, 0.75, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 3.0, 4.0, 6.0, 8.0];
 
 const LINE: usize = 40;
 const BYTES: usize = CLASSES;
 const EXTRA: usize = CLASSES + 1;
 
-// Words that all share.
+// Shared words.
 const TARGET: usize = 0;
 const LEAST: usize = 1;
 const ESTIMATES: usize = 8;
 const ONEPASS: usize = ESTIMATES + FACTORS.len() * ESTIMATE;
 const MULTIPASS: usize = ONEPASS + CLASSES;
 const WORDS: usize = MULTIPASS + CLASSES;
-/// Words of a target's estimates: bytes, then executions in one pass and in more by class.
+/// Number of words of a target's estimates: bytes, then executions in one pass and in more passes by class.
 const ESTIMATE: usize = 1 + 2 * CLASSES;
-/// What estimates leave out of the totals, by class and then in bytes: all from before the target last changed, and
-/// areas with a size of their own.
+/// Words of what the estimates leave out of the totals, by class and in bytes: everything before the last change of the
+/// target, and work areas of a manual size.
 const SINCE: usize = WORDS;
 const ALL_WORDS: usize = SINCE + CLASSES + 1;
 
-/// Bytes that a work area may hold with a target.
+/// Bytes that one work area may hold under a target.
 pub fn limit_of(pga_aggregate_target: u64) -> u64 {
     pga_aggregate_target / 2
 }
@@ -64,30 +64,30 @@ impl WorkAreaLayout {
     }
 }
 
-/// Bytes of a record in memory beyond those that are written.
+/// Memory of a record in addition to the bytes that are written.
 pub(crate) const SORTED_MORE: u64 = 56;
 
-/// How a work area goes on that memory has no room for.
+/// How a work area continues when it does not fit into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Sorted runs are written and merged; so many bytes are in memory before all of them are written.
+    /// Sorted runs are written and merged. `sorted`: bytes of all records in memory.
     Merge { sorted: u64 },
-    /// Everything is divided by a hash, and parts that are too large again.
+    /// All rows are partitioned by a hash, and partitions that are too large again.
     Divide,
-    /// What does not fit beside the first is divided, and what of a part does not fit again; then what came of it all
-    /// is sorted: so many records and bytes.
+    /// Rows that do not fit beside the groups in memory are partitioned, repeatedly for a partition that does not fit;
+    /// the results are then sorted: number of records, and their bytes.
     Overflow { records: u64, sorted: u64 },
-    /// Rows are written once and read.
+    /// Rows are written once and read in order.
     Write,
 }
 
 impl Way {
-    /// The way of records that are sorted, and their bytes as they are written.
+    /// The way of records that are sorted, and their bytes when written.
     pub fn merge(records: u64, written: u64) -> (Way, u64) {
         (Way::Merge { sorted: written + records * SORTED_MORE }, written)
     }
 
-    /// The bytes of memory with which so much passes through temporary space once.
+    /// Least memory with which the rows pass through temporary space once.
     pub fn onepass(self, need: u64) -> u64 {
         match self {
             Way::Write => 0,
@@ -97,8 +97,8 @@ impl Way {
         }
     }
 
-    /// How often bytes pass through temporary space with so much memory, and how many bytes are written and as many
-    /// read; `bytes`: of all rows as they are written.
+    /// The number of passes through temporary space with this memory limit, and the bytes written (as many are read).
+    /// `bytes`: bytes of all rows when written.
     fn passes(self, need: u64, bytes: u64, limit: u64) -> (u32, u64) {
         let limit = limit.max(1);
         if need <= limit {
@@ -146,12 +146,12 @@ impl Way {
 pub struct WorkAreaTotals {
     /// Executions by class: in memory, in one pass, in more.
     pub classes: [[u64; 3]; CLASSES],
-    /// Bytes of rows that were worked on, and bytes that were written to and read from temporary space.
+    /// Bytes of rows processed, and bytes written to and read from temporary space.
     pub bytes: u64,
     pub extra_bytes: u64,
 }
 
-/// What there would have been with a target, since the present one came into force.
+/// Estimate for a target, since the present target was set.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetEstimate {
     pub factor: f64,
@@ -183,14 +183,14 @@ fn read(word: &AtomicU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
 
-/// Adds to a word that only its own process writes.
+/// Adds to a word that only the own process writes.
 #[inline]
 fn add_own(word: &AtomicU64, n: u64) {
     word.store(word.load(Ordering::Relaxed) + n, Ordering::Relaxed);
 }
 
 impl WorkAreas {
-    /// Finds its areas; nothing is estimated before [`WorkAreas::set_target`].
+    /// Opens its areas. Nothing is estimated before [`WorkAreas::set_target`].
     pub fn create(sga: &'static Sga, layout: &WorkAreaLayout) -> WorkAreas {
         let areas = WorkAreas { words: sga.slice(layout.words), lines: sga.slice(layout.lines) };
         areas.words[LEAST].store(u64::MAX, Ordering::Relaxed);
@@ -201,7 +201,7 @@ impl WorkAreas {
         &self.lines[(p.number() as usize - 1) * LINE..][..LINE]
     }
 
-    /// Estimates begin anew, for a target in bytes; none are made for `None`. One caller at a time.
+    /// Restarts the estimates for a target in bytes; `None` disables them. Calls must not overlap.
     pub fn set_target(&self, target: Option<u64>) {
         let target = target.unwrap_or(0);
         if target == read(&self.words[TARGET]) {
@@ -221,21 +221,21 @@ impl WorkAreas {
         }
     }
 
-    /// The target that estimates are made around; `None` while there are none.
+    /// The target of the estimates; `None` if they are disabled.
     pub fn target(&self) -> Option<u64> {
         Some(read(&self.words[TARGET])).filter(|target| *target > 0)
     }
 
-    /// Whether an area of so many bytes would go to temporary space with some target: only then it matters how its rows
-    /// are written.
+    /// Whether a work area of this size would spill with one of the targets. Only then does the way matter in which its
+    /// rows are written.
     #[inline]
     pub(crate) fn is_large(&self, need: u64) -> bool {
         need > read(&self.words[LEAST])
     }
 
-    /// Counts a work area: the bytes that would keep all of it in memory, and how often its rows went through temporary
-    /// space. `go_on`: how it goes on without memory, and bytes of its rows as they are, or would be, written; asked of
-    /// large ones only.
+    /// Counts a work area: the bytes that would keep it in memory, and the number of passes of its rows through
+    /// temporary space. `go_on` returns how it continues without memory, and the bytes of its rows when written; it is
+    /// called for large work areas, and where operations are counted.
     #[inline]
     pub(crate) fn note(&self, cx: &ExecCtx<'_>, need: u64, passes: u32, go_on: impl FnOnce() -> (Way, u64)) {
         if cx.session.noted.is_on() {
@@ -262,7 +262,7 @@ impl WorkAreas {
         self.note_large(cx, need, passes, class, go_on());
     }
 
-    /// An area with a size of its own is none of those that estimates are about.
+    /// Counts a work area of a manual size among those left out of the estimates.
     #[cold]
     fn leave_out(&self, class: usize, need: u64) {
         self.words[SINCE + class].fetch_add(1, Ordering::Relaxed);
@@ -284,7 +284,7 @@ impl WorkAreas {
         self.estimate(cx, way, need, written, Some(class));
     }
 
-    /// More bytes that go where an area of so much need goes, and are known only later.
+    /// Adds bytes that are known only after [`WorkAreas::note`] of a work area with this need.
     #[cold]
     pub(crate) fn note_more(&self, cx: &ExecCtx<'_>, way: Way, need: u64, written: u64) {
         self.estimate(cx, way, need, written, None);
@@ -308,13 +308,13 @@ impl WorkAreas {
         }
     }
 
-    /// Counts bytes that went to temporary space or came from there.
+    /// Counts bytes written to or read from temporary space.
     #[inline]
     pub(crate) fn note_extra(&self, p: &Process, bytes: usize) {
         add_own(&self.line(p)[EXTRA], bytes as u64);
     }
 
-    /// What all processes counted since the instance started.
+    /// Totals of all processes since the instance started.
     pub fn totals(&self) -> WorkAreaTotals {
         let sum = |at: usize| self.lines.iter().skip(at).step_by(LINE).map(read).sum::<u64>();
         let class = |n: usize| {
@@ -324,8 +324,7 @@ impl WorkAreas {
         WorkAreaTotals { classes: std::array::from_fn(class), bytes: sum(BYTES), extra_bytes: sum(EXTRA) }
     }
 
-    /// Bytes of rows that were worked on since the present target came into force, and what each target would have done
-    /// with them.
+    /// Bytes of rows processed since the present target was set, and the estimate for each target.
     pub fn estimates(&self) -> (u64, Vec<TargetEstimate>) {
         let Some(present) = self.target() else { return (0, Vec::new()) };
         let totals = self.totals();
@@ -348,10 +347,10 @@ impl WorkAreas {
     }
 }
 
-/// Rows of which some are written to see how long they are.
+/// Number of rows that are encoded to estimate their length.
 const SAMPLED: usize = 64;
 
-/// Bytes of all rows as they would be written, going by some of them.
+/// Estimates the bytes of all rows when written, from a sample.
 pub(crate) fn bytes_written<'v, R>(
     rows: &'v [R],
     key: impl Fn(&'v R) -> usize,

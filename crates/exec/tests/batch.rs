@@ -1,4 +1,4 @@
-//! Batches give what registers give: the same rows, to the digit, and the same errors.
+//! Batches return the rows of registers, equal to the digit, and the same errors.
 
 mod common;
 
@@ -65,7 +65,7 @@ const TABLE: &str = "(i number(9), d number(15,2), c char(3), v varchar2(60), t 
 fn fill(s: &mut Session<'_>, table: &str, rows: u64, random: &mut Random) {
     s.run(&format!("create table {table} {TABLE}")).expect("a table");
     for row in 0..rows {
-        // Rows end where the rest is NULL; some are of several pieces.
+        // Trailing NULLs are not stored; some rows have several pieces.
         let columns = match random.next(6) {
             0 => random.next(13) as usize,
             _ => 13,
@@ -171,7 +171,7 @@ fn query(random: &mut Random) -> String {
     }
 }
 
-/// A join of two or three tables: equalities of one or two columns, some of them computed, and other conditions.
+/// A join of two or three tables: equalities over one or two columns, some of them computed, and other conditions.
 fn join(random: &mut Random) -> String {
     let equality = |x: &str, y: &str, random: &mut Random| {
         let both = random.pick(&["i", "i", "i", "t", "c", "v", "w", "d"]);
@@ -221,7 +221,7 @@ fn join(random: &mut Random) -> String {
     }
 }
 
-/// Rows of a query in an order of their own, or its error.
+/// The rows of a query, sorted, or its error.
 fn answer(s: &mut Session<'_>, batches: bool, query: &str) -> Vec<String> {
     s.state.options.batches = batches;
     match s.run(query) {
@@ -273,7 +273,7 @@ fn generated_joins_have_the_rows_of_registers() {
     let instance = Instance::new();
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut s = setup(&instance, &mut random);
-    // From here on, joins with more pairs than a batch has rows; a chain of one key is longer than that.
+    // From here on, joins return more pairs than a batch has rows; the chain of one key is longer than a batch.
     for text in ["delete b where mod(i, 3) <> 0 and i > 9", "update a set i = 9 where mod(n, 4) = 1", "commit"] {
         s.run(text).unwrap_or_else(|e| panic!("{text}: {e}"));
     }
@@ -285,7 +285,8 @@ fn generated_joins_have_the_rows_of_registers() {
         let found = answer(&mut s, true, &query);
         s.state.options.spill_bytes = 64 << 20;
         if expected.first().is_some_and(|row| row.starts_with("ORA-")) {
-            // Which row is met first depends on the order of the rows; that one fails does not, where all are read.
+            // The first failing row depends on the order of the rows; that some row fails does not, if all rows are
+            // read.
             assert!(found.first().is_some_and(|row| row.starts_with("ORA-")), "{query}: {found:?}");
             errors += 1;
             continue;
@@ -297,7 +298,7 @@ fn generated_joins_have_the_rows_of_registers() {
     assert!(errors < 60, "{errors} errors");
 }
 
-/// Loops keep the row that they have come to in registers, where evaluations over the batches above put other rows.
+/// A loop keeps its current row in registers, and evaluations over the batches above overwrite them.
 #[test]
 fn a_loop_below_a_join_goes_on_where_it_was() {
     let instance = Instance::new();
@@ -333,7 +334,7 @@ fn blocks_without_a_living_row_do_not_end_a_scan() {
     let instance = Instance::new();
     let mut s = Session::new(&instance, &Rc::new(Names::default()));
     s.run("create table dead (n number(9), v varchar2(2000))").unwrap();
-    // More bytes of deleted rows than a batch may have.
+    // More bytes of deleted rows than a batch may hold.
     for n in 0..13 {
         let fill = "insert into dead select level, rpad('x', 1900, 'x') from dual connect by level <= 200";
         s.run(fill).unwrap_or_else(|e| panic!("{n}: {e}"));

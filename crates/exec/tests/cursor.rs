@@ -1,4 +1,4 @@
-//! Cursors: binds, re-execution, snapshots, the result cache, rows that change under a statement.
+//! Cursors: binds, re-execution, snapshots, the result cache, rows that change during a statement.
 
 mod common;
 
@@ -124,7 +124,7 @@ fn results_are_cached_until_what_they_depend_on_changes() {
     assert_eq!(read(&mut c, &mut s, 5), number(40));
     assert_eq!(read(&mut c, &mut s, 9), number(10));
     assert_eq!(objects(), 3);
-    // Uncommitted changes of others change nothing; one's own are seen at once.
+    // Uncommitted changes of other sessions are not seen, own changes are seen at once.
     other.run("insert into t values (100, 'y')").expect("inserted");
     assert_eq!(read(&mut c, &mut s, 9), number(10));
     assert_eq!(other.text("select /*+ result_cache */ sum(n) from t where n > 9"), "110");
@@ -176,7 +176,8 @@ fn an_update_waits_for_the_row_and_starts_again() {
             let names = Rc::new(Names::default());
             names.add_heap("T", object, segment);
             let mut s = Session::new(&instance, &names);
-            // Finds row 1 as it was, waits for it, and must then not change it: it is 101 by now.
+            // The update finds the old version of row 1, waits for it, and must then not change it: its key is 101 by
+            // now.
             let (_, changed) = s.run_with("update t set v = 'second' where n <= 3", &[]).expect("updated");
             s.run("commit").expect("committed");
             changed
@@ -217,14 +218,14 @@ fn a_statement_may_hold_only_so_much_memory() {
     assert_eq!(s.text("select count(*) from (select level l from dual connect by level <= 10 order by 1)"), "10");
 }
 
-/// Keys of IN that are in temporary space keep some of it in memory, which counts.
+/// Keys of IN in temporary space need some memory for look-ups, which is charged.
 #[test]
 fn memory_of_look_ups_is_held_to_the_limit_and_given_back() {
     let instance = Instance::new();
     let (_, mut s) = setup(&instance);
     s.state.options.spill_bytes = 1_000_000;
     s.state.options.work_area_limit_bytes = 1_100_000;
-    // OR keeps them subqueries.
+    // Because of OR the conditions stay subqueries.
     let keys = "select rpad(level, 200, 'x') from dual connect by level <= 12000";
     let one = format!(
         "select count(*) from (select rpad(level, 200, 'x') v from dual connect by level <= 12000) \
@@ -256,8 +257,8 @@ fn plans_choose_the_cluster_key_and_the_rowid() {
     assert!(plan("select * from (select n from t order by n) where rownum < 3").contains("SORT ORDER BY STOPKEY"));
 }
 
-/// Random rows with NULLs and many equal keys, joined, grouped, sorted and made distinct with little memory and with
-/// much.
+/// Random rows with NULLs and many equal keys, joined, grouped, sorted and made distinct, with little and with much
+/// memory.
 #[test]
 fn what_goes_to_temporary_space_comes_back_the_same() {
     let instance = Instance::new();
@@ -320,7 +321,7 @@ fn what_goes_to_temporary_space_comes_back_the_same() {
     assert!(instance.shared.txns.cache().temp().usage().is_empty(), "everything was given back");
 }
 
-/// Runs `f` where half of the stack is used: as far down as anything that nests goes.
+/// Runs `f` with half of the stack used, where deep nesting ends.
 fn at_half(f: &mut dyn FnMut()) {
     let frame = std::hint::black_box([0u8; 1024]);
     if os::stack::is_short() {
@@ -363,8 +364,8 @@ fn what_was_compiled_with_all_of_the_stack_runs_and_is_closed_with_half_of_it() 
     });
 }
 
-/// TWICE counts its calls, and at the given one the user presses the key. Whatever calls it then stops: what makes rows
-/// looks every 4,096 rows, what works on rows in memory at each of them.
+/// The function TWICE counts its calls and simulates a break at a given call. The statement must then stop: row sources
+/// check every 4,096 rows while they produce rows, operations over rows in memory check at each row.
 #[test]
 fn a_break_is_seen_within_a_bounded_number_of_rows() {
     let over_rows_made = [
@@ -430,7 +431,7 @@ fn rows_of_a_scan_are_given_as_they_are_stored() {
         c.execute(&mut s.cx()).expect("executed");
         assert!(c.fetch(&mut s.cx(), &mut first).expect("a row"));
         let (mut stored, mut value) = (vec![first], Value::Null);
-        // Two at a time.
+        // Two rows at a time.
         let mut more = true;
         while more {
             let mut left = 2;

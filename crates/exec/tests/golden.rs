@@ -1,4 +1,4 @@
-//! Golden files in sqllogictest's form: statements, and queries with the rows they give.
+//! Golden files in sqllogictest format: statements, and queries with their rows.
 //!
 //! `EXEC_GOLDEN=path` runs another file instead.
 
@@ -13,7 +13,7 @@ struct Failure {
     text: String,
 }
 
-/// Runs a file, with work areas of so many bytes. Gives the number of records and the failures.
+/// Runs a file with this memory for each work area. Returns the number of records and the failures.
 fn run_file(content: &str, spill_bytes: usize) -> (usize, Vec<Failure>) {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
@@ -67,7 +67,7 @@ fn run_file(content: &str, spill_bytes: usize) -> (usize, Vec<Failure>) {
                 records += 1;
                 let sort = rest.first().copied().unwrap_or("nosort");
                 let hard = hard_parses(&s);
-                // The second time the plan is the shared cursor's.
+                // The second execution uses the plan of the shared cursor.
                 let run = check_query(&mut s, &text, types, sort, &expected).and_then(|()| {
                     if spill_bytes < ROOMY {
                         return Ok(());
@@ -92,7 +92,7 @@ fn run_file(content: &str, spill_bytes: usize) -> (usize, Vec<Failure>) {
     (records, failures)
 }
 
-/// Parts of queries that give something else the second time.
+/// Texts in queries whose second execution returns other rows.
 const REPEATS: [&str; 2] = ["nextval", "v$tick"];
 
 fn hard_parses(s: &Session<'_>) -> u64 {
@@ -114,7 +114,7 @@ impl plan::Functions for Functions<'_> {
     }
 }
 
-/// The image of a query's plan gives the same plan; changed bytes give any plan or none.
+/// The image of a query's plan decodes to the same plan; a damaged image decodes to any plan or none.
 fn check_image(s: &mut Session<'_>, text: &str) -> Result<(), String> {
     let statement = sql::parse_statement(text).map_err(|e| e.to_string())?;
     let names = exec::Host::catalog(&s.host).map_err(|e| e.to_string())?;
@@ -177,7 +177,7 @@ fn check_query(s: &mut Session<'_>, text: &str, types: &str, sort: &str, expecte
     if sort == "valuesort" {
         values.sort();
     }
-    // A row a line, or a value a line, or a count and a hash.
+    // One row a line, one value a line, or a count and a hash.
     if let [one] = expected
         && let Some((count, hash)) = one.split_once(" values hashing to ")
     {
@@ -190,7 +190,7 @@ fn check_query(s: &mut Session<'_>, text: &str, types: &str, sort: &str, expecte
         return if is == hash { Ok(()) } else { Err(format!("hash {is}, expected {hash}")) };
     }
     let by_row: Vec<String> = shown.iter().map(|r| r.join(" ")).collect();
-    // Without ORDER BY what was divided on disk comes in another order.
+    // Without ORDER BY, partitioning on disk changes the order.
     let unordered = s.state.options.spill_bytes < ROOMY && !text.to_lowercase().contains("order by");
     let same_rows = || {
         let (mut is, mut wanted) = (by_row.clone(), expected.to_vec());

@@ -1,5 +1,4 @@
-//! Hints never change an answer: random joins under every order that LEADING can name give the rows they give without
-//! it.
+//! Hints never change an answer: random joins return the same rows under every order that LEADING can name.
 
 mod common;
 
@@ -35,11 +34,11 @@ fn condition(r: &mut Random, at: u64) -> String {
     }
 }
 
-/// A query over `count` row sources, with `#` where a hint may stand.
+/// A query over `count` row sources, with `#` in the place of a hint.
 fn query(r: &mut Random, count: u64) -> String {
     let mut from = "t0 x0".to_owned();
-    // A full or right join takes what stands to its left as a whole, so that nothing behind it may be lateral into the
-    // middle.
+    // A full or right join takes everything to its left as one side, so no later row source may refer laterally to a
+    // part of that side.
     for at in 1..count {
         let table = format!("t{}", r.below(4));
         let before = r.below(at);
@@ -68,7 +67,7 @@ fn query(r: &mut Random, count: u64) -> String {
     format!("select # {} from {from}{filter}", columns.join(", "))
 }
 
-/// A query whose outer joins are written with `(+)` and whose row sources stand in any order.
+/// A query whose outer joins are written with `(+)`, with its row sources in any order.
 fn query_with_marks(r: &mut Random, count: u64) -> String {
     let mut from: Vec<String> = (0..count).map(|at| format!("t{at} x{at}")).collect();
     let turn = r.below(count) as usize;
@@ -169,7 +168,7 @@ fn plan_and_outline(s: &mut Session<'_>, text: &str) -> (String, String) {
     (rows.iter().map(line).collect(), hint)
 }
 
-/// A plan that hints have made is made again by its outline, in the place of the hints.
+/// The outline of a plan chosen by hints gives the same plan when it replaces the hints.
 #[test]
 fn the_outline_of_a_plan_asks_for_it() {
     let instance = Instance::new();

@@ -1,6 +1,7 @@
-//! Every join method and kind, from either side, in memory and spilled, against a naive model over small random tables.
+//! Every join method and kind, with either side built, in memory and spilled, compared with a naive model over small
+//! random tables.
 //!
-//! The planner chooses few of these: the plan of a plain join is changed to the one that is to be tried.
+//! The planner chooses few of these, so the tests change the plan of a plain join.
 
 mod common;
 
@@ -46,7 +47,7 @@ impl Row {
     }
 }
 
-/// A table of so many rows; `nulls` of ten values are NULL.
+/// A table of `rows` rows; `nulls` of ten values are NULL.
 fn fill(s: &mut Session<'_>, r: &mut Random, name: &str, rows: u64, domain: u64, nulls: u64) -> Vec<Row> {
     s.run(&format!("create table {name} (id number, a number, b varchar2(40), c number, v number)")).unwrap();
     let mut all = Vec::new();
@@ -64,7 +65,7 @@ fn fill(s: &mut Session<'_>, r: &mut Random, name: &str, rows: u64, domain: u64,
     all
 }
 
-/// A join to be tried: columns that must be equal, and what NULL means in each.
+/// A join to test: columns that must be equal, and the meaning of NULL in each.
 #[derive(Clone, Debug)]
 struct Case {
     kind: JoinKind,
@@ -73,7 +74,7 @@ struct Case {
 }
 
 impl Case {
-    /// Whether a pair belongs together. For NOT IN: may.
+    /// Whether two rows match; for NOT IN, whether they may match.
     fn pairs(&self, l: &Row, r: &Row) -> bool {
         let equal = |(column, nulls): &(usize, KeyNulls)| match (l.key(*column), r.key(*column), nulls) {
             (Some(x), Some(y), _) => x == y,
@@ -85,7 +86,7 @@ impl Case {
         residual && self.keys.iter().all(equal)
     }
 
-    /// The rows: left and right ids. `None`: ORA-01427.
+    /// The expected rows as left and right ids. `None`: ORA-01427.
     fn expected(&self, left: &[Row], right: &[Row]) -> Option<Vec<(Option<i64>, Option<i64>)>> {
         let mut rows = Vec::new();
         for l in left {
@@ -121,7 +122,7 @@ impl Case {
         let on = if on.is_empty() { "1 = 1".to_owned() } else { on.join(" and ") };
         match on.contains(" = r.") {
             true => format!("select /*+ use_hash(r) */ l.id, {right} from l left join r on {on}"),
-            // Without an equality only a full join is one by hash.
+            // Without an equality, only a full join is a hash join.
             false => format!("select l.id, {right} from l full join r on {on}"),
         }
     }
@@ -132,7 +133,7 @@ fn source_of(plan: &mut Plan) -> &mut Source {
     &mut query.source
 }
 
-/// Calls `f` on the first hash join. It must be there.
+/// Calls `f` on the first hash join, which must exist.
 fn with_join(source: &mut Source, f: &mut dyn FnMut(&mut Source)) {
     fn find(source: &mut Source, f: &mut dyn FnMut(&mut Source), done: &mut bool) {
         if matches!(source, Source::HashJoin { .. }) && !*done {
@@ -192,7 +193,7 @@ const KINDS: [JoinKind; 7] = [
     JoinKind::Single,
 ];
 
-/// Keys of each kind: columns, and what NULL means.
+/// Sets of key columns for a kind of join, with the meaning of NULL.
 fn key_sets(kind: JoinKind) -> Vec<Vec<(usize, KeyNulls)>> {
     use KeyNulls::{Equal, Never, Unknown};
     if kind == JoinKind::AntiNullAware {
@@ -214,7 +215,7 @@ fn key_sets(kind: JoinKind) -> Vec<Vec<(usize, KeyNulls)>> {
     ]
 }
 
-/// Tables `l` and `r` of so many rows, and all hash joins over them.
+/// Tests all hash joins over tables `l` and `r` with these numbers of rows.
 fn hash_joins(seed: u64, rows: (u64, u64), domain: u64, nulls: (u64, u64), spills: &[usize]) {
     let instance = Instance::new();
     let names = Rc::new(Names::default());
@@ -255,12 +256,12 @@ fn hash_joins_without_null() {
 fn hash_joins_with_null() {
     hash_joins(6, (25, 30), 8, (3, 2), &[ROOMY, 1500]);
     hash_joins(7, (8, 7), 3, (6, 6), &[ROOMY, 1]);
-    // NOT IN: NULL on one side alone.
+    // NOT IN with NULL on one side only.
     hash_joins(8, (20, 20), 9, (0, 1), &[ROOMY]);
     hash_joins(9, (20, 20), 9, (2, 0), &[ROOMY]);
 }
 
-/// Parts that are divided again, and rows of one key that no division makes smaller.
+/// Partitions that are divided again, and rows of one key that no division can separate.
 #[test]
 fn hash_joins_of_large_parts() {
     let instance = Instance::new();
@@ -287,7 +288,7 @@ fn hash_joins_of_large_parts() {
     }
 }
 
-/// A hash join on the right side of nested loops: it is started again, and keeps its table.
+/// A hash join on the right side of nested loops is started again and keeps its table.
 #[test]
 fn hash_joins_are_started_again() {
     let instance = Instance::new();
@@ -309,7 +310,7 @@ fn hash_joins_are_started_again() {
                         (*k, *side) = (kind, build);
                         set_keys(&case, keys);
                         let inner = std::mem::replace(join, Source::Empty);
-                        // Two rows to its left.
+                        // Two rows on its left side.
                         let two = Source::Set {
                             kind: plan::SetKind::UnionAll,
                             inputs: vec![(Source::Dual, Vec::new()), (Source::Dual, Vec::new())],
@@ -338,7 +339,7 @@ fn hash_joins_are_started_again() {
     }
 }
 
-/// The kinds that nested loops have, where the right side gives only rows that match.
+/// All kinds of nested loops; the right side returns only matching rows.
 #[test]
 fn nested_loops_of_every_kind() {
     let instance = Instance::new();
@@ -384,9 +385,9 @@ fn merge_joins() {
         let right = fill(&mut s, &mut r, "r", rows.1, domain, nulls);
         for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti] {
             for columns in [vec![0], vec![1, 2], vec![]] {
-                // The residual as a condition of each pair, and as the range.
+                // The residual as a condition on each pair, and as a range.
                 for (residual, op) in [(false, None), (true, None), (true, Some(CmpOp::Lt)), (true, Some(CmpOp::Gt))] {
-                    // Every group that is written takes a chunk of temporary space: small tables do.
+                    // Every written group takes a chunk of temporary space, so only small tables are used.
                     for spill in if rows.0 < 10 { vec![ROOMY, 1] } else { vec![ROOMY] } {
                         s.state.options.spill_bytes = spill;
                         let keys = columns.iter().map(|n| (*n, KeyNulls::Never)).collect();
@@ -403,7 +404,7 @@ fn merge_joins() {
     }
 }
 
-/// A merge join in place of a hash join; `op`: the residual becomes its range, with its sides exchanged for `>`.
+/// Replaces a hash join by a merge join. `op`: the residual becomes its range, with swapped sides for `>`.
 fn to_merge(join: &mut Source, kind: JoinKind, op: Option<CmpOp>) {
     let Source::HashJoin { left, right, keys, mut residual, left_regs, right_regs, .. } =
         std::mem::replace(join, Source::Empty)
@@ -436,7 +437,8 @@ fn to_merge(join: &mut Source, kind: JoinKind, op: Option<CmpOp>) {
     };
 }
 
-/// Filters change no answer where they may be used; where they may not, rows are missing, which shows that they work.
+/// Filters do not change an answer where they are allowed. Where they are not, rows are missing, which shows that the
+/// filters work.
 #[test]
 fn join_filters() {
     let instance = Instance::new();
@@ -451,7 +453,7 @@ fn join_filters() {
             (JoinKind::Inner, Side::Left),
             (JoinKind::Semi, Side::Right),
             (JoinKind::Left, Side::Left),
-            // The left side is kept: it must not be filtered.
+            // The left side is kept, so it must not be filtered.
             (JoinKind::Left, Side::Right),
         ] {
             for spill in [ROOMY, 1000] {
@@ -490,7 +492,7 @@ fn filter(join: &mut Source, to: JoinKind, side: Side, by: &[usize]) {
     **probe = Source::JoinFilter { input: Box::new(input), id: 3, keys, rows: plan::UNKNOWN_ROWS };
 }
 
-/// CHAR columns of different lengths, compared as if they had one.
+/// CHAR columns of different lengths compared with padding.
 #[test]
 fn padded_keys() {
     let instance = Instance::new();
@@ -516,7 +518,8 @@ fn padded_keys() {
     }
 }
 
-/// How plans name the methods: RIGHT where the side that is not kept is built, filters over the side that makes them.
+/// The names of methods in plans: RIGHT if the side that is not kept is built, and a filter above the side that makes
+/// it.
 #[test]
 fn plans_name_the_method() {
     let instance = Instance::new();

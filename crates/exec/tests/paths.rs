@@ -1,5 +1,5 @@
-//! Access paths by an index, against conditions on a full scan: IN lists, skip scans, the beginning of LIKE patterns,
-//! padded values of CHAR columns, whole indexes. The rows come in the order of the index.
+//! Access paths over indexes, compared with conditions on a full scan: IN lists, skip scans, prefixes of LIKE patterns,
+//! padded values of CHAR columns, whole indexes. The rows come in index order.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn list(values: Vec<Expr>) -> KeyPart {
     KeyPart::In(values.into_iter().map(Key::from).collect())
 }
 
-/// The rows of a query whose scan goes by an index.
+/// The rows of a query whose scan uses an index.
 fn by_index(s: &mut Session<'_>, query: &str, index: &str, change: &dyn Fn(IndexRange) -> IndexRange) -> Vec<String> {
     let seen = RefCell::new(String::new());
     let rows = s.run_altered(query, &|plan: &mut Plan| {
@@ -72,7 +72,8 @@ fn numbers(s: &mut Session<'_>) {
     s.run("commit").unwrap();
     s.run("create index t_ab on t (a, b, c)").unwrap();
     s.run("create index t_down on t (a desc, b, c)").unwrap();
-    // Entries whose rows have to be looked at: changed after the index was made, and by an open transaction.
+    // Entries whose rows must be checked, because the rows change: some after the index was created, some in an open
+    // transaction.
     s.run("update t set b = 5 where c in (10, 11, 12)").unwrap();
     s.run("delete from t where c between 20 and 25").unwrap();
     s.run("commit").unwrap();
@@ -206,7 +207,7 @@ fn patterns_bound_a_range_by_their_beginning() {
             }
         }
     }
-    // The range is one: without the condition it gives what begins so, and nothing else.
+    // A single range: without the condition it returns the rows with this prefix and no others.
     let found = by_index(&mut s, "select v from w", "W_I", &|r| IndexRange {
         prefix: vec![is(1)],
         like: Some(LikeRange { pattern: text("ab_d"), escape: None }),
@@ -291,7 +292,7 @@ fn a_whole_index_stands_for_the_table() {
     assert_eq!(found, wanted);
 }
 
-/// Two indexes joined by the rows that they lead to have the columns that neither has alone.
+/// A join of two indexes by rowid has the columns that neither index has alone.
 #[test]
 fn indexes_are_joined() {
     let instance = Instance::new();

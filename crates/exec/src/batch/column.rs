@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use types::{DataType, Date, Number, Ora, Result, Value, codec};
 
-/// A view into the arena of a batch: where the bytes begin, and how many there are.
+/// A view into the arena of a batch: offset and length in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     pub at: u32,
@@ -17,14 +17,14 @@ impl Span {
     }
 }
 
-/// The values of a column. A row that is NULL has an entry without meaning.
+/// The values of a column. The entry of a NULL row is meaningless.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// NUMBERs that are `value / 10^scale`.
     Fixed(Vec<i64>, u8),
     /// NUMBERs that are `value / 10^scale`, of at most 38 digits.
     Wide(Vec<i128>, u8),
-    /// DATEs as their seven stored bytes, the first the most significant and zero behind them.
+    /// DATEs as their seven stored bytes in a word, the first one most significant, followed by a zero byte.
     Date(Vec<u64>),
     Text(Vec<Span>),
     Raw(Vec<Span>),
@@ -33,7 +33,7 @@ pub enum Data {
     Values(Vec<Value>),
 }
 
-/// The rows that are NULL: a bit each, up to the last NULL.
+/// The NULL rows: one bit each, up to the last NULL.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Nulls(Vec<u64>);
 
@@ -48,7 +48,7 @@ impl Nulls {
         self.0.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
-    /// Marks a row of `rows`.
+    /// Marks row `row` of `rows` as NULL.
     pub fn set(&mut self, row: usize, rows: usize) {
         let words = rows.max(row + 1).div_ceil(64);
         if self.0.len() < words {
@@ -57,7 +57,7 @@ impl Nulls {
         self.0[row / 64] |= 1 << (row % 64);
     }
 
-    /// The rows that are NULL in either.
+    /// The rows that are NULL in either set.
     pub fn or(&self, other: &Nulls) -> Nulls {
         let (long, short) = if self.0.len() >= other.0.len() { (self, other) } else { (other, self) };
         let mut all = long.clone();
@@ -69,7 +69,7 @@ impl Nulls {
         self.0.clear();
     }
 
-    /// The rows `rows`, in that order.
+    /// The NULLs of the rows `rows`, in that order.
     pub fn take(&self, rows: &[u32]) -> Nulls {
         let mut taken = Nulls::default();
         if self.any() {
@@ -106,10 +106,10 @@ pub const POWERS: [i64; 19] = {
     all
 };
 
-/// Below this, every sum, difference and product is what arithmetic on [`Number`] gives.
+/// Below this limit, sums, differences and products equal those of [`Number`] arithmetic.
 pub const WIDE_LIMIT: i128 = 10i128.pow(38);
 
-/// `n * 10^by`, where that has at most 38 digits.
+/// `n * 10^by`; `None` above 38 digits.
 pub fn scaled_up(n: i128, by: u8) -> Option<i128> {
     if by > 38 {
         return (n == 0).then_some(0);
@@ -118,7 +118,7 @@ pub fn scaled_up(n: i128, by: u8) -> Option<i128> {
     (n.unsigned_abs() < WIDE_LIMIT.unsigned_abs()).then_some(n)
 }
 
-/// The number as coefficient and scale, the smallest scale there is; `None` for more than 38 digits.
+/// The number as coefficient and smallest possible scale; `None` above 38 digits.
 pub fn parts_of(n: &Number) -> Option<(i128, u8)> {
     if let Some(n) = n.as_i64() {
         return Some((n.into(), 0));
@@ -146,7 +146,7 @@ pub fn number_of(value: i128, scale: u8) -> Number {
     if scale == 0 {
         return Number::from_i128(value);
     }
-    // At most 38 digits and a scale of two digits are always a NUMBER, but for what is nearer to zero than any is.
+    // At most 38 digits and a scale of two digits always make a NUMBER, unless the value is too close to zero.
     Number::from_scaled(value, -i32::from(scale)).unwrap_or_default()
 }
 
@@ -181,7 +181,7 @@ impl Column {
     /// Puts the value of a row into a register.
     ///
     /// # Errors
-    /// ORA-00600 for bytes that cannot be of the type.
+    /// ORA-00600 for bytes that are not of the type.
     pub fn put(&self, row: usize, arena: &[u8], out: &mut Value) -> Result<()> {
         if self.nulls.is(row) {
             *out = Value::Null;
@@ -192,7 +192,7 @@ impl Column {
             Data::Fixed(v, scale) => *out = Value::Number(number_of(v[row].into(), *scale)),
             Data::Wide(v, scale) => *out = Value::Number(number_of(v[row], *scale)),
             Data::Date(v) => *out = Value::Date(date_of(v[row])?),
-            // No text is empty: that is a LOB without content.
+            // A text is never empty: length zero is a LOB without content.
             Data::Text(v) | Data::Raw(v) if v[row].len == 0 => *out = Value::EmptyLob,
             Data::Text(v) => {
                 let text = std::str::from_utf8(v[row].of(arena)).map_err(|_| Ora::internal("row bytes are damaged"))?;
@@ -205,7 +205,7 @@ impl Column {
         Ok(())
     }
 
-    /// The rows `rows`, in that order; texts stay where they are. [`NO_ROW`] has an entry without meaning, which
+    /// The rows `rows`, in that order; texts stay in place. [`NO_ROW`] gives a meaningless entry, which
     /// [`Column::pick`] makes NULL.
     pub fn take(&self, rows: &[u32]) -> Column {
         fn pick<T: Clone + Default>(v: &[T], rows: &[u32]) -> Vec<T> {
@@ -223,7 +223,7 @@ impl Column {
         Column { data, nulls: self.nulls.take(rows) }
     }
 
-    /// Keeps the rows `rows`, which ascend.
+    /// Keeps the rows `rows`, in ascending order.
     pub fn keep(&mut self, rows: &[u32]) {
         fn pick<T: Copy>(v: &mut Vec<T>, rows: &[u32]) {
             for (to, &from) in rows.iter().enumerate() {
@@ -249,7 +249,7 @@ impl Column {
         }
     }
 
-    /// A typed column of values, where all have one type.
+    /// A typed column of values of one type.
     pub fn of_values(values: Vec<Value>, arena: &mut Vec<u8>) -> Column {
         let Some(first) = values.iter().find(|v| !v.is_null()) else { return Column::new(Data::Values(values)) };
         let made = match first {
@@ -306,7 +306,7 @@ impl Column {
         Ok(())
     }
 
-    /// Appends the bytes by which equal values are equal, as [`crate::hash::push_part`] does.
+    /// Appends bytes that are equal for equal values, as [`crate::hash::push_part`] does.
     pub fn push_part(&self, row: usize, arena: &[u8], scratch: &mut Value, out: &mut Vec<u8>) -> Result<()> {
         match &self.data {
             Data::Text(v) | Data::Raw(v) if !self.nulls.is(row) => {
@@ -322,7 +322,7 @@ impl Column {
     }
 }
 
-/// A row of [`Column::pick`] that is NULL.
+/// A row number that [`Column::pick`] makes NULL.
 pub const NO_ROW: u32 = u32::MAX;
 
 impl Column {
@@ -338,7 +338,7 @@ impl Column {
                     span.at = at;
                 }
             }
-            // A value says itself that it is NULL.
+            // A `Value` represents NULL itself.
             Data::Values(_) => return column,
             Data::Fixed(..) | Data::Wide(..) | Data::Date(_) | Data::Double(_) => {}
         }
@@ -348,10 +348,10 @@ impl Column {
         column
     }
 
-    /// Appends rows of another column behind the `len` rows of this one; texts are copied to its arena.
+    /// Appends rows of another column after the `len` rows of this one, and copies texts into its arena.
     ///
     /// # Errors
-    /// ORA-00600 for bytes that cannot be of their type.
+    /// ORA-00600 for bytes that are not of their type.
     pub fn append(
         &mut self,
         (len, arena): (usize, &mut Vec<u8>),
@@ -366,7 +366,7 @@ impl Column {
         let picked = rows.iter().map(|r| *r as usize);
         let is_typed = !matches!(self.data, Data::Values(_));
         if is_typed && matches!(&other.data, Data::Values(v) if rows.iter().all(|row| v[*row as usize].is_null())) {
-            // NULLs have the form of any column.
+            // A column of NULLs can take any form.
             let nulls = vec![NO_ROW; rows.len()];
             let end = Column { data: self.data.none(), nulls: Nulls::default() }.pick(&nulls, &[], &mut Vec::new());
             return self.append((len, arena), &end, &(0..rows.len() as u32).collect::<Vec<_>>(), &[]);
@@ -412,7 +412,7 @@ impl Column {
             }
             return Ok(());
         }
-        // Columns of different forms have their values in common.
+        // Columns of different forms are united as `Value`s.
         let mut all = vec![Value::Null; len + rows.len()];
         for (row, value) in all.iter_mut().enumerate().take(len) {
             self.put(row, arena, value)?;
@@ -425,7 +425,7 @@ impl Column {
     }
 }
 
-/// A column that is made of registers, row by row.
+/// A column built from registers, row by row.
 #[derive(Debug, Default)]
 pub struct Maker {
     values: Vec<Value>,
@@ -434,7 +434,7 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// Adds a value; a text goes to the arena, without another copy.
+    /// Adds a value. A text is copied into the arena only once.
     pub fn push(&mut self, v: &Value, arena: &mut Vec<u8>) {
         let row = self.spans.len();
         match v {
@@ -449,7 +449,7 @@ impl Maker {
             }
             v => {
                 if self.values.is_empty() && row > 0 {
-                    // Only texts are spans: what came before was NULL, or is made a value again.
+                    // Only texts have spans: earlier entries are NULL, or are turned into `Value`s again.
                     let spans = std::mem::take(&mut self.spans);
                     for (n, span) in spans.iter().enumerate() {
                         let text = std::str::from_utf8(span.of(arena)).unwrap_or_default();
@@ -461,7 +461,7 @@ impl Maker {
         }
     }
 
-    /// The column of what was added.
+    /// The column of the added values.
     pub fn finish(&mut self, arena: &mut Vec<u8>) -> Column {
         let Maker { values, spans, nulls } = std::mem::take(self);
         if !values.is_empty() {
@@ -475,7 +475,7 @@ impl Maker {
 }
 
 impl Data {
-    /// No values, in the same form.
+    /// An empty list of the same form.
     fn none(&self) -> Data {
         match self {
             Data::Fixed(_, scale) => Data::Fixed(Vec::new(), *scale),
@@ -527,13 +527,13 @@ fn spans(values: &[Value], arena: &mut Vec<u8>, bytes: impl Fn(&Value) -> Option
     Some(all)
 }
 
-/// The length of a span that stands for NULL.
+/// Span length that represents NULL.
 pub const NULL: u32 = u32::MAX;
 
 /// Makes a column of stored values of a type; a span of length [`NULL`] is NULL.
 ///
 /// # Errors
-/// ORA-00600 for bytes that cannot be of the type.
+/// ORA-00600 for bytes that are not of the type.
 pub fn decode(ty: &DataType, spans: &[Span], arena: &[u8]) -> Result<Column> {
     let mut nulls = Nulls::default();
     for (row, _) in spans.iter().enumerate().filter(|(_, s)| s.len == NULL) {
@@ -598,7 +598,7 @@ fn without_nulls(spans: &[Span], nulls: &Nulls) -> Vec<Span> {
     all
 }
 
-/// The numbers at `scale`, which all of a column of that scale have; where one has more, whatever fits.
+/// The numbers at `scale`, if all values have at most that scale; otherwise in a wider form.
 fn decode_numbers(ty: &DataType, spans: &[Span], arena: &[u8], scale: u8) -> Result<Data> {
     let mut all = vec![0; spans.len()];
     for (n, s) in all.iter_mut().zip(spans) {
@@ -634,7 +634,7 @@ pub fn padded_order(x: &[u8], y: &[u8]) -> Ordering {
     })
 }
 
-/// What the columns of several batches have in common.
+/// The form that the columns of several batches can share.
 fn common(parts: &[&Column]) -> Option<Data> {
     let mut found: Option<Data> = None;
     for part in parts {
@@ -657,10 +657,10 @@ fn common(parts: &[&Column]) -> Option<Data> {
     found
 }
 
-/// A column of rows of several batches: each is the number of a batch and of a row in it. Texts are copied.
+/// A column of rows from several batches, each given as number of the batch and of its row. Texts are copied.
 ///
 /// # Errors
-/// ORA-00600 for bytes that cannot be of their type.
+/// ORA-00600 for bytes that are not of their type.
 pub fn gather(parts: &[&Column], arenas: &[&[u8]], rows: &[(u32, u32)], arena: &mut Vec<u8>) -> Result<Column> {
     let Some(mut data) = common(parts) else {
         let mut values = vec![Value::Null; rows.len()];
@@ -701,7 +701,7 @@ pub fn gather(parts: &[&Column], arenas: &[&[u8]], rows: &[(u32, u32)], arena: &
     Ok(Column { data, nulls })
 }
 
-/// Bytes that the texts of a column have in an arena.
+/// Bytes of the column's texts in the arena.
 pub fn text_bytes(column: &Column) -> usize {
     match &column.data {
         Data::Text(v) | Data::Raw(v) => v.iter().map(|span| span.len as usize).sum(),
@@ -718,7 +718,7 @@ pub fn longest(column: &Column) -> usize {
     }
 }
 
-/// Bytes that the rows `rows` of a column have in memory, without those of its texts.
+/// Bytes of the rows `rows` of a column in memory, without texts.
 pub fn bytes_of_rows(column: &Column, rows: &[u32]) -> usize {
     match &column.data {
         Data::Wide(..) => rows.len() * 16,
@@ -729,7 +729,7 @@ pub fn bytes_of_rows(column: &Column, rows: &[u32]) -> usize {
     }
 }
 
-/// Bytes of a column in memory, without those of its texts.
+/// Bytes of a column in memory, without texts.
 pub fn bytes_of(column: &Column) -> usize {
     match &column.data {
         Data::Fixed(v, _) => v.len() * 8,

@@ -1,8 +1,8 @@
 //! Expressions and conditions over batches.
 //!
-//! Each has the code for registers beside its form for batches: what has no form, or meets values that its form does
-//! not take, is run by the code for each row. `None` says that an evaluation failed somewhere; nobody then knows for
-//! which row, and the caller goes over the rows one by one.
+//! Each batch form is kept together with the code for registers. Rows run through that code if the expression has no
+//! batch form, or if the values have a type that the batch form does not take. `None` means that the evaluation of some
+//! row failed; which one is unknown, so the caller evaluates the rows one by one.
 
 use super::column::{Column, Data, Nulls, padded_order};
 use super::kernels::SameText;
@@ -19,7 +19,7 @@ use types::{Ora, Result, Value};
 pub struct Expression {
     code: Code,
     form: Form,
-    /// Columns that the code reads, and their registers.
+    /// Columns that the code reads, with their registers.
     reads: Vec<(usize, Reg)>,
 }
 
@@ -30,7 +30,7 @@ enum Form {
     Neg(Box<Expression>),
     Arith(ArithOp, Box<Expression>, Box<Expression>),
     Case(Vec<(Condition, Expression)>, Option<Box<Expression>>),
-    /// From a character on, so many.
+    /// A substring: text, first character, and length if given.
     Substr(Box<Expression>, Box<Expression>, Option<Box<Expression>>),
     Extract(Box<Expression>, Box<Expression>),
     Rows,
@@ -54,7 +54,7 @@ enum Test {
     Rows,
 }
 
-/// What an expression came to.
+/// The result of an expression.
 pub enum Vector<'a> {
     Column(&'a Column),
     Made(Column),
@@ -102,7 +102,7 @@ pub struct Input<'a> {
     pub arena: &'a mut Vec<u8>,
 }
 
-/// The columns among the registers that a code reads.
+/// The columns among the registers that the code reads.
 fn columns_of(reads: &reads::Reads, regs: &[Reg]) -> Vec<(usize, Reg)> {
     let mut read: Vec<(usize, Reg)> =
         reads.regs.iter().filter_map(|r| Some((regs.iter().rposition(|x| x == r)?, *r))).collect();
@@ -112,7 +112,8 @@ fn columns_of(reads: &reads::Reads, regs: &[Reg]) -> Vec<(usize, Reg)> {
 }
 
 impl Expression {
-    /// The expression over batches whose columns are those registers; `None` when it has to be run in its place.
+    /// The batch form of an expression over columns in these registers; `None` if the expression must be run row by row
+    /// in its place.
     pub fn new(code: Code, regs: &[Reg]) -> Option<Expression> {
         let found = reads::of_code(&code)?;
         let reads = columns_of(&found, regs);
@@ -170,12 +171,12 @@ impl Expression {
         &self.code
     }
 
-    /// The column whose value it is, if it is one's.
+    /// The column that the expression names, if it is just a column.
     pub fn slot(&self) -> Option<usize> {
         if let Form::Column(slot) = self.form { Some(slot) } else { None }
     }
 
-    /// The value of each row of a batch; `None` when the evaluation of some row fails.
+    /// The value for each row of a batch; `None` if the evaluation of some row fails.
     pub fn column(&self, batch: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Option<Column> {
         let Batch { len, columns, arena } = batch;
         let mut input = Input { len: *len, columns, arena };
@@ -196,7 +197,7 @@ impl Expression {
             return Some(Vector::Column(&input.columns[slot]));
         }
         if rows.count() == 0 {
-            // Nothing is evaluated where no row asks for it.
+            // Without rows nothing is evaluated.
             return Some(Vector::Made(kernels::all_null(input.len)));
         }
         let made = match &self.form {
@@ -299,7 +300,7 @@ impl Expression {
     }
 }
 
-/// One column of the values of parts of the rows; `None` for damaged bytes.
+/// Unites the values of disjoint sets of rows in one column; `None` for damaged bytes.
 fn unite(parts: &[(Vec<u32>, Vector<'_>)], input: &mut Input<'_>) -> Option<Column> {
     let none = Nulls::default();
     let mut numbers = Vec::with_capacity(parts.len());
@@ -332,7 +333,7 @@ fn unite(parts: &[(Vec<u32>, Vector<'_>)], input: &mut Input<'_>) -> Option<Colu
     Some(Column::of_values(values, input.arena))
 }
 
-/// Removes rows from others; both ascend.
+/// Removes rows from a list; both lists ascend.
 fn remove(from: &mut Vec<u32>, rows: &[u32]) {
     let mut gone = rows.iter().peekable();
     from.retain(|row| match gone.peek() {
@@ -344,7 +345,7 @@ fn remove(from: &mut Vec<u32>, rows: &[u32]) {
     });
 }
 
-/// SUBSTR where it is simple: from a character of the beginning on, the same for all rows.
+/// SUBSTR with a constant positive start.
 fn substr(
     text: &Vector<'_>,
     start: &Vector<'_>,
@@ -362,7 +363,7 @@ fn substr(
     kernels::substr(spans, &text.nulls(), arena, (start, count), rows)
 }
 
-/// Puts what a code reads of a row into its registers.
+/// Puts the columns that the code reads of a row into their registers.
 fn load(reads: &[(usize, Reg)], input: &Input<'_>, row: usize, m: &mut Machine) -> Result<()> {
     for (slot, reg) in reads {
         input.columns[*slot].put(row, input.arena, &mut m.regs[*reg as usize])?;
@@ -371,7 +372,8 @@ fn load(reads: &[(usize, Reg)], input: &Input<'_>, row: usize, m: &mut Machine) 
 }
 
 impl Condition {
-    /// The conditions over batches whose columns are those registers; `None` when one has to be run in its place.
+    /// The batch forms of conditions over columns in these registers; `None` if one must be run row by row in its
+    /// place.
     pub fn all(conds: Vec<Cond>, regs: &[Reg]) -> Option<Vec<Condition>> {
         conds.into_iter().map(|cond| Condition::new(cond, regs)).collect()
     }
@@ -487,7 +489,7 @@ impl Condition {
             Test::Set { value, set, null, padded, negated } => {
                 let value = value.eval(input, rows, m, cx)?;
                 if let Some(Column { data: Data::Text(spans), nulls }) = value.column() {
-                    // Another value than those of a list with NULL is unknown.
+                    // With NULL in the list, a value that is not found is UNKNOWN.
                     if !(*negated && *null) {
                         let arena = &input.arena[..];
                         let trimmed = |bytes| if *padded { trim(bytes) } else { bytes };
@@ -502,7 +504,7 @@ impl Condition {
         self.by_rows(input, rows, out, m, cx)
     }
 
-    /// The rows for which it is true, by the code for registers.
+    /// The rows for which the condition is true, evaluated by the code for registers.
     fn by_rows(
         &self,
         input: &mut Input<'_>,
@@ -526,7 +528,7 @@ impl Condition {
         (!failed).then_some(())
     }
 
-    /// IN of a few values: `Some(None)` when the types are others than those of the form.
+    /// IN with a few values: `Some(None)` if the batch form does not take these types.
     #[expect(clippy::too_many_arguments, reason = "the parts of the form and what every evaluation gets")]
     fn in_list(
         &self,
@@ -554,7 +556,7 @@ impl Condition {
             }
             let nulls = items.iter().filter(|item| item.is_same_null()).count();
             if texts.len() + nulls == items.len() {
-                // Another value than those of a list with NULL is unknown.
+                // With NULL in the list, a value that is not found is UNKNOWN.
                 if !(negated && nulls > 0) {
                     let arena = &input.arena[..];
                     let is_listed = |row: usize| texts.iter().any(|text| text.holds(spans[row], arena));
@@ -606,7 +608,7 @@ fn leave_nulls_out(rows: &mut Vec<u32>, nulls: &Nulls) {
     }
 }
 
-/// A condition that is true where `cond` is false and false where it is true; `None` for one that has none but NOT.
+/// A condition that is true where `cond` is false and false where it is true; `None` if only NOT expresses it.
 fn negated(cond: &Cond) -> Option<Cond> {
     Some(match cond {
         Cond::Cmp(op, how, a, b) => Cond::Cmp(op.negate(), *how, a.clone(), b.clone()),
@@ -631,7 +633,7 @@ fn not(cond: &Cond) -> Cond {
     negated(cond).unwrap_or_else(|| Cond::Not(Box::new(cond.clone())))
 }
 
-/// Keeps the rows in which `a op b`. False: values of these types are not compared here.
+/// Keeps the rows in which `a op b`. False if these types cannot be compared in batches.
 fn compare(
     op: CmpOp,
     how: Compare,
@@ -702,11 +704,11 @@ fn compare(
     done
 }
 
-/// The rows of a batch for which all conditions are true. Where one fails, the rows before it, and the error is put
-/// off.
+/// The rows of a batch for which all conditions are true. If the evaluation of a row fails, only the rows before it,
+/// and its error is deferred.
 ///
 /// # Errors
-/// That of the first row, when no row is before it.
+/// The error of the first row, if no row precedes it.
 pub fn filter(
     conds: &[Condition],
     batch: &mut Batch,
@@ -741,7 +743,7 @@ pub fn filter(
     Ok(())
 }
 
-/// The rows for which all conditions are true; `None` when some evaluation fails.
+/// The rows for which all conditions are true; `None` if an evaluation fails.
 pub fn select_all(
     conds: &[Condition],
     input: &mut Input<'_>,
@@ -762,7 +764,7 @@ pub fn select_all(
     Some(())
 }
 
-/// What a batch fails with when going over its rows finds no error.
+/// The error of a batch whose evaluation failed although no single row does.
 pub fn unexplained() -> Ora {
     Ora::internal("a batch fails and no row of it does")
 }

@@ -1,11 +1,11 @@
 //! GROUP BY and aggregation without it, over batches.
 //!
 //! Groups are numbered by a [`KeyTable`]; an aggregate has an array with an entry for each group. Sums of numbers are
-//! words at one scale while they are exact, and go on in the accumulators of registers ([`Acc`]) from where they are
-//! not. Aggregates that are no more than accumulators take the rows of a batch one by one.
+//! words at one scale as long as they are exact; after that they continue in accumulators ([`Acc`]). Aggregates that
+//! have only an accumulator take the rows of a batch one by one.
 //!
-//! Groups come in no order but for few of them, which are sorted as they are with registers: it costs nothing, and
-//! examples look tidy.
+//! A small number of groups is sorted by key, as GROUP BY over registers does: it costs little and gives examples a
+//! tidy order. Otherwise groups have no order.
 
 use super::column::{Column, Data, Nulls, number_of};
 use super::kernels::{Numbers, Rows};
@@ -22,23 +22,23 @@ use plan::{Agg, AggKind, Expr, Reg, Source};
 use std::cmp::Ordering;
 use types::{Number, Ora, Result, Value};
 
-/// Groups that are given in the order of their keys, at most.
+/// Largest number of groups that are returned in key order.
 const SORTED_MAX: usize = 4096;
-/// Bytes of a group for each aggregate, for accounting.
+/// Accounted bytes of an aggregate's entry for a group.
 const AGGREGATE_BYTES: usize = 24;
 
-/// What an aggregate does with a row.
+/// The action of an aggregate on a row.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// COUNT(*)
     Rows,
     Count,
     Sum,
-    /// How a better value compares.
+    /// The comparison result by which another value replaces the best one.
     Extreme(Ordering),
     /// COUNT(DISTINCT)
     Distinct,
-    /// What accumulators do with registers.
+    /// Evaluated row by row into an accumulator.
     Row,
 }
 
@@ -46,14 +46,14 @@ struct Function {
     code: AggCode,
     kind: Kind,
     arg: Option<Expression>,
-    /// The function whose state it shares.
+    /// The function whose state it shares, possibly its own.
     state: usize,
 }
 
 /// The state of an aggregate: an entry for each group.
 enum State {
     Counts(Vec<u64>),
-    /// Sums at a scale, how many values they are of, and more than the greatest sum there can be without its sign.
+    /// Sums at a scale, the numbers of values, and an upper bound of the magnitude of the greatest sum.
     Sums {
         sums: Vec<i64>,
         counts: Vec<u64>,
@@ -66,7 +66,7 @@ enum State {
         scale: u8,
         bound: u128,
     },
-    /// The best words so far; the column that they come from says what they are.
+    /// The best words so far, and the type of the column they come from.
     Words {
         best: Vec<i64>,
         seen: Vec<bool>,
@@ -91,26 +91,26 @@ pub struct Group {
     keys: Vec<(Expression, Reg)>,
     functions: Vec<Function>,
     scalar: bool,
-    /// Few groups are given in the order of their keys.
+    /// Whether a small number of groups is returned in key order.
     sorts: bool,
     regs: Vec<Reg>,
     table: KeyTable,
     states: Vec<State>,
     groups: usize,
-    /// The group of each row of the batch; rows that were put off are not in `taken`.
+    /// The group of each row of the batch; `taken` leaves deferred rows out.
     group_of: Vec<u32>,
     taken: Vec<u32>,
-    /// What was charged for the groups in memory.
+    /// Memory charged for the groups in memory.
     charged: usize,
     done: bool,
-    /// Groups in the order in which they are given, and how many have been.
+    /// Groups in the order of output, and the number returned so far.
     order: Vec<u32>,
     at: usize,
     waiting: Vec<(TempFile, u32)>,
     work: Work,
 }
 
-/// What the work area needed.
+/// Figures for the work area.
 #[derive(Default)]
 struct Work {
     rows: u64,
@@ -122,7 +122,7 @@ struct Work {
 }
 
 impl Group {
-    /// The grouping in batches, where there is one grouping set and all can be evaluated so.
+    /// GROUP BY in batches; `None` with several grouping sets, or if an expression has no batch form.
     pub fn build(
         input: &Source,
         keys: &[(Expr, Reg)],
@@ -157,7 +157,7 @@ impl Group {
         Ok(Some(Group::new(input, made, functions, scalar, regs)))
     }
 
-    /// Each row once, by the values of `regs`.
+    /// DISTINCT: each row once, by the values of `regs`.
     pub fn distinct(input: Box<dyn Node>, regs: &[Reg]) -> Option<Group> {
         if regs.is_empty() || regs.len() > COLUMNS_MAX {
             return None;
@@ -234,7 +234,7 @@ impl Group {
         Ok(())
     }
 
-    /// The parts of what was put off wait.
+    /// Queues the parts of the deferred rows.
     fn finish_level(&mut self, later: Option<Division>, cx: &mut ExecCtx<'_>) -> Result<()> {
         let Some(division) = later else { return Ok(()) };
         let level = division.level;
@@ -246,7 +246,7 @@ impl Group {
         Ok(())
     }
 
-    /// Takes the groups of the next part that waits. False when none does.
+    /// Groups the next queued part. False if none is left.
     fn next_part(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.note_part(cx);
         let Some((part, level)) = self.waiting.pop() else {
@@ -282,7 +282,7 @@ impl Group {
         Ok(true)
     }
 
-    /// Notes the groups in memory, and, once nothing waits, the work area.
+    /// Counts the groups in memory and, with the last part, notes the work area.
     fn note_part(&mut self, cx: &ExecCtx<'_>) {
         if self.scalar || self.work.rows == 0 {
             return;
@@ -296,7 +296,7 @@ impl Group {
         }
     }
 
-    /// Takes the rows of a batch into their groups. Rows of new groups that memory has no room for go to `later`.
+    /// Adds the rows of a batch to their groups. Rows of new groups that do not fit into memory go to `later`.
     fn absorb(
         &mut self,
         batch: &mut Batch,
@@ -354,7 +354,7 @@ impl Group {
         Ok(())
     }
 
-    /// Bytes of the groups in memory, and of the values that COUNT(DISTINCT) has seen.
+    /// Bytes of the groups in memory, with the values that COUNT(DISTINCT) has seen.
     fn used(&self) -> usize {
         let distinct = self.states.iter().map(|state| match state {
             State::Distinct { values, .. } => values.used(),
@@ -412,7 +412,7 @@ impl Group {
         Ok(())
     }
 
-    /// Makes entries for so many groups.
+    /// Makes entries for `groups` groups.
     fn grow(&mut self, groups: usize) {
         self.groups = groups;
         for (f, state) in self.functions.iter().zip(&mut self.states) {
@@ -420,7 +420,7 @@ impl Group {
         }
     }
 
-    /// Keys and arguments of the rows of a batch, where they are not columns of it; `None` when some row fails.
+    /// Evaluates keys and arguments that are not columns of the batch; `None` if some row fails.
     #[expect(clippy::type_complexity, reason = "two lists of the same kind")]
     fn evaluate(
         &self,
@@ -445,7 +445,7 @@ impl Group {
     /// As [`Group::evaluate`], row by row.
     ///
     /// # Errors
-    /// That of the first row that fails.
+    /// The error of the first row that fails.
     #[expect(clippy::type_complexity, reason = "two lists of the same kind")]
     fn evaluate_rows(
         &self,
@@ -470,7 +470,7 @@ impl Group {
         Ok((keys, args))
     }
 
-    /// An aggregate that takes a row from the registers.
+    /// Adds rows to an aggregate that reads registers.
     fn take_rows(
         &self,
         f: &Function,
@@ -493,7 +493,7 @@ impl Group {
         done
     }
 
-    /// The order in which the groups in memory are given.
+    /// Sets the order in which the groups in memory are returned.
     fn arrange(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.at = 0;
         self.order = (0..self.groups as u32).collect();
@@ -554,7 +554,7 @@ impl Node for Group {
     }
 }
 
-/// The aggregates over rows of those registers; `None` when one has to be evaluated in its place.
+/// The aggregates over rows of those registers; `None` if one must be evaluated in its place.
 fn functions(aggs: &[Agg], regs: &[Reg], b: &mut Builder<'_>) -> Option<Vec<Function>> {
     let mut all: Vec<Function> = Vec::with_capacity(aggs.len());
     for (n, agg) in aggs.iter().enumerate() {
@@ -572,7 +572,7 @@ fn functions(aggs: &[Agg], regs: &[Reg], b: &mut Builder<'_>) -> Option<Vec<Func
         };
         let mut arg = None;
         if kind == Kind::Row {
-            // Evaluated from registers, but nothing may have to be evaluated in its place.
+            // The orders are evaluated from registers, but must not need evaluation in their place either.
             let orders = code.order.codes();
             if code.args.iter().chain(orders).any(|code| super::reads::of_code(code).is_none()) {
                 return None;
@@ -580,7 +580,7 @@ fn functions(aggs: &[Agg], regs: &[Reg], b: &mut Builder<'_>) -> Option<Vec<Func
         } else if let Some(code) = code.args.first() {
             arg = Some(Expression::new(code.clone(), regs)?);
         }
-        // SUM and AVG of one column have one state.
+        // SUM and AVG of one column share a state.
         let slot = arg.as_ref().and_then(Expression::slot);
         let same = |f: &Function| f.kind == kind && slot.is_some() && f.arg.as_ref().and_then(Expression::slot) == slot;
         let state = match kind {
@@ -594,7 +594,7 @@ fn functions(aggs: &[Agg], regs: &[Reg], b: &mut Builder<'_>) -> Option<Vec<Func
 }
 
 impl Function {
-    /// An accumulator that has taken no value. SUM and AVG of one column share theirs.
+    /// An empty accumulator. SUM and AVG of one column share one.
     fn accumulator(&self) -> Acc {
         if self.kind == Kind::Sum { Acc::average() } else { self.code.start() }
     }
@@ -639,7 +639,7 @@ impl State {
         }
     }
 
-    /// Takes the values of rows into their groups.
+    /// Adds the values of rows to their groups.
     #[expect(clippy::too_many_arguments, reason = "the parts of a grouping and what every evaluation gets")]
     fn take(
         &mut self,
@@ -690,7 +690,7 @@ impl State {
         done
     }
 
-    /// Adds numbers; false where that might not be exact, and nothing was added.
+    /// Adds numbers. False if that might not be exact; nothing was added then.
     fn sum(&mut self, column: &Column, group_of: &[u32], rows: Rows<'_>, scalar: bool) -> bool {
         if matches!(&column.data, Data::Values(v) if v.iter().all(Value::is_null)) {
             return true;
@@ -742,7 +742,7 @@ impl State {
         true
     }
 
-    /// Keeps the better of numbers or dates; false for other values, and for numbers of another scale.
+    /// Keeps the better of numbers or dates. False for other types, and for numbers of another scale.
     fn improve(&mut self, column: &Column, better: Ordering, group_of: &[u32], rows: Rows<'_>) -> bool {
         let State::Words { best, seen, of } = self else { return false };
         let own = match &column.data {
@@ -767,7 +767,7 @@ impl State {
         };
         match &column.data {
             Data::Fixed(words, _) => rows.each(|row| take(row, words[row])),
-            // The last byte is zero; a word shifted by a bit has no sign.
+            // The last byte is zero, so shifting the word right by one bit loses nothing and clears the sign bit.
             Data::Date(words) => rows.each(|row| take(row, (words[row] >> 1) as i64)),
             _ => {}
         }
@@ -789,7 +789,7 @@ impl State {
         Ok(())
     }
 
-    /// Goes on with accumulators.
+    /// Converts the sums to accumulators.
     fn settle(&mut self, f: &Function) -> Result<()> {
         let start = |number: Option<Number>, count: u64| {
             let mut acc = f.accumulator();
@@ -823,7 +823,7 @@ impl State {
         Ok(())
     }
 
-    /// The values of the aggregate `f` of the groups.
+    /// The values of the aggregate `f` for these groups.
     fn finish(&mut self, f: &Function, groups: &[u32], arena: &mut Vec<u8>, cx: &mut ExecCtx<'_>) -> Result<Column> {
         let average = f.code.kind == AggKind::Avg;
         let mut nulls = Nulls::default();
@@ -855,7 +855,7 @@ impl State {
         })
     }
 
-    /// The value of the aggregate of one group.
+    /// The value of the aggregate for one group.
     fn value(&mut self, f: &Function, n: usize, cx: &mut ExecCtx<'_>) -> Result<Value> {
         let of_sum = |sum: Number, count: u64| match (count, f.code.kind) {
             (0, _) => Ok(Value::Null),

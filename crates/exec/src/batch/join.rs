@@ -1,12 +1,12 @@
 //! Hash joins over batches.
 //!
-//! The rows of the build side become columns in memory, their keys a [`KeyTable`]; rows of one key are chained in their
-//! order. A batch of the probe looks all of its keys up, which gives pairs of rows; conditions that are no equalities
-//! leave some of them out; the columns of the pairs are picked from both sides. Kinds and sides are those of registers
-//! ([`How`]); NOT IN with NULLs and joins of at most one match stay there.
+//! The rows of the build side become columns in memory, their keys a [`KeyTable`]; rows with equal keys are chained in
+//! order. All keys of a probe batch are looked up, which gives pairs of rows; conditions other than equalities drop
+//! some of the pairs; the columns of the remaining pairs are copied from both sides. Kinds and sides are those of the
+//! join with registers ([`How`]). NOT IN with NULLs, and joins with at most one match, always use registers.
 //!
-//! A build side that memory has no room for goes to the join with registers, which divides and spills: it takes the
-//! rows that are there and then those that are still to come.
+//! A build side that does not fit into memory goes to the join with registers, which partitions and spills: it reads
+//! first the rows already read, then the rest of the input.
 
 use super::column::{Column, Data, NO_ROW, bytes_of_rows, longest};
 use super::eval::{self, Input};
@@ -26,19 +26,19 @@ use plan::{BuiltFilter, Expr, JoinKey, JoinKind, KeyNulls, Reg, Side, Source};
 use std::rc::Rc;
 use types::{Ora, Result, Value};
 
-/// Pairs of a row that are checked before others of it, where one match decides.
+/// Pairs of a probe row that are checked first, where one match decides.
 const FIRST_PAIRS: usize = 16;
-/// No row follows in the chain of a key.
+/// End of the chain of a key.
 const END: u32 = u32::MAX;
 
-/// Keys of batches: their columns, and which of these are compared without trailing blanks.
+/// Join keys in a batch: their columns, and which of them are compared without trailing blanks.
 #[derive(Clone)]
 pub struct KeyColumns {
     slots: Vec<usize>,
     padded: Vec<bool>,
 }
 
-/// Scratch of [`KeyColumns::key`].
+/// Buffers of [`KeyColumns::key`].
 #[derive(Default)]
 pub struct KeyScratch {
     pub key: RowKey,
@@ -47,7 +47,7 @@ pub struct KeyScratch {
 }
 
 impl KeyColumns {
-    /// The keys, where each is a column.
+    /// The keys; `None` unless each is a column.
     pub fn new(keys: &[(Code, bool)], regs: &[Reg]) -> Option<KeyColumns> {
         let slot = |code: &Code| match code {
             Code::Reg(r) => regs.iter().position(|reg| reg == r),
@@ -61,7 +61,7 @@ impl KeyColumns {
         &self.slots
     }
 
-    /// The keys as registers, and which are padded.
+    /// The keys as registers, and whether each is padded.
     fn codes(&self, regs: &[Reg]) -> impl Iterator<Item = (Code, bool)> {
         self.slots.iter().zip(&self.padded).map(|(slot, padded)| (Code::Reg(regs[*slot]), *padded))
     }
@@ -72,7 +72,7 @@ impl KeyColumns {
         KeyColumns { slots, padded }
     }
 
-    /// The key of a row as filters have it; false where a part is NULL.
+    /// The key of a row in the form that filters use; false if a part is NULL.
     ///
     /// # Errors
     /// ORA-00600 for bytes that cannot be of their type.
@@ -101,7 +101,7 @@ impl KeyColumns {
     }
 }
 
-/// The Bloom filter of a join above: leaves out rows that it has no match for.
+/// Use of a Bloom filter of a join above: drops rows without a match there.
 pub struct UseFilter {
     pub id: usize,
     pub keys: KeyColumns,
@@ -109,13 +109,13 @@ pub struct UseFilter {
 }
 
 impl UseFilter {
-    /// The filter over rows of those registers; `None` where a key is no column.
+    /// The filter over rows of these registers; `None` if a key is not a column.
     pub fn build(id: usize, keys: &[plan::Key], regs: &[Reg], b: &mut Builder<'_>) -> Option<UseFilter> {
         let keys: Vec<(Code, bool)> = keys.iter().map(|key| (b.code(&key.value), key.padded)).collect();
         Some(UseFilter { id, keys: KeyColumns::new(&keys, regs)?, scratch: KeyScratch::default() })
     }
 
-    /// Leaves rows out of `selected` whose keys the filter does not have.
+    /// Drops the rows from `selected` whose keys are not in the filter.
     ///
     /// # Errors
     /// ORA-00600 for bytes that cannot be of their type.
@@ -134,7 +134,7 @@ impl UseFilter {
     }
 }
 
-/// A filter of a join above over the rows of another source than a scan.
+/// Applies the filter of a join above to the rows of a source other than a scan.
 pub struct Filtered {
     input: Box<dyn Node>,
     filter: UseFilter,
@@ -179,18 +179,18 @@ impl Node for Filtered {
 struct JoinSide {
     node: Box<dyn Node>,
     keys: KeyColumns,
-    /// Columns of the node that the join gives, or that its conditions read.
+    /// Columns that the join returns or that its conditions read.
     wanted: Vec<usize>,
     regs: Vec<Reg>,
-    /// Columns that are kept of a build side: the wanted ones, then those of the keys.
+    /// Columns kept for the build side: the wanted ones, then the keys.
     stored: Vec<usize>,
 }
 
-/// A Bloom filter to make.
+/// A Bloom filter to be built.
 struct Made {
     id: usize,
     keys: KeyColumns,
-    /// Its keys are those of the join.
+    /// Whether its keys are the join keys.
     is_key: bool,
 }
 
@@ -198,7 +198,7 @@ struct Made {
 #[derive(Default)]
 struct Built {
     rows: usize,
-    /// The wanted columns, or those of the keys where no column is wanted.
+    /// The wanted columns, or those of the keys if no column is wanted.
     columns: Vec<Column>,
     arena: Vec<u8>,
     /// For each key: its first and its last row.
@@ -207,7 +207,7 @@ struct Built {
     /// For each row: the next one of its key.
     next: Vec<u32>,
     marked: Vec<bool>,
-    /// Rows that were marked have been taken out of chains.
+    /// Whether marked rows have been removed from the chains.
     is_unlinked: bool,
     /// Bytes of the columns without their texts, and of the longest value.
     column_bytes: usize,
@@ -215,7 +215,7 @@ struct Built {
 }
 
 impl Built {
-    /// Bytes of the rows alone.
+    /// Bytes of the rows without keys and chains.
     fn row_bytes(&self) -> usize {
         self.column_bytes + self.arena.len()
     }
@@ -225,14 +225,14 @@ impl Built {
     }
 }
 
-/// A batch of the probe, as far as it has been joined.
+/// A probe batch, and how far it is joined.
 #[derive(Default)]
 struct Probed {
     batch: Batch,
-    /// The first row of the build side for each row.
+    /// For each row the first matching row of the build side.
     first: Vec<u32>,
     found: Vec<bool>,
-    /// The row that is next, and, once it has been begun, what is left of its chain.
+    /// The current row, and the rest of its chain once it is started.
     row: usize,
     chain: Option<u32>,
     /// Bytes of the longest value.
@@ -243,15 +243,15 @@ struct Probed {
 enum State {
     /// Nothing has been read.
     Start,
-    /// The table is there; the probe has to be started (again).
+    /// The table is complete; the probe must be opened or rewound.
     Built,
     Probe,
-    /// In the rows of the build side without a match, from this one on.
+    /// Returning unmatched rows of the build side, from this one on.
     Unmatched(usize),
     Done,
 }
 
-/// Residual conditions: over which columns, and the same with registers.
+/// Conditions other than equalities: the columns they read, and their form over registers.
 struct Residual {
     conds: Vec<Condition>,
     regs: Vec<Reg>,
@@ -261,14 +261,14 @@ struct Residual {
 }
 
 pub struct Join {
-    /// Gone once the join goes on with registers.
+    /// `None` once the join continues with registers.
     sides: Option<Box<(JoinSide, JoinSide)>>,
     rows: Option<Box<FromRows>>,
     how: How,
     kind: JoinKind,
     side: Side,
     regs: Vec<Reg>,
-    /// Keys that are NULL on a side match nothing: two bits for each column, the lower one set.
+    /// Keys whose NULL on a side matches nothing: two bits for each column, the lower one set.
     never: u64,
     residual: Option<Residual>,
     row_residual: Vec<Cond>,
@@ -276,7 +276,7 @@ pub struct Join {
     nulls: Vec<KeyNulls>,
     table: KeyTable,
     built: Built,
-    /// For the table and the rows of the build side.
+    /// Memory of the table and the rows of the build side.
     held: Held,
     state: State,
     probe_open: bool,
@@ -285,18 +285,18 @@ pub struct Join {
     failing: Failing,
 }
 
-/// The sides of a hash join's plan.
+/// Parts of a hash join's plan.
 pub struct Parts<'p> {
     pub left: &'p Source,
     pub right: &'p Source,
     pub left_regs: &'p [Reg],
     pub right_regs: &'p [Reg],
-    /// The side that is built.
+    /// The side to build.
     pub side: Side,
 }
 
 impl Join {
-    /// The join over batches, where its kind, keys and conditions have a form for it.
+    /// The join over batches; `None` if its kind, keys or conditions have no batch form.
     ///
     /// # Errors
     /// Those of building row sources.
@@ -370,7 +370,7 @@ impl Join {
         }))
     }
 
-    /// Whether no value of the build side is read but those of the keys.
+    /// Whether only key values of the build side are read.
     fn is_bare(&self) -> bool {
         matches!(self.how.on_match, OnMatch::TakeProbe | OnMatch::DropProbe) && self.residual.is_none()
     }
@@ -381,7 +381,7 @@ impl Join {
         self.held.release(m);
     }
 
-    /// Reads the build side. False when memory has no room for it.
+    /// Builds the table. False if it does not fit into memory.
     fn build_table(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let limit = cx.session.options.spill_bytes;
         let mut makers: Vec<Maker> = self.filters.iter().map(|_| Maker::new(limit / 4)).collect();
@@ -399,7 +399,7 @@ impl Join {
         Ok(true)
     }
 
-    /// Takes the rows of the build side until there are no more. False when memory has no room for them.
+    /// Reads the rest of the build side. False if it does not fit into memory.
     fn read_build(
         &mut self,
         build: &mut JoinSide,
@@ -448,15 +448,14 @@ impl Join {
         Ok(true)
     }
 
-    /// Puts the rows of a batch, whose keys the table has taken, into the chains of their keys. `rows`: those that are
-    /// kept.
+    /// Adds the rows of a batch, whose keys are in the table, to the chains of their keys. `rows`: the rows to keep.
     fn link(&mut self, len: usize, bare: bool, rows: &mut Vec<u32>) {
         rows.clear();
         let built = &mut self.built;
         for row in 0..len {
             let number = (built.rows + rows.len()) as u32;
             if self.table.has_null(row, self.never) {
-                // It matches nothing; the row is needed all the same where the kind gives rows without a match.
+                // It matches nothing, but is kept if the join returns unmatched rows.
                 if !self.how.keep_build {
                     continue;
                 }
@@ -479,11 +478,11 @@ impl Join {
         }
     }
 
-    /// Gives the join to registers, with the rows of the build side that are in memory.
+    /// Continues with registers, starting with the rows of the build side in memory.
     fn go_on_with_rows(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let (build, probe) = *self.sides.take().ok_or_else(eval::unexplained)?;
         let bare = self.is_bare();
-        // Chains and keys are not needed any more, the rows are until they have been taken.
+        // Chains and keys are freed now, the rows once they have been read.
         let held = self.built.row_bytes();
         let Built { rows, columns, arena, .. } = std::mem::take(&mut self.built);
         self.forget_table(m);
@@ -494,7 +493,7 @@ impl Join {
         let first =
             Resumed { node: build.node, stored: Some((stored, regs)), held, at: 0, resumes: true, regs: Vec::new() };
         let first = Resumed { regs: first.node.regs().to_vec(), ..first };
-        // Keys that are computed are columns of the node.
+        // Computed keys are columns of the node.
         let filters = self.filters.iter().map(|filter| {
             let keys = || filter.keys.codes(first.regs()).collect();
             hash_join::Filter { id: filter.id, keys: (!filter.is_key).then(|| Keys::plain(keys())) }
@@ -521,7 +520,7 @@ impl Join {
         Ok(())
     }
 
-    /// Looks the keys of the probe's next batch up. False at the end.
+    /// Looks up the keys of the next probe batch. False at the end.
     fn next_probe(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let (_, probe) = &mut **self.sides.as_mut().ok_or_else(eval::unexplained)?;
         let Probed { batch, first, found, row, chain, longest: most } = &mut self.probed;
@@ -545,7 +544,7 @@ impl Join {
         Ok(true)
     }
 
-    /// Takes pairs of rows with equal keys, as many as a batch has room for; the next call goes on behind them.
+    /// Collects pairs of rows with equal keys, up to one batch; the next call continues after them.
     fn next_pairs(&mut self) {
         self.pairs.clear();
         let on_match = self.how.on_match;
@@ -554,7 +553,7 @@ impl Join {
         let columns = self.regs.len().max(1);
         let Built { next, marked, is_unlinked, longest, .. } = &mut self.built;
         let Probed { batch, first, found, row, chain, longest: longest_probe } = &mut self.probed;
-        // Each pair may copy the longest values of both sides.
+        // In the worst case each pair copies the longest values of both sides.
         let room = (BYTES_MAX / ((*longest + *longest_probe) * columns).max(1)).clamp(1, ROWS_MAX);
         while *row < batch.len {
             let (most, mut at) = match chain.take() {
@@ -562,8 +561,7 @@ impl Join {
                 Some(at) => (room, at),
                 None => (if once { self.pairs.len() + FIRST_PAIRS } else { room }, first[*row]),
             };
-            // A row of the build side that has been marked is not asked again: it leaves its chain, but at the head of
-            // it.
+            // A marked row of the build side is not checked again: it is removed from its chain unless it is the first.
             let mut before = END;
             while at != END && self.pairs.len() < most.min(room) {
                 let following = next[at as usize];
@@ -588,8 +586,8 @@ impl Join {
         }
     }
 
-    /// Leaves out pairs for which the conditions do not hold. An error is put off until the rows before it were given:
-    /// returned is the probe row that met it.
+    /// Drops pairs for which the conditions do not hold. An error is deferred until the rows before it have been
+    /// returned; the result is the probe row with the error.
     fn check_pairs(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<(u32, Ora)>> {
         let Some(residual) = &self.residual else { return Ok(None) };
         if self.pairs.is_empty() {
@@ -616,7 +614,7 @@ impl Join {
             self.pairs.truncate(n);
             return Ok(None);
         }
-        // One by one. A row that one match decides looks at no other.
+        // Row by row. A probe row that one match decides checks no further pair.
         let once = matches!(self.how.on_match, OnMatch::TakeProbe | OnMatch::DropProbe);
         let mut kept: Vec<(u32, u32)> = Vec::new();
         for (n, pair) in self.pairs.iter().enumerate() {
@@ -649,10 +647,10 @@ impl Join {
         Ok(None)
     }
 
-    /// The rows that the pairs of probe rows `from..` give.
+    /// Returns the rows for the pairs of the probe rows from `from` on.
     fn give(&mut self, from: usize, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let failed = self.check_pairs(m, cx)?;
-        // Rows whose pairs are all known now.
+        // Rows whose pairs are now all known.
         let end = failed.as_ref().map_or(self.probed.row, |(row, _)| *row as usize);
         match self.how.on_match {
             OnMatch::Pair => {
@@ -707,7 +705,7 @@ impl Join {
         Ok(())
     }
 
-    /// Whether all rows of the probe's batch are decided: its arena may go to the result.
+    /// Whether all rows of the probe batch are decided, so that its arena can be moved to the result.
     fn take_arena(&mut self, out: &mut Batch) -> bool {
         let last = self.probed.row >= self.probed.batch.len && self.probed.chain.is_none();
         if last {
@@ -760,7 +758,7 @@ impl Join {
 }
 
 impl JoinSide {
-    /// A side whose keys are columns: those that are computed are computed before.
+    /// A join side whose keys are columns: computed keys are added as columns.
     fn build(
         s: &Source,
         codes: Vec<(Code, bool)>,
@@ -776,7 +774,7 @@ impl JoinSide {
         for (code, padded) in codes {
             match &code {
                 Code::Reg(r) if all.contains(r) => keys.push((code, padded)),
-                // A part behind one that is NULL is not evaluated.
+                // After a NULL part, later parts must not be evaluated.
                 _ if several => return Ok(None),
                 _ => {
                     let Some(e) = super::Expression::new(code, &all) else { return Ok(None) };
@@ -799,7 +797,7 @@ impl JoinSide {
     }
 }
 
-/// A column of a key, or a copy without trailing blanks.
+/// A key column, or a copy without trailing blanks.
 enum Key {
     Slot(usize),
     Trimmed(Column),
@@ -827,7 +825,7 @@ impl KeyColumns {
                     Key::Trimmed(Column { data: Data::Text(spans), nulls: column.nulls.clone() })
                 }
                 (Data::Values(values), true) => {
-                    // A text of blanks only becomes an empty one, and not NULL.
+                    // A text of blanks only becomes an empty text, not NULL.
                     let trim = |v: &Value| match v {
                         Value::Text(s) => Value::Text(s.trim_end_matches(' ').to_string()),
                         v => v.clone(),
@@ -956,14 +954,14 @@ impl Node for Join {
     }
 }
 
-/// Rows that were read already, and then those that follow; started afresh, the source itself.
+/// The build rows already read, followed by the rest of the source. Opened again, it is the source alone.
 struct Resumed {
     node: Box<dyn Node>,
     stored: Option<(Batch, Vec<Reg>)>,
-    /// Bytes of the stored rows, which are charged for.
+    /// Charged bytes of the stored rows.
     held: usize,
     at: usize,
-    /// The next opening goes on where the source stands.
+    /// The next `open` continues at the present position.
     resumes: bool,
     regs: Vec<Reg>,
 }
@@ -996,7 +994,7 @@ impl Node for Resumed {
                 out.clear();
                 out.len = rows.len();
                 for reg in &self.regs {
-                    // Nobody reads a column that was not kept.
+                    // A column that was not kept is never read.
                     out.columns.push(match regs.iter().position(|r| r == reg) {
                         Some(n) => stored.columns[n].pick(&rows, &stored.arena, &mut out.arena),
                         None => kernels::all_null(rows.len()),

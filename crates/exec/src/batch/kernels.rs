@@ -5,7 +5,7 @@ use plan::{ArithOp, CmpOp};
 use std::cmp::Ordering;
 use types::{Number, Value};
 
-/// The rows that are looked at: all, or those, which ascend.
+/// The rows to process: all, or an ascending list.
 #[derive(Clone, Copy)]
 pub enum Rows<'a> {
     All(usize),
@@ -35,7 +35,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// A value for each of `len` rows, of which only those looked at have a meaning.
+    /// A value for each of `len` rows; only those of the listed rows have a meaning.
     #[inline]
     pub fn map<T: Clone + Default>(self, len: usize, f: impl Fn(usize) -> T) -> Vec<T> {
         match self {
@@ -51,7 +51,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rows of these that pass.
+    /// Appends the listed rows that pass.
     #[inline]
     pub fn select(self, out: &mut Vec<u32>, test: impl Fn(usize) -> bool) {
         out.clear();
@@ -65,7 +65,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// NUMBERs as words, or one for all rows.
+/// NUMBERs as words, or one number for all rows.
 #[derive(Clone, Copy)]
 pub enum Numbers<'a> {
     Fixed(&'a [i64], u8),
@@ -102,7 +102,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The greatest there is without its sign.
+    /// The greatest magnitude.
     pub fn most(self, rows: Rows<'_>) -> u128 {
         match (self, rows) {
             (Numbers::Fixed(v, _), Rows::All(n)) => {
@@ -119,14 +119,14 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Below this, a number is a word with a sign.
+/// Magnitudes below this fit a signed word.
 const WORD_LIMIT: u128 = 1 << 63;
 
 fn power(by: u8) -> Option<u128> {
     10u128.checked_pow(by.into())
 }
 
-/// Sum, difference or product; `None` where it might not be exact, and for quotients.
+/// Sum, difference or product; `None` if it might not be exact, and for quotients.
 pub fn arith(op: ArithOp, a: Numbers<'_>, b: Numbers<'_>, rows: Rows<'_>, len: usize) -> Option<Data> {
     let (most_a, most_b) = (a.most(rows), b.most(rows));
     let (scale, up_a, up_b, most) = match op {
@@ -182,7 +182,8 @@ fn words(op: ArithOp, rows: Rows<'_>, len: usize, a: impl Fn(usize) -> i64, b: i
     }
 }
 
-/// Keeps the rows in which `a op b`; rows with NULL are left out by the caller. False: that cannot be told here.
+/// Keeps the rows in which `a op b`; the caller has removed rows with NULL. False if the comparison is not possible
+/// here.
 pub fn compare_numbers(op: CmpOp, a: Numbers<'_>, b: Numbers<'_>, rows: Rows<'_>, out: &mut Vec<u32>) -> bool {
     let scale = a.scale().max(b.scale());
     let (Some(up_a), Some(up_b)) = (power(scale - a.scale()), power(scale - b.scale())) else { return false };
@@ -230,17 +231,17 @@ pub fn select_words<T: Ord>(
     }
 }
 
-/// Keeps the rows in which the order of two texts is what `op` asks for.
+/// Keeps the rows in which the order of two texts satisfies `op`.
 #[inline]
 pub fn select_ordered(op: CmpOp, rows: Rows<'_>, out: &mut Vec<u32>, order: impl Fn(usize) -> Ordering) {
     rows.select(out, |row| op.holds(order(row)));
 }
 
-/// A text that others are compared with, blanks at the end of either side without a meaning where it is `padded`.
+/// A text that others are compared with; if `padded`, trailing blanks of either side are ignored.
 pub struct SameText<'t> {
     text: &'t [u8],
     padded: bool,
-    /// Its first bytes as a word, and which of the word count.
+    /// Its first bytes as a word, and a mask of the bytes in use.
     first: u64,
     mask: u64,
 }
@@ -260,7 +261,7 @@ impl<'t> SameText<'t> {
         if let Some(word) = arena.get(span.at as usize..).and_then(|rest| rest.first_chunk())
             && u64::from_le_bytes(*word) & self.mask != self.first
         {
-            // Bytes behind a value that is shorter do not matter: it is not the same either way.
+            // The mismatch may lie after the end of a shorter value, which is not equal either.
             return false;
         }
         let value = span.of(arena);
@@ -276,7 +277,7 @@ impl<'t> SameText<'t> {
 pub struct Pattern<'p> {
     start: &'p [u8],
     middle: Vec<memchr::memmem::Finder<'p>>,
-    /// Nothing when there is no `%`.
+    /// `None` when there is no `%`.
     end: Option<&'p [u8]>,
 }
 
@@ -307,7 +308,7 @@ impl<'p> Pattern<'p> {
     }
 }
 
-/// SUBSTR of texts of one byte a character, from 1 on; `None` where a text has other characters. `count`: so many
+/// SUBSTR of ASCII texts from character `start`, at least 1; `None` if a text has other characters. `count`: number of
 /// characters, at least one.
 pub fn substr(
     spans: &[Span],
@@ -334,7 +335,7 @@ pub fn substr(
     plain.then_some(Column { data: Data::Text(out), nulls: none })
 }
 
-/// A column of numbers, at a scale that all of it have.
+/// A column of numbers at one common scale.
 pub fn unify(parts: &[(Rows<'_>, Numbers<'_>, &Nulls)], len: usize) -> Option<Column> {
     let scale = parts.iter().map(|(_, numbers, _)| numbers.scale()).max().unwrap_or(0);
     let mut wide = false;
@@ -370,10 +371,10 @@ pub fn all_null(len: usize) -> Column {
     Column::new(Data::Values(vec![Value::Null; len]))
 }
 
-/// The opposite numbers.
+/// The negated numbers.
 pub fn negate(data: &Data) -> Option<Data> {
     Some(match data {
-        // The least word has no opposite.
+        // The least word cannot be negated.
         Data::Fixed(v, scale) if !v.contains(&i64::MIN) => Data::Fixed(v.iter().map(|n| -n).collect(), *scale),
         Data::Wide(v, scale) => Data::Wide(v.iter().map(|n| -n).collect(), *scale),
         _ => return None,
@@ -394,7 +395,7 @@ pub fn date_field(words: &[u64], field: &str) -> Option<Data> {
     Some(Data::Fixed(words.iter().map(of).collect(), 0))
 }
 
-/// Whether a number is a whole one of a few digits, and which.
+/// The value of a whole number of few digits.
 pub fn small(v: &Value) -> Option<i64> {
     let Value::Number(n) = v else { return None };
     n.as_i64().filter(|n| n.unsigned_abs() < POWERS[9] as u64)

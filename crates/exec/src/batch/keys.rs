@@ -1,44 +1,44 @@
-//! Keys of columns as words: what GROUP BY, DISTINCT and hash joins look up.
+//! Keys made of columns, as words, for GROUP BY, DISTINCT and hash joins.
 //!
-//! A value of a key is a word and a tag beside it: a number at the scale of its column, a date, a text of up to seven
-//! bytes, or the number of what does not fit a word, which is kept once. Equal values have equal words and tags, so a
-//! key of any types is compared and hashed as words.
+//! A key value is a word and a tag: a number at the scale of its column, a date, a text of up to seven bytes, or the
+//! number of a stored value that does not fit a word. Equal values have equal words and tags, so keys of all types are
+//! compared and hashed as words.
 
 use super::column::{Column, Data, Nulls, Span, date_of, number_of, parts_of, scaled_up};
 use types::{Ora, Result, Value};
 
-/// The word is the value.
+/// Tag: the word is the value.
 const PLAIN: u64 = 0;
 const NULL: u64 = 1;
-/// The word is the number of a value that is kept.
+/// Tag: the word is the number of a stored value.
 const KEPT: u64 = 2;
-/// The value is in no key of the table.
+/// Tag: no key of the table has the value.
 const ABSENT: u64 = 3;
-/// Most columns of a key: two bits of a word each.
+/// Most columns of a key: each needs two bits of a word.
 pub const COLUMNS_MAX: usize = 32;
 
-/// What a column's plain words are.
+/// The meaning of a column's plain words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    /// Not known yet: only NULLs have come.
+    /// Unknown yet: only NULLs so far.
     Unknown,
     Number(u8),
     Date,
     Text,
     Raw,
-    /// All values are kept.
+    /// All values are stored.
     Other,
 }
 
-/// Values that do not fit a word, each once.
+/// Values that do not fit a word, each stored once.
 #[derive(Default)]
 struct Kept {
-    /// The bytes by which values are equal, and of texts the texts.
+    /// Bytes that are equal for equal values, and the texts of texts.
     bytes: Vec<u8>,
     ends: Vec<usize>,
     values: Vec<Value>,
     table: Table,
-    /// Bytes that the values have outside of themselves.
+    /// Heap bytes of the values.
     outside: usize,
 }
 
@@ -53,7 +53,7 @@ impl Kept {
         &self.bytes[if n == 0 { 0 } else { self.ends[n - 1] }..self.ends[n]]
     }
 
-    /// The number of a value. One that is new is kept for keys that are added; for others it is none.
+    /// The number of a value. A new value is stored if `adds`; otherwise the result is `None`.
     fn find(&mut self, bytes: &[u8], adds: bool, value: impl FnOnce() -> Value) -> Option<u64> {
         let hash = hash_bytes(bytes);
         let found = self.table.find(hash, |n| {
@@ -76,10 +76,10 @@ impl Kept {
     }
 }
 
-/// A hash table of numbers from zero on: places with a hash and a number, tried one after the other.
+/// A hash table of consecutive numbers from zero, with linear probing over places of a hash and a number.
 #[derive(Default)]
 pub struct Table {
-    /// The upper half of the hash, and the number and one; zero where there is none.
+    /// The upper half of the hash, and the number plus one; zero for a free place.
     places: Vec<u64>,
     count: usize,
 }
@@ -90,12 +90,12 @@ impl Table {
         self.count = 0;
     }
 
-    /// Bytes in memory: there are more places than entries.
+    /// Bytes in memory: the table has more places than entries.
     fn used(&self) -> usize {
         size_of_val(&self.places[..])
     }
 
-    /// Looks for an entry of that hash for which `same` holds: its number, or the place where it belongs.
+    /// Looks for an entry of this hash for which `same` holds: returns its number, or the place for a new entry.
     #[inline]
     pub fn find(&self, hash: u64, same: impl Fn(usize) -> bool) -> std::result::Result<usize, usize> {
         if self.places.is_empty() {
@@ -116,7 +116,7 @@ impl Table {
         }
     }
 
-    /// Adds the next number at a place that [`Table::find`] gave.
+    /// Adds the next number at the place returned by [`Table::find`].
     pub fn insert(&mut self, place: usize, hash: u64) {
         let entry = hash >> 32 << 32 | (self.count as u64 + 1);
         self.count += 1;
@@ -148,7 +148,7 @@ impl Table {
 
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A hash whose halves are the same: the place of an entry follows from the half that the entry has.
+/// Makes both halves of a hash equal, so that the place of an entry follows from the half stored in it.
 #[inline]
 fn finish(n: u64) -> u64 {
     let half = (n ^ n >> 32).wrapping_mul(MULTIPLIER) >> 32;
@@ -186,13 +186,13 @@ struct Part {
     kept: Kept,
 }
 
-/// Keys of some columns, each distinct one with a number.
+/// A set of keys over some columns; each distinct key has a number.
 pub struct KeyTable {
     parts: Vec<Part>,
-    /// The words of each key, and its tags behind them.
+    /// The words of each key, followed by its tags.
     words: Vec<u64>,
     table: Table,
-    /// Words and tags of the rows that are looked up.
+    /// Words and tags of the loaded rows.
     rows: Vec<Vec<u64>>,
     hashes: Vec<u64>,
     scratch: Vec<u8>,
@@ -222,7 +222,7 @@ impl KeyTable {
         size_of_val(&self.words[..]) + self.table.used() + kept
     }
 
-    /// Takes the keys of the rows of a batch: [`KeyTable::find`] then looks one up.
+    /// Loads the keys of the rows of a batch; [`KeyTable::find`] then looks them up.
     ///
     /// # Errors
     /// ORA-00600 for bytes that cannot be of their type.
@@ -230,7 +230,7 @@ impl KeyTable {
         self.load_rows(columns, len, arena, true)
     }
 
-    /// As [`KeyTable::load`], of keys that are only looked up.
+    /// As [`KeyTable::load`], for keys that will not be added.
     ///
     /// # Errors
     /// ORA-00600 for bytes that cannot be of their type.
@@ -255,7 +255,7 @@ impl KeyTable {
         Ok(())
     }
 
-    /// Whether a row that was taken has NULL in one of the columns of `mask`: two bits for each, the lower one set.
+    /// Whether a loaded row has NULL in one of the columns of `mask`: two bits for each, the lower one set.
     #[inline]
     pub fn has_null(&self, row: usize, mask: u64) -> bool {
         self.rows.last().is_some_and(|tags| tags[row] & mask != 0)
@@ -267,14 +267,14 @@ impl KeyTable {
         self.words[n * stride..][..stride].iter().zip(&self.rows).all(|(word, words)| *word == words[row])
     }
 
-    /// The number of the key of a row that was taken; an error is the place and hash for [`KeyTable::add`].
+    /// The number of the key of a loaded row. The error is the place and hash for [`KeyTable::add`].
     #[inline]
     pub fn find(&self, row: usize) -> std::result::Result<usize, (usize, u64)> {
         let hash = self.hashes[row];
         self.table.find(hash, |n| self.is(n, row)).map_err(|place| (place, hash))
     }
 
-    /// Gives the key of a row the next number.
+    /// Gives the key of a loaded row the next number.
     pub fn add(&mut self, row: usize, (place, hash): (usize, u64)) -> usize {
         self.words.extend(self.rows.iter().map(|words| words[row]));
         self.table.insert(place, hash);
@@ -307,7 +307,7 @@ impl KeyTable {
                     match at(*key) {
                         (word, PLAIN) => arena.extend_from_slice(&word.to_le_bytes()[..(word >> 56) as usize]),
                         (word, KEPT) => {
-                            // A value of another type than the column's is none of its texts.
+                            // A stored value that is not a text has another type than the column.
                             if !part.kept.values[word as usize].is_null() {
                                 return part.values(keys, at);
                             }
@@ -326,7 +326,7 @@ impl KeyTable {
 }
 
 impl Part {
-    /// The values of any kind.
+    /// The values of any type.
     fn values(&self, keys: &[u32], at: impl Fn(u32) -> (u64, u64)) -> Result<Column> {
         let mut values = Vec::with_capacity(keys.len());
         for key in keys {
@@ -356,7 +356,7 @@ impl Part {
         Ok(Column::new(Data::Values(values)))
     }
 
-    /// Takes a column: words, and tags of column `n`. Values that no key has are kept where keys are added.
+    /// Computes words and tags of column `n`. Values that no key has are stored if `adds`.
     #[expect(clippy::too_many_arguments, reason = "the parts of a table and of a batch")]
     fn load(
         &mut self,
@@ -424,7 +424,7 @@ impl Part {
         Ok(())
     }
 
-    /// The word and tag of any value but NULL.
+    /// The word and tag of a value that is not NULL.
     fn word(&mut self, v: &Value, adds: bool, scratch: &mut Vec<u8>) -> (u64, u64) {
         let number = |found: Option<u64>| found.map_or((0, ABSENT), |n| (n, KEPT));
         match (v, self.kind) {
@@ -474,8 +474,8 @@ mod tests {
         let texts = (0..1000).map(|n| Value::Text(format!("{n:040}"))).collect();
         let column = Column::new(Data::Values(texts));
         assert_eq!(lookup(&mut table, &column, 1000, &[]).len(), 1000);
-        // The text twice, by which it is found and as a value; where it ends; its word, and a tag; two tables of
-        // places, of which half at least are free.
+        // The text twice, as the key it is found by and as a value; its end; its word and a tag; places of two tables
+        // that are at least half free.
         let least = 1000 * (2 * 40 + size_of::<Value>() + size_of::<usize>() + 2 * 8 + 2 * 2 * 8);
         assert!(table.used() >= least, "{} of {least}", table.used());
         table.clear();

@@ -1,15 +1,14 @@
-//! Row sources that work on batches of rows.
+//! Row sources that work on batches of rows (E21 to E25).
 //!
 //! A batch has typed columns: whole numbers and decimals as words, dates as their bytes in a word, texts as views into
-//! the bytes that the rows were read as. A loop over a column has no branch on types and no copy of a text, so scans,
-//! filters, joins and groupings over many rows spend nanoseconds on a value where registers take tens of them. What
-//! finds single rows or depends on an outer row for each of its own stays with registers.
+//! the bytes that the rows were read as. A loop over a column neither branches on types nor copies texts, so scans,
+//! filters, joins and groupings over many rows take nanoseconds a value where registers take tens of nanoseconds. Row
+//! sources that find single rows, or depend on an outer row for each of their rows, stay with registers.
 //!
-//! The result is that of registers, to the digit and to the error. Arithmetic on words is used only while it is exact.
-//! Where an evaluation over a batch meets an error, or what it has no form for, it gives up (`None`) without a trace;
-//! the rows of the batch are then evaluated one by one with the code for registers, in their order, and rows before
-//! the one that fails are given first ([`Failing`]). So no error is raised that a row before it, or a condition that
-//! leaves the row out, would have kept from being raised.
+//! The result equals that of registers, to the digit and to the error. Arithmetic on words is used only while it is
+//! exact. If the evaluation over a batch meets an error, or a value without a batch form, it stops without side effects
+//! (`None`); the rows of the batch are then evaluated in order by the code for registers, and the rows before a failing
+//! one are returned first ([`Failing`]). So an error is raised only if registers would have raised it.
 
 pub mod column;
 mod eval;
@@ -31,20 +30,20 @@ pub use eval::{Condition, Expression};
 use plan::{Reg, Source};
 use types::{Ora, Result, Value};
 
-/// Rows of a batch at most.
+/// Most rows of a batch.
 pub const ROWS_MAX: usize = 1024;
-/// Bytes of texts from which on a batch takes no more rows.
+/// A batch with this many bytes of texts takes no more rows.
 pub const BYTES_MAX: usize = 4 << 20;
-/// Bytes that positions in an arena can name, with room for one more value.
+/// Largest arena whose offsets fit, with room for one more value.
 pub const ARENA_MAX: usize = u32::MAX as usize / 2;
 
-/// Some rows: a column for each register of the row source they come from, in the order of [`Node::regs`]. Every row
-/// counts: what a filter leaves out is not in a batch.
+/// Rows as columns, one for each register of their row source, in the order of [`Node::regs`]. All rows are valid:
+/// filtered rows have been removed.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub len: usize,
     pub columns: Vec<Column>,
-    /// The bytes of texts.
+    /// Bytes of the texts.
     pub arena: Vec<u8>,
 }
 
@@ -66,7 +65,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Leaves out of the arena what no text of the batch has, when that is most of it.
+    /// Compacts the arena if most of its bytes belong to no text of the batch.
     pub fn shrink(&mut self) {
         let texts: usize = self.columns.iter().map(column::text_bytes).sum();
         if texts < self.arena.len() / 2 {
@@ -79,7 +78,7 @@ impl Batch {
         }
     }
 
-    /// Keeps the rows `rows`, which ascend.
+    /// Keeps the rows `rows`, in ascending order.
     pub fn keep(&mut self, rows: &[u32]) {
         if rows.len() < self.len {
             self.columns.iter_mut().for_each(|c| c.keep(rows));
@@ -88,15 +87,15 @@ impl Batch {
     }
 }
 
-/// A row source that gives batches.
+/// A row source that returns batches.
 pub trait Node {
-    /// Starts afresh.
+    /// Starts again from the beginning.
     ///
     /// # Errors
     /// Those of reading.
     fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()>;
 
-    /// Starts again for another row of an enclosing nested loop; may keep what does not depend on that row.
+    /// Restarts for another row of an enclosing nested loop; may keep everything that does not depend on that row.
     ///
     /// # Errors
     /// Those of reading.
@@ -104,22 +103,22 @@ pub trait Node {
         self.open(m, cx)
     }
 
-    /// The registers whose values a row has, in the order of a batch's columns.
+    /// The registers of a row's values, in the order of a batch's columns.
     fn regs(&self) -> &[Reg];
 
-    /// Rows that a scan has read and its filter left out so far.
+    /// Number of rows that a scan has read and its filter has dropped.
     fn left_out(&self) -> u64 {
         0
     }
 
-    /// Fills `out` with the next rows, at least one. False: there are none, and `out` means nothing.
+    /// Fills `out` with the next rows, at least one. False at the end; `out` is undefined then.
     ///
     /// # Errors
-    /// Those of the row that follows those which were given.
+    /// Those of the row after the last one returned.
     fn next_batch(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool>;
 }
 
-/// The rows of a batch that were found before one that failed are given first; then the error is raised.
+/// An error that is raised after the rows before it have been returned.
 #[derive(Default)]
 pub struct Failing(Option<Ora>);
 
@@ -128,18 +127,18 @@ impl Failing {
         self.0 = None;
     }
 
-    /// The error that is due.
+    /// Raises the deferred error.
     ///
     /// # Errors
-    /// The one that was put off.
+    /// The deferred error.
     pub fn raise(&mut self) -> Result<()> {
         self.0.take().map_or(Ok(()), Err)
     }
 
-    /// Puts an error off until `rows` rows before it have been given.
+    /// Defers an error until the `rows` rows before it have been returned.
     ///
     /// # Errors
-    /// The error, when there are none.
+    /// The error, if there are no such rows.
     pub fn after(&mut self, rows: usize, e: Ora) -> Result<()> {
         if rows == 0 {
             return Err(e);
@@ -149,7 +148,7 @@ impl Failing {
     }
 }
 
-/// A source of batches as one of rows.
+/// Presents a source of batches as a source of rows.
 pub struct Rows {
     pub node: Box<dyn Node>,
     batch: Batch,
@@ -188,10 +187,10 @@ impl Rows {
     }
 }
 
-/// A source of rows as one of batches, which grow: a reader that wants few rows makes few.
+/// Presents a source of rows as a source of batches. Batches grow, so that a reader of few rows computes few.
 ///
-/// The rows are in registers, where a loop keeps the row that it has come to; evaluations over the batches above put
-/// others there. So the last row is put back before the source goes on.
+/// A loop keeps its current row in registers, and evaluations over the batches above overwrite them. The last row is
+/// therefore put back before the source continues.
 pub struct FromRows {
     op: Op,
     regs: Vec<Reg>,
@@ -312,7 +311,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// The values of a batch row by row, up to the first that fails.
+    /// Computes the values of a batch row by row, up to the first row that fails.
     fn row_by_row(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut values: Vec<Vec<Value>> = self.exprs.iter().map(|_| Vec::new()).collect();
         for row in 0..out.len {
@@ -373,29 +372,29 @@ impl Node for Project {
     }
 }
 
-/// Registers that somebody reads of a row source's rows; all, where it is not known.
+/// The registers of a row source that are read; all if unknown.
 #[derive(Clone, Debug)]
 pub struct Wanted(Option<Vec<Reg>>);
 
 impl Wanted {
     pub const ALL: Wanted = Wanted(None);
 
-    /// These.
+    /// These registers.
     pub fn of_regs(regs: &[Reg]) -> Wanted {
         Wanted(Some(regs.to_vec()))
     }
 
-    /// Those that codes read; all, where a code does not say what it reads.
+    /// The registers that codes read; all, if one of them is unknown.
     pub fn of_codes<'c>(codes: impl IntoIterator<Item = &'c Code>) -> Wanted {
         Wanted(Some(Vec::new())).and(codes)
     }
 
-    /// These, and those that codes read.
+    /// These registers, and those that codes read.
     pub fn and<'c>(&self, codes: impl IntoIterator<Item = &'c Code>) -> Wanted {
         self.and_reads(codes.into_iter().map(reads::of_code))
     }
 
-    /// These, and those that conditions read.
+    /// These registers, and those that conditions read.
     pub fn and_conds<'c>(&self, conds: impl IntoIterator<Item = &'c Cond>) -> Wanted {
         self.and_reads(conds.into_iter().map(reads::of_cond))
     }
@@ -411,20 +410,20 @@ impl Wanted {
         Wanted(Some(regs))
     }
 
-    /// Those of `regs` that somebody reads.
+    /// The registers of `regs` that are read.
     pub fn of(&self, regs: &[Reg]) -> Vec<Reg> {
         let reads = |reg: &&Reg| self.0.as_ref().is_none_or(|wanted| wanted.contains(reg));
         regs.iter().filter(reads).copied().collect()
     }
 }
 
-/// The row source as a source of batches, where it is one that goes over many rows and all it evaluates can be
-/// evaluated for many rows at a time; `None` for others. It gives the registers of `wanted` at least.
+/// The row source as a source of batches, with at least the registers of `wanted`. `None` if it returns few rows, or
+/// evaluates an expression without a batch form.
 ///
 /// # Errors
 /// Those of building row sources.
 pub fn build(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Option<Box<dyn Node>>> {
-    // A source that has no form for batches is not tried again: what is below it would be built once more each time.
+    // A source without a batch form is not tried again, because each attempt builds everything below it.
     if !b.batches || b.without_batches.contains(&std::ptr::from_ref(s)) || !pays(s) {
         return Ok(None);
     }
@@ -463,7 +462,7 @@ fn build_uncounted(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<O
             let mut regs = input.regs().to_vec();
             let mut made = Vec::with_capacity(codes.len());
             for (code, reg) in codes {
-                // An expression may read what one before it has made.
+                // A later expression may read the value of an earlier one.
                 let Some(expr) = Expression::new(code, &regs) else { return Ok(None) };
                 made.push((expr, reg));
                 regs.push(reg);
@@ -478,7 +477,7 @@ fn build_uncounted(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<O
             }
         }
         Source::JoinFilter { input, id, keys, .. } => {
-            // A scan that is counted is counted by itself.
+            // A counted scan has its own wrapper.
             if b.counting.is_none()
                 && let Source::Scan(scan) = &**input
             {
@@ -518,7 +517,7 @@ fn build_uncounted(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<O
     }))
 }
 
-/// As [`build`]; another row source gives its rows to batches.
+/// As [`build`]; a source without a batch form is wrapped in [`FromRows`].
 ///
 /// # Errors
 /// Those of building row sources.
@@ -529,7 +528,7 @@ pub fn build_any(s: &Source, wanted: &Wanted, b: &mut Builder<'_>) -> Result<Box
     }
 }
 
-/// Whether rows come in such numbers that batches are worth it.
+/// Whether the source has enough rows for batches to pay off.
 pub fn pays(s: &Source) -> bool {
     match s {
         Source::Scan(scan) => scan::pays(scan),

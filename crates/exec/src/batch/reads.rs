@@ -4,24 +4,24 @@ use crate::code::{Code, Cond};
 use plan::Reg;
 use plan::Special;
 
-/// What an evaluation depends on besides registers that stay the same for a batch.
+/// The values that an evaluation depends on.
 #[derive(Debug, Default)]
 pub struct Reads {
-    /// Registers, not all of which are columns.
+    /// Registers; some of them are not columns.
     pub regs: Vec<Reg>,
-    /// Gives another value each time.
+    /// Whether each evaluation may give another value.
     pub volatile: bool,
 }
 
-/// What a code reads; `None` for one that has to be run row by row in its place in the statement: subqueries, which
-/// read more registers than they name, sequences, and functions that can do anything.
+/// The reads of a code. `None` if it must be run row by row in its place: subqueries, which read registers that the
+/// code does not name, sequences, and functions with side effects.
 pub fn of_code(code: &Code) -> Option<Reads> {
     let mut reads = Reads::default();
     reads.code(code)?;
     Some(reads)
 }
 
-/// As [`of_code`].
+/// As [`of_code`], for a condition.
 pub fn of_cond(cond: &Cond) -> Option<Reads> {
     let mut reads = Reads::default();
     reads.cond(cond)?;

@@ -1,8 +1,8 @@
 //! Full scans and long ranges, a batch at a time.
 //!
-//! The blocks go to the arena of the batch, texts stay where they are. The filter is parted into stages, each of which
-//! reads columns that none before has read: its columns are found and decoded for the rows that are left, and rows that
-//! do not pass are dropped before the next. Columns that only others read are decoded for the rows that pass them all.
+//! The blocks are copied into the arena of the batch, and texts stay there. The filter is split into stages by the
+//! columns they read first: the columns of a stage are located and decoded for the remaining rows, and rows that fail
+//! are dropped before the next stage. Columns that no stage reads are decoded for the rows that pass all stages.
 
 use super::column::{Column, NULL, Span, decode};
 use super::eval::{self, Input};
@@ -15,47 +15,47 @@ use crate::source::scan;
 use plan::{Access, Reg};
 use types::{DataType, Ora, Result};
 
-/// Rows of a table from which on it is read in batches: fewer are read before the columns are made.
+/// Tables with fewer rows are not read in batches, because setting up columns costs more than reading them.
 const TABLE_ROWS_MIN: u64 = 64;
-/// Rows of a range from which on it is read in batches.
+/// Ranges with fewer expected rows are not read in batches.
 const RANGE_ROWS_MIN: f64 = 1000.0;
 
 pub struct Scan {
     rows: scan::Scan,
-    /// Places in the row, ascending, and types; the registers are in the same order.
+    /// Positions in the row, ascending, and types; `regs` has the same order.
     columns: Vec<(u16, DataType)>,
     regs: Vec<Reg>,
     filter: Vec<Condition>,
-    /// The filter of a join above.
+    /// The Bloom filter of a join above.
     join_filter: Option<UseFilter>,
     stages: Vec<Stage>,
     size: usize,
     failing: Failing,
     places: Places,
     selected: Vec<u32>,
-    /// Where its rows are counted, of a cursor that is watched.
+    /// The counter of its rows, if the cursor is watched.
     watch: Option<usize>,
     left_out: u64,
 }
 
 /// Conditions that are tested together.
 struct Stage {
-    /// Up to where in the filter of the scan they go, from where the stage before ends.
+    /// End of its conditions in the filter; they begin at the end of the stage before.
     conditions: usize,
-    /// The filter of the join above comes behind them.
+    /// Whether the Bloom filter of the join above follows them.
     joins: bool,
-    /// The columns that no stage before has read, ascending, and the number of columns up to the last that is read.
+    /// Columns first read by this stage, ascending; and the number of columns up to the last one read.
     decoded: Vec<usize>,
     columns: usize,
 }
 
-/// Where the rows of a batch and their columns are in the arena.
+/// Positions in the arena of the rows of a batch and of their columns.
 #[derive(Default)]
 struct Places {
-    /// The byte after what was walked of each row, and how many columns it has left.
+    /// For each row the offset after the columns passed, and the number of columns left.
     next: Vec<u32>,
     left: Vec<u16>,
-    /// The spans of each wanted column, as many as were walked.
+    /// The spans of each wanted column, for the columns passed.
     spans: Vec<Vec<Span>>,
     walked: usize,
 }
@@ -85,7 +85,7 @@ impl Places {
         Ok(())
     }
 
-    /// Keeps the rows `rows`, which ascend.
+    /// Keeps the rows `rows`, in ascending order.
     fn keep(&mut self, rows: &[u32]) {
         fn pick<T: Copy>(v: &mut Vec<T>, rows: &[u32]) {
             for (to, &from) in rows.iter().enumerate() {
@@ -98,7 +98,7 @@ impl Places {
         self.spans[..self.walked].iter_mut().for_each(|spans| pick(spans, rows));
     }
 
-    /// Notes where the columns up to `to` of all rows are.
+    /// Locates the columns up to `to` of all rows.
     fn walk_to(&mut self, columns: &[(u16, DataType)], to: usize, arena: &[u8]) -> Result<()> {
         if to > self.walked {
             self.walk(columns, (self.walked, to), 0, arena, &mut || ())?;
@@ -107,7 +107,7 @@ impl Places {
         Ok(())
     }
 
-    /// Notes where the columns `from..to` of the rows from `first` on are, all columns before having been walked. Calls
+    /// Locates the columns `from..to` of the rows from `first` on; earlier columns must have been passed. Calls
     /// `between` after each column.
     fn walk(
         &mut self,
@@ -143,7 +143,7 @@ impl Places {
         Ok(())
     }
 
-    /// As [`Places::walk`], row by row: some of the rows end before the last of the columns.
+    /// As [`Places::walk`], row by row, because some rows end before the last of the columns.
     fn walk_short(
         &mut self,
         columns: &[(u16, DataType)],
@@ -168,11 +168,11 @@ impl Places {
     }
 }
 
-/// Rows that are walked together: their bytes stay in the processor's nearest cache, and the steps of one do not wait
-/// for those of another.
+/// Rows that are walked together: their bytes stay in the first-level cache, and their steps are independent, so the
+/// processor overlaps them.
 const WALKED: usize = 256;
 
-/// Passes by the next column of some rows.
+/// Skips the next column of some rows.
 #[inline]
 fn pass(arena: &[u8], next: &mut [u32]) -> Option<()> {
     for at in next {
@@ -184,7 +184,7 @@ fn pass(arena: &[u8], next: &mut [u32]) -> Option<()> {
     Some(())
 }
 
-/// As [`pass`], and notes where the columns are.
+/// As [`pass`], and records the spans of the column.
 #[inline]
 fn find(arena: &[u8], next: &mut [u32], spans: &mut Vec<Span>) -> Option<()> {
     let mut greatest = 0;
@@ -205,7 +205,7 @@ fn find(arena: &[u8], next: &mut [u32], spans: &mut Vec<Span>) -> Option<()> {
     (greatest as usize <= arena.len()).then_some(())
 }
 
-/// A column that is NULL or long: where the next one begins, and where it is.
+/// The span of a NULL or long column, and the offset after it.
 #[cold]
 fn far(arena: &[u8], at: u32) -> Option<(u32, Span)> {
     let (mut next, mut left) = (at as usize, 1);
@@ -213,7 +213,7 @@ fn far(arena: &[u8], at: u32) -> Option<(u32, Span)> {
     Some((next as u32, span))
 }
 
-/// Passes by the next column of a row and says where it is.
+/// Skips the next column of a row and returns its span.
 #[inline]
 fn step(arena: &[u8], next: &mut usize, left: &mut u16) -> Option<Span> {
     const NONE: Span = Span { at: 0, len: NULL };
@@ -236,9 +236,9 @@ fn step(arena: &[u8], next: &mut usize, left: &mut u16) -> Option<Span> {
     (*next <= arena.len()).then_some(Span { at: at as u32, len: len as u32 })
 }
 
-/// Whether rows are read often enough for batches to be worth it.
+/// Whether enough rows are read for batches to pay off.
 pub fn pays(s: &plan::Scan) -> bool {
-    // A batch would copy values that may be long, wanted or not.
+    // A batch would copy long values even if they are not wanted.
     let long = |ty: &DataType| {
         let lob = matches!(ty, DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Named(_));
         lob || matches!(ty, DataType::Long | DataType::LongRaw)
@@ -258,7 +258,7 @@ pub fn pays(s: &plan::Scan) -> bool {
 }
 
 impl Scan {
-    /// The scan in batches, where that pays.
+    /// The scan in batches, if that pays off.
     ///
     /// # Errors
     /// Those of building row sources.
@@ -266,7 +266,8 @@ impl Scan {
         Scan::build_with(s, None, b)
     }
 
-    /// The scan, and below the columns that only others read the filter `id` of a join above.
+    /// As [`build`], with the Bloom filter `id` of a join above, applied before columns that no condition reads are
+    /// decoded.
     ///
     /// # Errors
     /// Those of building row sources.
@@ -322,7 +323,7 @@ impl Scan {
         }))
     }
 
-    /// Reads the rows of the next blocks, and finds the columns that the first stage reads. False at the end.
+    /// Reads the rows of the next blocks, and locates the columns of the first stage. False at the end.
     fn read(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let Scan { rows, places, columns, stages, .. } = self;
         let to = stages.first().map_or(columns.len(), |stage| stage.columns);
@@ -337,10 +338,10 @@ impl Scan {
                 places.push(&arena[at..at + len], at)
             })?;
             if places.next.len() == before {
-                // A block in which no row lives is not kept: many of them would fill the arena without a row.
+                // A block without a visible row is not kept: many of them would fill the arena without giving a row.
                 out.arena.truncate(begin);
             }
-            // The bytes are still in the processor's nearest cache; those of the next block come meanwhile.
+            // The bytes are still in the first-level cache; the next block is prefetched meanwhile.
             places.walk(columns, (0, to), before, &out.arena, &mut || rows.prefetch(cx))?;
             if !more {
                 break;
@@ -388,7 +389,7 @@ impl Node for Scan {
                 self.finish(out, decoded)?;
             }
             if let Tested::Failed(_) = tested {
-                // The rows that are left one by one; a row's error comes after the rows before it.
+                // Evaluates the remaining rows one by one; the error of a row is raised after the rows before it.
                 let (failing, selected) = (&mut self.failing, &mut self.selected);
                 eval::filter(&self.filter, out, &self.regs, selected, failing, m, cx)?;
                 count(self.watch, selected.len(), m);
@@ -406,7 +407,7 @@ impl Node for Scan {
 }
 
 impl Scan {
-    /// Goes through the stages; only rows that pass are left in the columns that have been read.
+    /// Runs the stages; only rows that pass remain in the columns read.
     fn test(&mut self, out: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Tested> {
         let (mut from, mut is_counted) = (0, false);
         for n in 0..self.stages.len() {
@@ -440,7 +441,7 @@ impl Scan {
         Ok(Tested::All)
     }
 
-    /// Drops the rows that are not selected, of the columns that the stages up to `n` have read.
+    /// Drops unselected rows from the columns of the stages up to `n`.
     fn keep(&mut self, out: &mut Batch, n: usize) {
         for slot in self.stages[..=n].iter().flat_map(|stage| &stage.decoded) {
             out.columns[*slot].keep(&self.selected);
@@ -449,7 +450,7 @@ impl Scan {
         out.len = self.selected.len();
     }
 
-    /// Decodes the columns that none of the first `stages` has read.
+    /// Decodes the columns that the first `stages` stages have not read.
     fn finish(&mut self, out: &mut Batch, stages: usize) -> Result<()> {
         self.places.walk_to(&self.columns, self.columns.len(), &out.arena)?;
         for (n, (_, ty)) in self.columns.iter().enumerate() {
@@ -461,21 +462,21 @@ impl Scan {
     }
 }
 
-/// How testing the rows of a batch has ended.
+/// The result of testing the rows of a batch.
 enum Tested {
     All,
-    /// The evaluation of some row fails, in the last of so many stages: the rows of those before it are there.
+    /// The evaluation of some row failed in the last of these stages; the rows that passed the earlier stages remain.
     Failed(usize),
 }
 
-/// Counts rows of a cursor that is watched.
+/// Counts rows for a watched cursor.
 fn count(watch: Option<usize>, rows: usize, m: &mut Machine) {
     if let Some(at) = watch {
         m.watched[at].rows += rows as u64;
     }
 }
 
-/// The stages of a filter over so many columns.
+/// Splits a filter into stages.
 fn stages(filter: &[Condition], join_filter: Option<&UseFilter>, columns: usize) -> Vec<Stage> {
     let mut read = vec![false; columns];
     let mut stages: Vec<Stage> = Vec::new();

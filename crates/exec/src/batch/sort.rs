@@ -1,8 +1,7 @@
 //! ORDER BY over batches.
 //!
-//! Batches stay as they came, and what is sorted is a word of each row's key, with the place of the whole key and of
-//! the row: most rows are told apart by the word. A sort that is to give its first rows only leaves out a row as soon
-//! as there are enough before it.
+//! Batches stay as they came. Sorted are entries with the first word of a row's key and the positions of the full key
+//! and of the row: the word alone decides most comparisons. A top-N sort drops a row once N rows before it are known.
 
 use super::column::{Column, bytes_of, gather};
 use super::{Batch, Expression, Node, ROWS_MAX};
@@ -19,10 +18,10 @@ use types::sorting::sort_checked;
 use types::{Result, Value};
 use wait::Stat;
 
-/// Of so many batches one is looked at for the length of its rows.
+/// One batch of so many is sampled for the length of its rows.
 const LOOKED_AT: u32 = 8;
 
-/// A row that is sorted.
+/// A row to be sorted.
 #[derive(Clone, Copy)]
 struct Entry {
     /// The first bytes of the key.
@@ -42,10 +41,10 @@ pub struct Sort {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
     charged: usize,
-    /// Rows with this key and later ones are not among the first that are wanted.
+    /// Rows with this key or a later one are not among the first N.
     boundary: Option<Vec<u8>>,
     on_disk: Option<Sorter>,
-    /// Bytes of rows as they are written, of those that were looked at.
+    /// Sampled rows: their number, and their bytes when written.
     seen: (u64, u64),
     done: bool,
     at: usize,
@@ -60,7 +59,7 @@ fn word(key: &[u8]) -> u64 {
 }
 
 impl Sort {
-    /// The sort of a source of batches; `None` when a key has to be evaluated in its place.
+    /// A sort over batches; `None` if a key must be evaluated row by row in its place.
     pub fn build(input: Box<dyn Node>, keys: &[SortKey], top: Option<&StopKey>, b: &mut Builder<'_>) -> Option<Sort> {
         let mut made = Vec::with_capacity(keys.len());
         for k in keys {
@@ -127,7 +126,7 @@ impl Sort {
         Ok(())
     }
 
-    /// Stable: rows with equal keys stay in the order they came.
+    /// Sorts the entries. Stable: rows with equal keys keep their order.
     fn sort(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let bytes = &self.bytes;
         let key = |e: &Entry| &bytes[e.key as usize..][..e.len as usize];
@@ -139,7 +138,7 @@ impl Sort {
         sort_checked(&mut self.entries, order, &mut || cx.check_cancel())
     }
 
-    /// Takes a batch, with the keys of its rows.
+    /// Adds a batch with the keys of its rows.
     fn take(&mut self, batch: &mut Batch, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let begin = self.bytes.len();
         let mut ends = Vec::with_capacity(batch.len);
@@ -203,7 +202,7 @@ impl Sort {
         Ok(())
     }
 
-    /// Appends the keys of the rows of a batch, and notes where each ends.
+    /// Appends the keys of the rows of a batch, and records where each ends.
     fn encode(
         &mut self,
         batch: &mut Batch,
@@ -254,7 +253,7 @@ impl Sort {
         Ok(())
     }
 
-    /// Keeps the first rows, of which there are more than are wanted.
+    /// Drops all rows after the first N.
     fn cut(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.sort(cx)?;
         self.entries.truncate(self.most);
@@ -276,7 +275,7 @@ impl Sort {
         Ok(())
     }
 
-    /// The rows of some entries.
+    /// Copies the rows of some entries into a batch.
     fn gather(&self, from: usize, to: usize) -> Result<Batch> {
         let rows: Vec<(u32, u32)> = self.entries[from..to].iter().map(|e| (e.batch, e.row)).collect();
         let arenas: Vec<&[u8]> = self.batches.iter().map(|b| &b.arena[..]).collect();
@@ -289,7 +288,7 @@ impl Sort {
         Ok(out)
     }
 
-    /// Goes on in temporary space.
+    /// Continues in temporary space.
     fn to_disk(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut sorter = Sorter::new(&m.temporary);
         self.entries.sort_unstable_by_key(|e| (e.batch, e.row));

@@ -26,11 +26,11 @@ use std::rc::Rc;
 use types::{DataType, Ora, Result, Value};
 use wait::Stat;
 
-/// Reads the text of a statement: the first part of a parse call, whose time has it. A text that is none is a parse
-/// call that failed.
+/// Parses the text of a statement: the first part of a parse call, which is charged for the time. A text with an error
+/// counts as a failed parse call.
 ///
 /// # Errors
-/// Those of the text.
+/// Those of parsing.
 pub fn read_text<R>(p: &Process, read: impl FnOnce() -> Result<R>) -> Result<R> {
     let clock = p.begin_parse();
     let found = read();
@@ -48,29 +48,29 @@ pub(super) type Alter<'a> = &'a dyn Fn(&mut Plan);
 /// How a statement is compiled.
 #[derive(Clone, Copy, Default)]
 pub(super) struct How<'a> {
-    /// For the executor itself, with SYS's eyes.
+    /// A statement of the executor itself, with the rights of SYS.
     internal: bool,
     alter: Option<Alter<'a>>,
-    /// Values of all binds.
+    /// Values of all binds, if known.
     values: Option<&'a [Value]>,
-    /// It takes the place of a plan that was made without values.
+    /// Whether the plan replaces one made without values.
     is_first: bool,
-    /// The values have asked for a child of their own.
+    /// Whether the values need a child of their own.
     aware: bool,
 }
 
-/// The use that a shared cursor is looked for.
+/// The purpose that a shared cursor is looked for.
 #[derive(Clone, Copy)]
 pub(super) enum Use<'a> {
     /// Executions with any values.
     Any,
-    /// An execution with these values of binds, and the selectivities of the predicates with them.
+    /// An execution with these bind values, and the selectivities of the predicates for them.
     Values(&'a [Value], &'a [f64]),
-    /// To be described: it does not matter how binds are named.
+    /// Description only: either way of naming binds is acceptable.
     Description,
 }
 
-/// The tree of a text that has not been read yet.
+/// Parses a text that is not parsed yet.
 pub(super) fn read(text: &str, (statement, by_place): Parsed) -> Result<Parsed> {
     let statement = match statement {
         Some(statement) => statement,
@@ -107,7 +107,8 @@ pub(super) fn columns_of(plan: &Plan) -> Vec<Column> {
     }
 }
 
-/// The changes that the columns of a user's view allow; empty for an object that is no view or cannot be compiled.
+/// The changes that each column of a user's view allows; empty for another kind of object, or if the view cannot be
+/// compiled.
 ///
 /// # Errors
 /// Those of the dictionary.
@@ -127,7 +128,7 @@ pub fn updatable_columns(
     }
 }
 
-/// Whether one of these tables has other statistics in the dictionary of now than in the one before.
+/// Whether the statistics of one of these tables differ between two states of the dictionary.
 fn statistics_differ(
     before: &dyn dictionary::Catalog,
     now: &dyn dictionary::Catalog,
@@ -144,7 +145,7 @@ fn statistics_differ(
     Ok(false)
 }
 
-/// A statement that is parsed already, and whether by place.
+/// The tree of a statement, and whether its binds are named by place.
 pub(super) type Parsed = (Option<Rc<Statement>>, bool);
 
 /// Row sources and registers of a plan, the first register of its binds, and the expected rows of its scans.
@@ -159,19 +160,19 @@ pub(super) struct Made {
     sharing: Sharing,
 }
 
-/// Why the rows of scans are counted.
+/// The reasons to count the rows of scans.
 #[derive(Clone, Copy)]
 pub(super) struct Watch {
     sharing: Sharing,
-    /// The first execution is compared with what is expected of it.
+    /// The first execution is compared with the estimates.
     monitor: bool,
 }
 
-/// Limits on the functions that a statement calls.
+/// Restrictions on the functions that a statement calls.
 pub(super) fn caller_of(body: &PlanBody) -> Caller {
     let changes = match body {
         PlanBody::Query(_) => Vec::new(),
-        // A row given by VALUES is made before the table is touched.
+        // The row of a VALUES clause is evaluated before the table is changed.
         PlanBody::Insert(i) if matches!(i.source, plan::InsertSource::Values(_)) => Vec::new(),
         PlanBody::Insert(i) => vec![i.target.table.object],
         PlanBody::InsertAll(i) => i.branches.iter().map(|b| b.insert.target.table.object).collect(),
@@ -182,8 +183,8 @@ pub(super) fn caller_of(body: &PlanBody) -> Caller {
     Caller { is_query: matches!(body, PlanBody::Query(_)), changes }
 }
 
-/// Turns a plan into row sources and registers: first the plan's registers, then the binds, then what expressions need.
-/// Scans of a query whose executions are watched count their rows.
+/// Turns a plan into row sources and registers: the plan's registers, then those of the binds, then those of
+/// expressions. Scans count their rows if the executions of the query are watched.
 pub(super) fn build(plan: &Plan, watch: Watch, cx: &ExecCtx<'_>) -> Result<Built> {
     let first_bind = plan.regs;
     let mut regs = vec![Value::Null; plan.regs as usize + plan.binds.len()];
@@ -221,8 +222,8 @@ pub(super) fn build(plan: &Plan, watch: Watch, cx: &ExecCtx<'_>) -> Result<Built
     Ok((body, m, first_bind, watch.monitor.then_some(watched)))
 }
 
-/// Whether the columns of the result are columns of the one table that is read, each once: then a scan writes them anew
-/// for each row, and nobody looks at them afterwards.
+/// Whether the columns of the result are columns of one scanned table, each once. The scan then overwrites them for
+/// each row, and no other code reads them.
 pub(super) fn moves(op: &Op, out: &[Code]) -> bool {
     let Op::Scan(scan) = op else { return false };
     let regs: Option<Vec<_>> = out.iter().map(|code| if let Code::Reg(r) = code { Some(*r) } else { None }).collect();
@@ -231,7 +232,7 @@ pub(super) fn moves(op: &Op, out: &[Code]) -> bool {
     regs.windows(2).all(|pair| pair[0] != pair[1]) && regs.iter().all(|r| scan.column_of(*r).is_some())
 }
 
-/// The columns that the values of [`moves`] are, where their bytes can be had without being decoded.
+/// The columns behind the values of [`moves`], if their bytes can be returned without decoding.
 pub(super) fn stored(op: &Op, out: &[Code]) -> Vec<(u16, DataType)> {
     let Op::Scan(scan) = op else { return Vec::new() };
     let column = |code: &Code| if let Code::Reg(r) = code { scan.column_of(*r) } else { None };
@@ -259,16 +260,16 @@ pub(super) fn cached_of(plan: &Plan, digest: library_cache::Digest, cx: &ExecCtx
 }
 
 impl Cursor {
-    /// Parses and compiles a statement. `binds` are the types of its binds as far as they are known, in the order of
-    /// [`Cursor::binds`]; others are taken from the first value.
+    /// Parses and compiles a statement. `binds`: types of its binds, as far as known, in the order of
+    /// [`Cursor::binds`]; a missing type is taken from the first value.
     ///
     /// # Errors
-    /// Syntax and name errors with their position in `text`; ORA-00900 for what is neither a query nor DML.
+    /// Syntax and name errors with their position in `text`; ORA-00900 for a statement that is neither a query nor DML.
     pub fn compile(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
         Cursor::compile_with(cx, text, (None, false), binds)
     }
 
-    /// A parse call of several steps.
+    /// Measures a parse call that has several steps.
     pub(super) fn timed_parse(
         cx: &mut ExecCtx<'_>,
         parse: impl FnOnce(&mut ExecCtx<'_>) -> Result<Cursor>,
@@ -279,7 +280,7 @@ impl Cursor {
         made
     }
 
-    /// As [`Cursor::compile`], of a statement that is parsed already. `text` is what `v$sql` shows.
+    /// As [`Cursor::compile`], for a parsed statement. `v$sql` shows `text`.
     pub fn compile_parsed(
         cx: &mut ExecCtx<'_>,
         text: &str,
@@ -289,12 +290,12 @@ impl Cursor {
         Cursor::compile_with(cx, text, (Some(statement), false), binds)
     }
 
-    /// As [`Cursor::compile`], with a bind for each place of a bind variable, whether its name stands elsewhere or not.
+    /// As [`Cursor::compile`], with a separate bind for each occurrence of a bind variable.
     pub fn compile_by_place(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Cursor> {
         Cursor::compile_with(cx, text, (None, true), binds)
     }
 
-    /// As [`Cursor::compile_parsed`], of a statement that was parsed by place.
+    /// As [`Cursor::compile_parsed`], for a statement parsed by place.
     pub fn compile_parsed_by_place(
         cx: &mut ExecCtx<'_>,
         text: &str,
@@ -308,8 +309,8 @@ impl Cursor {
         Cursor::compile_for(cx, text, parsed, binds, Use::Any)
     }
 
-    /// As [`Cursor::compile`], for a call that only describes the statement; its binds may be named by place where such
-    /// a shared cursor is found.
+    /// As [`Cursor::compile`], for a call that only describes the statement. A shared cursor that names binds by place
+    /// is accepted too.
     ///
     /// # Errors
     /// Those of [`Cursor::compile`].
@@ -331,7 +332,7 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// A parse, soft or hard. A soft parse finds the shared cursor and makes one of its image; the text is not read.
+    /// Soft or hard parse. A soft parse makes a cursor from the image of the shared cursor, without reading the text.
     pub(super) fn parse(
         cx: &mut ExecCtx<'_>,
         text: &str,
@@ -350,7 +351,7 @@ impl Cursor {
             let mut place = Place::parse_for(text, &rights, binds, selectivities, cx);
             let made = match Cursor::instantiate(cx, (text, by_place), rights, binds, &mut place) {
                 Ok(Some(found)) => Cursor::of_found(cx, text, parsed, binds, found, place),
-                // A text that is none fails before the parse is a hard one.
+                // A syntax error is raised before the parse counts as hard.
                 Ok(None) => read(text, parsed).and_then(|parsed| {
                     cx.p.parse_is_hard();
                     let how = How { values, aware: values.is_some(), ..How::default() };
@@ -363,7 +364,7 @@ impl Cursor {
         })
     }
 
-    /// The plan of the shared cursor, if the session may take it.
+    /// The plan of the shared cursor, if it is valid for the session.
     pub(super) fn instantiate(
         cx: &mut ExecCtx<'_>,
         (text, by_place): (&str, Option<bool>),
@@ -412,8 +413,8 @@ impl Cursor {
         }
     }
 
-    /// The plan of a shared cursor for another user, another schema or other rights, all of whose names mean the same
-    /// to the session, and may be used by it as they were.
+    /// The plan of a shared cursor for another user, schema or other rights, if all its names resolve to the same
+    /// objects for this session and its privileges suffice.
     fn of_kin(
         cx: &mut ExecCtx<'_>,
         head: &Head,
@@ -437,7 +438,7 @@ impl Cursor {
         Ok(None)
     }
 
-    /// A cursor of a plan that was found.
+    /// A cursor on the plan found.
     pub(super) fn of_found(
         cx: &mut ExecCtx<'_>,
         text: &str,
@@ -460,7 +461,7 @@ impl Cursor {
         };
         let sharing = place.sharing(cx);
         match build(&plan, Watch { sharing, monitor: false }, cx) {
-            // A segment has been exchanged for another: what is found of it now is compiled.
+            // A segment was replaced meanwhile: compile with its present definition.
             Err(e) if e.is(8103) && !cx.host.is_current(found.epoch) => {
                 cx.p.parse_is_hard();
                 Cursor::make(cx, text, parsed, binds, How::default(), place)
@@ -473,15 +474,15 @@ impl Cursor {
         }
     }
 
-    /// A statement of the executor's own, with names and privileges of SYS.
+    /// A statement of the executor itself, with the names and privileges of SYS.
     pub(crate) fn internal(cx: &mut ExecCtx<'_>, text: &str) -> Result<Cursor> {
         let statement = Rc::new(sql::parse_statement(text)?);
         let how = How { internal: true, ..How::default() };
         Cursor::make(cx, text, (Some(statement), false), &[], how, Place::default())
     }
 
-    /// A cursor over a plan that `alter` changes before row sources are made of it: what tests run that the planner
-    /// does not choose. The change is lost when the statement has to be compiled again.
+    /// A cursor on a plan that `alter` changes before the row sources are built: for tests of plans that the planner
+    /// does not choose. The change is lost when the statement is compiled again.
     ///
     /// # Errors
     /// Those of compiling the statement.
@@ -491,13 +492,13 @@ impl Cursor {
         Cursor::make(cx, text, (Some(statement), false), &[], how, Place::default())
     }
 
-    /// Compiles a statement only to see what it is.
+    /// Compiles a statement only to describe it.
     pub fn describe(cx: &mut ExecCtx<'_>, text: &str, binds: &[BindType]) -> Result<Described> {
         let statement = sql::parse_statement(text)?;
         Cursor::describe_parsed(cx, &statement, (sql::bind_names(text), binds))
     }
 
-    /// As [`Cursor::describe`], of a statement that is parsed already: what DDL asks of a query.
+    /// As [`Cursor::describe`], for a parsed statement, such as a query inside DDL.
     ///
     /// # Errors
     /// Those of compiling the statement.
@@ -513,8 +514,8 @@ impl Cursor {
         plan::describe(statement, &*catalog, &functions, &plan::NoVariables, names, scn).map(described)
     }
 
-    /// As [`Cursor::describe`], of a static statement of PL/SQL: its variables stand where SQL knows no column.
-    /// `functions` and `variables` reach the call that is in progress themselves.
+    /// As [`Cursor::describe`], for a static statement of PL/SQL: a name that is not a column may be one of
+    /// `variables`. `functions` and `variables` have their own access to the call in progress.
     ///
     /// # Errors
     /// Those of compiling the statement, and of `variables`.
@@ -538,7 +539,7 @@ impl Cursor {
         Ok((described(plan), notes.into_lookups()))
     }
 
-    /// Whether what a query gives depends on the session's time zone or on its formats of dates.
+    /// Whether the results of a query depend on the session's time zone or date formats.
     ///
     /// # Errors
     /// Those of compiling the statement.
@@ -566,7 +567,7 @@ impl Cursor {
         Ok(plan.rows())
     }
 
-    /// Compiles a statement: a hard parse, unless it is the executor's own.
+    /// Compiles a statement: a hard parse, unless it belongs to the executor itself.
     pub(super) fn make(
         cx: &mut ExecCtx<'_>,
         text: &str,
@@ -580,7 +581,7 @@ impl Cursor {
             None if by_place => Rc::new(sql::parse_statement_by_place(text)?),
             None => Rc::new(sql::parse_statement(text)?),
         };
-        // The corrections that an execution of the plan before has found.
+        // Corrections that an execution of the last plan has found.
         let corrections = match cx.session.options.feedback && !internal {
             true => place.corrections(text, binds, cx),
             false => Vec::new(),
@@ -602,7 +603,7 @@ impl Cursor {
             let shape = Shape::of(&plan, values, aware, cx);
             let watch = Watch { sharing: shape.sharing, monitor: !internal && adaptive::is_monitored(&plan, cx) };
             match build(&plan, watch, cx) {
-                // A segment was exchanged for another, or dropped, while it was compiled: nothing is locked yet.
+                // A segment was replaced or dropped during the compilation, since nothing is locked yet: try again.
                 Err(e) if e.is(8103) && !cx.host.is_current(epoch) => cx.check_cancel()?,
                 built => break (names, (plan, lookups), shape, built?),
             }
@@ -619,7 +620,7 @@ impl Cursor {
                 plan::rows::note_peeked(&mut rows, &plan.binds, values);
             }
             let rows = plan::rows::encode_within(&rows, library_cache::PLAN_BYTES_MAX);
-            // A plan that was altered is nobody else's.
+            // An altered plan is not shared.
             let image = match may_share(cx) && alter.is_none() && !place.refuses_image(cx) {
                 true => {
                     let head = Head::of(text, cx.host.rights(), cx);
@@ -640,7 +641,7 @@ impl Cursor {
             let content =
                 Content { plan: &rows, plan_hash, image: &image, depends: &depends, adaptive, ..Content::default() };
             place.load(text, kind_of(&plan).command(), &bind_types, &content, cx);
-            // DBMS_STATS makes cursors invalid that are there when it is done; this one may have come later.
+            // DBMS_STATS invalidates the cursors that exist when it ends; this one may have been loaded after that.
             if !cx.host.is_current(epoch) && statistics_differ(&*planned_by, &*cx.host.catalog()?, &plan.dependencies)?
             {
                 place.invalidate(cx);
@@ -656,7 +657,7 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// A cursor of a plan whose row sources are built.
+    /// A cursor on a plan whose row sources are built.
     pub(super) fn of_plan(
         cx: &mut ExecCtx<'_>,
         text: Rc<str>,
@@ -676,7 +677,7 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// A cursor that has no row sources yet.
+    /// A cursor without row sources.
     fn without_plan(
         cx: &ExecCtx<'_>,
         text: Rc<str>,
@@ -729,13 +730,13 @@ impl Cursor {
         }
     }
 
-    /// Takes over what the execution of a plan needs, with its row sources.
+    /// Stores what the executions of a plan need, with its row sources.
     fn take_plan(&mut self, cx: &ExecCtx<'_>, plan: &Plan, built: Built, sharing: Sharing) -> Result<()> {
         let catalog = cx.host.catalog()?;
         let table_by_id = |object| catalog.table_by_id(object);
         self.temporary = temporary::among(&self.dependencies, &table_by_id)?;
         self.temporary_version = cx.session.temporaries.version();
-        // A session's own rows are nobody else's result, also when a function reads them.
+        // Results over a session's own rows are never shared, even if a function reads the rows.
         let read = plan.cacheable.as_deref().unwrap_or_default();
         let is_private = !self.temporary.is_empty() || !temporary::among(read, &table_by_id)?.is_empty();
         if !is_private && plan.cacheable.is_some() {
@@ -749,16 +750,16 @@ impl Cursor {
         Ok(())
     }
 
-    /// Before the first execution of a cursor that came of an image: makes the plan and its row sources.
+    /// Called before the first execution of a cursor made from an image: decodes the plan and builds its row sources.
     ///
     /// # Errors
-    /// ORA-08103 where a segment has been exchanged for another; those of compiling the statement.
+    /// ORA-08103 if a segment was replaced; those of compiling the statement.
     #[cold]
     pub(super) fn make_plan(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let Some(later) = &self.later else { return Ok(()) };
         let catalog = cx.host.catalog()?;
         if catalog.epoch() != self.epoch {
-            // It has moved since the cursor was found to be current.
+            // The epoch has moved since the cursor was found to be current.
             return Err(Ora::new(8103));
         }
         match later.plan(&*catalog) {
@@ -769,7 +770,7 @@ impl Cursor {
                 self.later = None;
                 Ok(())
             }
-            // An object is not there any more, and no look-up has told of it.
+            // An object is gone, although no look-up gave another answer.
             None => {
                 self.key.finished(cx);
                 let place = self.key.again(cx);
@@ -784,8 +785,8 @@ impl Cursor {
         }
     }
 
-    /// Compiles again: the dictionary, the settings or the types of the binds have changed. That is a parse, though
-    /// nobody has called for one.
+    /// Compiles the statement again, because the dictionary, the settings or the types of the binds have changed.
+    /// Counts as a parse, without a parse call.
     #[cold]
     #[inline(never)]
     pub(super) fn renew(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -801,7 +802,7 @@ impl Cursor {
         self.make_plan(cx)
     }
 
-    /// Becomes another cursor of the same statement; the values of its binds stay.
+    /// Replaces the cursor by another one for the same statement; the bind values stay.
     pub(super) fn replace(&mut self, new: &mut Cursor) {
         new.values = std::mem::take(&mut self.values);
         new.values.resize(new.binds.len(), Value::Null);
@@ -809,14 +810,14 @@ impl Cursor {
         std::mem::swap(self, new);
     }
 
-    /// Before an execution of a cursor whose plan depends on values of binds: takes the plan that is for these values.
+    /// Called before an execution of a cursor whose plan depends on bind values: takes the plan for these values.
     ///
     /// # Errors
     /// Those of compiling the statement.
     #[cold]
     pub(super) fn adapt(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         if self.adaptive.as_ref().is_some_and(|adaptive| !adaptive.is_peeked) && self.key.is_loaded_again(cx) {
-            // Somebody else has executed it first.
+            // Another session has executed the shared cursor first.
             self.renew(cx)?;
         }
         let Some(adaptive) = &self.adaptive else { return Ok(()) };
@@ -828,7 +829,7 @@ impl Cursor {
             self.key.finished(cx);
             let how = How { values: Some(&self.values), is_first: true, ..How::default() };
             let place = self.key.again(cx);
-            // Part of the parse that made the plan without values.
+            // This is part of the parse that made the plan without values.
             cx.p.parse_is_hard();
             let clock = cx.p.begin_parse();
             let made = Cursor::make(cx, &self.text, parsed, &self.bind_types, how, place);

@@ -15,25 +15,25 @@ use types::row::{RowReader, RowWriter};
 use types::{DataType, Ora, Result, Value, codec};
 
 impl Cursor {
-    /// Says that a FETCH of PL/SQL begins, and counts it.
+    /// Begins and counts a FETCH of PL/SQL.
     pub fn begin_fetch(&mut self, cx: &mut ExecCtx<'_>) {
         self.fetches = Fetches::Explicit;
         self.key.fetched(0, cx);
     }
 
-    /// Says that a client fetches: rows count when it has been sent them.
+    /// Begins a client's fetch. Its rows count when they are sent.
     pub fn begin_clients_fetch(&mut self) {
         self.fetches = Fetches::Clients;
     }
 
-    /// Counts a client's fetch, with the rows that it was sent.
+    /// Counts a client's fetch and the rows sent.
     pub fn end_clients_fetch(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
         self.key.fetched(rows, cx);
         self.key.pause(true, cx);
     }
 
-    /// Compares the first execution of a query with what was expected of it. When that was far off, the statement is
-    /// compiled again before the next one.
+    /// Compares the first execution of a query with the estimates. If they were far off, the statement is compiled
+    /// again before the next execution.
     #[cold]
     pub(super) fn compare(&mut self, expected: &[adaptive::Expected], complete: bool, cx: &ExecCtx<'_>) {
         let found = if complete { adaptive::corrections(expected, &self.m.watched) } else { Vec::new() };
@@ -42,10 +42,10 @@ impl Cursor {
         }
     }
 
-    /// Notes what an execution has processed, of a cursor whose plan depends on values of binds.
+    /// Notes the rows that an execution processed, if the plan depends on bind values.
     #[cold]
     pub(super) fn note_processed(&mut self, cx: &ExecCtx<'_>) {
-        // The rows that servers have read are not counted here: such an execution says nothing of the values.
+        // Rows read by servers are not counted here, so such an execution tells nothing about the values.
         if let Some(adaptive) = &mut self.adaptive
             && !self.m.had_servers()
         {
@@ -68,8 +68,8 @@ impl Cursor {
             self.m.begin(snapshot);
             self.m.epoch = self.epoch;
             self.state = State::Rows;
-            // A row source above the one that locks may open it with its first row only; all rows are locked
-            // before any is fetched.
+            // A row source above `ForUpdate` may open it only at its own first row. The first row is therefore read
+            // here: all rows are locked before any row is fetched.
             let opened = still_planned(self.epoch, cx).and_then(|()| {
                 let before = self.m.run.is_some().then(|| measure::begin(cx));
                 let opened = op.open(&mut self.m, cx);
@@ -88,7 +88,7 @@ impl Cursor {
                 }
                 Err(e) => e,
             };
-            // Rows locked by a statement that failed are unlocked.
+            // Unlocks the rows that a failed statement has locked.
             if let Some(start) = &start {
                 cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, start)?;
             }
@@ -102,13 +102,14 @@ impl Cursor {
         Err(Ora::new(8177))
     }
 
-    /// Looks for the result in the cache. True: it is in the buffer. False: execute, perhaps building a result.
+    /// Looks for the result in the result cache. True: it is in the buffer. False: execute, and possibly build a
+    /// result.
     pub(super) fn open_cached(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let c = self.cached.as_mut().expect("only called for a statement that may be cached");
         let options = &cx.session.options;
         let wanted = options.result_cache && (c.hinted || (options.result_cache_force && !c.refused));
-        // A session that has changed what the result depends on must see its own changes; one that reads as of its
-        // transaction's beginning may need what no result holds any more.
+        // A session with uncommitted changes to a dependency must see them; a transaction that reads as of its start
+        // may need an older result than the cache has.
         if !wanted
             || cx.session.txn.holds_snapshot()
             || (cx.session.txn.is_active() && c.depends.iter().any(|d| cx.session.txn.has_touched(*d)))
@@ -159,18 +160,18 @@ impl Cursor {
         }
     }
 
-    /// Fetches the next row into `row`, whose values keep their buffers. False at the end.
+    /// Fetches the next row into `row` and reuses its buffers. False at the end.
     ///
     /// # Errors
-    /// ORA-01002 when the cursor is not open; whatever finding the row raises.
+    /// ORA-01002 when the cursor is not open; errors of finding the row.
     pub fn fetch(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         if self.state != State::Rows {
             return self.fetch_made(cx, row);
         }
         let result = if self.lost_rows(cx) {
-            Err(Ora::new(8103)) // object no longer exists
+            Err(Ora::new(8103)) // The rows were removed with their transaction.
         } else if self.locks_rows && !cx.session.txn.stands_since(&self.locked_at) {
-            // Its locks have gone with the transaction, or with what was rolled back to a savepoint.
+            // Its row locks are gone with the transaction, or were rolled back to a savepoint.
             Err(Ora::new(1002))
         } else {
             self.fetch_row(cx, row)
@@ -181,7 +182,7 @@ impl Cursor {
         result
     }
 
-    /// Fetches the next row of a result of the cache, or of those that DML returns.
+    /// Fetches the next row of a cached result, or of RETURNING.
     fn fetch_made(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         match self.state {
             State::Cached => {
@@ -205,10 +206,9 @@ impl Cursor {
         }
     }
 
-    /// The columns of stored rows, and their types, that the next values are, if [`Cursor::fetch_stored`] can give
-    /// them.
+    /// The positions and types of the stored columns that [`Cursor::fetch_stored`] would return, if it can be used.
     pub fn stored_columns(&self) -> Option<&[(u16, DataType)]> {
-        // Rows that go into the result cache are made of values.
+        // A result for the result cache is built from values.
         let is_kept = self.cached.as_ref().is_some_and(|c| c.build.is_some());
         let is_plain = self.state == State::Rows && !is_kept && self.first.is_none() && !self.has_sequences;
         match &self.body {
@@ -217,8 +217,7 @@ impl Cursor {
         }
     }
 
-    /// Fetches like [`Cursor::fetch`], and gives `take` the bytes of each row until it wants no more of them. False at
-    /// the end.
+    /// Passes the stored bytes of each row to `take` until `take` returns false. False at the end of the rows.
     ///
     /// # Errors
     /// As [`Cursor::fetch`], and those of `take`.
@@ -232,7 +231,7 @@ impl Cursor {
         };
         let rows = &mut self.rows;
         let result = match lost {
-            true => Err(Ora::new(8103)), // object no longer exists
+            true => Err(Ora::new(8103)), // The rows were removed with their transaction.
             false => scan.each_found(&mut self.m, cx, &mut |bytes| {
                 *rows += 1;
                 take(bytes, stored)
@@ -244,7 +243,7 @@ impl Cursor {
         result
     }
 
-    /// Whether the rows of temporary tables that it reads have gone with their transaction.
+    /// Whether rows of temporary tables that the cursor reads were removed with their transaction.
     pub(super) fn lost_rows(&self, cx: &ExecCtx<'_>) -> bool {
         let state = &cx.session.temporaries;
         !self.temporary.is_empty() && (self.lost_segments(cx) || self.temporary_purges != state.purges(&self.temporary))
@@ -258,7 +257,7 @@ impl Cursor {
         self.fetch_uncounted(cx, row)
     }
 
-    /// As [`Cursor::fetch_uncounted`], where what the operations do is measured.
+    /// As [`Cursor::fetch_uncounted`], with measured operations.
     #[cold]
     fn fetch_measured(&mut self, cx: &mut ExecCtx<'_>, row: &mut Vec<Value>) -> Result<bool> {
         let before = measure::begin(cx);
@@ -283,7 +282,7 @@ impl Cursor {
         }
         row.resize(out.len(), Value::Null);
         if *moves {
-            // The register keeps the buffer of the row before.
+            // The values are swapped, so that the register keeps the buffer of the previous row.
             for (v, code) in row.iter_mut().zip(out.iter()) {
                 let Code::Reg(r) = code else { return Err(Ora::internal("a value without a register")) };
                 std::mem::swap(v, &mut m.regs[*r as usize]);
@@ -306,7 +305,7 @@ impl Cursor {
         Ok(true)
     }
 
-    /// The row sources have ended, by themselves or by an error.
+    /// The row sources have ended: at the last row, by `close` or by an error.
     pub(super) fn finish_rows(&mut self, complete: bool, cx: &mut ExecCtx<'_>) {
         if let Some(c) = &mut self.cached
             && let Some(build) = c.build.take()
@@ -333,7 +332,7 @@ impl Cursor {
         self.state = State::Done;
     }
 
-    /// Adds the figures of the operations of an execution that ends to the shared cursor's. `rows`: of the statement.
+    /// Adds the figures of an execution's operations to the shared cursor. `rows`: rows of the statement.
     pub(super) fn tell_run(&mut self, rows: u64, cx: &mut ExecCtx<'_>) {
         if let Some(run) = &mut self.m.run
             && run.is_new
@@ -358,7 +357,7 @@ pub(super) fn decode(bytes: &[u8], columns: &[Column], row: &mut Vec<Value>) -> 
     Ok(())
 }
 
-/// The type a value of the column is stored as: NULL of no type is stored as text.
+/// The type that a column's value is stored as: NULL without a type is stored as text.
 pub(super) fn stored_type(ty: &DataType) -> &DataType {
     match ty {
         DataType::Null => &DataType::TEXT,

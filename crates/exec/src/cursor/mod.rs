@@ -1,20 +1,20 @@
 //! Cursors: a statement compiled once and executed many times.
 //!
-//! | state | what may be trusted | way out |
+//! | state | content | way out |
 //! |---|---|---|
-//! | Closed | the plan, while all names mean what they meant when it was made | `execute` |
+//! | Closed | the plan, valid while all its names keep their meaning | `execute` |
 //! | Rows | the row sources are open as of the snapshot | `fetch` to the end, `close`, `execute` |
 //! | Cached | the rows are in the result buffer | the same |
 //! | Done | the number of rows processed, RETURNING's rows | the same |
 //!
-//! Executing again allocates nothing on the single-row paths: the registers, the result buffer and the bind values keep
-//! their memory, the check of the plan is one load of the epoch, and the statement's figures are counted in the
-//! session. When the epoch has moved, the look-ups that the plan was made by are asked again ([`plan::names`]).
+//! Executing again allocates nothing on the single-row paths (E1): the registers, the result buffer and the bind values
+//! keep their memory, the plan is checked by one load of the epoch (E2), and the statement's figures are counted in the
+//! session (E8). When the epoch has moved, the look-ups of the plan are repeated ([`plan::names`]).
 //!
-//! A soft parse reads no text: it makes the cursor of the image in the library cache ([`crate::shared_plan`]). The row
-//! sources of a query are made at its first execution: a parse call that only describes it needs none.
+//! A soft parse reads no text: it makes the cursor from the image in the library cache ([`crate::shared_plan`]). The
+//! row sources of a query are built at its first execution, because a parse call that only describes it needs none.
 //!
-//! `compile` makes cursors, `fetch` gives their rows; executions, binds and DML are here.
+//! `compile` makes cursors, `fetch` returns their rows; this module has executions, binds and DML.
 
 mod compile;
 mod fetch;
@@ -39,7 +39,7 @@ use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Scn, Value};
 use wait::Stat;
 
-/// The kind of statement that a cursor holds.
+/// The kind of a cursor's statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementKind {
     Select,
@@ -62,7 +62,7 @@ impl StatementKind {
     }
 }
 
-/// The properties of a statement that are known without opening a cursor on it.
+/// Properties of a statement that are known without opening a cursor on it.
 #[derive(Clone, Debug)]
 pub struct Described {
     pub kind: StatementKind,
@@ -70,9 +70,9 @@ pub struct Described {
     pub columns: Vec<Column>,
     /// Names of the binds, in the order of their first occurrence.
     pub binds: Vec<String>,
-    /// Tables and views it reads or changes.
+    /// Tables and views that it reads or changes.
     pub dependencies: Vec<ObjectId>,
-    /// Owner and name of the stored units whose functions it calls.
+    /// Owners and names of the stored units whose functions it calls.
     pub units: Vec<(String, String)>,
 }
 
@@ -84,18 +84,17 @@ enum State {
     Done,
 }
 
-/// Takes the bytes of a row and what of them is wanted: places of columns and their types. False: no more rows.
+/// Receives the bytes of a row, and the positions and types of the wanted columns. Returns false to stop.
 pub type TakeStored<'a> = dyn FnMut(&[u8], &[(u16, DataType)]) -> Result<bool> + 'a;
 
-/// The operation that the statement runs.
+/// The executable form of the statement.
 enum Body {
     Query {
         op: Op,
         out: Vec<Code>,
-        /// Values are taken out of the registers and not copied: nobody but the row source that fills them anew looks
-        /// at them.
+        /// The result takes its values out of the registers without copying (see `moves` in `compile`, E16).
         moves: bool,
-        /// The columns of the stored rows, and their types, that the values are; none where they are anything else.
+        /// The positions and types of the result's stored columns; empty if a value is not a stored column.
         stored: Vec<(u16, DataType)>,
     },
     Dml(Dml),
@@ -104,38 +103,40 @@ enum Body {
 /// How the statement uses the result cache.
 struct Cached {
     depends: Vec<ObjectId>,
-    /// Hint RESULT_CACHE (or tables that ask for it); otherwise only with RESULT_CACHE_MODE = FORCE.
+    /// Whether the hint RESULT_CACHE, or a table's annotation, asks for caching; otherwise only RESULT_CACHE_MODE =
+    /// FORCE does.
     hinted: bool,
     refused: bool,
     /// The fixed part of the key: statement and user.
     prefix: Vec<u8>,
     key: Vec<u8>,
     buffer: ResultBuffer,
+    /// The result under construction (E7).
     build: Option<Build>,
     row: Vec<u8>,
 }
 
 /// A compiled statement with its execution.
 ///
-/// [`Cursor::close`] must be called before a cursor is dropped while it is open: a result that is being built for the
-/// result cache, and the snapshot, are given back there.
+/// An open cursor must be closed with [`Cursor::close`] before it is dropped: `close` releases the snapshot and a
+/// result being built for the result cache.
 pub struct Cursor {
     text: Rc<str>,
-    /// The statement as it was parsed; none where the plan came from an image.
+    /// The statement's tree; `None` if the plan came from an image.
     statement: Option<Rc<Statement>>,
     kind: StatementKind,
-    /// The plan that is made at the first execution; the row sources are nothing until then.
+    /// The plan to be decoded at the first execution; there are no row sources until then.
     later: Option<Box<Later>>,
     columns: Vec<Column>,
     binds: Vec<String>,
     bind_types: Vec<BindType>,
-    /// Every place of a bind variable is a bind of its own.
+    /// Whether every occurrence of a bind variable is a separate bind.
     by_place: bool,
-    /// The row that DML has changed last.
+    /// The row that DML changed last.
     last_row: Option<types::Rowid>,
     /// Values for the next execution.
     values: Vec<Value>,
-    /// The assumed type of a bind turned out wrong: compile again before executing.
+    /// The assumed type of a bind was wrong: compile again before executing.
     retype: bool,
     body: Body,
     locks: TableLocks,
@@ -143,69 +144,69 @@ pub struct Cursor {
     first_bind: u32,
     has_sequences: bool,
     locks_rows: bool,
-    /// Whether there is a first row, when it has been looked for already and lies in the registers.
+    /// Whether there is a first row, if it was already fetched into the registers.
     first: Option<bool>,
     lock_rowid: Option<plan::Reg>,
-    /// When it locked its rows.
+    /// The point of the transaction at which the rows were locked.
     locked_at: txn::TxnPoint,
     epoch: u64,
-    /// The look-ups that the plan was made by.
+    /// The look-ups of the plan.
     names: Names,
     dependencies: Vec<ObjectId>,
-    /// The SCN from which on its tables have had the definitions of this epoch, and the epoch.
+    /// The first SCN at which all its tables had the definitions of an epoch, and that epoch.
     checked: Option<(Scn, u64)>,
     cached: Option<Box<Cached>>,
     state: State,
-    /// The next execution goes on with the one before.
+    /// Whether the next execution continues the one before.
     continues: bool,
     rows: u64,
-    /// The side that fetches.
+    /// The caller that fetches.
     fetches: Fetches,
     returned: std::vec::IntoIter<Vec<Value>>,
     key: Place,
-    /// The session's flashback mode that it was compiled for.
+    /// The session's flashback SCN at compilation.
     flashback: Option<Scn>,
-    /// The session's settings that it was compiled with.
+    /// The session's settings at compilation.
     settings: Settings,
-    /// Compiled with SYS's eyes, for the executor's own statements.
+    /// Whether it was compiled with the rights of SYS, for the executor itself.
     internal: bool,
-    /// The temporary tables it is over, and the state of the session's segments when it was compiled and opened.
+    /// The temporary tables of the statement, and the state of the session's segments at compilation and at opening.
     temporary: Vec<(ObjectId, TemporaryKind)>,
     temporary_version: u64,
     temporary_purges: u64,
-    /// The values that it takes where the plan depends on binds.
+    /// State for a plan that depends on bind values.
     adaptive: Option<Box<Adaptive>>,
-    /// The expected rows of the scans of a query whose first execution is compared with them.
+    /// The estimated rows of scans, if the first execution is to be compared with them.
     monitor: Option<Vec<adaptive::Expected>>,
 }
 
 /// The caller that fetches from a cursor. It decides how fetches are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fetches {
-    /// A loop, SELECT INTO and the like: so many rows at a time, the last of which finds the end.
+    /// A cursor loop, SELECT INTO and the like: fetches of [`ROWS_A_FETCH`] rows, the last of which finds the end.
     Ours,
-    /// FETCH: each counts.
+    /// FETCH of PL/SQL: each one counts.
     Explicit,
-    /// A client: each counts, and a row when it is sent; one that was looked at ahead is not the client's yet.
+    /// A client: each fetch counts, and a row counts when it is sent. A row fetched in advance is not counted yet.
     Clients,
 }
 
-/// Fingerprints of the session's settings that a compiled statement depends on: language and optimizer. Constants are
-/// converted at compile time, and other optimizer settings need another child cursor.
+/// Fingerprints of the session's language and optimizer settings. Constants are converted at compile time, and other
+/// optimizer settings need another child cursor.
 type Settings = (u64, u64);
 
 fn settings_of(cx: &ExecCtx<'_>) -> Settings {
     (cx.session.nls_fingerprint(), cx.session.options.optimizer)
 }
 
-/// Rows of a fetch of our own.
+/// Rows of a fetch by the server itself.
 const ROWS_A_FETCH: u64 = 100;
-/// Most times a statement is started again because rows changed under it.
+/// Most restarts of a statement whose rows have changed since its snapshot.
 const RESTARTS_MOST: u32 = 5000;
 
 impl Cursor {
-    /// Says that the cursor is closed and kept by its session, or used again: `v$open_cursor` shows it so. Using it
-    /// again is a parse call.
+    /// Records in `v$open_cursor` that the session keeps the closed cursor, or uses it again. Using it again is a parse
+    /// call.
     pub fn set_kept(&mut self, kept: bool, cx: &mut ExecCtx<'_>) {
         self.key.keep(kept);
         if !kept {
@@ -213,19 +214,19 @@ impl Cursor {
         }
     }
 
-    /// Says that PL/SQL leaves the open query alone until it fetches from it again, or goes on with it: what
-    /// `v$session` shows meanwhile is the block.
+    /// PL/SQL leaves the open query (`paused`) until its next fetch, or returns to it. Meanwhile `v$session` shows the
+    /// block.
     #[inline]
     pub fn pause(&mut self, paused: bool, cx: &mut ExecCtx<'_>) {
         self.key.pause(paused, cx);
     }
 
-    /// The shared cursor: its statement and the child's number.
+    /// Digest of the statement and number of the child cursor.
     pub fn shared(&self, cx: &ExecCtx<'_>) -> Option<(library_cache::Digest, u64)> {
         self.key.identify(cx.shared.library)
     }
 
-    /// The objects that it reads or changes.
+    /// The objects that the statement reads or changes.
     pub fn dependencies(&self) -> &[ObjectId] {
         &self.dependencies
     }
@@ -234,12 +235,12 @@ impl Cursor {
         self.kind
     }
 
-    /// The text it was compiled from.
+    /// The text of the statement.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The epoch of the dictionary in which its names have been found to mean what they do.
+    /// The dictionary epoch for which its names were last verified.
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch
@@ -255,15 +256,15 @@ impl Cursor {
         &self.binds
     }
 
-    /// The SCN as of which the open query reads.
+    /// The SCN of the open query's snapshot.
     pub fn seen(&self) -> Option<types::Scn> {
         (self.state == State::Rows).then(|| self.m.snapshot().scn)
     }
 
-    /// Gives all binds their values for the next execution.
+    /// Sets all binds for the next execution.
     ///
     /// # Errors
-    /// ORA-01008 when there are too few, ORA-01036 when there are too many.
+    /// ORA-01008 for too few values, ORA-01036 for too many.
     pub fn bind(&mut self, values: &[Value]) -> Result<()> {
         if values.len() != self.binds.len() {
             return Err(Ora::new(if values.len() < self.binds.len() { 1008 } else { 1036 }));
@@ -274,7 +275,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Gives one bind its value, reusing the buffer of the one before.
+    /// Sets one bind and reuses the buffer of its old value.
     pub fn bind_one(&mut self, at: usize, value: &Value) -> Result<()> {
         let slot = self.values.get_mut(at).ok_or_else(|| Ora::new(1036))?;
         let content = value.content();
@@ -286,10 +287,10 @@ impl Cursor {
         Ok(())
     }
 
-    /// Executes with the values bound. DML is complete when this returns; a query's rows are fetched.
+    /// Executes with the bound values. DML is complete when this returns; the rows of a query are then fetched.
     ///
-    /// A statement does not lock the objects that it only reads. When a rebuild has replaced the segment of one and
-    /// committed meanwhile, nothing has been done yet; the statement is compiled and run again. That is one execution.
+    /// A statement does not lock the objects that it only reads. If a rebuild has replaced the segment of one
+    /// meanwhile, the statement has not done anything yet; it is compiled and run again. Both runs are one execution.
     pub fn execute(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut run = self.next_run();
         loop {
@@ -300,15 +301,13 @@ impl Cursor {
         }
     }
 
-    /// Whether the types of the binds, the dictionary and the settings of the session are those that it was compiled
-    /// for.
+    /// Whether the types of the binds, the dictionary and the session's settings are those of the compilation.
     #[inline]
     fn is_as_compiled(&self, cx: &ExecCtx<'_>) -> bool {
         !self.retype && cx.host.is_current(self.epoch) && self.settings == settings_of(cx)
     }
 
-    /// As [`Cursor::is_as_compiled`], where a dictionary in which all names still mean the same is as good as the one
-    /// that it was compiled for.
+    /// As [`Cursor::is_as_compiled`]; a changed dictionary is accepted if all names keep their meaning.
     ///
     /// # Errors
     /// Those of reading the dictionary.
@@ -319,8 +318,8 @@ impl Cursor {
         Ok(!self.retype && self.settings == settings_of(cx) && self.names_are_same(cx)?)
     }
 
-    /// Whether the dictionary is the one that it was compiled for, or all names mean the same in the one of now, which
-    /// is its own then. Other statistics are no other meaning, and make the shared cursor invalid when they do.
+    /// Whether the dictionary is that of the compilation, or gives all names the same meaning; the cursor then adopts
+    /// its epoch. New statistics do not change a meaning; they invalidate the shared cursor if they need to.
     #[cold]
     fn names_are_same(&mut self, cx: &ExecCtx<'_>) -> Result<bool> {
         if cx.host.is_current(self.epoch) {
@@ -337,20 +336,20 @@ impl Cursor {
         Ok(is_same)
     }
 
-    /// Whether the next execution, with values of the same types, runs what is compiled, and the shared cursor is still
-    /// there.
+    /// Whether the next execution with values of the same types can run the present plan, and the shared cursor still
+    /// exists.
     pub fn is_current(&mut self, cx: &ExecCtx<'_>) -> bool {
         let as_now = self.flashback == cx.session.flashback && !self.lost_segments(cx) && self.key.is_valid(cx);
-        // An error is that of the parse which follows.
+        // The error is raised by the parse that follows.
         as_now && self.is_as_compiled_or_same(cx).unwrap_or(false)
     }
 
-    /// Whether every place of a bind variable is a bind of its own.
+    /// Whether every occurrence of a bind variable is a separate bind.
     pub fn is_by_place(&self) -> bool {
         self.by_place
     }
 
-    /// The types of its binds as they are known by now.
+    /// The types of its binds, as far as known.
     pub fn bind_types(&self) -> &[BindType] {
         &self.bind_types
     }
@@ -393,10 +392,11 @@ impl Cursor {
         result
     }
 
-    /// Before an execution of a statement that is not ready for it as it is: compiles it again, or makes its plan.
+    /// Called before an execution that cannot use the cursor as it is: compiles the statement again, or builds the row
+    /// sources of its plan.
     ///
     /// # Errors
-    /// Those of compiling the statement, and those of temporary tables that are in use.
+    /// Those of compiling the statement, and of temporary tables in use.
     #[cold]
     #[inline(never)]
     fn prepare(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
@@ -436,8 +436,8 @@ impl Cursor {
         result.map_err(|e| cx.host.name_segment(e))
     }
 
-    /// In a function that another statement calls: a query's may change nothing, and none may look at a table that is
-    /// being changed.
+    /// Checks a statement inside a function that SQL calls: a query's function may not change rows, and no function may
+    /// read a table that the calling DML changes.
     ///
     /// # Errors
     /// ORA-14551, ORA-04091.
@@ -462,12 +462,12 @@ impl Cursor {
         })
     }
 
-    /// Whether segments of temporary tables that it was compiled over are gone.
+    /// Whether segments of temporary tables were dropped since the compilation.
     fn lost_segments(&self, cx: &ExecCtx<'_>) -> bool {
         !self.temporary.is_empty() && self.temporary_version != cx.session.temporaries.version()
     }
 
-    /// Before a statement changes, or locks, rows of temporary tables.
+    /// Called before a statement changes or locks rows of temporary tables.
     fn bind_temporary(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         if self.temporary.is_empty() {
             return Ok(());
@@ -475,22 +475,21 @@ impl Cursor {
         let (state, depth) = (&cx.session.temporaries, cx.session.suspended);
         let changed = |object| self.locks_rows || self.locks.changes(object);
         state.bind(cx.p, cx.shared, &self.temporary, &changed, depth)?;
-        // A wait for DDL is a wait for another definition.
+        // DDL that held the lock may have changed the definition.
         if self.names_are_same(cx)? { Ok(()) } else { self.renew(cx) }
     }
 
-    /// Says that the next execution and the one before are counted as one: those of an array of bind values are.
+    /// Counts the next execution together with the last one, as executions of an array (E14).
     #[inline]
     pub fn set_continues(&mut self, continues: bool) {
         self.continues = continues;
     }
 
-    /// Takes an execution with the values bound into a batch, to be carried out with those of further calls by
-    /// [`Cursor::execute_waiting`]. False when the statement has to be executed by itself, after those that wait;
-    /// nothing was done.
+    /// Adds an execution with the bound values to a batch that [`Cursor::execute_waiting`] runs together. False if the
+    /// statement must be executed by itself after the waiting executions; nothing was done then.
     ///
     /// # Errors
-    /// Those of making the row. One that waits already may be refused too: that error comes first.
+    /// Those of computing the row. A waiting execution may fail as well; its error comes first.
     pub fn execute_later(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let (some, _) = self.waiting();
         if some && !self.is_as_compiled(cx) {
@@ -505,18 +504,18 @@ impl Cursor {
         let Body::Dml(dml) = &mut self.body else { return Ok(false) };
         self.key.enter(cx);
         let ran = dml.run_later(&mut self.m, cx).map_err(|e| cx.host.name_segment(e));
-        // Time until the next statement belongs to no statement.
+        // The time until the next statement does not belong to this one.
         self.key.leave(cx);
         ran?;
         (self.state, self.rows) = (State::Done, 1);
         Ok(true)
     }
 
-    /// As [`Cursor::execute_later`] behind one that waits, with values that are not bound first: all of them, in the
-    /// order of the binds. False when it has to be done the ordinary way; nothing was done.
+    /// As [`Cursor::execute_later`] after another waiting execution, with the values of all binds as an argument. False
+    /// if the usual way must be taken; nothing was done then.
     ///
     /// # Errors
-    /// Only what breaks off everything.
+    /// Only errors that end the whole call.
     pub fn execute_more(&mut self, values: &[&Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
         let fit = |(v, ty): (&&Value, &BindType)| v.is_null() || fits(v, ty);
         let is_other = values.len() != self.values.len() || !values.iter().zip(&self.bind_types).all(fit);
@@ -530,7 +529,7 @@ impl Cursor {
         ran
     }
 
-    /// The preparation of an execution, once for a batch. False for a statement that cannot wait.
+    /// Prepares the executions of a batch once. False if the statement cannot be batched.
     fn begin_batch(&mut self, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let may_wait = matches!(&self.body, Body::Dml(dml) if dml.may_wait());
         if !may_wait || !self.temporary.is_empty() || self.m.run.is_some() {
@@ -562,7 +561,7 @@ impl Cursor {
         Ok(true)
     }
 
-    /// Whether executions wait, and whether so many that they should be carried out before there are more.
+    /// Whether executions are waiting, and whether there are enough of them to be run now.
     pub fn waiting(&self) -> (bool, bool) {
         match &self.body {
             Body::Dml(dml) => dml.has_waiting(),
@@ -570,7 +569,7 @@ impl Cursor {
         }
     }
 
-    /// How many executions wait.
+    /// Number of waiting executions.
     pub fn rows_waiting(&self) -> usize {
         match &self.body {
             Body::Dml(dml) => dml.rows_waiting(),
@@ -578,11 +577,11 @@ impl Cursor {
         }
     }
 
-    /// Carries out the executions that wait. `refused` is told the number of each that fails, from 0, and leaves
-    /// nothing; it may let the others go on by swallowing the error.
+    /// Runs the waiting executions. `refused` receives the number, from 0, and the error of each that fails and has no
+    /// effect; it returns `Ok` to continue.
     ///
     /// # Errors
-    /// Those that `refused` returns; executions before that one are done then, and those behind it forgotten.
+    /// Errors that `refused` returns. Executions before the failing one are done, those after it are dropped.
     pub fn execute_waiting(
         &mut self,
         refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
@@ -611,7 +610,7 @@ impl Cursor {
         result.map_err(|e| host.name_segment(e))
     }
 
-    /// Locks the tables, compiles again what changed meanwhile, and runs the statement.
+    /// Locks the tables, compiles again if the dictionary has changed, and runs the statement.
     fn execute_dml(&mut self, shared: &mut Vec<ObjectId>, run: &mut Run, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.bind_temporary(cx)?;
         while self.locks.take(shared, cx)? && !self.names_are_same(cx)? {
@@ -622,8 +621,8 @@ impl Cursor {
         self.run_dml(cx)
     }
 
-    /// In a transaction that reads as of one SCN: its tables are still what they were then. Rows that have been moved
-    /// to another segment are none of that moment's.
+    /// In a transaction that reads as of one SCN: checks that its tables had the same definitions then. Rows that were
+    /// moved to another segment cannot be read as of that SCN.
     ///
     /// # Errors
     /// ORA-01466.
@@ -698,7 +697,7 @@ impl Cursor {
                     self.state = State::Done;
                     return Ok(());
                 }
-                // All of a statement or nothing of it.
+                // The statement is atomic (E4).
                 Ok(_) => cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?,
                 Err(e) => {
                     cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start)?;
@@ -713,7 +712,7 @@ impl Cursor {
         Err(Ora::new(8177))
     }
 
-    /// Gives the snapshot back.
+    /// Releases the snapshot.
     fn end(&mut self, cx: &mut ExecCtx<'_>) {
         self.tell_run(self.rows, cx);
         if let Some(c) = &mut self.cached
@@ -733,7 +732,7 @@ impl Cursor {
         self.state = State::Closed;
     }
 
-    /// The rowid of the row fetched last, of a SELECT FOR UPDATE: what WHERE CURRENT OF means.
+    /// The rowid of the row last fetched from SELECT FOR UPDATE, for WHERE CURRENT OF.
     pub fn current_row(&self) -> Option<types::Rowid> {
         let reg = self.lock_rowid.filter(|_| self.state == State::Rows)?;
         match self.m.value(reg) {
@@ -742,7 +741,7 @@ impl Cursor {
         }
     }
 
-    /// The rowid of the row that DML has changed last, if its table has rowids.
+    /// The rowid of the row that DML changed last, if its table has rowids.
     pub fn last_row(&self) -> Option<types::Rowid> {
         self.last_row
     }
@@ -752,11 +751,11 @@ impl Cursor {
         self.rows
     }
 
-    /// Ends the execution; the cursor can be executed again.
+    /// Ends the execution. The cursor can be executed again.
     pub fn close(&mut self, cx: &mut ExecCtx<'_>) {
         match self.state {
             State::Rows | State::Cached => self.finish_rows(false, cx),
-            // The rows have ended, and the execution with them.
+            // The execution has ended with its last row.
             State::Done if matches!(self.body, Body::Query { .. }) => {}
             State::Done | State::Closed => self.end(cx),
         }
@@ -764,40 +763,37 @@ impl Cursor {
     }
 }
 
-/// ORA-01456 in a read-only transaction.
+/// Checks that the transaction is not read only (ORA-01456).
 fn may_change(cx: &ExecCtx<'_>) -> Result<()> {
     if cx.session.flashback.is_some() {
-        return Err(Ora::new(8182)); // operation not supported while in Flashback mode
+        return Err(Ora::new(8182)); // Queries read as of an earlier SCN.
     }
     if cx.session.txn.isolation() == txn::Isolation::ReadOnly { Err(Ora::new(1456)) } else { Ok(()) }
 }
 
-/// Asked once the snapshot is there: the segments that the statement was compiled over are still the tables' own. Else
-/// a statement that read the old segment of a moved table as of a later moment would miss what was changed in the new
-/// one.
+/// Checks, with the snapshot taken, that the segments of the plan are still those of its tables. Otherwise a statement
+/// that read the old segment of a moved table as of a later SCN would miss changes in the new segment.
 ///
 /// # Errors
-/// ORA-08103, with which it is compiled again.
+/// ORA-08103: the statement must be compiled again.
 fn still_planned(epoch: u64, cx: &ExecCtx<'_>) -> Result<()> {
     if cx.host.is_current(epoch) { Ok(()) } else { Err(Ora::new(8103)) }
 }
 
-/// The snapshot that a statement reads. Internal statements check foreign keys, which hold among the newest versions of
-/// rows.
+/// The snapshot of a statement (E3). Internal statements check foreign keys and read the current versions of rows.
 fn snapshot_for(internal: bool, cx: &ExecCtx<'_>) -> txn::Snapshot {
     let (txns, t) = (cx.shared.txns, &cx.session.txn);
     if internal { txns.statement_snapshot(cx.p, t) } else { txns.snapshot(cx.p, t) }
 }
 
-/// ORA-08177 in a serializable transaction, to which a row that has changed is no news that a later snapshot could
-/// bring.
+/// Checks that a restart may help: ORA-08177 in a serializable transaction, which has no later snapshot.
 fn may_restart(internal: bool, cx: &ExecCtx<'_>) -> Result<()> {
     if !internal && cx.session.txn.holds_snapshot() { Err(Ora::new(8177)) } else { Ok(()) }
 }
 
-/// Whether a value is of the class a bind was compiled for.
+/// Whether a value has the class that a bind was compiled for.
 fn fits(value: &Value, ty: &BindType) -> bool {
-    // A cursor goes by its number.
+    // A cursor is represented by its number.
     if matches!((value, ty), (Value::Number(_), Some(types::DataType::Cursor))) {
         return true;
     }
@@ -816,7 +812,7 @@ fn fits(value: &Value, ty: &BindType) -> bool {
         Value::IntervalDs(_) => Class::IntervalDs,
         Value::Composite(c) => return *ty == Some(DataType::Named(c.ty)),
         Value::EmptyLob => return matches!(expected, Class::Lob | Class::Other),
-        // Statements are given the content.
+        // A statement is given the content of a LOB, not the locator.
         Value::Lob(_) => return false,
         Value::Null => return true,
     };

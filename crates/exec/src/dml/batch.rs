@@ -1,9 +1,8 @@
-//! Rows that are inserted together.
+//! Rows inserted in batches.
 //!
-//! A statement that inserts many rows hands them down block by block: the rows of a batch first, then the entries of
-//! each index in the order of their keys. What a batch does not say is which of its rows was refused. So when one is,
-//! the batch is taken back and its rows are inserted one by one: the error is then that of the first row that has one,
-//! as it would be without batches.
+//! A statement that inserts many rows passes them down in batches: first the rows, then the entries of each index in
+//! key order. A failed batch does not tell which of its rows was refused. It is rolled back, and its rows are inserted
+//! one by one, so that the error is that of the first bad row, as without batches (E13).
 
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
@@ -13,7 +12,7 @@ use txn::Savepoint;
 use types::row::RowReader;
 use types::{Ora, Result, Rowid};
 
-/// A batch is inserted when it has so many rows or bytes: the more rows there are, the more of their entries meet in a
+/// A batch is inserted once it has this many rows or bytes. The larger the batch, the more index entries fall into one
 /// leaf.
 const ROWS_MOST: usize = 16384;
 const BYTES_MOST: usize = 2 << 20;
@@ -23,10 +22,10 @@ const BYTES_MOST: usize = 2 << 20;
 pub struct Batch {
     rows: Vec<u8>,
     ends: Vec<u32>,
-    /// For each index, the keys one behind the other; that of a row without an entry is empty.
+    /// For each index, the concatenated keys and where each ends; a row without an entry has an empty key.
     keys: Vec<(Vec<u8>, Vec<u32>)>,
     rowids: Vec<Rowid>,
-    /// The row that was inserted last.
+    /// The row inserted last.
     last: Option<Rowid>,
     entries: btree::Batch,
 }
@@ -43,7 +42,7 @@ impl Batch {
         }
     }
 
-    /// The row that was inserted last, ever.
+    /// The row inserted last, in any batch.
     pub fn last(&self) -> Option<Rowid> {
         self.last
     }
@@ -76,8 +75,8 @@ impl Batch {
         self.ends.len() >= ROWS_MOST || self.rows.len() >= BYTES_MOST
     }
 
-    /// Inserts all rows and forgets them. `refused` is told of each row that could not be inserted, of which nothing is
-    /// left then, and may let the others follow by swallowing the error.
+    /// Inserts all rows and clears the batch. `refused` receives the number and the error of each row that could not be
+    /// inserted and left nothing behind; it returns `Ok` to continue with the others.
     pub fn flush(
         &mut self,
         table: &HeapTable,
@@ -92,7 +91,8 @@ impl Batch {
         let done = match self.insert_together(table, indexes, cx) {
             Ok(Inserted::Done) => Ok(()),
             Ok(Inserted::Duplicate(_)) => self.insert_again(&start, table, indexes, refused, cx),
-            // It is said once. Rows may be there without their entries.
+            // Errors that end the call are reported once. The batch may have inserted rows without index entries, so it
+            // is rolled back.
             Err(e) if e.is_stop() => cx.shared.txns.rollback_to(cx.p, &mut cx.session.txn, &start).and(Err(e)),
             Err(_) => self.insert_again(&start, table, indexes, refused, cx),
         };
@@ -100,7 +100,7 @@ impl Batch {
         done
     }
 
-    /// Takes back what has been inserted together and inserts the rows one by one.
+    /// Rolls the batch back and inserts its rows one by one.
     fn insert_again(
         &mut self,
         start: &Savepoint,
@@ -167,7 +167,7 @@ impl Batch {
     }
 }
 
-/// Piece `n` of many that lie one behind the other.
+/// Piece `n` of concatenated pieces.
 fn part<'a>(all: &'a [u8], ends: &[u32], n: usize) -> &'a [u8] {
     let begin = if n == 0 { 0 } else { ends[n - 1] };
     &all[begin as usize..ends[n] as usize]

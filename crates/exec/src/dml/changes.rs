@@ -1,7 +1,7 @@
-//! Rows that are updated or deleted together.
+//! Rows updated or deleted in batches.
 //!
-//! UPDATE and DELETE find rows as of their snapshot, so it does not matter to them when the ones found before are
-//! changed. They are changed block by block, and their index entries leaf by leaf.
+//! UPDATE and DELETE find rows as of their snapshot, so changing the rows found earlier does not affect them. Rows are
+//! changed block by block, their index entries leaf by leaf (E10).
 
 use crate::ctx::ExecCtx;
 use crate::index::{self, Index};
@@ -10,18 +10,18 @@ use heap::{Changes, HeapTable, RowOutcome};
 use txn::{LockWait, Snapshot};
 use types::{Result, Rowid};
 
-/// Rows found are changed when there are so many of them, or so many bytes.
+/// Rows found are changed once there are this many, or this many bytes.
 const ROWS_MOST: usize = 1024;
 const BYTES_MOST: usize = 128 << 10;
-/// Entries of an index are changed when those noted take so many bytes: the more there are, the more of them meet in a
+/// The noted entries of an index are changed once they have this many bytes. The more entries, the more fall into one
 /// leaf.
 const ENTRY_BYTES_MOST: usize = 4 << 20;
 
-/// Changes found and not made yet, with what they do to each index. Keeps its memory.
+/// Noted changes, and what they do to each index. Keeps its memory.
 #[derive(Default)]
 pub struct Later {
     changes: Changes,
-    /// Entries that go and entries that come, for each index.
+    /// Deleted and inserted entries for each index.
     entries: Vec<(btree::Batch, btree::Batch)>,
 }
 
@@ -35,7 +35,7 @@ impl Later {
         }
     }
 
-    /// Notes an update; `replaced`: about so many bytes of the row differ from what it was.
+    /// Notes an update. `replaced`: approximate number of changed bytes of the row.
     pub fn update(&mut self, rowid: Rowid, row: &[u8], replaced: usize) {
         self.changes.update(rowid, row, replaced);
     }
@@ -44,7 +44,7 @@ impl Later {
         self.changes.delete(rowid);
     }
 
-    /// Notes that index number `n` loses an entry of the row, or gets one.
+    /// Notes that index number `n` loses (`gone`) or gets an entry of the row.
     pub fn entry(&mut self, n: usize, gone: bool, key: &[u8], rowid: Rowid) {
         if self.entries.len() <= n {
             self.entries.resize_with(n + 1, Default::default);
@@ -57,9 +57,9 @@ impl Later {
         self.changes.len() >= ROWS_MOST || self.changes.bytes() >= BYTES_MOST
     }
 
-    /// Changes the rows, and, when there are many of them, the entries of indexes that are not unique; false when a row
-    /// had changed under the statement. Entries of unique indexes that an update moves wait for [`Later::finish`], as
-    /// another row's old key may be a row's new one.
+    /// Changes the rows and, if there are many of them, the entries of non-unique indexes. False when a row has changed
+    /// since the snapshot. Entries of unique indexes that an update moves wait for [`Later::finish`], because the new
+    /// key of a row may be the old key of another (E9).
     pub fn flush(
         &mut self,
         table: &HeapTable,
@@ -81,7 +81,7 @@ impl Later {
         Ok(true)
     }
 
-    /// Changes the entries that are left.
+    /// Changes the remaining entries.
     pub fn finish(&mut self, indexes: &[Index], cx: &mut ExecCtx<'_>) -> Result<()> {
         self.change_entries(indexes, &|_| true, cx)
     }

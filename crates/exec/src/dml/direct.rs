@@ -1,9 +1,9 @@
-//! Rows that are written as they are computed.
+//! Rows written as they are computed.
 //!
-//! The usual way of a new row computes all its columns into registers, then fits each to its type, then tests the
-//! constraints, then writes the row: four passes, in an order that decides which error comes first. A row of plain
-//! expressions for a table without CHECK constraints and virtual columns is written in one pass. What does not go well
-//! in it, whatever it is, leaves nothing behind, and the row goes the usual way, which says what is wrong.
+//! The usual way computes all columns of a new row into registers, fits each to its type, tests the constraints, and
+//! writes the row: four passes, whose order decides which error comes first. A row of plain expressions for a table
+//! without CHECK constraints and virtual columns is written in one pass. On any error the pass leaves nothing behind,
+//! and the usual way computes the row again and raises the right error (E13).
 
 use super::Writer;
 use crate::code::Code;
@@ -14,14 +14,14 @@ use plan::Reg;
 use types::row::RowWriter;
 use types::{Result, Value};
 
-/// Where the columns of a row come from, in the order of the table.
+/// The source of each column of a row, in the order of the table.
 pub struct Direct {
     columns: Vec<From>,
-    /// All of them are constants or binds as they are.
+    /// Whether all sources are constants or binds.
     is_bare: bool,
 }
 
-/// Values of binds that are not in their registers, and the register of the first.
+/// Bind values passed directly instead of in registers, and the register of the first bind.
 type Bound<'a> = (Reg, &'a [&'a Value]);
 
 #[derive(Clone, Copy)]
@@ -33,14 +33,14 @@ enum From {
     Null,
 }
 
-/// A row with more columns has a longer head.
+/// A row with more columns has a longer header.
 const COLUMNS_MOST: usize = 254;
 
 impl Direct {
-    /// `None` when rows of this statement go the usual way.
+    /// `None` if the rows of this statement must be computed in the usual way.
     pub fn of(writer: &Writer, values: &[(u16, Code)], defaults: &[(u16, Code, bool)]) -> Option<Direct> {
         let plain = values.iter().all(|(_, code)| code.is_plain())
-            // A default that stands in for NULL needs to know of it.
+            // A default for NULL depends on the value that it replaces.
             && defaults.iter().all(|(_, code, only_null)| code.is_plain() && !only_null);
         let width = writer.new.len();
         if !plain || !writer.takes_batches() || !writer.checks.is_empty() || width > COLUMNS_MOST {
@@ -60,7 +60,7 @@ impl Direct {
 }
 
 impl Writer {
-    /// Computes a row and takes it into the batch. False, and nothing is done, when something is in the way.
+    /// Computes a row and adds it to the batch. False if the usual way must be taken; nothing was done then.
     pub fn insert_direct(
         &mut self,
         direct: &Direct,
@@ -72,8 +72,7 @@ impl Writer {
         self.insert_bound(direct, values, defaults, (0, &[]), m, cx)
     }
 
-    /// As [`Writer::insert_direct`], with values for the binds in place of those in their registers, where there are
-    /// any.
+    /// As [`Writer::insert_direct`]; the values of `bound`, if given, replace those in the registers of the binds.
     pub fn insert_bound(
         &mut self,
         direct: &Direct,
@@ -110,7 +109,7 @@ impl Writer {
         m: &mut Machine,
         cx: &mut ExecCtx<'_>,
     ) -> bool {
-        // Trailing NULLs are left out: how many columns are stored, and where the last of them ends.
+        // Trailing NULLs are not stored: number of stored columns, and end of the last one.
         let (mut stored, mut end) = (0, 1);
         RowWriter::new(row, 0);
         for (column, from) in direct.columns.iter().enumerate() {

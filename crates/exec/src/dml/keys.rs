@@ -1,10 +1,10 @@
 //! Foreign keys, from both sides.
 //!
-//! A key holds among the newest versions of rows, whatever the statement's snapshot is: a child looks for its parent's
-//! entry in the unique index as that is now, a parent that goes for its children's in an index on the foreign key.
-//! Where an open transaction of another session decides, the asker waits for its end. Without an index on the foreign
-//! key the parent's statement holds the child table in mode S, so that there are no open changes of it, and looks with
-//! a query as of now.
+//! A key is valid among the current versions of rows, whatever the statement's snapshot: a child looks for its parent's
+//! entry in the present unique index, and a disappearing parent looks for its children's entries in an index on the
+//! foreign key. If an open transaction of another session decides, the session waits for its end. Without an index on
+//! the foreign key, the parent's statement holds the child table in mode S, so that there are no open changes, and
+//! queries it with a current snapshot.
 
 use crate::code::Builder;
 use crate::constraints::{self, Side};
@@ -22,18 +22,18 @@ use types::{DataType, Ora, Result, Value, codec};
 /// Encodes values as the key of an index over columns of other tables' types.
 struct KeyMaker {
     index: Rc<IndexDef>,
-    /// For each part of the key: which value, the column's type, and whether it is descending.
+    /// For each part of the key: position of the value, type of the column, and whether the part is descending.
     parts: Vec<(usize, DataType, bool)>,
     bytes: Vec<u8>,
     stored: Vec<u8>,
 }
 
 impl KeyMaker {
-    /// False when a value cannot be in such a column, and so in no key.
+    /// Encodes values; false if a value cannot be stored in the column, and therefore is in no key.
     fn encode(&mut self, values: &[Value], cx: &ExecCtx<'_>) -> bool {
         self.bytes.clear();
         for (n, ty, descending) in &self.parts {
-            // A CHAR of another length is padded to the column's.
+            // A CHAR is padded to the length of the column.
             let mut v = values[*n].clone();
             if ty.assign(&mut v, &cx.session.nls, &"").is_err() {
                 return false;
@@ -46,7 +46,7 @@ impl KeyMaker {
     }
 }
 
-/// The parts of an index's key, each from the value of its column's place in `columns`.
+/// The parts of an index's key: each takes the value at the position of its column in `columns`.
 fn parts_of(index: &Index, columns: &[u16], table: &TableDef) -> Vec<(usize, DataType, bool)> {
     let part = |&(column, descending): &(usize, bool)| {
         let n = columns.iter().position(|&k| usize::from(k) == column)?;
@@ -55,7 +55,8 @@ fn parts_of(index: &Index, columns: &[u16], table: &TableDef) -> Vec<(usize, Dat
     index.columns.iter().take(columns.len()).filter_map(part).collect()
 }
 
-/// The state of a key once nobody else's open transaction decides about it. Waits: `enq: TX - row lock contention`.
+/// The state of a key when no open transaction of another session decides about it. Waits: `enq: TX - row lock
+/// contention`.
 fn settled(index: &Index, key: &[u8], patient: bool, cx: &mut ExecCtx<'_>) -> Result<KeyState> {
     loop {
         match cx.shared.btree.key_state(cx.p, cx.session.txn.xid(), &index.tree, key, patient)? {
@@ -72,8 +73,8 @@ pub struct Parent {
     columns: Vec<u16>,
     index: Index,
     key: KeyMaker,
-    /// The parent is the table itself: rows of the same statement may be parents, so what is missing is looked for
-    /// again at its end.
+    /// Whether the table refers to itself. Rows of the same statement may then be parents, so missing parents are
+    /// looked up again at its end.
     own: bool,
     late: Vec<Vec<u8>>,
     watch: Watch,
@@ -109,12 +110,12 @@ impl Parent {
         })
     }
 
-    /// Forgets what an execution that failed left.
+    /// Discards what a failed execution left.
     pub fn begin(&mut self) {
         self.late.clear();
     }
 
-    /// ORA-02291 when the row in the registers `new` names no parent. `changed`: the columns that an UPDATE sets.
+    /// Checks that the row in the registers `new` has a parent (ORA-02291). `changed`: the columns that an UPDATE sets.
     pub fn check(&mut self, new: &[Reg], changed: Option<&[u16]>, m: &Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         if changed.is_some_and(|set| !self.columns.iter().any(|c| set.contains(c))) {
             return Ok(());
@@ -137,13 +138,13 @@ impl Parent {
         Ok(())
     }
 
-    /// Whether the parent has a key of these values.
+    /// Whether the parent table has a key with these values.
     pub fn is_there(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
         let possible = self.key.encode(values, cx);
         Ok(possible && settled(&self.index, &self.key.bytes, false, cx)? == KeyState::Present)
     }
 
-    /// Looks again for what was missing.
+    /// Looks up missing parents again.
     pub fn finish(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         for key in std::mem::take(&mut self.late) {
             if settled(&self.index, &key, false, cx)? != KeyState::Present {
@@ -158,7 +159,7 @@ impl Parent {
     }
 }
 
-/// A foreign key of a table that refers to the one that is changed.
+/// A foreign key that refers to the changed table.
 pub struct Child {
     owner: String,
     name: String,
@@ -166,9 +167,9 @@ pub struct Child {
     pub columns: Vec<u16>,
     on_delete: OnDelete,
     index: Option<(Index, KeyMaker)>,
-    /// The index of the key in the table that is changed: another row may have got a key that one has lost.
+    /// The index of the referenced key, to find out whether another row has got a key that one has lost.
     again: Option<(Index, KeyMaker)>,
-    /// What ON DELETE does, and a query that finds a row.
+    /// The statement of ON DELETE, and a query that finds a child row.
     action: Inner,
     look: Inner,
     watch: Watch,
@@ -194,7 +195,7 @@ impl Inner {
     }
 }
 
-/// The index of a child table that begins with the columns of its foreign key, in any order.
+/// The index of a child table that begins with the foreign key's columns, in any order.
 pub fn index_on(child: &TableDef, columns: &[u16]) -> Option<Rc<IndexDef>> {
     let leads = |i: &IndexDef| {
         let first = i.columns.iter().take(columns.len()).map(|c| match c.key {
@@ -204,19 +205,19 @@ pub fn index_on(child: &TableDef, columns: &[u16]) -> Option<Rc<IndexDef>> {
         let first: Vec<Option<u16>> = first.collect();
         first.len() == columns.len() && columns.iter().all(|c| first.contains(&Some(*c)))
     };
-    // Reversed keys are found whole only.
+    // A reverse-key index finds complete keys only.
     let whole = |i: &IndexDef| i.kind != IndexKind::Reverse || i.columns.len() == columns.len();
     child.indexes.iter().find(|i| !i.unusable && leads(i) && whole(i)).cloned()
 }
 
-/// An index over the columns, or that begins with them, and how its keys are made of their values.
+/// An index that begins with these columns, and how its keys are made from their values.
 fn key_in(def: &Rc<IndexDef>, table: &TableDef, columns: &[u16], b: &Builder<'_>) -> Result<(Index, KeyMaker)> {
     let index = Index::of(def, table, b)?;
     let parts = parts_of(&index, columns, table);
     Ok((index, KeyMaker { index: def.clone(), parts, bytes: Vec::new(), stored: Vec::new() }))
 }
 
-/// The index that watches over the key of these columns.
+/// The index that enforces the key of these columns.
 fn index_of_key(table: &TableDef, key: &[u16]) -> Option<Rc<IndexDef>> {
     let is_it = |kind: &ConstraintKindDef| match kind {
         ConstraintKindDef::PrimaryKey { columns, index } | ConstraintKindDef::Unique { columns, index } => {
@@ -229,7 +230,7 @@ fn index_of_key(table: &TableDef, key: &[u16]) -> Option<Rc<IndexDef>> {
 }
 
 impl Child {
-    /// `parent`: the table that is changed, where the statement may give a key to another row.
+    /// `parent`: the changed table, if the statement may give the key to another row.
     pub fn build(c: &ChildKey, parent: Option<&TableDef>, b: &mut Builder<'_>) -> Result<Child> {
         let index = match index_on(&c.child, &c.child_columns) {
             None => None,
@@ -252,8 +253,8 @@ impl Child {
         })
     }
 
-    /// Whether a row of the changed table has the key again that one has lost. `deleted`: its row was deleted, and what
-    /// ON DELETE says is done in any case.
+    /// Whether a row of the changed table has the lost key again. `deleted`: its row was deleted, and ON DELETE applies
+    /// in any case.
     pub fn is_there_again(&mut self, values: &[Value], deleted: bool, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if deleted && self.on_delete != OnDelete::Restrict {
             return Ok(false);
@@ -262,8 +263,8 @@ impl Child {
         Ok(key.encode(values, cx) && settled(index, &key.bytes, false, cx)? == KeyState::Present)
     }
 
-    /// ORA-02292 when rows of the child table refer to a key that is gone; or, where its row was `deleted` and not
-    /// changed, what ON DELETE says instead.
+    /// Checks that no child row refers to a lost key (ORA-02292). If its row was `deleted`, the action of ON DELETE is
+    /// done instead.
     pub fn check(&mut self, values: &[Value], deleted: bool, cx: &mut ExecCtx<'_>) -> Result<()> {
         let restricts = self.on_delete == OnDelete::Restrict || !deleted;
         let state = match &mut self.index {
@@ -286,7 +287,7 @@ impl Child {
         }
     }
 
-    /// Rows refer to a key that is gone: noted, when the constraint is deferred.
+    /// Raises or notes a violation: rows refer to a lost key.
     fn refused(&self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<()> {
         if constraints::is_deferred(&self.watch, cx) {
             return constraints::note_values(&self.watch, Side::Parent, values, cx);
@@ -294,7 +295,7 @@ impl Child {
         Err(self.found())
     }
 
-    /// Whether rows of the child table refer to these values, by a constraint that restricts.
+    /// Whether child rows refer to these values through a constraint that restricts.
     pub fn refers(&mut self, values: &[Value], cx: &mut ExecCtx<'_>) -> Result<bool> {
         match &mut self.index {
             Some((index, key)) => {

@@ -1,16 +1,16 @@
-//! The tables that a statement locks before it begins (TM enqueues).
+//! Tables that a statement locks before it begins (TM enqueues).
 //!
 //! The table itself, the parents of its foreign keys and the children of its keys are locked in SX until the
-//! transaction ends. A child without an index on the foreign key whose parent's key goes is held in S as long as the
-//! statement runs: nobody else has open changes of it meanwhile. A plan that is current once its locks are held stays
-//! so: DDL needs them, too.
+//! transaction ends. A child table without an index on the foreign key is locked in S while the statement runs, if the
+//! statement may remove a parent key: no other session then has open changes to it. A plan that is current after the
+//! locks are taken stays current, because DDL needs these locks.
 
 use super::keys::index_on;
 use crate::ctx::ExecCtx;
 use plan::{PlanBody, Target};
 use types::{ObjectId, Result};
 
-/// What a statement locks.
+/// Tables that a statement locks.
 #[derive(Clone, Debug, Default)]
 pub struct TableLocks {
     lasting: Vec<ObjectId>,
@@ -36,7 +36,7 @@ impl TableLocks {
         locks
     }
 
-    /// Whether the statement changes rows of the table, or of one that its keys refer to.
+    /// Whether the statement changes rows of the table, or of a table that refers to it.
     pub fn changes(&self, object: ObjectId) -> bool {
         self.lasting.contains(&object)
     }
@@ -64,8 +64,8 @@ impl TableLocks {
         }
     }
 
-    /// Takes the locks; what is taken for the statement only is noted in `shared`. True when one of them is new to the
-    /// transaction.
+    /// Takes the locks; those for the statement only are added to `shared`. True if the transaction did not have one of
+    /// them before.
     ///
     /// # Errors
     /// ORA-00060, ORA-01013.

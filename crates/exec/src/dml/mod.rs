@@ -1,9 +1,9 @@
-//! Changing rows: what INSERT, UPDATE, DELETE and MERGE have in common.
+//! Changes of rows: the common part of INSERT, UPDATE, DELETE and MERGE.
 //!
-//! A [`Writer`] holds what must be done and must hold for one table: types, NOT NULL, CHECK, the row itself, its index
-//! entries, foreign keys. Entries of unique indexes that an UPDATE moves are changed when the statement ends, so that
-//! `k = k + 1` does not trip over its own neighbours; so are the checks of other tables' foreign keys: a key that
-//! another row has by then is not gone.
+//! A [`Writer`] enforces the rules of one table: types, NOT NULL, CHECK, the row itself, its index entries, foreign
+//! keys. Entries of unique indexes that an UPDATE moves are changed when the statement ends, so that `k = k + 1` does
+//! not fail on keys that are about to move. Foreign keys of other tables are checked then too, because another row may
+//! have got the lost key (E9).
 
 mod batch;
 mod changes;
@@ -35,7 +35,7 @@ use txn::Snapshot;
 use types::row::{RowReader, RowWriter};
 use types::{Ora, Result, Rowid, Value};
 
-/// A column as error messages name it.
+/// A column, printed as in error messages.
 struct ColumnName<'a>(&'a TableDef, usize);
 
 impl fmt::Display for ColumnName<'_> {
@@ -44,7 +44,7 @@ impl fmt::Display for ColumnName<'_> {
     }
 }
 
-/// A CHECK constraint, or a NOT NULL that the column does not say itself.
+/// A CHECK constraint, or a NOT NULL constraint apart from the column.
 struct RowCheck {
     owner: String,
     name: String,
@@ -70,15 +70,15 @@ pub struct Writer {
     storage: Storage,
     indexes: Vec<Index>,
     checks: Vec<RowCheck>,
-    /// Deferred checks that the row at hand is against.
+    /// Deferred checks that the current row fails.
     against: Vec<Watch>,
-    /// A MERGE, which may free a key that it has given to another row before.
+    /// Whether the statement is a MERGE, which may free a key after giving it to another row.
     patient: bool,
-    /// Indexes whose entries of new rows are added when the statement ends, and whether the rows of an index-organised
-    /// table are.
+    /// Indexes that get the entries of new rows at the end of the statement, and whether the rows of an index-organised
+    /// table wait as well.
     late: Vec<bool>,
     late_rows: bool,
-    /// Virtual columns over the new row, and over the old one with their registers in it.
+    /// Virtual columns over the new row, and over the old row with their registers.
     virtuals: Vec<(u16, Code)>,
     virtuals_old: Vec<(Reg, Code)>,
     foreign: Vec<Parent>,
@@ -88,11 +88,11 @@ pub struct Writer {
     batch: Batch,
     later: Later,
     moved: Vec<Moved>,
-    /// Rows of an index-organised table that get another key: the key and the row.
+    /// Key and row of the rows of an index-organised table whose key changes.
     moved_rows: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Parent keys that went away, by child, and whether their rows were deleted.
+    /// Lost parent keys by child, and whether their rows were deleted.
     orphans: Vec<(usize, Vec<Value>, bool)>,
-    /// Rows changed one at a time by the statement.
+    /// Numbers of rows that the statement changed one at a time.
     changes: Changes,
 }
 
@@ -103,11 +103,11 @@ impl Writer {
         if let Some(i) = t.table.indexes.iter().find(|i| i.disabled && !i.unusable) {
             return Err(Ora::with(30554, &[&i.owner, &i.name]));
         }
-        // A key that an unusable index should watch over cannot be changed.
+        // A key cannot be changed while the index that enforces it is unusable.
         let watches = |i: &IndexDef| i.unique || t.table.constraints.iter().any(|c| c.enabled && c.is_key_in(i.object));
         let computed = |column: usize| t.virtuals.iter().any(|(c, _)| usize::from(*c) == column);
         let is_set = |column: usize, set: &[u16]| set.iter().any(|c| usize::from(*c) == column) || computed(column);
-        // An index over an expression counts as changed: which columns it is made of is not asked.
+        // An index over an expression counts as changed: the columns of the expression are not examined.
         let is_changed = |i: &IndexDef| match (changed, key_columns(i)) {
             (Some(set), Ok(key)) => key.iter().any(|(column, _)| is_set(*column, set)),
             _ => true,
@@ -159,7 +159,7 @@ impl Writer {
         })
     }
 
-    /// Forgets what an execution that failed left undone.
+    /// Discards what a failed execution left undone.
     pub fn begin(&mut self) {
         self.batch.clear();
         self.later.clear();
@@ -171,19 +171,19 @@ impl Writer {
         self.foreign.iter_mut().for_each(Parent::begin);
     }
 
-    /// Tells the host what a statement has changed, for the monitoring of tables.
+    /// Reports the changes of a statement to the host, for table monitoring.
     pub fn note_changes(&self, changes: Changes, cx: &ExecCtx<'_>) {
         if self.table.temporary.is_none() {
             cx.host.note_changes(self.table.object, changes);
         }
     }
 
-    /// As [`Writer::note_changes`], of the rows that were inserted, updated and deleted one at a time.
+    /// As [`Writer::note_changes`], for rows inserted, updated and deleted one at a time.
     pub fn note_own_changes(&self, cx: &ExecCtx<'_>) {
         self.note_changes(self.changes, cx);
     }
 
-    /// Fits a new value to its column.
+    /// Converts a new value to the type of its column.
     ///
     /// # Errors
     /// ORA-01400 (`updating`: ORA-01407), ORA-12899, ORA-01438.
@@ -206,7 +206,7 @@ impl Writer {
         result
     }
 
-    /// Tests the new row; those that are deferred and do not hold are left in `against`.
+    /// Tests the new row; failed deferred checks are collected in `against`.
     fn check(&mut self, updating: bool, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.against.clear();
         for c in &self.checks {
@@ -222,24 +222,24 @@ impl Writer {
                     let name = ColumnName(&self.table, column.into());
                     return Err(Ora::with(if updating { 1407 } else { 1400 }, &[&name]));
                 }
-                _ => return Err(Ora::with(2290, &[&c.owner, &c.name])), // check constraint violated
+                _ => return Err(Ora::with(2290, &[&c.owner, &c.name])), // CHECK constraint
             }
         }
         Ok(())
     }
 
-    /// Notes the deferred checks that the row, which is at `at` now, is against.
+    /// Notes the failed deferred checks of the row, which is stored at `at`.
     fn note_against(&mut self, at: At<'_>, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.against.drain(..).try_for_each(|watch| constraints::note_row(&watch, at, cx))
     }
 
-    /// Whether a violation of some constraint would have to be noted for later, row by row.
+    /// Whether a violation of some constraint might have to be noted row by row.
     fn watches(&self) -> bool {
         self.checks.iter().any(|c| c.watch.deferrable) || self.indexes.iter().any(|i| i.watched.is_some())
     }
 
-    /// Lets keys stand twice until the statement ends that it may free: of indexes over `columns`, which it updates,
-    /// and of all where it `deletes` rows; keys that are watched in any case.
+    /// Allows duplicate keys until the end of the statement in the indexes whose keys it may free: those over
+    /// `columns`, which it updates, all of them if it `deletes` rows, and those of deferrable constraints.
     pub fn with_patience(mut self, columns: &[u16], deletes: bool) -> Writer {
         let frees = |i: &Index| deletes || i.touches(columns);
         self.late = self.indexes.iter().map(|i| i.watched.is_some() || (i.def.unique && frees(i))).collect();
@@ -251,10 +251,10 @@ impl Writer {
         self
     }
 
-    /// The new row's bytes into `self.row`. Trailing NULLs are left out.
+    /// Encodes the new row into `self.row`. Trailing NULLs are left out.
     fn encode(&mut self, m: &Machine) {
         self.row.clear();
-        // A virtual column has no place in the row.
+        // A virtual column is not stored.
         let is_virtual = |i: usize| self.virtuals.iter().any(|(c, _)| usize::from(*c) == i);
         let has_value = |i: &usize| !m.value(self.new[*i]).is_null() && !is_virtual(*i);
         let stored = (0..self.new.len()).rev().find(has_value).map_or(0, |i| i + 1);
@@ -264,7 +264,7 @@ impl Writer {
         }
     }
 
-    /// Computes the virtual columns of the new row, whose other columns have their types.
+    /// Computes the virtual columns of the new row; its other columns must have their types.
     fn make_virtuals(&self, updating: bool, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         for (column, code) in &self.virtuals {
             assign(code, self.new[usize::from(*column)], m, cx)?;
@@ -273,12 +273,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Computes the virtual columns of the row as it was.
+    /// Computes the virtual columns of the old row.
     fn make_old_virtuals(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.virtuals_old.iter().try_for_each(|(reg, code)| assign(code, *reg, m, cx))
     }
 
-    /// The primary key of a row in an index-organised table into `self.key`.
+    /// Encodes the primary key of a row of an index-organised table into `self.key`.
     fn row_key(&mut self, row: &[Reg], m: &mut Machine) {
         self.key.clear();
         if let Storage::Index(table) = &self.storage {
@@ -288,7 +288,7 @@ impl Writer {
         }
     }
 
-    /// Makes the bytes of the row in the new registers, which must satisfy types, NOT NULL and CHECK.
+    /// Converts, checks and encodes the row in the new registers.
     fn make_row(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         for column in (0..self.new.len()).filter(|c| self.table.columns[*c].virtual_text.is_none()) {
             self.fit(column, false, m, cx)?;
@@ -299,29 +299,29 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether rows may be inserted in batches: nothing has to be known of one before the next is made.
+    /// Whether rows may be inserted in batches: computing a row never needs the outcome of an earlier one.
     pub fn takes_batches(&self) -> bool {
         let plain = self.foreign.is_empty() && self.virtuals.is_empty() && !self.watches();
         matches!(self.storage, Storage::Heap(_)) && plain
     }
 
-    /// Takes the row in the new registers into the batch. When that fails, a row before it may still be refused: that
-    /// error comes first.
+    /// Adds the row in the new registers to the batch. On an error, the batch must be flushed before it is raised: an
+    /// error of an earlier row comes first.
     pub fn insert_later(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.make_row(m, cx)?;
         self.batch.push(&self.row, &self.indexes)
     }
 
-    /// The rows taken and not inserted yet.
+    /// The rows that are not inserted yet.
     pub fn batch(&self) -> &Batch {
         &self.batch
     }
 
-    /// Inserts the rows of the batch. `refused` as [`Batch::flush`] says.
+    /// Inserts the rows of the batch, with `refused` as in [`Batch::flush`].
     pub fn flush(&mut self, refused: &mut dyn FnMut(usize, Ora) -> Result<()>, cx: &mut ExecCtx<'_>) -> Result<()> {
         match &self.storage {
             Storage::Heap(table) => self.batch.flush(table, &self.indexes, refused, cx),
-            _ => Ok(()), // takes no batches
+            _ => Ok(()), // batches are not used
         }
     }
 
@@ -355,8 +355,8 @@ impl Writer {
         Ok(at)
     }
 
-    /// Replaces the row at `rowid`: `old` has its columns before, the new registers those after. `columns`: what may
-    /// differ. The row's rowid afterwards, or `None` when it had changed under the statement.
+    /// Replaces the row at `rowid`. `old` has its old columns, the new registers the new ones; `columns` are those that
+    /// may differ. Returns the row's new rowid, or `None` if the row has changed since the snapshot.
     pub fn update(
         &mut self,
         row: At<'_>,
@@ -393,12 +393,12 @@ impl Writer {
         };
         let mut at = row.to_address();
         if moved {
-            // A row lives where its key says: a changed key moves it.
+            // The key decides the place of the row: with a new key the row moves.
             if self.storage.delete(cx, row, seen)? != heap::RowOutcome::Done {
                 return Ok(None);
             }
             if matches!(self.storage, Storage::Index(_)) {
-                // The new key may be that of a row that is still to be moved away.
+                // The new key may still belong to a row that has to move.
                 self.moved_rows.push((self.key.clone(), self.row.clone()));
                 at = Address::Key(self.key.clone());
             } else {
@@ -437,17 +437,17 @@ impl Writer {
         Ok(Some(at))
     }
 
-    /// Whether rows may be updated (or deleted) some time after they were found: nothing has to be known of one before
-    /// the next.
+    /// Whether rows may be updated (or deleted) some time after they were found: a change never needs the outcome of an
+    /// earlier one.
     pub fn takes_changes(&self, deleting: bool) -> bool {
-        // In an index that is being built an entry may not be there yet.
+        // An index under construction may not have the entry yet.
         let built = self.indexes.iter().all(|i| !i.def.building);
         let alone = !self.foreign.is_empty() || self.watches();
         let single = !built || !self.virtuals.is_empty() || (alone && !deleting);
         matches!(self.storage, Storage::Heap(_)) && !single
     }
 
-    /// Notes an update of the row at `rowid`, whose columns before are in `old`, to the new registers.
+    /// Notes an update of the row at `rowid` from the columns in `old` to the new registers.
     pub fn update_later(
         &mut self,
         rowid: Rowid,
@@ -494,14 +494,14 @@ impl Writer {
         self.note_orphans(old, None, m);
     }
 
-    /// Whether rows may be updated (or deleted) by their bytes: nothing but types, NOT NULL and indexes needs the
-    /// columns that a statement does not speak of.
+    /// Whether rows may be updated (or deleted) by their bytes: only types, NOT NULL and indexes need columns that the
+    /// statement does not name.
     pub fn takes_bytes(&self, deleting: bool) -> bool {
         self.takes_changes(deleting) && self.checks.is_empty() && self.children.is_empty()
     }
 
-    /// As [`Writer::update_later`], for a row whose bytes are `before`: `columns`, in ascending order, have their new
-    /// values in the new registers.
+    /// As [`Writer::update_later`], for a row with the bytes `before`. The new registers hold the new values of
+    /// `columns`, which ascend.
     pub fn rewrite_later(
         &mut self,
         rowid: Rowid,
@@ -538,7 +538,7 @@ impl Writer {
         Ok(())
     }
 
-    /// As [`Writer::delete_later`], for a row whose bytes are `before`.
+    /// As [`Writer::delete_later`], for a row with the bytes `before`.
     pub fn delete_bytes_later(&mut self, rowid: Rowid, before: &[u8]) -> Result<()> {
         self.later.delete(rowid);
         let row = RowReader::new(before).ok_or_else(damaged)?;
@@ -552,8 +552,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes the changes noted, when there are enough of them or `all` are wanted. False when a row had changed under
-    /// the statement.
+    /// Makes the noted changes, if there are enough of them or `all` is set. False when a row has changed since the
+    /// snapshot.
     pub fn change_now(&mut self, all: bool, deleting: bool, seen: &Snapshot, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match &self.storage {
             Storage::Heap(table) if all || self.later.is_full() => {
@@ -563,7 +563,7 @@ impl Writer {
         }
     }
 
-    /// Deletes a row whose columns are in `old`. False when it had changed under the statement.
+    /// Deletes a row whose columns are in `old`. False when it has changed since the snapshot.
     pub fn delete(
         &mut self,
         row: At<'_>,
@@ -587,7 +587,7 @@ impl Writer {
         Ok(true)
     }
 
-    /// What is left to do when all rows are changed: entries of unique indexes, other tables' foreign keys.
+    /// Finishes the statement: entries of unique indexes, foreign keys of other tables.
     pub fn finish(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.later.finish(&self.indexes, cx)?;
         for (key, row) in std::mem::take(&mut self.moved_rows) {
@@ -605,7 +605,7 @@ impl Writer {
             }
         }
         for (child, values, deleted) in std::mem::take(&mut self.orphans) {
-            // A key that was deleted comes back in the same statement by a MERGE only.
+            // Only a MERGE can insert a deleted key again in the same statement.
             let may_be_back = !deleted || self.patient;
             if !(may_be_back && self.children[child].is_there_again(&values, deleted, cx)?) {
                 self.children[child].check(&values, deleted, cx)?;
@@ -614,7 +614,7 @@ impl Writer {
         self.foreign.iter_mut().try_for_each(|f| f.finish(cx))
     }
 
-    /// ORA-02291 when a foreign key of the new row names no parent.
+    /// Checks that the foreign keys of the new row have parents (ORA-02291).
     fn check_parents(&mut self, columns: Option<&[u16]>, m: &Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let Writer { foreign, new, .. } = self;
         foreign.iter_mut().try_for_each(|f| f.check(new, columns, m, cx))

@@ -1,4 +1,4 @@
-//! The statements: which rows, which values.
+//! The DML statements: finding rows and computing values.
 
 use super::Writer;
 use super::direct::Direct;
@@ -13,20 +13,20 @@ use std::collections::HashSet;
 use txn::Snapshot;
 use types::{Ora, Result, Rowid, Value};
 
-/// What an execution came to.
+/// The result of an execution.
 #[derive(Default)]
 pub struct DmlRun {
     pub rows: u64,
-    /// The row that was changed last, of a table that has rowids.
+    /// The row changed last, if its table has rowids.
     pub last: Option<Rowid>,
     /// Rows of RETURNING.
     pub returned: Vec<Vec<Value>>,
-    /// A row had changed under the statement: roll it back and run it again as of now.
+    /// A row has changed since the snapshot: roll the statement back and run it again with a new one.
     pub restart: bool,
 }
 
 impl DmlRun {
-    /// A row was changed.
+    /// Counts a changed row.
     fn changed(&mut self, at: &Address) {
         self.rows += 1;
         self.last = match at {
@@ -52,15 +52,15 @@ pub enum Dml {
 
 pub struct Insert {
     writer: Writer,
-    /// Absent: VALUES.
+    /// `None` for VALUES.
     query: Option<Op>,
     values: Vec<(u16, Code)>,
     defaults: Vec<(u16, Code, bool)>,
-    /// Columns that get neither a value nor a default.
+    /// Columns without a value and a default.
     nulls: Vec<u16>,
     rowid: Reg,
     returning: Vec<Code>,
-    /// For rows that are inserted in batches.
+    /// For rows inserted in batches.
     direct: Option<Direct>,
 }
 
@@ -84,7 +84,7 @@ pub struct Update {
     sets: Vec<Set>,
     columns: Vec<u16>,
     returning: Vec<Code>,
-    /// Rows are changed by their bytes: of `old` only what the statement speaks of is there.
+    /// Rows are changed by their bytes: only the columns that the statement names are in `old`.
     by_bytes: bool,
 }
 
@@ -121,7 +121,7 @@ struct MergeInsert {
 }
 
 impl Dml {
-    /// Builds the statement of a plan that is not a query.
+    /// Builds the statement of a plan other than a query.
     pub fn build(body: &PlanBody, b: &mut Builder<'_>) -> Result<Dml> {
         Ok(match body {
             PlanBody::Query(_) => return Err(Ora::internal("a query changes nothing")),
@@ -215,12 +215,12 @@ impl Dml {
         })
     }
 
-    /// Whether executions may wait for others, to be carried out together: an INSERT of plain values.
+    /// Whether executions may wait and run together with later ones: an INSERT of plain values.
     pub fn may_wait(&self) -> bool {
         matches!(self, Dml::Insert(i) if i.may_wait())
     }
 
-    /// Takes the row of one execution into the batch of a statement that may wait.
+    /// Adds the row of one execution to the batch of a statement that may wait.
     pub fn run_later(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         match self {
             Dml::Insert(i) => i.take_values(m, cx),
@@ -228,8 +228,8 @@ impl Dml {
         }
     }
 
-    /// As [`Dml::run_later`], with these values of the binds, of which the first has register `first`. False when it
-    /// has to be done so.
+    /// As [`Dml::run_later`], with these bind values; the first bind has register `first`. False if the values must be
+    /// put into registers instead.
     pub fn run_more(&mut self, first: Reg, binds: &[&Value], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match self {
             Dml::Insert(i) => match &i.direct {
@@ -240,7 +240,7 @@ impl Dml {
         }
     }
 
-    /// Whether there are rows waiting, and whether they are to be inserted before there are more.
+    /// Whether rows are waiting, and whether they should be inserted now.
     pub fn has_waiting(&self) -> (bool, bool) {
         match self {
             Dml::Insert(i) => (!i.writer.batch().is_empty(), i.writer.batch().is_full()),
@@ -248,7 +248,7 @@ impl Dml {
         }
     }
 
-    /// How many rows wait.
+    /// Number of waiting rows.
     pub fn rows_waiting(&self) -> usize {
         match self {
             Dml::Insert(i) => i.writer.batch().len(),
@@ -256,7 +256,7 @@ impl Dml {
         }
     }
 
-    /// The row that was inserted last of those that waited.
+    /// The last row inserted among those that waited.
     pub fn last_waiting(&self) -> Option<Rowid> {
         match self {
             Dml::Insert(i) => i.writer.batch().last(),
@@ -264,8 +264,8 @@ impl Dml {
         }
     }
 
-    /// Inserts the rows that wait. `refused` is told the number of each that could not be inserted, and may swallow the
-    /// error.
+    /// Inserts the waiting rows. `refused` receives the number and the error of each row that could not be inserted,
+    /// and returns `Ok` to continue.
     pub fn run_waiting(
         &mut self,
         refused: &mut dyn FnMut(usize, Ora) -> Result<()>,
@@ -330,7 +330,7 @@ fn build_insert(i: &InsertPlan, b: &mut Builder<'_>) -> Result<Insert> {
     })
 }
 
-/// Defaults (with whether they stand in for NULL only) and the columns left NULL.
+/// The defaults, each with whether it replaces NULL only, and the columns left NULL.
 fn fill(
     columns: &[u16],
     defaults: &[(u16, plan::Expr)],
@@ -362,8 +362,8 @@ fn build_sets(sets: &[SetItem], b: &mut Builder<'_>) -> (Vec<Set>, Vec<u16>) {
     (sets, columns)
 }
 
-/// Has the scan that a statement's rows come from keep their bytes, and decode only those columns that its conditions
-/// and these values read. False, and nothing is done, when rows come from elsewhere, or a query may read the columns.
+/// Makes the scan of a statement's rows keep their bytes, and decode only the columns that its conditions and these
+/// values read. False if the rows come from another source, or a subquery may read the columns; nothing was done then.
 fn keep_bytes<'p>(source: &plan::Source, values: impl Iterator<Item = Option<&'p plan::Expr>>, op: &mut Op) -> bool {
     let (plan::Source::Scan(scan), Op::Scan(op)) = (source, op) else { return false };
     let (mut regs, mut plain) = (Vec::new(), true);
@@ -382,7 +382,7 @@ fn keep_bytes<'p>(source: &plan::Source, values: impl Iterator<Item = Option<&'p
     all && plain && op.keep_bytes(&regs)
 }
 
-/// Evaluates the new row of an insertion into the writer's registers.
+/// Computes a new row into the writer's registers.
 fn new_row(
     writer: &Writer,
     values: &[(u16, Code)],
@@ -406,7 +406,7 @@ fn new_row(
     Ok(())
 }
 
-/// Copies the old row and evaluates the assignments over it.
+/// Copies the old row and computes the assignments over it.
 fn changed_row(writer: &Writer, old: &[Reg], sets: &[Set], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
     m.sequence_values.fill(None);
     for (&from, &to) in old.iter().zip(&writer.new) {
@@ -440,7 +440,7 @@ fn returning(codes: &[Code], run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx
 }
 
 impl Insert {
-    /// Forgets what an execution that failed left undone.
+    /// Discards what a failed execution left undone.
     pub fn begin(&mut self) {
         self.writer.begin();
     }
@@ -494,13 +494,13 @@ impl Insert {
             }
             cx.check_cancel()?;
         };
-        // What the rows before say comes before what the query says.
+        // An error of an earlier row comes before the error of the query.
         self.writer.flush(&mut |_, refused| Err(refused), cx)?;
         run.last = self.writer.batch().last();
         made
     }
 
-    /// Takes the query's next row into the batch.
+    /// Adds the query's next row to the batch.
     fn take_row(&mut self, query: &mut Op, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !query.next(m, cx)? {
             return Ok(false);
@@ -509,7 +509,7 @@ impl Insert {
         Ok(true)
     }
 
-    /// Takes a row of values into the batch.
+    /// Adds a row of VALUES to the batch.
     fn take_values(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         if let Some(direct) = &self.direct
             && self.writer.insert_direct(direct, &self.values, &self.defaults, m, cx)?
@@ -521,7 +521,7 @@ impl Insert {
         self.writer.insert_later(m, cx)
     }
 
-    /// One row of plain values, which may as well be inserted together with others.
+    /// Whether it inserts one row of plain values, which may be batched with others.
     fn may_wait(&self) -> bool {
         self.query.is_none()
             && self.returning.is_empty()
@@ -542,7 +542,7 @@ fn insert_all(
     branches.iter_mut().for_each(|b| b.insert.writer.begin());
     query.open(m, cx)?;
     while query.next(m, cx)? {
-        // All branches of a row of the query have its sequence numbers.
+        // All INTO clauses share the sequence numbers of a row of the query.
         m.sequence_values.fill(None);
         let mut matched = false;
         let mut last = false;
@@ -590,7 +590,7 @@ impl Update {
 }
 
 impl Update {
-    /// Changes rows some time after they were found.
+    /// Updates rows in batches.
     fn run_later(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let found = loop {
             match self.find(m, cx) {
@@ -604,7 +604,7 @@ impl Update {
             }
             cx.check_cancel()?;
         };
-        // What the rows before say comes before an error of this one.
+        // An error of an earlier row comes before the error of this one.
         if !self.writer.change_now(true, false, seen, cx)? {
             run.restart = true;
             return Ok(());
@@ -631,7 +631,7 @@ impl Update {
 }
 
 impl Delete {
-    /// Deletes rows some time after they were found.
+    /// Deletes rows in batches.
     fn run_later(&mut self, seen: &Snapshot, run: &mut DmlRun, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let found = loop {
             match self.source.next(m, cx) {
@@ -702,7 +702,7 @@ impl Merge {
         self.writer.finish(cx)
     }
 
-    /// False when the row had changed under the statement.
+    /// False when the row has changed since the snapshot.
     fn matched(
         &mut self,
         row: Address,
@@ -719,10 +719,10 @@ impl Merge {
             return Ok(true);
         }
         if !touched.insert(row.clone()) {
-            return Err(Ora::new(30926)); // unable to get a stable set of rows in the source tables
+            return Err(Ora::new(30926)); // a source row matches twice
         }
         changed_row(&self.writer, &self.old, &u.sets, m, cx)?;
-        // DELETE WHERE looks at the updated row: when it holds, the update itself is not needed.
+        // DELETE WHERE sees the updated row; if it holds, the update itself is omitted.
         let delete = match &u.delete {
             Some(cond) => cond.test(m, cx)? == Some(true),
             None => false,

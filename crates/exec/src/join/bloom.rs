@@ -1,27 +1,27 @@
 //! Bloom filters of the keys of a join's build side.
 //!
-//! A key sets four bits of one word, which its hash chooses: a look is one load. With 16 bits and more a key, about one
-//! in a hundred of those that are not there passes. Keys that are words have their least and their greatest beside it.
+//! A key sets four bits of one word chosen by its hash, so a look-up is one load. With at least 16 bits a key, about
+//! one in a hundred absent keys passes. If all keys are words, their range is kept as well.
 
 use super::keys::{Match, RowKey};
 
 /// Words of the smallest filter.
 const WORDS_MIN: usize = 64;
 
-/// A filter that is complete.
+/// A complete filter.
 #[derive(Debug, Default)]
 pub struct Bloom {
     words: Vec<u64>,
-    /// The least and the greatest key, when all are words.
+    /// The least and the greatest key, if all keys are words.
     range: Option<(i64, i64)>,
 }
 
-/// A filter that is being made.
+/// A filter under construction.
 #[derive(Debug)]
 pub struct Maker {
     hashes: Vec<u64>,
     bloom: Bloom,
-    /// Words that the filter may have.
+    /// Most words of the filter.
     most: usize,
     all_words: bool,
 }
@@ -29,12 +29,12 @@ pub struct Maker {
 #[inline]
 fn place(hash: u64, count: usize) -> (usize, u64) {
     let bit = |n: u32| 1u64 << (hash >> n & 63);
-    // The places of a join's table go by the lowest bits.
+    // The lowest bits of the hash choose places in the join's table.
     ((hash >> 28) as usize & (count - 1), bit(0) | bit(6) | bit(12) | bit(18))
 }
 
 impl Maker {
-    /// `bytes`: how many the filter may have.
+    /// `bytes`: largest size of the filter.
     pub fn new(bytes: usize) -> Maker {
         let most = (bytes / 8).next_power_of_two().max(WORDS_MIN);
         Maker { hashes: Vec::new(), bloom: Bloom::default(), most, all_words: true }
@@ -49,7 +49,7 @@ impl Maker {
         }
     }
 
-    /// Adds a key of which only the hash is known: the filter has no range then.
+    /// Adds a key by its hash only; the filter then has no range.
     pub fn add_hash(&mut self, hash: u64) {
         self.all_words = false;
         self.push(hash);
@@ -91,7 +91,7 @@ impl Bloom {
         self.words[word] |= bits;
     }
 
-    /// Whether a row with this key may be there.
+    /// Whether a row with this key may be in the build side.
     #[inline]
     pub fn may_have(&self, key: &RowKey, matches: Match) -> bool {
         if matches != Match::Whole {

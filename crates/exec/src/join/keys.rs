@@ -1,8 +1,8 @@
 //! Keys of joins.
 //!
-//! Equal keys have equal forms. A key that is one whole number or one date is a word, and its hash says all of it: the
-//! hash of a word is a bijection. Every other key is bytes, part by part: a tag, and a length where the tag does not
-//! say it.
+//! Equal keys have equal forms. A key of one whole number or one date is a word; its hash is a bijection of the word,
+//! so equal hashes mean equal keys. Every other key is bytes, part by part: a tag, and a length if the tag does not
+//! imply one.
 
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
@@ -24,46 +24,46 @@ pub fn mix(word: u64) -> u64 {
     n ^ n >> 33
 }
 
-/// The hash of a key that is bytes.
+/// The hash of a key in bytes.
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = KeyHasher::default();
     hasher.write(bytes);
     mix(hasher.finish())
 }
 
-/// Whether a row can match by its key.
+/// How a row can match by its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// It equals equal keys.
+    /// It matches equal keys.
     Whole,
-    /// A column of NOT IN is NULL: it may match others.
+    /// A column of NOT IN is NULL: the row may match other keys.
     Open,
-    /// A NULL keeps it from matching anything.
+    /// It has a NULL and matches nothing.
     Never,
 }
 
 /// A key of a row.
 #[derive(Debug, Default)]
 pub struct RowKey {
-    /// All of the key is in the hash.
+    /// Whether the hash represents the whole key.
     pub is_word: bool,
     pub hash: u64,
-    /// Else: its bytes.
+    /// The bytes of the key otherwise.
     pub bytes: Vec<u8>,
-    /// The bytes of these end the parts in front of those of NOT IN.
+    /// End of the parts before those of NOT IN.
     pub plain: usize,
-    /// The number or the date that it is, when it is a word.
+    /// The number or the date, if the key is a word.
     pub word: i64,
 }
 
 impl RowKey {
-    /// Makes it the key that is one whole number or date.
+    /// Sets a key of one whole number or date.
     #[inline]
     pub fn set_word(&mut self, word: i64) {
         (self.is_word, self.word, self.hash) = (true, word, mix(word as u64));
     }
 
-    /// Makes it the key of some values, none of which is NULL: the one that [`Keys::eval`] makes of them.
+    /// Sets the key that [`Keys::eval`] would make of these values, none of which is NULL.
     pub fn set_values<'v>(&mut self, values: impl ExactSizeIterator<Item = (&'v Value, bool)> + Clone) {
         if values.len() == 1
             && let Some((v, _)) = values.clone().next()
@@ -78,7 +78,7 @@ impl RowKey {
         self.hash = hash_bytes(&self.bytes);
     }
 
-    /// As [`RowKey::set_values`], of whole numbers.
+    /// As [`RowKey::set_values`], for whole numbers.
     pub fn set_words(&mut self, words: impl ExactSizeIterator<Item = i64>) {
         if words.len() == 1 {
             return words.for_each(|word| self.set_word(word));
@@ -109,7 +109,7 @@ fn word_of(v: &Value) -> Option<i64> {
 }
 
 impl Keys {
-    /// The keys of the left and of the right side. Those of NOT IN come last, on both sides.
+    /// The keys of the left and of the right side, with those of NOT IN last.
     pub fn build(keys: &[JoinKey], b: &mut Builder<'_>) -> (Keys, Keys) {
         let mut keys: Vec<&JoinKey> = keys.iter().collect();
         keys.sort_by_key(|key| key.nulls == KeyNulls::Unknown);
@@ -118,12 +118,12 @@ impl Keys {
         (Keys { parts: left }, Keys { parts: right })
     }
 
-    /// Keys of which NULL is none.
+    /// Keys without special treatment of NULL.
     pub fn plain(parts: Vec<(Code, bool)>) -> Keys {
         Keys { parts: parts.into_iter().map(|(code, padded)| (code, padded, KeyNulls::Never)).collect() }
     }
 
-    /// Keys of which none is a column of NOT IN.
+    /// Keys without columns of NOT IN.
     pub fn of_parts(parts: Vec<(Code, bool, KeyNulls)>) -> Keys {
         Keys { parts }
     }
@@ -132,7 +132,7 @@ impl Keys {
         self.parts.is_empty()
     }
 
-    /// How many are columns of NOT IN.
+    /// Number of columns of NOT IN.
     pub fn open_ones(&self) -> usize {
         self.parts.iter().filter(|(.., nulls)| *nulls == KeyNulls::Unknown).count()
     }
@@ -141,7 +141,7 @@ impl Keys {
         self.parts.len()
     }
 
-    /// The key of the row in the registers. Where there are columns of NOT IN it is bytes, always.
+    /// Computes the key of the row in the registers. With columns of NOT IN it is always bytes.
     pub fn eval(&self, out: &mut RowKey, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Match> {
         if let [(code, _, nulls)] = &self.parts[..]
             && *nulls != KeyNulls::Unknown
@@ -195,7 +195,7 @@ pub fn push_part(v: &Value, padded: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Takes a part off a key: whether it is NULL, and its bytes.
+/// Removes the first part from a key: whether it is NULL, and its bytes.
 fn take_part<'k>(key: &mut &'k [u8]) -> Result<(bool, &'k [u8])> {
     let damaged = || Ora::internal("a key of a join");
     let all: &'k [u8] = key;
@@ -213,8 +213,8 @@ fn take_part<'k>(key: &mut &'k [u8]) -> Result<(bool, &'k [u8])> {
     Ok((tag == NULL, part))
 }
 
-/// Whether two rows may be equal for NOT IN: of equal plain parts, and every other part equal or NULL on a side.
-/// `plain`: how many parts are plain.
+/// Whether two rows may be equal for NOT IN: the first `plain` parts are equal, and every other part is equal or NULL
+/// on a side.
 pub fn may_equal(mut a: &[u8], mut b: &[u8], plain: usize) -> Result<bool> {
     let mut n = 0;
     while !a.is_empty() {
@@ -227,7 +227,7 @@ pub fn may_equal(mut a: &[u8], mut b: &[u8], plain: usize) -> Result<bool> {
     Ok(true)
 }
 
-/// How many bytes the first `plain` parts of a key have, and whether a later one is NULL.
+/// Length in bytes of the first `plain` parts of a key, and whether a later part is NULL.
 pub fn split(key: &[u8], plain: usize) -> Result<(usize, bool)> {
     let (mut rest, mut n, mut at, mut open) = (key, 0, 0, false);
     while !rest.is_empty() {

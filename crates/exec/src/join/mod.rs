@@ -1,4 +1,4 @@
-//! What joins are made of: keys, hash tables of packed rows, Bloom filters.
+//! Building blocks of joins: keys, hash tables of packed rows, Bloom filters.
 
 pub mod bloom;
 pub mod keys;

@@ -1,28 +1,28 @@
 //! A hash table of packed rows.
 //!
-//! Rows lie one behind the other in chunks: the row that follows in its chain, the hash, the key where the hash does
-//! not say all of it, and what the row is made of. Nothing is allocated for a row. Places of the table have 16 bits of
-//! the hash and where the first row of a key lies; they are tried one after the other, and half of them are free. Rows
-//! of equal keys are chained in the order in which they came. The layout is DuckDB's.
+//! Rows are stored one after the other in chunks: the next row of the chain, the hash, the key if the hash does not
+//! represent it, and the values. A row needs no allocation of its own. A place of the table has 16 bits of the hash and
+//! the address of the first row of a key; probing is linear, and half of the places are free. Rows with equal keys are
+//! chained in order of arrival. The layout is DuckDB's.
 
 use super::keys::RowKey;
 use types::{Ora, Result};
 
-/// Where a row lies: the number of its chunk, and its place there in the lower bits.
+/// Address of a row: number of its chunk, and its offset there in the lower bits.
 pub type Row = u64;
 
 const CHUNK_BITS: u32 = 20;
 const CHUNK: usize = 1 << CHUNK_BITS;
 /// Next row, hash, and the length of the key.
 const HEAD: usize = 8 + 8 + 4;
-/// The length of a key that the hash says.
+/// Key length of a key that the hash represents.
 const WORD: u32 = u32::MAX;
-/// In the word of the next row: the row was marked.
+/// Bit in the word of the next row: the row is marked.
 const MARKED: u64 = 1 << 63;
 /// The row is in no chain.
 const LOOSE: u64 = 1 << 62;
 const NEXT: u64 = LOOSE - 1;
-/// Bytes of the table besides those of the rows, a row: its number, and four places at the most.
+/// Memory of the table for each row: its number, and at most four places.
 pub const ROW_MORE: usize = 8 + 4 * 8;
 
 const SALT: u64 = 0xFFFF << 48;
@@ -60,9 +60,9 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Begins a row, which `write` appends to. Returns how many bytes it has.
+    /// Begins a row; `write` appends the rest. Returns its length in bytes.
     fn push_row(&mut self, loose: bool, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<usize> {
-        // A chunk takes rows until it is nearly full; a row that is longer than a chunk has the last place in one.
+        // A chunk is filled until it is nearly full. A row longer than a chunk is the last one of its chunk.
         if self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK * 15 / 16) {
             let room = if self.chunks.is_empty() { 0 } else { CHUNK };
             self.chunks.push(Vec::with_capacity(room));
@@ -77,8 +77,8 @@ impl Table {
         Ok(bytes)
     }
 
-    /// Adds a row, whose values `write` appends; one that is loose is never found by its key. Returns how many bytes it
-    /// takes, with its share of the table.
+    /// Adds a row, whose values `write` appends. A `loose` row is never found by its key. Returns the memory that the
+    /// row takes, with its share of the table.
     ///
     /// # Errors
     /// Those of `write`.
@@ -90,10 +90,10 @@ impl Table {
         Ok(bytes + ROW_MORE)
     }
 
-    /// Adds a row as [`Table::record`] gave it.
+    /// Adds a row in the form of [`Table::record`].
     ///
     /// # Errors
-    /// ORA-00600 for another one.
+    /// ORA-00600 for an invalid record.
     pub fn push_record(&mut self, record: &[u8], loose: bool) -> Result<usize> {
         if record.len() < HEAD - 8 {
             return Err(Ora::internal("a row of a hash join"));
@@ -125,12 +125,12 @@ impl Table {
         word_at(self.at(row), 0) & LOOSE != 0
     }
 
-    /// The bytes of a row's key; none when the hash says it.
+    /// The bytes of a row's key; empty if the hash represents the key.
     pub fn key(&self, row: Row) -> &[u8] {
         key_of(&self.at(row)[8..]).map_or(&[], |(key, _)| key)
     }
 
-    /// The values of a row, and what lies behind them.
+    /// The values of a row, and the bytes after them.
     #[inline]
     pub fn values(&self, row: Row) -> &[u8] {
         self.at(row).get(8..).and_then(|record| key_of(record)).map_or(&[], |(_, values)| values)
@@ -145,7 +145,7 @@ impl Table {
         let count = (self.rows.len() * 2).next_power_of_two();
         self.places.resize(count, 0);
         let mask = count - 1;
-        // From the last row on, so that a chain is in the order of the rows.
+        // From the last row to the first, so that each chain is in row order.
         for n in (0..self.rows.len()).rev() {
             if n % 4096 == 0 {
                 check()?;
@@ -176,7 +176,7 @@ impl Table {
         Ok(())
     }
 
-    /// Whether the row at a place, plus one, has the key of another.
+    /// Whether the row in a place (its address plus one) has the same key as another row.
     fn are_equal(&self, place: u64, row: Row) -> bool {
         let (a, b) = (&self.at(place - 1)[8..], &self.at(row)[8..]);
         let len = |of: &[u8]| of.get(8..12).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
@@ -230,7 +230,7 @@ impl Table {
         (word_at(self.at(row), 0) & NEXT).checked_sub(1)
     }
 
-    /// Marks a row; whether it was marked before.
+    /// Marks a row and returns whether it was marked before.
     pub fn mark(&mut self, row: Row) -> bool {
         let at = (row & (CHUNK as u64 - 1)) as usize;
         let Some(head) = self.chunks.get_mut((row >> CHUNK_BITS) as usize).and_then(|c| c.get_mut(at..at + 8)) else {
@@ -245,7 +245,7 @@ impl Table {
         word_at(self.at(row), 0) & MARKED != 0
     }
 
-    /// Takes all marks away.
+    /// Removes all marks.
     pub fn unmark(&mut self) {
         for n in 0..self.rows.len() {
             let row = self.rows[n];
@@ -255,7 +255,7 @@ impl Table {
     }
 }
 
-/// Appends the hash and the key of a row as a record has them.
+/// Appends the hash and the key of a row as in a record.
 pub fn push_key(key: &RowKey, out: &mut Vec<u8>) {
     out.extend_from_slice(&key.hash.to_le_bytes());
     if key.is_word {
@@ -282,10 +282,10 @@ pub fn hash_of(record: &[u8]) -> u64 {
     word_at(record, 0)
 }
 
-/// Reads the key of a record; its values are left.
+/// Reads the key of a record and leaves the values.
 ///
 /// # Errors
-/// ORA-00600 for what is no record.
+/// ORA-00600 for an invalid record.
 pub fn take_key(record: &mut &[u8], key: &mut RowKey) -> Result<()> {
     let damaged = || Ora::internal("a row of a hash join");
     let (bytes, values) = key_of(record).ok_or_else(damaged)?;
@@ -304,7 +304,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn key(n: i64) -> RowKey {
-        // Every third key is bytes, and bytes and words of one hash are not equal.
+        // Every third key is bytes. A key in bytes never equals a word with the same hash.
         if n % 3 == 0 {
             let bytes = n.to_le_bytes().to_vec();
             RowKey { is_word: false, hash: hash_bytes(&bytes), bytes, ..RowKey::default() }
@@ -345,7 +345,7 @@ mod tests {
         for k in -10..9010 {
             assert_eq!(values(&table, &key(k)), model.get(&k).cloned().unwrap_or_default(), "{k}");
         }
-        // The same rows by way of their records.
+        // The same rows, added as records.
         let mut again = Table::default();
         for n in 0..table.len() {
             again.push_record(table.record(n), table.is_loose(table.rows()[n])).unwrap();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use txn::Snapshot;
 use types::{Composite, Number, ObjectId, Ora, Result, Value};
 
-/// A fixed table: read by its own code, anew each time it is opened.
+/// A fixed table: computed by its own code each time it is opened.
 pub struct Fixed {
     handle: dictionary::FixedId,
     columns: ColumnMap,
@@ -50,7 +50,7 @@ impl Fixed {
     }
 }
 
-/// Rows read once and replayed.
+/// Rows that are read once and then replayed.
 pub struct Buffer {
     input: Op,
     regs: Vec<Reg>,
@@ -91,7 +91,7 @@ pub struct Cte {
     columns: ColumnMap,
     rows: Option<Rc<CteRows>>,
     at: usize,
-    /// The place in rows that are in temporary space.
+    /// The position among rows in temporary space.
     reader: Reader,
     record: Vec<u8>,
 }
@@ -187,7 +187,7 @@ pub struct Limit {
     count: Option<Code>,
     percent: bool,
     ties: super::sort::Keys,
-    /// What PERCENT needs: all rows, to know how many there are.
+    /// The rows for PERCENT, which needs their number first.
     regs: Vec<Reg>,
     rows: Store,
     left: u64,
@@ -292,7 +292,7 @@ fn number(code: &Option<Code>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<
     }
 }
 
-/// A count of rows: negative and NULL are 0, fractions are cut.
+/// Evaluates a number of rows: negative numbers and NULL are 0, fractions are truncated.
 fn whole(code: &Option<Code>, absent: u64, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
     if code.is_none() {
         return Ok(absent);
@@ -304,7 +304,7 @@ fn whole(code: &Option<Code>, absent: u64, m: &mut Machine, cx: &mut ExecCtx<'_>
     Ok(n.to_i64().map_or(u64::MAX, |n| n as u64))
 }
 
-/// SELECT … FOR UPDATE: all rows are found and locked before the first is given up.
+/// SELECT … FOR UPDATE: all rows are found and locked before the first one is returned (E6).
 pub struct ForUpdate {
     input: Op,
     regs: Vec<Reg>,
@@ -329,8 +329,8 @@ impl ForUpdate {
             LockWait::Seconds(s) => txn::LockWait::Seconds(s),
             LockWait::SkipLocked => txn::LockWait::SkipLocked,
         };
-        // The table lock first: behind a wait for it the rows may be in another segment, and locked in the old one they
-        // would not be.
+        // The table lock comes first. During a wait for it the rows may move to another segment, and row locks in the
+        // old segment would be worthless.
         for object in &self.objects {
             let new = cx.shared.txns.lock_for_update(cx.p, &mut cx.session.txn, *object, wait)?;
             if new && !cx.host.is_current(m.epoch) {

@@ -1,17 +1,17 @@
 //! CONNECT BY, in two algorithms.
 //!
-//! Both go depth first, with the rows on the way to the current one on a stack of their own, so a hierarchy may be as
-//! deep as memory lets it. The children of a row are looked for when the next row is asked for, unless
-//! CONNECT_BY_ISLEAF or CONNECT_BY_ISCYCLE wants to know of them before.
+//! Both algorithms go depth first and keep the path to the current row on a stack of their own, so memory alone limits
+//! the depth of a hierarchy. The children of a row are looked for when the next row is requested, or before the row is
+//! returned if CONNECT_BY_ISLEAF or CONNECT_BY_ISCYCLE needs them.
 //!
-//! The old algorithm (`_old_connect_by_enabled`) runs the child row source for every row that it gives up: one probe a
-//! node, each a logical read. Its rows live as long as they are on the stack. The new one keeps what it has found: the
-//! children of equal parents are looked for once, by a probe or among all rows, which were read once
-//! ([`super::connect_rows`]). When that would be too large for memory it goes on as the old one does; rows that were
-//! read once are then looked up in temporary space.
+//! The old algorithm (`_old_connect_by_enabled`) runs the child row source for every row it returns: one probe a node,
+//! each with its logical reads. Its rows live as long as they are on the stack. The new algorithm keeps the children it
+//! has found: those of equal parents are looked up once, by a probe or among all rows, which are read once
+//! ([`super::connect_rows`]). When they outgrow the memory, it continues like the old algorithm; rows that were read
+//! once are then looked up in temporary space.
 //!
-//! The rows of a level that have no room in memory are written, and are read one at a time when their turn comes: the
-//! roots, and the children of one parent in the old algorithm.
+//! Rows of a level that do not fit into memory are written and read back one at a time: the roots, and in the old
+//! algorithm the children of one parent.
 //!
 //! The row generator (no PRIOR, over DUAL) needs no stack.
 
@@ -30,37 +30,37 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use types::{Number, Ora, Result, Value};
 
-/// Beyond this depth ancestors are found through a table.
+/// Beyond this depth, ancestors are looked up in a hash table.
 const DEEP: usize = 64;
-/// Rows passed by at once.
+/// Most rows skipped by one call of [`Connect::pass`].
 const PASSED_MOST: u64 = 256;
-/// A level below this part of the work area stays in memory.
+/// A level smaller than this part of the work area stays in memory.
 const SMALL_LEVEL: usize = 16;
-/// Rows between two looks for a cancel.
+/// Rows between two checks for cancellation.
 const CANCEL_ROWS: u64 = 256;
 
-/// The children of one row that are still to come. Numbers are rows of the arena, or places in its links.
+/// The remaining children of one row. Numbers are rows of the arena, or positions in its links.
 struct Level {
     next: u32,
     end: u32,
     lie: Lie,
-    /// What is to be forgotten when the level is done: rows and links from here on.
+    /// Rows and links from here on are discarded with the level.
     rows_mark: u32,
     links_mark: u32,
     cut_mark: u32,
-    /// The row whose children these are, and what tells it from others.
+    /// The parent of these rows, and its mark, which distinguishes it from other rows.
     parent: u32,
     mark: u64,
-    /// Has a bit of the mark of this parent and of each above it: a row whose bit is not there is none of them.
+    /// Bits of the marks of this parent and of all ancestors: a row whose bit is missing is none of them.
     above: u64,
     /// Values of CONNECT_BY_ROOT and of the paths above this level.
     roots: Option<Rc<[Value]>>,
     paths: Option<Rc<[String]>>,
-    /// The rows of the level, when they are in temporary space.
+    /// The rows of the level, if they are in temporary space.
     rest: Option<Box<Rest>>,
 }
 
-/// The rows of a level in temporary space, and where the one of them that is in memory lies.
+/// The rows of a level in temporary space, and the arena position of the one in memory.
 struct Rest {
     rows: Written,
     at: u32,
@@ -68,27 +68,27 @@ struct Rest {
 
 enum Written {
     Sorted(Box<Sorter>),
-    /// All rows that children are looked for among.
+    /// All rows among which children are looked up.
     Whole(Place),
 }
 
-/// Where the numbers of a level lie.
+/// The list that the numbers of a level index.
 #[derive(Clone, Copy, PartialEq)]
 enum Lie {
     Rows,
     Links,
-    /// Among what was left when loops were cut off.
+    /// The children left after loops were cut.
     Cut,
 }
 
-/// A row that was given up and whose children have not been looked for.
+/// A row that was returned and whose children are not looked up yet.
 struct Pending {
     row: u32,
     roots: Option<Rc<[Value]>>,
     paths: Option<Rc<[String]>>,
 }
 
-/// Children that were found: a range of rows, or of links.
+/// Children that were found: a range of rows or of links.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
     pub first: u32,
@@ -112,22 +112,22 @@ impl Arena {
     }
 }
 
-/// The bit of a mark among those of a row's ancestors.
+/// The bit of a mark in [`Level::above`].
 fn bit_of(mark: u64) -> u64 {
     1 << (mark >> 58)
 }
 
-/// What a search came to.
+/// The result of looking up children.
 struct Search {
     found: Found,
     lie: Lie,
-    /// What tells the parent from others.
+    /// The mark of the parent.
     mark: u64,
-    /// A child was an ancestor, and is not among those found.
+    /// Whether a child was an ancestor and was left out.
     looped: bool,
-    /// The children are kept when the level is done.
+    /// Whether the children are kept after the level.
     kept: bool,
-    /// In a box, as almost no search has it and every search is moved.
+    /// Boxed, because a search is moved and almost never has it.
     rest: Option<Box<Sorter>>,
 }
 
@@ -135,7 +135,7 @@ pub struct Connect {
     start: Op,
     child: Op,
     memory: Option<Box<Memory>>,
-    /// The memory is in use in this execution.
+    /// Whether the memory is used in this execution.
     remembers: bool,
     pub(super) columns: Columns,
     rownum: Option<Reg>,
@@ -148,13 +148,13 @@ pub struct Connect {
     roots: Vec<(Code, Reg)>,
     paths: Vec<(Code, Code, Reg)>,
     siblings: Keys,
-    /// Start and child are DUAL: one row, made without a stack.
+    /// Whether start and child are DUAL: one row, made without a stack.
     simple: bool,
-    /// Children are looked for before their parent is given up.
+    /// Whether children are looked up before their parent is returned.
     eager: bool,
     arena: Arena,
     stack: Vec<Level>,
-    /// Ancestors beyond [`DEEP`], by their marks.
+    /// Ancestors beyond [`DEEP`], by mark.
     deep: HashMap<u64, u32>,
     pending: Option<Pending>,
     started: bool,
@@ -164,9 +164,10 @@ pub struct Connect {
 /// The registers of a row and of its parent.
 pub struct Columns {
     pub row: Vec<Reg>,
-    /// Each PRIOR register, and where its column is in a row; absent for LEVEL and the like, which stand in a register.
+    /// Each PRIOR register, its source register, and the column's position in a row; `None` for LEVEL and other values
+    /// that are only in a register.
     pub prior: Vec<(Reg, Reg, Option<u32>)>,
-    /// Places of the columns that tell a loop.
+    /// Positions of the columns that detect a loop.
     pub cycle: Option<Vec<u32>>,
 }
 
@@ -281,7 +282,7 @@ impl Connect {
         let paths = self.path_values(paths.as_deref(), m, cx)?;
         if self.eager {
             let cycle = self.descend(Pending { row, roots: roots.clone(), paths: paths.clone() }, m, cx)?;
-            // The search for children has used the registers: put the row back.
+            // The search for children has used the registers: restore the row.
             m.restore(&self.columns.row, self.arena.row(row));
             m.put_whole(self.level, depth as i64);
             let leaf = self.stack.len() == depth;
@@ -294,7 +295,7 @@ impl Connect {
         Ok(true)
     }
 
-    /// Takes the next row of the topmost level that has one; levels that are done are left.
+    /// Takes the next row of the topmost level that has one, and leaves finished levels.
     #[inline]
     fn step(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<u32>> {
         loop {
@@ -314,9 +315,9 @@ impl Connect {
         }
     }
 
-    /// Passes by rows that are only counted, some at a time; returns how many, none at the end.
+    /// Skips rows that are only counted; returns their number, or 0 at the end.
     pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
-        // Values of roots and paths are made because they may raise errors, and an eager search reads the registers.
+        // CONNECT_BY_ROOT and paths may raise errors, and an eager search reads the registers: rows cannot be skipped.
         if self.simple || self.eager || !self.roots.is_empty() || !self.paths.is_empty() {
             return self.next(m, cx).map(u64::from);
         }
@@ -366,7 +367,8 @@ impl Connect {
             }
         };
         let rest = rest.map(|rows| Box::new(Rest { rows, at: self.arena.len() }));
-        // Rows that a probe has found stay in memory, above the root: one after the other has no place there.
+        // Rows found by probes must stay in memory above the root; roots read back one at a time leave no stable place
+        // for them.
         if rest.is_some() && self.memory.as_deref().is_some_and(Memory::probes) {
             self.remembers = false;
         }
@@ -390,7 +392,7 @@ impl Connect {
         Ok(())
     }
 
-    /// All rows as roots, from temporary space: as they lie there, or in the order of siblings.
+    /// All rows as roots, from temporary space: in the order they were read, or in sibling order.
     fn roots_on_disk(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<(Found, Option<Written>)> {
         let none = Found { first: 0, end: 0, linked: false };
         if self.siblings.is_empty() {
@@ -410,8 +412,7 @@ impl Connect {
         Ok((none, Some(Written::Sorted(Box::new(sorter)))))
     }
 
-    /// Reads the next row of the topmost level from temporary space, in the place of the one before. False when there
-    /// is none.
+    /// Reads the next row of the topmost level from temporary space over the previous one. False at the end.
     #[cold]
     fn read_rest(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let Connect { stack, arena, columns, memory, remembers, .. } = self;
@@ -443,7 +444,7 @@ impl Connect {
         Ok(true)
     }
 
-    /// Leaves a level that is done.
+    /// Leaves a finished level.
     fn ascend(&mut self) {
         let Some(level) = self.stack.pop() else { return };
         if level.parent != u32::MAX {
@@ -509,7 +510,7 @@ impl Connect {
         Ok(Some(paths.into()))
     }
 
-    /// Looks for the children of a row and puts them on the stack. True when a loop was cut off.
+    /// Looks up the children of a row and pushes them as a level. True if a loop was cut.
     fn descend(&mut self, of: Pending, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let depth = self.stack.len();
         if self.eager {
@@ -540,7 +541,7 @@ impl Connect {
             None if depth > DEEP => *self.deep.entry(mark).or_insert(0) += 1,
             None => {}
         }
-        // What is kept for other parents is not forgotten with the level.
+        // Rows kept for other parents are not discarded with the level.
         let (rows_mark, links_mark) = if kept { (u32::MAX, u32::MAX) } else { (rows_mark, links_mark) };
         if self.stack.len() == self.stack.capacity() {
             m.charge(self.stack.len().max(4) * size_of::<Level>(), cx)?;
@@ -562,8 +563,8 @@ impl Connect {
         Ok(looped)
     }
 
-    /// The old algorithm: looks for the children of this one row, by the child row source or among all rows in
-    /// temporary space.
+    /// The old algorithm: looks up the children of this row with the child row source, or among all rows in temporary
+    /// space.
     fn probe(&mut self, row: u32, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Search> {
         self.columns.set_prior(self.arena.row(row), m);
         let Connect { child, memory, arena, columns, siblings, stack, deep, .. } = self;
@@ -600,7 +601,7 @@ impl Connect {
         Ok(Search { found, lie: found.lie(), mark, looped, kept: false, rest })
     }
 
-    /// The new algorithm: what is known of the row's children, or becomes known now.
+    /// The new algorithm: the children of the row, from memory or by a search.
     fn recall(&mut self, row: u32, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Search> {
         let Connect { memory, arena, columns, siblings, .. } = self;
         let Some(memory) = memory.as_deref_mut() else { return Err(Ora::internal("CONNECT BY without memory")) };
@@ -611,7 +612,7 @@ impl Connect {
             return Ok(whole);
         }
         let numbers = found.first..found.end;
-        // The row itself is on the way to its children.
+        // The row itself is on the path to its children.
         let looped = |child: u32| memory.class_of(child) == class || memory.is_on_path(child);
         if !numbers.clone().any(|n| looped(arena.named(n, whole.lie))) {
             return Ok(whole);
@@ -633,7 +634,7 @@ impl Connect {
         }
     }
 
-    /// Sets what the current row shows beside its columns.
+    /// Sets the pseudo-columns of the current row.
     fn present(&self, parent: u32, depth: usize, roots: Option<&[Value]>, paths: Option<&[String]>, m: &mut Machine) {
         for ((_, r), v) in self.roots.iter().zip(roots.unwrap_or_default()) {
             m.regs[*r as usize].set(v);
@@ -644,7 +645,7 @@ impl Connect {
         if !self.prior_wanted {
             return;
         }
-        // PRIOR of a row given up is its parent's row.
+        // PRIOR columns of a returned row are those of its parent.
         if parent == u32::MAX {
             self.columns.prior.iter().for_each(|(_, to, _)| {
                 m.put(*to, Value::Null);
@@ -660,9 +661,9 @@ impl Connect {
     }
 }
 
-/// Takes the rows that `next` gives behind the arena's rows, in sibling order, but those that `wanted` refuses. Rows
-/// that make the arena larger than `limit` bytes go to temporary space, all of them; not those of a small level, of
-/// which a deep hierarchy has many.
+/// Adds the rows from `next` to the arena in sibling order, except those that `wanted` rejects. If they make the arena
+/// larger than `limit` bytes, all of them go to temporary space; a small level stays in memory, because a deep
+/// hierarchy has many of them.
 #[allow(clippy::too_many_arguments)] // The parts of a borrowed [`Connect`], and a row source.
 pub fn collect(
     next: &mut dyn FnMut(&mut Machine, &mut ExecCtx<'_>) -> Result<bool>,

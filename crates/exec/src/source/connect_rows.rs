@@ -1,10 +1,10 @@
-//! What CONNECT BY keeps of the rows it has found.
+//! Rows that CONNECT BY keeps.
 //!
-//! The [`Arena`] has rows one behind the other in one piece of memory: those on the stack, and below them those that
-//! are kept. The [`Memory`] knows of each class of parents, which is one for each set of values in the columns that the
-//! condition takes from a parent, which rows are their children. It finds them by a probe, or among all rows, which it
-//! reads once into a table by equal keys. All rows that have no room in memory are sorted by these keys in temporary
-//! space, and looked up there.
+//! The [`Arena`] holds rows one after the other in one block of memory: those on the stack, and below them the kept
+//! ones. The [`Memory`] knows the children of each class of parents; parents belong to one class if they are equal in
+//! all columns that the condition reads with PRIOR. It finds children by a probe, or among all rows, which it reads
+//! once into a hash table. If all rows do not fit into memory, they are sorted by the join keys in temporary space and
+//! looked up there.
 
 use super::Op;
 use super::connect::{Columns, Found, collect};
@@ -22,21 +22,21 @@ use plan::{ConnectChildren, ConnectMemory, Reg};
 use std::hash::Hasher;
 use types::{Result, Value};
 
-/// Candidates between two looks for a cancel.
+/// Candidates between two checks for cancellation.
 const CANCEL_CANDIDATES: usize = 1024;
 
-/// Rows of equal width, named by their numbers.
+/// Rows of equal width, identified by number.
 pub struct Arena {
     values: Vec<Value>,
     width: usize,
     rows: u32,
-    /// Rows in another order than they lie in.
+    /// Row numbers in another order.
     pub links: Vec<u32>,
-    /// Children that are left when loops were cut off.
+    /// Children that remain after loops were cut.
     pub cut: Vec<u32>,
-    /// Bytes that the values have elsewhere, beside those of themselves.
+    /// Heap bytes of the values.
     outside: usize,
-    /// The most bytes so far, which are accounted for, and in which execution.
+    /// The peak of memory, which is charged, and the execution it belongs to.
     charged: usize,
     execution: u64,
 }
@@ -71,13 +71,13 @@ impl Arena {
         &self.values[n as usize * self.width..][..self.width]
     }
 
-    /// Bytes of all rows as they would be written, going by some of them.
+    /// Estimated bytes of all rows when written, from a sample.
     fn written(&self) -> u64 {
         let rows: Vec<u32> = (0..self.rows).collect();
         bytes_written(&rows, |_| 0, |row| self.row(*row))
     }
 
-    /// Adds the row that is in `regs`.
+    /// Adds the row in `regs`.
     pub fn push(&mut self, regs: &[Reg], m: &mut Machine, cx: &ExecCtx<'_>) -> Result<u32> {
         let before = self.values.len();
         self.values.extend(regs.iter().map(|&r| m.value(r).clone()));
@@ -90,7 +90,7 @@ impl Arena {
     fn charge(&mut self, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
         let bytes = self.bytes();
         if bytes > self.charged {
-            // In steps, so that a stack that goes up and down is accounted for once.
+            // Charged in steps, so that a growing and shrinking stack is charged once.
             let step = (bytes - self.charged).max(4096);
             self.charged += step;
             m.charge(step, cx)?;
@@ -98,12 +98,12 @@ impl Arena {
         Ok(())
     }
 
-    /// Takes the last row away.
+    /// Removes the last row.
     pub fn pop(&mut self) {
         self.forget_rows(self.rows - 1);
     }
 
-    /// Forgets rows from this number on.
+    /// Removes the rows from this number on.
     pub fn forget_rows(&mut self, rows: u32) {
         if rows < self.rows {
             let from = rows as usize * self.width;
@@ -115,13 +115,13 @@ impl Arena {
         }
     }
 
-    /// Forgets rows and links from these numbers on.
+    /// Removes the rows and the links from these numbers on.
     pub fn forget(&mut self, rows: u32, links: u32) {
         self.forget_rows(rows);
         self.links.truncate(links as usize);
     }
 
-    /// Links rows in the order of their keys; equal ones stay as they are.
+    /// Links rows in key order; rows with equal keys keep their order.
     pub fn link_sorted(&mut self, mut keys: Vec<(Vec<u8>, u32)>) -> Found {
         keys.sort_by(|a, b| a.0.cmp(&b.0));
         let first = self.links.len() as u32;
@@ -129,7 +129,7 @@ impl Arena {
         Found { first, end: self.links.len() as u32, linked: true }
     }
 
-    /// A number that rows with equal values in these columns have in common.
+    /// A number that is equal for rows with equal values in these columns.
     pub fn mark(&self, row: u32, places: &[u32]) -> u64 {
         let row = self.row(row);
         let mut hasher = KeyHasher::default();
@@ -160,33 +160,33 @@ fn bytes_outside(row: &[Value]) -> usize {
     row.iter().map(heap_bytes).sum()
 }
 
-/// How children are found.
+/// The way in which children are found.
 enum Find {
     Probe(Op),
     Rows(Box<Table>),
 }
 
-/// All rows of the block, by equal keys.
+/// All rows of the query block, by join key.
 struct Table {
     base: Op,
     row_keys: Vec<Code>,
     prior_keys: Vec<Code>,
     conds: Vec<Cond>,
     all_roots: bool,
-    /// The first row of each key, and the next one of the same key, as number + 1.
+    /// The first row of each key, and for each row the next one with the same key, as number + 1.
     heads: KeyMap<u32>,
     next: Vec<u32>,
     rows: u32,
-    /// All rows by their keys, when they do not fit into memory. A row whose key has a NULL is under the empty key.
+    /// All rows by key, if they do not fit into memory. A row with NULL in its key is stored under the empty key.
     disk: Option<Lookup>,
-    /// For `heads`.
+    /// Memory of `heads`.
     held: Held,
 }
 
 /// A search for children in temporary space.
 pub struct DiskSearch {
     key: Vec<u8>,
-    /// False: nothing is a child.
+    /// Whether there can be children.
     any: bool,
     at: Place,
     seen: usize,
@@ -195,14 +195,14 @@ pub struct DiskSearch {
 pub struct Memory {
     gate: Vec<Cond>,
     find: Find,
-    /// Equal parents have the same children, which are kept; not beyond a limit.
+    /// Whether the children of a class are kept for equal parents; `keeping` ends at a limit.
     keep: bool,
     keeping: bool,
-    /// Places of the columns that make a class.
+    /// Positions of the columns that define a class.
     class: Vec<u32>,
     classes: KeyMap<u32>,
     class_of: Vec<u32>,
-    /// By class: the children, and how many of its rows are on the way to the current one.
+    /// By class: the children, and the number of its rows on the path to the current row.
     known: Vec<Option<Found>>,
     on_path: Vec<u32>,
 }
@@ -238,7 +238,8 @@ impl Memory {
         })
     }
 
-    /// Starts an execution. `None`: the rows do not fit into memory, and are on disk. Otherwise the roots, when all
+    /// Starts an execution. Returns `None` if the rows do not fit into memory and are on disk, otherwise the roots if
+    /// all rows are roots.
     /// rows are roots.
     pub fn begin(
         &mut self,
@@ -273,7 +274,7 @@ impl Memory {
         Ok(Some(Some(arena.link_sorted(keys))))
     }
 
-    /// Children are found by a row source that leads to them.
+    /// Whether children are found by a row source.
     pub fn probes(&self) -> bool {
         matches!(self.find, Find::Probe(_))
     }
@@ -285,7 +286,7 @@ impl Memory {
         }
     }
 
-    /// All rows are in temporary space.
+    /// Whether all rows are in temporary space.
     pub fn is_on_disk(&self) -> bool {
         self.disk().is_some()
     }
@@ -294,7 +295,7 @@ impl Memory {
         self.disk().is_some_and(|(table, _)| table.all_roots)
     }
 
-    /// Puts the next of all rows in temporary space into the registers. False behind the last.
+    /// Puts the next of all rows in temporary space into the registers. False at the end.
     pub fn next_on_disk(&self, at: &mut Place, columns: &Columns, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<bool> {
         let Some((_, disk)) = self.disk() else { return Ok(false) };
         match disk.next_of_all(at, cx)? {
@@ -303,7 +304,7 @@ impl Memory {
         }
     }
 
-    /// Starts to look for the children of the parent in the PRIOR registers.
+    /// Starts a search for the children of the parent in the PRIOR registers.
     pub fn search_on_disk(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<DiskSearch> {
         let mut search = DiskSearch { key: Vec::new(), any: false, at: Place::default(), seen: 0 };
         let Some((table, disk)) = self.disk() else { return Ok(search) };
@@ -314,7 +315,7 @@ impl Memory {
         Ok(search)
     }
 
-    /// Puts the next child into the registers. False behind the last.
+    /// Puts the next child into the registers. False at the end.
     pub fn next_child(
         &self,
         search: &mut DiskSearch,
@@ -336,7 +337,7 @@ impl Memory {
         Ok(false)
     }
 
-    /// Finds out the classes of the rows that have come since the last time.
+    /// Determines the classes of the rows added since the last call.
     pub fn tell_apart(&mut self, arena: &Arena, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
         let mut key = std::mem::take(&mut m.key);
         for n in self.class_of.len() as u32..arena.len() {
@@ -370,7 +371,7 @@ impl Memory {
         self.on_path[self.class_of(row) as usize] > 0
     }
 
-    /// A row of this class is on the way from now on.
+    /// Adds a row of this class to the path.
     pub fn enter(&mut self, class: u64) {
         self.on_path[class as usize] += 1;
     }
@@ -379,7 +380,7 @@ impl Memory {
         self.on_path[class as usize] -= 1;
     }
 
-    /// Rows from this number on are gone.
+    /// Removes the rows from this number on.
     pub fn forget(&mut self, rows: u32) {
         self.class_of.truncate(rows as usize);
     }
@@ -409,7 +410,7 @@ impl Memory {
             Find::Probe(op) => {
                 op.open(m, cx)?;
                 let mut next = |m: &mut Machine, cx: &mut ExecCtx<'_>| op.next(m, cx);
-                // Classes have the numbers of rows in memory, so all of these stay there.
+                // Classes are stored by row number, so all these rows stay in memory.
                 collect(&mut next, arena, columns, siblings, usize::MAX, &mut |_, _| true, m, cx)?.0
             }
             Find::Rows(table) => table.children(arena, columns, siblings, m, cx)?,
@@ -425,7 +426,7 @@ impl Memory {
 }
 
 impl Table {
-    /// Reads all rows. False: they do not fit into memory, and are in temporary space.
+    /// Reads all rows. False if they do not fit into memory and are now in temporary space.
     fn load(&mut self, arena: &mut Arena, columns: &Columns, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.heads.clear();
         self.next.clear();
@@ -457,7 +458,7 @@ impl Table {
         if self.row_keys.is_empty() {
             return Ok(true);
         }
-        // From the last on, so that a chain is in the order of the rows. A key that has a NULL is empty, and equals
+        // From the last row to the first, so that a chain is in row order. A key with a NULL is empty and matches
         // nothing.
         self.next.resize(self.rows as usize, 0);
         for row in (0..self.rows as usize).rev() {
@@ -477,7 +478,7 @@ impl Table {
         Ok(true)
     }
 
-    /// Writes the rows that are in memory and those that are still to come, in the order of their keys.
+    /// Writes the rows in memory and the remaining rows in key order.
     fn go_to_disk(
         &mut self,
         arena: &mut Arena,
@@ -514,7 +515,7 @@ impl Table {
         Ok(())
     }
 
-    /// The rows that are children of the parent in the PRIOR registers.
+    /// The children of the parent in the PRIOR registers.
     fn children(
         &mut self,
         arena: &mut Arena,

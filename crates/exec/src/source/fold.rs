@@ -1,10 +1,9 @@
-//! Aggregates of all rows of a scan, from the bytes of the rows.
+//! Aggregates over a whole scan, computed from the bytes of the rows.
 //!
-//! `select sum(a), count(*) from t where b < 5` need not put a row's values into registers, evaluate a tree and look at
-//! the types of two values for each row. Stored values order as their bytes do, so a comparison with something that
-//! stays the same compares bytes; whole numbers are added as words. What is not that simple takes the way of rows:
-//! [`Fold::build`] and [`Fold::start`] say so, and an aggregate that meets another number than a whole one goes on as
-//! it would there, number by number.
+//! `select sum(a), count(*) from t where b < 5` does not need the values of a row in registers, an expression tree, or
+//! a check of types for each row. Stored values order as their bytes do, so a comparison with a constant compares
+//! bytes; whole numbers are added as words. Anything else uses registers: [`Fold::build`] and [`Fold::start`] decide
+//! that, and an aggregate that meets a number with a fraction continues number by number in its accumulator (E15).
 
 use super::scan::Scan;
 use crate::aggregate::{Acc, AggCode};
@@ -16,21 +15,21 @@ use std::cmp::Ordering;
 use types::row::RowReader;
 use types::{DataType, Number, Ora, Result, Value, codec};
 
-/// Most columns that are looked at.
+/// Most columns of a row that are examined.
 const COLUMNS_MAX: usize = 8;
 
 /// `column op bound`; the bound is the same for all rows.
 struct Test {
-    /// Which of the wanted columns.
+    /// Position among the wanted columns.
     column: usize,
     op: CmpOp,
     bound: Reg,
-    /// The bound as it would be stored, and its first bytes as a word.
+    /// The bound in stored form, and its first bytes as a word.
     stored: Vec<u8>,
     word: u64,
 }
 
-/// What becomes of a row that passed.
+/// What an aggregate does with a row that passed.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     /// COUNT(*)
@@ -39,23 +38,23 @@ enum Part {
     Values(usize),
     /// SUM and AVG of a column.
     Sum(usize),
-    /// MIN and MAX of a column: how a better value compares.
+    /// MIN and MAX of a column: the comparison result by which another value replaces the best one.
     Extreme(usize, Ordering),
 }
 
-/// How far an aggregate is.
+/// The state of an aggregate.
 #[derive(Default)]
 struct Running {
     sum: i64,
     values: u64,
-    /// A number was no whole one, or the sum too large: values are added one by one.
+    /// Whether values are added one by one, because one had a fraction or the sum overflowed.
     singly: bool,
     best: Option<Vec<u8>>,
 }
 
 /// A scan and the aggregates over it.
 pub struct Fold {
-    /// Numbers in the row and types of the wanted columns, ascending.
+    /// Positions in the row and types of the wanted columns, ascending.
     columns: Vec<(u16, DataType)>,
     tests: Vec<Test>,
     parts: Vec<Part>,
@@ -64,15 +63,15 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// The aggregates over the scan; `None` when they need the rows' values in registers. `counts`: rows are counted
-    /// beside them, with an accumulator more, for [`Fold::rows`].
+    /// The aggregates over the scan; `None` if they need values in registers. With `counts`, an additional accumulator
+    /// counts the rows for [`Fold::rows`].
     pub fn build(scan: &Scan, aggs: &[AggCode], counts: bool) -> Option<Fold> {
         if !scan.gives_bytes() {
             return None;
         }
         let mut fold =
             Fold { columns: Vec::new(), tests: Vec::new(), parts: Vec::new(), running: Vec::new(), value: Value::Null };
-        // Columns first: places in the list are final then.
+        // The columns are collected first, so that their positions in the list are final.
         let regs = scan.filter().iter().map(|cond| columns_of(cond, scan)).collect::<Option<Vec<_>>>()?;
         let args = aggs.iter().map(|agg| argument_of(agg, scan)).collect::<Option<Vec<_>>>()?;
         let wanted = regs.iter().map(|(column, ..)| *column).chain(args.iter().flatten().copied());
@@ -104,8 +103,7 @@ impl Fold {
         Some(fold)
     }
 
-    /// Begins an execution: `None` when the bounds are not of the columns' types, otherwise whether a row can pass at
-    /// all.
+    /// Begins an execution. `None` if a bound does not have the type of its column, otherwise whether any row can pass.
     fn start(&mut self, m: &Machine) -> Option<bool> {
         self.running.clear();
         self.running.resize_with(self.parts.len(), Running::default);
@@ -126,13 +124,13 @@ impl Fold {
         Some(any)
     }
 
-    /// Rows that the last run has taken in, where they are counted.
+    /// Rows added in the last run, if they are counted.
     pub fn rows(&self) -> u64 {
         self.running.last().map_or(0, |running| running.values)
     }
 
-    /// Takes all rows of the scan, which has been opened, into the accumulators. False: it cannot be done, and nothing
-    /// was.
+    /// Adds all rows of the opened scan to the accumulators. False if the aggregates need registers; nothing was done
+    /// then.
     pub fn run(
         &mut self,
         scan: &mut Scan,
@@ -156,7 +154,7 @@ impl Fold {
         Ok(true)
     }
 
-    /// Takes a row in when it passes.
+    /// Adds a row if it passes.
     #[inline]
     fn take(&mut self, row: &[u8], accs: &mut [Acc], cx: &ExecCtx<'_>) -> Result<()> {
         let mut seen: [Option<&[u8]>; COLUMNS_MAX] = [None; COLUMNS_MAX];
@@ -171,7 +169,7 @@ impl Fold {
             at += 1;
         }
         for test in &self.tests {
-            // NULL compares with nothing.
+            // A comparison with NULL is not true.
             match seen[test.column] {
                 Some(stored) if test.op.holds(test.order(stored)) => {}
                 _ => return Ok(()),
@@ -204,14 +202,14 @@ impl Test {
     }
 }
 
-/// The first eight bytes, the first the most significant, with zeros behind fewer.
+/// The first eight bytes as a big-endian word, padded with zeros.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
     let n = bytes.len();
     if let Some(eight) = bytes.first_chunk() {
         return u64::from_be_bytes(*eight);
     }
-    // Two reads that overlap: what both have is the same.
+    // Two overlapping reads; the common bytes agree.
     if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
         return u64::from(first) << 32 | u64::from(last) << (64 - 8 * n);
@@ -235,7 +233,7 @@ impl Running {
         acc.take(value, cx)
     }
 
-    /// Gives the accumulator what it has not got.
+    /// Adds the state to the accumulator.
     fn settle(&mut self, acc: &mut Acc) -> Result<()> {
         if self.values > 0 {
             acc.take_sum(self.sum, self.values)?;
@@ -261,7 +259,7 @@ fn is_number(ty: &DataType) -> bool {
     matches!(ty, DataType::Number { .. } | DataType::Float { .. } | DataType::PlsInteger)
 }
 
-/// The column and the bound of a comparison whose other side does not come from the scan.
+/// The column and the bound of a comparison whose other side does not depend on the scan.
 fn columns_of(cond: &Cond, scan: &Scan) -> Option<((u16, DataType), CmpOp, Reg)> {
     let Cond::Cmp(op, how, Code::Reg(a), Code::Reg(b)) = cond else { return None };
     let (column, op, bound) = match (scan.column_of(*a), scan.column_of(*b)) {
@@ -274,7 +272,7 @@ fn columns_of(cond: &Cond, scan: &Scan) -> Option<((u16, DataType), CmpOp, Reg)>
     fits.then_some((column, op, bound))
 }
 
-/// The operator that says of `b` and `a` what this one says of `a` and `b`.
+/// The operator for swapped operands.
 fn turned(op: CmpOp) -> CmpOp {
     match op {
         CmpOp::Lt => CmpOp::Gt,
@@ -285,7 +283,7 @@ fn turned(op: CmpOp) -> CmpOp {
     }
 }
 
-/// The column that an aggregate takes in, if it takes one in; `None` for an aggregate that does more.
+/// The column that an aggregate reads, if any. The outer `None`: the aggregate needs registers.
 fn argument_of(agg: &AggCode, scan: &Scan) -> Option<Option<(u16, DataType)>> {
     if agg.distinct || agg.keep_last.is_some() || agg.args.len() > 1 {
         return None;

@@ -1,6 +1,6 @@
-//! GROUP BY with its grouping sets, and aggregation without GROUP BY.
+//! GROUP BY with grouping sets, and aggregation without GROUP BY.
 //!
-//! Groups are found by a hash of their key and given up in key order, so that sub-totals follow their details, as with
+//! Groups are found by a hash of their key and returned in key order, so that subtotals follow their details, as with
 //! Oracle's SORT GROUP BY ROLLUP.
 
 use super::Op;
@@ -19,11 +19,12 @@ use plan::{Agg, AggKind, Expr, Reg, Source};
 use types::sorting::sort_checked;
 use types::{Number, Result, Value};
 
-/// Bytes of a group besides its key and values, and of each aggregate: in memory, where a written one takes twelve.
+/// Memory of a group in addition to its key and values, and memory of an aggregate; written, an aggregate takes twelve
+/// bytes.
 const GROUP_BYTES: usize = 64;
 const AGGREGATE_BYTES: usize = 96;
 
-/// Of so many rows of the input one is looked at for its length.
+/// One input row of so many is sampled for its length.
 const LOOKED_AT: u64 = 256;
 
 struct GroupRow {
@@ -42,15 +43,15 @@ pub struct Group {
     groups: Vec<GroupRow>,
     at: usize,
     done: bool,
-    /// Registers the keys were evaluated into, for this row.
+    /// Registers of the evaluated keys of the current row.
     key_regs: Vec<Reg>,
-    /// What a row of the input is made of.
+    /// Registers of an input row.
     regs: Vec<Reg>,
-    /// For the groups in memory.
+    /// Memory of the groups.
     held: Held,
-    /// The groups, finished and in order, when there were too many for memory.
+    /// The finished groups in order, if they did not fit into memory.
     on_disk: Option<Sorter>,
-    /// Aggregates that are taken from the bytes of a scan's rows.
+    /// Aggregates computed from the bytes of a scan's rows.
     fold: Option<Fold>,
 }
 
@@ -112,7 +113,7 @@ impl Group {
         let folded = match (&mut self.fold, &mut self.input) {
             (Some(fold), Op::Scan(scan)) => fold.run(scan, &self.aggs, &mut accs, m, cx)?,
             (Some(fold), Op::Watched(watched)) => {
-                // The rows that pass are counted beside the aggregates.
+                // An additional accumulator counts the rows that pass.
                 accs.extend(self.aggs.first().map(AggCode::start));
                 let folded = fold.run(&mut watched.scan, &self.aggs, &mut accs, m, cx)?;
                 accs.truncate(self.aggs.len());
@@ -125,7 +126,7 @@ impl Group {
             _ => false,
         };
         if folded {
-            // All rows have been taken in.
+            // All rows have been added.
         } else if self.aggs.iter().all(AggCode::only_counts) {
             loop {
                 let rows = self.input.pass(m, cx)?;
@@ -156,9 +157,9 @@ impl Group {
                 (seen, bytes) = (seen + 1, bytes + self.row_bytes(m));
             }
         }
-        // Every row goes to a group of each set.
+        // Every row goes to one group of each set.
         let written = bytes * rows / seen.max(1) * self.sets.len() as u64;
-        // GROUP BY () has a row for no input too.
+        // GROUP BY () returns a row for empty input.
         if self.groups.is_empty() && self.sets.iter().any(Vec::is_empty) && self.sets.len() == 1 {
             self.key_regs.clear();
             let group = self.new_group(0, Vec::new(), m);
@@ -176,8 +177,7 @@ impl Group {
         }
     }
 
-    /// Adds the current row to its groups in `sets`. A new group that memory has no room for is put off: its rows go to
-    /// `later`.
+    /// Adds the current row to its groups in `sets`. If a new group does not fit into memory, its rows go to `later`.
     fn absorb(
         &mut self,
         sets: std::ops::Range<usize>,
@@ -222,7 +222,7 @@ impl Group {
         Ok(())
     }
 
-    /// Finishes the groups in memory, and then those of each part of what was put off.
+    /// Finishes the groups in memory, then those of each partition of the deferred rows.
     fn finish_on_disk(
         &mut self,
         division: Division,
@@ -263,7 +263,7 @@ impl Group {
         Ok(())
     }
 
-    /// Puts the rows of the groups in memory into `to` and forgets the groups.
+    /// Writes the groups in memory to `to` and clears them.
     fn finish_groups(&mut self, to: &mut Sorter, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut record = Vec::new();
         for mut group in std::mem::take(&mut self.groups) {
@@ -278,14 +278,15 @@ impl Group {
         Ok(())
     }
 
-    /// Bytes of the row in the registers as it would be written.
+    /// Bytes of the row in the registers when written.
     fn row_bytes(&self, m: &Machine) -> u64 {
         let mut record = Vec::new();
         rows::encode(self.regs.iter().map(|&r| m.value(r)), &mut record);
         record.len() as u64 + 6
     }
 
-    /// The key of the current row in one grouping set: rolled-up parts come after all values, the set's number last.
+    /// The key of the current row in one grouping set: rolled-up columns sort after all values, and the set's number
+    /// comes last.
     fn encode(&self, set: usize, m: &mut Machine, out: &mut Vec<u8>) {
         for (i, &r) in self.key_regs.iter().enumerate() {
             if self.sets[set].contains(&i) {
@@ -331,7 +332,7 @@ impl Group {
     }
 }
 
-/// The value of an aggregate of a group.
+/// The value of an aggregate for a group.
 fn result(agg: &AggCode, acc: &mut Acc, sets: &[Vec<usize>], set: usize, cx: &mut ExecCtx<'_>) -> Result<Value> {
     Ok(match agg.kind {
         AggKind::Grouping | AggKind::GroupingId => grouping(&agg.keys, &sets[set]),
@@ -340,13 +341,13 @@ fn result(agg: &AggCode, acc: &mut Acc, sets: &[Vec<usize>], set: usize, cx: &mu
     })
 }
 
-/// One bit a key, the first the highest: 1 where the key is rolled up.
+/// GROUPING_ID: one bit a key, the first key highest; 1 where the key is rolled up.
 fn grouping(keys: &[usize], set: &[usize]) -> Value {
     let bits = keys.iter().fold(0i64, |bits, k| bits << 1 | i64::from(!set.contains(k)));
     Value::Number(Number::from(bits))
 }
 
-/// How many equal grouping sets come before this one.
+/// GROUP_ID: the number of equal grouping sets before this one.
 fn group_id(sets: &[Vec<usize>], set: usize) -> Value {
     let sorted = |s: &[usize]| {
         let mut s = s.to_vec();

@@ -1,17 +1,18 @@
 //! Hash joins.
 //!
-//! One side, the plan says which, is built into a table of packed rows ([`Table`]); each row of the other one, the
-//! probe, looks its matches up. What a match does, and what becomes of rows without one, follows from the kind and from
-//! the side that was built ([`How`]): rows of the build side are marked where it matters whether they have matched.
+//! The plan names the side that is built into a table of packed rows ([`Table`]); each row of the other side, the
+//! probe, looks its matches up. The kind and the built side decide what a match does, and what happens to rows without
+//! one ([`How`]). Rows of the build side are marked where it matters whether they have matched.
 //!
-//! A build side that memory has no room for is divided into parts by a hash of the key, the probe likewise, and the parts
-//! are joined one after the other; a part that is still too large is divided again. What no division makes smaller (rows
-//! of one key, joins without keys) is taken piece by piece, and the probe's part is gone through once for each piece; a
-//! bit for each of its rows then says that it has matched. So the join stays within its memory whatever the data are.
+//! A build side that does not fit into memory is partitioned by a hash of the key, and so is the probe; the partitions
+//! are joined one after the other, and a partition that is still too large is partitioned again. What the hash cannot
+//! divide further (rows of one key, joins without keys) is joined piece by piece, with one pass over the probe's
+//! partition for each piece; a bit for each probe row records whether it has matched. So the join stays within its
+//! memory whatever the data (E27).
 //!
-//! NOT IN drops a left row that equals a right one or may do so for all that is known, NULL being anything. Rows without
-//! NULL in its columns are found by their keys. Those with one, and all rows for a probe that has one, are compared one
-//! by one, within equal keys of other kinds if there are such.
+//! NOT IN drops a left row that equals a right one, or may equal it because of a NULL (E28). Rows without NULL in the
+//! columns of NOT IN are found by key. Rows with a NULL, and all rows for a probe row with a NULL, are compared one by
+//! one, among the rows with equal other keys if there are any.
 
 use super::Op;
 use crate::code::{Builder, Cond, all_true};
@@ -34,32 +35,32 @@ pub struct Input {
     pub regs: Vec<Reg>,
 }
 
-/// What a match does.
+/// The effect of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMatch {
-    /// Both rows are given.
+    /// Both rows are returned.
     Pair,
-    /// The probe row is given, once.
+    /// The probe row is returned once.
     TakeProbe,
-    /// The probe row is not given.
+    /// The probe row is dropped.
     DropProbe,
-    /// The row of the table is given, once.
+    /// The row of the table is returned once.
     TakeBuild,
-    /// The row of the table is not given.
+    /// The row of the table is dropped.
     DropBuild,
 }
 
-/// What becomes of rows.
+/// The treatment of rows with and without a match.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
     pub on_match: OnMatch,
-    /// A probe row without a match is given.
+    /// Whether a probe row without a match is returned.
     pub keep_probe: bool,
-    /// Rows of the table without a match are given, at the end.
+    /// Whether rows of the table without a match are returned at the end.
     pub keep_build: bool,
-    /// Rows of the table are marked when they match.
+    /// Whether rows of the table are marked when they match.
     pub marks: bool,
-    /// A second match is ORA-01427.
+    /// Whether a second match is an error (ORA-01427).
     single: bool,
     aware: bool,
 }
@@ -92,19 +93,19 @@ impl How {
 enum State {
     /// Nothing has been read.
     Start,
-    /// The table is there; the probe has to be started (again).
+    /// The table is complete; the probe must be opened or rewound.
     Built,
     NextProbe,
-    /// In the rows of the table that may match the probe row.
+    /// Reading the rows of the table that may match the probe row.
     Chain(Option<Row>),
-    /// In the rows of the table without a match, from this one on.
+    /// Returning unmatched rows of the table, from this one on.
     Unmatched(usize),
-    /// What the probe has of this part was gone through.
+    /// The probe rows of this partition are finished.
     NextPart,
     Done,
 }
 
-/// Pairs of rows between two looks for a cancel.
+/// Pairs of rows between two checks for cancellation.
 const CANCEL_COMPARED: u32 = 1024;
 
 pub struct HashJoin {
@@ -114,29 +115,29 @@ pub struct HashJoin {
     residual: Vec<Cond>,
     filters: Vec<Filter>,
     table: Table,
-    /// For the table.
+    /// Memory of the table.
     held: Held,
     state: State,
     probe_open: bool,
     key: RowKey,
-    /// A match was found for the probe row.
+    /// Whether the probe row has matched.
     found: bool,
     open: Open,
     on_disk: Option<Parts>,
-    /// Rows that probed, when the table is large: with little memory they would be written, too.
+    /// Figures of the probe rows if the table is large: with less memory they would be written, too.
     probed: Option<Probed>,
-    /// Pairs of rows that were compared.
+    /// Number of pairs compared.
     compared: u32,
 }
 
-/// A filter to make, and the keys it has where they are not those of the join.
+/// A filter to be built (E26), and its keys if they differ from those of the join.
 pub struct Filter {
     pub id: usize,
     pub keys: Option<Keys>,
 }
 
 impl Filter {
-    /// The filters of a join, over its build side.
+    /// The filters of a join, built from its build side.
     pub fn build(filters: &[BuiltFilter], keys: &[JoinKey], side: Side, b: &mut Builder<'_>) -> Vec<Filter> {
         let mut build = |filter: &BuiltFilter| {
             let of: Vec<&JoinKey> = filter.keys.iter().filter_map(|n| keys.get(*n)).collect();
@@ -149,18 +150,18 @@ impl Filter {
     }
 }
 
-/// Rows that NOT IN compares one by one: hash of their plain keys and number in the table, in that order.
+/// Rows that NOT IN compares one by one: hash of the plain keys and number in the table, in that order.
 #[derive(Default)]
 struct Open {
-    /// Those with a NULL in a column of NOT IN.
+    /// Rows with a NULL in a column of NOT IN.
     some: Vec<(u64, Row)>,
-    /// All, as soon as a probe row needs them.
+    /// All rows, once a probe row needs them.
     all: Vec<(u64, Row)>,
     has_all: bool,
     found: Vec<Row>,
 }
 
-/// Rows that probed a large table: how many, and how long those are that were looked at.
+/// Probe rows of a large table: their number, and the bytes of the sampled ones.
 #[derive(Default)]
 struct Probed {
     rows: u64,
@@ -168,36 +169,36 @@ struct Probed {
     bytes: u64,
 }
 
-/// Of so many probe rows one is looked at.
+/// One probe row of so many is sampled.
 const PROBED: u64 = 1024;
 
-/// The sides of a join that was divided.
+/// The sides of a partitioned join.
 struct Parts {
-    /// The build side's, kept as long as the join is open: the probe may start again.
+    /// Partitions of the build side, kept while the join is open: the probe may start again.
     builds: Vec<Rc<TempFile>>,
-    /// The probe has been divided.
+    /// Whether the probe has been partitioned.
     divided: bool,
-    /// Part of the build side, part of the probe, level of their next division.
+    /// Partition of the build side, partition of the probe, level of their next division.
     waiting: Vec<(Rc<TempFile>, Rc<TempFile>, u32)>,
     part: Option<Part>,
     record: Vec<u8>,
-    /// Leaves out probe rows that match nothing.
+    /// Drops probe rows without a match before they are written.
     filter: Bloom,
-    /// Bytes that the build side needed in memory, and as it was written; the latter until the join has been counted.
+    /// Bytes that the build side needed in memory, and when written; the second is taken when the join is counted.
     work: (u64, Option<u64>),
 }
 
-/// A part that is being joined.
+/// A partition being joined.
 struct Part {
     build: Rc<TempFile>,
-    /// Where the rows go on that the table has no room for.
+    /// Where the rows continue that did not fit into the table.
     rest: Option<Reader>,
     probe: Rc<TempFile>,
     reader: Reader,
-    /// The number of the probe row, and which of them have matched a row of an earlier piece of the table.
+    /// Number of the probe row, and the probe rows that have matched an earlier piece of the table.
     row: u64,
     matched: Vec<u64>,
-    /// The build side comes in pieces.
+    /// Whether the build side is read in pieces.
     pieces: bool,
 }
 
@@ -217,7 +218,7 @@ impl Part {
     }
 }
 
-/// What a record of a divided side begins with.
+/// First byte of a record of a partitioned side.
 const LINKED: u8 = 0;
 const LOOSE: u8 = 1;
 
@@ -280,12 +281,12 @@ impl HashJoin {
         self.held.release(m);
     }
 
-    /// Whether a division by the key can make parts smaller.
+    /// Whether partitioning by the key can make partitions smaller.
     fn is_divisible(&self) -> bool {
         self.build.keys.len() > self.build.keys.open_ones() || !self.how.aware && !self.build.keys.is_empty()
     }
 
-    /// Whether rows of the table need no values: nobody reads them.
+    /// Whether rows of the table need no values, because none are read.
     fn is_bare(&self) -> bool {
         matches!(self.how.on_match, OnMatch::TakeProbe | OnMatch::DropProbe) && self.residual.is_empty()
     }
@@ -303,7 +304,7 @@ impl HashJoin {
         while self.build.op.next(m, cx)? {
             let matches = self.build.keys.eval(&mut key, m, cx)?;
             if matches == Match::Never {
-                // It matches nothing; whether the row is needed all the same depends on the kind.
+                // It matches nothing, but is kept if the join returns unmatched rows.
                 if !self.how.keep_build {
                     continue;
                 }
@@ -392,13 +393,13 @@ impl HashJoin {
         self.link(cx)
     }
 
-    /// Whether a key of a record has a NULL in a column of NOT IN.
+    /// Whether the key of a record has a NULL in a column of NOT IN.
     fn is_open_key(&self, key: &RowKey) -> Result<bool> {
         let plain = self.build.keys.len() - self.build.keys.open_ones();
         Ok(self.how.aware && !key.is_word && split(&key.bytes, plain)?.1)
     }
 
-    /// [`part_hash`] of a key that was read back.
+    /// [`part_hash`] of a key read back.
     fn hash_for_part(&self, key: &RowKey) -> Result<u64> {
         if !self.how.aware || key.is_word {
             return Ok(key.hash);
@@ -407,7 +408,7 @@ impl HashJoin {
         Ok(hash_bytes(&key.bytes[..split(&key.bytes, plain)?.0]))
     }
 
-    /// Makes the rows of the table ready to be looked up.
+    /// Prepares the rows of the table for look-ups.
     fn link(&mut self, cx: &mut ExecCtx<'_>) -> Result<()> {
         let distinct = self.is_bare() && !self.how.aware;
         self.table.link(distinct, &mut || cx.check_cancel())?;
@@ -431,7 +432,7 @@ impl HashJoin {
         Ok(())
     }
 
-    /// Divides the probe as the build side was.
+    /// Partitions the probe in the same way as the build side.
     fn divide_probe(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut division = Division::new(0, &m.temporary, cx);
         let mut key = std::mem::take(&mut self.key);
@@ -484,7 +485,7 @@ impl HashJoin {
         Ok(())
     }
 
-    /// Builds the table of the next part that has to be joined. False when there is none.
+    /// Builds the table of the next partition. False if none is left.
     fn next_part(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let Some(mut parts) = self.on_disk.take() else { return Ok(false) };
         let there = self.load_part(&mut parts, m, cx);
@@ -519,7 +520,7 @@ impl HashJoin {
                 let builds = self.divide_again(&build, level, m, cx)?;
                 let probes = self.divide_again(&probe, level, m, cx)?;
                 parts.waiting.extend(builds.into_iter().zip(probes).map(|(b, p)| {
-                    // Rows of one key stay together however often they are divided.
+                    // A division that puts all rows into one partition cannot divide them further.
                     let level = if b.records() == all { LEVELS_MAX } else { level_of(&b, level) };
                     (Rc::new(b), Rc::new(p), level)
                 }));
@@ -540,8 +541,8 @@ impl HashJoin {
         Ok(false)
     }
 
-    /// Reads rows of the build side into the table. True: it is full before all are read, and the reader stands at the
-    /// next one.
+    /// Reads rows of the build side into the table. True if the table is full before the end; the reader then stands at
+    /// the next row.
     fn load_rows(
         &mut self,
         build: &TempFile,
@@ -568,7 +569,7 @@ impl HashJoin {
         Ok(false)
     }
 
-    /// Divides a part that is too large, by other bits of the hash.
+    /// Partitions a too large partition by other bits of the hash.
     fn divide_again(&self, part: &TempFile, level: u32, m: &Machine, cx: &ExecCtx<'_>) -> Result<Vec<TempFile>> {
         let (mut division, mut reader, mut record) =
             (Division::new(level, &m.temporary, cx), Reader::default(), Vec::new());
@@ -627,7 +628,7 @@ impl HashJoin {
         }
     }
 
-    /// Starts the probe, when the table is there.
+    /// Starts the probe; the table must be complete.
     fn start(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         if self.on_disk.is_none() && self.table.is_empty() && !self.how.keep_probe {
             self.state = State::Done;
@@ -646,7 +647,8 @@ impl HashJoin {
         Ok(())
     }
 
-    /// Whether rows of the build side are left beyond those in the table, which the probe row is still to meet.
+    /// Whether rows of the build side remain beyond those in the table, which the probe row has yet to be compared
+    /// with.
     fn has_more_pieces(&self) -> bool {
         self.on_disk.as_ref().and_then(|parts| parts.part.as_ref()).is_some_and(|part| part.rest.is_some())
     }
@@ -676,7 +678,7 @@ impl HashJoin {
                         }
                         _ => self.table.find(&self.key),
                     };
-                    // Without other conditions the rows of a key are marked together.
+                    // Without other conditions, the rows of a key are marked together.
                     let is_done = matches!(self.how.on_match, OnMatch::TakeBuild | OnMatch::DropBuild)
                         && self.residual.is_empty()
                         && first.is_some_and(|row| self.table.is_marked(row));
@@ -684,7 +686,7 @@ impl HashJoin {
                 }
                 State::Chain(Some(row)) => {
                     self.state = State::Chain(self.table.next(row));
-                    // A chain may be all rows of the table: a join without equalities.
+                    // A chain may contain all rows of the table: a join without equalities.
                     self.compared = self.compared.wrapping_add(1);
                     if self.compared.is_multiple_of(CANCEL_COMPARED) {
                         cx.check_cancel()?;
@@ -728,7 +730,7 @@ impl HashJoin {
         }
     }
 
-    /// Puts a row of the table into its registers and checks what the keys do not say.
+    /// Puts a row of the table into its registers and checks the conditions that are not keys.
     #[inline]
     fn check(&mut self, row: Row, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.is_bare() {
@@ -737,7 +739,7 @@ impl HashJoin {
         all_true(&self.residual, m, cx)
     }
 
-    /// A row of the table matches the probe row. True: a row of the result is in the registers.
+    /// Handles a match of a row of the table with the probe row. True: a result row is in the registers.
     #[inline]
     fn take(&mut self, row: Row) -> Result<bool> {
         let again = self.found;
@@ -748,9 +750,9 @@ impl HashJoin {
         }
         match self.how.on_match {
             OnMatch::Pair => {
-                // The left row is the one that is marked, or the probe row.
+                // The left row is either the marked row or the probe row.
                 if self.how.single && (if self.how.marks { marked } else { again }) {
-                    return Err(Ora::new(1427)); // single-row subquery returns more than one row
+                    return Err(Ora::new(1427)); // a second match
                 }
                 Ok(true)
             }
@@ -767,7 +769,7 @@ impl HashJoin {
         }
     }
 
-    /// NOT IN: notes the rows of the table that the probe row equals or may equal, one of them if that is enough.
+    /// NOT IN: collects the rows of the table that the probe row equals or may equal; one row, if that is enough.
     fn compare_openly(&mut self, matches: Match, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let first_is_enough = self.how.on_match == OnMatch::DropProbe;
         let plain = self.build.keys.len() - self.build.keys.open_ones();
@@ -828,12 +830,12 @@ impl HashJoin {
     }
 }
 
-/// The hash that decides the part of a row: NOT IN keeps rows of equal plain keys together.
+/// The hash that chooses the partition of a row: NOT IN keeps rows with equal plain keys together.
 fn part_hash(aware: bool, key: &RowKey) -> u64 {
     if aware && !key.is_word { hash_bytes(&key.bytes[..key.plain]) } else { key.hash }
 }
 
-/// A key for a row that matches nothing: rows like it spread over the parts.
+/// A key for a row that matches nothing, to spread such rows over the partitions.
 fn loose(key: &mut RowKey, number: u64) {
     key.is_word = true;
     key.hash = crate::join::keys::mix(number ^ 1 << 63);

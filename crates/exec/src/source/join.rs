@@ -1,4 +1,4 @@
-//! Nested loops, and the filters of hash joins.
+//! Nested loops, and the use of filters of hash joins.
 
 use super::Op;
 use crate::code::Code;
@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use plan::{JoinKind, Reg};
 use types::{Ora, Result};
 
-/// Nested loops: the right side is started again for each row of the left.
+/// Nested loops: the right side is started again for each row of the left side.
 pub struct Loops {
     left: Op,
     right: Op,
@@ -16,14 +16,14 @@ pub struct Loops {
     right_regs: Vec<Reg>,
     lateral: bool,
     state: LoopState,
-    /// The right side has been opened since this was.
+    /// Whether the right side has been opened since the join was.
     right_open: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum LoopState {
     NeedLeft,
-    /// In the right rows of a left row; whether one was found.
+    /// Reading the right rows of a left row; whether one has matched.
     InRight(bool),
     Done,
 }
@@ -92,7 +92,7 @@ impl Loops {
     }
 }
 
-/// Leaves out rows that a hash join above has no match for, by its Bloom filter.
+/// Drops rows without a match in a hash join above, by its Bloom filter.
 pub struct UseFilter {
     input: Op,
     id: usize,

@@ -1,5 +1,5 @@
-//! Values that keys of indexes are compared with, and the ranges that follow one another in one scan: IN lists, and the
-//! leading columns that a skip scan knows nothing of.
+//! Values that index keys are compared with, and scans of several ranges: IN lists, and skip scans over leading columns
+//! without a condition.
 
 use crate::code::{Builder, Code};
 use crate::ctx::ExecCtx;
@@ -11,19 +11,19 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 use types::{DataType, LenUnit, Result, Value, codec};
 
-/// A value that a column of a key is compared with.
+/// A value that a key column is compared with.
 #[derive(Debug)]
 pub struct KeyCode {
     code: Code,
     pad: Option<Pad>,
 }
 
-/// How values of a CHAR column are stored: blanks fill them up.
+/// The stored form of values of a CHAR column, padded with blanks.
 #[derive(Debug)]
 struct Pad {
     len: usize,
     unit: LenUnit,
-    /// Where a padded value is put.
+    /// Register for a padded value.
     reg: Reg,
 }
 
@@ -38,8 +38,8 @@ impl KeyCode {
         KeyCode { code: b.code(&key.value), pad }
     }
 
-    /// The register with the value in the form that the column stores. A text of which more than blanks has no room in
-    /// the column is cut, and lies above or below what is left of it.
+    /// Returns the register of the value in the stored form of the column. A text with more than blanks beyond the
+    /// column's length is cut; the ordering tells how the text compares with the cut value (E29).
     #[inline]
     pub fn eval(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<(Reg, Ordering)> {
         let r = self.code.eval(m, cx)?;
@@ -49,7 +49,7 @@ impl KeyCode {
         }
     }
 
-    /// As [`KeyCode::eval`], for an equality: `None` when no value of the column equals it, NULL aside.
+    /// As [`KeyCode::eval`], for an equality: `None` if no value of the column can equal it. NULL is not checked.
     #[inline]
     pub fn exact(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Option<Reg>> {
         let (r, cut) = self.eval(m, cx)?;
@@ -73,8 +73,8 @@ impl Pad {
     }
 }
 
-/// Writes a text as a CHAR column of a length stores it. How the text compares with what was written, blanks at the end
-/// aside.
+/// Writes a text in the stored form of a CHAR column. Returns how the text compares with the result, ignoring trailing
+/// blanks.
 fn fill(text: &str, len: usize, unit: LenUnit, out: &mut String) -> Ordering {
     let text = text.trim_end_matches(' ');
     let size = |s: &str| if unit == LenUnit::Char { s.chars().count() } else { s.len() };
@@ -85,14 +85,14 @@ fn fill(text: &str, len: usize, unit: LenUnit, out: &mut String) -> Ordering {
     let (head, rest) = text.split_at(end);
     out.push_str(head);
     out.extend(std::iter::repeat_n(' ', len.saturating_sub(size(head))));
-    // What follows stands against blanks; it ends with something else.
+    // The rest is compared with blanks, and has a character that is not blank.
     match rest.bytes().find(|b| *b != b' ') {
         None => Ordering::Equal,
         Some(b) => b.cmp(&b' '),
     }
 }
 
-/// What the columns behind those skipped are equal to.
+/// The values that the columns after the skipped ones are equal to.
 pub enum Part {
     Is(KeyCode),
     In(Vec<KeyCode>),
@@ -115,18 +115,18 @@ pub fn push_part(index: Option<&Index>, r: Reg, descending: bool, out: &mut Vec<
     }
 }
 
-/// The ranges of a scan that has several.
+/// The ranges of a scan with several ranges.
 #[derive(Default)]
 pub struct Ranges {
-    /// How many leading columns are skipped.
+    /// Number of skipped leading columns.
     skip: usize,
-    /// The parts that each column of the prefix may have, as bytes, in the order of the scan.
+    /// The encoded values of each column of the prefix, in scan order.
     parts: Vec<Vec<Vec<u8>>>,
-    /// Which of them are next.
+    /// Position of the next value of each column.
     at: Vec<usize>,
-    /// The values of the leading columns that are being looked through.
+    /// The present values of the skipped columns.
     lead: Vec<u8>,
-    /// Finds the next values of the leading columns.
+    /// Finds the next values of the skipped columns.
     leads: RangeScan,
     has_lead: bool,
     begun: bool,
@@ -138,7 +138,7 @@ impl Ranges {
         Ranges { skip, ..Ranges::default() }
     }
 
-    /// Works the values out; nothing is left of lists without one.
+    /// Computes the values. An empty list leaves no range.
     pub fn start(
         &mut self,
         index: Option<&Index>,
@@ -177,12 +177,12 @@ impl Ranges {
         Ok(())
     }
 
-    /// Whether a range has been given.
+    /// Whether a range has been returned.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Appends the beginning of the keys of the next range. False: there is none.
+    /// Appends the key prefix of the next range. False at the end.
     pub fn next(
         &mut self,
         tree: &btree::Index,
@@ -203,7 +203,7 @@ impl Ranges {
         for (parts, at) in self.parts.iter().zip(&self.at) {
             out.extend_from_slice(&parts[*at]);
         }
-        // The last column moves fastest.
+        // The last column changes fastest.
         let moves = (0..self.parts.len()).rev().find(|n| self.at[*n] + 1 < self.parts[*n].len());
         match moves {
             Some(n) => {
@@ -226,7 +226,7 @@ impl Ranges {
         backwards: bool,
         cx: &mut ExecCtx<'_>,
     ) -> Result<bool> {
-        // All that begins with the last one is behind.
+        // All keys with the last prefix have been read.
         let from = if self.lead.is_empty() { Bound::Unbounded } else { Bound::Excluded(&self.lead[..]) };
         match backwards {
             false => self.leads.start(tree, from, Bound::Unbounded, false),

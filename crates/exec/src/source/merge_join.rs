@@ -1,10 +1,10 @@
-//! Merge joins: both sides come in the order of the keys, and rows with equal keys are paired.
+//! Merge joins: both inputs are sorted by the keys, and rows with equal keys are paired.
 //!
-//! The right rows of one key are kept while left rows have it; more than fit into memory go to temporary space. With
-//! ranges, these rows are in the order of their expressions, so that the rows inside the ranges of a left row lie
-//! together. In memory they are found by bisection. In temporary space the scan begins at the first row that the left row
-//! before met, as long as the left rows rise, and ends at the first row behind the ranges. Without keys, all right rows
-//! are of one key.
+//! The right rows of one key are buffered while left rows have the key; those that do not fit into memory go to
+//! temporary space. With range conditions, the buffered rows are sorted by their range expressions, so that the rows
+//! within the ranges of a left row are adjacent. In memory they are found by binary search. In temporary space, the
+//! scan begins at the first row that matched the previous left row, as long as the left values rise, and ends at the
+//! first row after the ranges. Without keys, all right rows have one key.
 
 use super::Op;
 use super::sort::encode_part;
@@ -26,9 +26,9 @@ pub struct MergeJoin {
     right_regs: Vec<Reg>,
     /// The key of the last left row.
     key: Vec<u8>,
-    /// A right row's value of a range, while its record is made.
+    /// Buffer for a right row's value of a range while its record is made.
     edge: Vec<u8>,
-    /// The right row that was read last: its key and its record. None behind the last one.
+    /// Key and record of the right row read last; `None` after the last one.
     ahead_key: Vec<u8>,
     ahead: Vec<u8>,
     has_ahead: bool,
@@ -37,14 +37,14 @@ pub struct MergeJoin {
     state: State,
 }
 
-/// `left op right`, one of `<`, `<=`, `>` and `>=`. The right values of a group's rows rise.
+/// `left op right`, with `<`, `<=`, `>` or `>=`. The right values within a group ascend.
 pub struct Range {
     pub op: CmpOp,
     pub left: Code,
     pub right: Code,
     /// The left row's value.
     edge: Vec<u8>,
-    /// The one of the left row before in the group that is in temporary space.
+    /// The previous left row's value, for a group in temporary space.
     before: Vec<u8>,
 }
 
@@ -53,12 +53,12 @@ impl Range {
         Range { op, left, right, edge: Vec::new(), before: Vec::new() }
     }
 
-    /// The rows that meet it are the first of a group; else they are the last ones.
+    /// Whether the matching rows are the first ones of a group; otherwise they are the last ones.
     fn takes_first(&self) -> bool {
         matches!(self.op, CmpOp::Gt | CmpOp::Ge)
     }
 
-    /// Whether the left row's value stands in the relation to that of a right row.
+    /// Whether the condition holds for a right row's value.
     fn holds(&self, right: &[u8]) -> bool {
         let left = &self.edge[..];
         match self.op {
@@ -75,12 +75,12 @@ impl Range {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     NextLeft,
-    /// In the rows of the group; whether one has matched.
+    /// Reading the rows of the group; whether one has matched.
     InGroup(bool),
     Done,
 }
 
-/// The right rows of one key. A record: the values of the ranges, each with its length before it, and the row's.
+/// The right rows of one key. A record has the values of the ranges, each after its length, then the row's values.
 #[derive(Default)]
 struct Group {
     key: Vec<u8>,
@@ -90,12 +90,12 @@ struct Group {
     ends: Vec<usize>,
     used: usize,
     file: Option<TempFile>,
-    /// The next row, and behind the last one that may match; 0 and more than 0 in temporary space, where one may.
+    /// The next row, and the end of the rows that may match. In temporary space 0, and more than 0 if rows may match.
     at: usize,
     until: usize,
     reader: Reader,
     record: Vec<u8>,
-    /// In temporary space: where the rows start that may match the left rows from here on.
+    /// In temporary space: start of the rows that may match the following left rows.
     from: Start,
 }
 
@@ -118,7 +118,7 @@ impl Group {
         self.ends.clear();
         m.release(self.used);
         (self.used, self.file, self.is_there) = (0, None, false);
-        // A chunk that the reader has is of the file that is gone.
+        // The reader's chunk belongs to the deleted file.
         self.reader = Reader::default();
         self.from = Start::default();
     }
@@ -150,7 +150,7 @@ impl Group {
 
 impl MergeJoin {
     /// # Errors
-    /// ORA-00600 for a kind or keys that a plan does not have here.
+    /// ORA-00600 for a kind or keys that cannot be merge joined.
     #[expect(clippy::too_many_arguments, reason = "the parts of the plan's row source")]
     pub fn new(
         left: Op,
@@ -206,7 +206,7 @@ impl MergeJoin {
         self.right.rewind(m, cx)
     }
 
-    /// Reads the next right row that may match anything.
+    /// Reads the next right row that can match.
     fn read_right(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.has_ahead = false;
         while self.right.next(m, cx)? {
@@ -231,7 +231,7 @@ impl MergeJoin {
         Ok(())
     }
 
-    /// Moves the right side on to the rows of the left row's key.
+    /// Moves the right side to the rows with the left row's key.
     fn find_group(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         if self.group.is_there && self.group.key == self.key {
             return Ok(());
@@ -258,14 +258,14 @@ impl MergeJoin {
         Ok(())
     }
 
-    /// Sets the group's rows to those that may match the left row.
+    /// Restricts the group to the rows that may match the left row.
     fn choose(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let group = &mut self.group;
         (group.at, group.until) = (0, 0);
         for range in &mut self.ranges {
             range.edge.clear();
             if !encode(std::slice::from_ref(&range.left), &mut range.edge, m, cx)? {
-                // It is unknown for every row.
+                // The condition is UNKNOWN for every row.
                 return Ok(());
             }
         }
@@ -281,7 +281,7 @@ impl MergeJoin {
         }
         group.until = group.ends.len();
         for (at, range) in self.ranges.iter().enumerate() {
-            // Rows from a place on, or up to one.
+            // Either the rows from a position on, or those before one.
             let first = range.takes_first();
             let (mut low, mut high) = (0, group.ends.len());
             while low < high {
@@ -297,7 +297,7 @@ impl MergeJoin {
         Ok(())
     }
 
-    /// Puts the next row of the group that may match into its registers.
+    /// Puts the next possibly matching row of the group into its registers.
     fn next_in_group(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let group = &mut self.group;
         if group.at >= group.until {
@@ -320,7 +320,7 @@ impl MergeJoin {
                     continue;
                 }
                 if range.takes_first() {
-                    // No row behind this one meets it.
+                    // No later row can match.
                     return Ok(false);
                 }
                 is_before = true;
@@ -395,7 +395,7 @@ impl MergeJoin {
     }
 }
 
-/// Appends a key whose order is that of its values. False when a part is NULL.
+/// Appends a key that sorts as its values do. False if a part is NULL.
 fn encode(keys: &[Code], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
     for code in keys {
         let r = code.eval(m, cx)?;

@@ -1,8 +1,9 @@
 //! Row sources.
 //!
-//! A row source is a node of [`Op`]. `open` starts it afresh, forgetting what it had buffered; `rewind` starts it again
-//! for another row of an enclosing nested loop and keeps what does not depend on that row; `next` leaves a row in the
-//! plan's registers. An enum and not a trait object: the hot paths are a match and no indirect call.
+//! A row source is a node of [`Op`]. `open` starts it from the beginning and discards its buffers; `rewind` restarts it
+//! for another row of an enclosing nested loop and keeps what does not depend on that row (E5); `next` leaves a row in
+//! the plan's registers. [`Op`] is an enum instead of a trait object, so that the hot paths branch and do not call
+//! indirectly.
 
 pub mod basic;
 pub mod connect;
@@ -65,11 +66,11 @@ pub enum Op {
     Limit(Box<basic::Limit>),
     ForUpdate(Box<basic::ForUpdate>),
     Elements(Box<basic::Elements>),
-    /// Row sources that work on batches.
+    /// Row sources over batches.
     Batch(Box<crate::batch::Rows>),
-    /// A row source that is counted.
+    /// A row source with counting.
     Counted(Box<Counted>),
-    /// Rows of servers.
+    /// Rows from parallel servers.
     Parallel(Box<Coordinator>),
 }
 
@@ -78,7 +79,7 @@ impl Op {
     pub fn build(s: &Source, b: &mut Builder<'_>) -> Result<Op> {
         let op = Op::build_uncounted(s, b)?;
         Ok(match b.counting.as_ref().and_then(|counting| counting.of_source(s)) {
-            // Batches are counted as such.
+            // Batch nodes are counted individually.
             Some(place) if !matches!(op, Op::Batch(_)) => Op::Counted(Box::new(Counted::new(op, place))),
             _ => op,
         })
@@ -179,8 +180,7 @@ impl Op {
         })
     }
 
-    /// Builds the row sources of one that is read to its end: rows that a filter leaves out never reach registers where
-    /// it works on batches.
+    /// Builds a row source that is read to its end. With batches, filtered rows never reach registers.
     fn build_many(s: &Source, b: &mut Builder<'_>) -> Result<Op> {
         if filters(s)
             && let Some(node) = crate::batch::build(s, &crate::batch::Wanted::ALL, b)?
@@ -194,7 +194,7 @@ impl Op {
         Ok(Box::new(Op::build(s, b)?))
     }
 
-    /// Starts afresh: nothing that was buffered before is used again.
+    /// Starts from the beginning; buffers are discarded.
     pub fn open(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         match self {
             Op::Dual { done } => *done = false,
@@ -232,7 +232,7 @@ impl Op {
         Ok(())
     }
 
-    /// Starts again within one opening of the enclosing nested loops.
+    /// Restarts within one opening of the enclosing nested loops.
     pub fn rewind(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         match self {
             Op::Filter { input, .. } | Op::Project { input, .. } => input.rewind(m, cx),
@@ -270,7 +270,7 @@ impl Op {
         }
     }
 
-    /// Passes by rows that are only counted; returns how many, none at the end. The registers mean nothing.
+    /// Skips rows that are only counted; returns their number, or 0 at the end. The registers are undefined.
     pub fn pass(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
         match self {
             Op::Scan(s) => s.pass(m, cx),
@@ -281,7 +281,7 @@ impl Op {
         }
     }
 
-    /// The bytes of the row found last, of a scan that keeps them.
+    /// The bytes of the row found last, for a scan that keeps them.
     pub fn kept_bytes(&self) -> &[u8] {
         match self {
             Op::Scan(s) => s.kept_bytes(),
@@ -291,7 +291,7 @@ impl Op {
         }
     }
 
-    /// Rows that a scan has read and its filter left out so far.
+    /// Number of rows that a scan has read and its filter has dropped.
     pub fn left_out(&self) -> u64 {
         match self {
             Op::Scan(s) => s.left_out(),
@@ -300,7 +300,7 @@ impl Op {
         }
     }
 
-    /// Finds the next row. False: there is none, and the registers mean nothing.
+    /// Finds the next row. False at the end; the registers are undefined then.
     pub fn next(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match self {
             Op::Dual { done } => Ok(!std::mem::replace(done, true)),
@@ -355,7 +355,7 @@ impl Op {
     }
 }
 
-/// Whether a row source takes all rows of its input, however few of its own are wanted.
+/// Whether a row source always reads its whole input.
 fn takes_all(s: &Source) -> bool {
     match s {
         Source::Group { .. } | Source::Sort { .. } | Source::Distinct { .. } => true,
@@ -364,7 +364,7 @@ fn takes_all(s: &Source) -> bool {
     }
 }
 
-/// Whether a row source joins by a hash table, which takes all rows of one input.
+/// Whether a row source is a hash join, which reads one input whole.
 fn joins(s: &Source) -> bool {
     match s {
         Source::HashJoin { .. } => true,
@@ -373,7 +373,7 @@ fn joins(s: &Source) -> bool {
     }
 }
 
-/// Whether rows of a scan are left out.
+/// Whether a scan has a filter.
 fn filters(s: &Source) -> bool {
     match s {
         Source::Scan(scan) => !scan.filter.is_empty(),
@@ -390,7 +390,7 @@ pub fn assign(code: &Code, dst: plan::Reg, m: &mut Machine, cx: &mut ExecCtx<'_>
         return Ok(());
     }
     if code.made() == Some(r) {
-        // Nobody else reads what was just computed, so it need not be copied.
+        // The computed value is not read from its old register again, so it can be moved.
         m.regs.swap(r as usize, dst as usize);
     } else {
         copy(r, dst, m);
@@ -416,7 +416,7 @@ impl Stop {
         Stop { op: k.0, limit: b.code(&k.1) }
     }
 
-    /// The greatest number a row may get: 0 when none may.
+    /// The greatest number that a row may get; 0 if no row may get one.
     pub fn most(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<u64> {
         let r = self.limit.eval(m, cx)?;
         let n = match m.value(r) {
@@ -429,7 +429,7 @@ impl Stop {
         let whole = match self.op {
             CmpOp::Le => n.floor(),
             CmpOp::Lt => n.ceil().sub(&Number::from(1i64))?,
-            // ROWNUM = n holds for the first row only.
+            // ROWNUM = n can hold for the first row only.
             _ if n == Number::from(1i64) => n,
             _ => return Ok(0),
         };

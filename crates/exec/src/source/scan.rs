@@ -16,7 +16,7 @@ use txn::{Maker, Sight, Snapshot};
 use types::row::{RowReader, RowWriter};
 use types::{DataType, Ora, Result, Rowid, Uba, Value, Xid, codec};
 
-/// A column to decode: its place in the row, its register and its type. In the order of the row.
+/// A column to decode: position in the row, register and type. In row order.
 type Wanted = (u16, Reg, DataType);
 
 pub struct Scan {
@@ -26,12 +26,12 @@ pub struct Scan {
     rowid: Option<Reg>,
     filter: Vec<Cond>,
     row: Vec<u8>,
-    /// The bytes of a row are left in `row`, however it was found.
+    /// Whether the bytes of each row found are kept in `row`.
     keeps: bool,
     rows_left: bool,
-    /// AS OF: the number of the moment.
+    /// The number of the AS OF clause, and the table.
     as_of: Option<(usize, std::rc::Rc<dictionary::TableDef>)>,
-    /// The snapshot of that moment.
+    /// The snapshot of that clause.
     moment: Option<Snapshot>,
     /// VERSIONS BETWEEN, and the table.
     versions: Option<(plan::Versions, std::rc::Rc<dictionary::TableDef>)>,
@@ -59,7 +59,7 @@ enum Path {
         found: Vec<Rowid>,
     },
     Range(Box<RangePath>),
-    /// A range of an index-organised table's primary key.
+    /// A range of the primary key of an index-organised table.
     RowRange(Box<RangePath>, RowScan),
     Hash {
         keys: Vec<KeyCode>,
@@ -69,7 +69,7 @@ enum Path {
     },
 }
 
-/// What becomes of a row that was found.
+/// Destination of a row that was found.
 #[derive(Clone, Copy)]
 struct Into<'a> {
     columns: &'a [Wanted],
@@ -80,50 +80,50 @@ struct Into<'a> {
 struct RangePath {
     /// Key columns: position in the row, and whether descending.
     columns: Vec<(usize, bool)>,
-    /// Absent when the index is the table itself.
+    /// `None` when the index is the table itself.
     index: Option<Index>,
-    /// The columns can be had from the index: register and type of each key part that is wanted.
+    /// For an access to the index only: register and type of each wanted key part.
     only: Option<Vec<Option<(Reg, DataType)>>>,
-    /// The key's parts over the row that was read, when the row's bytes do not have them.
+    /// The key parts as expressions over the row read, if they cannot be taken from the row's bytes.
     recheck: Vec<Code>,
     prefix: Vec<Part>,
     low: Option<(KeyCode, bool)>,
     high: Option<(KeyCode, bool)>,
-    /// A pattern whose beginning bounds the range, and its escape character.
+    /// A LIKE pattern whose prefix bounds the range, and its escape character.
     like: Option<(Code, Option<Code>)>,
-    /// Several ranges follow one another.
+    /// The ranges, if there are several.
     ranges: Option<Box<Ranges>>,
     descending: bool,
-    /// Entries whose first column behind the prefix is NULL are left out.
+    /// Whether entries with NULL in the first column after the prefix are skipped.
     no_nulls: bool,
     range: RangeScan,
     low_key: Vec<u8>,
     high_key: Vec<u8>,
     inclusive: (bool, bool),
-    /// The last verdict on who made an entry: neighbours are often of one transaction.
+    /// The last transaction checked and the result: adjacent entries often have the same transaction.
     verdict: Option<(Xid, bool)>,
     ahead: Ahead,
 }
 
-/// Rows of a heap table read ahead of a range scan: entries that follow each other often lead to one block, which is
-/// then looked at once for all of them. The more rows are asked for, the more are read at a time.
+/// Rows of a heap table read ahead of a range scan. Adjacent entries often lead to one block, which is then read once
+/// for all of them. The read-ahead grows with the number of rows requested.
 #[derive(Default)]
 struct Ahead {
     rowids: Vec<Rowid>,
-    /// Keys of the entries whose rows have to be compared with them, one behind the other; the row of each, and where
-    /// the key ends.
+    /// Concatenated keys of the entries whose rows have to be compared with them; for each the row and the end of the
+    /// key.
     keys: Vec<u8>,
     unsure: Vec<(u32, u32)>,
-    /// How many of these keys have been given.
+    /// Number of these keys that have been returned.
     compared: usize,
     rows: Vec<u8>,
     found: Vec<(u32, u32)>,
     next: usize,
-    /// How many entries were read at the last time.
+    /// Number of entries of the last read-ahead.
     size: usize,
-    /// There are no more entries.
+    /// Whether there are no more entries.
     ended: bool,
-    /// What reading the row after those found came to.
+    /// The error of the row after those found.
     failed: Option<Ora>,
 }
 
@@ -145,19 +145,19 @@ impl Ahead {
         (self.next, self.compared) = (0, 0);
     }
 
-    /// Adds a row that has to be compared with the key of its entry.
+    /// Adds a row that must be compared with the key of its entry.
     fn push_unsure(&mut self, rowid: Rowid, key: &[u8]) {
         self.keys.extend_from_slice(key);
         self.unsure.push((self.rowids.len() as u32, self.keys.len() as u32));
         self.rowids.push(rowid);
     }
 
-    /// Reads the rows of the entries pushed.
+    /// Reads the rows of the added entries.
     fn read(&mut self, table: &heap::HeapTable, s: &Snapshot, cx: &mut ExecCtx<'_>) {
         crate::measure::by_rowid(cx, |cx| self.read_blocks(table, s, cx));
     }
 
-    /// Block by block, the processor some blocks ahead.
+    /// Reads block by block, with prefetching some blocks ahead.
     fn read_blocks(&mut self, table: &heap::HeapTable, s: &Snapshot, cx: &mut ExecCtx<'_>) {
         let heap = cx.shared.heap;
         let mut runs = self.rowids.chunk_by(|a, b| a.rdba == b.rdba);
@@ -170,7 +170,7 @@ impl Ahead {
             }
             for run in &window[..count] {
                 if let Err(e) = heap.fetch_in_block(cx.p, s, table, run, &mut self.rows, &mut self.found) {
-                    // The rows before come first.
+                    // The rows before the error come first.
                     self.failed = Some(e);
                     break 'all;
                 }
@@ -184,7 +184,7 @@ impl Ahead {
         self.found.truncate(from);
     }
 
-    /// Reads the next rows, when all that were read have been given. False at the end.
+    /// Reads ahead once all rows have been returned. False at the end.
     fn read_more(
         &mut self,
         range: &mut RangeScan,
@@ -225,7 +225,7 @@ impl Ahead {
         Ok(true)
     }
 
-    /// The next row found, with the key to compare it with; none when it is sure.
+    /// The next row found, with the key to compare it with; an empty key if none is needed.
     fn pop(&mut self) -> Option<(Rowid, &[u8], &[u8])> {
         while self.next < self.rowids.len() {
             let n = self.next;
@@ -277,8 +277,8 @@ impl Scan {
         })
     }
 
-    /// Keeps the bytes of each row, for [`Scan::kept_bytes`], and decodes only the columns of these registers. False,
-    /// and nothing is done, where that cannot be.
+    /// Keeps the bytes of each row for [`Scan::kept_bytes`], and decodes only the columns of these registers. False if
+    /// that is not possible; nothing was done then.
     pub fn keep_bytes(&mut self, regs: &[Reg]) -> bool {
         let rechecks = matches!(&self.path, Path::Range(r) if !r.recheck.is_empty() || r.only.is_some());
         if rechecks || !matches!(self.storage, Storage::Heap(_)) {
@@ -294,7 +294,7 @@ impl Scan {
         &self.row
     }
 
-    /// Whether [`Scan::each_row`] can be used: many rows, whose bytes are all there is to know of them.
+    /// Whether [`Scan::each_row`] can be used: many rows, whose bytes are all that is needed.
     pub fn gives_bytes(&self) -> bool {
         let plain = self.pseudos.is_empty() && self.versions.is_none() && self.as_of.is_none() && !self.keeps;
         plain
@@ -314,12 +314,12 @@ impl Scan {
         self.columns.iter().find(|(_, r, _)| *r == reg).map(|(column, _, ty)| (*column, *ty))
     }
 
-    /// Whether the register is another for each row.
+    /// Whether each row sets the register.
     pub fn makes(&self, reg: Reg) -> bool {
         self.rowid == Some(reg) || self.column_of(reg).is_some()
     }
 
-    /// Calls `f` with the bytes of every row of the path that is left, whether the filter takes it or not.
+    /// Calls `f` with the bytes of every remaining row of the path, without applying the filter.
     pub fn each_row(
         &mut self,
         m: &mut Machine,
@@ -330,7 +330,7 @@ impl Scan {
         Ok(())
     }
 
-    /// As [`Scan::each_row`], for the rows of one block or so. False at the end.
+    /// As [`Scan::each_row`], for about one block. False at the end.
     pub fn some_rows(
         &mut self,
         m: &mut Machine,
@@ -353,8 +353,8 @@ impl Scan {
         self.go_on(m, cx)
     }
 
-    /// As [`Scan::some_rows`]; the rows' bytes are appended to `arena`, and `f` gets where each begins there and how
-    /// long it is. Between them there may be others.
+    /// As [`Scan::some_rows`]: the bytes of the rows are appended to `arena`, and `f` receives the offset and length of
+    /// each row. There may be other bytes between the rows.
     pub fn append_rows(
         &mut self,
         m: &mut Machine,
@@ -384,7 +384,7 @@ impl Scan {
         }
     }
 
-    /// Whether rows are left, in the next range or partition if not in this one.
+    /// Whether rows are left, possibly in the next range or partition.
     fn go_on(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if !self.rows_left {
             self.rows_left = self.next_range(m, cx)?;
@@ -393,8 +393,8 @@ impl Scan {
         Ok(self.rows_left)
     }
 
-    /// Calls `f` with the bytes of the rows that [`Scan::next`] would find, until it wants no more. False at the end.
-    /// To be used where [`Scan::gives_bytes`] says so.
+    /// Calls `f` with the bytes of the rows that [`Scan::next`] would find, until `f` returns false. False at the end.
+    /// Requires [`Scan::gives_bytes`].
     pub fn each_found(
         &mut self,
         m: &mut Machine,
@@ -536,12 +536,12 @@ impl Scan {
         Ok(false)
     }
 
-    /// Rows that have been read and that the filter has left out so far.
+    /// Number of rows read and dropped by the filter.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Starts the next one of several ranges. False: there is none.
+    /// Starts the next of several ranges. False if there is none.
     fn next_range(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         match (&mut self.path, &self.storage) {
             (Path::Range(r), _) if r.ranges.is_some() => {
@@ -565,7 +565,7 @@ impl Scan {
         }
     }
 
-    /// ORA_ROWSCN of the row whose address is in its register.
+    /// Sets ORA_ROWSCN of the row whose address is in its register.
     fn put_row_scn(&self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let snapshot = self.moment.unwrap_or(*m.snapshot());
         let address = self.rowid.and_then(|r| Address::of(m.value(r)));
@@ -680,7 +680,7 @@ impl Path {
                 Storage::Index(t) if t.index.object == index.object => {
                     Path::Key { table: t.clone(), keys: key_codes(keys, &t.key, s, b), key: Vec::new() }
                 }
-                // Rows of an index-organised table are found by what the entry says, as in a range.
+                // A row of an index-organised table is found by the content of the entry, as in a range.
                 _ if matches!(storage, Storage::Index(_)) || !recheck.is_empty() => {
                     let index = Index::of(index, &s.table, b)?;
                     let keys = key_codes(keys, &index.columns, s, b).into_iter().map(Part::Is).collect();
@@ -754,7 +754,7 @@ fn key_codes(keys: &[plan::Key], columns: &[(usize, bool)], s: &plan::Scan, b: &
     keys.iter().enumerate().map(|(n, key)| KeyCode::build(key, column(n), b)).collect()
 }
 
-/// The snapshot of a scan's moment, or the statement's.
+/// The snapshot of the scan's AS OF clause, or the statement's.
 fn seen_as_of(moment: &Option<Snapshot>, m: &Machine) -> Snapshot {
     moment.unwrap_or(*m.snapshot())
 }
@@ -766,7 +766,7 @@ fn scn_value(scn: types::Scn) -> Value {
 /// A pseudo-column of a version.
 fn pseudo_of(pseudo: Pseudo, v: &Version, cx: &ExecCtx<'_>) -> Value {
     let start = v.made.map(|(scn, ..)| scn);
-    // A moment that is not known any more has no time.
+    // An SCN without a recorded time has no time.
     let time = |scn: types::Scn| cx.host.time_of_scn(scn).map_or(Value::Null, Value::Timestamp);
     match pseudo {
         Pseudo::RowScn | Pseudo::StartScn => start.map_or(Value::Null, scn_value),
@@ -785,7 +785,7 @@ fn pseudo_of(pseudo: Pseudo, v: &Version, cx: &ExecCtx<'_>) -> Value {
     }
 }
 
-/// Where each key part's value goes, in an access that reads the index only.
+/// The register of each key part, for an access to the index only.
 fn wanted_parts(key: &[(usize, bool)], s: &plan::Scan) -> Vec<Option<(Reg, DataType)>> {
     let reg = |column: usize| s.columns.iter().find(|(c, _)| usize::from(*c) == column).map(|(_, r)| *r);
     key.iter().map(|(column, _)| Some((reg(*column)?, s.table.columns[*column].data_type))).collect()
@@ -833,7 +833,7 @@ fn damaged() -> Ora {
     Ora::internal("row bytes are damaged")
 }
 
-/// Encodes an equality key. False when a part is NULL, which equals nothing.
+/// Encodes an equality key. False if a part is NULL, which equals nothing.
 fn encode(
     index: Option<&Index>,
     columns: &[(usize, bool)],
@@ -851,7 +851,7 @@ fn encode(
     Ok(true)
 }
 
-/// The cluster key: a row of the cluster columns. False when a part is NULL.
+/// The cluster key: a row of the cluster columns. False if a part is NULL.
 fn hash_key(keys: &[KeyCode], out: &mut Vec<u8>, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
     let mut w = RowWriter::new(out, keys.len());
     for code in keys {
@@ -888,7 +888,7 @@ impl RangePath {
         }
     }
 
-    /// Works out the range and starts it. False: no key can be in it.
+    /// Computes the range and starts it. False if no key can be in it.
     fn start(&mut self, snapshot: &Snapshot, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let Some(index) = &self.index else { return Ok(false) };
         let tree = index.tree;
@@ -901,7 +901,7 @@ impl RangePath {
         Ok(true)
     }
 
-    /// Starts the range that was worked out. `on`: others came before it, and rows are read ahead as they were.
+    /// Starts the computed range. `on`: it follows another one, so the size of the read-ahead is kept.
     fn go(&mut self, on: bool) {
         let Some(index) = &self.index else { return };
         let (low, high) = bounds(&self.low_key, &self.high_key, self.inclusive);
@@ -941,7 +941,7 @@ impl RangePath {
         }
     }
 
-    /// Calls `f` with the bytes of the rows that are read ahead, and reads more. False at the end.
+    /// Calls `f` with the bytes of the rows read ahead, and reads more. False at the end.
     fn each_ahead(
         &mut self,
         table: &heap::HeapTable,
@@ -964,12 +964,12 @@ impl RangePath {
                 f(row, cx)?;
             }
         }
-        // All rows are wanted.
+        // All rows will be read.
         ahead.size = Ahead::MOST;
         ahead.read_more(range, index, verdict, table, m, cx)
     }
 
-    /// Passes by entries that are sure; how many, none when the next one is not.
+    /// Skips entries that are sure and returns their number; 0 if the next one is not sure.
     fn pass(&mut self, m: &Machine, cx: &ExecCtx<'_>) -> Result<u64> {
         let RangePath { range, verdict, .. } = self;
         let sure = &mut |xid| is_sure_of(xid, m.snapshot(), verdict, cx);
@@ -1027,7 +1027,7 @@ impl RangePath {
         }
     }
 
-    /// Works out the bounds of the first range. False: no key can be between any.
+    /// Computes the bounds of the first range. False if no range can have a key.
     fn work_out(&mut self, tree: &btree::Index, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         if let Some(ranges) = &mut self.ranges {
             ranges.start(self.index.as_ref(), &self.columns, &self.prefix, self.descending, m, cx)?;
@@ -1044,7 +1044,7 @@ impl RangePath {
         self.add_bounds(m, cx)
     }
 
-    /// Works out the bounds of the next one of several ranges. False: there is none.
+    /// Computes the bounds of the next of several ranges. False if there is none.
     fn next_keys(&mut self, tree: &btree::Index, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         cx.check_cancel()?;
         self.low_key.clear();
@@ -1059,7 +1059,7 @@ impl RangePath {
         self.add_bounds(m, cx)
     }
 
-    /// Adds the bounds of the column behind the prefix, whose bytes stand in `low_key`. False: nothing is between them,
+    /// Adds the bounds of the column after the prefix, which is in `low_key`. False if nothing can lie between them,
     /// whatever the prefix.
     fn add_bounds(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         self.high_key.clear();
@@ -1083,7 +1083,7 @@ impl RangePath {
                 }
                 self.inclusive.1 = if cut.is_eq() { *inclusive } else { cut.is_gt() };
             }
-            // NULLs come after all values, and are in no range.
+            // NULLs sort after all values and are in no range.
             None if self.low.is_some() || self.no_nulls => {
                 codec::push_key_part(None, false, &mut self.high_key);
                 self.inclusive.1 = false;
@@ -1093,7 +1093,7 @@ impl RangePath {
         Ok(true)
     }
 
-    /// Bounds the range by the beginning of a pattern: by the bytes of a key that no end follows.
+    /// Bounds the range by the prefix of a pattern, as the bytes of a key without an end mark.
     fn add_beginning(&mut self, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let Some((pattern, escape)) = &self.like else { return Ok(true) };
         let escape = match escape {
@@ -1110,7 +1110,7 @@ impl RangePath {
         functions::ops::like_beginning(pattern, escape, &mut text);
         let from = self.low_key.len();
         codec::push_key_part(Some(text.as_bytes()), false, &mut self.low_key);
-        // Without the two bytes that end a text.
+        // Removes the two bytes that end a text.
         self.low_key.truncate(self.low_key.len() - 2);
         self.high_key.extend_from_slice(&self.low_key[from..]);
         Ok(true)
@@ -1125,16 +1125,16 @@ fn bounds<'a>(low: &'a [u8], high: &'a [u8], inclusive: (bool, bool)) -> (Bound<
     (bound(low, inclusive.0), bound(high, inclusive.1))
 }
 
-/// Whether an entry says by itself that the snapshot sees a row with its key: the transaction that made it has
-/// committed before the snapshot, and nobody has marked it deleted since. Own entries may be younger than the
-/// statement.
+/// Whether the entry alone proves that the snapshot sees a row with its key: the transaction that made it had committed
+/// before the snapshot, and it has not been marked deleted since. An entry of the own transaction is not sure, because
+/// it may be newer than the statement.
 fn is_sure(entry: &btree::Entry<'_>, s: &Snapshot, last: &mut Option<(Xid, bool)>, cx: &ExecCtx<'_>) -> bool {
     !entry.deleted && is_sure_of(entry.xid, s, last, cx)
 }
 
-/// [`is_sure`] for an entry of this maker that is not marked deleted.
+/// [`is_sure`] for an entry of this transaction that is not marked deleted.
 fn is_sure_of(maker: Xid, s: &Snapshot, last: &mut Option<(Xid, bool)>, cx: &ExecCtx<'_>) -> bool {
-    // There since the index was built, which was before the snapshot.
+    // The entry was made by the index build, which precedes the snapshot.
     if maker == Xid::default() {
         return true;
     }

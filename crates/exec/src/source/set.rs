@@ -1,7 +1,8 @@
 //! UNION, UNION ALL, INTERSECT and MINUS.
 //!
-//! INTERSECT and MINUS keep the keys of the second input in memory, MINUS also those it has given up. When they are too
-//! many, both inputs are sorted by key in temporary space, and what is known so far goes with the second.
+//! INTERSECT and MINUS keep the keys of the second input in memory, MINUS also those already returned. When the keys do
+//! not fit, both inputs are sorted by key in temporary space; what is known of a key is written with those of the
+//! second input.
 
 use super::{Op, assign};
 use crate::code::{Builder, Code};
@@ -23,27 +24,27 @@ pub struct Set {
     at: usize,
     is_open: bool,
     unique: Unique,
-    /// INTERSECT and MINUS: the rows of the second input; true once given up.
+    /// INTERSECT and MINUS: the rows of the second input; true once returned.
     second: Option<KeyMap<bool>>,
-    /// For its keys.
+    /// Memory of the keys.
     held: Held,
     sorted: Option<Sorted>,
-    /// The end was reached and the work area counted.
+    /// Whether the work area has been counted at the end.
     noted: bool,
 }
 
-/// Rows of both inputs in the order of their keys: those of the second come first.
+/// Rows of both inputs in key order; for equal keys those of the second input come first.
 struct Sorted {
     sorter: Sorter,
-    /// The key being looked at, whether the second input has it, and whether it was given up.
+    /// The current key, whether the second input has it, and whether it was returned.
     key: Option<Vec<u8>>,
     in_second: bool,
     given: bool,
-    /// Bytes that the keys so far would have taken in memory.
+    /// Memory that the keys so far would have needed.
     need: u64,
 }
 
-/// What a record in temporary space comes from.
+/// The origin of a record in temporary space.
 const FIRST: u8 = 1;
 const SECOND: u8 = 0;
 
@@ -142,7 +143,7 @@ impl Set {
                     if self.grows(&key, m, cx)? {
                         return Ok(true);
                     }
-                    // The row in the registers comes again, in its turn.
+                    // The row in the registers is returned again in key order.
                     self.go_to_disk(Some(key), false, m, cx)?;
                     return self.next_sorted(m, cx);
                 }
@@ -157,7 +158,7 @@ impl Set {
         Ok(false)
     }
 
-    /// Keeps a key in memory; false when there is no room.
+    /// Keeps a key in memory; false if it does not fit.
     fn grows(&mut self, key: &[u8], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<bool> {
         let more = key.len() + 48;
         if self.held.bytes() + more > cx.session.options.spill_bytes {
@@ -187,8 +188,8 @@ impl Set {
         self.inputs[0].0.open(m, cx)
     }
 
-    /// Goes on in temporary space: with the keys in memory, with `key`, which had no room there and is the row's in the
-    /// registers, and with what is left of the inputs; of the second only when it is `reading_second`.
+    /// Continues in temporary space with the keys in memory, with `key`, which is the key of the row in the registers
+    /// and did not fit, and with the rest of the inputs; of the second input only if `reading_second`.
     fn go_to_disk(
         &mut self,
         key: Option<Vec<u8>>,

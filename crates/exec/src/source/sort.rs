@@ -26,7 +26,7 @@ impl Keys {
         self.0.is_empty()
     }
 
-    /// What the keys are computed from.
+    /// The expressions of the keys.
     pub fn codes(&self) -> impl Iterator<Item = &Code> {
         self.0.iter().map(|(code, ..)| code)
     }
@@ -41,7 +41,7 @@ impl Keys {
     }
 }
 
-/// Appends one sort key part: a byte that places NULL, then the value.
+/// Appends one part of a sort key: a byte that orders NULL, then the value.
 pub fn encode_part(m: &mut Machine, r: Reg, desc: bool, nulls_first: bool, out: &mut Vec<u8>) {
     if m.value(r).is_null() {
         out.push(if nulls_first { 0 } else { 2 });
@@ -55,8 +55,8 @@ pub fn encode_part(m: &mut Machine, r: Reg, desc: bool, nulls_first: bool, out: 
     m.scratch = stored;
 }
 
-/// Sorts all rows of its input; with a stop key it keeps only the first ones. More rows than fit into memory are sorted
-/// in temporary space.
+/// Sorts all rows of its input; with a stop key it keeps the first ones only. Rows that do not fit into memory are
+/// sorted in temporary space.
 pub struct Sort {
     input: Op,
     keys: Keys,
@@ -67,7 +67,7 @@ pub struct Sort {
     most: usize,
     at: usize,
     again: bool,
-    /// For the rows in memory.
+    /// Memory of the rows.
     held: Held,
 }
 
@@ -121,7 +121,7 @@ impl Sort {
             m.charge(key.len() + 32, cx)?;
             rows.push((key.clone().into_boxed_slice(), m.save(&self.regs, cx)?));
             used += m.used() - before;
-            // Cut back now and then, so that a top-N keeps twice N at most.
+            // Cut from time to time, so that a top-N sort holds at most 2 N rows.
             if rows.len() >= self.most.saturating_mul(2).max(1024) {
                 sort_checked(&mut rows, by_key, &mut || cx.check_cancel())?;
                 let cut = used / rows.len() * (rows.len() - self.most);
@@ -139,7 +139,7 @@ impl Sort {
             let written = bytes_written(&rows, |(key, _)| key.len() + 4, |(_, row)| row);
             Way::merge(rows.len() as u64, written)
         });
-        // Stable: rows with equal keys stay in the order they came.
+        // Stable: rows with equal keys keep their order.
         sort_checked(&mut rows, by_key, &mut || cx.check_cancel())?;
         rows.truncate(self.most);
         cx.p.count(Stat::SortsMemory, 1);
@@ -149,7 +149,7 @@ impl Sort {
         Ok(())
     }
 
-    /// Goes on where memory has come to its end with `rows`, which hold `used` bytes.
+    /// Continues in temporary space, starting with `rows`, which hold `used` bytes.
     fn run_on_disk(
         &mut self,
         rows: Vec<(Box<[u8]>, Saved)>,
@@ -203,7 +203,7 @@ impl Sort {
     }
 }
 
-/// Lets each row through once.
+/// Returns each distinct row once.
 pub struct Distinct {
     input: Op,
     regs: Vec<Reg>,

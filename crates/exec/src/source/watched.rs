@@ -1,4 +1,4 @@
-//! Scans whose rows are counted: those of cursors whose executions are watched. Others have no such row source.
+//! Scans whose rows are counted, in cursors whose executions are watched. Other cursors have no such row source.
 
 use super::scan::Scan;
 use crate::code::Builder;
@@ -8,7 +8,7 @@ use types::Result;
 
 pub struct Watched {
     pub scan: Scan,
-    /// Where it counts.
+    /// Position of its counter.
     pub at: usize,
 }
 

@@ -1,9 +1,9 @@
 //! Analytic functions.
 //!
-//! All rows of the input are buffered; for each function they are ordered by partition and order, the function's value
-//! is computed for every row, and the rows are then given up in the order of the last function's sort, as Oracle's
-//! WINDOW SORT does. More rows than fit into memory are sorted in temporary space, function by function, and are in
-//! memory a partition at a time.
+//! All rows of the input are buffered. For each function they are sorted by partition and order, and its value is
+//! computed for every row. The rows are returned in the order of the last function's sort, as by Oracle's WINDOW SORT.
+//! Rows that do not fit into memory are sorted in temporary space, function by function, with one partition in memory
+//! at a time.
 
 use super::Op;
 use super::sort::Keys;
@@ -19,14 +19,14 @@ use std::ops::Range;
 use types::sorting::sort_checked;
 use types::{Number, Ora, Result, Value};
 
-/// Bytes of the keys of a row, about, where they have not been made.
+/// Estimated bytes of the keys of a row, before they are made.
 const KEY_BYTES: usize = 24;
 
 struct Func {
     agg: AggCode,
     partition: Vec<Code>,
     order: Keys,
-    /// The keys of the order again: descending, NULLs first.
+    /// The keys of the order: code, descending, NULLs first.
     order_codes: Vec<(Code, bool, bool)>,
     frame: Option<FrameCode>,
 }
@@ -55,7 +55,7 @@ pub struct Window {
     order: Vec<usize>,
     at: usize,
     done: bool,
-    /// For the rows in memory.
+    /// Memory of the rows.
     held: Held,
     on_disk: Option<Staged>,
 }
@@ -166,15 +166,15 @@ impl Window {
     }
 }
 
-/// Rows in temporary space, sorted for one function. They carry what the functions before it gave.
+/// Rows in temporary space, sorted for one function, with the values of the functions before it.
 struct Staged {
     sorter: Sorter,
     /// The first row of the next partition.
     ahead: Option<StagedRow>,
     begun: bool,
-    /// The partition being given up, from the end.
+    /// The current partition, returned from the end of the list.
     given: Vec<(Saved, Vec<Value>)>,
-    /// Bytes of it.
+    /// Bytes of that partition.
     used: usize,
 }
 
@@ -208,7 +208,7 @@ impl Staged {
         Ok(Some(StagedRow { partition, order, row, earlier }))
     }
 
-    /// The rows of the next partition, in their order; none at the end. They are in memory all at once.
+    /// The rows of the next partition in order, all in memory; `None` at the end.
     fn partition(&mut self, regs: &[Reg], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Vec<StagedRow>> {
         if !std::mem::replace(&mut self.begun, true) {
             self.ahead = self.read(regs, m, cx)?;
@@ -228,8 +228,8 @@ impl Staged {
 }
 
 impl Window {
-    /// Goes on where memory has come to its end: for each function in turn the rows are sorted in temporary space, and
-    /// its value is computed partition by partition.
+    /// Continues in temporary space: for each function in turn the rows are sorted, and its value is computed partition
+    /// by partition.
     fn run_on_disk(&mut self, held: u64, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         let mut sorter = Sorter::new(&m.temporary);
         let kept = self.rows.len() as u64;
@@ -261,8 +261,8 @@ impl Window {
         Ok(())
     }
 
-    /// Adds the row in the registers, with the values of the functions before number `f`, to what is sorted for that
-    /// one.
+    /// Adds the row in the registers, with the values of the functions before number `f`, to the sort for that
+    /// function.
     fn stage(
         &self,
         f: usize,
@@ -282,7 +282,7 @@ impl Window {
         put_part(&partition, &mut record);
         put_part(&order, &mut record);
         rows::encode(self.regs.iter().map(|&r| m.value(r)).chain(earlier), &mut record);
-        // Parts of keys end by themselves, so that one behind the other order as the pair does.
+        // Parts of keys are self-delimiting, so concatenated keys order as pairs do.
         partition.extend_from_slice(&order);
         sorter.push(&partition, &record, cx.session.options.spill_bytes, cx)
     }
@@ -351,9 +351,9 @@ struct Partition<'p> {
     keys: &'p [(Vec<u8>, Vec<u8>)],
 }
 
-/// What the frames of a partition's rows are found by.
+/// Data for the frames of a partition's rows.
 struct Edges {
-    /// For each row those that the order does not tell from it.
+    /// For each row the range of rows with an equal order key.
     peers: Vec<Range<usize>>,
     /// The order key of each row, for RANGE frames with values.
     keys: Vec<Value>,
@@ -361,11 +361,11 @@ struct Edges {
     with_value: Vec<usize>,
 }
 
-/// An aggregate over a frame that moves on with the rows: two stacks, as of a queue. What leaves the frame is never
-/// taken out of a value, which rounding would not allow: `front` has for each of the older rows the aggregate from it
-/// up to the youngest of them, the oldest row last, `back` that of the rows behind those. When the older rows are used
-/// up, all that are left become older rows: each row is taken in twice at most. Source: Tangwongsan, Hirzel, Schneider,
-/// "Low-Latency Sliding-Window Aggregation in Worst-Case Constant Time", the two-stack algorithm in it.
+/// An aggregate over a moving frame, as a queue of two stacks. A value is never subtracted, because rounding would make
+/// that inexact. `front` holds for each older row the aggregate from that row to the youngest older row, the oldest row
+/// on top; `back` is the aggregate of the newer rows. When the older rows are used up, all remaining rows become older
+/// rows: each row is added at most twice. Source: the two-stack algorithm in Tangwongsan, Hirzel, Schneider,
+/// "Low-Latency Sliding-Window Aggregation in Worst-Case Constant Time".
 struct Sliding {
     rows: Range<usize>,
     front: Vec<Acc>,
@@ -373,7 +373,7 @@ struct Sliding {
 }
 
 impl Sliding {
-    /// An empty frame before that row.
+    /// An empty frame that starts at `row`.
     fn at(agg: &AggCode, row: usize) -> Sliding {
         Sliding { rows: row..row, front: Vec::new(), back: agg.start() }
     }
@@ -392,7 +392,7 @@ impl Partition<'_> {
         &self.keys[self.order[i]].1
     }
 
-    /// Rows that the order does not tell from row `i`.
+    /// Rows with the same order key as row `i`.
     fn peers(&self, i: usize) -> Range<usize> {
         let mut start = i;
         while start > 0 && self.key(start - 1) == self.key(i) {
@@ -478,7 +478,7 @@ impl Partition<'_> {
     }
 
     fn shifted(&self, f: &Func, results: &mut [Value], m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
-        // With IGNORE NULLS the offset counts the rows that have a value.
+        // With IGNORE NULLS the offset counts rows with a value.
         let mut with_value = Vec::new();
         if f.agg.ignore_nulls {
             for i in 0..self.len() {
@@ -585,7 +585,7 @@ impl Partition<'_> {
         Ok(())
     }
 
-    /// What the frames of the partition's rows are found by.
+    /// Computes the data for the frames of the partition's rows.
     fn edges(&self, f: &Func, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<Edges> {
         let mut peers = Vec::with_capacity(self.len());
         while peers.len() < self.len() {
@@ -626,7 +626,7 @@ impl Partition<'_> {
         }
     }
 
-    /// The aggregate over the next frame. A frame that is not ahead of the one before it is aggregated anew.
+    /// The aggregate over the next frame. A frame that does not move forward is aggregated from scratch.
     fn slid(
         &self,
         agg: &AggCode,
@@ -706,7 +706,7 @@ impl Partition<'_> {
                 (usize::try_from(n).ok().filter(|n| *n > 0).ok_or_else(|| Ora::with(1428, &[&n]))?, f.agg.from_last)
             }
         };
-        // With IGNORE NULLS the rows that have a value are counted.
+        // IGNORE NULLS counts the rows with a value.
         let place = |range: &Range<usize>| match from_last {
             true => range.end.checked_sub(n).filter(|at| range.contains(at)),
             false => range.start.checked_add(n - 1).filter(|at| range.contains(at)),
@@ -750,7 +750,7 @@ impl Partition<'_> {
         Ok(start..end.max(start))
     }
 
-    /// RANGE: the frame's edges are values of the one order key.
+    /// RANGE: the bounds of the frame are values of the single order key.
     fn range_frame(
         &self,
         f: &Func,
@@ -782,7 +782,7 @@ impl Partition<'_> {
                 return Err(Ora::with(932, &[&here.data_type().name(), &by.data_type().name()]));
             }
             let limit = op.typed(here, &by)?;
-            // The keys are in order, so that those outside come before those inside.
+            // The keys are sorted, so the rows before the frame precede those in it.
             let mut failed = None;
             let at = edges.keys.partition_point(|key| {
                 let order = key.compare(&limit, &cx.session.nls).unwrap_or_else(|e| {

@@ -1,8 +1,8 @@
-//! Records found by key in temporary space: a file sorted by key, and an index in memory with one key a chunk. Chunks
-//! stay in memory within the work area, the oldest give way, and records are searched for in them by halves.
+//! Records looked up by key in temporary space: a file sorted by key, and an index in memory with one key a chunk.
+//! Chunks are cached within the work area, the oldest are evicted, and records in a chunk are found by binary search.
 //!
-//! A division by a hash of the key was rejected: it serves keys that come in groups. Look-ups come one at a time in any
-//! order, and each would read a whole part.
+//! Rejected: partitioning by a hash of the key. It suits keys that come in groups; look-ups come one at a time in any
+//! order, and each would read a whole partition.
 
 use super::rows::{put_part, take_part};
 use super::sorter::Sorter;
@@ -15,21 +15,21 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use types::{Ora, Result};
 
-/// Records in the order of their keys; equal keys in the order in which they came.
+/// Records in key order; records with equal keys keep their order of arrival.
 pub struct Lookup {
     file: TempFile,
-    /// The first key that starts in a chunk, and where.
+    /// The first key that starts in a chunk, and its position.
     index: Vec<(Box<[u8]>, Start)>,
     kept: RefCell<Kept>,
 }
 
-/// Chunks that are in memory, by their places in the index.
+/// Cached chunks, by position in the index.
 #[derive(Default)]
 struct Kept {
     chunks: HashMap<usize, Rc<Chunk>>,
     oldest: VecDeque<usize>,
     bytes: usize,
-    /// For the chunks and the index.
+    /// Memory of the chunks and the index.
     held: Held,
 }
 
@@ -37,18 +37,18 @@ struct Kept {
 #[derive(Default)]
 struct Chunk {
     data: Vec<u8>,
-    /// Where the records start that lie in it whole, behind their lengths, and where the one behind them starts.
+    /// Positions of the records that lie whole in the chunk, after their lengths, and the position after the last.
     records: Vec<u32>,
     rest: usize,
 }
 
-/// Bytes of a record's length.
+/// Bytes of a record's length field.
 const LEN_BYTES: usize = 4;
-/// Bytes of an entry of the index beside its key.
+/// Memory of an index entry in addition to its key.
 const INDEX_MORE: usize = size_of::<(Box<[u8]>, Start)>() + 16;
 
 impl Chunk {
-    /// Finds the records that lie in it whole; the first of the `count` that start in it does so at `from`.
+    /// Finds the records that lie whole in the chunk; `count` records start in it, the first one at `from`.
     fn of(data: Vec<u8>, usable: usize, from: usize, count: u64) -> Chunk {
         let (mut records, mut at) = (Vec::new(), from);
         while (records.len() as u64) < count
@@ -68,14 +68,14 @@ impl Chunk {
         self.data.len() + self.records.len() * size_of::<u32>()
     }
 
-    /// The record at a place among those that lie in it whole.
+    /// Record `n` among those that lie whole in the chunk.
     fn record(&self, n: usize) -> Option<&[u8]> {
         let start = *self.records.get(n)? as usize;
         let end = self.records.get(n + 1).map_or(self.rest, |next| *next as usize - LEN_BYTES);
         self.data.get(start..end)
     }
 
-    /// The place of the first record whose key is not less.
+    /// Position of the first record whose key is not less than `key`.
     fn seek(&self, key: &[u8]) -> Result<usize> {
         let (mut from, mut to) = (0, self.records.len());
         while from < to {
@@ -94,14 +94,14 @@ fn damaged() -> Ora {
 /// A place in a [`Lookup`].
 #[derive(Default)]
 pub struct Found {
-    /// The chunk that is read, its place in the index, and the next record in it. None: `reader` has the place.
+    /// The current chunk, its position in the index, and the next record in it. `None`: `reader` has the position.
     chunk: Option<(Rc<Chunk>, usize, usize)>,
     reader: Reader,
     record: Vec<u8>,
 }
 
 impl Lookup {
-    /// Writes the records of a sorter that has all of them; of records with equal keys only the first if `once`.
+    /// Writes the records of a complete sorter. `once`: only the first of records with equal keys.
     ///
     /// # Errors
     /// ORA-04030, and those of temporary space.
@@ -132,18 +132,18 @@ impl Lookup {
         Ok(Lookup { file, index, kept: RefCell::new(kept) })
     }
 
-    /// Gives the memory back that is charged for. No look-up follows.
+    /// Gives the charged memory back; look-ups are not allowed after this.
     pub fn release(&mut self, m: &mut Machine) {
         self.kept.get_mut().held.release(m);
     }
 
-    /// The chunk at a place in the index.
+    /// The chunk at a position in the index.
     fn chunk(&self, n: usize, start: Start, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<Rc<Chunk>> {
         let kept = &mut *self.kept.borrow_mut();
         if let Some(chunk) = kept.chunks.get(&n) {
             return Ok(Rc::clone(chunk));
         }
-        // Room first, by what the last one took; then its memory is used again.
+        // Memory is freed first, estimated by the last chunk, so that it can be reused.
         let most = cx.session.options.spill_bytes / 4 * 3;
         let mut data = Vec::new();
         while kept.bytes + self.file.chunk_bytes() * 2 > most
@@ -170,7 +170,7 @@ impl Lookup {
     /// # Errors
     /// ORA-04030, and those of temporary space.
     pub fn seek(&self, key: &[u8], at: &mut Found, m: &mut Machine, cx: &ExecCtx<'_>) -> Result<()> {
-        // Records with the key may stand before the first one that starts a chunk with it.
+        // Records with the key may precede the first one that starts a chunk with it.
         let n = self.index.partition_point(|(first, _)| &**first < key).saturating_sub(1);
         let Some((_, start)) = self.index.get(n) else { return Ok(()) };
         at.chunk = None;
@@ -180,7 +180,7 @@ impl Lookup {
         Ok(())
     }
 
-    /// Reads the record at a place. False behind the last one.
+    /// Reads the record at a position. False at the end.
     fn read(&self, at: &mut Found, cx: &ExecCtx<'_>) -> Result<bool> {
         if let Some((chunk, n, next)) = &mut at.chunk {
             if let Some(record) = chunk.record(*next) {
@@ -189,7 +189,7 @@ impl Lookup {
                 *next += 1;
                 return Ok(true);
             }
-            // The record behind them goes on in the next chunk.
+            // The next record continues in the next chunk.
             let start = self.index.get(*n).ok_or_else(damaged)?.1;
             let before = start.before + chunk.records.len() as u64;
             let rest = Start { chunk: start.chunk, at: chunk.rest, before };
@@ -203,7 +203,7 @@ impl Lookup {
         self.file.next(&mut at.reader, &mut at.record, cx)
     }
 
-    /// The next record with this key. `None` behind the last.
+    /// The next record with this key. `None` at the end.
     ///
     /// # Errors
     /// Those of temporary space.
@@ -222,7 +222,7 @@ impl Lookup {
         Ok(Some(&at.record[4 + key.len()..]))
     }
 
-    /// The next record, whatever its key. `None` behind the last.
+    /// The next record, whatever its key. `None` at the end.
     ///
     /// # Errors
     /// Those of temporary space.
@@ -240,7 +240,7 @@ impl Lookup {
 mod tests {
     use super::*;
 
-    /// A chunk of records with these keys, behind `before` bytes of another one.
+    /// A chunk of records with these keys, after `before` bytes of another record.
     fn chunk(keys: &[&[u8]], before: usize, usable: usize) -> Chunk {
         let mut data = vec![0xff; before];
         for key in keys {
@@ -265,7 +265,8 @@ mod tests {
         }
         assert_eq!(all.record(3).map(|record| &record[record.len() - 3..]), Some(&b"row"[..]));
         assert_eq!(all.record(4), None);
-        // Each record is 4 + 4 + 1 + 3 bytes; the third one is cut off by the end, and by its length.
+        // Each record has 4 + 4 + 1 + 3 bytes; the third one crosses the end of the chunk, in its body or in its
+        // length.
         for usable in [24, 27, 29, 35] {
             let cut = chunk(&sorted, 0, usable);
             assert_eq!((cut.records.len(), cut.rest), (2, 24), "{usable}");

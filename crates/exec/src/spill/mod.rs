@@ -1,8 +1,8 @@
-//! Work areas that outgrow their memory go to temporary space.
+//! Temporary space for work areas that outgrow their memory (E17).
 //!
 //! [`TempFile`] is a stream of records in temporary extents; [`rows`] makes records of rows; [`sorter`] is the external
-//! merge sort that sorts, and whatever needs an order, use; [`lookup`] finds sorted records by key; [`partition`]
-//! divides rows by a hash of their key, so that what does not fit into memory at once does so piece by piece.
+//! merge sort; [`lookup`] finds sorted records by key; [`partition`] divides rows by a hash of their key, so that each
+//! partition fits into memory.
 
 pub mod lookup;
 pub mod partition;
@@ -18,12 +18,12 @@ use pool::Pool;
 use std::sync::Arc;
 use types::{Ora, Rdba, Result};
 
-/// Blocks written and read at once.
+/// Blocks of a chunk, the unit of reads and writes.
 const CHUNK_BLOCKS: usize = 8;
 /// Bytes of a chunk that hold its checksum.
 const SUM_BYTES: usize = 8;
 
-/// Records on disk, written once and read from the beginning, any number of times. Dropping it gives its extents back.
+/// Records on disk, written once and read from the beginning any number of times. Dropping the file frees its extents.
 pub struct TempFile {
     cache: &'static Arc<BufferCache>,
     tablespace: u32,
@@ -40,15 +40,15 @@ pub struct TempFile {
 #[derive(Default)]
 pub struct Reader {
     chunk: Vec<u8>,
-    /// Number of the chunk in `chunk` plus one, and the next byte in it.
+    /// Number of the chunk in `chunk` plus one, and the offset of the next byte in it.
     loaded: usize,
     at: usize,
     given: u64,
 }
 
 impl Reader {
-    /// Goes back to the first record. The first chunk is not read again where it is the one that the reader has: who
-    /// looks for a match finds it there mostly.
+    /// Returns to the first record. If the reader already has the first chunk, it is not read again: a search for a
+    /// match often ends in it.
     pub fn rewind(&mut self) {
         let is_first = self.loaded == 1;
         (self.loaded, self.at, self.given) = (usize::from(is_first), 0, 0);
@@ -115,7 +115,7 @@ impl TempFile {
         Ok(())
     }
 
-    /// The records end here: what is pending is written.
+    /// Ends the file: writes the last chunk.
     ///
     /// # Errors
     /// As [`TempFile::push`].
@@ -141,17 +141,17 @@ impl TempFile {
         written
     }
 
-    /// Where the next record that is pushed will start.
+    /// Start of the next record to be pushed.
     pub fn start(&self) -> Start {
         Start { chunk: self.chunks.len(), at: self.pending.len(), before: self.records }
     }
 
-    /// Where the record starts that the reader gives next.
+    /// Start of the next record to be read.
     pub fn place(&self, reader: &Reader) -> Start {
         Start { chunk: reader.loaded.saturating_sub(1), at: reader.at, before: reader.given }
     }
 
-    /// Moves the reader to a record. A chunk that the reader has is not read again.
+    /// Moves the reader to a record. A chunk that the reader already has is not read again.
     ///
     /// # Errors
     /// As [`TempFile::next`].
@@ -164,10 +164,10 @@ impl TempFile {
         Ok(())
     }
 
-    /// Reads the record at the reader's place into `record`. False behind the last one.
+    /// Reads the next record into `record`. False at the end.
     ///
     /// # Errors
-    /// ORA-01115; ORA-01578 for temporary data that is not what was written.
+    /// ORA-01115; ORA-01578 for a chunk that differs from what was written.
     pub fn next(&self, reader: &mut Reader, record: &mut Vec<u8>, cx: &ExecCtx<'_>) -> Result<bool> {
         if reader.given == self.records {
             return Ok(false);
@@ -181,12 +181,12 @@ impl TempFile {
         Ok(true)
     }
 
-    /// The place behind the last record.
+    /// The position after the last record.
     pub fn end(&self) -> Reader {
         Reader { given: self.records, ..Reader::default() }
     }
 
-    /// Whether records are left at the reader's place.
+    /// Whether there are records after the reader's position.
     pub fn has_more(&self, reader: &Reader) -> bool {
         reader.given < self.records
     }
@@ -212,7 +212,7 @@ impl TempFile {
         Ok(())
     }
 
-    /// Reads a chunk, its checksum included.
+    /// Reads a chunk with its checksum.
     fn read(&self, n: usize, chunk: &mut Vec<u8>, cx: &ExecCtx<'_>) -> Result<()> {
         cx.p.check_cancel()?;
         let at = *self.chunks.get(n).ok_or_else(|| Ora::internal("temporary data ends too early"))?;
@@ -233,7 +233,7 @@ impl Drop for TempFile {
     }
 }
 
-/// A sum over whole words: chunks of others, or of another time, do not pass.
+/// A checksum over whole words, seeded with the number of the chunk: it detects changed bytes and misplaced chunks.
 fn checksum(data: &[u8], chunk: usize) -> u64 {
     let words = data.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().expect("eight bytes")));
     words.fold(chunk as u64 ^ 0x9E37_79B9_7F4A_7C15, |sum, w| {

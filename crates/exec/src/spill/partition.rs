@@ -1,4 +1,4 @@
-//! Rows divided by a hash of their key, each part in a temporary file of its own.
+//! Rows partitioned by a hash of their key, each partition in a temporary file.
 
 use super::TempFile;
 use super::pool::Pool;
@@ -7,20 +7,20 @@ use crate::hash::KeyHasher;
 use std::hash::Hasher;
 use types::Result;
 
-/// Parts of a division.
+/// Partitions of one division.
 pub const PARTS: usize = 16;
-/// Divisions of divisions: beyond, rows of one part differ too little for another one to help.
+/// Most nested divisions: beyond this, the rows of a partition are too alike for another division to help.
 pub const LEVELS_MAX: u32 = 6;
 
-/// Rows of a part below which it is not divided again, however little memory there is.
+/// A partition with fewer rows is not divided again, however little memory there is.
 const ROWS_MIN: u64 = 64;
 
-/// The level at which a part is taken on that came from a division at `level`.
+/// The level at which a partition that came from a division at `level` is divided again.
 pub fn level_of(part: &TempFile, level: u32) -> u32 {
     if part.records() < ROWS_MIN { LEVELS_MAX } else { level + 1 }
 }
 
-/// The part of a key at a level: every level takes other bits.
+/// The partition of a key at a level: each level uses other bits of the hash.
 pub fn part_of(key: &[u8], level: u32) -> usize {
     let mut hasher = KeyHasher::default();
     hasher.write_u64(u64::from(level) + 0x5EED);
@@ -28,13 +28,13 @@ pub fn part_of(key: &[u8], level: u32) -> usize {
     (hasher.finish() >> 17) as usize % PARTS
 }
 
-/// As [`part_of`], of a hash of the key.
+/// As [`part_of`], for a hash of the key.
 pub fn part_of_hash(hash: u64, level: u32) -> usize {
     let n = (hash ^ u64::from(level + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     (n >> 40) as usize % PARTS
 }
 
-/// Rows on their way into parts.
+/// Partitions while they are written.
 pub struct Division {
     pub level: u32,
     parts: Vec<TempFile>,
@@ -45,7 +45,7 @@ impl Division {
         Division { level, parts: (0..PARTS).map(|_| TempFile::new(pool, cx)).collect() }
     }
 
-    /// Adds a record to the part of its key.
+    /// Adds a record to the partition of its key.
     ///
     /// # Errors
     /// Those of [`TempFile::push`].
@@ -61,7 +61,7 @@ impl Division {
         self.parts[part_of_hash(hash, self.level)].push(record, cx)
     }
 
-    /// The parts, complete.
+    /// The complete partitions.
     ///
     /// # Errors
     /// Those of [`TempFile::finish`].

@@ -1,5 +1,5 @@
-//! The temporary extents of a cursor, given out in chunks: a sorted run or a part of a division is often smaller than
-//! an extent.
+//! The temporary extents of a cursor, given out in chunks, because a sorted run or a partition is often smaller than an
+//! extent.
 
 use super::CHUNK_BLOCKS;
 use block::Extent;
@@ -12,16 +12,16 @@ const CHUNKS: u32 = TEMP_EXTENT_BLOCKS / CHUNK_BLOCKS as u32;
 const _: () =
     assert!(CHUNKS < u32::BITS && (TEMP_EXTENT_BLOCKS as usize).is_multiple_of(CHUNK_BLOCKS), "a bit a chunk");
 
-/// Extents and which chunks of each are in use, a bit each.
+/// The extents, with a bit for each chunk in use.
 #[derive(Default)]
 struct Chunks {
     extents: Vec<(Extent, u32)>,
-    /// Counts how often everything was given back: chunks of before are nobody's any more.
+    /// Number of times that everything was freed: chunks of earlier rounds are void.
     round: u64,
 }
 
-/// The extents of a cursor. Clones are the same. Made when they are first wanted: an execution that takes none asks for
-/// no lock when it ends, and looks at no other memory than the cursor's.
+/// The extents of a cursor, shared by all clones. Created at the first use: an execution without temporary space takes
+/// no lock at its end and touches no memory beyond the cursor's.
 #[derive(Default)]
 pub struct Pool(OnceLock<Arc<Mutex<Chunks>>>);
 
@@ -36,12 +36,12 @@ impl Pool {
         self.0.get_or_init(Arc::default)
     }
 
-    /// The round that chunks taken now belong to.
+    /// The round of chunks taken now.
     pub fn round(&self) -> u64 {
         self.chunks().lock().map_or(0, |chunks| chunks.round)
     }
 
-    /// A free chunk.
+    /// Takes a free chunk.
     ///
     /// # Errors
     /// ORA-01652 without room.
@@ -61,7 +61,7 @@ impl Pool {
         Ok(Rdba(extent.start.0 + chunk * CHUNK_BLOCKS as u32))
     }
 
-    /// Gives a chunk of a round back, and its extent when it was the last one in use.
+    /// Frees a chunk of a round, and its extent with the last chunk in use.
     pub fn give_back(&self, cache: &BufferCache, round: u64, chunk: Rdba) {
         let Ok(mut chunks) = self.chunks().lock() else { return };
         if chunks.round != round {
@@ -77,7 +77,7 @@ impl Pool {
         }
     }
 
-    /// Gives everything back: the execution has ended, whatever its row sources still hold.
+    /// Frees everything at the end of an execution, even if row sources still hold chunks.
     #[inline]
     pub fn clear(&self, cache: &BufferCache) {
         if let Some(chunks) = self.0.get() {

@@ -1,12 +1,12 @@
-//! Rows as records: a tag and the stored form of each value, and back.
+//! Rows as records: for each value a tag and its stored form.
 
 use types::codec::{self, COMPOSITE, KINDS, kind_of};
 use types::{Number, Ora, Result, Value};
 
 const NULL: u8 = 0;
-/// Kinds of values, by [`kind_of`], are tags from this one on.
+/// First tag of the kinds of values given by [`kind_of`].
 const FIRST: u8 = 1;
-/// A whole number of eight bytes: no length follows.
+/// Tag of a whole number of eight bytes, without a length.
 const WHOLE: u8 = FIRST + COMPOSITE + 1;
 
 /// Appends values.
@@ -33,7 +33,7 @@ pub fn encode<'v>(values: impl IntoIterator<Item = &'v Value>, out: &mut Vec<u8>
     }
 }
 
-/// Reads the next value of a record into `value`, whose buffer is used again.
+/// Reads the next value of a record into `value` and reuses its buffer.
 ///
 /// # Errors
 /// ORA-00600 for a record that was not made by [`encode`].
@@ -58,7 +58,7 @@ pub fn decode(record: &mut &[u8], value: &mut Value) -> Result<()> {
         return Ok(());
     }
     let ty = KINDS.get(usize::from(kind)).ok_or_else(damaged)?;
-    // No text is empty: that is NULL.
+    // A text is never empty, but NULL.
     if bytes.is_empty() && ty.is_text() {
         *value = Value::EmptyLob;
         return Ok(());
@@ -66,16 +66,16 @@ pub fn decode(record: &mut &[u8], value: &mut Value) -> Result<()> {
     codec::decode_into(bytes, ty, value)
 }
 
-/// Appends bytes that [`take_part`] gives back.
+/// Appends bytes in the form that [`take_part`] reads.
 pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 
-/// The next part of a record.
+/// Reads the next part of a record.
 ///
 /// # Errors
-/// ORA-00600 for a record that was not made so.
+/// ORA-00600 for a record that [`put_part`] did not make.
 pub fn take_part<'r>(record: &mut &'r [u8]) -> Result<&'r [u8]> {
     let damaged = || Ora::internal("temporary row");
     let (len, rest) = record.split_at_checked(4).ok_or_else(damaged)?;

@@ -1,7 +1,7 @@
-//! External merge sort: runs that fit into memory are sorted and written, then merged.
+//! External merge sort: sorted runs of the size of the memory are written and then merged.
 //!
-//! Records with equal keys come out in the order they went in: runs are in the order of the input, a run is sorted by a
-//! stable sort, and the merge prefers the earlier run.
+//! Records with equal keys keep their order: runs are written in the order of the input, each is sorted stably, and the
+//! merge prefers the earlier run.
 
 use super::pool::Pool;
 use super::rows::{put_part, take_part};
@@ -17,7 +17,7 @@ use wait::Stat;
 /// Runs merged at once: each needs a chunk of memory.
 pub const FAN_IN: usize = 64;
 
-/// A key and what goes with it.
+/// A key and its record.
 type Keyed = (Box<[u8]>, Box<[u8]>);
 
 fn by_key(a: &Keyed, b: &Keyed) -> Ordering {
@@ -46,7 +46,7 @@ impl Sorter {
         Sorter { pool, rows, bytes: 0, runs, merge: None, at: 0, pushed: 0, written: 0, passes: 0 }
     }
 
-    /// Adds a record; what is in memory is written when it has grown beyond `limit` bytes.
+    /// Adds a record. The records in memory are written when they exceed `limit` bytes.
     ///
     /// # Errors
     /// Those of [`TempFile::push`].
@@ -74,7 +74,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// The input is complete.
+    /// Ends the input.
     ///
     /// # Errors
     /// Those of writing and reading runs.
@@ -89,7 +89,7 @@ impl Sorter {
             self.write_run(cx)?;
         }
         self.passes = 1;
-        // Neighbouring runs are merged, so that the order of equal keys stays.
+        // Adjacent runs are merged, so that equal keys keep their order.
         while self.runs.len() > FAN_IN {
             let mut merged = Vec::new();
             while !self.runs.is_empty() {
@@ -102,22 +102,22 @@ impl Sorter {
         self.rewind(cx)
     }
 
-    /// Records that were added.
+    /// Number of records added.
     pub fn pushed(&self) -> u64 {
         self.pushed
     }
 
-    /// The way of a work area that is sorted so, and the bytes of the records as they are written.
+    /// The way of the work area, and the bytes of the records when written.
     pub fn way(&self) -> (Way, u64) {
         Way::merge(self.pushed, self.written)
     }
 
-    /// How often the records passed through temporary space.
+    /// Number of passes of the records through temporary space.
     pub fn passes(&self) -> u32 {
         self.passes
     }
 
-    /// Starts giving the records again from the first.
+    /// Starts returning the records from the first one.
     ///
     /// # Errors
     /// Those of reading runs.
@@ -129,7 +129,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// The next record, in the order of the keys. `None` behind the last.
+    /// The next record in key order. `None` at the end.
     ///
     /// # Errors
     /// Those of reading runs.
@@ -168,7 +168,7 @@ type Head = Reverse<(Vec<u8>, usize, Vec<u8>)>;
 struct Merge {
     readers: Vec<Reader>,
     heads: BinaryHeap<Head>,
-    /// The record given last, with its key.
+    /// The key and the record returned last.
     current: Vec<u8>,
 }
 
@@ -182,7 +182,7 @@ impl Merge {
         Ok(merge)
     }
 
-    /// Reads the next record of run `n` into buffers that are used again.
+    /// Reads the next record of run `n` into reused buffers.
     fn pull(&mut self, run: &mut TempFile, n: usize, old: (Vec<u8>, Vec<u8>), cx: &ExecCtx<'_>) -> Result<()> {
         let (mut key, mut record) = old;
         if run.next(&mut self.readers[n], &mut record, cx)? {
@@ -193,7 +193,7 @@ impl Merge {
         Ok(())
     }
 
-    /// Moves to the next record; false behind the last.
+    /// Moves to the next record; false at the end.
     fn advance(&mut self, runs: &mut [TempFile], cx: &ExecCtx<'_>) -> Result<bool> {
         let Some(Reverse((key, n, record))) = self.heads.pop() else { return Ok(false) };
         let old = std::mem::replace(&mut self.current, record);

@@ -1,5 +1,5 @@
-//! Rows that are kept as they come and read in that order, any number of times: in memory as long as they fit into the
-//! work area, then all of them in temporary space.
+//! Rows kept in order and read in that order any number of times: in memory while they fit into the work area, then all
+//! of them in temporary space.
 
 use super::{Reader, TempFile, rows};
 use crate::ctx::ExecCtx;
@@ -8,18 +8,18 @@ use crate::work_area::{Way, bytes_written};
 use plan::Reg;
 use types::{Result, Value};
 
-/// The values of some registers, row by row.
+/// Rows of the values of some registers.
 #[derive(Default)]
 pub struct Store {
     rows: Vec<Saved>,
-    /// Bytes that `rows` is charged for.
+    /// Bytes charged for `rows`.
     used: usize,
     file: Option<TempFile>,
     count: u64,
-    /// Bytes of all rows, and those that are written.
+    /// Bytes of all rows, and bytes written.
     all: u64,
     written: u64,
-    /// The next row to be read, in memory and on disk.
+    /// The next row to read, in memory and on disk.
     at: usize,
     reader: Reader,
     record: Vec<u8>,
@@ -32,7 +32,7 @@ impl Store {
         *self = Store { record: std::mem::take(&mut self.record), ..Store::default() };
     }
 
-    /// Adds the row that the registers have.
+    /// Adds the row in the registers.
     ///
     /// # Errors
     /// ORA-04030, and those of temporary space.
@@ -63,7 +63,7 @@ impl Store {
         self.write(cx)
     }
 
-    /// Keeps a row that is charged for in memory, or writes all of them.
+    /// Keeps a charged row in memory, or writes all rows.
     fn keep(&mut self, row: Saved, bytes: usize, m: &mut Machine, cx: &mut ExecCtx<'_>) -> Result<()> {
         self.all += bytes as u64;
         self.used += bytes;
@@ -83,7 +83,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the row that is in `record`.
+    /// Writes the row in `record`.
     fn write(&mut self, cx: &ExecCtx<'_>) -> Result<()> {
         self.count += 1;
         self.all += self.record.len() as u64;
@@ -99,7 +99,7 @@ impl Store {
         self.count
     }
 
-    /// All rows are there.
+    /// Ends the adding of rows.
     ///
     /// # Errors
     /// Those of temporary space.
@@ -115,13 +115,13 @@ impl Store {
         Ok(())
     }
 
-    /// The next row to be read is the first.
+    /// Returns to the first row.
     pub fn rewind(&mut self) {
         self.at = 0;
         self.reader.rewind();
     }
 
-    /// Reads the next row into `row`, whose buffers are used again. False behind the last.
+    /// Reads the next row into `row` and reuses its buffers. False at the end.
     ///
     /// # Errors
     /// Those of temporary space.
@@ -151,7 +151,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Puts the next row into the registers. False behind the last.
+    /// Puts the next row into the registers. False at the end.
     ///
     /// # Errors
     /// Those of temporary space.
@@ -173,7 +173,7 @@ impl Store {
     }
 }
 
-/// Writes a row; returns its bytes on disk.
+/// Writes a row and returns its bytes on disk.
 fn write(row: &Saved, record: &mut Vec<u8>, file: &mut TempFile, cx: &ExecCtx<'_>) -> Result<u64> {
     record.clear();
     rows::encode(row.iter(), record);

@@ -1,7 +1,7 @@
-//! Rows that are let through once each: DISTINCT and UNION.
+//! Distinct rows, for DISTINCT and UNION.
 //!
-//! Keys seen are kept in memory. When they are too many, rows with other keys are divided into parts; once the input
-//! has ended, each part is an input of its own.
+//! The keys seen are kept in memory. When they do not fit, rows with other keys are partitioned; after the end of the
+//! input each partition is an input of its own.
 
 use super::partition::{Division, LEVELS_MAX, level_of};
 use super::{Reader, TempFile, rows};
@@ -22,7 +22,7 @@ pub struct Unique {
     part: Option<(TempFile, Reader)>,
     key: Vec<u8>,
     record: Vec<u8>,
-    /// Bytes of all keys so far but those in memory, bytes of rows that were put off, and the deepest level.
+    /// Bytes of all keys so far except those in memory, bytes of deferred rows, and the deepest level.
     work: (u64, u64, u32),
 }
 
@@ -32,7 +32,7 @@ impl Unique {
         *self = Unique { key: std::mem::take(&mut self.key), held: self.held, ..Unique::default() };
     }
 
-    /// Whether the row in `regs` is the first of its kind; one that cannot be told yet is kept for later.
+    /// Whether the row in `regs` is the first of its kind. A row that cannot be decided yet is deferred.
     ///
     /// # Errors
     /// Those of temporary space.
@@ -64,13 +64,14 @@ impl Unique {
         Ok(true)
     }
 
-    /// Tells of the work area, at its end; `kept`: bytes of the last keys in memory.
+    /// Notes the work area at its end. `kept`: bytes of the last keys in memory.
     fn note(&mut self, kept: u64, cx: &ExecCtx<'_>) {
         let (need, put_off, passes) = std::mem::take(&mut self.work);
         if need == 0 {
             return;
         }
-        // What was put off is what had no room beside the first keys; rows are as long as keys where none was.
+        // The keys that did not fit beside the first ones were deferred. If none was, rows are assumed to be as long as
+        // keys.
         let first = need.min(cx.session.options.spill_bytes as u64);
         let written = match passes {
             0 => kept,
@@ -79,7 +80,7 @@ impl Unique {
         cx.shared.areas.note(cx, need, passes, || (Way::Overflow { records: 0, sorted: 0 }, written));
     }
 
-    /// The next row that was kept for later, in `regs`; to be asked once the input has ended. False at the end.
+    /// The next distinct deferred row, in `regs`; to be called after the end of the input. False at the end.
     ///
     /// # Errors
     /// Those of temporary space.

@@ -27,7 +27,7 @@ use types::{DataType, Date, Nls, Number, ObjectId, Ora, Result, Scn, Timestamp, 
 
 const BLOCK: usize = 8192;
 
-/// The shared structures of a test's instance, and where its files are.
+/// The shared structures of a test instance, and the directory of its files.
 pub struct Instance {
     pub all: &'static Processes,
     pub shared: Shared,
@@ -51,7 +51,7 @@ impl Instance {
         Instance::with_blocks(2000)
     }
 
-    /// With a buffer cache of so many blocks.
+    /// An instance with a buffer cache of this many blocks.
     pub fn with_blocks(blocks: usize) -> Instance {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let n = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -106,7 +106,7 @@ impl Instance {
     }
 }
 
-/// What all sessions of a test see as the dictionary.
+/// The dictionary of all sessions of a test.
 #[derive(Default)]
 pub struct Names {
     relations: RefCell<HashMap<String, Resolved>>,
@@ -116,7 +116,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// A heap table's number and segment: what another thread needs to know it by.
+    /// Number and segment of a heap table, to share it with another thread.
     pub fn heap_of(&self, name: &str) -> (ObjectId, SegmentRef) {
         match &self.relations.borrow()[name] {
             Resolved::Table(t) => (t.object, *t.heap().expect("a heap")),
@@ -124,7 +124,7 @@ impl Names {
         }
     }
 
-    /// The table `name (n number, v varchar2(20))` over a segment that is there.
+    /// Adds the table `name (n number, v varchar2(20))` over an existing segment.
     pub fn add_heap(&self, name: &str, object: ObjectId, segment: SegmentRef) {
         let text = types::DataType::Varchar2 { len: 20, unit: types::LenUnit::Byte };
         let columns = vec![ColumnDef::new("N", types::DataType::NUMBER), ColumnDef::new("V", text)];
@@ -247,7 +247,7 @@ pub struct TestHost {
     names: Rc<Names>,
     pub ticks: Ticks,
     pub calls: Cell<u32>,
-    /// The call at which the user presses the key; 0 for none.
+    /// The call at which the test simulates a break; 0 for none.
     pub breaks_at: Cell<u32>,
 }
 
@@ -315,7 +315,7 @@ impl Host for TestHost {
     }
 }
 
-/// Tells the result cache of commits, as an instance does.
+/// Notifies the result cache of commits, as an instance does.
 pub struct Hook(pub &'static ResultCache);
 
 impl CommitHook for Hook {
@@ -348,7 +348,7 @@ impl<'i> Session<'i> {
         ExecCtx { p: &self.p, shared: &self.instance.shared, session: &mut self.state, host: &self.host }
     }
 
-    /// Runs a statement; a query's rows, or RETURNING's.
+    /// Runs a statement and returns the rows of the query or of RETURNING.
     pub fn run(&mut self, text: &str) -> Result<Vec<Vec<Value>>> {
         self.run_with(text, &[]).map(|(rows, _)| rows)
     }
@@ -508,7 +508,7 @@ impl<'i> Session<'i> {
         Ok(SegmentRef { tablespace: tablespace::USERS, header, data_object: object, pctfree: 10, initrans: 2 })
     }
 
-    /// Creates an index and fills it with the rows there are.
+    /// Creates an index and fills it from the existing rows.
     fn index(&mut self, table: &mut TableDef, name: &str, unique: bool, keys: &[(usize, bool)]) -> Result<ObjectId> {
         let object = self.instance.object();
         let btree = self.instance.shared.btree;
@@ -684,7 +684,7 @@ impl<'i> Session<'i> {
         Ok(table)
     }
 
-    /// Makes the fixed table `V$TICK(N)` known.
+    /// Adds the fixed table `V$TICK(N)`.
     pub fn add_fixed(&mut self) {
         let columns = vec![ColumnDef::new("N", types::DataType::NUMBER)];
         let table = table_def(ObjectId(1), "V$TICK", columns, Organization::Fixed(FixedId(0)), Vec::new());
