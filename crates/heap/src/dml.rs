@@ -1,9 +1,9 @@
 //! Changing rows: insert, update, delete, lock.
 //!
-//! A row is found through a snapshot and changed in its current version. In between, another transaction may have
-//! changed it and committed; the change then reports [`RowOutcome::Changed`], and the caller starts its statement
-//! again. The question is first put to the block (is any commit in it newer than the snapshot?) and only then to the
-//! row, by comparing its bytes now with its bytes as of the snapshot.
+//! A row is found through a snapshot and changed in its current version. Another transaction may have changed the row
+//! and committed in between. The change then reports [`RowOutcome::Changed`], and the caller restarts its statement
+//! (H6). The check looks at the block first (is any commit in it newer than the snapshot?) and compares the row's bytes
+//! with its bytes as of the snapshot only if so.
 
 use crate::fetch::{ADDRESS_BYTES, Piece, PieceAddress};
 use crate::ops::{self, flags};
@@ -16,10 +16,10 @@ use std::collections::HashMap;
 use txn::{Change, ItlGet, LockWait, LockedSince, RowWait, Snapshot, Txn};
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
 
-/// The block each segment's last insert of this process went to.
+/// The block that this process inserted into last, by segment.
 pub(crate) type Hints = HashMap<types::ObjectId, InsertHint>;
 
-/// What became of a change to a row found by a snapshot.
+/// The result of changing a row found by a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowOutcome {
     Done,
@@ -30,17 +30,17 @@ pub enum RowOutcome {
     Skipped,
 }
 
-/// Rows that are changed: a heap's, or those of a cluster, which have heads in blocks of their own kind.
+/// The rows of a heap, or those of a cluster, whose heads lie in blocks of a kind of their own.
 #[derive(Debug, Clone, Copy)]
 pub struct RowSegment<'a> {
     pub table: &'a HeapTable,
-    /// Kind of the blocks that heads of rows lie in. Other pieces always lie in heap blocks.
+    /// Kind of the blocks that hold the heads of rows. All other pieces lie in heap blocks.
     pub kind: BlockKind,
     /// The layer that applies changes to heads.
     pub layer: Layer,
 }
 
-/// What is to be done with a row.
+/// The change to make to a row.
 #[derive(Debug, Clone, Copy)]
 pub enum RowAction<'a> {
     Update(&'a [u8]),
@@ -48,28 +48,29 @@ pub enum RowAction<'a> {
     Lock,
 }
 
-/// What one attempt at a row came to.
+/// The result of one attempt at a row.
 enum Step {
     Done,
     Changed,
     /// Another transaction has locked the row.
     Wait(Xid),
     WaitItl(Xid),
-    /// The undo is longer than thought.
+    /// The undo record is longer than estimated.
     MoreUndo(usize),
     /// The block was changed since the snapshot: compare the row.
     Compare,
-    /// The same in a serializable transaction: look through the undo for changes of the row.
+    /// As [`Step::Compare`] in a serializable transaction: search the undo for changes of the row.
     Trace,
     /// The row is locked now and lies in several pieces: compare all of it.
     CompareWhole,
-    /// Done with the head; these pieces are no longer the row's.
+    /// The head is changed; these pieces no longer belong to the row.
     Tail(PieceAddress),
-    /// The new row does not fit beside its head, which is locked: it has to move. The old pieces, if any.
+    /// The new row does not fit beside its head, which is locked: the row has to move. Holds the old pieces behind the
+    /// head, if any.
     Move(Option<PieceAddress>),
 }
 
-/// What is known about the row between attempts.
+/// State kept between the attempts at one row.
 struct Attempt<'a> {
     rowid: Rowid,
     seen: &'a Snapshot,
@@ -78,15 +79,15 @@ struct Attempt<'a> {
     as_of: Option<(u8, Vec<u8>)>,
     /// The row is locked and was found unchanged.
     verified: bool,
-    /// Nobody has changed the row between the snapshot and this SCN.
+    /// No other transaction has changed the row between the snapshot and this SCN.
     traced: Option<Scn>,
     /// The new place of a row that has to move.
     moved_to: Option<PieceAddress>,
 }
 
-/// Rows keep at least this many bytes, so that a forwarding address always fits in their place.
+/// Shortest body of a row, so that a forwarding address always fits in the row's place (H4).
 pub(crate) const BODY_BYTES_MIN: usize = ADDRESS_BYTES;
-/// Longest body of a piece: it and its undo have to fit into a block.
+/// Longest body of a piece: the piece and its undo record each have to fit into a block.
 pub(crate) fn piece_max(block_size: usize, initrans: u8) -> usize {
     let fits = data::capacity(block_size, initrans) - ops::ROW_OVERHEAD - data::ITL_BYTES;
     fits.min(block_size - 192)
@@ -106,7 +107,7 @@ fn next_of(view: &BlockView<'_>, row: &RowAt) -> Option<PieceAddress> {
     (row.flags & flags::LAST == 0).then(|| PieceAddress::read(view, row.at))
 }
 
-/// Where in a block another piece may go.
+/// The place for another piece in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Slot(u16),
@@ -130,7 +131,7 @@ pub fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize, reserve: usize) 
     if may_reuse && d.free_slots() > 0 && usable >= body + data::ROW_HEADER_BYTES + keep {
         return Place::Slot(d.first_free_slot() as u16);
     }
-    // A directory entry outlives a rollback, so it is never paid with bytes that a rollback needs back.
+    // A directory entry outlives a rollback, so it must not use bytes that a rollback may need.
     let entry_is_free = d.usable_bytes(0) >= data::SLOT_BYTES;
     if entry_is_free && usable >= body + ops::ROW_OVERHEAD + keep {
         return Place::Slot(d.slots() as u16);
@@ -138,13 +139,14 @@ pub fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize, reserve: usize) 
     Place::Full
 }
 
-/// Whether a row may go where another one was. A serializable transaction does not put one where a later commit deleted
-/// a row that it still sees, or emptied the entry since: what it sees there is made by undoing that, over its own row.
+/// Whether a new row may use the directory entry of a deleted row. A serializable transaction does not take an entry
+/// whose row it still sees: its reads undo the later deletion, and that undo would overwrite the new row.
 fn may_reuse(c: &Change<'_>, d: &data::Data<'_>) -> bool {
     c.serial_scn().is_none_or(|scn| d.accept_scn() <= scn)
 }
 
-/// Whether the lock byte of a deleted piece names nobody who may still want it back, or this transaction itself.
+/// True when no open transaction but this one holds the lock of a deleted piece, so no rollback of another transaction
+/// can restore it.
 fn may_take(c: &Change<'_>, b: BlockRef, itl: u8, lock: u8) -> bool {
     lock == itl || c.itl_holder(b, lock).is_none()
 }
@@ -168,8 +170,8 @@ impl Heap {
         Ok(Rowid { obj: table.data_object, rdba: at.rdba, slot: at.slot })
     }
 
-    /// Inserts a row as a chain of pieces, last piece first, so that every piece knows its next. `head` is added to the
-    /// flags of the first one.
+    /// Inserts a row as a chain of pieces, last piece first, so that the address of the next piece is known for each
+    /// (H3). `head` is added to the flags of the first piece.
     pub fn insert_chain(
         &self,
         p: &Process,
@@ -227,8 +229,8 @@ impl Heap {
         }
     }
 
-    /// Pins a block for insert and gets an entry in it. `None` when the block is not one of the segment's any more or
-    /// has no entry.
+    /// Pins a block for insert and gets an entry in its interested-transaction list. `None` when the block no longer
+    /// belongs to the segment or its list has no free entry.
     fn open_for_insert(&self, c: &mut Change<'_>, table: &HeapTable, at: Rdba) -> Result<Option<(BlockRef, u8)>> {
         let b = c.current(at)?;
         let view = c.data(b).view;
@@ -256,14 +258,14 @@ impl Heap {
         Ok(at)
     }
 
-    /// Forgets the block that rows were inserted into last: the segment was emptied.
+    /// Forgets the block of the last insert: the segment was emptied.
     pub fn forget(&self, data_object: types::ObjectId) {
         if let Ok(mut hints) = self.hints.lock() {
             hints.remove(&data_object);
         }
     }
 
-    /// Notes that a block has no room for what was to be inserted, so that the next search passes over it.
+    /// Marks a block as full in the space map, so that the next search skips it.
     fn give_up(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
         if let Ok(mut hints) = self.hints.lock() {
             hints.remove(&table.data_object);
@@ -275,16 +277,16 @@ impl Heap {
         let ours =
             |v: &BlockView<'_>| (v.kind() == Some(BlockKind::Heap) && v.obj() == table.data_object).then(|| v.map());
         let Some(map) = self.cache().read(p, at, GetKind::Current, &mut |v| ours(v))? else { return Ok(()) };
-        // Looked at first: all but the delete that crosses the limit find it marked.
+        // Reading the state first saves the pin: only the delete that crosses the limit has to change the map.
         if map.is_none() || self.cache().segments().state(p, map, at)? == Some(state) {
             return Ok(());
         }
         self.cache().in_group(p, &|| self.txns.current_scn(), &mut |g| g.cache().segments().mark(g, map, at, state))
     }
 
-    /// Inserts many rows, a block at a time: one change group and one undo record for the rows that go into a block
-    /// together. `rows` holds them one after another, `ends` says where each ends; their rowids are appended to
-    /// `rowids` in the same order.
+    /// Inserts many rows, a block at a time: all rows for one block go in with one change group and one undo record
+    /// (H9). `rows` holds the rows one after another, `ends` the end of each; their rowids are appended to `rowids` in
+    /// the same order.
     pub fn insert_many(
         &self,
         p: &Process,
@@ -339,7 +341,7 @@ impl Heap {
         match fitted {
             0 => {
                 self.give_up(p, table, at)?;
-                // What is left are pieces that only a single insert finds room for.
+                // No row fits as a single piece: insert the row alone, which may chain it.
                 rowids.push(self.insert(p, t, table, rows.get(0))?);
                 Ok(1)
             }
@@ -352,8 +354,8 @@ impl Heap {
         }
     }
 
-    /// Empties the directory entries of rows whose deletion has been committed. Nobody wants these back, so no undo is
-    /// written; a reader of an older version gets the row from the undo of its deletion.
+    /// Empties the directory entries of rows whose deletion has committed (H9). No rollback can need them, so no undo
+    /// is written; a reader of an older version gets the row from the undo of its deletion.
     fn free_entries(&self, c: &mut Change<'_>, b: BlockRef, itl: u8) -> Result<()> {
         let d = c.data(b);
         if d.aux16() == 0 {
@@ -389,7 +391,7 @@ impl Heap {
             let first = n == 0 && d.free_slots() == slots;
             let reused = empty.next();
             let need = body.len() + if reused.is_some() { data::ROW_HEADER_BYTES } else { ops::ROW_OVERHEAD };
-            // A directory entry outlives a rollback, so it is never paid with bytes that a rollback needs back.
+            // A directory entry outlives a rollback, so it must not use bytes that a rollback may need.
             let entry_is_free = reused.is_some() || spare_entries >= data::SLOT_BYTES;
             if left < need + if first { 0 } else { keep } || !entry_is_free {
                 break;
@@ -460,18 +462,18 @@ impl Heap {
         self.cache().read(p, rowid.rdba, GetKind::Current, &mut |view| {
             let data = Data::new(*view);
             let row = data.row(rowid.slot.into());
-            // Another transaction may have used the entry since: its number tells.
+            // Another transaction may have used the entry since; the xid in the entry tells.
             row.and_then(|row| data.itl(row.lock)).is_some_and(|entry| entry.xid == xid && !entry.is_committed())
         })
     }
 
-    /// Enters a block in the space map again once two fifths of it are free.
+    /// Marks a block as having room in the space map once two fifths of it are free.
     pub(crate) fn note_room(&self, p: &Process, table: &HeapTable, at: Rdba) -> Result<()> {
         let (free, len) = self.cache().read(p, at, GetKind::Current, &mut |v| (Data::new(*v).free_bytes(), v.len()))?;
         if free >= len * 2 / 5 { self.mark(p, table, at, BlockState::Room) } else { Ok(()) }
     }
 
-    /// Does something with a row of a heap or cluster.
+    /// Makes one change to a row of a heap or cluster.
     #[allow(clippy::too_many_arguments)]
     pub fn change_row(
         &self,
@@ -563,8 +565,8 @@ impl Heap {
         let whole = row.flags & flags::LAST != 0;
         let mut compare_whole = false;
         if !a.verified && self.txns.changed_since(&view, a.seen) && a.seen.serializable {
-            // The entry of one who changed the row and committed may have been taken by another since, with the lock
-            // bytes.
+            // The entry of a committed change of this row may have been taken over, with its lock bytes, by another
+            // transaction.
             let latest = c.data(b).max_commit_scn();
             let latest = match self.txns.locked_since(&view, row.lock, a.seen) {
                 LockedSince::Yes => return Ok(Step::Changed),
@@ -619,8 +621,7 @@ impl Heap {
             (RowAction::Update(new), None) => {
                 new_flags = flags::WHOLE;
                 let body = padded(new, &mut small);
-                // One that grows beyond what a piece may be could not be undone as a whole, though there is room for
-                // it.
+                // A version longer than a piece could not be undone as a whole, although the block has room for it.
                 let most = piece_max(self.cache().block_size(), rows.table.initrans).max(row.len);
                 if body.len() > most || body.len() > row.len && c.data(b).usable_bytes(itl) < body.len() - row.len {
                     lock(&mut c)?;
@@ -631,7 +632,7 @@ impl Heap {
             }
         };
         if rows.layer == Layer::Heap && row.flags == flags::WHOLE && new_flags == flags::WHOLE {
-            // Bytes of the row that stay are neither in the redo nor in the undo.
+            // Bytes of the row that do not change are neither in the redo nor in the undo.
             let old = &c.view(b)[row.at..row.at + row.len];
             let (begin, end) = ops::in_common(old, body);
             let (gone, come) = (&old[begin..old.len() - end], &body[begin..body.len() - end]);
@@ -677,7 +678,7 @@ impl Heap {
         })
     }
 
-    /// Whether a row that this transaction has locked is, all its pieces together, what it was as of `seen`.
+    /// Whether a row that this transaction has locked is the same, in all its pieces, as it was as of `seen`.
     fn same_as_of(&self, p: &Process, t: &Txn, rows: &RowSegment<'_>, rowid: Rowid, seen: &Snapshot) -> Result<bool> {
         let (mut then, mut now) = (Vec::new(), Vec::new());
         let present = self.txns.view_as_of(t, self.txns.current_scn());
@@ -736,7 +737,7 @@ impl Heap {
     }
 }
 
-/// Rows that are to be inserted: those from number `from` on of many that lie one after another.
+/// Rows to insert: a run of rows lying one after another, from number `from` on.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
     rows: &'a [u8],
@@ -755,7 +756,7 @@ impl<'a> Rows<'a> {
         &self.rows[begin as usize..self.ends[i] as usize]
     }
 
-    /// At least as many as go into a block of this size.
+    /// An upper bound of the rows that fit into a block of this size.
     fn most_in(&self, block_size: usize) -> usize {
         let begin = if self.from == 0 { 0 } else { self.ends[self.from - 1] } as usize;
         let by_bytes = self.ends[self.from..].partition_point(|end| *end as usize - begin <= block_size);

@@ -10,14 +10,14 @@ use txn::Snapshot;
 use types::{ObjectId, Ora, Rdba, Result, Rowid};
 use wait::Stat;
 
-/// Where a piece of a row lies.
+/// Address of a piece of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PieceAddress {
     pub rdba: Rdba,
     pub slot: u16,
 }
 
-/// Bytes of an address in front of a piece's own.
+/// Bytes of the next piece's address at the start of a body.
 pub(crate) const ADDRESS_BYTES: usize = 6;
 
 impl PieceAddress {
@@ -38,21 +38,21 @@ impl PieceAddress {
     }
 }
 
-/// A row's bytes, in a buffer that is used again.
+/// A buffer for the bytes of rows, reused between calls.
 pub type RowBuffer = Vec<u8>;
 
-/// What a look at one piece found.
+/// The result of reading one piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {
     /// The last piece of the row, or the only one.
     Last,
     Next(PieceAddress),
     None,
-    /// The block is not one of the segment's.
+    /// The block does not belong to the segment.
     Foreign,
 }
 
-/// Appends the bytes of the piece at `slot` to `row`. Everything is checked: what it sees may be garbage.
+/// Appends the bytes of the piece at `slot` to `row`. Checks every offset and length: the view may be torn.
 pub fn take_piece(
     view: &BlockView<'_>,
     kind: BlockKind,
@@ -77,12 +77,12 @@ pub fn take_piece(
     Piece::Next(PieceAddress::read(view, r.at))
 }
 
-/// A stretch of a block with less than one wanted row in so many bytes is not copied as a whole.
+/// A stretch of a block is copied as a whole only if it holds at least one wanted row per this many bytes.
 const SPARSE_BYTES: usize = 320;
 
-/// Copies those of these rows, all of one object and block, that are in one piece behind what is in `rows`, and notes
-/// where each begins and ends there: nowhere, if it is not there. True for a block that is not one of the segment's,
-/// and for a row of several pieces.
+/// Copies the rows of one object and block that lie in one piece, appends them to `rows` and notes in `found` where
+/// each begins and ends there (an empty range for a row that is not there). The first result is true when the block
+/// does not belong to the segment, the second when one of the rows has several pieces.
 fn take_rows(
     view: &BlockView<'_>,
     rowids: &[Rowid],
@@ -104,7 +104,7 @@ fn take_rows(
             (least, most) = (least.min(at), most.max(at));
         }
     }
-    // From a word's beginning on: so words are copied as they are. The row that lies last ends the stretch.
+    // Rounded down to a word, so that the copy moves whole aligned words. The last row ends the stretch.
     let least = least & !7;
     let end = (most + ROW_HEADER_BYTES + usize::from(view.u16(most + 2))).min(view.len());
     if least >= end || end - least > rowids.len() * SPARSE_BYTES {
@@ -114,7 +114,7 @@ fn take_rows(
     view.append_to(least, end - least, rows);
     let (copied, mut chained) = (&rows[begin..], false);
     for place in &mut found[first..] {
-        // In the copy, whose first byte is at `least`; what lies before it is no row.
+        // Offset in the copy, whose first byte is at `least`. A place below `least` wraps around and finds no row.
         let at = (place.0 as usize).wrapping_sub(least);
         let head = copied.get(at..).and_then(|rest| rest.first_chunk::<ROW_HEADER_BYTES>());
         let [row_flags, _lock, l0, l1, ..] = head.copied().unwrap_or_default();
@@ -127,7 +127,7 @@ fn take_rows(
     (false, chained)
 }
 
-/// Copies rows that lie far apart; true when one of them has several pieces.
+/// Copies rows that lie far apart, one by one; true when one of them has several pieces.
 fn take_singly(
     view: &BlockView<'_>,
     directory: &Directory<'_>,
@@ -149,7 +149,7 @@ fn take_one(view: &BlockView<'_>, row: Option<RowAt>, rows: &mut RowBuffer, foun
         found.push((rows.len() as u32, rows.len() as u32));
         return true;
     }
-    // From a word's beginning on: so words are copied as they are.
+    // Rounded down to a word, so that the copy moves whole aligned words.
     let lead = r.at % 8;
     let begin = rows.len() + lead;
     view.append_to(r.at - lead, r.len + lead, rows);
@@ -184,8 +184,8 @@ impl Heap {
         if found == Piece::Foreign { Err(self.foreign(p, table)) } else { Ok(found == Piece::Last) }
     }
 
-    /// What it means that a block is not one of the table's: that the rowid is none, unless the whole segment is gone
-    /// and the block another's by now.
+    /// The error for a rowid whose block does not belong to the table: ORA-01410, or ORA-08103 when the whole segment
+    /// is gone and its blocks may belong to another.
     #[cold]
     pub fn foreign(&self, p: &Process, table: &HeapTable) -> Ora {
         match self.cache().segments().is_there(p, table.header, table.data_object) {
@@ -195,9 +195,9 @@ impl Heap {
         }
     }
 
-    /// Says that these rows, each run of one block and no more than [`PREFETCH_BLOCKS`] of them, are read next: see
-    /// [`buffer_cache::BufferCache::prefetch_blocks`]. Of a run the first row counts: those that follow are read in a
-    /// stretch.
+    /// Announces the rows to be read next, in runs of one block each, at most [`PREFETCH_BLOCKS`] runs: see
+    /// [`buffer_cache::BufferCache::prefetch_blocks`]. Only the first row of each run is prefetched; the rows behind it
+    /// are read sequentially.
     pub fn prefetch_rows(&self, runs: &[&[Rowid]]) {
         let (mut blocks, mut places) = ([Rdba::NONE; PREFETCH_BLOCKS], [0; PREFETCH_BLOCKS]);
         let firsts = runs.iter().filter_map(|run| run.first());
@@ -205,7 +205,7 @@ impl Heap {
         for (n, rowid) in firsts.take(PREFETCH_BLOCKS).enumerate() {
             (blocks[n], places[n], count) = (rowid.rdba, usize::from(rowid.slot) * SLOT_BYTES, n + 1);
         }
-        // Where the row's directory entry lies, where it says that the row does, and how long that is.
+        // The three steps: the row's directory entry, the row's first bytes, then the rest of its length.
         self.cache().prefetch_blocks(&blocks[..count], 3, |step, n, view| {
             let place = &mut places[n];
             match step {
@@ -227,8 +227,8 @@ impl Heap {
         });
     }
 
-    /// Copies rows of one block with one look at it, behind what is in `rows`; `found` gets where each begins and ends
-    /// there, which is the same place when there is no such row as of `s`.
+    /// Copies rows of one block with one get, appending to `rows`. `found` receives the begin and end of each row
+    /// there; the two are equal for a row that does not exist as of `s`.
     ///
     /// Latches, statistics and errors as [`Heap::fetch_by_rowid`], with one consistent get.
     pub fn fetch_in_block(
@@ -253,7 +253,7 @@ impl Heap {
         })?;
         match look {
             (true, _) => Err(self.foreign(p, table)),
-            // A row of several pieces is read by itself, as are those that are not there.
+            // Rows of several pieces are read singly, and so are rows that were not found.
             (_, true) => {
                 let mut row = RowBuffer::new();
                 for (rowid, place) in rowids.iter().zip(&mut found[first..]).filter(|(_, place)| place.0 == place.1) {
@@ -288,10 +288,10 @@ impl Heap {
         Ok(found)
     }
 
-    /// Completes a row of which the head is in `row` already and the rest begins at `next`.
+    /// Completes a row whose head is in `row` already; `next` is the address of its second piece.
     ///
     /// # Errors
-    /// ORA-08103 when a piece lay in a block that is another segment's by now; ORA-01555.
+    /// ORA-08103 when a piece lay in a block that now belongs to another segment; ORA-01555.
     pub fn read_rest(
         &self,
         p: &Process,
@@ -311,7 +311,7 @@ impl Heap {
             match found {
                 Piece::Last => return Ok(()),
                 Piece::Next(at) => next = at,
-                // The segment was dropped behind the query, and the block is another's.
+                // The segment was dropped while the query ran, and the block was given to another.
                 Piece::Foreign => return Err(Ora::new(8103)),
                 Piece::None => break,
             }

@@ -1,7 +1,7 @@
 //! Versions of rows between two moments: VERSIONS BETWEEN, and ORA_ROWSCN.
 //!
-//! A row's head is locked by whoever changes the row, so the past of the head's block has every change of it. The rest
-//! of a row that lies in other blocks is read as of just before and just after a change.
+//! A change of any piece locks the row's head first (H2), so the older images of the head's block show every change of
+//! the row. Pieces in other blocks are read as of just before and just after a change.
 
 use crate::fetch::{ADDRESS_BYTES, PieceAddress};
 use crate::ops::{self, flags};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use txn::{Commit, HistoryVisitor, Snapshot, UndoRecord};
 use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Xid};
 
-/// What made a version of a row.
+/// The operation that made a version of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     Insert,
@@ -26,20 +26,20 @@ pub enum Operation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     pub rowid: Rowid,
-    /// `types::row` bytes; of a delete, those that were deleted.
+    /// `types::row` bytes; for a delete, those of the deleted row.
     pub row: Vec<u8>,
-    /// The transaction that made it, unless that was before the earlier moment.
+    /// The transaction that made the version; `None` when it was made before the earlier moment.
     pub made: Option<(Scn, Xid, Operation)>,
-    /// When another version took its place.
+    /// The SCN at which the version was replaced.
     pub end: Option<Scn>,
 }
 
-/// Between which moments.
+/// The moments of a versions query.
 #[derive(Debug, Clone, Copy)]
 pub struct Between {
     pub low: Scn,
     pub high: Scn,
-    /// What undo does not reach any more is left out instead of being ORA-01555.
+    /// Versions whose undo is gone are left out; otherwise they raise ORA-01555.
     pub as_far_as_undo: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct VersionScan {
     extents: Vec<Extent>,
     next_extent: usize,
     blocks: Vec<Rdba>,
-    /// Versions of one block's rows, those to be given first last.
+    /// Versions of one block's rows, in reverse order of output.
     found: Vec<Version>,
 }
 
@@ -100,7 +100,7 @@ impl VersionScan {
     }
 }
 
-/// A moment that nobody noted.
+/// A snapshot of a moment that is not registered as an open snapshot.
 fn as_of(scn: Scn) -> Snapshot {
     Snapshot { scn, xid: None, own: None, serializable: false }
 }
@@ -137,7 +137,7 @@ impl Heap {
 #[derive(Clone, PartialEq, Eq)]
 struct Row {
     bytes: Vec<u8>,
-    /// It goes on in other blocks: `bytes` are those of all pieces all the same.
+    /// The row continues in other blocks; `bytes` holds the bytes of all pieces.
     chained: bool,
 }
 
@@ -149,11 +149,11 @@ struct Past<'a> {
     between: Between,
     /// `present` was called.
     begun: bool,
-    /// There was a record that nobody can tell the rows of.
+    /// An undo record was met whose rows cannot be determined.
     unknown: bool,
     /// The rows of the last image.
     rows: BTreeMap<u16, Row>,
-    /// Directory entries that the transaction being reversed has changed, and those it has at least locked.
+    /// Directory entries that the transaction being reversed has changed.
     changed: BTreeSet<u16>,
     locked: BTreeSet<u16>,
     /// When the version in `rows` came to its end.

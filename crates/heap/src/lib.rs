@@ -54,11 +54,11 @@ pub struct HeapTable {
     pub initrans: u8,
 }
 
-/// The heap access method of an instance. Clones share everything.
+/// The heap access method of an instance. All clones share one state.
 #[derive(Clone)]
 pub struct Heap {
     pub(crate) txns: Transactions,
-    /// The block each segment's last insert of this process went to.
+    /// The block that this process inserted into last, by segment.
     pub(crate) hints: Arc<Mutex<dml::Hints>>,
 }
 
@@ -68,12 +68,12 @@ impl Heap {
         table.register(Layer::Heap, ops::apply);
     }
 
-    /// The access method over a transaction system.
+    /// Makes the access method over a transaction system.
     pub fn new(txns: &Transactions) -> Heap {
         Heap { txns: txns.clone(), hints: Arc::default() }
     }
 
-    /// The blocks of a table's segment, headers and maps included: the places that [`Granules`] give out.
+    /// The number of blocks in a table's segment, headers and maps included: the places that [`Granules`] distribute.
     ///
     /// # Errors
     /// ORA-08103 when the segment is gone or was truncated.

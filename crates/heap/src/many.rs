@@ -1,8 +1,8 @@
 //! Changing many rows, block by block.
 //!
-//! A statement finds the rows of a block one after the other. Those that simply can be changed (in one piece, unlocked,
-//! the block as the statement's snapshot saw it, room for the new bytes) are changed by one group with one undo record.
-//! Any other row goes the way of a single one, which waits, compares and moves as it has to.
+//! A statement collects the rows of a block. Rows in one piece, unlocked and as the statement's snapshot saw them, with
+//! room for the new bytes, are changed by one group with one undo record (H10). Every other row is changed singly, by
+//! the path that waits, compares and moves.
 
 use crate::dml::{BODY_BYTES_MIN, padded, piece_max};
 use crate::ops::{self, flags};
@@ -14,7 +14,7 @@ use redo::Layer;
 use txn::{ItlGet, LockWait, Snapshot, Txn};
 use types::{Result, Rowid};
 
-/// Changes of rows, in the order in which they are to be made. Keeps its memory when it is cleared.
+/// Changes of rows, in the order in which they are made. Clearing keeps the memory.
 #[derive(Debug, Default)]
 pub struct Changes {
     rows: Vec<u8>,
@@ -24,9 +24,9 @@ pub struct Changes {
 #[derive(Debug, Clone, Copy)]
 struct One {
     rowid: Rowid,
-    /// Where the new bytes begin and end; none for a deletion.
+    /// Begin and end of the new bytes; `None` for a deletion.
     new: Option<(u32, u32)>,
-    /// How many bytes of the row as it was are thought to be replaced.
+    /// Estimated number of bytes of the old row that are replaced.
     replaced: u32,
 }
 
@@ -37,7 +37,7 @@ impl Changes {
         self.all.clear();
     }
 
-    /// Adds an update to `row` (`types::row` bytes), which is thought to differ in so many bytes from what it was.
+    /// Adds an update to `row` (`types::row` bytes); `replaced` estimates how many bytes of the old row change.
     pub fn update(&mut self, rowid: Rowid, row: &[u8], replaced: usize) {
         let begin = self.rows.len() as u32;
         self.rows.extend_from_slice(row);
@@ -64,13 +64,13 @@ impl Changes {
         self.rows.len()
     }
 
-    /// Row number `i`, and its new bytes when it is updated.
+    /// The rowid of change number `i`, and its new bytes unless it is a deletion.
     fn get(&self, i: usize) -> (Rowid, Option<&[u8]>) {
         let One { rowid, new, .. } = self.all[i];
         (rowid, new.map(|(begin, end)| &self.rows[begin as usize..end as usize]))
     }
 
-    /// How many from number `i` on are in one block.
+    /// How many changes from number `i` on lie in one block.
     fn in_block(&self, i: usize) -> usize {
         let of = |one: &One| (one.rowid.obj, one.rowid.rdba);
         let first = of(&self.all[i]);
@@ -78,13 +78,13 @@ impl Changes {
     }
 }
 
-/// Directory entries met so far, to notice one that comes twice.
+/// Directory entries seen so far, to detect one that comes twice.
 struct Met([u64; Met::WORDS]);
 
 impl Met {
     const WORDS: usize = 32;
 
-    /// False when the entry was there already, or is none that is kept count of.
+    /// False when the entry was seen before, or its number is beyond those counted here.
     fn add(&mut self, slot: u16) -> bool {
         let (word, bit) = (usize::from(slot) / 64, 1u64 << (slot % 64));
         let Some(word) = self.0.get_mut(word) else { return false };
@@ -95,8 +95,8 @@ impl Met {
 }
 
 impl Heap {
-    /// Makes changes of rows found through `seen`, until one of them meets a row that has changed since. The caller
-    /// then rolls its statement back.
+    /// Makes changes of rows found through `seen`, until one meets a row that has changed since. The caller then rolls
+    /// its statement back.
     ///
     /// Waits and errors as [`Heap::update`] and [`Heap::delete`].
     pub fn change_many(
@@ -138,7 +138,7 @@ impl Heap {
         Ok(RowOutcome::Done)
     }
 
-    /// Makes as many of these changes, all in one block, as simply can be made; returns how many.
+    /// Makes as many of these changes, all in one block, as one group can; returns how many.
     fn change_run(
         &self,
         p: &Process,
@@ -177,7 +177,7 @@ impl Heap {
         for i in these {
             let (rowid, new) = changes.get(i);
             let Some(row) = directory.row(rowid.slot.into()) else { break };
-            // Neighbours mostly have the same lock, or none.
+            // Neighbours usually have the same lock, or none.
             let free = row.lock == free_lock || row.lock == 0 || c.itl_holder(b, row.lock).is_none();
             if row.flags != flags::WHOLE || !free || !met.add(rowid.slot) {
                 break;

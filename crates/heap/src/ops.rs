@@ -8,7 +8,7 @@
 //! | PUT_MANY | lock, then (slot, flags, extra, length, body) … | puts new rows |
 //! | REMOVE_MANY | slots | empties directory entries |
 //! | PUT_EACH | (slot, extra, length, flags, lock, body) … | puts or replaces rows |
-//! | SPLICE_EACH | (slot, from, cut, length, lock, bytes) … | replaces `cut` bytes of rows, from offset `from` on; all of them or none |
+//! | SPLICE_EACH | (slot, from, cut, length, lock, bytes) … | replaces `cut` bytes of rows from offset `from` on: all or none |
 //!
 //! A row that is replaced by a shorter one, or deleted, leaves its bytes as credit of the locking transaction, so that
 //! nobody else can take the room a roll back needs. A deleted row stays as an empty piece with [`flags::DELETED`] until
@@ -88,10 +88,10 @@ pub fn add_head_to_each(out: &mut Vec<u8>, slot: u16, flags: u8, lock: u8, extra
     out.extend_from_slice(&[s0, s1, e0, e1, l0, l1, flags, lock]);
 }
 
-/// Bytes before those of a row in a SPLICE_EACH.
+/// Bytes before the new bytes of a row in a SPLICE_EACH.
 pub const SPLICE_HEAD: usize = 9;
 
-/// Appends a row to a SPLICE_EACH: `bytes` take the place of `cut` bytes from offset `from` of its body on.
+/// Appends a row to a SPLICE_EACH: `bytes` replace `cut` bytes of the row's body, from offset `from` on (H11).
 pub fn add_to_splice(out: &mut Vec<u8>, slot: u16, from: usize, cut: usize, lock: u8, bytes: &[u8]) {
     let word = |n: usize| (n as u16).to_le_bytes();
     let ([s0, s1], [f0, f1], [c0, c1], [l0, l1]) = (slot.to_le_bytes(), word(from), word(cut), word(bytes.len()));
@@ -100,7 +100,7 @@ pub fn add_to_splice(out: &mut Vec<u8>, slot: u16, from: usize, cut: usize, lock
     out.extend_from_slice(bytes);
 }
 
-/// How many bytes two bodies begin with in common, and how many of the others they end with.
+/// Length of the common prefix of two bodies, and of the common suffix of the remaining bytes.
 pub fn in_common(a: &[u8], b: &[u8]) -> (usize, usize) {
     let most = a.len().min(b.len());
     let mut begin = 0;
@@ -156,7 +156,7 @@ pub fn touches(op: u8, data: &[u8], slot: u16) -> bool {
         REMOVE_MANY => data.chunks_exact(2).any(|s| s == slot),
         PUT_EACH => each(data, EACH_HEAD, 4).any(|(head, _)| head[..2] == slot),
         SPLICE_EACH => each(data, SPLICE_HEAD, 6).any(|(head, _)| head[..2] == slot),
-        // Only forward changes put many rows.
+        // PUT_MANY occurs only in forward changes.
         _ => true,
     }
 }
@@ -183,7 +183,7 @@ fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
         let (slot, extra) = (u16::from_le_bytes([s0, s1]), u16::from_le_bytes([e0, e1]));
         let body = tail.split_at_checked(usize::from(u16::from_le_bytes([l0, l1])));
         let Some((body, next)) = body else { return Err(Refused::NoSuch) };
-        // Mostly rows come behind those that are there, into the gap.
+        // New rows usually go behind the existing ones, into the gap.
         if flags & flags::DELETED != 0 || !appended.push(slot, flags, *lock, extra, body) {
             appended.finish();
             d.insert(slot, flags, *lock, extra, body)?;
@@ -194,7 +194,7 @@ fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
         rest = next;
     }
     appended.finish();
-    // The entry counts its rows once for all of them.
+    // The lock count of the entry is set once for all rows.
     match d.read().itl(*lock) {
         Some(mut itl) => {
             add_locks(&mut itl, locked, 0)?;
@@ -207,7 +207,7 @@ fn apply_put_many(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
 /// Bytes before the body of a row in a PUT_MANY.
 const MANY_HEAD: usize = 7;
 
-/// The heads, of so many bytes, and bodies of the rows of an operation on many; the length of a body stands at
+/// The heads (of `head` bytes) and bodies of the rows in a change vector of many rows; the length of a body stands at
 /// `length_at` in its head.
 fn each(data: &[u8], head: usize, length_at: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut rest = data;
@@ -243,8 +243,7 @@ fn apply_put_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), R
     moves.finish(d)
 }
 
-/// Looks at all rows before it changes the first: it is not one of the operations that may be done again over what they
-/// did in part.
+/// Checks all rows before changing the first: a splice that was applied in part could not be applied again (H11).
 fn apply_splice_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<(), Refused> {
     let mut free = d.read().free_bytes();
     let directory = d.read().directory_reader();
@@ -277,7 +276,7 @@ fn apply_splice_each(d: &mut DataMut<'_>, data: &[u8]) -> std::result::Result<()
     moves.finish(d)
 }
 
-/// Locks that move to one entry, counted, so that the entry is changed once for many rows.
+/// Locks that move to one entry, summed up so that the entry is changed once for many rows.
 #[derive(Default)]
 struct Moves {
     to: u8,
@@ -286,7 +285,7 @@ struct Moves {
 }
 
 impl Moves {
-    /// As [`move_lock`], sooner or later.
+    /// As [`move_lock`], possibly deferred.
     fn add(&mut self, d: &mut DataMut<'_>, old: u8, new: u8, freed: usize) -> std::result::Result<(), Refused> {
         if self.to != new || old != new && old != 0 {
             self.finish(d)?;
@@ -357,7 +356,7 @@ fn count_deleted(d: &mut DataMut<'_>, old: u8, new: u8) {
     }
 }
 
-/// Keeps the count of rows that each entry locks, and gives `freed` bytes to the new locker as credit.
+/// Updates the lock counts of both entries, and credits `freed` bytes to the new locker.
 fn move_lock(d: &mut DataMut<'_>, old: u8, new: u8, freed: usize) -> std::result::Result<(), Refused> {
     if old == new && freed == 0 {
         return Ok(());
@@ -375,9 +374,9 @@ fn move_lock(d: &mut DataMut<'_>, old: u8, new: u8, freed: usize) -> std::result
     Ok(())
 }
 
-/// Adds rows that an entry locks, and bytes of credit. No block has as many rows as the count has room for. Credit
-/// grows with every row that shrinks, also one that has grown again between; more than a block has is as good as all of
-/// it.
+/// Adds to an entry's lock count and credit. The count cannot overflow: a block has fewer rows than it can hold. The
+/// credit grows each time a row shrinks, also after it has grown again, so it may exceed the block; such a credit
+/// counts as the whole block.
 fn add_locks(itl: &mut Itl, rows: u16, freed: usize) -> std::result::Result<(), Refused> {
     itl.locks = itl.locks.checked_add(rows).ok_or(Refused::NoSuch)?;
     itl.credit = itl.credit.saturating_add(freed.min(u16::MAX.into()) as u16);

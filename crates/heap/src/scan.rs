@@ -1,9 +1,9 @@
-//! Full scans: each block is copied once, as of the snapshot, and then taken apart row by row in private memory.
+//! Full scans: each block is copied once, as of the snapshot, and its rows are then decoded in private memory (H8).
 //!
-//! A query holds no lock, so its segment may be dropped while it is being scanned. As long as nobody has taken the
-//! extents, they are what they were when the segment went, and right for any snapshot before. Each header, map and
-//! block that a scan reads says to which data object it belongs, and a segment that takes the place of another has a
-//! data object of its own: when one of them says another, the scan ends with ORA-08103.
+//! A query holds no lock, so its segment may be dropped while it is being scanned (H12). Until its extents are reused,
+//! they are as they were when the segment was dropped, and right for any earlier snapshot. Each header, map and block
+//! names its data object, and a segment that reuses the extents has another data object number: on a mismatch the scan
+//! ends with ORA-08103.
 
 use crate::fetch::{ADDRESS_BYTES, PieceAddress};
 use crate::ops::flags;
@@ -21,21 +21,22 @@ use wait::Stat;
 /// Byte offsets in the data layer's header that say which bytes of a block are used.
 const DIRECTORY_BEGIN: usize = block::data::ITL_BEGIN;
 
-/// Gives out ranges of the blocks of a segment, by their places in it: several scans read other blocks each.
+/// Distributes the blocks of a segment, as ranges of their places in it, among several scans that each read other
+/// blocks (H13).
 pub trait Granules {
-    /// The next range; `None`: there are no more.
+    /// The next range; `None` when all are given out.
     ///
     /// # Errors
-    /// The scans are to end.
+    /// Any error ends the scan.
     fn next_granule(&self) -> Result<Option<Range<u64>>>;
 }
 
-/// The granules of a scan that reads them only.
+/// The granules of a scan that shares its segment with others.
 struct Shared {
     granules: Rc<dyn Granules>,
-    /// The one that is being read.
+    /// The granule being read.
     now: Range<u64>,
-    /// The place of the first block of each extent, and of the end.
+    /// The place of the first block of each extent, and the place behind the last block.
     places: Vec<u64>,
 }
 
@@ -49,17 +50,17 @@ pub struct Scan {
     blocks: Vec<Rdba>,
     next_block: usize,
     image: Image,
-    /// Address of the block in `image`, and the next directory entry of it.
+    /// Address of the block in `image`, and its next directory entry.
     at: Rdba,
     slot: usize,
     slots: usize,
     /// Where the row directory begins in the image.
     directory: usize,
-    /// A row of several pieces, put together.
+    /// The buffer in which a row of several pieces is put together.
     row: Vec<u8>,
-    /// Of 2^32: the share of blocks that a scan of a sample reads.
+    /// The share of blocks that a sample scan reads, as a fraction of 2^32.
     share: Option<u64>,
-    /// The buffer of the next block, and up to which of its bytes it has been prefetched.
+    /// The buffer of the next block, and how many of its bytes have been prefetched.
     ahead: Option<Ahead>,
     prefetched: usize,
     shared: Option<Box<Shared>>,
@@ -89,17 +90,17 @@ impl Default for Scan {
     }
 }
 
-/// Where the bytes of a row in the image are, and the piece behind them of a row of several.
+/// Position of a row's bytes in the image; for a row of several pieces also the address of the next piece.
 struct Seen {
     at: usize,
     len: usize,
     next: Option<PieceAddress>,
 }
 
-/// Where the rows of a block are copied to: behind the bytes of an arena, in place of the image.
+/// The arena that rows of a block are appended to, instead of the image.
 struct Arena<'a> {
     bytes: &'a mut Vec<u8>,
-    /// Of the block: the first byte that is copied, and where that one is in the arena.
+    /// Offset in the block of the first byte copied, and its position in the arena.
     rows_begin: usize,
     begin: usize,
 }
@@ -118,12 +119,12 @@ impl Scan {
         self.start_kind(heap, p, s, table, BlockKind::Heap)
     }
 
-    /// Reads a share of the blocks only, between 0 and 1: always the same ones.
+    /// Restricts the scan to a share of the blocks, between 0 and 1; the same blocks each time.
     pub fn sample_blocks(&mut self, share: f64) {
         self.share = Some((share.clamp(0.0, 1.0) * 2f64.powi(32)) as u64);
     }
 
-    /// Reads only the blocks that are given out, from the next start on.
+    /// Restricts the scan to the blocks of its granules, from the next start on.
     pub fn share_blocks(&mut self, granules: Rc<dyn Granules>) {
         self.shared = Some(Box::new(Shared { granules, now: 0..0, places: Vec::new() }));
     }
@@ -153,7 +154,7 @@ impl Scan {
                 place += u64::from(extent.blocks);
                 place
             }));
-            // The first granule says where to begin.
+            // The first granule sets the position.
             self.next_extent = self.extents.len();
         }
         Ok(())
@@ -185,8 +186,8 @@ impl Scan {
         }
     }
 
-    /// Calls `f` with the bytes of all rows that are left in the block, and of those of the next block when there are
-    /// none; false at the end. Statistics and errors as [`Scan::next`], and those of `f`, which end it.
+    /// Calls `f` with the bytes of each remaining row of the block, or of the next block when none remains; false at
+    /// the end. Statistics and errors as [`Scan::next`]; an error of `f` ends the scan.
     pub fn each_in_block(&mut self, heap: &Heap, p: &Process, f: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
         if self.slot >= self.slots && !self.next_block(heap, p, None)? {
             return Ok(false);
@@ -209,12 +210,11 @@ impl Scan {
         Ok(true)
     }
 
-    /// Appends the bytes of the rows of the next block to `arena` and calls `f` with where each row begins and how long
-    /// it is; false at the end. The rows part of the block is copied once, as it is: row headers and deleted rows lie
-    /// between the rows. A scan is read by this or by [`Scan::next`], not by both in turn: rows that `next` has left in
-    /// its block are skipped.
+    /// Appends the rows of the next block to `arena` and calls `f` with the position and length of each; false at the
+    /// end. The row area of the block is copied once, as it is, so row headers and deleted rows lie between the rows. A
+    /// scan uses either this function or [`Scan::next`]: rows of a block that `next` has not returned yet are skipped.
     ///
-    /// Statistics and errors as [`Scan::next`], and those of `f`, which end it.
+    /// Statistics and errors as [`Scan::next`]; an error of `f` ends the scan.
     pub fn append_block(
         &mut self,
         heap: &Heap,
@@ -249,8 +249,8 @@ impl Scan {
         Ok(true)
     }
 
-    /// Prefetches so many lines more of the next block. To be called now and then while the rows of this one are taken
-    /// apart: the processor brings a few lines at a time, and waits when it is asked for many.
+    /// Prefetches `lines` more cache lines of the next block. Called repeatedly while the rows of the current block are
+    /// decoded: the processor has few line fill buffers and stalls on a longer burst.
     #[inline]
     pub fn prefetch(&mut self, heap: &Heap, lines: usize) {
         if let Some(ahead) = self.ahead {
@@ -259,7 +259,7 @@ impl Scan {
         }
     }
 
-    /// Where the directory says that a row begins.
+    /// The offset of a row, by its directory entry.
     #[inline]
     fn entry(&self, slot: usize) -> Option<usize> {
         let entry = self.image.bytes().get(self.directory + slot * SLOT_BYTES..)?.first_chunk()?;
@@ -271,8 +271,8 @@ impl Scan {
         piece_at(self.image.bytes(), self.entry(slot)?)
     }
 
-    /// Copies the next block of the segment that has rows: into the image, or its directory there and its rows into the
-    /// arena. False at the end.
+    /// Copies the next block of the segment that has rows: either all of it into the image, or its directory into the
+    /// image and its rows into the arena. False at the end.
     fn next_block(&mut self, heap: &Heap, p: &Process, mut arena: Option<&mut Arena<'_>>) -> Result<bool> {
         loop {
             while self.next_block < self.blocks.len() {
@@ -297,7 +297,7 @@ impl Scan {
             self.next_extent += 1;
             heap.cache().segments().formatted_blocks(p, self.object, *extent, n, &mut self.blocks)?;
             if let Some(share) = self.share {
-                // Multiplied by 2^64 over the golden ratio, addresses in a row are spread evenly.
+                // Multiplicative hashing (2^64 over the golden ratio) spreads consecutive addresses evenly.
                 self.blocks.retain(|at| u64::from(at.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < share);
             }
             if let Some(shared) = &self.shared {
@@ -308,8 +308,7 @@ impl Scan {
         }
     }
 
-    /// Of a scan that shares the blocks with others: goes to the next extent of its granule, or to the next granule.
-    /// False at the end.
+    /// For a scan with granules: moves to the next extent of the granule, or to the next granule. False at the end.
     fn find_granule(&mut self) -> Result<bool> {
         let Some(shared) = &mut self.shared else { return Ok(true) };
         let all = shared.places.last().copied().unwrap_or(0);
@@ -320,7 +319,8 @@ impl Scan {
             }
             let Some(now) = shared.granules.next_granule()? else { return Ok(false) };
             shared.now = now;
-            // The last extent that begins at or before the granule. Blocks that the segment has got since are too new.
+            // The last extent that begins at or before the granule. Blocks added to the segment since are too new for
+            // the snapshot.
             self.next_extent = match shared.now.start < all {
                 true => shared.places.partition_point(|place| *place <= shared.now.start) - 1,
                 false => self.extents.len(),
@@ -328,12 +328,12 @@ impl Scan {
         }
     }
 
-    /// Copies the used bytes of a block as of the snapshot. False when it is of another kind, ORA-08103 of another
-    /// object.
+    /// Copies the used bytes of a block as of the snapshot. False for a block of another kind; ORA-08103 for one of
+    /// another data object (H12).
     fn copy_block(&mut self, heap: &Heap, p: &Process, at: Rdba, mut arena: Option<&mut Arena<'_>>) -> Result<bool> {
         let (image, kind, object) = (&mut self.image, self.kind, self.object);
         if let Some(arena) = &mut arena {
-            // Words at multiples of eight bytes are copied to such.
+            // Alignment to eight bytes keeps whole words of the block at whole words of the arena.
             arena.begin = arena.bytes.len().next_multiple_of(8);
         }
         let read = heap.transactions().consistent_read(p, at, GetKind::Consistent, &self.snapshot, &mut |v| {
@@ -361,15 +361,15 @@ impl Scan {
     }
 }
 
-/// Copies header, directory and rows, not the gap between; returns the number of directory entries.
+/// Copies header, directory and rows but not the gap between them; returns the number of directory entries.
 fn copy_used(v: &BlockView<'_>, image: &mut Image) -> usize {
     let (slots, rows_begin) = copy_directory(v, image);
     v.copy_into(rows_begin, &mut image.bytes_mut()[rows_begin..]);
     slots
 }
 
-/// Copies header and directory into the image and the rows into the arena; returns the number of directory entries.
-/// Called again when what it saw was torn.
+/// Copies header and directory into the image and the rows into the arena; returns the number of directory entries. May
+/// run again after a torn read.
 fn copy_rows(v: &BlockView<'_>, image: &mut Image, arena: &mut Arena<'_>) -> usize {
     let (slots, rows_begin) = copy_directory(v, image);
     arena.rows_begin = rows_begin;
@@ -378,7 +378,7 @@ fn copy_rows(v: &BlockView<'_>, image: &mut Image, arena: &mut Arena<'_>) -> usi
     slots
 }
 
-/// Copies header and directory; returns the number of entries and where the rows begin, at the start of a word.
+/// Copies header and directory; returns the number of entries and the offset of the rows, rounded down to a word.
 fn copy_directory(v: &BlockView<'_>, image: &mut Image) -> (usize, usize) {
     if image.bytes().len() != v.len() {
         *image = Image::new(v.len());
@@ -391,7 +391,7 @@ fn copy_directory(v: &BlockView<'_>, image: &mut Image) -> (usize, usize) {
     (slots, d.rows_begin().clamp(directory_end, v.len()) & !7)
 }
 
-/// The head of a row at `at` of a block's bytes, if one that lives is there.
+/// The head piece at offset `at` of a block's bytes, unless it is deleted.
 #[inline]
 fn piece_at(bytes: &[u8], at: usize) -> Option<Seen> {
     let [row_flags, _lock, l0, l1, ..] = *bytes.get(at..)?.first_chunk::<ROW_HEADER_BYTES>()?;

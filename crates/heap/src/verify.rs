@@ -1,7 +1,7 @@
-//! Checking the blocks and rows of a segment, as they are now.
+//! Checking the blocks and rows of a segment, in their current version.
 //!
-//! Nothing is read consistently and nothing is cleaned out: the segment belongs to a database that nobody changes.
-//! Every row is put together from its pieces, and every piece must belong to exactly one row.
+//! Nothing is read consistently and nothing is cleaned out: the database is stopped. Every row is put together from its
+//! pieces, and every piece must belong to exactly one row.
 
 use crate::fetch::ADDRESS_BYTES;
 use crate::ops::flags;
@@ -12,11 +12,11 @@ use process::Process;
 use std::collections::HashSet;
 use types::{Rdba, Rowid};
 
-/// Told of what is there and of what is wrong.
+/// Receives the rows found and the faults.
 pub trait Visitor {
     /// A row: its rowid and its bytes (`types::row`).
     fn row(&mut self, rowid: Rowid, row: &[u8]);
-    /// Something is wrong in or about block `at`.
+    /// A fault in or about block `at`.
     fn fault(&mut self, at: Rdba, what: String);
 }
 
@@ -24,12 +24,12 @@ pub trait Visitor {
 const PIECES_MAX: usize = 1 << 21;
 
 impl Heap {
-    /// Checks the blocks of one kind in a segment, and shows every row to `visitor`. Only exact while nobody changes
-    /// it.
+    /// Checks the blocks of one kind in a segment, and shows every row to `visitor`. Exact only while nothing changes
+    /// the segment.
     ///
-    /// Blocks must keep the rules of the data layer and belong to the segment; a row locked or changed by a transaction
-    /// that has not ended is a fault; so is a piece that no row leads to. A block that cannot be read is a fault of its
-    /// own and the rest is checked all the same.
+    /// Blocks must satisfy the rules of the data layer and belong to the segment. Faults are: a row locked or changed
+    /// by a transaction that has not ended, a piece that no row leads to, and a block that cannot be read; the
+    /// remaining blocks are checked all the same.
     ///
     /// # Errors
     /// The segment header or a space map could not be read.
@@ -114,7 +114,7 @@ impl Heap {
         }
     }
 
-    /// No transaction is open but those that are prepared, so no other one owns an entry.
+    /// Only prepared transactions are open, so no other transaction may own an entry.
     fn check_owners(&self, at: Rdba, view: &BlockView<'_>, visitor: &mut dyn Visitor) {
         let d = Data::new(*view);
         for n in 1..=d.itls() as u8 {
@@ -126,7 +126,7 @@ impl Heap {
         }
     }
 
-    /// Puts the pieces behind a head together.
+    /// Collects the pieces behind a head.
     fn rest(
         &self,
         p: &Process,
@@ -155,7 +155,7 @@ impl Heap {
     }
 }
 
-/// The pieces behind heads: those that are there, and those that a row leads to.
+/// The pieces behind heads: those found in blocks, and those that rows lead to.
 #[derive(Default)]
 struct Pieces {
     there: HashSet<(Rdba, u16)>,

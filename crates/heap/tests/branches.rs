@@ -1,5 +1,5 @@
-//! Branches of global transactions: transactions without a session, prepared ones that survive their instance, and
-//! processes that die at any step of what they do with one.
+//! Branches of global transactions: transactions without a session, prepared branches that survive the instance, and
+//! processes killed at any step of an operation on a branch.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn insert(db: &Db, p: &Process, t: &mut Txn, table: &HeapTable, id: u32) -> Rowi
     db.heap.insert(p, t, table, &row(id, &[7; 300])).unwrap()
 }
 
-/// A branch that has inserted these rows, and that no session is attached to.
+/// Makes a branch that has inserted these rows and is detached.
 fn detached(db: &Db, p: &Process, table: &HeapTable, n: u32, rows: std::ops::Range<u32>) -> Rowid {
     let mut t = Txn::new();
     let branch = db.txns.start_branch(p, &id(n), &TERMS).unwrap();
@@ -64,13 +64,13 @@ fn a_branch_lives_without_a_session_and_another_one_goes_on_with_it() {
     let (p, q) = (db.attach(), db.attach());
     let table = db.table(&p, 50);
     let first = detached(&db, &p, &table, 1, 0..40);
-    // Its rows are seen by nobody, its locks keep others out, and a session has no trace of it.
+    // No reader sees the branch's rows, its locks keep other sessions out, and the session keeps no trace of it.
     assert_eq!(ids(&db, &q, &table), []);
     assert!(db.enqueues.locks().iter().all(|l| l.sid == 0), "{:?}", db.enqueues.locks());
     assert!(lock(&db, &q, &table, first).unwrap_err().is(54));
     assert!(db.txns.start_branch(&q, &id(1), &TERMS).unwrap_err().is(24757));
     assert!(db.txns.resume_branch(&q, &mut Txn::new(), &id(2), NOW).unwrap_err().is(24756));
-    // Another session goes on with it, and it is that one's alone for so long.
+    // Another session resumes the branch, and holds it alone for a while.
     let mut t = Txn::new();
     let branch = db.txns.resume_branch(&q, &mut t, &id(1), NOW).unwrap();
     assert!(db.txns.resume_branch(&p, &mut Txn::new(), &id(1), NOW).unwrap_err().is(2049));
@@ -99,7 +99,7 @@ fn two_branches_of_one_session_end_each_for_itself() {
     assert!(db.txns.prepare_branch(&p, &id(2), NOW).unwrap_err().is(24768));
     assert!(db.txns.resume_branch(&p, &mut Txn::new(), &id(2), NOW).unwrap_err().is(24774));
     assert!(db.txns.forget_branch(&p, &id(2), NOW).unwrap_err().is(24770));
-    // While the session has a transaction of its own, with a lock of the same table.
+    // Resuming while the session has a transaction of its own, with a lock on the same table.
     let mut t = Txn::new();
     insert(&db, &p, &mut t, &table, 77);
     db.txns.rollback_branch(&p, &id(1), NOW).unwrap();
@@ -131,7 +131,7 @@ fn what_has_changed_nothing_is_read_only_and_what_was_forced_is_remembered() {
         assert!(db.txns.forget_branch(&p, &id(n), NOW).unwrap_err().is(24756));
     }
     assert_eq!(ids(&db, &p, &table), [2]);
-    // One-phase of what was prepared: it is committed, and told that it should not have been.
+    // One-phase commit of a prepared branch: it is committed, with the error that it was prepared.
     detached(&db, &p, &table, 4, 4..5);
     db.txns.prepare_branch(&p, &id(4), NOW).unwrap();
     assert!(db.txns.commit_branch(&p, &id(4), true, NOW, &NoHook).unwrap_err().is(2053));
@@ -160,7 +160,7 @@ fn a_branch_that_no_session_came_back_to_is_rolled_back_when_its_time_is_over() 
     assert_eq!(ids(&db, &p, &table), []);
 }
 
-/// Begins a branch of a user and leaves it; ORA-02042 at the user's bound.
+/// Begins a branch of a user and detaches it; ORA-02042 at the user's limit.
 fn begun(db: &Db, p: &Process, n: u32, user: u32, timeout_s: u32) -> Result<()> {
     let branch = db.txns.start_branch(p, &id(n), &BranchTerms { timeout_s, user })?;
     db.txns.detach_branch(p, &mut Txn::new(), branch);
@@ -171,7 +171,7 @@ fn begun(db: &Db, p: &Process, n: u32, user: u32, timeout_s: u32) -> Result<()> 
 fn a_user_who_takes_all_branches_that_can_be_had_leaves_others_theirs() {
     let db = database(&Shape::default());
     let p = db.attach();
-    // Without a session in them: half of the transactions that undo has room for, 3 times 12 here.
+    // Detached branches may use half of the transactions that undo has room for, which is 3 times 12 here.
     for n in 0..18 {
         begun(&db, &p, n, 5, u32::MAX).unwrap();
     }
@@ -180,13 +180,13 @@ fn a_user_who_takes_all_branches_that_can_be_had_leaves_others_theirs() {
     for user in 6..9 {
         begun(&db, &p, user * 100, user, 60).unwrap();
     }
-    // A branch that has timed out or has ended is none.
+    // A branch that has timed out or ended does not count.
     db.txns.rollback_branch(&p, &id(0), NOW).unwrap();
     begun(&db, &p, 18, 5, 0).unwrap();
     db.txns.end_idle_branches(&p, false);
     begun(&db, &p, 19, 5, 60).unwrap();
     assert!(begun(&db, &p, 20, 5, 60).unwrap_err().is(2042));
-    // Also sessions at work in theirs leave half of what is free to others.
+    // Attached branches, too, leave half of the free entries to others.
     let mut attached = Vec::new();
     let more = loop {
         match db.txns.start_branch(&p, &id(1000 + attached.len() as u32), &BranchTerms { timeout_s: 60, user: 50 }) {
@@ -215,7 +215,7 @@ fn entries_of_timed_out_branches_are_used_when_no_other_is_left() {
     }
     db.txns.end_idle_branches(&p, false);
     assert_eq!(db.txns.branch_rows().len(), all as usize);
-    // A session that asks for one just then keeps its entry.
+    // A session that asks for the branch at that moment keeps its entry.
     let asked = db.enqueues.locks().len();
     assert_eq!(asked, 0);
     for n in 0..10 {
@@ -266,10 +266,10 @@ fn a_session_in_a_branch_waits_for_locks_as_long_as_the_limit_and_never_for_its_
     assert_eq!(wait(&id(2), LockWait::Seconds(100)), (2049, 2049));
     assert_eq!(wait(&id(2), LockWait::Millis(10)), (30006, 30006));
     assert_eq!(wait(&id(2), LockWait::NoWait), (54, 54));
-    // The other branch ends behind this one's vote.
+    // The sibling branch ends after this branch's vote.
     let sibling = GlobalId::new(1, b"global", b"another").unwrap();
     assert_eq!(wait(&sibling, LockWait::Forever), (60, 2049));
-    // Also while its session works in it, but not for what that does beside it.
+    // The same while its session works in it, but not for work outside the branch.
     let mut other = Txn::new();
     let attached = db.txns.start_branch(&p, &GlobalId::new(1, b"global", b"third").unwrap(), &TERMS).unwrap();
     let third = insert(&db, &p, &mut other, &table, 91);
@@ -287,7 +287,7 @@ fn a_session_in_a_branch_waits_for_locks_as_long_as_the_limit_and_never_for_its_
     db.txns.rollback(&p, &mut beside).unwrap();
     db.txns.rollback(&p, &mut other).unwrap();
     db.txns.drop_branch(&p, attached);
-    // A transaction without a coordinator waits as any, and so does the session behind its branch.
+    // A transaction without a coordinator waits like any other, and so does the session behind its branch.
     let sessionless = GlobalId::new(txn::SESSIONLESS, b"global", b"").unwrap();
     assert_eq!(wait(&sessionless, LockWait::Millis(1500)), (30006, 30006));
     let mut t = Txn::new();
@@ -295,7 +295,7 @@ fn a_session_in_a_branch_waits_for_locks_as_long_as_the_limit_and_never_for_its_
     let done = db.heap.lock_row(&q, &mut t, &table, at, &seen, LockWait::Millis(1500)).unwrap_err();
     assert!(done.is(30006), "{done}");
     db.txns.rollback(&q, &mut t).unwrap();
-    // Behind a start whoever wants the table to himself is told.
+    // After the restart an exclusive table lock reports the branch.
     let next = next_instance(&db, &p);
     assert!(next.txns.refuse_table_in_doubt(table.object).unwrap_err().is(1591));
     next.txns.refuse_table_in_doubt(types::ObjectId(51)).unwrap();
@@ -305,7 +305,7 @@ fn a_session_in_a_branch_waits_for_locks_as_long_as_the_limit_and_never_for_its_
 
 #[test]
 fn a_prepared_branch_survives_its_instance_with_its_locks_and_ends_in_a_later_one() {
-    // Several undo blocks each; what is not prepared is gone.
+    // Several undo blocks each; what is not prepared is rolled back.
     for commits in [true, false] {
         let db = database(&Shape::default());
         let p = db.attach();
@@ -333,10 +333,10 @@ fn a_prepared_branch_survives_its_instance_with_its_locks_and_ends_in_a_later_on
         assert!(lock(&again, &q, &table, old).unwrap_err().is(1591));
         let tm: Vec<_> = again.enqueues.locks().iter().filter(|l| l.kind == EnqueueType::Tm).map(|l| l.id1).collect();
         assert_eq!(tm, [50]);
-        // Nothing that runs by itself ends it.
+        // Nothing ends the branch automatically.
         again.txns.end_idle_branches(&q, true);
         again.txns.recover(&q).unwrap();
-        // Others work beside it, and its undo is kept.
+        // Other transactions work beside it, and its undo is kept.
         for n in 0..300 {
             insert(&again, &q, &mut t, &table, 1000 + n);
             again.txns.commit(&q, &mut t, &NoHook).unwrap();
@@ -352,7 +352,7 @@ fn a_prepared_branch_survives_its_instance_with_its_locks_and_ends_in_a_later_on
         assert_eq!(found, expected);
         assert_eq!((locks(&again), again.txns.transactions().len(), again.txns.branch_rows().len()), (0, 0, 0));
         again.txns.assert_invariants();
-        // And so it stays.
+        // It survives another restart.
         let last = next_instance(&again, &q);
         let mut found = ids(&last, &last.attach(), &table);
         found.retain(|n| *n < 1000);
@@ -361,7 +361,7 @@ fn a_prepared_branch_survives_its_instance_with_its_locks_and_ends_in_a_later_on
     }
 }
 
-/// Takes these rows out of the table, which has no others.
+/// Deletes these rows, the only ones of the table.
 fn empty(db: &Db, p: &Process, table: &HeapTable, rows: &[u32]) {
     assert_eq!(ids(db, p, table), rows);
     let mut t = Txn::new();
@@ -372,7 +372,8 @@ fn empty(db: &Db, p: &Process, table: &HeapTable, rows: &[u32]) {
     db.txns.commit(p, &mut t, &NoHook).unwrap();
 }
 
-/// Words and identifiers of entries, which every step that makes, ends or uses one again leaves whole.
+/// A process is killed at every step that makes, ends or reuses an entry; words and identifiers of the entries stay
+/// whole.
 #[test]
 fn a_process_killed_while_it_begins_or_forgets_a_branch_leaves_no_entry_behind() {
     let db = database(&Shape::default());
@@ -444,7 +445,7 @@ fn a_process_killed_while_it_uses_the_entry_of_a_timed_out_branch_again_leaves_t
     let all = enqueue::holders_for(common::PROCESSES) as usize;
     let next = std::cell::Cell::new(10);
     let before = || {
-        // One is free behind each that was killed.
+        // After each kill a free entry remains.
         while db.txns.branch_rows().len() < all {
             begun(&db, &pmon, next.get(), next.get(), 0).unwrap();
             next.set(next.get() + 1);
@@ -469,8 +470,8 @@ fn a_process_killed_while_it_uses_the_entry_of_a_timed_out_branch_again_leaves_t
     assert!(testing::kill_at_every_step(&pmon, "branch-*", before, body, check) > 3);
 }
 
-/// What a process does with a branch, killed at every step: the branch is gone with all its rows, or as it was, or as
-/// it was to become.
+/// A process is killed at every step of an operation on a branch: afterwards the branch is gone with all its rows,
+/// unchanged, or in its target state.
 #[test]
 fn a_process_killed_at_any_step_leaves_a_branch_whole() {
     let db = database(&Shape::default());
@@ -536,7 +537,7 @@ fn a_process_killed_at_any_step_leaves_a_branch_whole() {
     }
 }
 
-/// The next step of a session with one of a few branches that others want, too.
+/// A random next step of a session with one of a few branches that other sessions use, too.
 fn anything(db: &Db, p: &Process, table: &HeapTable, random: &mut Random, count: &mut u32) -> Result<()> {
     let which = id(random.below(5) as u32);
     let soon = Duration::from_millis(random.below(30) as u64);
@@ -570,7 +571,7 @@ fn anything(db: &Db, p: &Process, table: &HeapTable, random: &mut Random, count:
     Ok(())
 }
 
-/// Two rows that are there together or not at all; their numbers are this process's alone.
+/// Inserts two rows that must be visible together or not at all; their numbers belong to this process alone.
 fn pair(db: &Db, p: &Process, t: &mut Txn, table: &HeapTable, count: &mut u32) {
     let n = (p.serial() as u32 & 0x7FF) << 21 | p.number() << 16 | (*count & 0x7FFF) << 1;
     *count += 1;

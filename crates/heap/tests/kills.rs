@@ -23,7 +23,7 @@ fn balance(bytes: &[u8]) -> i64 {
     i64::from_le_bytes(common::split(bytes).1[..8].try_into().unwrap())
 }
 
-/// Moves money from one account to another in one transaction; gives up when it meets a changed or locked row for too
+/// Moves money from one account to another in one transaction; gives up after meeting changed or locked rows for too
 /// long.
 fn transfer(db: &Db, p: &Process, table: &HeapTable, rowids: &[Rowid], random: &mut Random, t: &mut Txn) -> Result<()> {
     let (from, to) = (random.below(rowids.len()), random.below(rowids.len()));
@@ -39,7 +39,7 @@ fn transfer(db: &Db, p: &Process, table: &HeapTable, rowids: &[Rowid], random: &
         }
     }
     if random.below(5) == 0 {
-        // Rows that come and go beside the accounts.
+        // Rows that are inserted and deleted beside the accounts.
         db.heap.insert(p, t, table, &row(1_000_000 + random.next() as u32 % 1_000_000, &random.bytes(200)))?;
     }
     if random.below(4) == 0 { db.txns.rollback(p, t) } else { db.txns.commit(p, t, &NoHook).map(drop) }
@@ -81,7 +81,7 @@ fn storm(design: ChainDesign, seed: u64) {
             }
         }
     };
-    // How many die in a second is the machine's business; that enough do is the test's.
+    // The rate of kills depends on the machine; the test goes on until there were enough.
     let mut killed = 0;
     for round in 0.. {
         killed += testing::kill_children(&p, 4, Duration::from_millis(1500), seed + round, storm).killed;

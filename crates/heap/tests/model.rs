@@ -1,4 +1,4 @@
-//! Random DML by several sessions against a model: whoever reads as of an SCN sees exactly what was committed at or
+//! Random DML by several sessions against a model: a read as of an SCN returns exactly the changes committed at or
 //! below it, and the reader's own changes.
 
 mod common;
@@ -16,7 +16,7 @@ use types::{Ora, Rowid, Scn};
 /// The value of each row; `None` for one that was deleted.
 type Changes = BTreeMap<u32, Option<Vec<u8>>>;
 
-/// What a scan saw, to be held against the model at the end.
+/// The result of a scan, compared with the model at the end.
 struct Reading {
     snapshot: Snapshot,
     own: Changes,
@@ -116,7 +116,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Updates or deletes a few rows of one snapshot, as a statement does: all or nothing, again when one has changed.
+    /// Updates or deletes a few rows of one snapshot as a statement does: all or nothing, restarted when a row has
+    /// changed.
     fn change(&mut self, delete: bool) -> types::Result<()> {
         for _ in 0..20 {
             let s = self.db.txns.snapshot(self.p, &self.t);
@@ -221,7 +222,7 @@ impl Session<'_> {
 
     fn read(&mut self) -> types::Result<()> {
         let snapshot = self.db.txns.snapshot(self.p, &self.t);
-        // Time for others to go on, so that the scan meets blocks that are too new.
+        // A pause in which other sessions go on, so that the scan meets blocks that are newer than its snapshot.
         os::clock::sleep(std::time::Duration::from_micros(self.random.next() % 3000));
         let rows = self.db.contents(self.p, &snapshot, &self.table);
         self.db.txns.release(self.p, &snapshot);
@@ -293,7 +294,7 @@ fn check(model: &mut Model) {
 }
 
 fn run(shape: &Shape, sessions: usize, steps: usize, seed: u64) {
-    // Another number here replays, or looks further.
+    // LATCHWORK_SEED replays a run or tries another one.
     let seed = seed + std::env::var("LATCHWORK_SEED").ok().and_then(|s| s.parse::<u64>().ok()).unwrap_or(0);
     let db = database(shape);
     let p = db.attach();

@@ -1,4 +1,4 @@
-//! Rows one at a time: what a session does, and what another one sees of it.
+//! Rows one at a time: the changes of a session, and what another session sees of them.
 
 mod common;
 
@@ -91,7 +91,7 @@ fn a_block_that_is_changed_row_by_row_is_rebuilt_once_for_a_snapshot() {
     let built = pass(&mut t, b"old", b"new");
     assert_eq!(built, blocks.len() as u64, "an image a block");
     assert!(pass(&mut t, b"new", b"newer") <= blocks.len() as u64, "the next statement sees the changes");
-    // What is undone is gone for the snapshots of the transaction, too.
+    // Undone changes are gone for the snapshots of the transaction, too.
     let at = db.txns.savepoint(&t);
     pass(&mut t, b"newer", b"wrong");
     db.txns.rollback_to(&p, &mut t, &at).unwrap();
@@ -335,7 +335,7 @@ fn undo_that_was_used_again_is_an_error_and_never_a_wrong_row() {
         db.heap.update(&p, &mut t, &table, rowid, &row(1, &[n as u8; 300]), &seen, WAIT).unwrap();
         db.txns.commit(&p, &mut t, &NoHook).unwrap();
         if n % 50 == 0 {
-            // A rollback, so that no image kept from the last time is used.
+            // A rollback invalidates the images kept from the previous read.
             let mut w = Txn::new();
             db.heap.insert(&q, &mut w, &other, &row(1, b"w")).unwrap();
             db.txns.rollback(&q, &mut w).unwrap();
@@ -350,7 +350,7 @@ fn undo_that_was_used_again_is_an_error_and_never_a_wrong_row() {
         }
     }
     assert!(too_old.is_some_and(|n| n > 50), "{too_old:?}");
-    // Without old snapshots the same few blocks do for any number of transactions.
+    // Without old snapshots, any number of transactions needs only the same few blocks.
     db.txns.release(&q, &old);
     for n in 0..500u32 {
         let seen = db.now(&p, &t);
@@ -426,7 +426,7 @@ fn transactions_left_by_an_instance_that_stopped_are_rolled_back() {
     let q = again.attach();
     again.txns.open(&q).unwrap();
     assert!(again.txns.current_scn() >= scn);
-    // Rolled back or not, nobody sees them.
+    // Rolled back or not, the rows are invisible to others.
     let none = Txn::new();
     let rows = again.contents(&q, &again.now(&q, &none), &table).unwrap();
     assert_eq!(rows.values().map(|r| &r.1[..]).collect::<Vec<_>>(), [b"kept"]);

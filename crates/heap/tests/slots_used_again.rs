@@ -1,5 +1,5 @@
-//! Snapshots that outlive the slots of transaction tables: commit SCNs are found in undo when a slot has been used
-//! again, even many times, as long as the undo is there.
+//! Snapshots that outlive the slots of transaction tables: commit SCNs are found in undo when a slot has been reused,
+//! even many times, as long as the undo is there.
 
 mod common;
 
@@ -18,7 +18,7 @@ const SLOTS: u32 = 3 * 12;
 
 type Model = BTreeMap<u32, Vec<u8>>;
 
-/// Commits clean out no block.
+/// A configuration in which commits clean out no block.
 fn uncleaned() -> Shape {
     let mut shape = Shape::default();
     shape.txn.commit_cleanout_blocks = 0;
@@ -27,7 +27,7 @@ fn uncleaned() -> Shape {
 
 /// A table of many blocks, filled by one transaction: most of them are not cleaned out when it commits.
 fn filled(db: &Db, p: &Process) -> (HeapTable, Vec<Rowid>) {
-    // Undo is kept, whatever nobody needs.
+    // Undo is kept although no snapshot needs it.
     db.txns.times().retain(1, 1);
     let table = db.table(p, 50);
     let mut t = Txn::new();
@@ -44,7 +44,7 @@ fn update(db: &Db, p: &Process, table: &HeapTable, rowid: Rowid, id: u32, fill: 
     db.txns.commit(p, &mut t, &NoHook).unwrap();
 }
 
-/// The next instance over the files of one that ended while a transaction that had changed this row was open.
+/// The next instance over the files of an instance that ended while a transaction with a change of this row was open.
 fn ended_in_a_transaction(db: &Db, p: &Process, shape: &Shape, table: &HeapTable, rowid: Rowid) -> (Txn, Db) {
     let mut open = Txn::new();
     let seen = db.now(p, &open);
@@ -75,16 +75,15 @@ fn what_was_committed_before_a_snapshot_is_seen_however_often_its_slot_was_used_
             db.heap.insert(&p, &mut t, &other, &row(round * 1000 + n, b"-")).unwrap();
             db.txns.commit(&p, &mut t, &NoHook).unwrap();
         }
-        // The first round finds blocks that nobody has cleaned out; every other one what the readers before it have
-        // left.
+        // The first round meets blocks without any cleanout, each later one those that earlier readers left.
         let rows = values(&db, &q, &s, &table).unwrap();
         assert!(rows.len() == ROWS as usize && rows.values().all(|v| v == &[0; 500]), "round {round}");
         assert_eq!(values(&db, &q, &s, &other).unwrap(), Model::new(), "round {round}");
     }
 }
 
-/// Rows that are changed all the time: an entry of a block leads from owner to owner, and none of them is known by its
-/// slot.
+/// Rows that change all the time: an entry of a block leads from owner to owner, and the slots of all of them were
+/// reused.
 #[test]
 fn every_moment_of_rows_in_constant_change_is_seen_whole() {
     for (seed, cleanout) in [(1, 0), (2, 0), (3, 4), (4, 64)] {
@@ -117,7 +116,7 @@ fn every_moment_of_rows_in_constant_change_is_seen_whole() {
     }
 }
 
-/// Savepoints, rollbacks and transactions with the largest records leave the same ways back.
+/// Savepoints, rollbacks and transactions with the longest records leave the chain of undo intact, too.
 #[test]
 fn rolled_back_transactions_and_long_records_are_on_the_way_back_as_well() {
     let db = database(&uncleaned());
@@ -185,7 +184,7 @@ fn a_moment_before_a_restart_is_seen_when_all_slots_were_used_again() {
     std::mem::forget((open, again));
 }
 
-/// WAIT n also ends while the holder of a row is dead and nobody has rolled it back.
+/// WAIT n also ends while the holder of a row is dead and not yet rolled back.
 #[test]
 fn a_limited_wait_for_a_dead_transaction_ends() {
     let shape = Shape::default();
@@ -208,7 +207,7 @@ fn a_limited_wait_for_a_dead_transaction_ends() {
     std::mem::forget((open, again));
 }
 
-/// Undo that is really used again: an error, and never a wrong row.
+/// When the undo was really reused, a read returns ORA-01555 or the right row, never a wrong one.
 #[test]
 fn with_the_undo_gone_a_moment_is_too_old_or_right() {
     let db = database(&Shape { undo_blocks: 160, ..uncleaned() });
@@ -241,8 +240,8 @@ fn with_the_undo_gone_a_moment_is_too_old_or_right() {
     assert!(seen > 15 && too_old > 15, "{seen} moments seen, {too_old} too old");
 }
 
-/// A transaction that needs more blocks than its segment has takes those of others, which may have counted further: the
-/// number of a block rises with each use all the same, so a uba never means two records.
+/// A transaction that needs more blocks than its segment has takes those of other segments, whose numbers may be
+/// higher. The number of a block rises with each use all the same, so a uba never means two records.
 #[test]
 fn the_number_of_an_undo_block_rises_with_each_use_in_whatever_segment() {
     let db = database(&Shape { undo_blocks: 200, ..uncleaned() });
@@ -281,7 +280,7 @@ fn the_number_of_an_undo_block_rises_with_each_use_in_whatever_segment() {
     assert!(taken > 20, "segments took {taken} blocks from one another");
 }
 
-/// Undo that has expired is used again, though the slots of its transactions have been too; what has not is kept.
+/// Expired undo is reused although the slots of its transactions were reused before; unexpired undo is kept.
 #[test]
 fn expired_undo_is_used_again_and_no_other() {
     const KEPT: u64 = 300;
@@ -299,7 +298,7 @@ fn expired_undo_is_used_again_and_no_other() {
     for n in 1..=20 * KEPT {
         update(&db, &p, &table, rowid, 1, n as u8);
         if n % 1000 == 0 {
-            // One with many blocks of undo.
+            // A transaction with many blocks of undo.
             let mut t = Txn::new();
             for fill in (0..60).chain([n as u8]) {
                 let seen = db.now(&p, &t);
@@ -307,7 +306,7 @@ fn expired_undo_is_used_again_and_no_other() {
             }
             db.txns.commit(&p, &mut t, &NoHook).unwrap();
         }
-        // A transaction a second, and undo is kept for so many seconds.
+        // One transaction a second; undo is kept for this many seconds.
         db.txns.times().note(txn::Moment { time_us: n * 1_000_000, scn: db.txns.current_scn() });
         db.txns.times().retain(n * 1_000_000, KEPT);
         moments.push((as_of(db.txns.current_scn()), n as u8));
