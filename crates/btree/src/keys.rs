@@ -1,9 +1,9 @@
-//! Whether rows have a key at this moment: for foreign keys, which hold among the newest versions of rows and not among
-//! those of a snapshot.
+//! Current state of a key, for foreign keys: these hold among the newest versions of rows and not among those of a
+//! snapshot.
 //!
-//! A leaf is read in its current version. An entry whose transaction is still open decides nothing: the asker waits for
-//! it and looks again. Two that need each other's answer cannot both miss it: each has published its own change (a
-//! child's row, a parent's mark) before it looks for the other's.
+//! A leaf is read in its current version. While the transaction of an entry is open the state is undecided: the caller
+//! waits for the transaction and looks again. Two transactions that check each other's keys cannot both miss the
+//! other's change: each publishes its own change (the child's row, the mark on the parent's entry) before it looks.
 
 use crate::node::{Node, Target};
 use crate::row::Head;
@@ -17,12 +17,12 @@ use std::sync::atomic::{Ordering, fence};
 use txn::Maker;
 use types::{Rdba, Result, Xid};
 
-/// What the entries with a key, or with the beginning of one, say together.
+/// What the entries with a key, or with a prefix of one, mean together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
     /// No row has the key.
     Absent,
-    /// A row has it, by a committed change or one of the asker's own.
+    /// A row has it, by a committed change or one of the caller's own.
     Present,
     /// This open transaction of another session has given a row the key, or taken it away.
     Undecided(Xid),
@@ -33,29 +33,30 @@ pub enum KeyState {
 pub enum Repeats {
     /// One row has it at most.
     Never,
-    /// Two rows have it, by committed changes or the asker's own.
+    /// Two rows have it, by committed changes or the caller's own.
     Twice,
-    /// This open transaction of another session decides.
+    /// This open transaction of another session may change the answer.
     Undecided(Xid),
 }
 
-/// What one leaf says.
+/// The result of reading one leaf.
 #[derive(Default)]
 struct Look {
     present: bool,
-    /// Entries that are there, by a committed change or one of the asker's own.
+    /// Live entries, by committed changes or the caller's own.
     live: usize,
     undecided: Option<Xid>,
-    /// Rows of an index-organised table that open transactions have changed or locked: they may have been there before.
+    /// Rows of an index-organised table that open transactions have changed or locked. Their undo says whether they
+    /// existed before.
     rows: Vec<(Xid, Head)>,
     right: Option<Rdba>,
-    /// The block is not the leaf it was taken for.
+    /// The block is no longer the leaf for the key.
     lost: bool,
 }
 
 impl Btree {
-    /// The state of the key that begins with `key`, whole parts of it. `own` is the asker's transaction. With `patient`
-    /// an open transaction of another goes before a row that is there.
+    /// The state of the key that begins with `key`, a whole number of key parts. `own` is the caller's transaction.
+    /// With `patient` an open transaction of another session takes precedence over an existing row.
     ///
     /// Latches: none on entry or return. Waits: those of reading; never for the transaction.
     /// # Errors
@@ -68,7 +69,8 @@ impl Btree {
         key: &[u8],
         patient: bool,
     ) -> Result<KeyState> {
-        // The own change, published before, is seen by who looks after it has published its change.
+        // Orders this transaction's published change before the read: of two transactions that do the same, one sees
+        // the other's change.
         fence(Ordering::SeqCst);
         let mut at = self.leaf_for(p, index, Target::At(key))?;
         let mut sum = Look::default();
@@ -105,7 +107,7 @@ impl Btree {
         Err(damaged(index, at))
     }
 
-    /// Whether more than one row has a whole key, in an index of rows in blocks. `own` is the asker's transaction.
+    /// Whether more than one row has a whole key, in an index of rows in blocks. `own` is the caller's transaction.
     ///
     /// Latches: none on entry or return. Waits: those of reading; never for the transaction.
     /// # Errors
@@ -167,7 +169,7 @@ impl Btree {
 }
 
 impl Btree {
-    /// Whether a row that `holder`, an open transaction, has now in this version was there before it came.
+    /// Whether a row in its current version, made by the open transaction `holder`, existed before that transaction.
     fn was_there(&self, p: &Process, holder: Xid, mut head: Head) -> Result<bool> {
         let mut bytes = Vec::new();
         while head.maker() == Maker::Transaction(holder) {

@@ -1,8 +1,8 @@
 //! A leaf in private memory: the image of a change group.
 //!
-//! [`crate::node::Node`] reads what another process may be changing and loads each word by itself. Who has pinned a
-//! leaf and looks for many keys in it reads plain bytes. They passed their checks when the block was read; what does
-//! not fit is empty all the same.
+//! [`crate::node::Node`] reads blocks that other processes may be changing, with one atomic load per word. This type
+//! searches the private image of a pinned leaf for many keys with plain loads. The image was checked when the block was
+//! read; an offset out of bounds reads as empty all the same.
 
 use crate::node::{XID, flags};
 use block::data::{ITL_BEGIN, ITL_BYTES, ROW_HEADER_BYTES, SLOT_BYTES};
@@ -13,7 +13,7 @@ use types::Xid;
 #[derive(Clone, Copy)]
 pub(crate) struct Leaf<'a> {
     bytes: &'a [u8],
-    /// Where the directory entry of the first entry lies.
+    /// Offset of the first entry's directory entry.
     directory: usize,
     entries: usize,
     pub free_bytes: usize,
@@ -27,7 +27,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Leaf<'a> {
-    /// Reads `image`, which is aligned as images are.
+    /// Reads `image`, which must be aligned to words as images are.
     pub fn new(image: &'a [u8]) -> Leaf<'a> {
         let d = Data::new(BlockView::of_bytes(image));
         Leaf {
@@ -57,7 +57,7 @@ impl<'a> Leaf<'a> {
         there.unwrap_or(Parts { flags: 0, extra: 0, body: &[] })
     }
 
-    /// The sort key of an entry; not of a row.
+    /// The sort key of an entry; not for rows of an index-organised table.
     #[inline]
     pub fn sort_key(&self, i: usize) -> &'a [u8] {
         let body = self.parts(i).body;
@@ -70,8 +70,8 @@ impl<'a> Leaf<'a> {
         row.body.get(usize::from(row.extra)..)
     }
 
-    /// The first entry from number `from` on that is not below `key`, looked for near `from` first, and whether it has
-    /// that key.
+    /// The first entry from number `from` on that is not below `key`, and whether it has that key. The search begins
+    /// near `from`.
     pub fn find_from(&self, from: usize, key: &[u8]) -> (usize, bool) {
         let (mut low, mut step, mut equal) = (from, 1, false);
         let mut high = loop {
@@ -97,7 +97,8 @@ impl<'a> Leaf<'a> {
         (low, equal)
     }
 
-    /// True when the key of entry `i`, without the locator, is `key`: no key is the beginning of another one.
+    /// True when the key of entry `i`, without the locator, is `key`. Comparing the first bytes suffices: no key is a
+    /// prefix of another.
     pub fn has_key(&self, i: usize, key: &[u8]) -> bool {
         i < self.entries && self.sort_key(i).starts_with(key)
     }
@@ -120,24 +121,25 @@ impl<'a> Leaf<'a> {
         deleted > 0 && deleted * 2 >= self.entries
     }
 
-    /// True when every entry is of an index, and none is marked deleted.
+    /// True when all entries are index entries and none is marked deleted.
     pub fn is_all_live(&self) -> bool {
         (0..self.entries).all(|i| self.parts(i).flags & (flags::DELETED | flags::ROW) == 0)
     }
 }
 
-/// As the order of slices. Most keys differ in their first eight bytes, or have no more.
+/// The order of slices. Most keys differ in their first eight bytes, or have no more.
 #[inline]
 pub(crate) fn order(a: &[u8], b: &[u8]) -> Ordering {
     match first_word(a).cmp(&first_word(b)) {
-        // With zeros behind what is shorter the longer one is above.
+        // Padded with zeros the two are equal, so the longer key is above.
         Ordering::Equal if a.len() <= 8 && b.len() <= 8 => a.len().cmp(&b.len()),
         Ordering::Equal => order_rest(a, b),
         other => other,
     }
 }
 
-/// Two loads of each, which overlap, say all of keys that are not much longer.
+/// The rest of two keys of at most 16 bytes is compared by one load each, of the last eight bytes; the loads may
+/// overlap the first word.
 fn order_rest(a: &[u8], b: &[u8]) -> Ordering {
     let n = a.len().min(b.len());
     let word = |of: &[u8], at: usize| of[at..].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
@@ -148,13 +150,13 @@ fn order_rest(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// The first eight bytes, the first the most significant, with zeros behind fewer.
+/// The first eight bytes as a big-endian number; shorter keys are padded with zeros.
 #[inline]
 pub(crate) fn first_word(key: &[u8]) -> u64 {
     if let Some(eight) = key.first_chunk() {
         return u64::from_be_bytes(*eight);
     }
-    // Two reads that overlap: what both have is the same.
+    // Two loads cover four to seven bytes; the bytes they share are the same in both.
     if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
         let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
         return u64::from(first) << 32 | u64::from(last) << (64 - 8 * key.len());

@@ -2,16 +2,16 @@
 //!
 //! The tree is a B-link tree (Lehman and Yao): every block has a high key and a link to its right sibling. A split is
 //! one change group, so it is seen whole or not at all; a reader that comes from a parent read before the split finds
-//! the key beyond the high key and steps right. Readers hold nothing between blocks. The root never moves.
+//! the key beyond the high key and steps right (R3). Readers hold nothing between blocks. The root never moves.
 //!
-//! A block that is empty, or that has room for its right sibling's entries, is merged into that sibling, whose range
-//! then begins further left, and given back to the segment. Whoever still holds its address finds an empty block that
-//! leads to the right, or, once it has been used again, one whose low and high keys do not hold what is wanted: then
-//! the descent starts again. Rejected: keeping such blocks until nobody can have their address any more, since a cursor
-//! may be open for hours.
+//! A block that is empty, or whose entries fit beside those of its right sibling, is merged into that sibling, whose
+//! range then begins further left, and given back to the segment. A reader that still has its address finds an empty
+//! block that leads to the right or, once the block has been reused, one whose low and high keys do not enclose the
+//! key: the descent then starts again. Rejected: keeping such blocks until no reader can have their address any more,
+//! since a cursor may be open for hours.
 //!
-//! **Transactions.** An entry is a hint that the row may have had the key in some version that somebody may still see;
-//! who uses the index reads the row as of its own snapshot and compares the key again. So entries need no
+//! **Transactions.** An entry is a hint that the row may have had the key in some version that some snapshot may still
+//! see; the caller reads the row as of its own snapshot and compares the key again. So entries need no
 //! interested-transaction list and no CR image:
 //! - inserting adds an entry with the transaction's xid, or revives one that is marked deleted;
 //! - deleting marks the entry with the xid and leaves it in place;
@@ -55,23 +55,22 @@ use std::sync::{Arc, Mutex};
 use txn::Transactions;
 use types::{ObjectId, Rdba, Rowid, Scn};
 
-/// An index as its users know it.
+/// An index, as callers pass it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// Header block of its segment.
+    /// Header block of the segment.
     pub segment: Rdba,
-    /// Its root block, which never moves.
+    /// The root block, which never moves.
     pub root: Rdba,
-    /// Its data object.
+    /// The data object.
     pub object: ObjectId,
-    /// Data object of the table: goes into the rowids that scans give.
+    /// Data object of the table, for the rowids that scans return.
     pub table: ObjectId,
     /// No two rows may have the same key.
     pub unique: bool,
-    /// When the index was built: it may lack entries that an older snapshot needs.
+    /// SCN at which the index was built: it may lack entries that an older snapshot needs.
     pub created: Scn,
-    /// Its leaves say which rows were purged, so that it can be read as of snapshots that are not noted: flashback
-    /// queries.
+    /// Its leaves have a purge SCN, so snapshots that are not registered (flashback queries) can read it (R13).
     pub notes_purges: bool,
 }
 
@@ -79,7 +78,7 @@ pub struct Index {
 #[derive(Clone)]
 pub struct Btree {
     txns: Transactions,
-    /// Leaves that this process found empty, by a key in them.
+    /// Leaves that this process found empty, each by a key in it.
     empty: Arc<Mutex<merge::Emptied>>,
 }
 
@@ -89,8 +88,8 @@ impl Btree {
         table.register(Layer::Index, ops::apply);
     }
 
-    /// Makes the face of the indexes and registers how their changes are rolled back. Run once, before the first fork;
-    /// clones share everything.
+    /// Makes the access method and registers the rollback of its changes. Run once, before the first fork; all clones
+    /// share one state.
     pub fn new(txns: &Transactions) -> Btree {
         let tree = Btree { txns: txns.clone(), empty: Arc::default() };
         txns.register_undo(Layer::Index, Arc::new(undo::IndexUndo));
@@ -122,7 +121,7 @@ pub fn locator_of(rowid: Rowid) -> [u8; 6] {
     node::locator_of(rowid.rdba, rowid.slot)
 }
 
-/// Longest key an index over blocks of this size takes, in bytes: two entries and a high key must fit into a block.
+/// Longest key, in bytes, for an index over blocks of this size: two entries and a high key must fit into a block.
 pub fn key_bytes_max(block_size: usize) -> usize {
     (block::data::capacity(block_size, 0) - 64) / 4
 }

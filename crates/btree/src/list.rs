@@ -1,15 +1,15 @@
-//! Ascending sort keys one behind the other, as change vectors and undo records of many entries have them.
+//! Lists of ascending sort keys with prefix compression, as change vectors and undo records of many entries hold them.
 //!
 //! ```text
-//! for each: bytes shared with the key before it u8 | bytes that follow u16 | these
+//! for each: bytes shared with the previous key u8 | number of further bytes u16 | further bytes
 //! ```
 //!
-//! Neighbours in an index have most of their bytes in common, so the lists are a fraction of their keys.
+//! Neighbours in an index have most of their bytes in common, so a list is a fraction of its keys.
 
-/// Bytes before those of a key that follow.
+/// Bytes before the further bytes of a key.
 const KEY_HEAD: usize = 3;
 
-/// How many bytes the two begin with in common, as far as a list can say.
+/// Length of the common prefix, limited to what a list can express.
 fn shared(before: &[u8], key: &[u8]) -> usize {
     let most = before.len().min(key.len()).min(u8::MAX.into());
     let mut n = 0;
@@ -19,7 +19,7 @@ fn shared(before: &[u8], key: &[u8]) -> usize {
     n + before[n..most].iter().zip(&key[n..most]).take_while(|(a, b)| a == b).count()
 }
 
-/// Appends a key; `before` is the one appended last, empty for the first.
+/// Appends a key; `before` is the previous key, empty for the first.
 pub(crate) fn push_key(before: &[u8], key: &[u8], to: &mut Vec<u8>) {
     let n = shared(before, key);
     to.push(n as u8);
@@ -27,8 +27,8 @@ pub(crate) fn push_key(before: &[u8], key: &[u8], to: &mut Vec<u8>) {
     to.extend_from_slice(&key[n..]);
 }
 
-/// Takes the first key off the front of `list`: `key` holds the one before it, and holds it afterwards. `None`: there
-/// is none, or the list is damaged.
+/// Takes the first key off the front of `list`. `key` holds the previous key on entry and this key on return. `None`:
+/// the list is empty or damaged.
 pub(crate) fn pop_key<'l>(list: &'l [u8], key: &mut Vec<u8>) -> Option<&'l [u8]> {
     let ([n, l0, l1], rest) = list.split_first_chunk::<KEY_HEAD>()?;
     let (bytes, rest) = rest.split_at_checked(u16::from_le_bytes([*l0, *l1]).into())?;

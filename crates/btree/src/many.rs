@@ -1,9 +1,8 @@
 //! Adding and deleting the entries of many rows at once.
 //!
-//! Sorted by key, the entries of a statement's rows come to each leaf together: those that simply go in between the
-//! ones that are there are put there by one change group with one undo record, and those that are there are marked
-//! deleted by one. An entry that takes more than that (its key is there already, the leaf is full) goes the way of a
-//! single one.
+//! Sorted by key, the entries of a statement's rows come to each leaf together. New entries that only have to be placed
+//! between existing ones are added by one change group with one undo record, and existing entries are marked deleted by
+//! one (R11). An entry that needs more (its key exists already, the leaf is full) is changed singly.
 
 use crate::leaf::Leaf;
 use crate::list::push_key;
@@ -20,35 +19,34 @@ use std::cmp::Ordering;
 use txn::{LockWait, Txn};
 use types::{Result, Rowid};
 
-/// Entries to be added together. Keeps its memory when it is cleared.
+/// Entries to be added or deleted together. Clearing keeps the memory.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Sort keys, one behind the other in the order pushed.
     bytes: Vec<u8>,
     entries: Vec<Place>,
-    /// Some row lies before one that was pushed before it.
+    /// The rows were not pushed in ascending order.
     rows_mixed: bool,
 }
 
-/// Bytes of a key that its place has at hand.
+/// Bytes of a key that are kept in its [`Place`].
 const LEAD: usize = 16;
 
-/// Where an entry of a batch lies.
+/// The position of an entry of a batch in `bytes`.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// The first sixteen bytes of the key, zeros behind a shorter one: they decide nearly always which of two comes
-    /// first.
+    /// The first sixteen bytes of the key, padded with zeros: they nearly always decide a comparison.
     lead: [u64; 2],
     /// The locator, as a number.
     row: u64,
     begin: u32,
-    /// Bytes of the key, and of key and locator.
+    /// Length of the key, and of key and locator.
     key: u16,
     sort_key: u16,
 }
 
 impl Batch {
-    /// No entries yet.
+    /// An empty batch.
     pub fn new() -> Batch {
         Batch::default()
     }
@@ -91,7 +89,7 @@ impl Batch {
         self.entries.is_empty()
     }
 
-    /// Bytes that the entries take in memory.
+    /// Bytes of memory that the entries take.
     pub fn bytes(&self) -> usize {
         self.bytes.len() + self.entries.len() * size_of::<Place>()
     }
@@ -108,7 +106,7 @@ impl Batch {
 
     fn sort(&mut self) {
         let Batch { bytes, entries, rows_mixed } = self;
-        // A key is told by its length, so one with zeros behind it is no other key.
+        // The padding cannot make two keys equal: keys are self-delimiting, so no key is a prefix of another.
         let rest = |place: &Place| &bytes[place.begin as usize..][LEAD.min(place.key.into())..place.key.into()];
         let lead = |place: &Place| u128::from(place.lead[0]) << 64 | u128::from(place.lead[1]);
         let by_rest = |a: &Place, b: &Place| match usize::from(a.key.max(b.key)) {
@@ -116,20 +114,20 @@ impl Batch {
             _ => rest(a).cmp(rest(b)),
         };
         let by_key = |a: &Place, b: &Place| lead(a).cmp(&lead(b)).then_with(|| by_rest(a, b));
-        // Rows that come in the order of the key are common, and found out quickly.
+        // Rows often come in the order of the key, and the test is cheap.
         let least = if *rows_mixed { Ordering::Less } else { Ordering::Equal };
         if entries.is_sorted_by(|a, b| by_key(a, b) <= least) {
             return;
         }
-        // Rows come in a few runs, one for each extent, which a stable sort puts together. It keeps rows of one key in
-        // their order after that, and has little to do when keys are few.
+        // Rows come in a few ascending runs, one for each extent, which a stable sort merges. The second sort then
+        // keeps rows of equal keys in their order, and is cheap when there are few distinct keys.
         if *rows_mixed {
             entries.sort_by_key(|place| place.row);
         }
         entries.sort_by(by_key);
     }
 
-    /// How many entries from number `from` on lie below a leaf's high key, of at most `most`.
+    /// How many of at most `most` entries from number `from` on lie below a leaf's high key.
     fn below(&self, from: usize, most: usize, is_below: impl Fn(&[u8]) -> bool) -> usize {
         let (mut low, mut high) = (from, (from + most).min(self.len()));
         if high > low && is_below(self.sort_key(high - 1)) {
@@ -147,19 +145,20 @@ impl Batch {
     }
 }
 
-/// What became of the entries that come next.
+/// The result of adding the next entries.
 enum Run {
-    /// So many are in.
+    /// This many entries were added.
     Added(usize),
-    /// Their leaf has no room.
+    /// The leaf has no room.
     Full,
-    /// The first of them goes the way of a single one.
+    /// The first entry has to be added singly.
     Single,
 }
 
 impl Btree {
-    /// Adds the entries of many rows to an index, sorting them. [`Inserted::Duplicate`] when the index is unique and
-    /// has a key already, or gets it twice; entries before it have been added, and the caller rolls back.
+    /// Adds the entries of many rows to an index, after sorting them. [`Inserted::Duplicate`] when the index is unique
+    /// and has one of the keys already, or the batch has it twice; entries before it have been added, and the caller
+    /// rolls back.
     ///
     /// Waits and errors as [`Btree::insert`].
     pub fn insert_many(
@@ -192,9 +191,9 @@ impl Btree {
         Ok(Inserted::Done)
     }
 
-    /// Adds the entries from number `from` on that go into one leaf.
+    /// Adds those of the entries from number `from` on that go into one leaf.
     fn insert_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<Run> {
-        // As for a single entry of a unique index: the leaf where the key's first entry would be.
+        // As for a single entry of a unique index: the leaf where the first entry of the key would be (R6).
         let first = if index.unique { batch.key(from) } else { batch.sort_key(from) };
         let leaf = self.leaf_for(p, index, Target::At(first))?;
         let look = self.cache().read(p, leaf, GetKind::Examination, &mut |v: &BlockView| {
@@ -206,7 +205,8 @@ impl Btree {
             let is_below = |key: &[u8]| high.is_none_or(|(at, len)| v.compare(at, len, key) == Ordering::Greater);
             let mut free = node.data.free_bytes();
             if high.is_none() {
-                // The rightmost leaf gets its high key when it is full, and need not be put in order for it then.
+                // Reserves room in the rightmost leaf for the high key that it gets when it is full, so that the leaf
+                // need not be compacted for it.
                 free = free.saturating_sub(ROW_HEADER_BYTES + node.low().1 + batch.sort_key(from).len());
             }
             let fits = |i: &usize| {
@@ -238,8 +238,8 @@ impl Btree {
         Ok(Run::Added(added))
     }
 
-    /// The list of the keys of at most `most` entries from number `from` on, no longer than the undo of one change
-    /// should be when it takes `more` bytes for each of them besides, and where each ends in it.
+    /// Prefix-compressed list of the keys of at most `most` entries from number `from` on, and the end of each in it.
+    /// The list is limited to half a block together with `more` further bytes of undo for each entry.
     fn undo_of(&self, batch: &Batch, from: usize, most: usize, more: usize) -> (Vec<u8>, Vec<u32>) {
         let room = self.cache().block_size() / 2;
         let (mut undo, mut ends) = (Vec::with_capacity(512), Vec::with_capacity(most));
@@ -257,7 +257,7 @@ impl Btree {
 }
 
 impl Btree {
-    /// Marks the entries of many rows deleted, sorting them.
+    /// Marks the entries of many rows deleted, after sorting them.
     ///
     /// # Errors
     /// As [`Btree::delete`].
@@ -278,8 +278,8 @@ impl Btree {
         Ok(())
     }
 
-    /// Marks the entries from number `from` on that are in one leaf; returns how many, and whether none in the leaf is
-    /// left alive.
+    /// Marks those of the entries from number `from` on that lie in one leaf; returns how many, and whether the leaf
+    /// has no live entry left.
     fn delete_run(&self, p: &Process, t: &mut Txn, index: &Index, batch: &Batch, from: usize) -> Result<(usize, bool)> {
         let first = batch.sort_key(from);
         let leaf = self.leaf_for(p, index, Target::At(first))?;
@@ -293,7 +293,7 @@ impl Btree {
                 None => node.entries().min(batch.len() - from),
             }
         })?;
-        // Neighbours were mostly made by one transaction, which the undo names once.
+        // Neighbours were usually made by one transaction, which the undo then names once.
         let (list, ends) = self.undo_of(batch, from, expected, 1);
         let Some(most) = ends.last().map(|end| *end as usize + ends.len() + XID) else { return Ok((0, false)) };
         let mut c = self.txns.change(p, t, 1, most)?;
@@ -317,9 +317,9 @@ impl Btree {
     }
 }
 
-/// Finds these entries, alive, in a leaf, until one is not there or their undo would be more than `most` bytes. `list`
-/// has the keys of the first of them as [`crate::list`] does, and where each ends there. Appends their directory
-/// entries to `redo` and what puts their marks back to `undo`; returns how many there are.
+/// Finds live entries in a leaf, until one is missing or the undo would exceed `most` bytes. `list` holds the keys of
+/// the first of them as [`crate::list`] does, and the end of each. Appends their directory entries to `redo` and their
+/// former marks to `undo`; returns how many were found.
 fn find_in(
     leaf: &Leaf,
     batch: &Batch,
@@ -354,8 +354,8 @@ fn row_of(index: &Index, sort_key: &[u8]) -> Rowid {
     Rowid { obj: index.table, rdba, slot }
 }
 
-/// Appends to `redo` as many of the entries from number `from` on as simply go into a leaf, in their order; returns how
-/// many. `list` has their keys as [`crate::list`] does, and where each ends there.
+/// Appends to `redo` the entries from number `from` on that are new and fit into the leaf, up to the first that is not;
+/// returns how many. `list` holds their keys as [`crate::list`] does, and the end of each.
 fn plan_in(leaf: &Leaf, index: &Index, batch: &Batch, from: usize, list: (&[u8], &[u32]), redo: &mut Vec<u8>) -> usize {
     let (high, mut free, mut at, mut before): (_, _, _, &[u8]) = (leaf.high(), leaf.free_bytes, 0, &[]);
     let mut begin = 0;

@@ -1,13 +1,13 @@
-//! Giving blocks back: empty leaves, and on demand leaves whose entries fit beside those of their right sibling.
+//! Giving blocks back: empty leaves, and for COALESCE leaves whose entries fit beside those of their right sibling.
 //!
-//! A leaf is merged into its right sibling: the sibling takes the entries and the range, the parent's entry of the leaf
-//! leads to the sibling from then on, and the left sibling's link, too. A leaf that is its parent's only child goes
-//! with the parent. All of it is one change group. The last child of a block with several stays: its range would have
-//! to move into another subtree.
+//! A leaf is merged into its right sibling: the sibling takes over its entries and range, and the parent's entry and
+//! the left sibling's link are changed to lead to the sibling. A leaf that is its parent's only child goes with the
+//! parent. All of it is one change group (R3). The last child of a block with several stays: its range would have to
+//! move into another subtree.
 //!
-//! Who deletes the last live entry of a leaf cannot merge it, since older snapshots need the entry. The process notes
-//! the leaf and looks at it again later, when it deletes or splits; beside that, every split looks whether the leftmost
-//! leaf is empty, so that a queue does not grow even when those who delete do not stay.
+//! The session that deletes the last live entry of a leaf cannot merge it, since older snapshots need the entry. The
+//! process notes the leaf and looks at it again later, when it deletes or splits. Besides, every split checks whether
+//! the leftmost leaf is empty, so that the index of a queue does not grow even when the sessions that delete end soon.
 
 use crate::node::{Node, Target, flags};
 use crate::ops::{self, op};
@@ -21,30 +21,31 @@ use redo::Layer;
 use std::collections::VecDeque;
 use types::Result;
 
-/// Leaves that were found empty, oldest first: their index and a key in them.
+/// Leaves found empty, oldest first, each by its index and a key in it.
 pub(crate) type Emptied = VecDeque<(Index, Vec<u8>)>;
 
-/// How many a process remembers.
+/// Most leaves that a process remembers.
 const EMPTIED_MAX: usize = 256;
-/// How many are tried at one time.
+/// Leaves that are tried at a time.
 const AT_ONCE: usize = 3;
-/// How many of a leaf's deleting transactions are looked at before it is pinned.
+/// Most deleting transactions of a leaf that are checked before the leaf is pinned.
 const DELETERS_MAX: usize = 8;
-/// Most blocks of one path that go at once: with their neighbours and maps they have to fit into a change group.
+/// Most blocks of one path that are given back together: with their neighbours and space maps they have to fit into a
+/// change group.
 const CHAIN_MAX: usize = 3;
 
-/// What became of a merge.
+/// The result of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Merge {
     Done,
-    /// There are entries that somebody may need.
+    /// Some snapshot may need entries of the leaf.
     NotYet,
-    /// The leaf has no right sibling that could take it.
+    /// The leaf has no right sibling that can take it over.
     Never,
 }
 
 impl Btree {
-    /// Notes a leaf whose last live entry was just deleted, and looks at older ones.
+    /// Notes a leaf whose last live entry was just deleted, and tries to give back leaves noted earlier.
     pub(crate) fn note_empty(&self, p: &Process, index: &Index, key: Vec<u8>) {
         if let Ok(mut empty) = self.empty.lock() {
             if empty.len() == EMPTIED_MAX {
@@ -55,7 +56,7 @@ impl Btree {
         self.try_emptied(p);
     }
 
-    /// Gives back a few leaves that are empty by now. What keeps one from being given back is no error of the caller's.
+    /// Gives back a few leaves that are empty by now. Errors are ignored: the caller's own operation has succeeded.
     pub(crate) fn give_back(&self, p: &Process, index: &Index) {
         self.try_emptied(p);
         for _ in 0..AT_ONCE {
@@ -84,7 +85,7 @@ impl Btree {
     }
 
     /// Merges leaves whose entries fit into their right siblings, and gives the blocks back to the segment: ALTER INDEX
-    /// … COALESCE. Returns how many leaves were given back. Others may go on working with the index.
+    /// … COALESCE. Returns how many leaves were given back. Other sessions may use the index meanwhile.
     ///
     /// # Errors
     /// ORA-08103 when the index is gone, and those of the buffer cache.
@@ -103,15 +104,15 @@ impl Btree {
             })?;
             match high {
                 Some(high) if high > key => key = high,
-                // Merged by somebody else in between.
+                // Merged by another session in between.
                 Some(_) => {}
                 None => return Ok(merged),
             }
         }
     }
 
-    /// Takes every entry out of an index that is being built, without undo. The caller keeps changes of the table away,
-    /// and none is open; nobody reads the index. Its leaves stay, empty.
+    /// Takes every entry out of an index that is being built, without undo. The caller has locked the table against
+    /// changes, no transaction has an open change of it, and no session reads the index. The leaves stay, empty.
     ///
     /// # Errors
     /// ORA-08103 when the index is gone, and those of the buffer cache.
@@ -136,12 +137,12 @@ impl Btree {
         }
     }
 
-    /// Whether a leaf may be found empty: it has no entry that is alive, or that a transaction deleted which somebody
-    /// may not see yet. A look, so that nothing is pinned and copied in vain while the transaction that emptied the
-    /// leaf goes on.
+    /// Whether a merge may find the leaf empty: it has no live entry, and none whose deletion some snapshot does not
+    /// see yet. A read first, so that no block is pinned and copied in vain while the transaction that emptied the leaf
+    /// is open (R10).
     fn may_be_empty(&self, p: &Process, index: &Index, key: &[u8]) -> Result<bool> {
         let leaf = self.descend(p, index, Target::At(key), 0, &mut |_, _| {})?;
-        // Mostly one transaction has emptied the leaf, and goes on: its first entry says so.
+        // Usually one transaction has emptied the leaf and is still open; then the first entry decides.
         let first = self.cache().read(p, leaf, GetKind::Examination, &mut |v| {
             let node = Node::new(*v);
             let entry = node.entry(0).filter(|entry| entry.flags & flags::ROW == 0)?;
@@ -169,7 +170,7 @@ impl Btree {
         Ok(!live && deleters.iter().all(|xid| self.txns.is_forgotten(*xid)))
     }
 
-    /// Merges the leaf of a sort key into its right sibling; with `empty`, only when nothing is left in it.
+    /// Merges the leaf of a sort key into its right sibling; with `empty`, only when the leaf has no entries left.
     fn merge(&self, p: &Process, index: &Index, key: &[u8], empty: bool) -> Result<Merge> {
         if empty && !self.may_be_empty(p, index, key)? {
             return Ok(Merge::NotYet);
@@ -192,8 +193,8 @@ impl Btree {
         })
     }
 
-    /// The blocks that go with a leaf, from the leaf up: itself and parents that have no other child. Then the first
-    /// block above that has, and the number of their entry in it. `None` when the entry is the last one.
+    /// The blocks to give back with a leaf, from the leaf up: the leaf and each parent without another child. Then the
+    /// first ancestor with another child, and the number of their entry in it. `None` when that entry is its last.
     fn path_of(
         &self,
         g: &mut ChangeGroup,
@@ -246,7 +247,7 @@ impl Btree {
         let moved = entries_from(g.view(chain[0]), 0);
         let into = Node::new(g.block(rights[0]));
         let need = moved.len() + leaf.entries() * 8 + low.len();
-        // A leaf that is left nearly full would be split again at once.
+        // A leaf that is left nearly full would soon be split again.
         let keep = if leaf.entries() == 0 { 0 } else { g.view(rights[0]).len() / 10 };
         if into.data.free_bytes() < need + keep
             || rights.iter().any(|r| Node::new(g.block(*r)).data.free_bytes() < low.len())

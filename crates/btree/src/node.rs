@@ -1,10 +1,10 @@
 //! Reading the blocks of a tree.
 //!
 //! ```text
-//! slot 0     low key, high key (the row's `extra` is the length of the first): everything in the block is at or above the one
-//!            and below the other; flag INFINITE in the rightmost block of a level
+//! slot 0     low key, high key; `extra` = length of the low key: every entry is at or above the low key and below the
+//!            high key; flag INFINITE in the rightmost block of a level
 //! slot 1 …   leaf:   key, locator, xid (u64); `extra` = length of the key
-//!            row:    key, word (u64), uba (8), length (u16), row, padding; `extra` = length of the key; flag ROW
+//!            row:    key, word (u64), uba (9), length (u16), row, padding; `extra` = length of the key; flag ROW
 //!            branch: separator (a leaf entry's sort key; empty in the first entry), child u32
 //! aux16 = level (0 = leaf), next = right sibling, aux64 = purge SCN
 //! ```
@@ -15,13 +15,13 @@
 //! that string is called the *sort key* here. The leaves of an index-organised table hold the rows themselves: their
 //! sort key is the primary key alone.
 //!
-//! The *purge SCN* of a leaf of an index-organised table is the highest commit SCN of a deletion whose row was taken
-//! out of the leaf's range for good: as of an older SCN nobody can tell which rows the leaf had, as of it and later
-//! ones the leaf has them all.
+//! The *purge SCN* of a leaf of an index-organised table is the highest commit SCN of a deletion whose row was purged
+//! from the leaf's range. As of an older SCN the leaf may lack rows; as of the purge SCN and later it has all of them
+//! (R13).
 //!
-//! A block that was merged into its right sibling stays as it is until it is used again: without entries, its high key
-//! empty, so that everybody who still comes goes on to the right. One that has been used again by then shows by its low
-//! key that what is wanted is not there: the descent starts again at the root.
+//! A block that was merged into its right sibling keeps its content until it is reused: no entries and an empty high
+//! key, so a reader that still has its address goes on to the right. The low key of a reused block shows such a reader
+//! that the wanted key is not there, and the descent starts again at the root.
 
 use crate::leaf::first_word;
 use block::data::SLOT_BYTES;
@@ -45,12 +45,12 @@ pub(crate) mod flags {
 
 /// Bytes of the rowid at the end of a sort key.
 pub(crate) const ROWID: usize = 6;
-/// Bytes of the xid behind it.
+/// Bytes of the xid behind the sort key.
 pub(crate) const XID: usize = 8;
 /// Bytes of a child's address.
 pub(crate) const CHILD: usize = 4;
 
-/// Where a descent is going.
+/// The target of a descent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target<'a> {
     /// To the block that holds, or would hold, this sort key.
@@ -62,7 +62,7 @@ pub(crate) enum Target<'a> {
 }
 
 impl Target<'_> {
-    /// True when a block that begins at a separator comparing so with the target may hold it.
+    /// True when a block whose separator compares so with the target may hold the target.
     fn reaches(self, separator: Ordering) -> bool {
         match self {
             Target::At(_) => separator != Ordering::Greater,
@@ -72,24 +72,24 @@ impl Target<'_> {
     }
 }
 
-/// Reads an index block. Nothing it says is to be trusted before the version check.
+/// Reads an index block. Its content may be torn and must not be trusted before the version check.
 #[derive(Clone, Copy)]
 pub(crate) struct Node<'a> {
     pub data: Data<'a>,
 }
 
-/// What a step of a descent says.
+/// The next step of a descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Go on in this child; its separator is entry number `at`.
     Child(Rdba, usize),
-    /// The block was split: what is wanted moved to its right sibling.
+    /// The block was split: the target moved to its right sibling.
     Right(Rdba),
-    /// This leaf is it.
+    /// The descent has arrived at this leaf.
     Leaf,
     /// Not a block of this index.
     Foreign,
-    /// The block has another place in the tree by now: start again at the root.
+    /// The block now has another place in the tree: start again at the root.
     Lost,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Node<'a> {
         self.data.aux16()
     }
 
-    /// The purge SCN: what a snapshot older than this one wants may be missing here.
+    /// The purge SCN: a snapshot older than this may miss rows here.
     pub fn purged(&self) -> Scn {
         Scn(self.data.aux64())
     }
@@ -151,8 +151,8 @@ impl<'a> Node<'a> {
         self.data.view.compare(at, len, key)
     }
 
-    /// Compares entries with `key`: what is the same for all entries of the block is looked at once, and the key's
-    /// first word.
+    /// Returns a function that compares entries with `key`. Loads the values common to all entries, and the key's first
+    /// word, once.
     #[inline]
     fn comparer<'k>(&self, key: &'k [u8]) -> impl Fn(usize) -> Ordering + use<'a, 'k> {
         let (data, directory, behind) = (self.data, self.data.directory(), self.behind());
@@ -164,7 +164,7 @@ impl<'a> Node<'a> {
             let mine = data.view.u64(row.at).swap_bytes();
             let mine = if len < 8 { mine & !(u64::MAX >> (8 * len)) } else { mine };
             match mine.cmp(&first) {
-                // With zeros behind what is shorter the longer one is above.
+                // Padded with zeros the two are equal, so the longer key is above.
                 Ordering::Equal if len <= 8 && key.len() <= 8 => len.cmp(&key.len()),
                 Ordering::Equal => data.view.compare(row.at, len, key),
                 other => other,
@@ -172,7 +172,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Asks the processor to bring an entry near, which may be looked at soon.
+    /// Prefetches an entry that the search may compare soon.
     #[inline]
     fn prefetch(&self, directory: usize, i: usize) {
         let at = self.data.view.u16(directory + (i + 1) * SLOT_BYTES);
@@ -184,7 +184,7 @@ impl<'a> Node<'a> {
         self.lower_bound_from(0, key)
     }
 
-    /// As [`Node::near_bound`], for who expects the last entry of a leaf in the middle of a range to be below `key`.
+    /// As [`Node::near_bound`], for scans whose upper bound usually lies beyond the last entry of the leaf.
     pub fn end_bound(&self, from: usize, key: &[u8]) -> usize {
         match self.entries() {
             n if n > from && self.compare(n - 1, key) == Ordering::Less => n,
@@ -198,13 +198,13 @@ impl<'a> Node<'a> {
     }
 
     fn bound_between(&self, mut low: usize, mut high: usize, key: &[u8]) -> usize {
-        /// Fewer entries than so many lie in few lines.
+        /// A range of fewer entries lies in few cache lines.
         const NEAR: usize = 12;
         let (compare, directory) = (self.comparer(key), self.data.directory());
         while low < high {
             let middle = (low + high) / 2;
             if high - low > NEAR {
-                // Whichever way it goes on, the next entry is on its way while this one is waited for.
+                // Prefetches both possible next entries while this comparison waits for memory.
                 self.prefetch(directory, (low + middle) / 2);
                 self.prefetch(directory, (middle + 1 + high) / 2);
             }
@@ -217,13 +217,14 @@ impl<'a> Node<'a> {
         low
     }
 
-    /// Whether this is the only leaf of its tree: no other leaf is beside it.
+    /// Whether this is the only leaf of its tree.
     #[inline]
     pub fn is_single(&self) -> bool {
         self.is_leaf() && self.data.row(0).is_some_and(|bounds| bounds.flags & flags::INFINITE != 0 && bounds.len == 0)
     }
 
-    /// As [`Node::lower_bound_from`], for a key that is likely to be near: looks at 1, 2, 4 … entries from `from` on.
+    /// As [`Node::lower_bound_from`], for a key that is likely to be near `from`: looks at 1, 2, 4 … entries from
+    /// there.
     pub fn near_bound(&self, from: usize, key: &[u8]) -> usize {
         let (compare, end) = (self.comparer(key), self.entries());
         let (mut low, mut step) = (from, 1);
@@ -245,7 +246,7 @@ impl<'a> Node<'a> {
     /// True when the key of entry `i`, without the locator, is `key`.
     pub fn has_key(&self, i: usize, key: &[u8]) -> bool {
         let (at, len) = self.sort_key(i);
-        // No key is the beginning of another one.
+        // No key is a prefix of another.
         i < self.entries() && len >= key.len() && self.data.view.compare(at, key.len(), key) == Ordering::Equal
     }
 
@@ -276,13 +277,13 @@ impl<'a> Node<'a> {
         bytes
     }
 
-    /// True when entries with this key may go on in the right sibling: the high key begins with it.
+    /// True when entries with this key may continue in the right sibling: the high key begins with the key.
     pub fn goes_on(&self, key: &[u8]) -> bool {
         self.high()
             .is_some_and(|(at, len)| len >= key.len() && self.data.view.compare(at, key.len(), key) == Ordering::Equal)
     }
 
-    /// True when what `target` wants lies to the right of this block.
+    /// True when the target lies to the right of this block.
     fn is_beyond(&self, bounds: Option<RowAt>, target: Target) -> bool {
         let Some((at, len)) = Node::high_of(bounds) else { return false };
         match target {
@@ -291,7 +292,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// True when what `target` wants lies to the left of this block.
+    /// True when the target lies to the left of this block.
     fn is_before(&self, bounds: Option<RowAt>, target: Target) -> bool {
         let (at, len) = Node::low_of(bounds);
         match target {
@@ -314,7 +315,8 @@ impl<'a> Node<'a> {
         bytes
     }
 
-    /// Number of the last entry whose separator reaches the target. The first entry's is below everything.
+    /// Number of the last entry whose separator reaches the target. The first entry's separator counts as below
+    /// everything.
     fn child_for(&self, target: Target) -> usize {
         let key = match target {
             Target::Last => return self.entries().saturating_sub(1),
@@ -332,7 +334,7 @@ impl<'a> Node<'a> {
         low - 1
     }
 
-    /// Where a descent goes on from this block.
+    /// The next step of a descent to a leaf.
     pub fn step(&self, target: Target) -> Step {
         if !self.is_leaf() && !self.is_branch() {
             return Step::Foreign;
@@ -351,7 +353,7 @@ impl<'a> Node<'a> {
         Step::Child(self.child(i), i)
     }
 
-    /// Where a descent to the block of `level` goes on; [`Step::Leaf`] when this is it.
+    /// The next step of a descent to the block of `level`; [`Step::Leaf`] when this is it.
     pub fn step_to(&self, target: Target, level: u16) -> Step {
         match self.step(target) {
             Step::Child(..) if self.level() == level => Step::Leaf,
@@ -368,7 +370,8 @@ impl<'a> Node<'a> {
         (at + key, len - key)
     }
 
-    /// Block and slot of the row that a leaf entry names; of a key for a locator, its last bytes.
+    /// Block and slot of the row that a leaf entry names. When the locator is a primary key, its last bytes are
+    /// returned instead.
     #[inline]
     pub fn rowid(&self, i: usize) -> (Rdba, u16) {
         let (at, len) = self.sort_key(i);

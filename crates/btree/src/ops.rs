@@ -20,15 +20,15 @@ pub(crate) mod op {
     pub const CUT: u8 = 5;
     /// Appends entries: for each flags u8, extra u16, length u16, body.
     pub const APPEND: u8 = 6;
-    /// Sets the right sibling: u32.
+    /// Sets the link to the right sibling: u32.
     pub const NEXT: u8 = 7;
-    /// Empties the block and makes it one of this level, with an empty low and an infinite high key: level u16.
+    /// Empties the block and sets its level, with an empty low and an infinite high key: level u16.
     pub const RESET: u8 = 8;
     /// Changes a row in place: see [`crate::row`].
     pub const ROW: u8 = 9;
     /// Sets words and flags of rows: for each slot u16, flags u8, word u64.
     pub const CLEAN: u8 = 10;
-    /// Inserts entries behind each other: slot of the first u16, then as APPEND.
+    /// Inserts consecutive entries: slot of the first u16, then as APPEND.
     pub const INSERT_MANY: u8 = 11;
     /// Sets a branch entry's child: slot u16, child u32.
     pub const CHILD: u8 = 12;

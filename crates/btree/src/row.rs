@@ -4,13 +4,13 @@
 //! key | word (u64) | uba (9) | length (u16) | row: `length` bytes | padding
 //! ```
 //!
-//! The word is the xid of the transaction that made this version or locked it; once that has ended and somebody passed
-//! by, its commit SCN, with the flag COMMITTED. The uba is the undo record of that change, which holds the version
-//! before. So a row carries all that a reader needs, wherever splits move it.
+//! The word is the xid of the transaction that made this version or locked it; after delayed block cleanout it is the
+//! commit SCN, with the flag COMMITTED. The uba is the undo record of that change, which holds the version before (R9).
+//! So a row carries all that a reader needs, wherever splits move it.
 //!
-//! A row that became shorter keeps its room as padding until its transaction has ended: rolling back never needs room.
-//! Versions of a row are kept as what differs from the next newer one: what both begin with, what both end with, and
-//! the bytes between. The same form keeps the change vectors of an update small.
+//! A row that became shorter keeps its room as padding until its transaction has ended: rolling back never needs room
+//! (R7). An older version is stored as its difference from the next newer one: length of the common prefix, length of
+//! the common suffix, and the bytes between. The same form keeps the change vectors of an update small.
 
 use crate::node::{Node, flags};
 use block::DataMut;
@@ -20,7 +20,7 @@ use types::{Ora, Result, Scn, Uba, Xid};
 /// Bytes between key and row.
 pub(crate) const HEAD: usize = 8 + Uba::BYTES + 2;
 
-/// What stands before a row.
+/// The fields before a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub flags: u8,
@@ -42,7 +42,7 @@ impl Head {
         }
     }
 
-    /// The same version with a maker that has ended.
+    /// The same version, with the transaction replaced by its state after it has ended.
     pub fn made_by(mut self, maker: Maker) -> Head {
         let keep = self.flags & !(flags::COMMITTED | flags::UPPER_BOUND);
         (self.flags, self.word) = match maker {
@@ -81,7 +81,7 @@ impl Node<'_> {
         Head::read(row.flags, &bytes)
     }
 
-    /// Bytes that a row has room for where it is.
+    /// Bytes of room for the row in its place.
     pub fn room(&self, i: usize) -> usize {
         self.entry(i).map_or(0, |row| row.len.saturating_sub(usize::from(row.extra) + HEAD))
     }
@@ -94,7 +94,7 @@ impl Node<'_> {
     }
 }
 
-/// How one version of a row is made from another: what both begin with and end with, and what stands between.
+/// The difference between two versions of a row: the lengths of their common prefix and suffix, and the bytes between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Patch<'a> {
     pub prefix: u16,
@@ -111,7 +111,7 @@ impl<'a> Patch<'a> {
         Patch { prefix: prefix as u16, suffix: suffix as u16, middle: &rest[..rest.len() - suffix] }
     }
 
-    /// The version this one makes of `from`; `None` when it does not fit.
+    /// Makes the other version from `from`; `None` when the patch does not fit.
     pub fn apply(&self, from: &[u8]) -> Option<Vec<u8>> {
         let head = from.get(..usize::from(self.prefix))?;
         let tail = from.get(from.len().checked_sub(self.suffix.into())?..)?;
@@ -129,7 +129,7 @@ impl<'a> Patch<'a> {
         to.extend_from_slice(self.middle);
     }
 
-    /// Reads a patch that fills all of `bytes`.
+    /// Reads a patch, which must take up all of `bytes`.
     pub fn read(bytes: &'a [u8]) -> Option<Patch<'a>> {
         let (prefix, rest) = bytes.split_first_chunk::<2>()?;
         let (suffix, middle) = rest.split_first_chunk::<2>()?;
@@ -187,7 +187,7 @@ pub(crate) fn apply_clean(d: &mut DataMut, data: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The ROW vector that takes the padding off a row whose maker has ended; `None` when there is none to take.
+/// The ROW vector that removes the padding of a row whose transaction has ended; `None` when there is none.
 pub(crate) fn trim(node: &Node, i: usize, settled: &dyn Fn(&Head) -> Maker) -> Option<Vec<u8>> {
     let head = node.head(i)?;
     if node.room(i) <= head.len.into() {

@@ -9,15 +9,15 @@ use txn::{Sight, Snapshot};
 use types::{Ora, Rdba, Result, Scn};
 use wait::Stat;
 
-/// A scan of the rows between two keys. It may be started again and again and keeps its memory; it holds nothing in the
-/// SGA between calls.
+/// A scan of the rows between two keys. It can be restarted and then reuses its memory; it holds nothing in the SGA
+/// between calls.
 pub struct RowScan {
     range: RangeScan,
     snapshot: Snapshot,
-    /// A row that is not what the leaf has.
+    /// A version of a row that was made from undo, not copied from the leaf.
     row: Vec<u8>,
     key: Vec<u8>,
-    /// The leaf that was cleaned out last.
+    /// The leaf cleaned out last.
     cleaned: Rdba,
 }
 
@@ -55,7 +55,7 @@ impl RowScan {
         let snapshot = self.snapshot;
         loop {
             let more = self.range.fill(trees, p)?;
-            // Rows that this snapshot has may be gone from a leaf seen so far.
+            // Rows of this snapshot may have been purged from a leaf read so far (R13).
             if self.range.purged() > snapshot.scn {
                 return Err(rows_purged());
             }

@@ -15,7 +15,7 @@ pub(crate) mod op {
     /// The row was inserted: key.
     pub const TAKE_OUT: u8 = 3;
     /// The row was changed, locked, deleted or revived: flags u8, head, length of the key u16, key, patch that makes
-    /// the older version of the newer one.
+    /// the older version from the newer one.
     pub const PUT_BACK: u8 = 4;
 }
 
@@ -23,7 +23,7 @@ fn wrong() -> Ora {
     Ora::internal("undo of a row in an index is damaged")
 }
 
-/// What an undo record says of the version before; no version: the row was inserted.
+/// The version before, from an undo record; no version when the row was inserted.
 pub(crate) struct Before<'a> {
     pub key: &'a [u8],
     pub version: Option<(Head, Patch<'a>)>,
@@ -53,7 +53,7 @@ pub(crate) fn put_back(before: &Head, key: &[u8], patch: &Patch<'_>) -> Vec<u8> 
     data
 }
 
-/// Rolls one change of a row back, wherever splits have moved it.
+/// Rolls back one change of a row, wherever splits have moved the row.
 pub(crate) fn rollback(txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()> {
     let before = Before::read(rec.op, rec.data)?;
     let index = index_of(rec);
@@ -68,7 +68,7 @@ pub(crate) fn rollback(txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, u
     let Some((head, patch)) = before.version else {
         return g.change(b, Layer::Index, ops::op::REMOVE, &(i as u16 + 1).to_le_bytes());
     };
-    // The room stays: it is at least what the older version had.
+    // The room is kept: it is at least that of the older version.
     let data = row::change(i + 1, &head, node.room(i), &patch);
     g.change(b, Layer::Index, ops::op::ROW, &data)
 }

@@ -1,8 +1,8 @@
 //! Index-organised tables: the rows are the entries of the leaves.
 //!
-//! A row is found by its primary key and carries its own versions ([`crate::row`]). What a transaction does to a row is
-//! one change group over the leaf and the undo block. A row is locked by the transaction its word names, as long as
-//! that is active.
+//! A row is found by its primary key and carries its own versions ([`crate::row`]). A change of a row is one change
+//! group over the leaf and the undo block. A row is locked by the transaction that its word names, while that
+//! transaction is active.
 
 use crate::node::{Node, Target, flags};
 use crate::ops::{self, op};
@@ -27,7 +27,7 @@ pub struct RowTable {
     pub object: ObjectId,
 }
 
-/// What became of a change to a row found by a snapshot.
+/// The result of changing a row found by a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowOutcome {
     /// Done.
@@ -38,7 +38,7 @@ pub enum RowOutcome {
     Skipped,
 }
 
-/// What is to be done with a row.
+/// The change to make to a row.
 #[derive(Debug, Clone, Copy)]
 pub enum RowAction<'a> {
     /// Replaces the row; its key stays.
@@ -49,7 +49,7 @@ pub enum RowAction<'a> {
     Lock,
 }
 
-/// What one try came to.
+/// The result of one attempt.
 enum Try {
     Done,
     Emptied,
@@ -62,16 +62,16 @@ enum Try {
     Compare,
 }
 
-/// The version of a row that a leaf has.
+/// The current version of a row, from its leaf.
 pub(crate) struct Current<'a> {
     pub head: Head,
     pub key: &'a [u8],
     pub row: Vec<u8>,
-    /// The older version is another row, or no row, or was so in between.
+    /// Between the older version and this one the row was changed or deleted, not only locked.
     pub touched: bool,
 }
 
-/// ORA-01555: rows that a snapshot may have are not in their leaf any more.
+/// ORA-01555: rows that the snapshot may need were purged from their leaf.
 pub(crate) fn rows_purged() -> Ora {
     Ora::with(1555, &[&"", &""])
 }
@@ -81,7 +81,7 @@ impl Btree {
     fn row_bytes_max(&self, key: usize) -> usize {
         let capacity = block::data::capacity(self.cache().block_size(), 0);
         let overhead = block::data::ROW_HEADER_BYTES + block::data::SLOT_BYTES;
-        // Two rows with their keys, and the keys at both ends, fit into a block.
+        // Two rows with their keys, and the low and high key, must fit into a block.
         let bounds = 2 * key.max(16) + overhead;
         ((capacity - bounds) / 2).saturating_sub(overhead + key + HEAD)
     }
@@ -91,7 +91,7 @@ impl Btree {
         if key.len() > most {
             return Err(Ora::with(1450, &[&most]));
         }
-        // No data segment to store overflow row-pieces.
+        // ORA-01429: there is no overflow segment.
         if row.len() > self.row_bytes_max(key.len()) { Err(Ora::new(1429)) } else { Ok(()) }
     }
 
@@ -165,7 +165,7 @@ impl Btree {
         Ok(Try::Done)
     }
 
-    /// The other transaction that has a row locked.
+    /// The other transaction that holds the lock of a row, if any.
     fn holder(&self, head: &Head, own: Xid) -> Option<Xid> {
         match head.maker() {
             Maker::Transaction(xid) if xid != own && self.txns.is_active(xid) => Some(xid),
@@ -173,7 +173,7 @@ impl Btree {
         }
     }
 
-    /// Makes a new version of row `i`: flags, and bytes unless they stay.
+    /// Makes a new version of row `i`: new flags, and new bytes if given.
     #[allow(clippy::too_many_arguments)]
     fn set_row(
         &self,
@@ -191,7 +191,8 @@ impl Btree {
         let (old, room) = (node.row_bytes(i), node.room(i));
         let key = node.bytes_at(node.sort_key(i));
         let new = row.unwrap_or(&old);
-        // Bytes that an ended transaction left are given up; those of this one may be needed to roll back.
+        // The padding left by an ended transaction is released; that of this transaction may be needed to roll back
+        // (R7).
         let mine = head.maker() == Maker::Transaction(own);
         let new_room = if mine { room.max(new.len()) } else { old.len().max(new.len()) };
         if new_room > room && node.data.free_bytes() < new_room - room {
@@ -334,7 +335,7 @@ impl Btree {
                         Some(head) => self.version_for(p, index, s, at, head, key, row)?,
                         None => false,
                     };
-                    // Another row of the key may have been purged, also before this one came.
+                    // The row may have been purged, also before this read began (R13).
                     return if !there && purged > s.scn { Err(rows_purged()) } else { Ok(there) };
                 }
                 Step::Child(next, _) | Step::Right(next) if !next.is_none() => at = next,
@@ -346,8 +347,8 @@ impl Btree {
         Err(damaged(index, at))
     }
 
-    /// The newest undo record of a row that is now what it was as of `seen`: it was only locked since then. A
-    /// serializable transaction takes a row that was changed and changed back for changed.
+    /// The newest undo record of a row that is now what it was as of `seen`, because it was only locked since. In a
+    /// serializable transaction a row that was changed and changed back counts as changed.
     fn unchanged_since(&self, p: &Process, index: &Index, key: &[u8], seen: &Snapshot) -> Result<Option<Uba>> {
         let found = self.at_leaf(p, index, key, GetKind::Current, &mut |node| row_at(node, key))?;
         let Some((head, now)) = found else { return Ok(None) };
@@ -371,7 +372,7 @@ impl Btree {
         }
         Ok(match self.txns.settled(version.head.maker()) {
             Maker::Transaction(_) => None,
-            // Rows that were there when the tree was made have no SCN of their own.
+            // Rows loaded when the tree was built have no SCN of their own.
             Maker::Committed(scn) | Maker::Before(scn) => Some(scn.max(index.created)),
         })
     }
@@ -404,7 +405,7 @@ impl Btree {
         matches!(head.maker(), Maker::Transaction(xid) if s.xid != Some(xid))
     }
 
-    /// Turns a version of a row into the one that `s` sees; false when there is none.
+    /// Turns a version of a row into the one that `s` sees; false when `s` sees none.
     pub(crate) fn as_of(&self, p: &Process, s: &Snapshot, version: &mut Current<'_>) -> Result<bool> {
         let mut bytes = Vec::new();
         loop {
@@ -441,8 +442,8 @@ impl Btree {
         }
     }
 
-    /// Delayed cleanout: puts commit SCNs in the place of transactions that have ended. Only a service to later
-    /// readers, so nothing that keeps it from being done is an error.
+    /// Delayed block cleanout: replaces transactions that have ended by their commit SCNs. It only speeds up later
+    /// readers, so errors are ignored.
     pub(crate) fn clean_leaf(&self, p: &Process, index: &Index, at: Rdba) {
         let _ = self.cache().in_group(p, &self.scn(), &mut |g| {
             let b = g.current(at)?;
@@ -465,7 +466,7 @@ impl Btree {
         });
     }
 
-    /// Adds a row without undo, to a table that nobody else can see yet. Rows that come in order fill the blocks
+    /// Adds a row without undo, to a table that no other session can see yet. Rows in ascending order fill the blocks
     /// completely.
     ///
     /// # Errors
@@ -502,7 +503,7 @@ impl Btree {
     }
 }
 
-/// The row under a key, as it lies in its leaf.
+/// The row under a key, as stored in its leaf.
 fn row_at(node: &Node, key: &[u8]) -> Option<(Head, Vec<u8>)> {
     let i = node.lower_bound(key);
     if node.is_at(i, key) { node.head(i).map(|head| (head, node.row_bytes(i))) } else { None }

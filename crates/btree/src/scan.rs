@@ -1,10 +1,10 @@
 //! Range scans, in both directions.
 //!
-//! A scan copies the wanted entries of one leaf at a time into private memory, as the stretch of the block that they
-//! lie in. Ascending, it then follows the link to the right sibling that the leaf had when it was copied, and takes
-//! what lies at or above the leaf's high key: so neither a split nor a merge in between hides or repeats an entry.
-//! Descending, it goes down from the root again, to the greatest entry below everything seen so far: there are no links
-//! to the left to keep right.
+//! A scan copies the wanted entries of one leaf at a time into private memory, together with the stretch of the block
+//! that they lie in. Ascending, it then follows the link to the right sibling that the leaf had when it was copied, and
+//! takes the entries at or above the leaf's high key: so neither a split nor a merge in between hides or repeats an
+//! entry. Descending, it goes down from the root again, to the greatest entry below all entries seen so far: blocks
+//! have no links to the left.
 
 use crate::leaf::order;
 use crate::node::{Node, ROWID, Step, Target, XID, flags};
@@ -20,65 +20,65 @@ use std::ops::Bound;
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
 use wait::Stat;
 
-/// So many bytes of 0xFF sort behind everything that may follow the beginning of a key: 32 columns that are NULL, and a
-/// rowid.
+/// This many bytes of 0xFF sort behind every continuation of a key prefix: 32 columns that are NULL, and a rowid.
 const TAIL: usize = 40;
 
-/// A scan of an index between two bounds. It may be started again and again and keeps its memory.
+/// A scan of an index between two bounds. It can be restarted and then reuses its memory.
 ///
-/// It gives candidates: entries whose rows had the key in some version. The caller reads each row as of its snapshot
-/// and compares the key; no row comes twice with the same key.
+/// It returns candidates: entries whose rows had the key in some version. The caller reads each row as of its snapshot
+/// and compares the key; no row comes twice with the same key (R5).
 #[derive(Debug)]
 pub struct RangeScan {
     index: Option<Index>,
     descending: bool,
     low: Limit,
     high: Limit,
-    /// What was copied of a leaf, and where the wanted entries lie in it.
+    /// The bytes copied from a leaf, and the positions of the wanted entries in them.
     bytes: Vec<u8>,
     slots: Vec<u8>,
     copied: Vec<Copied>,
-    /// Next entry to give, as a number in `copied` counted in the direction of the scan.
+    /// Next entry to return: an index of `copied`, counted in the direction of the scan.
     given: usize,
-    /// Where those end that are to be given.
+    /// End of the entries to return.
     until: usize,
     ahead: Ahead,
     /// Ascending: the high key of the leaf that was copied, where the next one begins.
     from: Vec<u8>,
-    /// The leaf that was copied.
+    /// The leaf that was copied last.
     leaf: Rdba,
-    /// The root, when it was the leaf at the last look: then the scan begins there, and reads it once.
+    /// The root, when it was a leaf at the last look: the next scan then begins there and reads only it.
     single: Rdba,
     /// That leaf was small at the last look.
     small: bool,
-    /// The copied entries are all that such a leaf has: in which version of the block, and its purge SCN.
+    /// Set when `copied` holds all entries of the single small leaf: the version of the block they were copied from,
+    /// and its purge SCN (R14).
     kept: Option<(Stamp, Scn)>,
     /// The highest purge SCN of the leaves copied since the start.
     purged: Scn,
-    /// A leaf that is not cached is read together with the blocks behind it.
+    /// A leaf that is not in the cache is read together with the blocks behind it.
     reads_ahead: bool,
-    /// The extents of the segment, once they were needed since the start.
+    /// The extents of the segment, read when first needed.
     extents: Option<Vec<Extent>>,
 }
 
-/// An entry in a scan's memory.
+/// An entry in the scan's memory.
 #[derive(Debug, Clone, Copy)]
 struct Copied {
     begin: u16,
-    /// Bytes of all of it, of the key, and of the sort key.
+    /// Length of the whole entry, of the key, and of the sort key.
     len: u16,
     key: u16,
     sort_key: u16,
     flags: u8,
 }
 
-/// Most entries of a leaf that is kept.
+/// Most entries of a leaf that is kept (R14).
 const SMALL_MAX: usize = 32;
 
-/// A stretch with less than one entry in so many bytes is not copied as a whole.
+/// A stretch of a block is copied as a whole only if it holds at least one wanted entry per this many bytes.
 const SPARSE_BYTES: usize = 320;
 
-/// An entry of a leaf, as a scan gives it.
+/// An entry of a leaf, as a scan returns it.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
     /// The key, as `types::codec::push_key_part` wrote it.
@@ -94,7 +94,7 @@ pub struct Entry<'a> {
     pub(crate) behind: &'a [u8],
 }
 
-/// Where the scan goes on when the copied entries are used up.
+/// Where the scan continues after the copied entries.
 #[derive(Debug, Default, PartialEq)]
 enum Ahead {
     #[default]
@@ -138,7 +138,8 @@ impl Limit {
         };
     }
 
-    /// A sort key below which lies everything outside, for a lower bound, or everything inside, for an upper one.
+    /// The sort key that separates inside from outside: everything outside a lower bound, or inside an upper bound, is
+    /// below it.
     fn edge(&self, upper: bool, to: &mut Vec<u8>) {
         to.clear();
         to.extend_from_slice(&self.key);
@@ -180,15 +181,15 @@ impl RangeScan {
     }
 
     /// From now on a leaf that is not in the cache is read together with the blocks behind it in its extent, as many at
-    /// once as a table scan reads: for scans of all of an index. The leaves are still visited in the order of their
-    /// keys; by their places in the segment, a split meanwhile would hide entries or repeat them.
+    /// once as a table scan reads: for scans of a whole index. The leaves are still visited in the order of their keys:
+    /// in the order of their places, a concurrent split would hide entries or repeat them.
     pub fn read_ahead(&mut self) {
         self.reads_ahead = true;
     }
 
-    /// Starts a scan of the entries whose keys lie between two bounds. A bound that is the beginning of longer keys
-    /// stands for all of them: `Included` takes them in, `Excluded` leaves them out. So the bound of the first columns
-    /// of a key works as it stands, in either direction.
+    /// Starts a scan of the entries whose keys lie between two bounds. A bound that is a prefix of longer keys stands
+    /// for all of them: `Included` takes them in, `Excluded` leaves them out. So a bound on the first columns of a key
+    /// works in either direction.
     pub fn start(&mut self, index: &Index, low: Bound<&[u8]>, high: Bound<&[u8]>, descending: bool) {
         let other = self.index.is_none_or(|i| i.root != index.root || i.object != index.object);
         self.index = Some(*index);
@@ -236,15 +237,15 @@ impl RangeScan {
         Ok(self.fill(tree, p)?.then(|| self.take()))
     }
 
-    /// The next entry, once [`RangeScan::fill`] has said that there is one.
+    /// The next entry, after [`RangeScan::fill`] has returned true.
     pub(crate) fn take(&mut self) -> Entry<'_> {
         let n = self.place_of(self.given);
         self.given += 1;
         self.copied_entry(n)
     }
 
-    /// Passes by entries of one leaf that are not marked deleted and whose makers satisfy `sure`, up to the first other
-    /// one, but `most` at the most; returns how many. None at the end as well.
+    /// Passes over entries of one leaf that are not marked deleted and whose makers satisfy `sure`, up to the first
+    /// other entry, at most `most`; returns how many. `None` at the end of the scan.
     ///
     /// # Errors
     /// As [`RangeScan::next_entry`].
@@ -275,7 +276,7 @@ impl RangeScan {
         Ok(self.given - before)
     }
 
-    /// As [`RangeScan::pass_sure`], in an index over rows in blocks: appends where the rows are.
+    /// As [`RangeScan::pass_sure`], in an index over rows in blocks, and appends the rowids.
     ///
     /// # Errors
     /// As [`RangeScan::next_entry`].
@@ -313,12 +314,12 @@ impl RangeScan {
         Ok(())
     }
 
-    /// Where in `copied` the entry lies that is number `n` in the direction of the scan.
+    /// Index in `copied` of entry number `n`, counted in the direction of the scan.
     fn place_of(&self, n: usize) -> usize {
         if self.descending { self.copied.len() - 1 - n } else { n }
     }
 
-    /// Makes sure that there is an entry to give; false at the end.
+    /// Ensures that there is an entry to return; false at the end.
     pub(crate) fn fill(&mut self, tree: &Btree, p: &Process) -> Result<bool> {
         let Some(index) = self.index else { return Ok(false) };
         while self.given == self.until {
@@ -383,7 +384,8 @@ impl RangeScan {
         self.purged
     }
 
-    /// Key and row of the entry given last, in an index-organised table; its head says that the row has `len` bytes.
+    /// Key and row of the entry returned last, in an index-organised table; `len` is the length of the row from its
+    /// head.
     pub(crate) fn last_row(&self, len: usize) -> Option<(&[u8], &[u8])> {
         let n = self.place_of(self.given.checked_sub(1)?);
         let c = self.copied.get(n)?;
@@ -392,7 +394,7 @@ impl RangeScan {
         Some((self.bytes.get(begin..key)?, self.bytes.get(row..row + len)?))
     }
 
-    /// Goes down to the leaf where the range begins and copies it.
+    /// Descends to the leaf where the range begins and copies it.
     fn first_leaf(&mut self, tree: &Btree, p: &Process, index: &Index) -> Result<()> {
         p.count(Stat::IndexScansKdiixs1, 1);
         if self.small && self.single == index.root && self.look_again(tree, p, index)? {
@@ -409,9 +411,8 @@ impl RangeScan {
         Ok(())
     }
 
-    /// Finds the range in a small leaf that is all of its tree. All its entries are kept, and as long as the block has
-    /// not changed, which each look makes sure of, they need not be copied again. False: the leaf is no longer such a
-    /// one, and nothing is kept.
+    /// Finds the range in a tree that is one small leaf. All its entries are kept, and each look verifies that the
+    /// block is unchanged before it reuses them (R14). False: the leaf no longer qualifies, and nothing is kept.
     fn look_again(&mut self, tree: &Btree, p: &Process, index: &Index) -> Result<bool> {
         let (mut stamp, mut purged) = self.kept.map_or((None, Scn::ZERO), |(stamp, purged)| (Some(stamp), purged));
         let changed = stamp.is_some();
@@ -431,7 +432,7 @@ impl RangeScan {
             self.small = false;
             return Ok(false);
         }
-        // One that changes all the time is not copied as a whole each time.
+        // A leaf that changes between looks is not copied as a whole each time.
         self.small = read.is_none() || !changed;
         self.kept = stamp.map(|stamp| (stamp, purged));
         (self.leaf, self.ahead) = (index.root, Ahead::Nowhere);
@@ -449,13 +450,13 @@ impl RangeScan {
         self.bytes.get(c.begin.into()..).and_then(|rest| rest.get(..c.sort_key.into())).unwrap_or_default()
     }
 
-    /// Where the range begins among the kept entries, often behind the last one or not far before it.
+    /// Where the range begins among the kept entries: often behind the last one, or just before it.
     fn begin_in_kept(&self) -> usize {
         let key = &self.low.key[..];
         let is_before = |n: usize| match self.low.kind {
             Kind::None => false,
             Kind::Included => order(self.kept_key(n), key) == Ordering::Less,
-            // Whatever begins with the bound is outside.
+            // All keys with the bound as prefix are outside.
             Kind::Excluded => {
                 let entry = self.kept_key(n);
                 order(&entry[..entry.len().min(key.len())], key) != Ordering::Greater
@@ -484,7 +485,7 @@ impl RangeScan {
         let inside = |n: usize| match self.high.kind {
             Kind::None => true,
             Kind::Excluded => order(self.kept_key(n), key) == Ordering::Less,
-            // Whatever begins with the bound is inside.
+            // All keys with the bound as prefix are inside.
             Kind::Included => {
                 let entry = self.kept_key(n);
                 order(&entry[..entry.len().min(key.len())], key) != Ordering::Greater
@@ -496,8 +497,8 @@ impl RangeScan {
         }
     }
 
-    /// Copies the wanted entries at or above `from` of the leaf that holds it, and notes the one to its right. The
-    /// search begins at `at`; `first` says that the range begins there, and does not go on.
+    /// Copies the wanted entries at or above `from` of the leaf that holds it, and notes its right sibling. The search
+    /// begins at `at`; `first` says that this is the beginning of the range and not a continuation.
     fn copy_right(
         &mut self,
         tree: &Btree,
@@ -517,8 +518,8 @@ impl RangeScan {
                 if v.obj() != index.object {
                     return Err(Step::Foreign);
                 }
-                // Since the leaf was found it may have been split or merged, or, being the root, have got leaves below
-                // it.
+                // Since it was found, the leaf may have been split or merged or, if it is the root, have got a level
+                // below it.
                 match node.step_to(Target::At(&from), 0) {
                     Step::Leaf => {}
                     step => return Err(step),
@@ -545,7 +546,7 @@ impl RangeScan {
                     self.purged = self.purged.max(purged);
                     if next.is_none() {
                         self.ahead = Ahead::Nowhere;
-                        self.from = from; // its memory is for the next scan
+                        self.from = from; // keeps the memory for the next scan
                         self.let_go_of_nothing(tree, p, at);
                     } else {
                         self.ahead = Ahead::Leaf(next);
@@ -562,7 +563,7 @@ impl RangeScan {
     }
 
     /// Copies the wanted entries of the leaf with the greatest entry below `key` (empty: of the last leaf), and notes
-    /// what lies to its left.
+    /// where to continue to the left.
     fn copy_below(&mut self, tree: &Btree, p: &Process, index: &Index, key: Vec<u8>) -> Result<()> {
         p.count(Stat::IndexScansKdiixs1, 1);
         let mut edge = Vec::new();
@@ -610,7 +611,7 @@ impl RangeScan {
         Err(damaged(index, at))
     }
 
-    /// A scan that ends without an entry gives the pin of its last leaf back: nobody comes back to it for this.
+    /// Releases the pin of the last leaf when a scan ends without an entry, since nothing will come back to it.
     fn let_go_of_nothing(&self, tree: &Btree, p: &Process, at: Rdba) {
         if self.given == self.until {
             tree.cache().let_go(p, at);
@@ -640,21 +641,21 @@ impl RangeScan {
         node.end_bound(begin, &edge)
     }
 
-    /// Copies these entries of a leaf: their stretch of the directory, then the stretch of the block that they lie in.
-    /// What is copied is taken apart in private memory, and everything it says is checked.
+    /// Copies entries of a leaf: their stretch of the directory, then the stretch of the block that they lie in. The
+    /// copy is decoded in private memory, and every offset and length in it is checked.
     fn copy(&mut self, node: &Node, from: usize, to: usize) {
         let (view, to) = (node.data.view, to.min(node.entries()));
         if from >= to {
             return;
         }
-        // Worked out once: what is read may change from one look to the next.
+        // Computed once: two reads of the header may return different values.
         let directory = ITL_BEGIN + node.data.itls() * ITL_BYTES;
         let slot = |i: usize| (directory + (i + 1) * SLOT_BYTES).min(view.len());
         let begin = view.copy_words(slot(from), slot(to), &mut self.slots);
         let places = self.slots[slot(from) - begin..slot(to) - begin].chunks_exact(SLOT_BYTES);
         let places = places.map(|place| u16::from_le_bytes([place[0], place[1]]));
         let (least, most) = places.clone().fold((u16::MAX, 0), |(least, most), at| (least.min(at), most.max(at)));
-        // The entry that lies last ends the stretch.
+        // The last entry of the stretch determines its end.
         let end = (usize::from(most) + ROW_HEADER_BYTES + usize::from(view.u16(usize::from(most) + 2))).min(view.len());
         let sparse = usize::from(least) < ITL_BEGIN || end - usize::from(least).min(end) > (to - from) * SPARSE_BYTES;
         if sparse {

@@ -1,4 +1,4 @@
-//! Making room: purging what nobody can see any more, and splitting.
+//! Making room: purging what no snapshot can see any more, and splitting.
 //!
 //! A split is one change group over the block, its new right sibling and the parent; when the parent is full it is
 //! split first, in a group of its own. The root is split by moving its entries into two new blocks below it. A leaf
@@ -18,16 +18,16 @@ use redo::Layer;
 use types::{Rdba, Result, Scn, Xid};
 use wait::Stat;
 
-/// Which deleted rows a purge takes out, of those that no open snapshot sees.
+/// The deleted rows that a purge takes out, of those that no open snapshot sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purge {
-    /// Those for which undo need not be kept any more.
+    /// Those whose undo retention has expired.
     Expired,
     /// All.
     Unseen,
 }
 
-/// What splitting one block came to.
+/// The result of splitting one block.
 enum Split {
     Done,
     /// The parent at this level has to be split first.
@@ -55,21 +55,21 @@ impl Btree {
         }
     }
 
-    /// Takes out what nobody can need any more in the leaf for `sort_key`; true when there was something.
+    /// Takes out of the leaf for `sort_key` what is no longer needed; true when there was something.
     fn purge(&self, p: &Process, index: &Index, sort_key: &[u8]) -> Result<bool> {
         let leaf = self.descend(p, index, Target::At(sort_key), 0, &mut |_, _| {})?;
         self.cache().in_group(p, &self.scn(), &mut |g| {
             let b = pin_for(g, index, leaf, sort_key, 0)?;
-            // Deleted rows that flashback queries may ask for stay as long as undo is kept for them, unless they fill
-            // the leaf.
+            // Deleted rows that flashback queries may need stay for the undo retention, unless they fill half of the
+            // leaf (R13).
             Ok(self.purge_leaf(g, b, Purge::Expired)?
                 || (Leaf::new(g.view(b)).rows_are_mostly_deleted() && self.purge_leaf(g, b, Purge::Unseen)?))
         })
     }
 
-    /// Takes out the entries of a leaf that are marked deleted and that no snapshot can need, and the room that rows
-    /// were left by transactions that have ended; true when there was something. The leaf's purge SCN says afterwards
-    /// what was taken out.
+    /// Takes out the entries of a leaf that are marked deleted and that no snapshot can need, and the padding of rows
+    /// whose transactions have ended; true when there was something. Raises the leaf's purge SCN to cover the rows
+    /// taken out.
     pub(crate) fn purge_leaf(&self, g: &mut ChangeGroup, b: BlockRef, which: Purge) -> Result<bool> {
         if Leaf::new(g.view(b)).is_all_live() {
             return Ok(false);
@@ -81,7 +81,7 @@ impl Btree {
             let ended = head.is_deleted().then(|| self.txns.ended_in_history(head.maker())).flatten();
             ended.filter(|scn| *scn <= retained).inspect(|scn| purged = purged.max(*scn)).is_some()
         };
-        // Neighbours were mostly deleted by one transaction.
+        // Neighbours were usually deleted by one transaction.
         let mut known: Option<(Xid, bool)> = None;
         let mut forgotten = |xid: Xid| match known {
             Some((last, forgotten)) if last == xid => forgotten,
@@ -176,7 +176,7 @@ impl Btree {
     fn split_root(&self, g: &mut ChangeGroup, p: &Process, index: &Index, level: u16) -> Result<Split> {
         let root = g.current(index.root)?;
         let node = Node::new(g.block(root));
-        // Somebody else may have split it: then it has another level and the caller looks again.
+        // Another session may have split it meanwhile: it then has another level, and the caller looks again.
         if node.level() != level || node.entries() < 2 {
             return Ok(Split::Done);
         }
@@ -212,7 +212,7 @@ impl Btree {
     }
 }
 
-/// Gives a leaf that takes over a part of another's range the other's purge SCN.
+/// Raises the purge SCN of a leaf that takes over a part of another leaf's range to that leaf's.
 pub(crate) fn inherit(g: &mut ChangeGroup, b: BlockRef, purged: Scn) -> Result<()> {
     match purged > Node::new(g.block(b)).purged() {
         true => g.change(b, Layer::Index, op::PURGED, &purged.0.to_le_bytes()),
@@ -220,8 +220,8 @@ pub(crate) fn inherit(g: &mut ChangeGroup, b: BlockRef, purged: Scn) -> Result<(
     }
 }
 
-/// The entries from number `cut` on, as an APPEND takes them. In a branch the first one's separator goes up and is not
-/// needed any more, but it does no harm: the first entry's separator is never looked at.
+/// The entries from number `cut` on, in the form of an APPEND. In a branch the separator of the first one moves up; its
+/// copy stays, since the first entry's separator is never read.
 pub(crate) fn entries_from(image: &[u8], cut: usize) -> Vec<u8> {
     let mut entries = Vec::with_capacity(image.len());
     let directory = Data::new(BlockView::of_bytes(image)).directory_reader();
@@ -231,7 +231,7 @@ pub(crate) fn entries_from(image: &[u8], cut: usize) -> Vec<u8> {
     entries
 }
 
-/// The entry at which the bytes of a block are halved; at least one stays on each side.
+/// The entry at which the bytes of a block are halved; each side keeps at least one entry.
 fn half_of(node: &Node) -> usize {
     let directory = node.data.directory_reader();
     let sizes = |i: usize| {
@@ -248,14 +248,15 @@ fn half_of(node: &Node) -> usize {
     node.entries() - 1
 }
 
-/// Where a block that is to take `sort_key` is cut, and the separator; `None` when it needs no split.
+/// The entry at which a block is cut to take `sort_key`, and the separator; `None` when it needs no split.
 fn cut_of(node: &Node, sort_key: &[u8]) -> Option<(usize, Vec<u8>)> {
     let n = node.entries();
     if n < 2 {
         return None;
     }
     let at_right_end = node.high().is_none() && node.is_leaf() && node.lower_bound(sort_key) == n;
-    // The new key becomes the high key of the full block if that has the room; else its last entry makes way.
+    // The new key becomes the high key of the full block if it fits there; otherwise the last entry moves to the new
+    // block.
     if at_right_end && node.data.free_bytes() >= sort_key.len() {
         return Some((n, sort_key.to_vec()));
     }

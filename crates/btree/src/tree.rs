@@ -11,13 +11,13 @@ use txn::{Change, LockWait, Txn};
 use types::{ObjectId, Ora, Rdba, Result, Rowid, Scn, Xid};
 use wait::Stat;
 
-/// Most blocks a descent looks at before it takes the tree for damaged.
+/// Most blocks that a descent reads before it reports the tree as damaged.
 pub(crate) const STEPS_MAX: usize = 10_000;
 
-/// In the segment header: the leaves have a purge SCN. Trees made before there was one say nothing.
+/// Flag in the segment header: the leaves have a purge SCN. Trees of older versions do not have it.
 const NOTES_PURGES: u32 = 1;
 
-/// What became of an insert.
+/// The result of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
     /// The entry is in the index.
@@ -26,26 +26,26 @@ pub enum Inserted {
     Duplicate(Rowid),
 }
 
-/// What the entries with the key of an insert into a unique index say.
+/// The meaning of the entries that have the key of an insert into a unique index.
 enum Check {
     Free,
     Taken(Rowid),
-    /// This transaction decides: wait for it and look again.
+    /// The outcome depends on this open transaction: wait for it and look again.
     Undecided(Xid),
 }
 
-/// What an insert does about other rows that have the key.
+/// How an insert treats other rows that have the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Others {
-    /// They are welcome.
+    /// They are ignored.
     Ignore,
-    /// There may be none.
+    /// They are refused.
     Refuse,
-    /// They are told of, and the entry is added all the same.
+    /// They are reported, and the entry is added all the same.
     Report,
 }
 
-/// What one try of an insert came to.
+/// The result of one attempt to insert.
 enum Try {
     Done,
     /// The entry is in, beside that of another row with the key.
@@ -57,8 +57,7 @@ enum Try {
 }
 
 impl Btree {
-    /// Creates an empty index in a tablespace and returns the header block of its segment; [`Btree::open`] tells the
-    /// rest.
+    /// Creates an empty index in a tablespace and returns the header block of its segment, for [`Btree::open`].
     ///
     /// # Errors
     /// ORA-01654 when the tablespace is full, and those of the buffer cache.
@@ -76,7 +75,7 @@ impl Btree {
         self.plant(p, segment, object)
     }
 
-    /// Gives a new segment its root.
+    /// Gives a new segment its root block.
     fn plant(&self, p: &Process, segment: Rdba, object: ObjectId) -> Result<Rdba> {
         let (cache, segments) = (self.cache(), self.cache().segments());
         let made = cache.in_group(p, &self.scn(), &mut |g| {
@@ -137,8 +136,8 @@ impl Btree {
         })
     }
 
-    /// Notes that the index is whole from now on: it has no entries for versions of rows that nobody but an older
-    /// snapshot sees.
+    /// Sets the SCN from which the index is complete: it may lack entries for row versions that only an older snapshot
+    /// sees.
     ///
     /// # Errors
     /// ORA-08103 when there is no index there.
@@ -169,7 +168,7 @@ impl Btree {
         leaf_for(self.cache(), p, index, target)
     }
 
-    /// Looks at the leaf that `key` belongs to, by the read that finds it to be that leaf.
+    /// Reads the leaf that `key` belongs to; `f` runs in the same versioned read that verifies the leaf.
     pub(crate) fn at_leaf<R>(
         &self,
         p: &Process,
@@ -212,7 +211,7 @@ impl Btree {
         p.count(Stat::IndexFetchByKey, 1);
         let before = to.len();
         let mut at = index.root;
-        // Where the leaf begins that goes on with the key: nothing is allocated as long as one leaf has them all.
+        // The low end of the next leaf with the key. Empty, and so without allocation, while one leaf has all entries.
         let (mut from, mut next_from) = (Vec::new(), Vec::new());
         for _ in 0..STEPS_MAX {
             let start = to.len();
@@ -260,8 +259,8 @@ impl Btree {
 
     /// Adds the entry for a row to an index. The locator is a rowid's six bytes, or the row's primary key.
     ///
-    /// Keys are made of parts as `types::codec::push_key_part` writes them; a key of NULLs only is not to be inserted.
-    /// When the index is unique and an uncommitted transaction decides about the key, waits for it as `wait` says
+    /// Keys are made of parts as `types::codec::push_key_part` writes them; a key of NULLs only must not be inserted
+    /// (R8). When the index is unique and the key depends on an open transaction, waits for it according to `wait`
     /// (`enq: TX - row lock contention`). Latches: none on entry or return.
     ///
     /// # Errors
@@ -283,11 +282,11 @@ impl Btree {
         })
     }
 
-    /// Adds the entry for a row to an index that is not unique and yet enforces a key, which may stand twice for a
-    /// while. True when another row has the key, by a committed change or one of the caller's own: who wants the key to
-    /// be unique looks again later ([`Btree::is_repeated`]). When an open transaction of another session has given the
-    /// key to a row, or taken it from one, it is waited for first; so of two transactions that add a key, the one that
-    /// comes second always knows.
+    /// Adds the entry for a row to an index that is not unique but enforces a constraint whose key may occur twice for
+    /// a while (R12). True when another row has the key, by a committed change or one of the caller's own: the caller
+    /// checks again later ([`Btree::is_repeated`]). When an open transaction of another session has given the key to a
+    /// row, or taken it from one, waits for it first; so of two transactions that add a key, the second always sees the
+    /// first.
     ///
     /// # Errors
     /// As [`Btree::insert_at`].
@@ -341,7 +340,7 @@ impl Btree {
         others: Others,
     ) -> Result<Try> {
         // A unique key is checked and inserted under the pin of the leaf where its first entry would be: every other
-        // insert of the key comes through there.
+        // insert of the key pins that leaf, too (R6).
         let first = if others == Others::Ignore { sort_key } else { key };
         let mut done = Try::Done;
         let leaf = self.leaf_for(p, index, Target::At(first))?;
@@ -394,7 +393,7 @@ impl Btree {
         Ok(())
     }
 
-    /// Pins the leaf for a sort key, from `leaf` on to the right: it may have been split since it was found.
+    /// Pins the leaf for a sort key, searching from `leaf` to the right: it may have been split since it was found.
     fn pin_leaf(&self, c: &mut Change, index: &Index, leaf: Rdba, key: &[u8]) -> Result<BlockRef> {
         pin_for(c.group(), index, leaf, key, 0)
     }
@@ -460,9 +459,9 @@ impl Btree {
         Ok(())
     }
 
-    /// As [`Btree::delete_at`], in an index that is being built: when the entry is not there yet, one is put in its
-    /// place that is marked deleted, so that the builder, who sees the row as it was, does not add it. Rolled back, it
-    /// is the row's entry.
+    /// As [`Btree::delete_at`], in an index that is being built: when the entry is not there yet, adds it marked
+    /// deleted, so that the builder, which sees the row as it was, does not add it. A rollback turns it into the row's
+    /// live entry.
     ///
     /// # Errors
     /// As [`Btree::insert_at`].
@@ -499,8 +498,8 @@ impl Btree {
         }
     }
 
-    /// Adds an entry without undo, for building an index that nobody else can see yet. Entries that come in order fill
-    /// the blocks completely.
+    /// Adds an entry without undo, for building an index that no other session can see yet. Entries in ascending order
+    /// fill the blocks completely.
     ///
     /// # Errors
     /// As [`Btree::insert`].
@@ -537,7 +536,7 @@ impl Btree {
         }
     }
 
-    /// Whether an index that is being built has the key for another row, too.
+    /// Whether another row has the key in an index that is being built.
     fn check_loaded(&self, p: &Process, index: &Index, key: &[u8], locator: &[u8]) -> Result<Inserted> {
         if !index.unique {
             return Ok(Inserted::Done);
@@ -554,15 +553,15 @@ impl Btree {
     }
 }
 
-/// As [`Btree::descend`] to a leaf that is not looked at itself: the branch above says which it is. By the time that it
-/// is read it may have been split or merged, or, being the root, have got leaves below it.
+/// As [`Btree::descend`] to a leaf, but takes its address from the branch above without reading the leaf. When the leaf
+/// is read it may have been split or merged or, if it is the root, have got a level below it.
 pub(crate) fn leaf_for(cache: &BufferCache, p: &Process, index: &Index, target: Target) -> Result<Rdba> {
     let is_above = |node: &Node, step: Step| node.level() == 1 && matches!(step, Step::Child(..));
     walk(cache, p, index, target, 0, &mut |node, step| is_above(node, step))
 }
 
-/// Walks from the root to the block of `level` for `target`, or to where a step leads that `is_last` says ends the
-/// walk.
+/// Walks from the root to the block of `level` for `target`, or until `is_last` returns true for a step; returns the
+/// block that the step leads to.
 fn walk(
     cache: &BufferCache,
     p: &Process,
@@ -604,8 +603,8 @@ fn is_last_live(node: &Node, i: usize) -> bool {
     n > 0 && dead(n - 1) && dead(0) && (1..n - 1).all(dead)
 }
 
-/// Collects the rows of a leaf's entries with `key`; goes on to the right when they may continue there, from the key in
-/// `from`.
+/// Collects the rows of a leaf's entries with `key`. When the entries may continue to the right, `from` is set to the
+/// key to continue from.
 fn collect(node: &Node, index: &Index, key: &[u8], to: &mut Vec<Rowid>, from: &mut Vec<u8>) -> Step {
     let mut i = node.lower_bound(key);
     while node.has_key(i, key) {
@@ -622,8 +621,8 @@ fn collect(node: &Node, index: &Index, key: &[u8], to: &mut Vec<Rowid>, from: &m
     Step::Right(node.data.next())
 }
 
-/// Pins the block of `level` that a sort key belongs to, from `at` on: to the right where blocks were split since it
-/// was found, and down where it was the root and has grown.
+/// Pins the block of `level` that a sort key belongs to, searching from `at`: to the right when blocks were split since
+/// it was found, and down when it was the root and the tree has grown.
 pub(crate) fn pin_for(g: &mut ChangeGroup, index: &Index, at: Rdba, key: &[u8], level: u16) -> Result<BlockRef> {
     pin_target(g, index, at, Target::At(key), level)
 }
@@ -636,7 +635,7 @@ pub(crate) fn pin_target(g: &mut ChangeGroup, index: &Index, at: Rdba, target: T
     };
     let mut at = at;
     for _ in 0..STEPS_MAX {
-        // Blocks that are pinned stay so until the group ends, so look before pinning.
+        // A pinned block stays pinned until the group ends, so the block is read before it is pinned.
         let mut step = g.peek(at, &mut |v| step_at(*v))?;
         if step == Step::Leaf {
             let b = g.current(at)?;
@@ -655,12 +654,12 @@ pub(crate) fn pin_target(g: &mut ChangeGroup, index: &Index, at: Rdba, target: T
     Err(damaged(index, at))
 }
 
-/// Bytes of the undo of a change of this entry, with room for its former mark.
+/// Bytes of the undo for a change of this entry, its former mark included.
 fn undo_bytes(sort_key: &[u8]) -> usize {
     1 + XID + sort_key.len()
 }
 
-/// ORA-01450: a key of more bytes than an index takes.
+/// ORA-01450: the key is longer than the maximum.
 pub(crate) fn too_long(most: usize) -> Ora {
     Ora::with(1450, &[&most])
 }

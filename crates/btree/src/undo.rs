@@ -19,8 +19,8 @@ pub(crate) mod op {
     pub const PUT_BACK: u8 = 2;
     /// Entries were added: sort keys as in [`crate::list`].
     pub const TAKE_OUT_MANY: u8 = 7;
-    /// Entries were marked: for each flags u8, xid u64 unless the flags say that it is that of the one before, and the
-    /// sort key as in [`crate::list`].
+    /// Entries were marked: for each flags u8, xid u64 (left out when [`SAME_XID`] says that it equals the previous
+    /// one), and the sort key as in [`crate::list`].
     pub const PUT_BACK_MANY: u8 = 8;
 }
 
@@ -32,8 +32,8 @@ impl UndoLayer for IndexUndo {
         Ok(())
     }
 
-    /// Reverses the records of many entries, leaf by leaf: splits may have put them into more leaves than one group
-    /// takes. An entry that is as it was before has been reversed by a roll back that was cut off.
+    /// Reverses undo records of many entries, leaf by leaf: splits may have moved the entries into more leaves than one
+    /// group can hold. An entry already in its former state was reversed by an earlier rollback that was interrupted.
     fn prepare(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
         let many = match rec.op {
             op::TAKE_OUT_MANY => Many::of_added(rec.data),
@@ -61,7 +61,7 @@ impl UndoLayer for IndexUndo {
                 return crate::row_undo::rollback(txns, p, rec, undo);
             }
             op::TAKE_OUT => (None, rec.data),
-            op::TAKE_OUT_MANY | op::PUT_BACK_MANY => return Ok(()), // done before
+            op::TAKE_OUT_MANY | op::PUT_BACK_MANY => return Ok(()), // done by `prepare`
             op::PUT_BACK => {
                 let (head, sort_key) = rec.data.split_at_checked(1 + XID).ok_or_else(wrong)?;
                 let xid = Xid::from_bits(u64::from_le_bytes(head[1..].try_into().map_err(|_| wrong())?));
@@ -85,7 +85,7 @@ impl UndoLayer for IndexUndo {
     }
 }
 
-/// The index of an undo record: root and object are all that finding an entry needs.
+/// The index of an undo record. Root and data object are all that a search for the entry needs.
 pub(crate) fn index_of(rec: &UndoRecord<'_>) -> Index {
     Index {
         segment: Rdba::NONE,
@@ -98,11 +98,11 @@ pub(crate) fn index_of(rec: &UndoRecord<'_>) -> Index {
     }
 }
 
-/// The entries of a record of many, written out.
+/// The decoded entries of an undo record of many.
 #[derive(Default)]
 struct Many {
     bytes: Vec<u8>,
-    /// Where the sort key of each ends, and its mark before, if it was marked.
+    /// For each entry the end of its sort key, and its former mark if it was marked.
     entries: Vec<(usize, u8, Xid)>,
 }
 
@@ -141,11 +141,11 @@ impl Many {
     }
 }
 
-/// In the flags of an entry that was marked: its transaction is that of the one before it in the list.
+/// Flag of an entry that was marked: its transaction is that of the previous entry in the list.
 const SAME_XID: u8 = 0x80;
 
-/// Appends the mark that an entry had, before its key is appended; without the transaction, when it is that of the one
-/// before.
+/// Appends the former mark of an entry, in front of its key; without the transaction when it is that of the previous
+/// entry.
 pub(crate) fn push_marked(flags: u8, xid: Option<Xid>, to: &mut Vec<u8>) {
     match xid {
         Some(xid) => {
@@ -156,7 +156,7 @@ pub(crate) fn push_marked(flags: u8, xid: Option<Xid>, to: &mut Vec<u8>) {
     }
 }
 
-/// Takes entry number `from` and those that follow it in the same leaf out; returns how many were looked at.
+/// Takes out entry number `from` and the following ones in the same leaf; returns how many were processed.
 fn take_out(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: usize, xid: Xid) -> Result<usize> {
     let b = pin_for(g, index, leaf, many.sort_key(from), 0)?;
     let node = Node::new(g.block(b));
@@ -176,8 +176,8 @@ fn take_out(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: u
     Ok(looked)
 }
 
-/// Puts the marks of entry number `from` and of those that follow it in the same leaf back; returns how many were
-/// looked at.
+/// Puts back the marks of entry number `from` and of the following ones in the same leaf; returns how many were
+/// processed.
 fn put_back(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: usize, xid: Xid) -> Result<usize> {
     let b = pin_for(g, index, leaf, many.sort_key(from), 0)?;
     let mut looked = 0;
@@ -196,7 +196,7 @@ fn put_back(g: &mut ChangeGroup, index: &Index, leaf: Rdba, many: &Many, from: u
     Ok(looked)
 }
 
-/// As [`leaf_for`], of a key. An index that is not there although its undo is, is damaged.
+/// As [`leaf_for`], for a sort key. Undo of an index that does not exist means damage.
 pub(crate) fn find_leaf(txns: &Transactions, p: &Process, index: &Index, sort_key: &[u8]) -> Result<Rdba> {
     let found = leaf_for(txns.cache(), p, index, Target::At(sort_key));
     found.map_err(|e| if e.is(8103) { damaged(index, index.root) } else { e })

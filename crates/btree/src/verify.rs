@@ -7,7 +7,7 @@ use buffer_cache::GetKind;
 use process::Process;
 use types::{Rdba, Rowid, Scn};
 
-/// What a tree looks like.
+/// The measures of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TreeReport {
     /// Levels, leaves included: 1 for a tree that is one leaf.
@@ -24,10 +24,10 @@ pub struct TreeReport {
 
 impl Btree {
     /// Checks a tree: order, high keys, links between siblings, levels, and that each block hangs under the right
-    /// separator. Only exact while nobody changes it.
+    /// separator. Exact only while nothing changes the tree.
     ///
     /// # Errors
-    /// A sentence that says which rule is broken, or which block could not be read.
+    /// A sentence that names the violated rule, or the block that could not be read.
     pub fn verify(&self, p: &Process, index: &Index) -> Result<TreeReport, String> {
         self.verify_with(p, index, &mut |_, _| {})
     }

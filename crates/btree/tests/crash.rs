@@ -1,6 +1,5 @@
-//! The redo of trees that grow, shrink and are rolled back by several sessions at once: whatever prefix of it reaches
-//! the disk, the trees that come out of it are whole, and after the open transactions are rolled back they hold what
-//! was committed.
+//! The redo of trees that grow, shrink and are rolled back by several sessions at once: for every prefix of the redo
+//! the recovered trees are whole, and after the open transactions are rolled back they hold what was committed.
 
 mod common;
 use btree::{Inserted, RowAction, RowOutcome, RowScan, RowTable};
@@ -102,7 +101,7 @@ fn copy_all(from: &Path, to: &Path) {
 
 type Model = BTreeMap<u64, u8>;
 
-/// What a session has committed: the ends of the redo before and after each commit, and what was true from then on.
+/// The commits of a session: the ends of the redo before and after each commit, and the contents from then on.
 type History = Vec<(u64, u64, Model)>;
 
 fn row_of(fill: u8) -> Vec<u8> {
@@ -111,8 +110,8 @@ fn row_of(fill: u8) -> Vec<u8> {
     bytes
 }
 
-/// One session: it owns the keys that leave its number as their remainder by three. Every key has a row in `table` and
-/// an entry in `plain`.
+/// One session: it owns the keys whose remainder by three is its number. Every key has a row in `table` and an entry in
+/// `plain`.
 fn work(db: &Db, journal: &Journal, me: u64, table: &RowTable, plain: &btree::Index) -> History {
     let p = testing::attach(db.all, "worker");
     let mut t = Txn::new();
@@ -133,7 +132,7 @@ fn work(db: &Db, journal: &Journal, me: u64, table: &RowTable, plain: &btree::In
         };
         match random(10) {
             0..=4 => {
-                // Ascending mostly, as a queue has it, and sometimes somewhere in between.
+                // Usually ascending, as in a queue, and sometimes in between.
                 let k = if random(4) == 0 { random(300) * 3 + me } else { next };
                 next = next.max(k) + 3;
                 let fill = random(200) as u8;
@@ -179,7 +178,7 @@ fn work(db: &Db, journal: &Journal, me: u64, table: &RowTable, plain: &btree::In
     history
 }
 
-/// The state of a session's keys may be any of these when the redo ends at `end`.
+/// The possible contents of a session's keys when the redo ends at `end`.
 fn possible(history: &History, end: u64) -> Vec<&Model> {
     let sure = history.iter().rposition(|(_, after, _)| *after <= end).unwrap_or(0);
     let later = history[sure + 1..].iter().take_while(|(before, ..)| *before < end);

@@ -41,7 +41,7 @@ fn try_rows(db: &Db, p: &Process, t: &RowTable, s: &Snapshot, down: bool) -> typ
     Ok(all)
 }
 
-/// A moment that nobody noted, as a flashback query has it.
+/// An unregistered moment, as in a flashback query.
 fn past(scn: Scn) -> Snapshot {
     Snapshot { scn, xid: None, own: None, serializable: false }
 }
@@ -62,7 +62,7 @@ enum Op {
     RollbackTo,
     /// Opens a snapshot that is read again at the end.
     Look,
-    /// Notes the moment, which is asked for at the end.
+    /// Notes the moment, which is read by a flashback query at the end.
     Remember,
     Coalesce,
 }
@@ -169,7 +169,7 @@ proptest! {
             }
         }
         looks.iter().for_each(|(s, _)| db.txns.release(&reader, s));
-        // A moment has all its rows, or it is known that it cannot be had any more.
+        // A moment has all its rows, or reading it returns ORA-01555.
         for (s, model) in &moments {
             for down in [false, true] {
                 match try_rows(&db, &reader, &table, s, down) {
@@ -211,7 +211,7 @@ fn a_row_of_another_session_is_locked_and_then_changed() {
         db.tree.change_row(p, t, &table, &key(n), action, s, wait)
     };
     let s = db.txns.snapshot(&p, &t);
-    // A lock alone is no change.
+    // A lock alone does not count as a change.
     change(&p, &mut t, 1, RowAction::Lock, &s, LockWait::NoWait).unwrap();
     change(&p, &mut t, 2, RowAction::Update(&bytes(2, 30)), &s, LockWait::NoWait).unwrap();
     assert!(change(&q, &mut u, 1, RowAction::Delete, &before, LockWait::NoWait).unwrap_err().is(54));
@@ -228,8 +228,8 @@ fn a_row_of_another_session_is_locked_and_then_changed() {
     assert!(db.tree.insert_row(&p, &mut t, &table, &key(9), &long, LockWait::NoWait).unwrap_err().is(1429));
 }
 
-/// Deleted rows are there for flashback queries until they are purged; from then on the leaf knows that it has lost
-/// them, and so do those that take over its range.
+/// Deleted rows stay for flashback queries until they are purged; from then on the purge SCN of the leaf, and of the
+/// leaves that take over its range, refuses older moments.
 #[test]
 fn a_moment_before_a_purge_is_too_old_and_one_behind_it_is_not() {
     let db = database(400);
@@ -249,7 +249,7 @@ fn a_moment_before_a_purge_is_too_old_and_one_behind_it_is_not() {
     (0..400).for_each(|n| change(&mut t, n, false));
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
     let full = past(db.txns.current_scn());
-    // Nothing is kept for retention's sake from here on: everything is younger than what is retained.
+    // From here on the retention keeps nothing.
     db.txns.times().retain(u64::MAX, u64::MAX);
     (100..300).for_each(|n| change(&mut t, n, true));
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
@@ -268,7 +268,7 @@ fn a_moment_before_a_purge_is_too_old_and_one_behind_it_is_not() {
     }
     let mut row = Vec::new();
     assert!(db.tree.fetch_row(&p, &table.tree, &key(150), &full, &mut row).unwrap_err().is(1555));
-    // Rows that were not purged are found as of any moment; the split of a leaf hands on what it has lost.
+    // Rows that were not purged are found as of any moment; a split hands the purge SCN on.
     assert!(db.tree.fetch_row(&p, &table.tree, &key(350), &full, &mut row).unwrap());
     (1000..1400).for_each(|n| change(&mut t, n, false));
     (100..300).for_each(|n| change(&mut t, n, false));
@@ -279,7 +279,7 @@ fn a_moment_before_a_purge_is_too_old_and_one_behind_it_is_not() {
     }
 }
 
-/// Keys that grow, and are deleted in their order: the tree stays small, and its readers see what they should.
+/// Keys that grow and are deleted in ascending order: the tree stays small, and its readers see the right rows.
 #[test]
 fn a_queue_does_not_grow() {
     let db = database(400);
@@ -354,7 +354,7 @@ fn coalescing_gives_back_sparse_leaves_under_an_open_scan() {
         after.leaves * 4 < before.leaves && merged as usize == before.leaves - after.leaves,
         "{before:?} {after:?}"
     );
-    // What was given back is used again, and the scan that came from a leaf given back loses nothing.
+    // Blocks given back are reused, and a scan that holds the address of one loses nothing.
     for n in 5000..8000u64 {
         db.tree.insert(&p, &mut t, &plain, &key(n), row(n as u32), LockWait::NoWait).unwrap();
     }
@@ -371,7 +371,8 @@ fn coalescing_gives_back_sparse_leaves_under_an_open_scan() {
     db.tree.verify(&p, &plain).unwrap();
 }
 
-/// Versions of rows whose makers are known by an upper bound only, since their slots were used again: the undo tells.
+/// Versions of rows whose makers' commit SCNs are known only as upper bounds, since their slots were reused: the undo
+/// has the exact SCN.
 #[test]
 fn old_versions_are_seen_however_often_the_slots_of_their_makers_were_used_since() {
     let db = database(400);

@@ -87,7 +87,7 @@ fn only_one_session_gets_a_unique_key() {
         let mut t = Txn::new();
         let mut won = 0;
         for k in 0..150 {
-            // Each session comes with the keys in an order of its own, and long enough to split often.
+            // Each session inserts the keys in an order of its own; they are long enough to split often.
             let k = (k * [1, 7, 11, 13][n]) % 150;
             let r = row(1000 * n as u32 + k);
             let done = db.tree.insert(p, &mut t, &index, &long_key(k.into(), 60), r, LockWait::Forever);
@@ -108,9 +108,9 @@ fn killed_sessions_leave_whole_transactions_and_a_sound_tree() {
     let kills = testing::kill_children(&pmon, 3, Duration::from_millis(1800), 11, |p, seed| {
         let (mut t, mut random) = (Txn::new(), seed);
         loop {
-            // One transaction inserts three entries of one row at far apart places, or takes three of its own away.
+            // One transaction inserts three entries of one row at distant places, or deletes three of its own.
             let (k, r) = (next(&mut random) % 100_000, row((next(&mut random) % 50_000) as u32));
-            // Those that are taken away again may be purged on their own: they have longer keys.
+            // Deleted keys are longer, so that they can be purged independently.
             let take_away = random >> 61 == 1;
             let keys = [k, k + 1_000_000, k + 2_000_000].map(|k| long_key(k, 30 + usize::from(take_away)));
             for k in &keys {

@@ -12,7 +12,7 @@ use txn::{LockWait, NoHook, Txn};
 #[derive(Clone, Debug)]
 enum Op {
     Insert(u64, u32, usize),
-    /// So many rows from this one on, with keys that differ by this step, wrapping.
+    /// InsertMany: the number of rows, beginning with this row; their keys differ by this step and wrap around.
     InsertMany(u64, u32, usize, u64, u32),
     Delete(usize),
     DeleteMany(usize, usize),
@@ -109,7 +109,7 @@ proptest! {
         }
         let report = db.tree.verify(&p, &index).unwrap();
         prop_assert_eq!(report.live, now.len());
-        // Candidates are everything alive, and perhaps some that are marked deleted.
+        // Candidates are all live entries, and perhaps some that are marked deleted.
         let all = scan(&db, &p, &index, Unbounded, Unbounded, false);
         let found: BTreeSet<_> = all.iter().cloned().collect();
         prop_assert_eq!(found.len(), all.len(), "no entry twice");
@@ -119,7 +119,7 @@ proptest! {
         down.reverse();
         prop_assert_eq!(&down, &all);
         prop_assert_eq!(all.len(), report.live + report.deleted);
-        // Ranges are cut out of the whole.
+        // Ranges are subsets of the full scan.
         for (low, high) in [(5, 30), (0, 0), (30, 31), (59, 70), (40, 20)] {
             let (l, h) = (long_key(low, 0), long_key(high, 20));
             for (a, b) in [(Included(&l[..]), Excluded(&h[..])), (Excluded(&l[..]), Included(&h[..])), (Unbounded, Included(&h[..]))] {
@@ -181,7 +181,7 @@ fn many_entries_of_a_unique_index_go_in_together_unless_one_is_refused() {
         batch
     };
     let insert = |t: &mut Txn, batch: &mut Batch| db.tree.insert_many(&p, t, &index, batch, LockWait::NoWait).unwrap();
-    // Out of order, and more than a leaf takes; undo leaves nothing of them though splits have moved them.
+    // Out of order, and more than a leaf holds; a rollback removes them all although splits have moved them.
     let scattered: Vec<u64> = (0..1500).map(|n| n * 7919 % 1500).collect();
     assert_eq!(insert(&mut t, &mut batch_of(&scattered)), Inserted::Done);
     let half = db.txns.savepoint(&t);
@@ -193,7 +193,7 @@ fn many_entries_of_a_unique_index_go_in_together_unless_one_is_refused() {
     assert_eq!(db.tree.verify(&p, &index).unwrap().live, 1500);
     db.txns.rollback(&p, &mut t).unwrap();
     assert_eq!(db.tree.verify(&p, &index).unwrap().live, 0);
-    // A key that is there already, and one that comes twice.
+    // A key that exists already, and one that the batch has twice.
     assert_eq!(insert(&mut t, &mut batch_of(&scattered)), Inserted::Done);
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
     let mut again = batch_of(&[1600, 1601]);
@@ -305,7 +305,7 @@ fn a_scan_gets_each_block_on_its_way_once() {
     }
 }
 
-/// A change of an entry reads the branches on its way once, and takes the leaf without reading it first.
+/// A change of an entry examines each branch on its path once, and pins the leaf without examining it first.
 #[test]
 fn a_change_examines_branches_and_takes_the_leaf() {
     let db = database(300);
@@ -347,7 +347,7 @@ fn a_scan_that_is_started_again_sees_what_a_new_one_sees() {
     };
     let (mut again, mut t) = (btree::RangeScan::new(), Txn::new());
     for step in 0..4000u64 {
-        // It grows to one leaf that is small, then to one that is not, then to several.
+        // The tree grows to one small leaf, then to a larger one, then to several.
         let tree = &trees[random(2) as usize];
         if random(4) == 0 {
             let (n, r) = (random(1 + step / 20), random(3) as u32);
@@ -362,7 +362,7 @@ fn a_scan_that_is_started_again_sees_what_a_new_one_sees() {
             }
         }
         let (a, b) = (key(random(1 + step / 20)), key(random(1 + step / 20)));
-        // A bound may be the beginning of keys.
+        // A bound may be a prefix of keys.
         let (a, b) = (&a[..a.len() - 3 * random(2) as usize], &b[..b.len() - 3 * random(2) as usize]);
         let kind = |bound, kind| match kind {
             0 => Unbounded,
