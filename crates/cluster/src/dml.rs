@@ -10,16 +10,16 @@ use redo::Layer;
 use txn::{Change, ItlGet, LockWait, Snapshot, Txn};
 use types::{Ora, Rdba, Result, Rowid, Xid};
 
-/// What one block said to a new row.
+/// The result of trying one block for a new row.
 enum Try {
     Done(Rowid),
-    /// No room; the overflow block behind, if any.
+    /// No room; the next overflow block of the chain, if any.
     Full(Rdba),
     WaitItl(Xid),
 }
 
 impl Clusters {
-    /// Inserts a row (`types::row` bytes) into its key's home block, or behind it.
+    /// Inserts a row (`types::row` bytes) into its key's home block, or into the overflow chain behind it.
     ///
     /// # Errors
     /// ORA-01655 when the tablespace is full.
@@ -80,8 +80,8 @@ impl Clusters {
         Ok(Try::Done(Rowid { obj: cluster.data_object, rdba: at, slot }))
     }
 
-    /// Hangs a new block behind the last block of a chain; another process may have been faster. Returns the block
-    /// behind `at`.
+    /// Appends a new block to an overflow chain, unless another process has done so meanwhile. Returns the block behind
+    /// `at`.
     fn add_overflow(&self, p: &Process, cluster: &HashCluster, at: Rdba) -> Result<Rdba> {
         let cache = self.txns.cache();
         let behind = cache.read(p, at, GetKind::Current, &mut |v| block::Data::new(*v).next())?;
@@ -154,7 +154,7 @@ fn check_block(c: &Change<'_>, b: BlockRef, cluster: &HashCluster) -> Result<()>
     Err(Ora::new(8103))
 }
 
-/// A directory entry for a row of `body` bytes, with room for its tag. Entry 0 is the tag array's.
+/// A directory entry for a row of `body` bytes, with room for its tag. Entry 0 is the tag array.
 fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize) -> Option<u16> {
     let d = c.data(b);
     if d.slots() == 0 {
@@ -165,7 +165,7 @@ fn place(c: &Change<'_>, b: BlockRef, itl: u8, body: usize) -> Option<u16> {
         heap::Place::Full => None,
         heap::Place::Slot(slot) => {
             let more = tags::growth(&d, slot);
-            // Like a directory entry, the tag array's growth outlives a rollback.
+            // The growth of the tag array outlives a rollback, as a directory entry does (C6).
             let fits = more == 0
                 || (d.usable_bytes(0) >= more + data::SLOT_BYTES
                     && d.usable_bytes(itl) >= more + body + ops::ROW_OVERHEAD);

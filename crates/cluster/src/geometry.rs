@@ -1,9 +1,9 @@
-//! How HASHKEYS and SIZE lay a cluster out, and where a key belongs.
+//! The layout of a cluster by HASHKEYS and SIZE, and the home of a key.
 
 use block::data;
 use types::{Ora, Result};
 
-/// How HASHKEYS and SIZE lay the cluster out.
+/// The layout of a cluster by HASHKEYS and SIZE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
     /// HASHKEYS rounded up to a prime: the number of hash values.
@@ -36,7 +36,8 @@ impl Geometry {
     /// The home block's number for a hash of [`hash`].
     #[inline]
     pub fn home(&self, hash: u64) -> u32 {
-        // The upper half times the number of buckets, shifted down, spreads as a remainder does and costs no division.
+        // Multiplying the upper half by the number of buckets and shifting down distributes as evenly as a remainder,
+        // without a division.
         let bucket = ((hash >> 32) * u64::from(self.hash_buckets)) >> 32;
         bucket as u32 / self.buckets_per_block
     }
@@ -78,7 +79,7 @@ fn mix(mut x: u64) -> u64 {
     x.wrapping_mul(0x9FB2_1C65_1E98_DF25) ^ x >> 31
 }
 
-/// The 16 bits of a hash that rows are found by in their block.
+/// The 16 bits of a hash by which a block is searched for rows.
 #[inline]
 pub fn tag(hash: u64) -> u16 {
     hash as u16

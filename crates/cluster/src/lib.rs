@@ -1,9 +1,9 @@
 //! Single-table hash clusters of Latchwork.
 //!
-//! The rows of a key lie in the block its hash names, their home block, so a lookup reads one block and no index. Home
-//! blocks are allocated when the cluster is created. What does not fit there goes to overflow blocks, chained from the
-//! home block. A row too long for a block keeps its head in the cluster and has its other pieces in heap blocks of the
-//! same segment.
+//! The rows of a key lie in the block that its hash selects, the home block, so a lookup reads one block and no index.
+//! Home blocks are allocated when the cluster is created. Rows that do not fit there go to overflow blocks, chained
+//! from the home block. A row too long for a block keeps its head in the cluster and has its other pieces in heap
+//! blocks of the same segment.
 #![forbid(unsafe_code)]
 
 mod dml;
@@ -35,7 +35,7 @@ pub struct HashCluster {
     pub data_object: ObjectId,
     /// Segment header block of the cluster.
     pub header: Rdba,
-    /// How HASHKEYS and SIZE lay it out.
+    /// The layout by HASHKEYS and SIZE.
     pub geometry: Geometry,
     /// Positions of the cluster key's columns in the table's rows, in the order of the key.
     pub key_columns: Vec<u16>,
@@ -43,13 +43,13 @@ pub struct HashCluster {
     homes: Arc<[Home]>,
 }
 
-/// A home block, and what this process remembers of it so as to have it at hand sooner: never more than a guess.
+/// A home block, with hints of this process for prefetching; a hint may be wrong (C7).
 #[derive(Debug)]
 struct Home {
     at: Rdba,
-    /// The buffer it was in.
+    /// The buffer that held the block at the last lookup.
     buffer: AtomicU32,
-    /// Where its tags were.
+    /// Offset of the tags at the last lookup.
     tags: AtomicU32,
 }
 
@@ -69,8 +69,8 @@ impl HashCluster {
         &self.homes[self.geometry.home(hash) as usize]
     }
 
-    /// Has the header, the row directory and the tags of a home block brought near, which otherwise are found one after
-    /// the other.
+    /// Prefetches the header, the row directory and the tags of a home block together; without the hints each address
+    /// would be known only after the read before it.
     #[inline]
     fn prefetch(&self, home: &Home, cache: &BufferCache) {
         let directory = ITL_BEGIN + usize::from(self.initrans) * ITL_BYTES;
@@ -117,7 +117,7 @@ fn rows_of(table: &HeapTable) -> RowSegment<'_> {
     RowSegment { table, kind: BlockKind::Cluster, layer: Layer::Cluster }
 }
 
-/// The hash cluster access method of an instance. Clones share everything.
+/// The hash cluster access method of an instance. All clones share one state.
 #[derive(Clone)]
 pub struct Clusters {
     heap: Heap,
@@ -130,7 +130,7 @@ impl Clusters {
         table.register(Layer::Cluster, tags::apply);
     }
 
-    /// The access method over a transaction system.
+    /// Makes the access method over a transaction system.
     pub fn new(heap: &Heap) -> Clusters {
         Clusters { heap: heap.clone(), txns: heap.transactions().clone() }
     }
@@ -138,7 +138,7 @@ impl Clusters {
     /// Creates the segment of a cluster, with all its home blocks, and returns its header block.
     ///
     /// # Errors
-    /// ORA-01655 when the tablespace has no room; what was allocated is given back.
+    /// ORA-01655 when the tablespace has no room; blocks already allocated are given back.
     pub fn create_segment(
         &self,
         p: &Process,
@@ -176,7 +176,7 @@ impl Clusters {
         Ok(header)
     }
 
-    /// Formats the home blocks of a new segment and notes its geometry.
+    /// Formats the home blocks of a new segment and stores its geometry.
     fn lay_out(&self, p: &Process, header: Rdba, geometry: &Geometry, initrans: u8) -> Result<()> {
         let (cache, scn) = (self.txns.cache(), || self.txns.current_scn());
         let segments = cache.segments();

@@ -10,13 +10,14 @@ use txn::Snapshot;
 use types::{Ora, Rdba, Result, Rowid};
 use wait::Stat;
 
-/// Rows copied out of a lookup: bytes one after another. Its buffers are kept between lookups.
+/// Rows copied by a lookup, one after another. The buffers are kept between lookups.
 #[derive(Debug, Default, Clone)]
 pub struct RowSet {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     rowids: Vec<Rowid>,
-    /// Rows whose head is in a block but whose key is elsewhere: number of rows before it, the row, the rest of it.
+    /// Rows of several pieces whose key may lie in another piece: for each the number of rows before it, its rowid and
+    /// the address of the next piece.
     scattered: Vec<(Rowid, PieceAddress)>,
 }
 
@@ -71,7 +72,7 @@ impl RowSet {
     }
 }
 
-/// Most blocks of an overflow chain; more means that it has a loop.
+/// Most blocks of an overflow chain; a longer chain must have a loop.
 const CHAIN_MAX: usize = 1 << 22;
 
 impl Clusters {
@@ -121,7 +122,7 @@ impl Clusters {
         Err(Ora::internal("a cluster block's overflow chain has no end"))
     }
 
-    /// Puts rows of several pieces together and keeps those with the right key.
+    /// Completes rows of several pieces and keeps those with the right key.
     #[cold]
     fn gather(&self, p: &Process, s: &Snapshot, cluster: &HashCluster, key: &[u8], rows: &mut RowSet) -> Result<()> {
         let mut row = Vec::new();
@@ -141,7 +142,7 @@ impl Clusters {
     /// Copies the row into `row` (cleared first). False when there is no such row as of `s`.
     ///
     /// # Errors
-    /// ORA-01410 when the rowid's block is not one of the cluster's, ORA-08103 when the cluster's segment is gone.
+    /// ORA-01410 when the rowid's block does not belong to the cluster, ORA-08103 when the cluster's segment is gone.
     pub fn fetch_by_rowid(
         &self,
         p: &Process,
@@ -161,8 +162,8 @@ impl Clusters {
     }
 }
 
-/// Copies the rows of a block whose key is `key` (`columns` without its count), and returns where the tags are. What it
-/// sees may be garbage.
+/// Copies the rows of a block whose key is `key` (`columns` is the key without its column count), and returns the
+/// offset of the tags. The view may be torn.
 #[inline]
 #[allow(clippy::too_many_arguments)]
 fn take_matching(

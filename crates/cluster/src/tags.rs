@@ -1,11 +1,11 @@
-//! Cluster blocks: the rows of a heap block, with the tags of their keys side by side.
+//! Cluster blocks: the rows of a heap block, with the tags of their keys in an array.
 //!
 //! Directory entry 0 of a cluster block is not a row but the tag array: for each further directory entry, 16 bits of
-//! the hash of its row's key. A lookup runs over the array, which is a cache line or two, and touches only rows whose
-//! tag is the key's. The same 16 bits are in the `extra` field of the row, so every change vector that puts a row also
-//! sets its tag.
+//! the hash of its row's key. A lookup searches the array, which takes one or two cache lines, and touches only rows
+//! whose tag matches. The same 16 bits are in the `extra` field of the row, so every change vector that puts a row also
+//! sets its tag (C1).
 //!
-//! A chain of rows by key was rejected: undo would have to mend links that other transactions' rows hang on.
+//! A chain of rows by key was rejected: undo would have to repair links through rows of other transactions.
 
 use block::{BlockView, Data, DataMut, RowAt};
 use heap::ops;
@@ -72,8 +72,8 @@ fn set_tag(block: &mut [u8], slot: u16, tag: [u8; 2]) -> std::result::Result<(),
     d.patch(0, 2 * (usize::from(slot) - 1), &tag)
 }
 
-/// Calls `f` with every row whose tag is `tag`, in the order of the directory, and returns where the tags begin, 0 when
-/// there are none. Bears any bytes.
+/// Calls `f` with every row whose tag is `tag`, in the order of the directory, and returns the offset of the tags, 0
+/// when there are none. Accepts any bytes: the view may be torn.
 #[inline]
 pub fn each_match(view: &BlockView<'_>, tag: u16, mut f: impl FnMut(u16, RowAt)) -> usize {
     const ONES: u64 = 0x0001_0001_0001_0001;
@@ -83,7 +83,7 @@ pub fn each_match(view: &BlockView<'_>, tag: u16, mut f: impl FnMut(u16, RowAt))
     let pattern = ONES * u64::from(tag);
     let mut i = 0;
     while i < count {
-        // Four tags at once: a lane that is equal becomes zero, and subtracting one borrows into its highest bit.
+        // Compares four tags at once: an equal lane becomes zero, and subtracting one borrows into its highest bit.
         let lanes = view.u64(tags.at + 2 * i) ^ pattern;
         if lanes.wrapping_sub(ONES) & !lanes & (ONES << 15) != 0 {
             for lane in 0..4.min(count - i) {

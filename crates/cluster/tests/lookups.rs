@@ -1,4 +1,4 @@
-//! Hash clusters: lookups, what they see and what they cost.
+//! Hash clusters: the rows that lookups return, and their cost.
 
 #[path = "../../heap/tests/common/mod.rs"]
 mod common;
@@ -95,7 +95,7 @@ fn the_cluster_has_the_blocks_its_hashkeys_and_size_ask_for() {
     assert_eq!(c.geometry.hash_buckets, 1009);
     let usable = block::data::capacity(BLOCK, 2) as u32;
     assert_eq!(c.geometry.home_blocks, 1009u32.div_ceil(usable / 100));
-    // An empty cluster can be read, and nothing is in it.
+    // An empty cluster can be read.
     let t = Txn::new();
     let mut scan = ClusterScan::new();
     scan.start(&clusters, &p, &db.now(&p, &t), &c).unwrap();
@@ -193,7 +193,7 @@ fn keys_of_several_columns_anywhere_in_the_row_are_told_apart() {
     }
 }
 
-/// A commit: its SCN, and per key the values there are from then on.
+/// A commit: its SCN, and for each key its values from then on.
 type Commit = (Scn, BTreeMap<u8, Vec<Vec<u8>>>);
 
 /// A lookup: the snapshot, the key, the values it found.

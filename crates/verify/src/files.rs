@@ -1,4 +1,4 @@
-//! The files as they are on disk: headers, every block, bitmaps, and which unit belongs to which segment.
+//! The files as they are on disk: headers, every block, bitmaps, and the segment of each unit.
 
 use crate::Progress;
 use crate::report::Report;
@@ -10,7 +10,7 @@ use datafile::{Contents, ControlFile, DataFiles, FileEntry};
 use std::collections::HashMap;
 use types::{ObjectId, Rdba, Result};
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// A segment, as its header block describes it.
@@ -21,21 +21,21 @@ pub struct Segment {
     pub kind: SegmentKind,
     pub tablespace: u32,
     pub extents: Vec<Extent>,
-    /// How many extents the header speaks of, and the first extent map.
+    /// The number of extents by the header, and the first extent map.
     count: u32,
     next_map: Rdba,
 }
 
-/// What was found in the files.
+/// The contents of the files.
 #[derive(Default)]
 pub struct Space {
     pub segments: Vec<Segment>,
-    /// Segment headers in space that is free in the bitmap: left from an earlier use, unless the dictionary has them.
+    /// Segment headers in space that the bitmap says is free: left from an earlier use, unless the dictionary has them.
     pub free_headers: Vec<Rdba>,
-    /// Data object and kind of every segment block that holds something: what the maps are compared with.
+    /// Kind, data object and map of every formatted segment block, to be compared with the space maps.
     blocks: HashMap<Rdba, (BlockKind, ObjectId, Rdba)>,
     maps: HashMap<Rdba, Image>,
-    /// Blocks that were damaged; nothing further is said about them.
+    /// Damaged blocks, reported once and left out of further checks.
     damaged: std::collections::HashSet<Rdba>,
 }
 
@@ -50,7 +50,7 @@ struct Bitmap {
 /// Checks every file of the database.
 ///
 /// # Errors
-/// Memory aside, nothing: what cannot be read is a finding.
+/// None in practice: a file or block that cannot be read is a finding.
 pub fn check(
     files: &DataFiles,
     control: &ControlFile,
@@ -65,7 +65,7 @@ pub fn check(
     for (entry, size) in control.files.iter().zip(sizes) {
         let of = control.tablespace(entry.tablespace);
         if of.is_some_and(|t| t.contents == Contents::Temporary) {
-            // What is in it ended with the instance.
+            // The contents of temporary files ended with the instance.
             continue;
         }
         if entry.is_offline || of.is_some_and(|t| t.is_offline) {
@@ -108,7 +108,7 @@ fn check_file(
     let block_size = control.block_size;
     let first_data = DataFiles::first_data_block_of(block_size);
     let mut bitmap = Bitmap { used: Vec::new(), owner: Vec::new(), blocks: size };
-    // The header is checked as the file is opened.
+    // Reading checks the header block.
     files.read_block(Rdba::new(entry.file, 0), Image::new(block_size).bytes_mut())?;
     let mut image = Image::new(block_size);
     let mut chunk = vec![0; CHUNK_BYTES / block_size * block_size];
@@ -120,7 +120,7 @@ fn check_file(
             let rdba = Rdba::new(entry.file, at + i as u32);
             let bytes = image.bytes_mut();
             bytes.copy_from_slice(&chunk[i * block_size..(i + 1) * block_size]);
-            // What failed as a whole is read again one by one, so that the block that fails is named.
+            // A chunk that failed as a whole is read again block by block, to find the failing one.
             let one = if read.is_ok() { Ok(()) } else { files.read_blocks(rdba, bytes) };
             report.counts.blocks += 1;
             if let Err(e) = one {
@@ -153,7 +153,7 @@ fn damage_text(damage: block::Damage) -> &'static str {
     }
 }
 
-/// Keeps what later checks need of a sound block.
+/// Keeps the parts of a sound block that later checks need.
 fn note_block(
     at: Rdba,
     image: &Image,
@@ -199,7 +199,7 @@ fn note_block(
         BlockKind::SegmentHeader => {
             let s = SegmentView::new(view);
             let extents: Vec<Extent> = (0..s.listed()).filter_map(|n| s.extent(n)).collect();
-            // A header that is not where its first extent begins is left from an earlier use of the block.
+            // A header that does not lie at the start of its first extent is left from an earlier use of the block.
             if let (Some(kind), true) = (s.segment_kind(), extents.first().is_some_and(|e| e.start == at)) {
                 if let Err(what) = block::assert_invariants(image.bytes()) {
                     report.fault(Some(at), &entry.name, what);
@@ -221,7 +221,7 @@ fn first_data_bitmaps(block_size: usize) -> u32 {
     DataFiles::bitmap_blocks_of(block_size)
 }
 
-/// Every extent of every segment: in the file, its units in use and nobody else's, its map right.
+/// Every extent of every segment: inside its file, its units in use and of no other segment, its space map right.
 fn check_segments(
     files: &DataFiles,
     control: &ControlFile,
@@ -230,7 +230,7 @@ fn check_segments(
     report: &mut Report,
 ) {
     let first_data = DataFiles::first_data_block_of(files.block_size());
-    // A stale header in space that nobody uses is no segment.
+    // A stale header in free space is not a segment.
     let is_live = |s: &Segment| {
         let unit = (s.header.block() - first_data) / UNIT_BLOCKS;
         bitmaps.get(&s.header.file()).is_none_or(|b| b.used.get(unit as usize).copied().unwrap_or(true))
@@ -315,7 +315,7 @@ fn claim(
     }
 }
 
-/// The space map of an extent, and that the blocks are what it says.
+/// Checks the space map of an extent against the segment and against the blocks.
 fn check_map(space: &Space, segment: &Segment, n: u32, extent: Extent, name: &str, report: &mut Report) {
     let at = if n == 0 { Rdba(extent.start.0 + 1) } else { extent.start };
     if space.damaged.contains(&at) {
@@ -378,7 +378,7 @@ fn goes_with(segment: SegmentKind, kind: BlockKind) -> bool {
     }
 }
 
-/// Units that are in use must be a segment's.
+/// Units that are in use must belong to a segment.
 fn check_owners(block_size: usize, entry: &FileEntry, bitmap: &Bitmap, report: &mut Report) {
     let first_data = DataFiles::first_data_block_of(block_size);
     let mut unit = 0;

@@ -1,10 +1,10 @@
 //! Checking a database that no instance has open.
 //!
 //! First the files are read from end to end: headers, every block's checksum and address, the bitmaps against the
-//! extents of all segments and these against their space maps. Then the database is opened for looking only, in this
-//! process, and what the dictionary describes is walked: rows and their columns, trees, every index against its table
-//! both ways, clusters, undo segments, constraints. Nothing is written. One fault does not end the walk: what depends
-//! on it is left out, the rest is checked.
+//! extents of all segments, and the extents against their space maps. Then this process opens the database read-only
+//! and walks the objects of the dictionary: rows and their columns, trees, every index against its table in both
+//! directions, clusters, undo segments, constraints. Nothing is written (R1). A fault does not end the walk: only the
+//! checks that depend on the damaged part are left out (R3).
 #![forbid(unsafe_code)]
 
 mod files;
@@ -21,24 +21,24 @@ use std::path::Path;
 use std::rc::Rc;
 use types::Result;
 
-/// How far a check has come.
+/// Progress of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// `blocks`, `tables` or `constraints`.
     pub stage: &'static str,
-    /// The file or object that is looked at.
+    /// The file or object being checked.
     pub what: &'a str,
     pub done: u64,
     pub all: u64,
 }
 
-/// The cache that the check reads through, in bytes.
+/// Size of the buffer cache of the check.
 const CACHE_BYTES: &str = "64M";
 
 /// Checks the database in `dir`.
 ///
 /// # Errors
-/// It could not be checked: ORA-00205 for the control file, ORA-01113 when it was not closed cleanly.
+/// The check cannot run: ORA-00205 for the control file, ORA-01113 when the database was not closed cleanly.
 pub fn verify(dir: &Path, progress: &mut dyn FnMut(&Progress)) -> Result<Report> {
     let (files, control) = DataFiles::open_read_only(dir)?;
     control.require_dictionary(dictionary::base::Base::shape())?;
@@ -54,7 +54,7 @@ pub fn verify(dir: &Path, progress: &mut dyn FnMut(&Progress)) -> Result<Report>
     Ok(report)
 }
 
-/// Checks what the dictionary describes.
+/// Checks the objects of the dictionary.
 fn walk(
     dir: &Path,
     control: &ControlFile,

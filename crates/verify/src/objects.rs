@@ -14,9 +14,9 @@ use session::{Session, Storage};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Rdba, Result, RowReader, Rowid, Value, codec};
 
-/// Faults of one kind in one object that are listed; a further line says how many more there are.
+/// Most faults of one kind in one object that are listed; a further line counts the rest.
 const LISTED_MAX: usize = 20;
-/// Rows against a constraint that are listed.
+/// Most rows that are listed as violating a constraint.
 const ROWS_LISTED: usize = 10;
 
 /// A walk over the objects of the dictionary.
@@ -32,12 +32,12 @@ pub struct Walk<'a> {
 /// The key of a row in an index, by hash, and the row.
 type Entry = (u64, Rdba, u16);
 
-/// The rows of a table while they are looked at.
+/// The rows of a table that is being checked.
 struct Rows<'a> {
     table: &'a TableDef,
     name: String,
     cluster: Option<&'a HashCluster>,
-    /// For every index: the entries that the rows ask for.
+    /// For each index, the entries that the rows require.
     entries: Vec<Vec<Entry>>,
     rows: u64,
     faults: Vec<(Option<Rdba>, String)>,
@@ -47,7 +47,7 @@ struct Rows<'a> {
 }
 
 fn hash(bytes: &[u8]) -> u64 {
-    // Two keys of one row with the same 64 bits are not to be expected.
+    // Two keys of one row with the same 64-bit hash are not to be expected (R4).
     let mut h = 0x9E37_79B9_7F4A_7C15 ^ bytes.len() as u64;
     for chunk in bytes.chunks(8) {
         let mut word = [0; 8];
@@ -80,14 +80,14 @@ impl Visitor for Rows<'_> {
 }
 
 impl Rows<'_> {
-    /// Decodes every column and notes the entries that the row must have.
+    /// Decodes every column and collects the entries that the row must have.
     fn look_at(&mut self, rowid: Rowid, row: &[u8]) -> std::result::Result<(), String> {
         let mut reader = RowReader::new(row).ok_or("its bytes are damaged")?;
         if reader.count() > self.table.columns.len() {
             return Err(format!("{} columns, the table has {}", reader.count(), self.table.columns.len()));
         }
         let mut value = Value::Null;
-        // Base tables of a database that is older than one of their columns have rows without it.
+        // Base tables of a database created before a column was added have rows without it.
         let there = if Base::of_object(self.table.object).is_some() { reader.count() } else { usize::MAX };
         for column in self.table.columns.iter().take(there) {
             let piece =
@@ -115,7 +115,7 @@ impl Rows<'_> {
     }
 }
 
-/// The key that a row has in an index. False when every part is NULL: such a row has no entry.
+/// The key of a row in an index. False when every part is NULL: such a row has no entry.
 fn key_of(index: &IndexDef, row: &[u8], key: &mut Vec<u8>) -> std::result::Result<bool, String> {
     let reader = RowReader::new(row).ok_or("its bytes are damaged")?;
     key.clear();
@@ -266,7 +266,8 @@ impl Walk<'_> {
                 Ok(_) => {}
                 Err(what) => rows.fault(index.segment.header, what),
             }
-            // An entry of a further index ends with the row's key; what stands for a rowid in it are its last bytes.
+            // An entry of a secondary index ends with the row's primary key, whose last bytes take the place of the
+            // rowid here.
             let entries = table.indexes.iter().map(|i| {
                 let mut sort_key = Vec::new();
                 if i.object == index.object {
@@ -344,7 +345,7 @@ impl Walk<'_> {
         false
     }
 
-    /// Every row of a cluster is found by its key.
+    /// Checks that every row of a cluster is found by its key.
     fn homes(&mut self, name: &str, cluster: &HashCluster, rows: &[(Rowid, Vec<u8>)]) {
         let txn = txn::Txn::new();
         let snapshot = self.storage.txns.snapshot(self.p, &txn);
@@ -369,7 +370,7 @@ impl Walk<'_> {
         self.storage.txns.release(self.p, &snapshot);
     }
 
-    /// The tree is sound, and its entries are the rows', no more and no less.
+    /// Checks that the tree is sound and that its entries are exactly those of the rows.
     fn index(&mut self, table: &TableDef, index: &IndexDef, rows: ObjectId, mut want: Vec<Entry>, complete: bool) {
         let name = quoted("INDEX", &index.owner, &index.name);
         self.report.counts.indexes += 1;
@@ -414,7 +415,7 @@ impl Walk<'_> {
             let what = format!("two rows have the key of row {rowid} in a unique index");
             self.report.fault(Some(rowid.rdba), &name, what);
         }
-        // Rows that could not be read say nothing about the entries that lead to them.
+        // Rows that could not be read would make their entries look superfluous.
         if complete {
             want.sort_unstable();
             have.sort_unstable();
@@ -455,7 +456,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Segments that no object has: left behind by a definition that was cut off.
+    /// Reports segments of no object: left behind by a DDL statement that was interrupted.
     pub fn orphans(&mut self, tables: &[Rc<TableDef>]) {
         let mut known = std::collections::HashSet::new();
         for table in tables {
@@ -487,7 +488,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Keys have a unique index; what they and CHECK, FOREIGN KEY say holds for every row.
+    /// Checks that keys have a unique index, and that CHECK, FOREIGN KEY and key constraints hold for every row.
     pub fn constraints(&mut self, session: &mut Session, tables: &[Rc<TableDef>], progress: &mut dyn FnMut(&Progress)) {
         let all: u64 = tables.iter().map(|t| t.constraints.len() as u64).sum();
         let mut done = 0;
@@ -512,7 +513,7 @@ impl Walk<'_> {
                     Some(i) if columns.len() > i.columns.len() => {
                         self.report.fault(None, name, "the index that enforces it has fewer columns");
                     }
-                    // An index that is not unique says nothing of keys that stand twice.
+                    // An index that is not unique does not exclude duplicate keys.
                     Some(i) if c.validated && !i.unique => {
                         let names: Vec<String> = columns
                             .iter()
@@ -530,7 +531,7 @@ impl Walk<'_> {
                 }
                 Ok(())
             }
-            // Looked at with the rows.
+            // Checked together with the rows.
             ConstraintKindDef::NotNull { .. } => Ok(()),
             ConstraintKindDef::Check { text } if c.validated => {
                 let sql = format!("select rowid from {} where not ({text})", table_name(table));

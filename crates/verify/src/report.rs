@@ -1,18 +1,18 @@
-//! What a check found.
+//! The findings of a check.
 
 use types::Rdba;
 
-/// Most findings that are kept; the rest are counted.
+/// Most findings that are kept; further ones are only counted.
 const KEPT_MAX: usize = 10_000;
 
-/// Something that is wrong.
+/// A fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The block, when it is about one.
+    /// The block, if the finding concerns one.
     pub block: Option<Rdba>,
-    /// The object it belongs to, as `TABLE "SCOTT"."EMP"`; the file for what belongs to none.
+    /// The object it belongs to, as `TABLE "SCOTT"."EMP"`, or else the file.
     pub object: String,
-    /// What is wrong.
+    /// Description of the fault.
     pub what: String,
 }
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// How much was looked at.
+/// Numbers of things checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub files: u64,
@@ -46,16 +46,16 @@ pub struct Report {
     /// Name of the database.
     pub database: String,
     pub counts: Counts,
-    /// What is wrong, at most 10,000 of it.
+    /// The findings, at most 10,000.
     pub findings: Vec<Finding>,
-    /// How much more is wrong.
+    /// The number of further findings.
     pub more: u64,
-    /// What is no damage but worth knowing: space that nobody uses, what was not looked at and why.
+    /// Remarks that are no damage: unused space, and checks that were left out with the reason.
     pub notes: Vec<String>,
 }
 
 impl Report {
-    /// Whether nothing is wrong.
+    /// True when there are no findings.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Undo segments: no transaction is open but those that are prepared, and every block is in one queue only.
+//! Undo segments: only prepared transactions are open, and every block is in one queue only.
 
 use crate::files::Space;
 use crate::report::Report;
@@ -12,7 +12,7 @@ use session::Storage;
 use std::collections::HashSet;
 use types::Rdba;
 
-/// States of a slot in an undo header: its transaction has not ended; it waits for its outcome.
+/// States of a slot in an undo header: active, and prepared.
 const SLOT_ACTIVE: u8 = 10;
 const SLOT_PREPARED: u8 = 11;
 
@@ -36,7 +36,8 @@ pub fn check(p: &Process, storage: &Storage, space: &Space, report: &mut Report)
     }
 }
 
-/// Checks that every undo tablespace that the dictionary knows leads to its segments, and that each of those is in it.
+/// Checks that every undo tablespace of the dictionary leads to its segments, and that each segment lies in its
+/// tablespace.
 pub fn check_tablespaces(storage: &Storage, image: &Image, control: &ControlFile, report: &mut Report) {
     let segments = storage.txns.undo_segments();
     for t in control.tablespaces.iter().filter(|t| t.contents == Contents::Undo) {
@@ -84,7 +85,7 @@ fn check_header(
             Some(tx) if tx.state == SLOT_ACTIVE => {
                 report.fault(Some(at), name, format!("transaction slot {slot} has not ended"));
             }
-            // As dba_2pc_pending names it.
+            // The form of dba_2pc_pending.
             Some(tx) if tx.state == SLOT_PREPARED => {
                 report.note(format!("transaction {usn}.{slot}.{} is prepared and waits for its outcome", tx.sqn));
             }
@@ -104,7 +105,7 @@ fn check_header(
                 report.fault(Some(next), name, "the block is twice in queues of retired blocks");
                 return;
             }
-            // `prev` leads to the block behind it in the queue; the tail's says nothing.
+            // `prev` leads to the next block in the queue; that of the tail is not used.
             Ok(_) if next == tail => break,
             Ok(behind) => next = behind,
             Err(what) => return report.fault(Some(next), name, what),
@@ -122,7 +123,7 @@ fn check_header(
     }
 }
 
-/// An undo block that keeps its rules; the block that it leads to.
+/// Checks an undo block; returns the block that it leads to.
 fn undo_block(p: &Process, storage: &Storage, at: Rdba) -> Result<Rdba, String> {
     let image = copy(p, storage, at)?;
     if image.view().kind() != Some(BlockKind::Undo) {
