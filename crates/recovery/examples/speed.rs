@@ -1,9 +1,8 @@
-//! How long a gigabyte of redo takes to roll forward: `cargo run --release -p recovery --example speed -- [MB]
-//! [FOLDER]`.
+//! Measures the roll forward of a gigabyte of redo: `cargo run --release -p recovery --example speed -- [MB] [FOLDER]`.
 //!
 //! Records are like those of small transactions: a change of a table block, its undo record and a change of an undo
-//! header, with a whole image at each block's first change. Everything is made in the folder (a temporary one unless
-//! given) and removed again.
+//! header, with a whole image at each block's first change. All files are made in the folder (a temporary one by
+//! default) and removed again.
 
 use buffer_cache::op;
 use datafile::{CreateDatabase, DataFiles};
@@ -16,7 +15,7 @@ use types::{Rdba, Scn};
 
 const SIZE: usize = 8192;
 const FIRST: u64 = 4096;
-/// Table blocks that are changed, in turn and all over.
+/// Table blocks that are changed, spread over the file.
 const BLOCKS: u32 = 16 << 10;
 
 fn main() {
@@ -63,14 +62,14 @@ fn run(dir: &Path, bytes: u64) {
     }
 }
 
-/// CPU time of all threads so far, those that have ended included.
+/// CPU time of all threads so far, ended threads included.
 fn cpu_s() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let ticks = text.rsplit(')').next().into_iter().flat_map(|rest| rest.split(' ').skip(12).take(2));
     ticks.filter_map(|t| t.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// Writes so many bytes of redo; returns where they end, and the number of records.
+/// Writes `bytes` bytes of redo; returns the end of the last record, and the number of records.
 fn write_log(dir: &Path, bytes: u64) -> (u64, u64) {
     let header =
         LogHeader { database: 7, incarnation: 1, sequence: 1, group: 1, start: Rba(FIRST), ..LogHeader::default() };

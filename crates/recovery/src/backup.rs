@@ -1,9 +1,9 @@
 //! Copying the files of a database, open or not.
 //!
-//! While a database is open its blocks are written as they are copied, so a block may be caught half-written: one that
-//! does not check is read again, until it does. Every change behind the beginning of the backup begins with a whole
-//! block in the redo, so the copy becomes sound by rolling it forward from there, whatever versions of its blocks it
-//! has.
+//! While a database is open its blocks are written as they are copied, so a copy may catch a torn block: a block with a
+//! wrong checksum is read again until it is right. After the backup has begun, the first change of each block writes
+//! the whole block to the redo, so rolling the copy forward from there makes every block sound, whatever versions were
+//! copied.
 
 use crate::manifest::{FilePiece, LogPiece, Manifest, Moment, Sum};
 use datafile::{Contents, ControlFile, DataFiles, LoggedEntry};
@@ -14,14 +14,14 @@ use types::{Facility, Ora, Rdba, Result};
 
 /// Bytes copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;
-/// How often a block that does not check is read again, and how long is waited before.
+/// Most reads of a block with a wrong checksum, and the pause before each.
 const AGAIN: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Files that are held open from the beginning, so that one that is dropped meanwhile is copied all the same.
+/// Most files that are held open from the beginning, so that a file dropped meanwhile is copied all the same.
 const HELD_MOST: usize = 500;
 
-/// A file that is copied.
+/// A file to copy.
 struct Source {
     file: u32,
     blocks: u32,
@@ -29,7 +29,7 @@ struct Source {
     held: Option<File>,
 }
 
-/// A backup that is being made.
+/// A backup in progress.
 pub struct Backup<'a> {
     files: &'a DataFiles,
     control: ControlFile,
@@ -48,7 +48,7 @@ fn cannot_read(path: &Path, e: &os::OsError) -> Ora {
     Ora::with(19505, &[&path.display()]).because(why)
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 pub(crate) fn make_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|e| {
         let e = os::OsError::from_io("mkdir", path.display().to_string(), e);
@@ -57,8 +57,8 @@ pub(crate) fn make_folder(path: &Path) -> Result<()> {
 }
 
 impl<'a> Backup<'a> {
-    /// Begins a backup of the database that `files` was opened of into `folder`, which must be empty or not exist. An
-    /// open database is in backup mode already.
+    /// Begins a backup of the database of `files` into `folder`, which must be empty or not exist. An open database
+    /// must be in backup mode already.
     ///
     /// # Errors
     /// ORA-00205; ORA-19504 when the folder is not empty or cannot be made.
@@ -73,7 +73,7 @@ impl<'a> Backup<'a> {
             let why = Ora::from_text(Facility::Ora, 27038, "created file already exists\nThe folder is not empty.");
             return Err(Ora::with(19504, &[&folder.display()]).because(why));
         }
-        // Files that are being copied stand at the checkpoint where that began; all others at the last one.
+        // Files in backup mode have the checkpoint at which that mode began; all others have the last one.
         let first = control.backups.iter().map(|b| b.checkpoint).min_by_key(|c| c.rba).unwrap_or(control.checkpoint);
         let begin = Moment { rba: first.rba, scn: first.scn, time_s: first.time_s };
         let manifest = Manifest {
@@ -88,10 +88,10 @@ impl<'a> Backup<'a> {
         Ok(Backup { files, control, folder: folder.to_owned(), manifest })
     }
 
-    /// Copies the data files, all but temporary ones. `tell` gets bytes copied and bytes in all.
+    /// Copies the data files except temporary ones. `tell` gets the bytes copied so far and in all.
     ///
     /// # Errors
-    /// ORA-19566 for a block that does not check however often it is read; those of reading and writing.
+    /// ORA-19566 for a block whose checksum stays wrong; those of reading and writing.
     pub fn copy_files(&mut self, tell: &mut dyn FnMut(&str, u64, u64)) -> Result<()> {
         make_folder(&self.folder.join("files"))?;
         let size = self.control.block_size as u64;
@@ -113,14 +113,14 @@ impl<'a> Backup<'a> {
         Ok(())
     }
 
-    /// Whether a file has been dropped since the backup began. What was held open may be written over then, by who used
-    /// its name again.
+    /// Whether a file has been dropped since the backup began. Another file of the same name may have overwritten its
+    /// content then.
     fn was_dropped(&self, file: u32) -> Result<bool> {
         let created = |c: &ControlFile| c.file(file).map(|f| f.created_rba);
         Ok(created(&self.files.control()?) != created(&self.control))
     }
 
-    /// The backup does without a file that was dropped, for at the backup's end it is not there.
+    /// Leaves a dropped file out of the backup: it does not exist at the backup's end.
     fn leave_out(&mut self, file: u32, copy: &Path) -> Result<()> {
         if os::file::exists(copy) {
             os::file::remove(copy).map_err(|e| cannot_write(copy, &e))?;
@@ -131,8 +131,8 @@ impl<'a> Backup<'a> {
         Ok(())
     }
 
-    /// The files to be copied, as the control file lists them before and after they are opened: what came or went in
-    /// between is as if it had done so before.
+    /// Opens the files to copy. The control file must list the same files before and after they are opened; otherwise
+    /// this starts again, so a file that is added or dropped meanwhile counts as added or dropped before.
     fn sources(&mut self) -> Result<Vec<Source>> {
         loop {
             let opened = self.open_sources();
@@ -151,7 +151,7 @@ impl<'a> Backup<'a> {
         for f in &control.files {
             let opened = self.open(f);
             let is_temporary = control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
-            // One that is offline and lost is offline and empty in what is restored.
+            // A file that is offline and missing stays offline, and will be empty in the restored database.
             if is_temporary || f.is_offline && opened.is_err() {
                 continue;
             }
@@ -163,7 +163,8 @@ impl<'a> Backup<'a> {
         Ok(sources)
     }
 
-    /// A data file and its length. It is read as a file and not through `DataFiles`, which refuses one that is offline.
+    /// A data file and its length. It is opened directly and not through `DataFiles`, which refuses a file that is
+    /// offline.
     fn open(&self, f: &datafile::FileEntry) -> Result<(File, u64)> {
         let path = self.files.directory().join(&f.name);
         let missing = |_| Ora::with(1157, &[&f.file]).because(Ora::with(1110, &[&f.file, &path.display()]));
@@ -199,7 +200,7 @@ impl<'a> Backup<'a> {
                 self.check(input, Rdba::new(file, at + i as u32), bytes, &mut image)?;
             }
             sum.add(part);
-            // What was never written stays a hole.
+            // Blocks never written stay a hole in the copy.
             if part.iter().any(|b| *b != 0) {
                 out.write_at(part, position).map_err(failed)?;
             }
@@ -210,7 +211,7 @@ impl<'a> Backup<'a> {
         Ok(sum.value())
     }
 
-    /// Reads a block again until it checks.
+    /// Reads a block again until its checksum is right.
     fn check(&self, input: &File, at: Rdba, bytes: &mut [u8], image: &mut block::Image) -> Result<()> {
         for _ in 0..AGAIN {
             image.bytes_mut().copy_from_slice(bytes);
@@ -226,9 +227,9 @@ impl<'a> Backup<'a> {
         Err(limit.because(Ora::with(1578, &[&at.file(), &at.block()])).because(Ora::with(1110, &[&at.file(), &name])))
     }
 
-    /// Copies the archived logs that lead from the beginning of the backup to its end, and closes it: the folder is a
-    /// backup now. Backup mode has ended, and everything up to `end` is archived. For a database that was closed, `end`
-    /// is where it began.
+    /// Copies the archived logs from the beginning of the backup to its end, and completes it by writing the manifest
+    /// (R12). Backup mode has ended, and all redo up to `end` is archived. For a closed database `end` is the
+    /// beginning.
     ///
     /// # Errors
     /// ORA-00308 when a log is missing; those of reading and writing.
@@ -262,10 +263,10 @@ impl<'a> Backup<'a> {
             let (bytes, sum) = copy_plain(&self.files.directory().join(&l.name), &self.folder.join(&name))?;
             self.manifest.logs.push(LogPiece { sequence: l.sequence, bytes, sum, name });
         }
-        // The control file as it was when the copies were begun, with what is archived since.
+        // The control file as it was when the copies began, with the logs archived since.
         let mut control = self.control.clone();
         control.logged = now.logged;
-        // Files that were made meanwhile have no copy: the redo makes them whole.
+        // Files made meanwhile have no copy: the redo contains all of them.
         control.files.extend(now.files.into_iter().filter(|f| self.control.file(f.file).is_none()));
         control.tablespaces.extend(now.tablespaces.into_iter().filter(|t| self.control.tablespace(t.number).is_none()));
         control.write_alone(&self.folder)?;
@@ -275,7 +276,7 @@ impl<'a> Backup<'a> {
     }
 }
 
-/// Copies a file byte for byte; returns its length and sum.
+/// Copies a file byte for byte; returns its length and checksum.
 pub(crate) fn copy_plain(from: &Path, to: &Path) -> Result<(u64, u64)> {
     let input = File::open(from, OpenMode::Read).map_err(|e| cannot_read(from, &e))?;
     let failed = |e: os::OsError| cannot_write(to, &e);

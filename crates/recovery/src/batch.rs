@@ -1,10 +1,9 @@
-//! Records on their way from the thread that reads them to those that apply them.
+//! Batches of redo records, passed from the thread that reads the redo to the workers that apply it.
 //!
-//! The bytes are not copied: a batch takes the buffer that they were read into, and the reader gets the one of an
+//! The bytes are not copied: a batch takes the buffer that they were read into, and the reader gets the buffer of an
 //! earlier batch.
 //!
-//! A batch is read by all workers and written by nobody while it is shared; when the last of them lets go of it, it is
-//! filled again.
+//! A shared batch is read by all workers and changed by no thread; when the last worker drops it, it is filled again.
 
 use os::blocks::Blocks;
 use redo::{LogReader, Rba, RecordReader};
@@ -14,13 +13,13 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use types::Rdba;
 
-/// Checked records, as they stood in the log.
+/// Checked records, in the bytes of the log.
 #[derive(Default)]
 pub struct Batch {
     bytes: Blocks,
-    /// Where each record begins in the stream, and where it lies in `bytes`.
+    /// For each record its address and its place in `bytes`.
     records: Vec<(Rba, Range<usize>)>,
-    /// Blocks that records make anew, and where those records end.
+    /// The blocks that records make whole, and the ends of those records.
     made: Vec<(Rdba, Rba)>,
     len: usize,
     left: u64,
@@ -38,29 +37,29 @@ impl Batch {
         self.len
     }
 
-    /// Adds a sound record that will lie there when the bytes have come.
+    /// Adds a checked record, which will lie there once the bytes are taken.
     pub fn note(&mut self, start: Rba, at: Range<usize>) {
         self.len += at.len();
         self.records.push((start, at));
     }
 
-    /// Notes that the record which ends at `end` makes a block anew.
+    /// Notes that the record ending at `end` makes a block whole.
     pub fn note_made(&mut self, at: Rdba, end: Rba) {
         self.made.push((at, end));
     }
 
-    /// The blocks that are made anew, in the order of the redo, and where the records end that do so.
+    /// The blocks made whole, in the order of the redo, and the ends of the records that do so.
     pub fn made(&self) -> &[(Rdba, Rba)] {
         &self.made
     }
 
-    /// The bytes: what the reader read takes the place of what it read for this batch the last time.
+    /// Exchanges buffers with the reader: its bytes become this batch's, and it gets the old buffer.
     pub fn take(&mut self, reader: &mut LogReader) {
         self.bytes = reader.take_buffer(std::mem::take(&mut self.bytes));
         self.left = reader.bytes_left();
     }
 
-    /// The records and where they begin.
+    /// The records and their addresses.
     pub fn records(&self) -> impl Iterator<Item = (Rba, RecordReader<'_>)> {
         self.records.iter().map(move |(start, at)| {
             let record =
@@ -70,12 +69,12 @@ impl Batch {
     }
 }
 
-/// Batches that are used in turn.
+/// A ring of reused batches.
 pub struct Ring {
     batches: Vec<Arc<Batch>>,
-    /// The batch that is filled, or was filled and not yet taken.
+    /// The batch that is being filled, or was filled and not taken yet.
     now: usize,
-    /// The first batch was filled before there was a ring.
+    /// The first batch, filled before the ring was made, has not been taken yet.
     is_fresh: bool,
 }
 
@@ -84,12 +83,12 @@ impl Ring {
         Ring { batches: vec![Arc::new(first)], now: 0, is_fresh: true }
     }
 
-    /// Whether the first batch waits to be taken.
+    /// Whether the first batch has not been taken yet.
     pub fn is_fresh(&self) -> bool {
         self.is_fresh
     }
 
-    /// A batch that nobody reads any more, or a new one: there are never many more than may wait for a worker.
+    /// A batch that no worker reads any more, or a new one. There are few more batches than can wait for a worker.
     pub fn free(&mut self) -> &mut Batch {
         let idle = |b: &mut Arc<Batch>| Arc::get_mut(b).is_some();
         self.now = match self.batches.iter_mut().position(idle) {
@@ -102,29 +101,29 @@ impl Ring {
         Arc::get_mut(&mut self.batches[self.now]).expect("nobody else has it")
     }
 
-    /// The batch that was filled, for the workers.
+    /// The filled batch, for the workers.
     pub fn take(&mut self) -> Arc<Batch> {
         self.is_fresh = false;
         self.batches[self.now].clone()
     }
 }
 
-/// Redo that a worker knows of before it applies what comes first, in bytes: what is made anew within that distance
-/// need not be applied.
+/// Bytes of redo that a worker receives before it applies the first of them: changes of a block that is made whole
+/// within that distance are not applied (R8).
 const KNOWN_BYTES: u64 = 16 << 20;
 
-/// So much of it is taken from the line when there is more.
+/// A worker takes up to this many bytes from the queue when they are available.
 const KNOWN_BYTES_MAX: u64 = 24 << 20;
 
-/// The batches that a worker has been given and has not applied.
+/// The batches that a worker has received and not applied.
 ///
-/// It waits until it knows enough of what is coming; towards the end of the redo that is less and less, so that little
-/// is left to do when the last was read.
+/// A worker waits until it has received enough redo. Towards the end of the redo the amount shrinks, so that little is
+/// left to do when the last batch has been read.
 pub struct Waiting<'a> {
     line: &'a Receiver<Arc<Batch>>,
     batches: VecDeque<Arc<Batch>>,
     bytes: u64,
-    /// Bytes of redo behind the last of them.
+    /// Bytes of redo behind the last of these batches.
     left: u64,
 }
 
@@ -137,8 +136,8 @@ impl Waiting<'_> {
         !self.batches.is_empty() && self.bytes > KNOWN_BYTES.min(self.left / 2)
     }
 
-    /// The next batch to be applied, when enough is known; before that `tell` has heard of it and of all that were
-    /// taken from the line behind it. `None` when there are no more.
+    /// The next batch to apply, once enough redo was received. `tell` gets every batch as it is taken from the queue,
+    /// so before it is returned. `None` when there are no more.
     pub fn next(&mut self, tell: &mut dyn FnMut(&Batch)) -> Option<Arc<Batch>> {
         loop {
             let taken = match self.is_enough() {

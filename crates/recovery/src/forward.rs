@@ -1,19 +1,19 @@
 //! The roll forward: one pass over the redo.
 //!
-//! A block is read from its file unless its first vector makes the whole block. What is read may be newer than the
-//! record, because the block was written before the crash, or by a recovery that was cut off: its own redo address says
-//! so, and the record passes it by. A block that is written may be torn by the next crash. So a copy of it goes to the
-//! double-write area first, where there is one, unless the redo makes it whole.
+//! A block is read from its file unless its first vector makes the whole block. The block in the file may be newer than
+//! the record, written before the crash or by an earlier recovery that was interrupted: the redo address in the block
+//! shows it, and the record is skipped (R2). The next crash may tear a block that is being written, so a copy goes to
+//! the double-write area first, where there is one, unless the redo makes the block whole (R18).
 //!
-//! **Workers.** A change vector speaks of one block, and what it does depends on that block and itself alone. So each
+//! **Workers.** A change vector changes one block, and its effect depends on that block and the vector alone. So each
 //! worker owns the blocks of every n-th stretch of the files and applies their vectors, in the order of the redo, while
-//! the thread that called reads ahead and checks records. No two workers ever have the same block, and nothing is
-//! written to disk that a single one would not write; which record is the last is decided before any worker hears of
-//! it. Redo that fits into one batch is applied by the calling thread itself.
+//! the calling thread reads ahead and checks records. Two workers never have the same block, and they write exactly the
+//! blocks that a single thread would write; the calling thread decides which record is the last before any worker
+//! receives it (R7). Redo that fits into one batch is applied by the calling thread itself.
 //!
-//! **Void changes.** What is done to a block before a vector that makes it anew need not be done. A worker therefore
-//! lets some of the redo come before it applies the first, and hears with each batch which blocks it makes anew. A
-//! table that is emptied and filled again and again, or undo that is used in turn, is rolled forward once.
+//! **Void changes.** Changes of a block before a vector that makes it whole need not be applied. A worker therefore
+//! receives some redo before it applies the first of it, and each batch lists the blocks that it makes whole (R8). A
+//! table that is emptied and filled again and again, or undo that is reused, is rolled forward once.
 
 use crate::batch::{Batch, Ring, Waiting};
 use crate::pool::{Found, Pool};
@@ -26,12 +26,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use types::{Ora, Rdba, Result, Scn};
 
-/// How far to roll forward. Redo is applied as it was written, record by record; the first record beyond ends it.
+/// The end of a roll forward. Redo is applied record by record, in order; the first record beyond the limit ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// To the end of the redo.
     End,
-    /// All redo up to this SCN, it included.
+    /// All redo up to this SCN, inclusive.
     Scn(Scn),
     /// All redo made before this second (since 1970, UTC).
     Time(u32),
@@ -47,106 +47,106 @@ impl Until {
     }
 }
 
-/// What a roll forward works on.
+/// The input of a roll forward.
 pub struct Forward<'a> {
     pub files: &'a DataFiles,
     pub apply: &'a ApplyTable,
-    /// For every file that is rolled forward, where the redo of it begins: what is before it is of a file that had the
-    /// same number earlier. Redo of all other files is passed over.
+    /// For each file to roll forward, the start of its redo: redo before it belongs to an earlier file with the same
+    /// number. Redo of all other files is skipped.
     pub starts: HashMap<u32, Rba>,
     pub until: Until,
-    /// The checkpoint that stands until the roll forward is done: batches of the double-write area name it.
+    /// The checkpoint that stays valid until the roll forward is done; batches of the double-write area carry it.
     pub announced: Rba,
-    /// Most blocks kept in memory, by all workers together.
+    /// Most blocks in memory, of all workers together.
     pub frames_max: usize,
     pub workers: Workers,
-    /// What was written is waited for. Otherwise it is in the files, and the device has it when somebody has synced
-    /// them.
+    /// Wait until the written blocks are on the device. Otherwise a later sync has to bring them there.
     pub on_device: bool,
 }
 
-/// How a roll forward is divided.
+/// The division of a roll forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
-    /// Threads that apply redo, beside the one that reads it.
+    /// Threads that apply redo, besides the one that reads it.
     pub count: usize,
-    /// Bytes of redo handed over at a time.
+    /// Bytes of redo in a batch.
     pub batch_bytes: usize,
 }
 
-/// More than this many workers would wait for the thread that reads.
+/// With more workers than this, they would wait for the thread that reads.
 const WORKERS_MAX: usize = 4;
 
 impl Workers {
-    /// How many there can be.
+    /// The highest number of workers, for the double-write area.
     pub(crate) const SLOTS: usize = WORKERS_MAX;
 }
 
 impl Default for Workers {
-    /// As many as the machine has processors, within reason.
+    /// One worker per processor, up to the limit.
     fn default() -> Workers {
         let count = std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
         Workers { count, batch_bytes: 2 << 20 }
     }
 }
 
-/// How far a roll forward has come.
+/// Progress of a roll forward.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub redo_bytes: u64,
     pub sequence: u32,
-    /// Time of the present record: seconds since 1970, UTC.
+    /// Time of the current record: seconds since 1970, UTC.
     pub time_s: u32,
 }
 
-/// What a roll forward did.
+/// The result of a roll forward.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Behind the last record that was applied.
+    /// The end of the last record that was applied.
     pub end: Rba,
-    /// The highest SCN of the redo up to there, and the time of its last record.
+    /// The highest SCN of the redo applied, and the time of its last record.
     pub scn: Scn,
     pub time_s: u32,
-    /// A record beyond what was asked for was met.
+    /// A record beyond the requested limit was met.
     pub stopped: bool,
-    /// The log sequence that `end` is in.
+    /// The log sequence that `end` lies in.
     pub sequence: u32,
     pub records: u64,
     pub vectors: u64,
     pub redo_bytes: u64,
     pub blocks_read: u64,
     pub blocks_written: u64,
-    /// Blocks that were torn and came from the double-write area, and those that were written in place once more.
+    /// Blocks that were torn and were restored from the double-write area, and blocks that were written in place once
+    /// more.
     pub blocks_torn: u64,
     pub blocks_again: u64,
-    /// Files that the redo speaks of and that were passed over altogether.
+    /// Files that have redo but were skipped altogether.
     pub unknown_files: Vec<u32>,
-    /// The damage at which the redo was made to end.
+    /// The damage at which the roll forward stopped.
     pub damage: Option<types::Ora>,
-    /// The newest redo address of a block that was read: its redo was on disk before it was.
+    /// The newest redo address of a block that was read: redo up to there was on disk before the block was written.
     pub newest_block: Rba,
-    /// Blocks that could not be rolled forward; who reads one gets ORA-01578.
+    /// Blocks that could not be rolled forward; reading one gives ORA-01578 (R4).
     pub damaged: Vec<Rdba>,
 }
 
 /// Blocks of a record: those of a change group.
 const RECORD_BLOCKS_MAX: usize = buffer_cache::GROUP_BLOCKS_MAX;
 
-/// Where the redo begins of a file that gets none.
+/// The start of the redo of a file whose redo is skipped.
 const NEVER: Rba = Rba(u64::MAX);
 
 /// Redo between two calls of `tell`.
 const TELL_BYTES: u64 = 8 << 20;
 
-/// Batches on their way to a worker that has not taken them yet: so far one may be behind the others.
+/// Batches queued for a worker: it may be this many behind the others.
 const BATCHES_AHEAD: usize = 4;
 
-/// Applies the redo that `reader` gives to the data files: everything is in them when it returns, and on the device if
-/// that is asked for.
+/// Applies the redo of `reader` to the data files. On return all blocks are written, and on the device if `on_device`
+/// is set.
 ///
 /// # Errors
 /// Redo that cannot be read (ORA-00333), blocks that cannot be written (ORA-01114), a file that cannot be opened
-/// (ORA-01157) or cannot grow (ORA-01237). Nothing is lost then: the same can be done again.
+/// (ORA-01157) or cannot grow (ORA-01237). The roll forward can be repeated after any of them.
 pub fn roll_forward(forward: &Forward<'_>, reader: &mut LogReader, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
     let count = forward.workers.count.min(forward.frames_max / Pool::FRAMES_MIN).max(1);
     let mut feed = Feed { forward, told: 0, out: Outcome { end: reader.position(), ..Outcome::default() } };
@@ -157,14 +157,14 @@ pub fn roll_forward(forward: &Forward<'_>, reader: &mut LogReader, tell: &mut dy
         runs
     } else {
         let mut run = Run::new(forward, 0, 1);
-        run.hear_of(&first);
+        run.note_made(&first);
         run.batch(&first)?;
         run.write_out()?;
         vec![run]
     };
     let mut out = feed.out;
     if !out.stopped {
-        // Behind the last record there may be void ones.
+        // Void records may follow the last record.
         out.end = reader.position();
     }
     if out.sequence == 0 {
@@ -173,7 +173,7 @@ pub fn roll_forward(forward: &Forward<'_>, reader: &mut LogReader, tell: &mut dy
     finish(forward, runs, out)
 }
 
-/// Everything is written: has it on the device, and adds up what the workers did.
+/// Syncs the files, and adds up the results of the workers.
 fn finish(forward: &Forward<'_>, runs: Vec<Run<'_>>, mut out: Outcome) -> Result<Outcome> {
     let mut changed = vec![false; Rdba::MAX_FILE as usize + 1];
     for run in runs {
@@ -197,12 +197,12 @@ fn finish(forward: &Forward<'_>, runs: Vec<Run<'_>>, mut out: Outcome) -> Result
     Ok(out)
 }
 
-/// Makes the files as long as their bitmaps say: blocks that were never formatted are not in the redo.
+/// Extends the files to the length in their bitmaps: blocks never formatted are not in the redo.
 fn lengthen(files: &DataFiles, changed: &[bool]) -> Result<()> {
     let mut image = block::Image::new(files.block_size());
     for file in (1..=Rdba::MAX_FILE).filter(|f| changed[*f as usize]) {
         let at = Rdba::new(file, 1);
-        // A damaged bitmap says nothing, and is told of by whoever needs it.
+        // The length in a damaged bitmap cannot be used; a later read reports the damage.
         let is_sound = files.read_block(at, image.bytes_mut()).is_ok()
             && image.view().kind() == Some(block::BlockKind::FileBitmap);
         let blocks = block::segment::BitmapView::new(image.view()).file_blocks();
@@ -213,7 +213,7 @@ fn lengthen(files: &DataFiles, changed: &[bool]) -> Result<()> {
     Ok(())
 }
 
-/// What the thread that reads knows.
+/// State of the thread that reads the redo.
 struct Feed<'a> {
     forward: &'a Forward<'a>,
     told: u64,
@@ -221,7 +221,7 @@ struct Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    /// Reads a batch; false when there is nothing behind it that is to be applied.
+    /// Reads a batch; false when no record behind it is to be applied.
     fn fill(&mut self, batch: &mut Batch, reader: &mut LogReader, tell: &mut dyn FnMut(&Progress)) -> Result<bool> {
         batch.clear();
         let more = self.fill_from(batch, reader, tell);
@@ -229,7 +229,7 @@ impl<'a> Feed<'a> {
         Ok(more? && !(batch.len() > 0 && reader.at_end()?))
     }
 
-    /// Notes records as long as they lie in the buffer that the first of them was read into.
+    /// Adds records while they lie in the same buffer as the first one.
     fn fill_from(
         &mut self,
         batch: &mut Batch,
@@ -262,7 +262,7 @@ impl<'a> Feed<'a> {
         Ok(true)
     }
 
-    /// Reads everything and has the workers apply it. Their blocks are in the files when this returns.
+    /// Reads all redo and passes it to the workers. On return their blocks are in the files.
     fn divide(
         &mut self,
         first: Batch,
@@ -270,7 +270,7 @@ impl<'a> Feed<'a> {
         reader: &mut LogReader,
         tell: &mut dyn FnMut(&Progress),
     ) -> Result<()> {
-        // Set when all redo was read: without that nothing that is still in memory is written.
+        // Set when all redo was read: only then do the workers write the blocks still in memory.
         let complete = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let (mut lines, mut threads) = (Vec::new(), Vec::new());
@@ -307,7 +307,7 @@ impl<'a> Feed<'a> {
                 false => self.fill(ring.free(), reader, tell)?,
             };
             let batch = ring.take();
-            // A worker that has gone has failed, and says so itself.
+            // A worker that has ended has failed; joining it returns its error.
             if lines.iter().any(|line| line.send(batch.clone()).is_err()) {
                 break;
             }
@@ -316,31 +316,30 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// A block of the record that is being applied.
+/// A block of the current record.
 struct Touched {
     at: Rdba,
-    /// None when the block has the record's changes already, and when they are void.
+    /// None when the block has the record's changes already, or when they are void.
     frame: Option<usize>,
-    /// The record makes the block anew further on.
+    /// A later vector of the record makes the block whole.
     is_void_yet: bool,
 }
 
-/// Blocks whose vectors go to the same worker. Neighbours are written together, so that there should be many; what is
-/// changed at about the same time is mostly neighbours, too, and would keep one worker alone busy, so that there should
-/// be few.
+/// Consecutive blocks whose vectors go to the same worker. Long stretches give longer writes; short ones spread the
+/// load, since blocks changed at about the same time are usually neighbours.
 const STRETCH_BLOCKS: u32 = 16;
 
-/// A worker: the blocks that it owns, as far as it has met them.
+/// A worker, with the blocks that it owns.
 struct Run<'a> {
     forward: &'a Forward<'a>,
-    /// Number of the worker, and of all.
+    /// Number of this worker, and of all workers.
     own: u32,
     of: u32,
     pool: Pool<'a>,
     touched: Vec<Touched>,
-    /// Where the redo of each file begins.
+    /// The start of each file's redo.
     starts: Vec<Rba>,
-    /// Blocks of each file, as far as they have been looked up.
+    /// Known length of each file, in blocks.
     sizes: Vec<u32>,
     vectors: u64,
     unknown_files: Vec<u32>,
@@ -369,10 +368,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Applies batches until there are no more, and then, if they were `complete`, writes what it has.
+    /// Applies batches until the queue ends and then, if `complete` is set, writes its blocks.
     fn work(&mut self, batches: &Receiver<Arc<Batch>>, complete: &AtomicBool) -> Result<()> {
         let mut waiting = Waiting::of(batches);
-        while let Some(batch) = waiting.next(&mut |batch| self.hear_of(batch)) {
+        while let Some(batch) = waiting.next(&mut |batch| self.note_made(batch)) {
             self.batch(&batch)?;
         }
         if complete.load(Ordering::Acquire) { self.write_out() } else { Ok(()) }
@@ -383,8 +382,8 @@ impl<'a> Run<'a> {
         self.pool.write_out()
     }
 
-    /// Notes which blocks the batch makes anew.
-    fn hear_of(&mut self, batch: &Batch) {
+    /// Notes the blocks that the batch makes whole.
+    fn note_made(&mut self, batch: &Batch) {
         for (at, end) in batch.made() {
             if self.owns(*at) {
                 self.pool.will_be_made(*at, *end);
@@ -398,8 +397,8 @@ impl<'a> Run<'a> {
     }
 
     fn owns(&self, at: Rdba) -> bool {
-        // In turn, and from another one on in each extent of 256 blocks, or blocks at like places would all be one
-        // worker's.
+        // In turn, shifted in each extent of 256 blocks: otherwise one worker would own the blocks at the same place of
+        // all extents.
         let stretch = at.0 / STRETCH_BLOCKS;
         self.of == 1 || (stretch ^ stretch >> 4 ^ stretch >> 8) % self.of == self.own
     }
@@ -442,7 +441,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The record's entry for the block of `cv`, which is in the pool from now on if the record changes anything in it.
+    /// The record's entry for the block of `cv`, which is then in the pool if the record changes anything in it.
     fn touch(&mut self, cv: &redo::ChangeVector<'_>) -> Result<usize> {
         if let Some(n) = self.touched.iter().position(|t| t.at == cv.rdba) {
             return Ok(n);
@@ -466,8 +465,7 @@ impl<'a> Run<'a> {
         Ok(self.touched.len() - 1)
     }
 
-    /// Makes sure that the file is long enough for the block: it may have grown since it was copied, or the growth was
-    /// lost.
+    /// Extends the file to hold the block: it may have grown after it was copied, or its growth was lost in the crash.
     fn reach(&mut self, at: Rdba) -> Result<()> {
         let (file, files) = (at.file(), self.forward.files);
         if at.block() < self.sizes[file as usize] {
@@ -475,7 +473,7 @@ impl<'a> Run<'a> {
         }
         let mut blocks = files.blocks(file)?;
         if at.block() >= blocks {
-            // In steps: one for each block would be slow.
+            // In steps, since growing by single blocks would be slow.
             let most = Rdba::MAX_BLOCK + 1;
             blocks = at.block().saturating_add(GROW_BLOCKS).min(most);
             files.extend(file, blocks)?;
@@ -485,5 +483,5 @@ impl<'a> Run<'a> {
     }
 }
 
-/// How many blocks a file grows by beyond the one that is needed.
+/// Blocks that a file grows by beyond the one needed.
 const GROW_BLOCKS: u32 = 128;

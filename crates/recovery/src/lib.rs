@@ -1,12 +1,12 @@
-//! Rolling a database forward: from files that are behind, and redo, to files that are not.
+//! Rolling a database forward: redo is applied to data files that are behind it.
 //!
 //! Recovery runs before there is an instance: it needs the data files, the redo and the functions that apply change
-//! vectors, and nothing of shared memory. Blocks are kept in a pool of private memory ([`pool`]) and go to the files
-//! when it is full and at the end. The same roll forward serves a start ([`start`]) and a restored backup.
+//! vectors, and no shared memory. Blocks are kept in a pool of private memory ([`pool`]) and written to the files when
+//! it is full and at the end. The same roll forward serves a start ([`start`]) and a restored backup.
 //!
-//! Rejected: recovering through the buffer cache. Its latches, pins and change groups serve many processes at once, and
-//! recovery is one process that nobody can meet; a pool of its own is faster, needs no SGA, and lets a backup be
-//! restored by a program.
+//! Rejected: recovering through the buffer cache. Its latches, pins and change groups serve many concurrent processes,
+//! and recovery runs alone; a private pool is faster, needs no SGA, and allows a program without an instance to restore
+//! a backup.
 #![forbid(unsafe_code)]
 
 mod backup;

@@ -1,6 +1,6 @@
-//! What a backup is: one text file that is written last.
+//! The manifest of a backup: one text file that is written last (R12).
 //!
-//! `docs/format/backup.md` has the fields. A folder without a whole manifest is no backup.
+//! `docs/format/backup.md` has the fields. A folder without a complete manifest is no backup.
 
 use datafile::ControlFile;
 use os::file::{File, OpenMode, sync_directory};
@@ -11,7 +11,7 @@ use types::{Ora, Result, Scn};
 /// The manifest's file name in the folder of a backup.
 pub const MANIFEST: &str = "manifest";
 const TITLE: &str = "latchwork backup 1";
-/// No copied file is longer.
+/// Upper bound of the length of a copied file, as a check of the manifest.
 const PIECE_BYTES_MAX: u64 = 1 << 48;
 const BYTES_MAX: u64 = 4 << 20;
 
@@ -44,15 +44,15 @@ pub struct LogPiece {
     pub name: String,
 }
 
-/// What the manifest says.
+/// The contents of the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
     pub database: u64,
     pub name: String,
     pub incarnation: u32,
-    /// Recovery of the copies begins here …
+    /// The redo position where recovery of the copies begins …
     pub begin: Moment,
-    /// … and has to come here before they are of one moment.
+    /// … and the position it has to reach before the copies are consistent.
     pub end: Moment,
     /// The directory the database was in.
     pub source: String,
@@ -60,7 +60,7 @@ pub struct Manifest {
     pub logs: Vec<LogPiece>,
 }
 
-/// A running sum over the bytes of a file. It guards against accidents, not against an enemy.
+/// A checksum over the bytes of a file. It detects accidental damage, not forgery.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum(u64);
 
@@ -69,7 +69,7 @@ impl Sum {
         Sum(0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Takes in the next bytes; all calls but the last have a multiple of 8.
+    /// Adds the next bytes; the length must be a multiple of 8 in all calls but the last.
     pub fn add(&mut self, bytes: &[u8]) {
         let mut words = bytes.chunks_exact(8);
         for word in &mut words {
@@ -109,7 +109,7 @@ impl Manifest {
         String::from_utf8(bytes).ok().and_then(|text| Manifest::parse(&text)).ok_or_else(bad)
     }
 
-    /// Writes the manifest; what it lists is on the device already.
+    /// Writes the manifest; the files that it lists are on the device already.
     ///
     /// # Errors
     /// ORA-19504 when it cannot be written.

@@ -1,9 +1,9 @@
 //! Media recovery of a single data file while the database is open and the file is offline.
 //!
-//! The file's own header says from where it has to be rolled forward, the control file up to where: behind that
-//! position no redo is of the file, and everything before it is on disk, so that a log that goes on being written to
-//! can be read meanwhile. Nobody else opens the file: it is read and written through descriptors of its own, not
-//! through the cache.
+//! The roll forward begins at the checkpoint in the file's own header and ends at the stop in the control file. No redo
+//! of the file lies beyond that stop, and all redo before it is on disk, so the current log can be read while it is
+//! being written. No other process opens the file: recovery reads and writes it through descriptors of its own, not
+//! through the cache (R15).
 
 use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 use crate::start::{begin_of, logs};
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use types::{Facility, Ora, Result};
 
-/// What is to be recovered.
+/// The input of the recovery.
 pub struct FileRecovery<'a> {
     /// The files of the open database.
     pub files: &'a DataFiles,
@@ -21,18 +21,18 @@ pub struct FileRecovery<'a> {
     pub apply: &'a ApplyTable,
     /// The file, which is offline.
     pub file: &'a FileEntry,
-    /// How far it is to be rolled forward.
+    /// The end of the roll forward.
     pub stop: CheckpointEntry,
-    /// Most blocks kept in memory.
+    /// Most blocks in memory.
     pub frames_max: usize,
 }
 
-/// Rolls one file forward from its header's checkpoint to its stop, and notes in the header that it is there. Cut off
-/// anywhere, it can be done again.
+/// Rolls one file forward from its header's checkpoint to its stop, and stamps the header with the stop. Interrupted
+/// anywhere, it can be repeated.
 ///
 /// # Errors
-/// ORA-01157, ORA-01122 when the file is not there or not itself; ORA-00308 when redo is missing; ORA-00353 when it is
-/// damaged; those of [`roll_forward`].
+/// ORA-01157, ORA-01122 when the file is missing or is another file; ORA-00308 when redo is missing; ORA-00353 when it
+/// is damaged; those of [`roll_forward`].
 pub fn recover_file(it: &FileRecovery<'_>, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
     let begin = begin_of(it.file, it.files.closed_checkpoint(it.file)?.rba);
     let stop = Rba(it.stop.rba);
@@ -60,19 +60,19 @@ pub fn recover_file(it: &FileRecovery<'_>, tell: &mut dyn FnMut(&Progress)) -> R
     };
     let out = roll_forward(&forward, &mut reader, tell)?;
     if out.end < stop {
-        let text = format!("the redo behind log sequence {} is missing", out.sequence);
+        let text = format!("the redo after log sequence {} is missing", out.sequence);
         return Err(Ora::from_text(Facility::Ora, 308, text));
     }
     os::crash::point("file-rolled-forward");
     it.files.stamp_offline(it.control, it.file, &it.stop)?;
     os::crash::point("file-recovered");
-    // Left behind it says nothing: the file's header is another one now.
+    // An area that could not be removed is harmless: it belongs to the file's former checkpoint.
     let _ = os::file::remove(&area);
     Ok(out)
 }
 
-/// Opens a double-write area for this recovery alone: the checkpoints of the database pass by a file that is offline.
-/// Blocks that an earlier recovery from the same position left torn become whole.
+/// Opens a double-write area for this recovery alone: checkpoints of the database do not cover a file that is offline.
+/// Restores blocks that an earlier recovery from the same position left torn.
 fn open_area(files: &DataFiles, alone: &mut ControlFile, begin: Rba) -> Result<PathBuf> {
     let number = alone.files.first().map_or(0, |f| f.file);
     let name = format!("{}.{number}", datafile::DOUBLE_WRITE_FILE);

@@ -1,21 +1,21 @@
 //! Blocks in private memory while they are rolled forward.
 //!
-//! | state of a frame | what it holds | leaves it by |
+//! | state of a frame | content | leaves it by |
 //! |---|---|---|
 //! | free | nothing | `frame_for` |
 //! | sound | its block, as of the redo read so far | `write_out`, when the pool is full or at the end; `write_early` |
-//! | damaged | nothing: the block could not be read, or a change did not fit it | a vector that makes the whole block; `write_out`, which leaves a block on disk that nobody takes for sound |
+//! | damaged | nothing: unreadable, or a change did not fit | a vector that makes the whole block; `write_out` |
 //!
-//! When the pool is full, half of it is written in the order of the files, neighbours together, and given up: the half
-//! that has waited longest. A block that comes again is read back.
+//! When the pool is full, the half that was unused longest is written in the order of the files, neighbours together,
+//! and given up. A block that is needed again is read back.
 //!
-//! Undo blocks are filled one after the other and then left alone; most of what a roll forward writes may be such
-//! blocks. They are written as soon as nothing has changed them for a while: the processor has time for that as long as
-//! redo is being read, the memory they lie in is near, and the device has them before the end is waited for. Then they
-//! leave the pool: memory is used again while it is near, and little of it is touched for the first time, which costs
-//! more than all that is done to a block.
+//! Undo blocks are filled one after the other and then left alone; they may be most of the blocks that a roll forward
+//! writes. They are written as soon as nothing has changed them for a while: the processor has time for it while redo
+//! is being read, their memory is still in the processor's caches, and the device can write them before the final sync.
+//! Their frames are then reused. That keeps the memory in use small: touching a page of memory for the first time costs
+//! more than all the changes of a block.
 //!
-//! A block that redo makes anew further on is neither changed nor written until then, as far as that is known: see
+//! A block that later redo makes whole is neither changed nor written until then, as far as that redo is known: see
 //! [`Pool::will_be_made`].
 
 use block::{BlockKind, BlockView, Image};
@@ -25,16 +25,16 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use types::{Rdba, Result};
 
-/// Bytes written at a time, at most.
+/// Most bytes in one write.
 const RUN_BYTES: usize = 1 << 20;
 
-/// An undo block that this many bytes of redo have not changed is taken to be full.
+/// An undo block that has not changed within this many bytes of redo counts as full.
 const LEFT_ALONE_BYTES: u64 = 4 << 20;
 
-/// Blocks that are written early at a time, at least.
+/// Fewest blocks for an early write.
 const EARLY_BLOCKS: usize = 64;
 
-/// A hash for addresses: their low bits differ, the multiplication spreads them.
+/// A hash for block addresses: they differ in their low bits, and the multiplication spreads those.
 #[derive(Default)]
 struct AddressHasher(u64);
 
@@ -58,23 +58,23 @@ pub struct Frame {
     pub damaged: bool,
     /// The frame differs from the file.
     pub dirty: bool,
-    /// It holds zeros still.
+    /// The frame still holds zeros.
     pub is_fresh: bool,
-    /// The redo that is being applied made the whole block: should it be torn while it is written, the same redo makes
-    /// it again.
+    /// The redo being applied makes the whole block: if a crash tears it while it is written, the same redo makes it
+    /// again.
     is_made: bool,
-    /// The end of the last record, as far as is known, that makes the block anew.
+    /// The end of the last known record that makes the block whole.
     made: Rba,
     /// The end of the record that used it last.
     used: Rba,
-    /// The place of its block.
+    /// The place of its block in the pool's memory.
     place: usize,
 }
 
-/// Bytes of memory that are taken at a time for blocks.
+/// Bytes of memory that are allocated at a time for blocks.
 const SLAB_BYTES: usize = 16 << 20;
 
-/// Memory for blocks, in large pieces: touched for the first time, small ones would cost a page fault for every few
+/// Memory for blocks, allocated in large pieces: with small ones, first use would cost a page fault for every few
 /// thousand bytes.
 struct Images {
     slabs: Vec<Image>,
@@ -88,7 +88,7 @@ impl Images {
         (SLAB_BYTES / self.size).max(1)
     }
 
-    /// A place for a block, and whether it holds zeros.
+    /// A place for a block, and whether it still holds zeros.
     fn take(&mut self) -> (usize, bool) {
         if let Some(place) = self.free.pop() {
             return (place, false);
@@ -113,14 +113,14 @@ impl Images {
     }
 }
 
-/// What there is of a block for the record that is being applied.
+/// The state of a block for the record that is being applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// A record further on makes the block anew: what this one does to it is void.
+    /// A later record makes the block whole: the current record's change is void.
     Void,
-    /// This record makes the block anew: what it was does not matter.
+    /// The current record makes the block whole: its former content is not needed.
     Made(usize),
-    /// The block, as it was read or as redo before this record made it.
+    /// The block, as it was read or made by earlier redo.
     Read(usize),
 }
 
@@ -128,22 +128,21 @@ pub enum Found {
 pub struct Pool<'a> {
     files: &'a DataFiles,
     frames: Vec<Frame>,
-    /// Numbers of frames that have no block.
+    /// Numbers of frames without a block.
     vacant: Vec<usize>,
     images: Images,
     places: HashMap<Rdba, usize, BuildHasherDefault<AddressHasher>>,
     frames_max: usize,
-    /// Blocks without a frame that are going to be made anew, and the end of the last record that does so.
+    /// Blocks without a frame that later redo makes whole, and the end of the last record that does so.
     to_be_made: HashMap<Rdba, Rba, BuildHasherDefault<AddressHasher>>,
     /// The end of the record that is being applied.
     now: Rba,
-    /// Frames that have not been looked at for being written early, and those of undo blocks that had been changed not
-    /// long ago.
+    /// Frames not yet considered for an early write, and those of undo blocks that had changed recently.
     new: Vec<usize>,
     young: Vec<usize>,
-    /// What is written is going to be waited for.
+    /// Writes will be waited for.
     on_device: bool,
-    /// Of the worker, and the checkpoint that stands until all is done: for the double-write area.
+    /// The number of the worker, and the checkpoint that stays valid until all is done: for the double-write area.
     slot: usize,
     announced: u64,
     /// Blocks read from and written to the files.
@@ -154,11 +153,11 @@ pub struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    /// The smallest pool: a record's blocks fit into its younger half.
+    /// The smallest pool: the blocks of one record fit into its more recently used half (R6).
     pub const FRAMES_MIN: usize = 64;
 
-    /// A pool of at most `frames_max` blocks; `on_device` says that what is written is going to be waited for. `slot`
-    /// is the worker's number, `announced` the checkpoint that stands until the roll forward is done.
+    /// A pool of at most `frames_max` blocks; `on_device` says that writes will be waited for. `slot` is the worker's
+    /// number, `announced` the checkpoint that stays valid until the roll forward is done.
     pub fn new(files: &'a DataFiles, frames_max: usize, on_device: bool, slot: usize, announced: u64) -> Pool<'a> {
         Pool {
             files,
@@ -180,13 +179,14 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Says that the record which ends at `end` comes next. A record's blocks stay in the pool while it is applied.
+    /// Announces that the record ending at `end` comes next. A record's blocks stay in the pool while it is applied
+    /// (R6).
     pub fn next_record(&mut self, end: Rba) {
         self.now = end;
     }
 
-    /// Says that the record which ends at `end`, and is going to be applied for certain, makes the block anew: what
-    /// records before it do to the block is void. Said in the order of the redo.
+    /// Announces that the record ending at `end`, which will certainly be applied, makes the block whole: earlier
+    /// changes of the block are void. Called in the order of the redo.
     pub fn will_be_made(&mut self, at: Rdba, end: Rba) {
         match self.places.get(&at) {
             Some(&n) => self.frames[n].made = end,
@@ -213,7 +213,8 @@ impl<'a> Pool<'a> {
         self.now
     }
 
-    /// The frame of a block: in the pool, or read into it; `whole` says that its former content does not matter.
+    /// The frame of a block, which is read into the pool if necessary; `whole` says that its former content is not
+    /// needed.
     ///
     /// # Errors
     /// ORA-01114 when frames had to be written and could not be, ORA-01237 when the file cannot grow. A block that
@@ -273,7 +274,7 @@ impl<'a> Pool<'a> {
         self.frames.len() - self.vacant.len()
     }
 
-    /// Writes the half that has waited longest, and keeps the rest. Frames of the present record are used last of all.
+    /// Writes and gives up the half that was unused longest. Frames of the current record come last.
     fn give_up_half(&mut self) -> Result<()> {
         let mut vacant = std::mem::take(&mut self.vacant);
         vacant.sort_unstable();
@@ -299,18 +300,18 @@ impl<'a> Pool<'a> {
         if self.used_frames() + blocks > self.frames_max { self.give_up_half() } else { Ok(()) }
     }
 
-    /// Writes everything that differs from the files.
+    /// Writes all frames that differ from the files.
     ///
     /// # Errors
     /// ORA-01114.
     pub fn write_out(&mut self) -> Result<()> {
-        // Those without a block are not dirty.
+        // Frames without a block are not dirty.
         let frames = std::mem::take(&mut self.frames);
         self.places.clear();
         self.write_changed(frames)
     }
 
-    /// Writes undo blocks that are full, if there are enough of them, and gives them up.
+    /// Writes undo blocks that are full, if there are enough of them, and gives up their frames.
     ///
     /// # Errors
     /// ORA-01114.
@@ -326,7 +327,7 @@ impl<'a> Pool<'a> {
         self.give_up(old)
     }
 
-    /// Writes frames and gives them up, but for those that wait to be made anew, or are damaged.
+    /// Writes frames and gives them up, except damaged ones and those that later redo makes whole.
     fn give_up(&mut self, mut old: Vec<usize>) -> Result<()> {
         old.retain(|n| !self.frames[*n].damaged && self.frames[*n].made <= self.now);
         let out: Vec<Frame> = old.iter().map(|n| self.frames[*n]).collect();
@@ -339,7 +340,7 @@ impl<'a> Pool<'a> {
         self.write_changed(out)
     }
 
-    /// Writes frames, given in the order of the files: neighbours together, from where they are.
+    /// Writes frames, given in the order of the files; neighbours go in one write, without copying.
     fn write(&mut self, frames: &mut [Frame]) -> Result<()> {
         let follows = |a: &Frame, b: &Frame| a.at.0 + 1 == b.at.0 && a.at.file() == b.at.file();
         for frame in frames.iter_mut() {
@@ -378,7 +379,7 @@ impl<'a> Pool<'a> {
         Ok(())
     }
 
-    /// Writes those of the frames that differ from the files, and are not going to be made anew.
+    /// Writes those of the frames that differ from the files, except those that later redo makes whole.
     fn write_changed(&mut self, mut frames: Vec<Frame>) -> Result<()> {
         frames.retain(|f| (f.dirty || f.damaged) && f.made <= self.now);
         frames.sort_unstable_by_key(|f| f.at);
@@ -386,8 +387,8 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// Makes the frame fit to be written. A damaged one gets a header of its own place and a checksum that is wrong for
-/// certain: whoever reads it is told, instead of getting an old version of the block.
+/// Prepares the frame for its write. A damaged frame gets a header with its own address and a checksum that is
+/// certainly wrong, so a reader gets an error instead of an old version of the block (R4).
 fn seal(frame: &mut Frame, bytes: &mut [u8]) {
     let at = frame.at;
     frame.damaged |= BlockView::of_bytes(bytes).rdba() != at;

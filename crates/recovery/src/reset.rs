@@ -1,11 +1,10 @@
-//! Going on without redo that is lost: RESETLOGS.
+//! Opening without redo that is lost: RESETLOGS.
 //!
-//! Redo that is damaged in the middle cannot be rolled forward through, and a start refuses to go on as if nothing had
-//! been there. Who has a backup and the archived logs restores to a moment before. Who has none may give up what was
-//! committed behind the damage, but only as a whole: what is left must be the database as it was at one moment. So the
-//! files are rolled forward up to the damage, and every block is looked at: one that is of a later moment, because it
-//! was written before the crash, makes the rest worthless, and the reset is refused. Otherwise the database begins
-//! another incarnation there.
+//! A roll forward cannot pass redo that is damaged in the middle, and a start refuses to open as if the rest did not
+//! exist. A user with a backup and the archived logs restores to a moment before the damage. A user without them may
+//! give up the commits behind the damage, but only if the remaining database is consistent as of one moment. So the
+//! files are rolled forward up to the damage, and every block is checked: if a block is of a later moment, because it
+//! was written before the crash, the reset is refused. Otherwise a new incarnation begins there (R14).
 
 use crate::forward::{Outcome, Progress};
 use crate::restore::{new_life, stamp_all};
@@ -15,17 +14,17 @@ use datafile::{CheckpointEntry, Contents, ControlFile, DataFiles};
 use redo::Rba;
 use types::{Facility, Ora, Rdba, Result};
 
-/// What a reset did.
+/// The result of a reset.
 #[derive(Clone, Debug)]
 pub struct Reset {
     pub outcome: Outcome,
-    /// Why it was needed.
+    /// The damage that required it.
     pub damage: Ora,
     pub control: ControlFile,
 }
 
-/// Rolls the files forward up to the damage and begins another incarnation there; `None`, and nothing changed but what
-/// any recovery changes, when the redo is not damaged. `now_s` is now: seconds since 1970, UTC.
+/// Rolls the files forward up to the damage and begins another incarnation there. Returns `None`, after an ordinary
+/// recovery, when the redo is not damaged. `now_s` is now: seconds since 1970, UTC.
 ///
 /// # Errors
 /// ORA-01194 when blocks are of a later moment; those of [`recover`].
@@ -58,7 +57,7 @@ fn refuse_later_blocks(files: &DataFiles, control: &ControlFile, end: Rba) -> Re
         }
         let (mut later, mut newest) = (0u32, 0);
         for n in 1..files.blocks(f.file)? {
-            // One that cannot be read is of no moment; who reads it is told.
+            // A block that cannot be read has no moment; reading it later gives ORA-01578.
             if files.read_block(Rdba::new(f.file, n), image.bytes_mut()).is_ok() && image.view().rba() > end.0 {
                 later += 1;
                 newest = newest.max(image.view().rba());

@@ -1,7 +1,7 @@
-//! Making a database of a backup: copying the files back and rolling them forward.
+//! Restoring a backup: copying the files back and rolling them forward.
 //!
-//! What comes out is another life of the database: its own incarnation, so that the redo it makes from there on is
-//! never taken for redo of the former one at the same position (`RESETLOGS`).
+//! The restored database has an incarnation of its own, so that its redo is never taken for redo of the former database
+//! at the same position (`RESETLOGS`, R13).
 
 use crate::backup::{copy_plain, make_folder};
 use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
@@ -16,11 +16,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use types::{Facility, Ora, Result, Scn};
 
-/// What is to be restored.
+/// The input of a restore.
 pub struct Restore<'a> {
     /// The folder of the backup.
     pub from: &'a Path,
-    /// The new database directory: empty, or not there yet.
+    /// The new database directory: empty, or not existing yet.
     pub to: &'a Path,
     /// Folders with further redo: archived logs, online logs, and perhaps the control file of the database that was
     /// backed up.
@@ -32,7 +32,7 @@ pub struct Restore<'a> {
     pub now_s: u32,
 }
 
-/// What a restore did.
+/// The result of a restore.
 #[derive(Clone, Debug)]
 pub struct Restored {
     pub manifest: Manifest,
@@ -42,21 +42,21 @@ pub struct Restored {
     pub knows_last: bool,
 }
 
-/// What a restore tells of itself.
+/// Progress of a restore.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// A file is copied: its name, bytes copied, bytes in all.
+    /// A file is being copied: its name, bytes copied, bytes in all.
     Copy(&'a str, u64, u64),
     Forward(&'a Progress),
 }
 
-/// Restores a backup and rolls it forward. The control file comes last of all: until then there is no database in the
-/// directory.
+/// Restores a backup and rolls it forward. The control file is written last of all: until then there is no database in
+/// the directory (R12).
 ///
 /// # Errors
 /// ORA-19870 for a damaged backup; ORA-19504 when the directory is not empty; ORA-00308 when redo is missing; ORA-01194
-/// when the redo, or what was asked for, ends before the copies are of one moment; ORA-01110 with ORA-01157 for a file
-/// that was added later and that nothing describes.
+/// when the redo, or the requested limit, ends before the copies are consistent; ORA-01110 with ORA-01157 for a file
+/// that was added after the backup and that no control file describes.
 pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Restored> {
     let manifest = Manifest::read(it.from)?;
     let mut control = ControlFile::read(it.from)?;
@@ -72,7 +72,7 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
     let is_copied = |f: &FileEntry| copies.iter().any(|c| (c.file, c.created_rba) == (f.file, f.created_rba));
     make_empty(it.to)?;
     copy_back(it, &manifest, &control, &is_copied, tell)?;
-    // The control file must be there for the data files to be opened; it gets its name at the very end.
+    // Opening the data files needs a control file; it gets its final name at the very end.
     let starts = starts(&control, &manifest);
     let files = DataFiles::over_control(it.to, &all_online(&control));
     make_missing(&files, &control, &is_copied)?;
@@ -84,7 +84,7 @@ pub fn restore(it: &Restore<'_>, tell: &mut dyn FnMut(Step<'_>)) -> Result<Resto
         log.name = format!("redo{:02}.log", n + 1);
     }
     for l in &mut control.logged {
-        // The copies are not here.
+        // The archived copies are not in this directory.
         l.name.clear();
         l.completed_s = 0;
     }
@@ -101,8 +101,8 @@ fn last_control(folders: &[PathBuf], of: &ControlFile) -> Option<ControlFile> {
     folders.iter().filter_map(read).filter(same).max_by_key(|c| c.checkpoint.rba)
 }
 
-/// Every file of the database must have been copied, but temporary ones and those made meanwhile, which the redo makes
-/// whole.
+/// Every file of the database must have been copied, except temporary files and those made during the backup, which the
+/// redo makes whole.
 fn require_copies(control: &ControlFile, manifest: &Manifest, from: &Path) -> Result<()> {
     let is_temporary =
         |f: &FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.contents == Contents::Temporary);
@@ -114,12 +114,12 @@ fn require_copies(control: &ControlFile, manifest: &Manifest, from: &Path) -> Re
     }
 }
 
-/// Says which files there are going to be. To the end of the redo they are those of the last control file; to an
-/// earlier moment, those of the backup and those made since; of those, some were dropped: they are returned.
+/// Determines the files of the restored database. To the end of the redo they are those of the last control file; to an
+/// earlier moment, those of the backup and those made since, of which some were dropped: the dropped ones are returned.
 ///
 /// # Errors
-/// ORA-01157 when a file number was used twice since the backup, or dropped files were forgotten, so that nobody can
-/// know whose redo is whose.
+/// ORA-01157 when a file number was used twice since the backup, or dropped files were forgotten, so that the redo of
+/// two files cannot be told apart.
 fn settle_files(
     control: &mut ControlFile,
     last: Option<&ControlFile>,
@@ -166,14 +166,15 @@ fn unknown_file(number: u32, why: &str) -> Ora {
     Ora::with(1157, &[&number]).because(Ora::from_text(Facility::Ora, 1111, text))
 }
 
-/// The same with all tablespaces online: redo of a later time, when they were so, is applied to their files, too.
+/// The control file with all tablespaces online: later redo, from when they were online, is applied to their files,
+/// too.
 fn all_online(control: &ControlFile) -> ControlFile {
     let mut control = control.clone();
     control.tablespaces.iter_mut().for_each(|t| t.is_offline = false);
     control
 }
 
-/// Says where the files are going to be: all inside the new directory.
+/// Sets the names of the files: all inside the new directory.
 fn settle_names(control: &mut ControlFile) {
     let mut taken = HashSet::new();
     for f in &mut control.files {
@@ -200,7 +201,7 @@ fn make_empty(folder: &Path) -> Result<()> {
     Err(Ora::with(19504, &[&folder.display()]).because(why))
 }
 
-/// Copies the data files and checks that they are what the backup was made of.
+/// Copies the data files and checks their length and checksum.
 fn copy_back(
     it: &Restore<'_>,
     manifest: &Manifest,
@@ -225,8 +226,8 @@ fn copy_back(
     Ok(())
 }
 
-/// Where the redo of every file begins. A tablespace that was offline when it was copied has everything up to then, and
-/// redo when it came back later; a file that was taken offline by itself is as it was left.
+/// The start of the redo of every file. A tablespace that was offline when it was copied has all changes up to then,
+/// and later redo if it was brought online again; a file that was taken offline by itself stays as it was copied.
 fn starts(control: &ControlFile, manifest: &Manifest) -> HashMap<u32, Rba> {
     let is_kept = |f: &&FileEntry| {
         let stays = |t: &datafile::TablespaceEntry| t.contents == Contents::Temporary;
@@ -236,7 +237,7 @@ fn starts(control: &ControlFile, manifest: &Manifest) -> HashMap<u32, Rba> {
     control.files.iter().filter(is_kept).map(begin).collect()
 }
 
-/// Makes the files that the backup has no copy of: they are rolled forward from nothing. Temporary ones stay empty.
+/// Makes the files that the backup has no copy of: they are rolled forward from empty files. Temporary ones stay empty.
 fn make_missing(files: &DataFiles, control: &ControlFile, is_copied: &dyn Fn(&FileEntry) -> bool) -> Result<()> {
     for f in control.files.iter().filter(|f| !is_copied(f)) {
         if let Some(folder) = files.directory().join(&f.name).parent() {
@@ -247,7 +248,7 @@ fn make_missing(files: &DataFiles, control: &ControlFile, is_copied: &dyn Fn(&Fi
     Ok(())
 }
 
-/// Takes out the files that were made behind the end of the roll forward, those that had been dropped by then, and
+/// Removes the files that were made after the end of the roll forward, those that had been dropped by then, and
 /// tablespaces without files.
 fn drop_others(files: &DataFiles, control: &mut ControlFile, gone: &[GoneEntry], end: Rba) -> Result<()> {
     let path = |f: &FileEntry| files.directory().join(&f.name);
@@ -305,14 +306,15 @@ fn forward(
         );
         return Err(Ora::with(1194, &[&first]).because(Ora::from_text(Facility::Ora, 1152, text)));
     }
-    // To the end, files that the last control file does not have were dropped; to an earlier moment nobody can know.
+    // To the end of the redo, a file missing from the last control file was dropped; to an earlier moment it is unknown
+    // whether the file existed.
     let was_dropped = knows_last && it.until == Until::End;
     let unknown = out.unknown_files.iter().find(|n| control.file(**n).is_none());
     if let (Some(unknown), false) = (unknown, was_dropped) {
         let what = Ora::from_text(
             Facility::Ora,
             1111,
-            format!("data file {unknown} was added behind the backup; its control file is needed"),
+            format!("data file {unknown} was added after the backup; a control file that lists it is needed"),
         );
         return Err(Ora::with(1157, &[&unknown]).because(what));
     }
@@ -323,8 +325,8 @@ fn forward(
     Ok(out)
 }
 
-/// Every log that may be needed: those of the backup, checked, and whatever lies in the folders of redo. What is none
-/// is passed over.
+/// Every log that may be needed: those of the backup, checked, and all logs in the folders of redo. Other files there
+/// are skipped.
 fn logs(it: &Restore<'_>, manifest: &Manifest) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for piece in &manifest.logs {
@@ -340,7 +342,7 @@ fn logs(it: &Restore<'_>, manifest: &Manifest) -> Result<Vec<PathBuf>> {
             let is_log = |p: &PathBuf| p.is_file() && p.extension().is_some_and(|e| e == "log" || e == "arc");
             all.extend(entries.map(|e| e.path()).filter(is_log));
         }
-        // Logs that lie elsewhere, as the control file names them.
+        // Logs in other folders, by their names in the control file.
         if let Ok(control) = ControlFile::read(folder) {
             let names = control.logs.iter().map(|l| &l.name).chain(control.logged.iter().map(|l| &l.name));
             all.extend(names.filter(|n| !n.is_empty()).map(|n| folder.join(n)).filter(|p| os::file::exists(p)));
@@ -351,7 +353,7 @@ fn logs(it: &Restore<'_>, manifest: &Manifest) -> Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// Makes the online logs, empty, as large as they were.
+/// Makes the online logs, empty, with their former sizes.
 fn make_logs(folder: &Path, control: &ControlFile) -> Result<()> {
     for log in &control.logs {
         let path = folder.join(&log.name);
@@ -363,7 +365,7 @@ fn make_logs(folder: &Path, control: &ControlFile) -> Result<()> {
     os::file::sync_directory(folder).map_err(|e| crate::backup::cannot_write(folder, &e))
 }
 
-/// The database begins its next life at this checkpoint: its logs are empty, nothing archived, closed cleanly.
+/// Starts a new incarnation at this checkpoint: its logs are empty, nothing is archived, and it is closed cleanly.
 pub(crate) fn new_life(control: &mut ControlFile, at: CheckpointEntry, now_s: u32) {
     control.incarnation = IncarnationEntry {
         number: control.incarnation.number + 1,
@@ -381,7 +383,7 @@ pub(crate) fn new_life(control: &mut ControlFile, at: CheckpointEntry, now_s: u3
     control.forgotten_rba = 0;
 }
 
-/// Puts the files' headers into the new life; those of tablespaces that are read-only, too.
+/// Stamps the files' headers with the new incarnation; those of read-only tablespaces, too.
 pub(crate) fn stamp_all(files: &DataFiles, control: &ControlFile) -> Result<()> {
     files.stamp(control, &control.checkpoint)?;
     let is_read_only = |f: &&FileEntry| control.tablespace(f.tablespace).is_some_and(|t| t.is_read_only);

@@ -1,16 +1,17 @@
-//! Recovery at the start of an instance: after a crash, and of files that were put back from an older copy.
+//! Recovery at the start of an instance: after a crash, and of files that were restored from an older copy.
 //!
-//! | the file's header says | the database | what is done |
+//! | checkpoint in the file's header | the database | action |
 //! |---|---|---|
 //! | the control file's checkpoint | closed cleanly | nothing |
 //! | that, or one that was not completed | crashed | rolled forward from the control file's checkpoint |
-//! | an earlier checkpoint | either | rolled forward from there, as far as online and archived logs reach: media recovery |
+//! | an earlier checkpoint | either | media recovery from there, as far as online and archived logs reach |
 //! | a later one | closed cleanly | refused: the control file is older than the file |
 //! | another incarnation | either | refused |
 //!
-//! **Redo that is missing at its end** would be commits lost without a word. The reader tells damage from an end where
-//! it can; besides, the current log must be the one that the control file names, and no block and no file header may be
-//! of a later moment than the end of the redo, for what they have was on disk as redo before.
+//! **Redo that is missing at its end** would lose commits silently. The reader distinguishes damage from the end of the
+//! redo where it can. Besides, the current log must be the one that the control file names, and no block and no file
+//! header may be of a later moment than the end of the redo, since the redo of their changes was on disk before them
+//! (R14).
 
 use crate::forward::{Forward, Outcome, Progress, Until, Workers, roll_forward};
 use datafile::{Contents, ControlFile, DataFiles, FileEntry};
@@ -19,25 +20,25 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use types::{Facility, Ora, Result};
 
-/// What recovery works on.
+/// The input of a recovery.
 pub struct Recovery<'a> {
     pub files: &'a DataFiles,
     pub control: &'a ControlFile,
     pub apply: &'a ApplyTable,
-    /// Most blocks kept in memory.
+    /// Most blocks in memory.
     pub frames_max: usize,
-    /// Redo that is damaged ends there, and [`Outcome::damage`] says so; otherwise it is an error.
+    /// Stop at damaged redo and report it in [`Outcome::damage`]; otherwise damage is an error.
     pub stops_at_damage: bool,
-    /// What was written is waited for; see [`Forward::on_device`].
+    /// Wait until the written blocks are on the device; see [`Forward::on_device`].
     pub on_device: bool,
 }
 
-/// What there is to recover.
+/// The files' need for recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Where the roll forward begins.
+    /// The position where the roll forward begins.
     pub from: Rba,
-    /// Files that are older than the last checkpoint.
+    /// Files with a checkpoint older than the control file's.
     pub behind: Vec<u32>,
     /// The newest checkpoint in a file's header.
     pub newest: Rba,
@@ -47,7 +48,7 @@ fn named(files: &DataFiles, f: &FileEntry) -> Ora {
     Ora::with(1110, &[&f.file, &files.directory().join(&f.name).display()])
 }
 
-/// Looks at the headers of all files and says what there is to recover; `None` when there is nothing.
+/// Reads the headers of all files and determines the recovery needed; `None` when there is none.
 ///
 /// # Errors
 /// ORA-01157, ORA-01578 for a header that cannot be read; ORA-01190 for a file of another incarnation; ORA-01122 with
@@ -57,7 +58,7 @@ pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Stand
     let mut standing = Standing { from, behind: Vec::new(), newest: from };
     for f in control.files.iter().filter(|f| takes_part(control, f)) {
         if files.missing().contains(&f.file) {
-            // Told of when it is there again.
+            // A missing file is reported once it is there again.
             continue;
         }
         let header = files.file_checkpoint(f.file)?;
@@ -79,7 +80,7 @@ pub fn standing(files: &DataFiles, control: &ControlFile) -> Result<Option<Stand
     Ok((!idle).then_some(standing))
 }
 
-/// Where the redo begins that a file needs: one without a checkpoint has everything since it was made to come.
+/// The start of the redo that a file needs: one without a checkpoint needs all redo since it was made.
 pub(crate) fn begin_of(f: &FileEntry, header_rba: u64) -> Rba {
     match header_rba {
         0 => Rba(f.created_rba).max(FIRST_RBA),
@@ -92,23 +93,23 @@ fn takes_part(control: &ControlFile, f: &FileEntry) -> bool {
     !f.is_offline && !control.tablespace(f.tablespace).is_some_and(stays)
 }
 
-/// Rolls the data files forward from where they stand to the end of the logs.
+/// Rolls the data files forward from their checkpoints to the end of the logs.
 ///
-/// The control file and the headers are not changed: until somebody notes a new checkpoint there, the same recovery can
-/// be done again, and a crash in the middle of it does no harm.
+/// The control file and the headers are not changed: until a new checkpoint is written there, the same recovery can be
+/// repeated, and a crash in the middle does no harm (R3).
 ///
 /// # Errors
-/// ORA-01113 when a file is older than the redo that is there reaches back, or a log in between is missing; ORA-00313
-/// when an online log is missing, ORA-00367 when the current one is damaged, ORA-00353 when its redo is; those of
+/// ORA-01113 when a file needs redo older than the logs that exist, or a log in between is missing; ORA-00313 when an
+/// online log is missing, ORA-00367 when the current one is damaged, ORA-00353 when its redo is; those of
 /// [`roll_forward`].
 pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Progress)) -> Result<Outcome> {
     let control = it.control;
-    // With damaged redo a copy may be of a later moment than what is kept: only torn blocks need theirs then.
+    // When redo is given up at a damage, a copy may be of a later moment than that: only torn blocks are restored then.
     let restored = it.files.restore_torn(control, it.files.disk_sync() && !it.stops_at_damage)?;
     let (mut reader, current) = open_logs(it, standing)?;
     if it.files.disk_sync() {
         reader.sync()?;
-        // Without syncs the redo is in the operating system's memory, and past that would first have to be written.
+        // Without syncs the redo is still in the page cache, and direct reads would first have to write it.
         reader.look_ahead();
     }
     let starts = starts_of(it.files, control)?;
@@ -134,14 +135,14 @@ pub fn recover(it: &Recovery<'_>, standing: &Standing, tell: &mut dyn FnMut(&Pro
         return Err(damage);
     }
     if out.end.0 < control.checkpoint.rba {
-        let text = format!("the redo behind log sequence {} is missing", out.sequence);
+        let text = format!("the redo after log sequence {} is missing", out.sequence);
         return Err(missing(it, standing, Ora::from_text(Facility::Ora, 308, text)));
     }
     out.scn = out.scn.max(control.checkpoint.scn).max(control.scn);
     Ok(out)
 }
 
-/// Reads the redo that [`recover`] would roll forward, and changes nothing.
+/// Reads the redo that [`recover`] would apply, and changes nothing.
 ///
 /// # Errors
 /// As [`recover`].
@@ -161,7 +162,7 @@ pub fn scan(it: &Recovery<'_>, standing: &Standing) -> Result<Outcome> {
     Ok(out)
 }
 
-/// The redo, and whether the current log is what it should be.
+/// Opens the redo, and checks that the current log is the expected one.
 fn open_logs(it: &Recovery<'_>, standing: &Standing) -> Result<(LogReader, Result<()>)> {
     let control = it.control;
     let logs = logs(it.files, control, standing.from);
@@ -176,7 +177,7 @@ fn open_logs(it: &Recovery<'_>, standing: &Standing) -> Result<(LogReader, Resul
     Ok((reader, current))
 }
 
-/// The error for redo that a file needs.
+/// The error for missing redo of a file.
 fn missing(it: &Recovery<'_>, standing: &Standing, e: Ora) -> Ora {
     match standing.behind.first().and_then(|n| it.control.file(*n)) {
         Some(f) => Ora::with(1113, &[&f.file]).because(named(it.files, f)).because(e),
@@ -184,13 +185,13 @@ fn missing(it: &Recovery<'_>, standing: &Standing, e: Ora) -> Ora {
     }
 }
 
-/// The current log has the header that the control file speaks of, or a newer one.
+/// Checks that the current log has the header that the control file describes, or a newer one.
 fn check_current(files: &DataFiles, control: &ControlFile) -> Result<()> {
     let Some(log) = control.current_log() else { return Ok(()) };
     let path = files.directory().join(&log.name);
     let header = LogHeader::read(&path)?;
     let is_it = (header.database, header.incarnation) == (control.database, control.incarnation.number)
-        // A start that was cut off may have begun the next sequence in the same file.
+        // An interrupted start may have begun the next sequence in the same file.
         && header.sequence >= log.sequence
         && header.start >= Rba(log.start);
     if is_it {
@@ -206,7 +207,7 @@ fn check_current(files: &DataFiles, control: &ControlFile) -> Result<()> {
     Err(Ora::new(367).because(Ora::from_text(Facility::Ora, 312, text)))
 }
 
-/// The logs that may hold redo behind `from`: archived copies that are there, and the online logs.
+/// The logs that may hold redo behind `from`: existing archived copies, and the online logs.
 pub(crate) fn logs(files: &DataFiles, control: &ControlFile, from: Rba) -> Vec<PathBuf> {
     let path = |name: &str| files.directory().join(name);
     let wanted = |l: &&datafile::LoggedEntry| {
@@ -216,8 +217,7 @@ pub(crate) fn logs(files: &DataFiles, control: &ControlFile, from: Rba) -> Vec<P
     archived.chain(control.logs.iter().filter(|l| l.sequence > 0).map(|l| path(&l.name))).collect()
 }
 
-/// Where the redo of every file begins that is to be rolled forward. A file that was changed before its header's
-/// checkpoint has that change.
+/// The start of the redo of every file to roll forward. A file has all changes before its header's checkpoint.
 fn starts_of(files: &DataFiles, control: &ControlFile) -> Result<HashMap<u32, Rba>> {
     let of = |f: &FileEntry| Ok((f.file, begin_of(f, files.file_checkpoint(f.file)?.rba)));
     let missing = files.missing();

@@ -1,4 +1,4 @@
-//! Whatever the bytes of a backup are: it is restored or refused, and nobody panics.
+//! Backups of arbitrary bytes: each is restored or refused, without a panic.
 //!
 //! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
@@ -21,7 +21,7 @@ impl Random {
         (z ^ (z >> 31)) % n.max(1)
     }
 
-    /// A number at the end of some range.
+    /// A number near the end of some range.
     fn number(&mut self) -> u64 {
         let all = [0, 1, 4095, 4096, 1 << 31, u64::from(u32::MAX), 1 << 60, u64::MAX - 1, u64::MAX];
         all[self.below(all.len() as u64) as usize]
@@ -48,7 +48,7 @@ fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// Changes what the manifest says; its checksum is right.
+/// Changes the contents of the manifest and corrects its checksum.
 fn change_manifest(folder: &Path, r: &mut Random) {
     let mut m = Manifest::read(folder).unwrap();
     let n = r.number();
@@ -69,7 +69,7 @@ fn change_manifest(folder: &Path, r: &mut Random) {
     m.write(folder).unwrap();
 }
 
-/// Changes a word of the control file; its checksum is right.
+/// Changes a word of the control file and corrects its checksum.
 fn change_control(folder: &Path, r: &mut Random) {
     let text = std::fs::read_to_string(folder.join("control")).unwrap();
     let mut lines: Vec<String> = text.trim_end_matches('\0').lines().map(str::to_owned).collect();
@@ -130,7 +130,7 @@ fn any_backup_is_restored_or_refused() {
         let redo = [source.clone()];
         let it = Restore { from: &folder, to: &to, redo: &redo, until, apply: &apply, frames_max: 64, now_s: 7 };
         match restore(&it, &mut |_| {}) {
-            // It is a database then.
+            // A restored directory should open as a database.
             Ok(_) => restored += u64::from(DataFiles::open(&to).is_ok()),
             Err(_) => refused += 1,
         }

@@ -1,5 +1,5 @@
 //! The roll forward against a model: random changes of random blocks, a crash that left any mixture of old and new
-//! blocks in the files, and recovery that makes them what the model says.
+//! blocks in the files, and recovery, which must produce the blocks of the model.
 
 use block::{BlockKind, Image};
 use buffer_cache::op;
@@ -52,7 +52,7 @@ impl Drop for Dir {
     }
 }
 
-/// Files, a log that grows, and the blocks as they must be.
+/// Files, a growing log, and the expected blocks.
 struct World {
     dir: Dir,
     files: DataFiles,
@@ -92,13 +92,13 @@ impl World {
         self.log.extend_from_slice(&bytes);
     }
 
-    /// Makes a block anew, with all its bytes.
+    /// Makes a block whole, with all its bytes.
     fn make(&mut self, at: Rdba) {
         let [zero, format] = World::making(at);
         self.record(&[zero, format]);
     }
 
-    /// A record that changes a block, makes it anew and changes it again, beside another block.
+    /// A record that changes a block, makes it whole and changes it again, besides another block.
     fn make_amid(&mut self, at: Rdba, beside: Rdba, value: u8) {
         let set = |at: Rdba, index: u8| (at, Layer::Test, 1, vec![index, value]);
         let [zero, format] = World::making(at);
@@ -124,7 +124,7 @@ impl World {
         self.record(&vectors);
     }
 
-    /// What DBWR would have written at this moment.
+    /// Writes the block as DBWR would at this moment.
     fn write(&mut self, at: Rdba) {
         let files_blocks = self.files.blocks(at.file()).unwrap();
         if at.block() < files_blocks {
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// A write that did not come to its end.
+    /// Writes a block only in part.
     fn write_torn(&mut self, at: Rdba) {
         let mut image = self.image(at).clone();
         block::seal(image.bytes_mut());
@@ -216,7 +216,7 @@ proptest! {
             match then {
                 0 | 1 => w.write(a),
                 2 => w.write_torn(b),
-                // What is made anew makes void what was done before.
+                // A record that makes a block whole makes earlier changes void.
                 3 | 4 => w.make(a),
                 5 if a != b => w.make_amid(a, b, value),
                 6 => w.image_of(b),
@@ -256,7 +256,7 @@ fn a_block_newer_than_the_record_is_passed_by_and_one_that_cannot_be_read_is_lef
     let mut w = World::new();
     let (newer, torn, fine) = (block_of(1), block_of(2), block_of(3));
     for at in [newer, torn, fine] {
-        // What was there before the redo begins.
+        // The content before the redo begins.
         block::format(w.image(at).bytes_mut(), BlockKind::Temporary, at, ObjectId(1), Rdba(0));
         w.write(at);
     }
@@ -273,7 +273,7 @@ fn a_block_newer_than_the_record_is_passed_by_and_one_that_cannot_be_read_is_lef
     assert!([torn, bad].iter().all(|at| w.on_disk(*at).is_err_and(|e| e.is(1578))));
     assert_eq!(w.on_disk(newer).unwrap().bytes()[103], 2);
     assert_eq!(w.on_disk(fine).unwrap().bytes()[103], 1);
-    // A vector that makes the whole block heals it.
+    // A vector that makes the whole block repairs it.
     w.make(torn);
     w.set(&[torn], 3, 9);
     let out = w.recover(Until::End, &[], 100).unwrap();

@@ -120,7 +120,7 @@ fn a_backup_under_load_is_restored_to_a_moment_and_to_the_end() {
     let nowhere = Database::new("nowhere");
     let args = ["restore", "--from", text(folder.path()), "--dir", text(nowhere.path()), "--redo", text(alone.path())];
     let (code, out) = latchwork(&args);
-    assert!(code == 1 && out.contains("ORA-01157") && out.contains("was added behind the backup"), "{out}");
+    assert!(code == 1 && out.contains("ORA-01157") && out.contains("was added after the backup"), "{out}");
     // Not to before the copies are of one moment, not over a database, not from a damaged backup.
     let early = Database::new("early");
     let args = ["restore", "--from", text(folder.path()), "--dir", text(early.path()), "--until-scn", "2"];
