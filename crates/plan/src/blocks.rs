@@ -1,11 +1,11 @@
 //! Query blocks: their names, and hints that name them.
 //!
-//! Each SELECT of the statement is `SEL$n`, in the order in which they are written; those of views come behind. The
-//! rows that UPDATE, DELETE and MERGE change are a block `UPD$1`, `DEL$1` or `MRG$1`; INSERT is `INS$1`. QB_NAME gives
-//! another name. A block that others become part of, by merging of views or unnesting, is a new one: its name is made
-//! of theirs, so that equal statements have equal names. Oracle's own names of such blocks are other ones.
+//! Each SELECT of the statement is `SEL$n`, numbered in the order of the text; those of views follow. The rows that
+//! UPDATE, DELETE and MERGE change form a block `UPD$1`, `DEL$1` or `MRG$1`; INSERT is `INS$1`. QB_NAME gives another
+//! name. When view merging or unnesting combines blocks, the result is a new block whose name is derived from theirs,
+//! so that equal statements have equal names. Oracle's names of such blocks differ.
 //!
-//! A hint that names a block, as `@block` or in `table@block`, may stand in any block of the statement; it is handed to
+//! A hint that names a block, as `@block` or in `table@block`, may stand in any block of the statement; it is passed to
 //! the block of that name.
 
 use crate::logical::{JoinSet, PartKind, Rel};
@@ -13,7 +13,7 @@ use crate::scope::{Compiler, ItemId, ItemKind};
 use sql::ast;
 use std::collections::HashMap;
 
-/// A block by its number; 0 is none.
+/// Number of a block; 0 is none.
 pub type BlockId = u32;
 
 /// The blocks of a statement while it is compiled.
@@ -21,21 +21,21 @@ pub type BlockId = u32;
 pub struct QueryBlocks {
     /// By number, from 1 on.
     names: Vec<String>,
-    /// The rank of each SELECT of the statement's own text, by its place.
+    /// The rank of each SELECT of the statement's own text, by its position.
     ranks: HashMap<u32, usize>,
     numbered: usize,
-    /// Hints for blocks, in the order in which they are written.
+    /// Hints that name a block, in the order of the text.
     hints: Vec<(String, ast::Hint)>,
-    /// The block that each item of a FROM clause was written in.
+    /// The block whose text contains each item of a FROM clause.
     of_item: HashMap<ItemId, BlockId>,
     /// The block whose joins are planned.
     pub planned: BlockId,
-    /// The block of a statement that changes rows.
+    /// The block of a statement that changes rows, if it is one.
     pub change: BlockId,
 }
 
 impl QueryBlocks {
-    /// The blocks of a statement's own text have their numbers by their order in it.
+    /// Numbers the blocks of the statement's own text, in the order of the text.
     pub fn number(&mut self, statement: &ast::Statement) {
         let mut places = Vec::new();
         if let ast::Statement::Query(query) = statement {
@@ -59,7 +59,7 @@ impl QueryBlocks {
         (block as usize).checked_sub(1).and_then(|at| self.names.get(at)).map_or("", String::as_str)
     }
 
-    /// The block that an item was written in.
+    /// The block whose text contains an item.
     pub fn of_item(&self, id: ItemId) -> BlockId {
         self.of_item.get(&id).copied().unwrap_or(0)
     }
@@ -68,7 +68,7 @@ impl QueryBlocks {
         self.of_item.insert(id, block);
     }
 
-    /// The block that two become by a rewrite.
+    /// The block that a rewrite makes of two blocks.
     pub fn merged(&mut self, outer: BlockId, inner: BlockId) -> BlockId {
         if inner == 0 || outer == 0 || outer == inner {
             return if outer == 0 { inner } else { outer };
@@ -83,14 +83,14 @@ impl QueryBlocks {
         self.names
     }
 
-    /// The hints for a block, without its name.
+    /// The hints for a block, with its name removed.
     fn hints_for(&self, block: BlockId) -> impl Iterator<Item = ast::Hint> + '_ {
         let name = self.name(block);
         self.hints.iter().filter(move |(of, _)| of == name).map(|(_, hint)| hint.clone())
     }
 }
 
-/// The block that a hint names, and the hint without any names of blocks. The first name counts.
+/// The block that a hint names first, and the hint without names of blocks.
 fn addressed(hint: &ast::Hint) -> Option<(String, ast::Hint)> {
     let mut block = None;
     let mut args = Vec::with_capacity(hint.args.len());
@@ -109,7 +109,7 @@ fn addressed(hint: &ast::Hint) -> Option<(String, ast::Hint)> {
 }
 
 impl Compiler<'_> {
-    /// Begins a block: gives it its name, and the hints that are for it.
+    /// Begins a block: returns its number and the hints for it.
     pub fn begin_query_block(&mut self, s: &ast::Select) -> (BlockId, Vec<ast::Hint>) {
         let blocks = &mut self.query_blocks;
         let rank = if self.catalogs.is_empty() { blocks.ranks.get(&s.pos.0).copied() } else { None };
@@ -148,7 +148,7 @@ impl Compiler<'_> {
         (block, own)
     }
 
-    /// Hands the hints that name a block which rewrites have made to that block.
+    /// Passes hints on to blocks that rewrites have made.
     pub fn hand_out_hints(&mut self) {
         if self.query_blocks.hints.is_empty() {
             return;

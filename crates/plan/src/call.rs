@@ -1,4 +1,4 @@
-//! Function calls: aggregates, functions of the language that need the compiler, scalar functions, stored functions.
+//! Function calls: aggregates, functions that the compiler expands, scalar functions, stored functions.
 
 use crate::expr::or;
 use crate::function::Func;
@@ -9,19 +9,19 @@ use sql::ast::{self, ExprKind};
 use std::rc::Rc;
 use types::{DataType, Ora, Result, Value};
 
-/// What SQL knows of the function that a call names.
+/// How SQL classifies the function of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Called {
     Aggregate,
     Window,
-    /// The same arguments give the same value.
+    /// Equal arguments give equal values.
     Steady,
     Varying,
-    /// None of SQL's: one of PL/SQL, or none at all.
+    /// Not a function of SQL: one of PL/SQL, or none.
     Unknown,
 }
 
-/// What a call is, as [`Compiler::call`] takes it.
+/// Classifies a call as [`Compiler::call`] resolves it.
 pub fn called(call: &ast::Call) -> Called {
     let name = call.name.as_simple();
     if name.is_some_and(|name| crate::group::is_aggregate(name, call.over.is_some())) {
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A function that is not an aggregate. `None`: no such function.
+    /// Resolves a function that is not an aggregate. `None`: no such function.
     pub fn named_function(&mut self, call: &ast::Call, pos: u32) -> Result<Option<Expr>> {
         if let Some(name) = call.name.as_simple() {
             if name == "SYS_CONNECT_BY_PATH" {
@@ -67,7 +67,7 @@ impl Compiler<'_> {
             }
             if name == "LNNVL" {
                 let [condition] = &call.args[..] else { return Err(Ora::new(909).at(pos)) };
-                // FALSE or unknown: everything but TRUE.
+                // LNNVL is true if the condition is false or unknown.
                 let holds = self.condition(&condition.value)?;
                 let of = |n: i32| Expr::new(Node::Const(Value::Number(n.into())), number());
                 let not_true = Expr::new(Node::Case(vec![(holds, of(0))], Some(Box::new(of(1)))), number());
@@ -103,7 +103,7 @@ impl Compiler<'_> {
                 return self.scalar_function(&dotted, args, &[], pos).map(Some);
             }
         }
-        // A name without arguments was asked for when it was met.
+        // A name without arguments has already been looked up.
         if let [_, ..] = call.args[..]
             && let Some(e) =
                 self.variable(&call.name.parts, call.name.pos.0, crate::Asked::BeforeFunctions { call: true })?
@@ -113,7 +113,7 @@ impl Compiler<'_> {
         self.host_function(call, pos)
     }
 
-    /// Functions the compiler turns into other expressions. Gives the arguments back when `name` is none of them.
+    /// Functions that the compiler turns into other expressions. Returns the arguments if `name` is not one of them.
     #[allow(clippy::type_complexity)]
     fn special(
         &mut self,
@@ -136,7 +136,8 @@ impl Compiler<'_> {
                 count(2, 2)?;
                 let [a, b] = two(args);
                 let (a, b, ty) = self.nvl_types(a, b, at(1))?;
-                // NVL evaluates both. Where the second cannot fail and changes nothing, nobody can tell.
+                // NVL evaluates both arguments. If evaluating the second has no effect and cannot fail, COALESCE is
+                // equivalent.
                 match b.node {
                     Node::Const(_) | Node::Reg(_) | Node::Bind(_) => Expr::new(Node::Coalesce(vec![a, b]), ty),
                     _ => {
@@ -237,19 +238,19 @@ impl Compiler<'_> {
             self.volatile += 1;
             self.unstable += 1;
         }
-        // The clock and the time zone are not part of a cached result's key.
+        // The clock and the time zone are not in the key of a cached result.
         if func.0.bare || func.0.name.ends_with("TIMEZONE") {
             self.volatile += 1;
         }
         Ok(Expr::new(Node::Func(func, args), ty))
     }
 
-    /// An argument of a stored function: a bind may be a cursor there.
+    /// An argument of a stored function, where a bind may be a cursor.
     fn argument(&mut self, value: &ast::Expr) -> Result<Expr> {
         if let ast::ExprKind::Bind(b) = &value.kind {
             let bind = self.bind(&b.name);
             if bind.ty == DataType::Cursor {
-                // Its number says nothing of its rows.
+                // The number of a cursor does not identify its rows.
                 self.volatile += 1;
                 self.unstable += 1;
                 return Ok(bind);
@@ -263,7 +264,7 @@ impl Compiler<'_> {
         let path: Vec<String> = call.name.parts.iter().map(|p| p.name.clone()).collect();
         let eyes = self.eyes.last().copied();
         let given: Result<Vec<Expr>> = call.args.iter().map(|a| self.argument(&a.value)).collect();
-        // Arguments by name leave it to their number which of overloads is meant.
+        // With named arguments, only their number selects the overload.
         let named = call.args.iter().any(|a| a.name.is_some());
         let types: Vec<DataType> = match &given {
             Ok(given) if !named => given.iter().map(|e| e.ty).collect(),
@@ -345,8 +346,8 @@ fn two(args: Vec<Expr>) -> [Expr; 2] {
     args.try_into().expect("two arguments were counted")
 }
 
-/// DECODE: NULL equals NULL; everything is compared as the first search value's type and returned as the first
-/// result's.
+/// DECODE: NULL equals NULL. All comparisons use the type of the first search value, all results the type of the first
+/// result.
 fn decode(args: Vec<Expr>, places: &[u32], pos: u32) -> Result<Expr> {
     let at = |i: usize| places.get(i).copied().unwrap_or(pos);
     let mut args = args.into_iter().enumerate();

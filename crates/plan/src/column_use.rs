@@ -6,13 +6,13 @@ use dictionary::ColumnUse;
 use std::collections::HashMap;
 use types::ObjectId;
 
-/// Is told how the predicates of a statement that is parsed hard use columns.
+/// Receives the uses of columns in the predicates of a hard-parsed statement.
 pub trait ColumnUses {
-    /// A column, by its number from 1, is used so at least once.
+    /// A column, numbered from 1, is used in this way at least once.
     fn used(&self, table: ObjectId, column: u32, how: ColumnUse);
 }
 
-/// A column of a table as one row source of the statement has it.
+/// A column of a table in one row source of the statement.
 type Place = (ItemId, ObjectId, u32);
 
 struct Uses {
@@ -21,7 +21,7 @@ struct Uses {
 }
 
 impl Compiler<'_> {
-    /// Tells `told` of each kind of use of each column once. The trees have been rewritten.
+    /// Reports each kind of use of each column once. The trees must have been rewritten.
     pub fn tell_column_uses(&self, told: &dyn ColumnUses) {
         let mut uses = Uses { columns: HashMap::new(), found: Vec::new() };
         for (id, item) in self.items.iter().enumerate() {
@@ -58,7 +58,7 @@ impl Uses {
         }
     }
 
-    /// An expression that is no predicate has no use to note.
+    /// Notes the uses in a predicate; other expressions have none.
     fn predicate(&mut self, e: &Expr) {
         match &e.node {
             Node::And(list) | Node::Or(list) => list.iter().for_each(|e| self.predicate(e)),

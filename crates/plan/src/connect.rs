@@ -1,12 +1,11 @@
-//! CONNECT BY: START WITH, PRIOR, LEVEL and what else a hierarchical block may say.
+//! CONNECT BY: START WITH, PRIOR, LEVEL and the other parts of a hierarchical block.
 //!
-//! The rows of the block are found twice: once with the START WITH condition (the roots), once with the CONNECT BY
+//! The rows of the block are found in two ways: with the START WITH condition (the roots), and with the CONNECT BY
 //! condition and the parent's columns as known values (the children of a row). Both leave their row in the same
-//! registers, so everything above sees one row source; an index on the child's side of the condition is used like in
-//! any nested loop.
+//! registers, so operators above see one row source; an index on the child's side of the condition is used as in any
+//! nested loop.
 //!
-//! Which of the two algorithms runs is decided when a cursor is opened, by `_old_connect_by_enabled`: the plan has what
-//! both need.
+//! `_old_connect_by_enabled` chooses between two algorithms when a cursor is opened; the plan has what both need.
 
 use crate::ir::*;
 use crate::logical::{ConnectPlan, ConnectRel, JoinSet, Rel};
@@ -23,7 +22,7 @@ pub struct ConnectConditions {
 }
 
 impl Compiler<'_> {
-    /// Makes LEVEL and PRIOR known to the current block.
+    /// Adds LEVEL and PRIOR to the current block.
     pub fn enter_connect_by(&mut self, nocycle: bool) {
         let level = self.new_reg();
         self.block().connect = Some(ConnectScope { level, nocycle, ..ConnectScope::default() });
@@ -86,7 +85,7 @@ impl Compiler<'_> {
             };
             *r = prior;
         }
-        // The closure cannot borrow `self` while the tree is walked: the operands are taken out and put back.
+        // The closure cannot borrow `self` while the tree is walked, so operands are moved out and back.
         let mut taken = std::mem::replace(e, null());
         let mut parts: Vec<Expr> = Vec::new();
         taken.for_each_child_mut(&mut |c| parts.push(std::mem::replace(c, null())));
@@ -141,8 +140,8 @@ impl Compiler<'_> {
         Ok(Expr::new(Node::Reg(reg), text(4000)))
     }
 
-    /// Builds the hierarchical row source: roots, children, and the WHERE conditions that are no join conditions. The
-    /// first `joined` conditions are those of FROM: of joins with ON, and of views that became part of the block.
+    /// Builds the hierarchical row source: roots, children, and the WHERE conditions that are not join conditions. The
+    /// first `joined` conditions come from FROM: from joins with ON and from merged views.
     pub fn build_connect_by(
         &mut self,
         mut set: JoinSet,
@@ -209,13 +208,13 @@ impl Compiler<'_> {
         if after.is_empty() { rel } else { Rel::Filter { input: Box::new(rel), conds: after } }
     }
 
-    /// The columns whose PRIOR the condition names: a row that has them all in common with an ancestor closes a loop.
+    /// The columns that the condition reads with PRIOR: a row that equals an ancestor in all of them closes a loop.
     fn cycle_columns(&self, scope: &ConnectScope, condition: &[Expr], row: &[Reg]) -> Option<Vec<Reg>> {
         if !scope.uses_prior || scope.prior_varies {
             return None;
         }
         let columns = self.prior_columns(scope, condition);
-        // PRIOR LEVEL and the like differ from row to row: no loop can be told by them.
+        // PRIOR LEVEL and the like differ in each row and cannot detect a loop.
         columns.iter().all(|r| row.binary_search(r).is_ok()).then_some(columns)
     }
 
@@ -224,7 +223,7 @@ impl Compiler<'_> {
         scope.prior.iter().filter(|(_, p)| named(*p)).map(|(column, _)| *column).collect()
     }
 
-    /// What the new algorithm needs: the condition taken apart, and the rows to look through or to probe for.
+    /// The plan of the new algorithm: the parts of the condition, and the rows to search or to probe.
     fn connect_memory(
         &mut self,
         base: JoinSet,
@@ -258,7 +257,7 @@ impl Compiler<'_> {
         ConnectPlan { gate, keep, class, probe, base, row_keys, prior_keys, conds, all_roots }
     }
 
-    /// Whether an expression gives the same for the same row and the same parent, wherever in the hierarchy they stand.
+    /// Whether an expression depends only on the row and its parent, not on their position in the hierarchy.
     fn follows_from_rows(&self, e: &Expr, scope: &ConnectScope, row: &[Reg]) -> bool {
         let from_row = |r: Reg| row.binary_search(&r).is_ok();
         let mut steady = true;
@@ -279,7 +278,7 @@ impl Compiler<'_> {
         steady
     }
 
-    /// A condition that says that something of the row equals something of its parent: (of the row, of the parent).
+    /// The two sides of a condition that equates an expression of the row with one of its parent: (row, parent).
     fn connect_key(&self, e: &Expr, scope: &ConnectScope, columns: &[Reg]) -> Option<(Expr, Expr)> {
         let Node::Cmp(CmpOp::Eq, Compare::Plain, a, b) = &e.node else { return None };
         let of_row = |e: &Expr| columns.iter().any(|r| self.reads_reg(e, *r));

@@ -1,7 +1,7 @@
 //! INSERT, UPDATE, DELETE and MERGE.
 //!
-//! A DML statement reads rows through an ordinary row source and writes through a [`Target`], which says what must hold
-//! for a row of the table: its CHECK conditions, unique keys and foreign keys, over the registers of the new row.
+//! A DML statement reads rows through an ordinary row source and writes through a [`Target`], which has the rules for
+//! rows of the table: CHECK conditions, unique keys and foreign keys, over the registers of the new row.
 
 use crate::blocks::BlockId;
 use crate::expr::unsupported;
@@ -17,18 +17,18 @@ use sql::ast::{self, ExprKind, TableRefKind};
 use std::rc::Rc;
 use types::{ObjectId, Ora, Result};
 
-/// The rows that a statement changes, before it says which.
+/// The rows that a statement may change, before its WHERE clause.
 struct Opened {
     id: ItemId,
-    /// The table, or what is joined in the view that it is changed through.
+    /// The table, or the joined tables of the view that it is changed through.
     set: JoinSet,
     rowid: Reg,
     old: Vec<Reg>,
 }
 
 impl Compiler<'_> {
-    /// The table that a DML statement changes. The privilege must be on the whole table, or on each column of `named`
-    /// if there is one.
+    /// The table that a DML statement changes. The session needs the privilege on the table, or on each column of
+    /// `named` if it is not empty.
     fn dml_table(
         &mut self,
         t: &ast::TableRef,
@@ -63,7 +63,7 @@ impl Compiler<'_> {
             return Err(Ora::new(2019).at(pos));
         }
         let alias = alias.as_ref().map_or_else(|| name.last().to_owned(), |a| a.name.clone());
-        // Errors stand at the object's own name, behind its schema.
+        // Errors have the position of the object's own name, after its schema.
         let pos = name.parts.last().map_or(pos, |part| part.pos.0);
         let resolved = self.catalog().relation(name.qualifier(), name.last())?;
         let table = match resolved {
@@ -84,7 +84,7 @@ impl Compiler<'_> {
         self.changeable(table, pos).map(|table| (table, alias))
     }
 
-    /// The table that is changed through a view, or a query.
+    /// The table that is changed through a view or a query.
     fn table_through(
         &mut self,
         of: Through,
@@ -99,7 +99,7 @@ impl Compiler<'_> {
         Ok(table)
     }
 
-    /// ORA-01031 unless the privilege is there for the whole object, or for each of the columns.
+    /// ORA-01031 unless the session has the privilege on the object, or on each of the columns.
     pub fn check_change(
         &self,
         names: &dyn dictionary::Catalog,
@@ -118,7 +118,8 @@ impl Compiler<'_> {
         if allowed { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
     }
 
-    /// Whether the rows of what a DML statement names may be read, too: otherwise no column of theirs may be named.
+    /// Whether the session may read the rows that a DML statement names; otherwise the statement may not name their
+    /// columns.
     fn is_readable(&self, t: &ast::TableRef) -> Result<bool> {
         let TableRefKind::Table(name) = &t.kind else { return Ok(true) };
         match self.catalog().relation(name.name.qualifier(), name.name.last())? {
@@ -128,7 +129,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Forbids what has been opened to be named, if it may not be read.
+    /// Forbids naming columns of the object just opened, if the session may not read it.
     fn guard(&mut self, t: &ast::TableRef) -> Result<bool> {
         let readable = self.is_readable(t)?;
         if !readable {
@@ -138,12 +139,12 @@ impl Compiler<'_> {
         Ok(readable)
     }
 
-    /// A table whose rows may change at all.
+    /// Checks that rows of the table may change.
     fn changeable(&mut self, table: Rc<TableDef>, pos: u32) -> Result<Rc<TableDef>> {
         if table.is_fixed() {
             return Err(Ora::new(2030).at(pos));
         }
-        // A constraint that is valid and not watched over stays so only if nothing changes.
+        // A validated constraint that is not enforced stays valid only if no row changes.
         if let Some(c) = table.constraints.iter().find(|c| c.validated && !c.enabled) {
             return Err(Ora::with(25128, &[&table.owner, &c.name]).at(pos));
         }
@@ -154,7 +155,7 @@ impl Compiler<'_> {
         Ok(table)
     }
 
-    /// An item whose columns are the registers `regs`, in a block of its own.
+    /// Pushes a block with one item, whose columns are the registers `regs`.
     pub fn push_row_block(
         &mut self,
         table: &Rc<TableDef>,
@@ -177,7 +178,7 @@ impl Compiler<'_> {
         (0..n).map(|_| self.new_reg()).collect()
     }
 
-    /// What must hold for new rows of a table. `changed`: the columns an UPDATE sets, all of them for INSERT and MERGE.
+    /// The rules for new rows of a table. `changed`: the columns that an UPDATE sets; all columns for INSERT and MERGE.
     fn target(&mut self, table: &Rc<TableDef>, changed: Option<&[u16]>, deletes: bool) -> Result<Target> {
         let new = self.new_regs(table.columns.len());
         let touches = |columns: &[usize]| changed.is_none_or(|set| columns.iter().any(|c| set.contains(&(*c as u16))));
@@ -199,7 +200,7 @@ impl Compiler<'_> {
                         of_view: false,
                     });
                 }
-                // The column's own definition does not say it when rows may have a NULL.
+                // A nullable column has the constraint outside of its definition.
                 ConstraintKindDef::NotNull { column } if table.columns[*column].nullable && touches(&[*column]) => {
                     let ty = table.columns[*column].data_type;
                     let value = Box::new(Expr::new(Node::Reg(new[*column]), ty));
@@ -233,7 +234,7 @@ impl Compiler<'_> {
         key: u32,
     ) -> Result<ForeignKey> {
         let parent = if parent == table.object {
-            // The definition of the table itself may be the one being compiled against.
+            // The statement may be compiled against a definition of the table itself that is not in the dictionary yet.
             self.catalog().table_by_id(parent)?
         } else {
             self.catalog().table_by_id(parent)?
@@ -276,7 +277,7 @@ impl Compiler<'_> {
         Ok(children)
     }
 
-    /// The column of a target list.
+    /// A column of a target list.
     fn target_column(&self, table: &TableDef, alias: &str, name: &ast::Name) -> Result<u16> {
         if let Some(through) = &self.through {
             return through.column(alias, name);
@@ -293,7 +294,7 @@ impl Compiler<'_> {
     fn default_of(&mut self, table: &TableDef, column: u16) -> Result<Expr> {
         let c = &table.columns[column as usize];
         if c.identity.is_some() {
-            // Who may insert may number: the sequence is the column's own.
+            // The INSERT privilege on the table suffices: the sequence belongs to the column.
             let name = format!("ISEQ$$_{}", table.object.0);
             let owner = self.catalog().as_owner(table.owner_id)?;
             let def = owner.sequence(Some(&table.owner), &name)?.ok_or_else(|| Ora::new(2289))?;
@@ -328,7 +329,7 @@ impl Compiler<'_> {
     }
 
     pub fn insert(&mut self, i: &ast::Insert) -> Result<PlanBody> {
-        // Other hints choose how rows are written (APPEND), which changes no result.
+        // Other hints choose how rows are written (APPEND), which does not change the result.
         let ast::Insert { hints, kind, pos } = i;
         self.counts_operations |= hints.has("GATHER_PLAN_STATISTICS");
         self.begin_change_block(hints, "INS$1");
@@ -440,7 +441,7 @@ impl Compiler<'_> {
         Ok(defaults)
     }
 
-    /// `located`: LOBs of the row are locators, for the row is still there afterwards.
+    /// `located`: LOBs become locators, because the row still exists after the statement.
     fn returning(
         &mut self,
         r: Option<&ast::Returning>,
@@ -454,7 +455,7 @@ impl Compiler<'_> {
         if *bulk {
             return Err(unsupported("BULK COLLECT", pos.0));
         }
-        // How many there are is for the caller: one bind of PL/SQL may take a whole record.
+        // The caller checks the number of targets: one bind of PL/SQL may take a whole record.
         crate::query::bind_targets(targets)?;
         match self.through.clone() {
             Some(through) => self.push_view_block(&through, alias, regs, Some(rowid)),
@@ -499,7 +500,7 @@ impl Compiler<'_> {
         pos: u32,
     ) -> Result<PlanBody> {
         let (rel, out, columns, _) = self.built(query, true)?;
-        // The query's columns become a row that conditions and values name.
+        // The query's columns become a row that conditions and values refer to.
         let (rel, regs, _) = self.project(rel, &out, None);
         let source = self.unplanned(rel);
         let mut plans = Vec::new();
@@ -588,8 +589,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The rows an UPDATE or DELETE changes: all columns in registers, and the rowid. The block stays open: its number,
-    /// and the hints that are for it, come with the call.
+    /// Opens the rows of an UPDATE or DELETE, with all columns and the rowid in registers. The block stays open;
+    /// `block` and `hints` are its number and the hints for it.
     fn open_changed_rows(
         &mut self,
         table: &Rc<TableDef>,
@@ -622,7 +623,7 @@ impl Compiler<'_> {
         for (i, column) in table.columns.iter().enumerate() {
             let reg = match self.column_value(id, i).node {
                 Node::Reg(r) if column.virtual_text.is_none() => r,
-                // Made from the others when the row is changed.
+                // A virtual column, computed from the other columns.
                 _ => self.new_reg(),
             };
             old.push(reg);
@@ -633,7 +634,7 @@ impl Compiler<'_> {
         Ok(Opened { id, set, rowid, old })
     }
 
-    /// The virtual columns of the row as it was.
+    /// The virtual columns of the old row.
     fn old_virtuals(&mut self, table: &Rc<TableDef>, old: &[Reg]) -> Result<Vec<(Reg, Expr)>> {
         Ok(self.virtuals_over(table, old)?.into_iter().map(|(column, e)| (old[column as usize], e)).collect())
     }
@@ -661,7 +662,7 @@ impl Compiler<'_> {
         Ok(self.unplanned(rel))
     }
 
-    /// Keeps the tree of the rows that a statement reads. The physical planner puts the row source in its place.
+    /// Stores the tree of the rows that a statement reads; the physical planner replaces it by a row source.
     fn unplanned(&mut self, rel: Rel) -> Source {
         self.rows = Some(rel);
         Source::Empty
@@ -785,7 +786,7 @@ impl Compiler<'_> {
         if error_log.is_some() {
             return Err(unsupported("LOG ERRORS", pos.0));
         }
-        // Each clause needs its privilege.
+        // Each clause needs its own privilege.
         let inserted: Vec<&ast::Name> = m.insert.iter().flat_map(|i| &i.columns).collect();
         let updated: Vec<&ast::Name> = m.update.iter().flat_map(|u| &u.set).flat_map(assigned).collect();
         if m.insert.is_some() {
@@ -818,18 +819,18 @@ impl Compiler<'_> {
         Opened { id, set: JoinSet { conds, hints, block, .. }, rowid, old }: Opened,
     ) -> Result<MergePlan> {
         let through = self.through.clone();
-        // What the names of a view stand for.
+        // The item that names of the view refer to.
         let named = through.as_ref().and_then(|_| self.block().items.last().copied());
         self.note_sampling(&m.hints);
         self.counts_operations |= m.hints.has("GATHER_PLAN_STATISTICS");
         let mut set = JoinSet { hints, block, ..JoinSet::default() };
-        // The source may be merged: it is the side of the outer join that is kept.
+        // The source is the preserved side of the outer join, so a view may be merged.
         self.from_item(&m.source, &mut set, true)?;
         let mut on = Vec::new();
         self.block().clause = Clause::Where;
         self.conditions(&m.on, &mut on)?;
         let on_columns: Vec<u16> = on.iter().flat_map(|c| self.columns_of(id, c)).collect();
-        // Rows that the view does not have are not there.
+        // Rows outside of the view do not match.
         on.extend(conds);
         self.block().clause = Clause::Dml;
         let update = match &m.update {
@@ -857,7 +858,7 @@ impl Compiler<'_> {
         }
         let update = match update {
             Some((sets, filter, delete)) => {
-                // DELETE WHERE sees the row as updated.
+                // DELETE WHERE sees the updated row.
                 let delete = match delete {
                     Some(e) => {
                         let (seen, saved) = match named {
@@ -931,7 +932,7 @@ impl Compiler<'_> {
         item.columns.iter().enumerate().filter(|(_, c)| is(c)).map(|(i, _)| i as u16).collect()
     }
 
-    /// Lets an item's names stand for other registers for a while.
+    /// Makes the names of an item refer to other registers; returns the former values.
     fn rebind(&mut self, id: ItemId, regs: &[Reg]) -> Vec<Option<Expr>> {
         let columns = &mut self.items[id].columns;
         columns.iter_mut().zip(regs).map(|(c, &r)| c.value.replace(Expr::new(Node::Reg(r), c.ty))).collect()
@@ -944,7 +945,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The columns that a part of SET names.
+/// The columns in an assignment of SET.
 fn assigned(a: &ast::Assignment) -> Vec<&ast::Name> {
     match a {
         ast::Assignment::Column { column, value: _ } => vec![column],

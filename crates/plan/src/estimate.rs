@@ -1,14 +1,13 @@
-//! Estimates from statistics: what share of rows a condition keeps, how many pairs a join makes, how many groups there
-//! are.
+//! Estimates from statistics: the selectivity of conditions, the number of pairs of a join, the number of groups.
 //!
-//! Pure functions: a condition, and what is known of the columns behind its registers, give a figure between 0 and 1.
-//! The rules are Oracle's. An equality is looked up in the column's histogram, or is one of NDV values; a range is
-//! interpolated between the lowest and the highest value, and outside of them fades linearly to nothing over the width
-//! of the range; an unknown value is one of NDV values in an equality and keeps 5 % in a range. Conditions joined by AND
-//! multiply, except that two bounds of one column are one range, and that equalities of a column group are one equality
-//! of the group. NULLs count: a comparison keeps only rows that have a value.
+//! Pure functions: from a condition and the statistics of the columns in its registers they compute a share between 0
+//! and 1. The rules are Oracle's. An equality uses the column's histogram, or 1/NDV. A range is interpolated between
+//! the lowest and the highest value; outside, the share falls linearly to zero over the width of the range. An unknown
+//! value counts as one of NDV values in an equality and as 5 % in a range. Conditions joined by AND multiply, except
+//! that two bounds of one column are one range, and equalities on a column group are one equality on the group. NULLs
+//! count: a comparison is true only for rows with a value.
 //!
-//! Rejected: an exponential back-off of AND as in SQL Server, because plans are to be compared with Oracle's.
+//! Rejected: exponential back-off for AND as in SQL Server, because plans are compared with Oracle's.
 
 use crate::ir::{CmpOp, Expr, Node, Reg};
 use crate::typing::{Class, class};
@@ -17,27 +16,27 @@ use dictionary::{ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKi
 use types::image::Image;
 use types::{DataType, LenUnit, Value};
 
-/// The share that a range keeps whose bound is unknown, or whose operand is an expression.
+/// Selectivity of a range with an unknown bound or with an expression as operand.
 pub const RANGE: f64 = 0.05;
-/// The share that an equality keeps whose operand is an expression, or a column without statistics.
+/// Selectivity of an equality with an expression as operand, or on a column without statistics.
 pub const EQUALITY: f64 = 0.01;
-/// The share that LIKE keeps with an unknown pattern, or one that begins with a wildcard.
+/// Selectivity of LIKE with an unknown pattern, or a pattern that begins with a wildcard.
 pub const LIKE: f64 = 0.05;
-/// The share of rows for which a condition holds that nothing is known about, a subquery's among them.
+/// Selectivity of any other condition, including one with a subquery.
 pub const UNKNOWN: f64 = 0.05;
-/// Rows of a table without statistics whose blocks nobody has counted.
+/// Rows of a table without statistics whose blocks have not been counted.
 pub const DEFAULT_ROWS: f64 = 2000.0;
 /// Bytes of a row of a table without statistics.
 pub const DEFAULT_ROW_BYTES: f64 = 100.0;
 /// Rows of a collection in TABLE().
 pub const COLLECTION_ROWS: f64 = 8168.0;
-/// An index without statistics: levels above the leaves, leaves, distinct keys, clustering factor.
+/// Default statistics of an index: levels above the leaves, leaves, distinct keys, clustering factor.
 pub const DEFAULT_INDEX: (u32, f64, f64, f64) = (1, 25.0, 100.0, 800.0);
 
-/// What is known of the column whose value a register holds.
+/// The statistics of the column in a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a> {
-    /// Tells the row sources of a statement apart: columns with the same number are of one row.
+    /// Number of the row source: columns with the same number belong to one row.
     pub source: usize,
     /// The column's position in its table.
     pub position: usize,
@@ -60,12 +59,12 @@ impl Column<'_> {
         }
     }
 
-    /// Distinct values; 100 where nobody has counted them.
+    /// Distinct values; 100 without statistics.
     fn distinct(&self) -> f64 {
         self.statistics.map_or(1.0 / EQUALITY, |s| (s.distinct as f64).max(1.0))
     }
 
-    /// A value as the column stores it. `None` where the types do not allow it.
+    /// A value in the stored form of the column. `None` if the types do not allow it.
     fn stored(&self, value: &Value) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         match (class(self.data_type), value) {
@@ -94,16 +93,16 @@ impl Column<'_> {
     }
 }
 
-/// A value that a column is compared with, as far as it is known when the statement is planned.
+/// The value that a column is compared with, as known at plan time.
 enum Known {
-    /// NULL: nothing compares with it.
+    /// NULL: every comparison is UNKNOWN.
     Null,
     Value(Value),
-    /// A bind that nobody looks at, a column of another row source, an expression.
+    /// Unknown: a bind that is not peeked, a column of another row source, an expression.
     Later,
 }
 
-/// How a column is compared with a value.
+/// The kind of comparison of a column with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Compared {
     By(CmpOp),
@@ -111,7 +110,7 @@ pub enum Compared {
 }
 
 impl Compared {
-    /// A number to sort by.
+    /// A sort key.
     pub(crate) fn rank(self) -> u8 {
         match self {
             Compared::By(op) => op as u8,
@@ -130,24 +129,24 @@ pub struct Estimator<'a> {
 }
 
 impl<'a> Estimator<'a> {
-    /// `column` tells of a register whether it holds a table's column, and what is known of that. Binds are unknown.
+    /// `column` returns the statistics of the column in a register, or `None`. Binds are unknown.
     pub fn new(column: &'a dyn Fn(Reg) -> Option<Column<'a>>) -> Estimator<'a> {
         Estimator { column, bind: &|_, _, _| None }
     }
 
-    /// The same with values of binds: those of the execution that the statement is planned for. Asked whenever a
-    /// column is compared with one.
+    /// Adds values of binds, from the execution that the statement is planned for. `bind` is called for each comparison
+    /// of a column with a bind.
     #[must_use]
     pub fn peeking(self, bind: &'a Peek<'a>) -> Estimator<'a> {
         Estimator { bind, ..self }
     }
 
-    /// The share of rows, from 0 to 1, for which a condition is true.
+    /// The share of rows for which a condition is true.
     pub fn selectivity(&self, condition: &Expr) -> f64 {
         self.share(condition).clamp(0.0, 1.0)
     }
 
-    /// The share of rows for which all of these conditions are true.
+    /// The share of rows for which all conditions are true.
     pub fn conjunction<'c>(&self, conditions: impl IntoIterator<Item = &'c Expr>) -> f64 {
         let mut all = Vec::new();
         conditions.into_iter().for_each(|condition| flatten(condition, &mut all));
@@ -189,7 +188,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The column that an expression is, if it is no more than one.
+    /// The column that an expression consists of, if any.
     fn column_of(&self, expr: &Expr) -> Option<Column<'a>> {
         match &expr.node {
             Node::Reg(reg) => (self.column)(*reg),
@@ -199,7 +198,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// A value that is compared with no column.
+    /// A value that is not compared with a column.
     fn value_of(&self, expr: &Expr) -> Known {
         known(expr, &|_| None)
     }
@@ -240,7 +239,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// A column compared with something that is no column of a table.
+    /// The selectivity of a column compared with an expression that is not a column of a table.
     fn compared(&self, op: CmpOp, column: &Column<'_>, with: &Expr) -> f64 {
         compared(op, column, &self.value_for(column, Compared::By(op), with))
     }
@@ -259,7 +258,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// All conditions of an AND.
+    /// The selectivity of the conditions of an AND.
     fn all(&self, conditions: &[&Expr]) -> f64 {
         let mut done = vec![false; conditions.len()];
         let mut kept = self.grouped(conditions, &mut done);
@@ -274,8 +273,8 @@ impl<'a> Estimator<'a> {
         kept
     }
 
-    /// The bound that a comparison is of a column whose value has a place: the register, whether it bounds from below,
-    /// and the comparison.
+    /// The bound that a comparison sets on a column with a numeric place: register, whether it is a lower bound,
+    /// operator and value.
     fn bound<'c>(&self, condition: &'c Expr) -> Option<(Reg, bool, CmpOp, &'c Expr)> {
         let Node::Cmp(op, _, left, right) = &condition.node else { return None };
         let reg = |e: &Expr| match e.node {
@@ -296,7 +295,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// A bound, and the one from the other side among the conditions behind it: one range.
+    /// The selectivity of a bound, combined with an opposite bound among the conditions after it into one range.
     fn bounds(&self, first: (Reg, bool, CmpOp, &Expr), behind: &[&Expr], done: &mut [bool]) -> f64 {
         let (reg, below, op, value) = first;
         let Some(column) = (self.column)(reg) else { return RANGE };
@@ -318,12 +317,12 @@ impl<'a> Estimator<'a> {
                 let one = unknown_range(&column);
                 one * if column.distinct() < 20.0 { 1.0 / column.distinct() } else { RANGE }
             }
-            // The other bound is multiplied in by itself.
+            // The opposite bound is multiplied in separately.
             _ => self.compared(op, &column, value),
         }
     }
 
-    /// Equalities that a column group knows together. Marks the conditions that are answered by one.
+    /// The selectivity of equalities covered by column groups. Marks the conditions that are covered.
     fn grouped(&self, conditions: &[&Expr], done: &mut [bool]) -> f64 {
         let mut equalities: Vec<Equality<'a>> = Vec::new();
         for (at, condition) in conditions.iter().enumerate() {
@@ -334,7 +333,7 @@ impl<'a> Estimator<'a> {
                 _ => continue,
             };
             let again = |e: &Equality<'_>| e.column.source == column.source && e.column.position == column.position;
-            // A value that the column does not have is no value of the group either.
+            // A value that does not occur in the column does not occur in the group either.
             let (inside, stored) = match self.value_for(&column, Compared::By(CmpOp::Eq), value) {
                 Known::Value(value) => (!is_outside(&column, &value), column.stored(&value)),
                 Known::Later => (true, None),
@@ -353,17 +352,17 @@ impl<'a> Estimator<'a> {
     }
 }
 
-/// A column that is equal to a value.
+/// An equality of a column and a value.
 struct Equality<'a> {
-    /// The place of the condition.
+    /// Position of the condition.
     at: usize,
     column: Column<'a>,
-    /// The value as the column stores it, where it is known.
+    /// The value in the column's stored form, if known.
     stored: Option<Vec<u8>>,
 }
 
-/// The share of rows that have these values in the columns of a group, in its order: by its histogram where all are
-/// known.
+/// The share of rows with these values in the columns of a group, in group order. Uses the group's histogram if all
+/// values are known.
 fn of_group(group: &ColumnGroup, of: &[&Equality<'_>]) -> f64 {
     let statistics = &group.statistics;
     let stored: Option<Vec<Option<&[u8]>>> = of.iter().map(|e| e.stored.as_deref().map(Some)).collect();
@@ -387,7 +386,7 @@ fn known(expr: &Expr, bind: &dyn Fn(usize) -> Option<Value>) -> Known {
     }
 }
 
-/// The share of rows for which a column compares so with a value.
+/// The share of rows for which a column compares with a value in this way.
 pub fn share_of_value(column: &Column<'_>, how: Compared, value: &Value) -> f64 {
     let share = match (how, value) {
         (_, Value::Null) => 0.0,
@@ -419,8 +418,8 @@ fn liked(column: &Column<'_>, pattern: &str, escape: Option<char>) -> f64 {
     }
 }
 
-/// The largest column group all of whose columns have an equality that is not answered yet, and these equalities in the
-/// order of its columns.
+/// The largest column group all of whose columns have an equality that is not covered yet, with these equalities in
+/// group order.
 fn best_group<'e, 'a>(
     equalities: &'e [Equality<'a>],
     done: &[bool],
@@ -468,7 +467,7 @@ fn constants_compared(op: CmpOp, a: &Value, b: &Value) -> Option<f64> {
     Some(f64::from(u8::from(holds)))
 }
 
-/// Two columns, of one row or of two.
+/// The selectivity of a comparison of two columns, of one row source or of two.
 fn columns_compared(op: CmpOp, a: &Column<'_>, b: &Column<'_>) -> f64 {
     let values = a.not_null() * b.not_null();
     let same = a.source == b.source && a.position == b.position;
@@ -485,7 +484,7 @@ fn equal_columns(a: &Column<'_>, b: &Column<'_>) -> f64 {
     join_selectivity(&JoinColumn::whole(*a), &JoinColumn::whole(*b))
 }
 
-/// How far a value lies outside the lowest and the highest: 1 inside, and less the farther it is, 0 from one range on.
+/// A factor for values outside the range of the column: 1 inside, falling to 0 at the distance of one range.
 fn nearness(statistics: &ColumnStatistics, place: f64) -> f64 {
     let Some((low, high)) = statistics.range else { return 1.0 };
     let distance = (low - place).max(place - high);
@@ -503,7 +502,7 @@ fn is_outside(column: &Column<'_>, value: &Value) -> bool {
     statistics.range.is_some_and(|(low, high)| place < low || place > high)
 }
 
-/// Rows of the sample that a histogram stands for. A top-frequency histogram has buckets for some of them only.
+/// The number of sampled rows that a histogram represents. A top-frequency histogram has buckets for part of them only.
 fn sample_of(statistics: &ColumnStatistics, histogram: &Histogram) -> f64 {
     let total = histogram.total();
     match histogram.kind {
@@ -517,7 +516,7 @@ fn unknown_range(column: &Column<'_>) -> f64 {
     RANGE.max(few) * column.not_null()
 }
 
-/// The share of rows that have one value of a column.
+/// The share of rows that have one given value.
 fn equal(column: &Column<'_>, value: &Known) -> f64 {
     if matches!(value, Known::Null) {
         return 0.0;
@@ -542,7 +541,7 @@ fn without_statistics(column: &Column<'_>) -> f64 {
     }
 }
 
-/// The share of rows with a value that have this one, by the histogram.
+/// The share of non-NULL rows with this value, by the histogram.
 fn equal_in(statistics: &ColumnStatistics, histogram: &Histogram, bytes: &[u8]) -> f64 {
     let total = sample_of(statistics, histogram);
     if total <= 0.0 {
@@ -593,7 +592,7 @@ fn equal_in(statistics: &ColumnStatistics, histogram: &Histogram, bytes: &[u8]) 
     }
 }
 
-/// A bound of a range: the value, and whether it is in the range.
+/// A bound of a range: the value, and whether it belongs to the range.
 type End<'a> = (&'a Value, bool);
 
 /// The share of rows between two bounds of a column.
@@ -611,10 +610,10 @@ fn range(column: &Column<'_>, low: Option<End<'_>>, high: Option<End<'_>>) -> f6
     between(column, statistics, low.as_ref(), high.as_ref()).unwrap_or_else(unknown) * column.not_null()
 }
 
-/// A bound as stored bytes, where the type has them, and as a place, and whether it is in the range.
+/// A bound in stored form if the type has one, its numeric place, and whether it belongs to the range.
 type Point = (Option<Vec<u8>>, f64, bool);
 
-/// The share of rows with a value that lie between two points. `None` where the range is not known.
+/// The share of non-NULL rows between two points. `None` if the range of the column is unknown.
 fn between(
     column: &Column<'_>,
     statistics: &ColumnStatistics,
@@ -628,7 +627,7 @@ fn between(
     {
         return Some(0.0);
     }
-    // All of the range lies outside what there is.
+    // The whole range lies outside the values of the column.
     let outside = low.filter(|low| low.1 > highest).or(high.filter(|high| high.1 < lowest));
     if let Some(outside) = outside {
         return Some(one * nearness(statistics, outside.1));
@@ -648,7 +647,7 @@ fn between(
     Some((to - from).max(least).min(1.0))
 }
 
-/// The share of values below a place, between the lowest and the highest.
+/// The share of values below a place, interpolated between the lowest and the highest.
 fn below_by_place(column: &Column<'_>, (lowest, highest): (f64, f64), place: f64, inclusive: bool) -> f64 {
     let one = 1.0 / column.distinct();
     if place > highest || (place == highest && inclusive) {
@@ -661,7 +660,7 @@ fn below_by_place(column: &Column<'_>, (lowest, highest): (f64, f64), place: f64
         return if inclusive { 1.0 } else { 0.0 };
     }
     let share = (place - lowest) / (highest - lowest);
-    // At the upper end an open range leaves the highest value out; elsewhere a closed one takes its value in.
+    // At the upper end, an open range excludes the highest value; elsewhere, a closed range includes its value.
     if place == highest {
         1.0 - one
     } else if inclusive {
@@ -700,7 +699,7 @@ fn below_in(statistics: &ColumnStatistics, histogram: &Histogram, bytes: &[u8], 
     if histogram.kind != HistogramKind::TopFrequency {
         return share;
     }
-    // What has no bucket is spread evenly over the range.
+    // Values without a bucket are spread evenly over the range.
     let covered = total / sample_of(statistics, histogram).max(1.0);
     let even = match statistics.range {
         Some((low, high)) if high > low => ((place - low) / (high - low)).clamp(0.0, 1.0),
@@ -709,7 +708,7 @@ fn below_in(statistics: &ColumnStatistics, histogram: &Histogram, bytes: &[u8], 
     share * covered + even * (1.0 - covered)
 }
 
-/// The literal beginning of a LIKE pattern, and the rest from its first wildcard on; no rest when there is none.
+/// The literal prefix of a LIKE pattern, and the rest from its first wildcard on, if there is one.
 pub fn like_prefix(pattern: &str, escape: Option<char>) -> (String, Option<&str>) {
     let mut prefix = String::new();
     let mut chars = pattern.char_indices();
@@ -728,7 +727,7 @@ pub fn like_prefix(pattern: &str, escape: Option<char>) -> (String, Option<&str>
     (prefix, None)
 }
 
-/// The least share of rows that a prefix is taken for where there is no histogram.
+/// Least selectivity of a prefix without a histogram.
 const PREFIX_LEAST: f64 = 0.002;
 
 /// The share of rows whose value begins with these bytes.
@@ -747,34 +746,34 @@ fn prefixed(column: &Column<'_>, prefix: &[u8]) -> f64 {
     let point = |bytes: &[u8], inclusive| (Some(cut(bytes).to_vec()), place_of_bytes(bytes), inclusive);
     let (low, high) = (point(prefix, true), point(&above, false));
     let kept = between(column, statistics, Some(&low), Some(&high)).unwrap_or(LIKE);
-    // Between the least and the greatest value alone, texts do not lie evenly: words are few of all that letters make.
+    // Texts are not spread evenly between the least and the greatest value: few of all possible strings occur.
     let least = if statistics.histogram.is_none() { PREFIX_LEAST } else { 0.0 };
     kept.max(least) * column.not_null()
 }
 
-/// One side of a join: the column, and how many rows of its table are left when it is joined.
+/// One side of a join: the column, and the share of its table's rows that remains.
 #[derive(Clone, Copy, Debug)]
 pub struct JoinColumn<'a> {
     pub column: Column<'a>,
-    /// The share of the table's rows that other conditions have kept.
+    /// The share of rows that other conditions keep.
     pub kept: f64,
 }
 
 impl<'a> JoinColumn<'a> {
-    /// A column of a table that no condition has filtered.
+    /// A column of a table without other conditions.
     pub fn whole(column: Column<'a>) -> JoinColumn<'a> {
         JoinColumn { column, kept: 1.0 }
     }
 
-    /// Distinct values among the rows that are left.
+    /// Distinct values among the remaining rows.
     fn distinct(&self) -> f64 {
         let rows = self.column.rows();
         distinct_after(self.column.distinct(), rows, rows * self.kept).max(1.0)
     }
 }
 
-/// How many of `distinct` values are left in `kept` of `rows` rows, when the rows were chosen by something else:
-/// N (1 - (1 - kept / rows) ^ (rows / N)).
+/// The expected number of `distinct` values N that occur in `kept` of `rows` randomly chosen rows: N (1 - (1 - kept /
+/// rows) ^ (rows / N)).
 pub fn distinct_after(distinct: f64, rows: f64, kept: f64) -> f64 {
     if distinct <= 0.0 || rows <= 0.0 || kept >= rows {
         return distinct;
@@ -783,7 +782,7 @@ pub fn distinct_after(distinct: f64, rows: f64, kept: f64) -> f64 {
     (distinct * (1.0 - (1.0 - share).powf(rows / distinct))).min(kept).max(0.0)
 }
 
-/// The share of all pairs of rows in which the two columns are equal. Pairs are those of the rows that are left.
+/// The share of pairs of remaining rows in which the two columns are equal.
 pub fn join_selectivity(left: &JoinColumn<'_>, right: &JoinColumn<'_>) -> f64 {
     let values = left.column.not_null() * right.column.not_null();
     let share = matched(&left.column, &right.column).unwrap_or_else(|| 1.0 / left.distinct().max(right.distinct()));
@@ -807,12 +806,12 @@ fn matched(left: &Column<'_>, right: &Column<'_>) -> Option<f64> {
         Some((e.repeats as f64 / a_rows) * (other.repeats as f64 / b_rows))
     });
     let share: f64 = both.sum();
-    // Values without a bucket are few; no common value at all is more likely a matter of the sample.
+    // Values without a bucket are rare. Without any common value, the sample is the more likely cause.
     Some(share.max(0.5 / (a_rows * b_rows)))
 }
 
-/// The share of pairs of rows that all of these pairs of columns make equal. Together the columns of a side have no more
-/// combinations than their column group, or than there are rows.
+/// The share of row pairs for which all these column pairs are equal. The columns of one side have at most as many
+/// combinations as their column group has values, or as there are rows.
 pub fn join_selectivity_of(pairs: &[(JoinColumn<'_>, JoinColumn<'_>)]) -> f64 {
     if let [(left, right)] = pairs {
         return join_selectivity(left, right);
@@ -838,8 +837,7 @@ pub fn join_selectivity_of(pairs: &[(JoinColumn<'_>, JoinColumn<'_>)]) -> f64 {
     product.max(values / most.max(1.0)).clamp(0.0, 1.0)
 }
 
-/// The share of the left side's rows that have an equal value on the right: a semijoin keeps them, an antijoin the
-/// others.
+/// The share of left rows with an equal value on the right: a semijoin keeps them, an antijoin the others.
 pub fn semi_selectivity(left: &JoinColumn<'_>, right: &JoinColumn<'_>) -> f64 {
     if right.column.table.is_some() && right.column.rows() * right.kept <= 0.0 {
         return 0.0;
@@ -848,10 +846,10 @@ pub fn semi_selectivity(left: &JoinColumn<'_>, right: &JoinColumn<'_>) -> f64 {
     (left.column.not_null() * one.min(two) / one).clamp(0.0, 1.0)
 }
 
-/// How many groups `rows` rows fall into, by these keys; `None` stands for a key that is no column of a table.
+/// The number of groups of `rows` rows by these keys; `None` is a key that is not a column of a table.
 ///
-/// Distinct values multiply, each column after the first divided by the square root of two, because columns seldom are
-/// independent. A column group that has all keys of a table knows better.
+/// Distinct values multiply; each column after the first is divided by the square root of two, because columns are
+/// seldom independent. A column group of all keys of a table is used instead if there is one.
 pub fn groups(keys: &[Option<Column<'_>>], rows: f64) -> f64 {
     if keys.is_empty() || rows <= 1.0 {
         return rows.clamp(0.0, 1.0);
@@ -868,7 +866,7 @@ pub fn groups(keys: &[Option<Column<'_>>], rows: f64) -> f64 {
                 left.push(column);
             }
             Some(_) => {}
-            // An expression has as many values as is usual for one.
+            // An expression is assumed to have a typical number of values.
             None => multiply((rows / 10.0).clamp(1.0, 100.0)),
         }
     }

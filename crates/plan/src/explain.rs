@@ -217,7 +217,7 @@ fn scan_line(s: &Scan, pad: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// How an index is read.
+/// The name of the index scan.
 fn range_name(range: &IndexRange) -> String {
     let iterated = if range.is_iterated() { " (INLIST)" } else { "" };
     format!("{}{iterated}", range.options())

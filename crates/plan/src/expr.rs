@@ -1,4 +1,4 @@
-//! Expressions: from the parser's tree to resolved and typed ones.
+//! Expressions: from the parser's tree to resolved, typed expressions.
 
 use crate::Asked;
 use crate::ir::*;
@@ -7,14 +7,14 @@ use crate::typing::*;
 use sql::ast::{self, BinaryOp, ExprKind, InSource, IsTest, Literal, Quantifier, UnaryOp};
 use types::{DataType, Number, Ora, Result, Value};
 
-/// Expressions that one statement may resolve.
+/// Most expressions that one statement may resolve.
 const RESOLVED_MAX: u32 = 2_000_000;
 
 impl Compiler<'_> {
     /// Resolves an expression.
     pub fn expr(&mut self, e: &ast::Expr) -> Result<Expr> {
         let pos = e.pos.0;
-        // BETWEEN and CASE resolve an operand once for each comparison: one in the other without end, that doubles.
+        // BETWEEN and CASE resolve an operand once for each comparison, so nested ones grow exponentially.
         self.resolved += 1;
         if self.resolved > RESOLVED_MAX || os::stack::is_short() {
             return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"expression nesting"]).at(pos));
@@ -24,7 +24,7 @@ impl Compiler<'_> {
             ExprKind::Name(name) => self.name(name),
             ExprKind::OuterJoined(inner) => match self.block().clause {
                 Clause::Where | Clause::Dml => self.expr(inner),
-                // A condition of a join.
+                // In the condition of a join.
                 Clause::From => Err(Ora::new(25156).at(pos)),
                 Clause::StartWith
                 | Clause::ConnectBy
@@ -35,7 +35,7 @@ impl Compiler<'_> {
             },
             ExprKind::Bind(ast::Bind { name: _, indicator: Some(_) }) => Err(unsupported("indicator", pos)),
             ExprKind::Bind(ast::Bind { name, indicator: None }) => match self.bind(name) {
-                // A cursor is an argument of a function of PL/SQL, and nothing else.
+                // A cursor is allowed only as an argument of a PL/SQL function.
                 bind if bind.ty == DataType::Cursor => Err(inconsistent("-", bind.ty.name(), pos)),
                 bind => Ok(bind),
             },
@@ -45,7 +45,7 @@ impl Compiler<'_> {
             ExprKind::Quantified { op, quantifier, left, right } => self.quantified(*op, *quantifier, left, right, pos),
             ExprKind::Between { expr, low, high, negated } => self.between(expr, low, high, *negated, pos),
             ExprKind::In { expr, source, negated } => self.in_condition(expr, source, *negated, pos),
-            // LIKEC, LIKE2 and LIKE4 differ by units of text: all of them are whole characters here.
+            // LIKEC, LIKE2 and LIKE4 differ in the unit of text; here all of them use whole characters.
             ExprKind::Like { kind: _, expr, pattern, escape, negated } => {
                 self.like(expr, pattern, escape.as_deref(), *negated, pos)
             }
@@ -76,7 +76,7 @@ impl Compiler<'_> {
                 let Some(default) = default_on_error else { return self.cast_of(e, to, format, pos) };
                 let default = self.expr(default)?;
                 let default = self.cast_of(default, to, format, pos)?;
-                // The default is for what cannot be converted, and not for an operand that cannot be evaluated.
+                // The default applies if the conversion fails, not if the evaluation of the operand fails.
                 Expr::held(e, |e| {
                     let value = self.cast_of(e.clone(), to, format, pos)?;
                     Ok(Expr::new(Node::OnError(Box::new(value), Box::new(default)), to))
@@ -154,7 +154,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The type of a collection's elements; `None` for what is none.
+    /// The type of a collection's elements; `None` for another type.
     fn element_of(&mut self, ty: &DataType) -> Result<Option<DataType>> {
         match ty {
             DataType::Named(id) => Ok(self.type_def(*id)?.and_then(|def| def.element())),
@@ -162,7 +162,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Two collections of one type. ORA-00932 for anything else.
+    /// Resolves two collections of one type; ORA-00932 otherwise.
     fn two_collections(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<(Expr, Expr)> {
         let (a, b) = (self.value(left)?, self.value(right)?);
         if self.element_of(&a.ty)?.is_none() {
@@ -192,14 +192,14 @@ impl Compiler<'_> {
         Ok(Expr::new(Node::Not(Box::new(found)), DataType::Boolean))
     }
 
-    /// The type of a schema that CAST names; `None` for a type of SQL's own. ORA-00902 where there is none.
+    /// The schema type that CAST names; `None` for a type of SQL, ORA-00902 for an unknown one.
     fn named_type(&mut self, ty: &ast::DataTypeName) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
         let ast::TypeKind::Named { name, args } = &ty.kind else { return Ok(None) };
         let refused = || Ora::new(902).at(ty.pos.0);
         if !args.is_empty() || name.link.is_some() {
             return Err(refused());
         }
-        // A type is found by its constructor.
+        // The name of a type resolves to its constructor.
         let path: Vec<String> = name.parts.iter().map(|p| p.name.clone()).collect();
         let found = self.functions.function(self.eyes.last().copied(), &path, &[])?;
         let found = found.filter(|f| f.handle == CONSTRUCTOR).ok_or_else(refused)?;
@@ -207,7 +207,7 @@ impl Compiler<'_> {
         self.type_def(id)?.map(Some).ok_or_else(refused)
     }
 
-    /// A collection as one of another type with the same elements.
+    /// Converts a collection to another type with the same elements.
     fn cast_to_named(&mut self, e: Expr, to: std::rc::Rc<types::TypeDef>, pos: u32) -> Result<Expr> {
         let ty = DataType::Named(to.id);
         if e.ty == ty {
@@ -234,7 +234,7 @@ impl Compiler<'_> {
         Ok(Expr { ty, ..e })
     }
 
-    /// CAST(MULTISET(query) AS type): each row is an element, of objects one of its attributes.
+    /// CAST(MULTISET(query) AS type): each row is an element; for object elements, the columns are the attributes.
     fn multiset(&mut self, query: &ast::Query, ty: &ast::DataTypeName, pos: u32) -> Result<Expr> {
         let refused = || Ora::new(902).at(ty.pos.0);
         let def = self.named_type(ty)?.ok_or_else(refused)?;
@@ -272,7 +272,7 @@ impl Compiler<'_> {
         Ok(Expr::new(Node::Scalar(sub), ty))
     }
 
-    /// CAST, by a format model where one is given.
+    /// CAST, with a format model if given.
     fn cast_of(&mut self, e: Expr, to: DataType, format: &[ast::Expr], pos: u32) -> Result<Expr> {
         let [_, ..] = format else { return cast(e, to, pos) };
         if is_null(&e) {
@@ -398,7 +398,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The definition of a type of a schema, loaded where the statement does not name it; its plan depends on it.
+    /// The definition of a schema type; loaded if the statement does not name it, with a dependency of the plan.
     pub fn type_def(&mut self, id: types::TypeId) -> Result<Option<std::rc::Rc<types::TypeDef>>> {
         if let Some(def) = id.built_in() {
             return Ok(Some(std::rc::Rc::new(def)));
@@ -408,14 +408,14 @@ impl Compiler<'_> {
         if let Some(def) = self.functions.type_def(id) {
             return Ok(Some(def));
         }
-        // Looking its constructor up loads it.
+        // Looking up the constructor loads the type.
         let Some(called) = self.catalog().called(object) else { return Ok(None) };
         self.functions.function(self.eyes.last().copied(), &[called.owner, called.name], &[])?;
         Ok(self.functions.type_def(id))
     }
 
-    /// `alias.column.attribute…` and `schema.table.column.attribute…`; `None` when that begins with no column of an
-    /// object type.
+    /// `alias.column.attribute…` and `schema.table.column.attribute…`; `None` if the name does not begin with a column
+    /// of an object type.
     fn attribute_of_column(&mut self, name: &ast::Name) -> Result<Option<Expr>> {
         let part = |i: usize| name.parts[i].name.as_str();
         let pos = name.pos.0;
@@ -436,7 +436,7 @@ impl Compiler<'_> {
         Ok(Some(e))
     }
 
-    /// An attribute of an object; `None` for what has none of that name.
+    /// An attribute of an object; `None` if the object has no such attribute.
     fn attribute(&mut self, object: Expr, name: &ast::Ident) -> Result<Option<Expr>> {
         let DataType::Named(id) = object.ty else { return Ok(None) };
         let Some(def) = self.type_def(id)? else { return Ok(None) };
@@ -446,10 +446,10 @@ impl Compiler<'_> {
         Ok(Some(Expr { ty: attribute.ty, ..e }))
     }
 
-    /// `=` and `<>` of objects; `None` for operands that are none.
+    /// `=` and `<>` of objects (P14); `None` for other operands.
     ///
     /// # Errors
-    /// ORA-22950 for an order of objects.
+    /// ORA-22950 for an order comparison of objects.
     fn object_comparison(&mut self, op: CmpOp, a: &Expr, b: &Expr, pos: u32) -> Result<Option<Expr>> {
         let (DataType::Named(id), true) = (a.ty, a.ty == b.ty) else { return Ok(None) };
         if !self.type_def(id)?.is_some_and(|def| def.is_object()) {
@@ -463,7 +463,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What stands before fields and subscripts, where it is a variable: all of it is.
+    /// A base with fields and subscripts, if its beginning is a variable; the whole expression then is the variable.
     fn element(&mut self, base: &ast::Expr) -> Result<Option<Expr>> {
         match &base.kind {
             ExprKind::Field { base, field: _ } | ExprKind::Apply { base, args: _ } => self.element(base),
@@ -503,7 +503,7 @@ impl Compiler<'_> {
                 self.unstable += 1;
                 self.clock(Special::SysGuid, DataType::Raw { len: 16 })
             }
-            // The user is part of a cached result's key.
+            // The user is in the key of a cached result.
             "USER" => special(Special::User, text(128)),
             "UID" if self.eyes.last().is_some_and(|eyes| eyes.catalog) => special(Special::CurrentUid, number()),
             "UID" => special(Special::Uid, number()),
@@ -612,7 +612,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A chain of arithmetic and `||`. It groups to the left and may be long, so that it is no call for each operator.
+    /// A chain of arithmetic and `||`. It is left-associative and may be long, so it is resolved without recursion.
     fn operators(&mut self, e: &ast::Expr) -> Result<Expr> {
         let (mut links, mut first) = (Vec::new(), e);
         while let ExprKind::Binary { op, left, right } = &first.kind
@@ -658,7 +658,7 @@ impl Compiler<'_> {
         }
         let (a, b) = (self.value(left)?, self.value(right)?);
         let (a, b) = pad_literals(a, b);
-        // Oracle reports a mismatch at the operand to be converted.
+        // Oracle reports a type mismatch at the operand that would be converted.
         let pos = right.pos.0.max(left.pos.0);
         match self.object_comparison(op, &a, &b, pos)? {
             Some(e) => Ok(e),
@@ -774,8 +774,7 @@ impl Compiler<'_> {
 
     fn in_list(&mut self, e: &ast::Expr, items: &[ast::Expr], negated: bool) -> Result<Expr> {
         let value = self.value(e)?;
-        // Items that are compared alike, each by its own rule: the value as it is converted for them, and the
-        // comparison.
+        // Items grouped by their comparison rule: the converted value, the rule, and the items.
         let mut lists: Vec<(Expr, Compare, Vec<Expr>)> = Vec::new();
         let mut nulls = Vec::new();
         for item in items {
@@ -900,13 +899,13 @@ impl Compiler<'_> {
     }
 }
 
-/// What a subquery is used for.
+/// The use of a subquery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SubUse {
     Scalar,
     Exists,
     Rows,
-    /// The elements of a collection, which have an order.
+    /// The elements of a collection, in order.
     Multiset,
 }
 
@@ -932,7 +931,7 @@ fn arith_op(op: BinaryOp) -> Option<ArithOp> {
     })
 }
 
-/// Whether an operator takes values and gives one.
+/// Whether an operator takes values and returns a value.
 fn is_operator(op: BinaryOp) -> bool {
     op == BinaryOp::Concat || arith_op(op).is_some()
 }
@@ -949,7 +948,7 @@ fn cmp_op(op: BinaryOp, pos: u32) -> Result<CmpOp> {
     })
 }
 
-/// A literal compared with a CHAR value is itself CHAR: trailing blanks do not count.
+/// A literal compared with a CHAR value is CHAR itself: trailing blanks are ignored.
 fn pad_literals(mut a: Expr, mut b: Expr) -> (Expr, Expr) {
     let is_char = |e: &Expr| matches!(e.ty, DataType::Char { .. });
     let literal_length = |e: &Expr| match &e.node {
@@ -976,7 +975,7 @@ fn numeric_operand(e: Expr, pos: u32) -> Result<Expr> {
     }
 }
 
-/// The floating-point literals that are names, with their types: names of columns hide them.
+/// The floating-point literals that look like names, with their types. A column of the same name hides them.
 pub fn float_constant(name: &str) -> Option<(Value, DataType)> {
     Some(match name {
         "BINARY_DOUBLE_NAN" => (Value::Double(f64::NAN), DataType::BinaryDouble),
@@ -1009,7 +1008,7 @@ fn literal(l: &Literal, pos: u32) -> Result<Expr> {
             if s.len() > 4000 {
                 return Err(Ora::new(1704).at(pos));
             }
-            // A literal is CHAR; blank padding matters only against another CHAR.
+            // A literal is CHAR, but padding matters only in comparisons with CHAR.
             let len = s.len() as u32;
             constant(Value::Text(s.clone()), if *national { DataType::Nchar { len } } else { char_type(len) })
         }
@@ -1023,7 +1022,7 @@ fn literal(l: &Literal, pos: u32) -> Result<Expr> {
     }
 }
 
-/// CAST: the value must fit the type it names.
+/// CAST: the value must fit into the named type.
 pub fn cast(e: Expr, to: DataType, pos: u32) -> Result<Expr> {
     let converted = convert(e, &to, pos)?;
     Ok(Expr::new(Node::Cast(Box::new(converted)), to))
@@ -1057,7 +1056,7 @@ pub fn or(mut conds: Vec<Expr>) -> Expr {
     Expr::new(Node::Or(flat), DataType::Boolean)
 }
 
-/// NOT, pushed down where three-valued logic allows it.
+/// NOT, pushed down where three-valued logic allows.
 pub fn negate(e: Expr) -> Expr {
     let ty = DataType::Boolean;
     match e.node {

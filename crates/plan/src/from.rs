@@ -1,8 +1,7 @@
 //! FROM: tables, views, subqueries and joins become a set of row sources and conditions.
 //!
-//! Inner joins and simple views are flattened into one set, so that the join order is free; a right side of an outer
-//! join keeps its condition; a FULL join, and an outer join's right side that is a join itself, stay sets of their own
-//! inside it.
+//! Inner joins and simple views are flattened into one set, so that the join order is free. The right side of an outer
+//! join keeps its condition. A FULL join, and a join on the right side of an outer join, stay nested sets.
 
 use crate::expr::unsupported;
 use crate::ir::Versions;
@@ -17,10 +16,10 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use types::{DataType, ObjectId, Ora, Result, Value};
 
-/// Errors of a view's query that are the view's, whatever the statement that uses it says.
+/// Errors in a view's query that make the view invalid, independent of the statement that uses it.
 const FAULTS_OF_VIEWS: [u32; 8] = [904, 918, 942, 980, 1730, 2289, 4063, 6575];
 
-/// ORA-04063 of a view.
+/// ORA-04063 for a view.
 pub(crate) fn has_errors(view: &ViewDef) -> Ora {
     Ora::with(4063, &[&format_args!("view \"{}.{}\"", view.owner, view.name)])
 }
@@ -29,7 +28,7 @@ impl Compiler<'_> {
     /// The columns of TABLE(collection), and whether they are attributes of objects.
     ///
     /// # Errors
-    /// ORA-22905 for what is no collection.
+    /// ORA-22905 for an expression that is not a collection.
     fn element_columns(&mut self, ty: &DataType, pos: u32) -> Result<(bool, Vec<ItemColumn>)> {
         let def = |c: &mut Self, ty: &DataType| match ty {
             DataType::Named(id) => c.type_def(*id),
@@ -44,12 +43,12 @@ impl Compiler<'_> {
         })
     }
 
-    /// Adds one row source of FROM. `merge`: views may become part of the block.
+    /// Adds one row source of FROM. `merge`: views may be merged into the block.
     pub fn from_item(&mut self, t: &ast::TableRef, set: &mut JoinSet, merge: bool) -> Result<()> {
         self.table_ref(t, set, merge)
     }
 
-    /// Adds one row source. `merge` is false where it may be filled with NULLs by an outer join.
+    /// Adds one row source. `merge` is false if an outer join may replace its rows by NULLs.
     fn table_ref(&mut self, t: &ast::TableRef, set: &mut JoinSet, merge: bool) -> Result<()> {
         let ast::TableRef { kind, pos: ast::Pos(pos) } = t;
         let pos = *pos;
@@ -99,7 +98,7 @@ impl Compiler<'_> {
                 self.volatile += 1;
                 let id = self.add_item(item);
                 let mut part = Part::inner(PartKind::Leaf(id));
-                // Beside no other row source the mark means nothing: there is no row to keep.
+                // Without another row source the mark has no effect: no row has to be preserved.
                 if *outer && !set.parts.is_empty() {
                     part.link = Link::Left(Vec::new());
                 }
@@ -132,7 +131,7 @@ impl Compiler<'_> {
                 Ok(())
             }
             ast::JoinKind::Left | ast::JoinKind::Right => {
-                // Names keep the order they were written in; only the roles are exchanged.
+                // The items keep the order of the text; only the roles of the sides are swapped.
                 let left_outer = kind == ast::JoinKind::Left;
                 let mut left_set = JoinSet::default();
                 let mut right_set = JoinSet::default();
@@ -161,7 +160,7 @@ impl Compiler<'_> {
             ast::JoinKind::CrossApply | ast::JoinKind::OuterApply => {
                 self.table_ref(left, set, merge)?;
                 let mut right_set = JoinSet::default();
-                // A subquery sees the left side, as if it were LATERAL.
+                // A subquery here is LATERAL to the left side.
                 if matches!(right.kind, TableRefKind::Subquery { .. }) {
                     let mut applied = right.clone();
                     if let TableRefKind::Subquery { query: _, restriction: _, lateral, as_of: _, alias: _, pivot: _ } =
@@ -184,7 +183,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The condition of a join whose items begin at `first`, the right side's at `middle`.
+    /// The condition of a join whose items begin at `first`, and those of its right side at `middle`.
     fn join_condition(
         &mut self,
         kind: ast::JoinKind,
@@ -226,8 +225,8 @@ impl Compiler<'_> {
         Ok(conds)
     }
 
-    /// The condition on one column that both sides have. Without a qualifier it is one column from here on: the left
-    /// one, or the right one, or whichever there is.
+    /// The equality on a column that both sides share. From here on the unqualified name is one column: that of the
+    /// left or the right side, or of whichever side has a row.
     fn using_column(
         &mut self,
         name: &str,
@@ -310,7 +309,7 @@ impl Compiler<'_> {
             return self.cte(cte, alias, set, merge);
         }
         let owner = t.name.qualifier();
-        // Errors stand at the object's own name, behind its schema.
+        // Errors have the position of the object's own name, after its schema.
         let pos = t.name.parts.last().map_or(pos, |part| part.pos.0);
         if name == "DUAL" && owner.map_or_else(|| !self.catalog().is_own_name(name), |o| o == "SYS") {
             self.dual(alias, set);
@@ -322,7 +321,7 @@ impl Compiler<'_> {
         match resolved {
             Some(Resolved::Table(table)) => {
                 self.check_read(table.object, table.owner_id, pos)?;
-                // What is made up while it is read has no past.
+                // A fixed table has no past versions.
                 if own_clause && table.is_fixed() {
                     return Err(unsupported("AS OF", pos));
                 }
@@ -330,7 +329,7 @@ impl Compiler<'_> {
                     let here = if table.is_fixed() { Ora::new(30051).at(pos) } else { unsupported("VERSIONS", pos) };
                     return Err(here);
                 }
-                // Rows that are gone with their transaction are nowhere.
+                // Rows of a temporary table are lost with their transaction, and so are their versions.
                 if (self.as_of.is_some() || self.versions.is_some()) && table.temporary.is_some() {
                     return Err(Ora::new(14451).at(pos));
                 }
@@ -346,8 +345,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// ORA-01031 unless the rows of a table or view in FROM may be read: locked where FOR UPDATE asks for it, and as of
-    /// the moment asked for.
+    /// Checks (ORA-01031) that the session may read a table or view in FROM; with FOR UPDATE that it may lock rows,
+    /// with AS OF that it may use flashback.
     fn check_read(&mut self, object: ObjectId, owner: UserId, pos: u32) -> Result<()> {
         let read = if self.locking { ObjectPrivilege::Select } else { ObjectPrivilege::Read };
         self.check_privilege(object, owner, read, pos)?;
@@ -362,12 +361,12 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// ORA-01031 unless the session may do that to the object.
+    /// Checks (ORA-01031) that the session has a privilege on the object.
     pub fn check_privilege(&self, object: ObjectId, owner: UserId, privilege: ObjectPrivilege, pos: u32) -> Result<()> {
         if self.catalog().allowed(object, owner, privilege)? { Ok(()) } else { Err(Ora::new(1031).at(pos)) }
     }
 
-    /// Adds a table. `optional`: an outer join may put a row of NULLs in the place of one of its rows.
+    /// Adds a table. `optional`: an outer join may replace its row by NULLs.
     fn table_item(
         &mut self,
         table: Rc<TableDef>,
@@ -408,7 +407,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A table whose rows are given as they were, version by version.
+    /// A table with VERSIONS BETWEEN, read version by version.
     fn table_versions(
         &mut self,
         t: &ast::TableName,
@@ -435,7 +434,7 @@ impl Compiler<'_> {
         done
     }
 
-    /// Compiles a part of FROM whose tables are read as of another moment.
+    /// Compiles a part of FROM whose tables have an AS OF clause.
     fn within(&mut self, as_of: &ast::AsOf, pos: u32, part: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let n = self.moment(as_of, pos)?;
         let outer = self.as_of.replace(n);
@@ -444,7 +443,7 @@ impl Compiler<'_> {
         done
     }
 
-    /// Enters the moment of an AS OF; its expression is worked out once an execution and sees no columns.
+    /// Adds an AS OF clause; its expression is evaluated once an execution and sees no columns.
     fn moment(&mut self, as_of: &ast::AsOf, pos: u32) -> Result<usize> {
         let (ast::AsOf::Scn(e) | ast::AsOf::Timestamp(e)) = as_of;
         self.blocks.push(Block::new(true));
@@ -461,7 +460,7 @@ impl Compiler<'_> {
         Ok(self.moments.len() - 1)
     }
 
-    /// A view is its query, seen with its owner's eyes.
+    /// Expands a view into its query, with its owner's names and privileges.
     pub fn view(
         &mut self,
         view: &ViewDef,
@@ -478,7 +477,7 @@ impl Compiler<'_> {
         if self.views.contains(&view.object) {
             return Err(Ora::new(1731).at(pos));
         }
-        // An error inside a view has no place in the statement's own text.
+        // An error inside a view has the position of the view in the statement.
         let query = sql::parse_query(&view.text).map_err(|e| e.at(pos))?;
         let saved_ctes = std::mem::take(&mut self.cte_scopes);
         let owner = if view.catalog { UserId::SYS } else { view.owner_id };
@@ -494,7 +493,7 @@ impl Compiler<'_> {
         if named && let Some(&id) = self.block().items.last() {
             self.items[id].schema = Some(view.owner.clone());
         }
-        // What it was made of is there no more, or not for its owner.
+        // An object of the view is gone, or its owner may not use it.
         let is_fault = |e: &Ora| !view.catalog && FAULTS_OF_VIEWS.iter().any(|code| e.is(*code));
         if result.as_ref().map_or_else(is_fault, |()| !view.valid) {
             self.view_compiled(view, result.as_ref().err());
@@ -505,7 +504,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// Compiles an expression of a table's: a virtual column, a default, a condition. It is its owner's, as a view is.
+    /// Compiles an expression of a table (virtual column, default, condition) with its owner's names and privileges, as
+    /// for a view.
     pub fn as_owner_of<R>(&mut self, table: &TableDef, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.catalogs.push(self.base.as_owner(table.owner_id)?);
         self.eyes.push(crate::Eyes { owner: table.owner_id, bequeaths: false, view: false, catalog: false });
@@ -538,7 +538,7 @@ impl Compiler<'_> {
                 let (query, names) = (query.clone(), names.clone());
                 let place = names.first().map_or(query.pos.0, |name| name.pos.0);
                 let names: Vec<String> = names.into_iter().map(|i| i.name).collect();
-                // It sees only the WITH queries before it.
+                // A WITH query sees only the WITH queries before it.
                 let hidden = self.cte_scopes.split_off(index);
                 let result = self.inline_view(&query, false, alias, &names, set, merge);
                 self.cte_scopes.extend(hidden);
@@ -547,7 +547,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Adds a query as a row source: merged into the block when it is a plain join, with a plan of its own otherwise.
+    /// Adds a query as a row source: merged into the block if it is a plain join, otherwise with a plan of its own.
     pub fn inline_view(
         &mut self,
         query: &ast::Query,
@@ -557,7 +557,7 @@ impl Compiler<'_> {
         set: &mut JoinSet,
         merge: bool,
     ) -> Result<()> {
-        // The block around a view may name it in the hint, too.
+        // A hint in the surrounding block may name the view as well.
         let is_kept = set.hints.iter().any(|h| h.name == "NO_MERGE" && h.args.contains(&alias));
         let compiled = self.query(query, !lateral, merge && !lateral && !is_kept)?;
         let columns = match &compiled {
@@ -595,7 +595,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Turns Oracle's `(+)` into outer joins: conditions of WHERE that mark a row source move to its outer join.
+    /// Turns `(+)` into outer joins: conditions of WHERE with marked columns move to the outer joins of their row
+    /// sources.
     pub fn plus_joins(&mut self, filter: &ast::Expr, set: &mut JoinSet) -> Result<()> {
         let mut conjuncts = Vec::new();
         split_and(filter, &mut conjuncts);
@@ -630,7 +631,7 @@ impl Compiler<'_> {
                 // ORA-01468: a predicate may reference only one outer-joined table
                 return Err(Ora::new(1468).at(e.pos.0));
             }
-            // As it is written: a column of a view may be a subquery.
+            // Subqueries are searched for in the text: a column of a view may be a subquery.
             let mut queries = 0;
             crate::refs::each_query(e, &mut |_| queries += 1);
             if queries > 0 {
@@ -651,8 +652,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether optional parts of a set wait for one another: the conditions of each name the next, those of the last
-    /// one the first.
+    /// Whether optional parts of a set depend on one another in a cycle through their conditions.
     fn has_ring(&self, set: &JoinSet) -> bool {
         let mut waits: Vec<BTreeSet<usize>> = Vec::new();
         for (at, part) in set.parts.iter().enumerate() {
@@ -664,7 +664,7 @@ impl Compiler<'_> {
             }
             waits.push(others);
         }
-        // Parts that wait for no other are taken away until there are none.
+        // Remove parts without dependencies until none is left.
         let mut left: BTreeSet<usize> = (0..waits.len()).collect();
         while let Some(free) = left.iter().copied().find(|at| waits[*at].is_disjoint(&left)) {
             left.remove(&free);
@@ -672,7 +672,7 @@ impl Compiler<'_> {
         !left.is_empty()
     }
 
-    /// The part of a set whose leaf owns a register.
+    /// The part of a set that owns a register.
     fn part_of(&self, set: &JoinSet, reg: Reg) -> Option<usize> {
         set.parts.iter().position(|p| match p.kind {
             PartKind::Leaf(id) => self.item_owns(id, reg),

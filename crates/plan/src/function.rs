@@ -1,4 +1,4 @@
-//! Scalar functions as the planner sees them.
+//! Scalar functions in the planner.
 
 use crate::ir::{Expr, Node};
 use crate::typing::{Class, class, length, text};
@@ -10,12 +10,12 @@ use types::{DataType, Ora, Result, Value};
 pub struct Func(pub &'static FnDef);
 
 impl Func {
-    /// TO_CHAR of a timestamp or interval, told how many digits its type has.
+    /// TO_CHAR of a timestamp or interval, with the precision of its type as an argument.
     pub fn of_digits() -> Func {
         Func(functions::lookup(functions::TO_CHAR_OF_DIGITS).expect("the function is listed"))
     }
 
-    /// The locator of a column's LOB.
+    /// The function that makes a locator of a LOB column.
     pub fn locator() -> Func {
         Func(functions::lookup(functions::LOCATOR).expect("the function is listed"))
     }
@@ -25,10 +25,10 @@ impl Func {
         Func(functions::lookup("SYS_EXTRACT_UTC").expect("the function is listed"))
     }
 
-    /// Finds the function, checks the number of arguments and gives the type of its result.
+    /// Finds the function, checks the number of arguments and determines the type of the result.
     ///
     /// # Errors
-    /// ORA-00904 for no such function, ORA-00909, 00938 and 00939 for the number of arguments, ORA-00932 for their
+    /// ORA-00904 for an unknown function; ORA-00909, 00938 and 00939 for the number of arguments; ORA-00932 for their
     /// types.
     pub fn resolve(name: &str, args: Vec<Expr>, pos: u32) -> Result<(Func, Vec<Expr>, DataType)> {
         let def = functions::lookup(name).ok_or_else(|| Ora::with(904, &[&format!("\"{name}\"")]).at(pos))?;
@@ -39,7 +39,7 @@ impl Func {
             let length = text(to_char_length(&args));
             return Ok((Func::of_digits(), digits, length));
         }
-        // A RAW is measured as the text that it is converted to.
+        // The length of a RAW is that of its hexadecimal text.
         let args = match (name, &args[..]) {
             ("LENGTH" | "LENGTHB" | "LENGTHC", [a]) if class(&a.ty) == Class::Raw => {
                 vec![crate::typing::convert(args.into_iter().next().expect("one argument"), &text(4000), pos)?]
@@ -53,7 +53,7 @@ impl Func {
     }
 }
 
-/// Whether there is a function that a statement may name so.
+/// Whether a statement may call a function of this name.
 pub fn exists(name: &str) -> bool {
     functions::is_named(name)
 }
@@ -77,7 +77,7 @@ fn whole(e: Option<&Expr>) -> Option<u32> {
     }
 }
 
-/// How long a text result can be: columns made of it, and their headings, are that wide.
+/// The greatest length of a text result: the width of columns made from it.
 fn with_length(name: &str, ty: DataType, args: &[Expr]) -> DataType {
     let first = args.first().map_or(0, |a| length(&a.ty));
     match ty {
@@ -117,7 +117,7 @@ fn to_char_length(args: &[Expr]) -> u32 {
         (Some(Class::Number), None) => 40,
         (Some(Class::Number), Some(n)) => {
             let model = model.unwrap_or_default().to_uppercase();
-            // A currency symbol takes up to ten characters, an exponent its sign and digits, Roman numbers fifteen.
+            // A currency symbol has up to ten characters, an exponent its sign and digits, a Roman number fifteen.
             match model.as_str() {
                 m if m.contains("RN") => 15,
                 m if m.contains(['L', 'C', 'U']) => n + 10,
@@ -126,7 +126,7 @@ fn to_char_length(args: &[Expr]) -> u32 {
             }
         }
         (Some(Class::Date), None) => 75,
-        // Names of months and days are longer than the elements that ask for them.
+        // Names of months and days are longer than their format elements.
         (_, Some(n)) => n + 40,
         _ => 75,
     }

@@ -1,9 +1,9 @@
 //! GROUP BY, aggregates and window functions.
 //!
-//! A grouped block is resolved as if it were not grouped, aggregates becoming registers; then every expression above
-//! the grouping is rewritten: what equals a grouping key becomes the key's register, and a column that is left over is
-//! ORA-00979 (ORA-00937 without GROUP BY). A key that is a plain column keeps the column's register, so that subqueries
-//! in the select list need no rewriting.
+//! A grouped block is first resolved as if it were not grouped, with aggregates as registers. Then every expression
+//! above the grouping is rewritten: an expression equal to a grouping key becomes the key's register, and any other
+//! column is ORA-00979 (ORA-00937 without GROUP BY). A key that is a plain column keeps its register, so that
+//! subqueries in the select list need no rewriting.
 
 use crate::expr::unsupported;
 use crate::ir::*;
@@ -27,7 +27,7 @@ impl Compiler<'_> {
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
         for element in &g.elements {
             let more = self.group_element(element, shape)?;
-            // Elements side by side are a product of their sets.
+            // Several grouping elements form the product of their sets.
             sets = sets
                 .iter()
                 .flat_map(|a| {
@@ -79,7 +79,7 @@ impl Compiler<'_> {
         items.iter().map(|e| self.group_columns(e, shape)).collect()
     }
 
-    /// The keys of one element: a composite `(a, b)` gives several.
+    /// The keys of one element; a composite element `(a, b)` has several.
     fn group_columns(&mut self, e: &ast::Expr, shape: &mut GroupShape) -> Result<Vec<usize>> {
         if let ExprKind::Row(items) = &e.kind {
             let mut keys = Vec::new();
@@ -102,7 +102,7 @@ impl Compiler<'_> {
         Ok(vec![at])
     }
 
-    /// Puts the grouping over `input` and rewrites what stands above it.
+    /// Puts the grouping above `input` and rewrites the expressions above it.
     #[allow(clippy::too_many_arguments)]
     pub fn build_group(
         &mut self,
@@ -183,7 +183,7 @@ impl Compiler<'_> {
         self.group_again(groups, nested, available, out, having, order, places)
     }
 
-    /// Puts aggregates over the groups: of the groups, and of what they are made of, nothing else may be named.
+    /// Adds aggregates over the groups. Expressions above may name nothing but these aggregates.
     #[allow(clippy::too_many_arguments)]
     fn group_again(
         &mut self,
@@ -228,8 +228,8 @@ impl Compiler<'_> {
             _ => return Err(Ora::new(934).at(pos)),
         }
         if block.in_aggregate {
-            // One aggregate may be the argument of another: then it is over the groups, and the outer one over all of
-            // them.
+            // An aggregate may be the argument of another one: the inner one is over each group, the outer one over all
+            // groups.
             if block.in_nested || block.clause == Clause::Having {
                 return Err(Ora::new(935).at(pos));
             }
@@ -436,13 +436,13 @@ impl WindowFunc {
     }
 }
 
-/// The functions that RESPECT NULLS and IGNORE NULLS may stand with.
+/// Whether RESPECT NULLS and IGNORE NULLS are allowed for the function.
 fn takes_null_treatment(kind: AggKind) -> bool {
     use AggKind::*;
     matches!(kind, FirstValue | LastValue | NthValue | Lag | Lead)
 }
 
-/// Adds an aggregate to a list, and returns its value. The same aggregate twice is computed once.
+/// Adds an aggregate to a list, unless it is already there, and returns its value.
 fn add_aggregate(list: &mut Vec<Agg>, agg: Agg) -> Expr {
     let same = list.iter().find(|a| Agg { out: agg.out, ..(*a).clone() } == agg);
     if let Some(same) = same {
@@ -616,7 +616,7 @@ fn aggregate_type(kind: AggKind, mut args: Vec<Expr>, pos: u32) -> Result<(Vec<E
                 return Err(inconsistent("-", type_name(&args[0].ty), pos));
             }
             match args[0].ty {
-                // The longest value may be of any row.
+                // The longest value may be that of any row.
                 DataType::Char { len, .. } if args[0].is_const() => text(len),
                 ty => ty,
             }

@@ -1,8 +1,8 @@
-//! What of a plan does not follow its definition in an image: functions and what the dictionary has.
+//! Special cases in the image of a plan: functions and objects of the dictionary.
 //!
-//! The image of a [`crate::Plan`] is made and read by `types::image`. Tables, indexes and sequences are their numbers,
-//! scalar functions their names; functions of the host have the number that the look-up of their name has in the list of
-//! look-ups ([`crate::names`]), by which each session finds its own handle.
+//! The image of a [`crate::Plan`] is encoded and decoded by `types::image` (P24). Tables, indexes and sequences are
+//! stored as numbers, scalar functions as names. A function of the host is stored as the position of its look-up in the
+//! list of look-ups ([`crate::names`]), through which each session finds its own handle.
 
 use crate::function::Func;
 use crate::ir::{HostFunction, NESTED_CURSOR, SequenceRef};

@@ -1,10 +1,10 @@
 //! The plan: a tree of row sources over one register file.
 //!
-//! Every value that flows through a statement (a column of a table, the result of an aggregate, ROWNUM) has a fixed
-//! register of the cursor's register file. A row source's `next` leaves the columns of its row in its registers;
-//! expressions read registers. A join copies nothing, a correlated subquery reads the outer row's registers directly,
-//! and what buffers rows (sort, hash build) saves and restores exactly the registers that its input produces. Tuples
-//! passed by value between row sources were rejected: they cost an allocation a row and make correlation a special
+//! Every value in a statement (a column of a table, the result of an aggregate, ROWNUM) has a fixed register of the
+//! cursor's register file (P1). A row source's `next` leaves the columns of its row in its registers; expressions read
+//! registers. A join copies nothing, a correlated subquery reads the outer row's registers directly, and a row source
+//! that buffers rows (sort, hash build) saves and restores exactly the registers that its input produces. Rejected:
+//! tuples passed by value between row sources. They cost an allocation for each row and make correlation a special
 //! case.
 
 use dictionary::{IndexDef, TableDef};
@@ -23,18 +23,18 @@ pub struct Column {
     pub name: String,
     pub ty: DataType,
     pub nullable: bool,
-    /// Of a cursor: its own columns.
+    /// The columns of a cursor.
     pub nested: Vec<Column>,
 }
 
-/// What a value is compared as. Decided when the statement is compiled; conversions are already inserted.
+/// The rule of a comparison. Chosen at compile time; conversions are already inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Compare {
-    /// Both sides have one type, compared as its values order. Text is compared unpadded.
+    /// Both sides have one type and compare in the order of its values. Text is compared without padding.
     Plain,
     /// Both sides are CHAR or literals: trailing blanks do not count.
     Padded,
-    /// A side's type is known only at run time (a bind of unknown type).
+    /// The type of a side is known only at run time (a bind of unknown type).
     Dynamic,
 }
 
@@ -50,7 +50,7 @@ pub enum Special {
     LocalTimestamp,
     User,
     Uid,
-    /// UID of whose privileges count.
+    /// UID of the user whose privileges are in force.
     CurrentUid,
     SysGuid,
 }
@@ -77,11 +77,11 @@ pub enum Node {
     Convert(Box<Expr>),
     /// CAST: as `Convert`, and lengths and precision are enforced.
     Cast(Box<Expr>),
-    /// The first, or the second where the first cannot be converted.
+    /// The first expression, or the second if the first fails to convert.
     OnError(Box<Expr>, Box<Expr>),
     Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
-    /// The second, in which [`Node::Operand`] is the value of the first: what differs from one evaluation to the next
-    /// is evaluated once.
+    /// Evaluates the first expression once, then the second, in which [`Node::Operand`] is the value of the first. For
+    /// values that may differ between evaluations.
     Once(Box<Expr>, Box<Expr>),
     /// The value of the innermost [`Node::Once`] around it.
     Operand,
@@ -106,11 +106,11 @@ pub enum Node {
         compare: Compare,
         negated: bool,
     },
-    /// A one-row, one-column subquery: ORA-01427 when it gives more rows.
+    /// A one-row, one-column subquery: more rows are ORA-01427.
     Scalar(SubId),
     Exists(SubId),
-    /// `(values) [NOT] IN (subquery)`; the subquery's outputs have the values' types. `single`: it is `=` or `<>`, and
-    /// the subquery gives one row at most (ORA-01427); without a row the answer is unknown.
+    /// `(values) [NOT] IN (subquery)`; the subquery's outputs have the values' types. `single`: the text has `=` or
+    /// `<>`; more than one row is ORA-01427, and no row makes the result UNKNOWN.
     InSub {
         values: Vec<Expr>,
         sub: SubId,
@@ -132,11 +132,11 @@ pub enum Node {
     Call(Rc<HostFunction>, Vec<Expr>),
 }
 
-/// A sequence as a statement names it.
+/// A reference to a sequence.
 #[derive(Clone, Debug, Image)]
 pub struct SequenceRef {
     pub def: Rc<dictionary::SequenceDef>,
-    /// Which of the statement's sequences it is: NEXTVAL advances once a row however often it is written.
+    /// Number of the sequence in the statement: NEXTVAL advances once a row however often it is written.
     pub ordinal: usize,
 }
 
@@ -146,42 +146,42 @@ impl PartialEq for SequenceRef {
     }
 }
 
-/// A function outside SQL's own: what the host resolved its name to.
+/// A function that is not one of SQL's, as resolved by the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostFunction {
     pub owner: String,
     pub package: Option<String>,
     pub name: String,
-    /// The host's own key for it.
+    /// The host's handle of the function.
     pub handle: u64,
     pub arg_types: Vec<DataType>,
     /// Parameter names, for calls by name; in the order of `arg_types`.
     pub arg_names: Vec<String>,
     /// Whether an argument has a default, in the order of `arg_types`.
     pub has_default: Vec<bool>,
-    /// Places of arguments that a call by name leaves to their defaults although one behind them is given. The call has
-    /// NULL there.
+    /// Positions of arguments that a call with named arguments omits before a given one. The call has NULL there, and
+    /// the function uses its default.
     pub omitted: Vec<usize>,
     pub ty: DataType,
     pub deterministic: bool,
     /// Objects a cached result depends on.
     pub dependencies: Vec<types::ObjectId>,
-    /// It has its caller's rights.
+    /// Whether it runs with invoker's rights.
     pub invokers: bool,
-    /// Who calls it, with the name, when that is not who runs the statement.
+    /// The calling user and its name, if that is not the user who runs the statement.
     pub caller: Option<(dictionary::UserId, std::rc::Rc<str>)>,
     /// The columns of [`NESTED_CURSOR`].
     pub nested: Vec<Column>,
 }
 
-/// The handle of what CURSOR(subquery) is to the host: its name is the subquery's text with `:B1`, `:B2` … for what it
-/// takes from outside, its arguments are their values, and it gives the number of a cursor that it has opened.
+/// The handle of CURSOR(subquery) for the host. The function's name is the text of the subquery with `:B1`, `:B2` … for
+/// outer values, its arguments are these values, and its result is the number of an open cursor.
 pub const NESTED_CURSOR: u64 = u64::MAX;
 
-/// The handle of a constructor of a type of collections: its arguments are the elements. The executor makes the value.
+/// The handle of a constructor of a collection type: the arguments are the elements. The executor makes the value.
 pub const CONSTRUCTOR: u64 = u64::MAX - 1;
 
-/// How many columns a table gives up to a row source: which column goes to which register.
+/// The columns that a table delivers, and their registers.
 pub type ColumnMap = Vec<(u16, Reg)>;
 
 #[derive(Clone, Debug, PartialEq, Image)]
@@ -191,20 +191,20 @@ pub struct SortKey {
     pub nulls_first: bool,
 }
 
-/// How two row sources are joined. The names say what becomes of the left side, whichever side a hash table is built of.
+/// Kinds of joins. Each name refers to the left side, whichever side is built into a hash table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum JoinKind {
     Inner,
-    /// The left side is kept when nothing on the right matches.
+    /// A left row without a match is kept.
     Left,
     Full,
-    /// Left rows that have a match, each once: EXISTS and IN.
+    /// Left rows with a match, each once: EXISTS and IN.
     Semi,
     /// Left rows without a match: NOT EXISTS.
     Anti,
-    /// NOT IN: left rows for which no right row matches or may match, as far as NULLs leave that open.
+    /// NOT IN: left rows for which no right row matches, or may match because of a NULL.
     AntiNullAware,
-    /// A scalar subquery: every left row once, with its only match or NULLs; a second match is ORA-01427.
+    /// A scalar subquery: each left row once, with its only match or NULLs; a second match is ORA-01427.
     Single,
 }
 
@@ -214,7 +214,7 @@ impl JoinKind {
         !matches!(self, JoinKind::Semi | JoinKind::Anti | JoinKind::AntiNullAware)
     }
 
-    /// Whether every left row is in the result, matched or not.
+    /// Whether every left row is in the result, with or without a match.
     pub fn keeps_all_left(self) -> bool {
         matches!(self, JoinKind::Left | JoinKind::Full | JoinKind::Single)
     }
@@ -226,14 +226,14 @@ pub enum Side {
     Right,
 }
 
-/// What NULL means in an equality of a join.
+/// How a key of a join treats NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum KeyNulls {
     /// It matches nothing: `=`.
     Never,
     /// It equals itself, as in sets and in DECODE.
     Equal,
-    /// It may match anything: a column of NOT IN, in [`JoinKind::AntiNullAware`] only.
+    /// It may match any value: a column of NOT IN, in [`JoinKind::AntiNullAware`] only.
     Unknown,
 }
 
@@ -242,7 +242,7 @@ pub enum KeyNulls {
 pub struct JoinKey {
     pub left: Expr,
     pub right: Expr,
-    /// Trailing blanks do not count.
+    /// Whether trailing blanks are ignored.
     pub padded: bool,
     pub nulls: KeyNulls,
 }
@@ -254,16 +254,16 @@ impl JoinKey {
     }
 }
 
-/// A Bloom filter of a hash join: made of these of its keys when the build side has been read. Row sources below the
-/// other side leave out what cannot match ([`Source::JoinFilter`]).
+/// A Bloom filter of a hash join, made of some of its keys when the build side has been read. Row sources below the
+/// other side drop rows that cannot match ([`Source::JoinFilter`]).
 #[derive(Clone, Debug, PartialEq, Image)]
 pub struct BuiltFilter {
     pub id: usize,
-    /// Positions in the join's keys, none of which lets NULL match.
+    /// Positions in the join's keys. NULL matches in none of them.
     pub keys: Vec<usize>,
 }
 
-/// A condition of a merge join besides its equalities: `left op right`, with `<`, `<=`, `>` or `>=`.
+/// A range condition of a merge join: `left op right`, with `<`, `<=`, `>` or `>=`.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub struct MergeRange {
     pub op: CmpOp,
@@ -279,12 +279,12 @@ pub enum SetKind {
     Minus,
 }
 
-/// A value that a part of a key is compared with: of an index, a cluster, a join filter.
+/// A value compared with a key part: of an index, a cluster or a join filter.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub struct Key {
     pub value: Expr,
-    /// The column is CHAR, and trailing blanks of the value do not count. Only exact where the comparison is one of
-    /// [`Compare::Padded`]; a VARCHAR2 is compared with a CHAR column as it stands.
+    /// The column is CHAR, and trailing blanks of the value are ignored. Exact only for a comparison with
+    /// [`Compare::Padded`]: a VARCHAR2 value is compared with a CHAR column without padding.
     pub padded: bool,
 }
 
@@ -294,11 +294,11 @@ impl From<Expr> for Key {
     }
 }
 
-/// What an index scan knows of a leading column.
+/// The condition on a leading column of an index scan.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub enum KeyPart {
     Is(Key),
-    /// IN: the values one after the other, in the order of the index, each once and without NULL.
+    /// IN: the values in index order, each once and without NULL.
     In(Vec<Key>),
 }
 
@@ -324,7 +324,7 @@ impl From<Expr> for KeyPart {
     }
 }
 
-/// How a table's rows are reached.
+/// How the rows of a table are found.
 #[derive(Clone, Debug, Image)]
 pub enum Access {
     Full,
@@ -339,8 +339,8 @@ pub enum Access {
         recheck: Vec<Expr>,
     },
     IndexRange(Box<IndexRange>),
-    /// INDEX FAST FULL SCAN: the index alone, in no order, many blocks at a time. Every row of the table has an entry,
-    /// and the index has every column that is read.
+    /// INDEX FAST FULL SCAN: all blocks of the index, many at a time, in no order. Every row of the table must have an
+    /// entry, and the index must contain every column that is read.
     IndexFast {
         index: Rc<IndexDef>,
     },
@@ -350,30 +350,31 @@ pub enum Access {
     },
 }
 
-/// Entries of an index between two bounds, or of several such ranges, one after the other. The rows come in the order
-/// of the index, all of them, IN lists and skipped columns or not.
+/// Index entries between two bounds, or in several such ranges one after the other. Rows come in index order, also with
+/// IN lists and skipped columns.
 #[derive(Clone, Debug, Image)]
 pub struct IndexRange {
     pub index: Rc<IndexDef>,
-    /// INDEX SKIP SCAN: nothing is known of so many leading columns; every combination of their values in the index is
-    /// looked through.
+    /// INDEX SKIP SCAN: number of leading columns without a condition; every combination of their values in the index
+    /// is searched.
     pub skip: usize,
-    /// What the columns behind those skipped are equal to.
+    /// The values that the columns after the skipped ones are equal to.
     pub prefix: Vec<KeyPart>,
-    /// Bounds of the column behind the prefix; whether they are inside.
+    /// Bounds of the column after the prefix; whether each is inclusive.
     pub low: Option<(Key, bool)>,
     pub high: Option<(Key, bool)>,
-    /// `column LIKE pattern` of the column behind the prefix, which is no CHAR with a padded comparison and ascends:
-    /// texts that begin as the pattern does up to its first wildcard. The condition stays in the filter. There is no
-    /// other bound then.
+    /// `column LIKE pattern` on the column after the prefix, which ascends and is not a CHAR compared with padding: the
+    /// range of texts that share the pattern's prefix before its first wildcard. The condition stays in the filter.
+    /// There are no other bounds then.
     pub like: Option<LikeRange>,
     pub descending: bool,
     pub index_only: bool,
-    /// Entries whose first column behind the prefix is NULL are left out.
+    /// Whether entries with NULL in the first column after the prefix are skipped.
     pub no_nulls: bool,
-    /// Only the first row is wanted: MIN or MAX.
+    /// Only the first row is read: MIN or MAX.
     pub first_only: bool,
-    /// The key's parts over the row, when one of them is a virtual column; else empty: the row's bytes have them.
+    /// The key parts as expressions over the row, if one of them is a virtual column; otherwise empty, because the
+    /// row's bytes contain them.
     pub recheck: Vec<Expr>,
 }
 
@@ -384,7 +385,7 @@ pub struct LikeRange {
 }
 
 impl IndexRange {
-    /// The whole of an index; the table is visited.
+    /// All entries of an index; the table is visited.
     pub fn whole(index: Rc<IndexDef>) -> IndexRange {
         IndexRange {
             index,
@@ -401,23 +402,23 @@ impl IndexRange {
         }
     }
 
-    /// Whether nothing bounds it.
+    /// Whether the scan has no bounds.
     pub fn is_whole(&self) -> bool {
         self.prefix.is_empty() && self.low.is_none() && self.high.is_none() && self.like.is_none()
     }
 
-    /// Whether several ranges follow one another.
+    /// Whether there are several ranges.
     pub fn is_iterated(&self) -> bool {
         self.prefix.iter().any(|part| matches!(part, KeyPart::In(_)))
     }
 }
 
-/// A column that a table does not have: what is known of a row besides its values.
+/// A pseudo-column of a table's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Pseudo {
-    /// ORA_ROWSCN: an SCN at or above that of the last commit of a change.
+    /// ORA_ROWSCN: an SCN at or above that of the row's last committed change.
     RowScn,
-    /// When the version was committed, of VERSIONS BETWEEN; the others too.
+    /// Pseudo-columns of VERSIONS BETWEEN; this one is the SCN at which the version was committed.
     StartScn,
     StartTime,
     EndScn,
@@ -450,18 +451,18 @@ impl Pseudo {
     }
 }
 
-/// VERSIONS BETWEEN: the numbers of the plan's moments, if not MINVALUE and MAXVALUE.
+/// VERSIONS BETWEEN: positions in the plan's moments; `None` is MINVALUE or MAXVALUE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub struct Versions {
     pub low: Option<usize>,
     pub high: Option<usize>,
 }
 
-/// A cost in reads of a single block ([`crate::physical::cost`]).
+/// A cost in single-block reads ([`crate::physical::cost`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Image)]
 pub struct Cost {
     pub total: f64,
-    /// The part of it that is reading blocks; the rest is processor time.
+    /// The part for reading blocks; the rest is processor time.
     pub io: f64,
 }
 
@@ -470,12 +471,12 @@ impl Cost {
         Cost { total, io }
     }
 
-    /// Processor time alone.
+    /// A cost of processor time.
     pub fn of_cpu(cpu: f64) -> Cost {
         Cost { total: cpu, io: 0.0 }
     }
 
-    /// So many times this.
+    /// The cost of `n` repetitions.
     #[must_use]
     pub fn times(self, n: f64) -> Cost {
         Cost { total: self.total * n, io: self.io * n }
@@ -493,30 +494,31 @@ impl std::ops::Add for Cost {
 #[derive(Clone, Debug, Image)]
 pub struct Scan {
     pub table: Rc<TableDef>,
-    /// The name it goes by in the statement.
+    /// The alias in the statement.
     pub alias: String,
     pub access: Access,
     pub columns: ColumnMap,
     pub rowid: Option<Reg>,
     pub filter: Vec<Expr>,
-    /// Expected rows, for the display and for the join order.
+    /// Estimated rows, for display and for the join order.
     pub rows: f64,
     /// The cost of reading them.
     pub cost: Cost,
-    /// Expected entries of an index, and the part of the cost that is reading them.
+    /// Estimated index entries, and the part of the cost for reading them.
     pub entries: (f64, Cost),
-    /// AS OF: the number of the plan's moment.
+    /// AS OF: position in the plan's moments.
     pub as_of: Option<usize>,
     pub versions: Option<Versions>,
     /// Pseudo-columns that are read, and their registers.
     pub pseudos: Vec<(Pseudo, Reg)>,
-    /// A hint says how the rows are reached; nothing better is looked for.
+    /// A hint has chosen the access path; no other one is considered.
     pub hinted: bool,
-    /// The query block that it belongs to, and the one that its table was written in: numbers in
-    /// [`Plan::query_blocks`] from 1 on, 0 for none.
+    /// The present query block, and the block whose text contains the table: positions in [`Plan::query_blocks`] from 1
+    /// on; 0: none (P20).
     pub block: u32,
     pub origin: u32,
-    /// The processes that are to read it by a full scan, and why ([`crate::Because`]); 1: one.
+    /// The number of processes that read the table by a full scan, and the reason ([`crate::Because`]); 1: no
+    /// parallelism.
     pub degree: u32,
     pub degree_because: u8,
     /// PX BLOCK ITERATOR: each process of a [`Source::Parallel`] reads other blocks.
@@ -524,7 +526,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Whether the estimate of its rows is weak: it has several conditions, or one that is no comparison of a column
+    /// Whether the estimate of its rows is weak: it has several conditions, or one that is not a comparison of a column
     /// with a value.
     pub fn is_guess(&self) -> bool {
         let mut conditions = self.filter.len();
@@ -540,7 +542,7 @@ impl Scan {
         conditions > 1 || self.filter.iter().any(|e| !is_plain(e))
     }
 
-    /// Whether an index leads to the table: then the plan has an operation for its entries, right below.
+    /// Whether an index leads to the table. The plan then has an operation for its entries directly below.
     pub fn has_entries_below(&self) -> bool {
         let itself = |index: &IndexDef| index.kind == dictionary::IndexKind::IotTop;
         match &self.access {
@@ -551,7 +553,7 @@ impl Scan {
     }
 }
 
-/// Aggregate functions the executor knows by itself.
+/// Aggregate functions built into the executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum AggKind {
     CountStar,
@@ -603,13 +605,13 @@ pub struct Agg {
     /// GROUPING and GROUPING_ID: positions of the keys.
     pub keys: Vec<usize>,
     pub ignore_nulls: bool,
-    /// NTH_VALUE ... FROM LAST; of PERCENTILE_CONT and PERCENTILE_DISC the order is descending.
+    /// NTH_VALUE … FROM LAST; for PERCENTILE_CONT and PERCENTILE_DISC: descending order.
     pub from_last: bool,
     pub out: Reg,
     pub ty: DataType,
 }
 
-/// One edge of a window frame.
+/// One bound of a window frame.
 #[derive(Clone, Debug, Image)]
 pub enum Bound {
     UnboundedPreceding,
@@ -621,7 +623,7 @@ pub enum Bound {
 
 #[derive(Clone, Debug, Image)]
 pub struct Frame {
-    /// ROWS, else RANGE.
+    /// ROWS; otherwise RANGE.
     pub rows: bool,
     pub start: Bound,
     pub end: Bound,
@@ -638,25 +640,25 @@ pub struct WindowFunc {
 /// Rows are numbered while `number op limit` holds; the operator is `<`, `<=` or `=`.
 pub type StopKey = (CmpOp, Expr);
 
-/// The rows of a row source about which nothing has been estimated.
+/// Stands for a number of rows that has not been estimated.
 pub const UNKNOWN_ROWS: f64 = -1.0;
 
-/// A row source. `rows` is what the planner expects of one start of it: see [`Source::rows`].
+/// A row source. `rows` is the planner's estimate for one start: see [`Source::rows`].
 #[derive(Clone, Debug, Image)]
 pub enum Source {
     /// One row without columns: FROM dual.
     Dual,
-    /// No row: a condition that is false for ever.
+    /// No row: a condition that is always false.
     Empty,
     Scan(Box<Scan>),
     Fixed {
         name: String,
         alias: String,
-        /// The host's own key for the table.
+        /// The host's handle of the table.
         handle: dictionary::FixedId,
         columns: ColumnMap,
         filter: Vec<Expr>,
-        /// Rows that it makes, as its statistics say.
+        /// Rows of the table according to its statistics.
         scanned: f64,
         rows: f64,
     },
@@ -678,9 +680,9 @@ pub enum Source {
         view: Option<String>,
         rows: f64,
     },
-    /// The right side is started again for each left row; what it buffers it keeps, unless it is `lateral`. It gives
-    /// only rows that match: the condition is part of it. For NOT IN (`AntiNullAware`) it gives those that may match.
-    /// A full join has none: it is a hash join, with keys or without.
+    /// The right side is started again for each left row; it keeps its buffers unless it is `lateral`. It returns
+    /// matching rows only: the join condition is part of it. For NOT IN (`AntiNullAware`) it also returns rows that may
+    /// match because of NULL. There is no full join by nested loops.
     NestedLoops {
         left: Box<Source>,
         right: Box<Source>,
@@ -689,32 +691,32 @@ pub enum Source {
         lateral: bool,
         rows: f64,
     },
-    /// A table is built of one side's rows, by a hash of their keys; the other side's rows look theirs up. Rows come in
-    /// no order. What is built depends on no row of an enclosing loop; the other side may.
+    /// One side is built into a hash table by the keys; the rows of the other side look up their matches. Rows come in
+    /// no order. The built side depends on no row of an enclosing loop; the other side may.
     HashJoin {
         left: Box<Source>,
         right: Box<Source>,
         kind: JoinKind,
-        /// The side that is built into the table: the smaller one.
+        /// The side to build: the smaller one.
         build: Side,
-        /// Without one, every row is compared with every other.
+        /// Without keys, every row is compared with every other.
         keys: Vec<JoinKey>,
-        /// What is left of the condition, checked with both rows in place.
+        /// The remaining conditions, checked on both rows.
         residual: Vec<Expr>,
         left_regs: Vec<Reg>,
         right_regs: Vec<Reg>,
         filters: Vec<BuiltFilter>,
         rows: f64,
     },
-    /// Pairs the rows of both sides as they come, for `Inner`, `Left`, `Semi` and `Anti`. Each side is ordered by the
-    /// keys, ascending and NULLs last; no key is padded. Among right rows with equal keys, the right expression of each
-    /// range rises. It pays to have left rows of equal keys in the order of a range's left expression. Rows come in the
+    /// Merges two sorted inputs, for `Inner`, `Left`, `Semi` and `Anti`. Each side is sorted by the keys, ascending
+    /// with NULLs last; no key is padded. Among right rows with equal keys, the right expression of each range ascends.
+    /// If left rows with equal keys are sorted by the left expression of a range, the merge is faster. Rows come in the
     /// order of the left side.
     MergeJoin {
         left: Box<Source>,
         right: Box<Source>,
         kind: JoinKind,
-        /// None of which lets NULL match.
+        /// In none of them NULL matches.
         keys: Vec<JoinKey>,
         ranges: Vec<MergeRange>,
         residual: Vec<Expr>,
@@ -722,21 +724,21 @@ pub enum Source {
         right_regs: Vec<Reg>,
         rows: f64,
     },
-    /// JOIN FILTER USE: leaves out rows that a hash join above cannot match, by the Bloom filter of its keys. It stands
-    /// below the side that is not built, at any depth, where it is right to leave rows out that do not match; it lets
-    /// everything pass until the filter has been made.
+    /// JOIN FILTER USE: drops rows that cannot match in a hash join above, by the Bloom filter of its keys. It lies
+    /// below the side that is not built, at any depth where rows without a match may be dropped. Until the filter is
+    /// complete, all rows pass.
     JoinFilter {
         input: Box<Source>,
         id: usize,
-        /// In the order of the filter's keys, and padded as these are.
+        /// In the order of the filter's keys and with their padding.
         keys: Vec<Key>,
         rows: f64,
     },
-    /// PX COORDINATOR: the input runs in several processes, each with other rows of the scan that has `granules`; the
-    /// rows come in no order. Where there are no processes it runs here.
+    /// PX COORDINATOR: the input runs in several processes, each with other rows of the scan with `granules`; rows come
+    /// in no order. Without servers the input runs in this process.
     Parallel {
         input: Box<Source>,
-        /// Its number in the plan.
+        /// Number of the coordinator in the plan.
         id: usize,
         degree: u32,
         /// The registers of a row.
@@ -749,7 +751,7 @@ pub enum Source {
         regs: Vec<Reg>,
         rows: f64,
     },
-    /// A WITH query, run once an execution; several readers.
+    /// A WITH query that runs once an execution and has several readers.
     Cte {
         id: usize,
         name: String,
@@ -782,7 +784,7 @@ pub enum Source {
         /// Grouping sets as positions in `keys`; a plain GROUP BY has one with all.
         sets: Vec<Vec<usize>>,
         aggs: Vec<Agg>,
-        /// No GROUP BY: one row even from no input.
+        /// No GROUP BY: one row even for empty input.
         scalar: bool,
         rows: f64,
     },
@@ -807,7 +809,7 @@ pub enum Source {
         ties: Vec<SortKey>,
         rows: f64,
     },
-    /// Locks each row before it is given up.
+    /// Locks each row before it is returned.
     ForUpdate {
         input: Box<Source>,
         tables: Vec<LockTarget>,
@@ -817,7 +819,7 @@ pub enum Source {
     /// TABLE(collection): elements of a host value. One column.
     Elements {
         value: Expr,
-        /// Elements are objects, of which the columns are attributes; without, the column is the element.
+        /// Elements are objects whose attributes are the columns; otherwise the element is the only column.
         objects: bool,
         columns: ColumnMap,
         rows: f64,
@@ -838,16 +840,16 @@ pub struct LockTarget {
     pub rowid: Reg,
 }
 
-/// CONNECT BY. The old algorithm finds the children of a row by running `child` with the row in the PRIOR registers,
-/// once for every row that it gives up. The new one looks for the children of each distinct parent once, as `memory`
-/// says.
+/// CONNECT BY. The old algorithm finds the children of each returned row by running `child` with the row in the PRIOR
+/// registers. The new one looks up the children of each distinct parent once, through `memory`.
 #[derive(Clone, Debug, Image)]
 pub struct ConnectBy {
     pub start: Source,
     pub child: Source,
     /// The columns of a row, whether `start` or `child` found it.
     pub row: Vec<Reg>,
-    /// Where the parent's columns are while children are looked for, and while a row is given up: (column, its copy).
+    /// Pairs of a column and the register of its copy: the parent's columns during the search for children and in a
+    /// returned row.
     pub prior: Vec<(Reg, Reg)>,
     pub level: Reg,
     /// ROWNUM within CONNECT BY.
@@ -861,16 +863,16 @@ pub struct ConnectBy {
     pub paths: Vec<(Expr, Expr, Reg)>,
     /// ORDER SIBLINGS BY.
     pub siblings: Vec<SortKey>,
-    /// PRIOR does not occur: rows repeat without a cycle check, as in the row generator over DUAL.
+    /// No PRIOR: rows repeat without a check for loops, as in the row generator over DUAL.
     pub generator: bool,
-    /// Columns of a row that, all equal to those of an ancestor, make a loop. Absent when no loop can be told: there is
-    /// no PRIOR, or it is of something that differs each time.
+    /// Columns that detect a loop: a row that equals an ancestor in all of them. `None` if no loop can be detected,
+    /// because there is no PRIOR, or because its operand differs each time.
     pub cycle: Option<Vec<Reg>>,
-    /// PRIOR is read by what lies above.
+    /// Whether row sources above read PRIOR columns.
     pub prior_wanted: bool,
-    /// LEVEL or ROWNUM is read where children are looked for.
+    /// Whether the search for children reads LEVEL or ROWNUM.
     pub level_decides: bool,
-    /// The new algorithm. Absent for the row generator over DUAL, which needs none.
+    /// State of the new algorithm; `None` for the row generator over DUAL.
     pub memory: Option<ConnectMemory>,
     pub rows: f64,
 }
@@ -878,20 +880,20 @@ pub struct ConnectBy {
 /// How the new algorithm of CONNECT BY finds children.
 #[derive(Clone, Debug, Image)]
 pub struct ConnectMemory {
-    /// Conditions that no column of the child decides: checked for each parent that is given up.
+    /// Conditions without columns of the child, checked once for each parent.
     pub gate: Vec<Expr>,
     pub children: ConnectChildren,
-    /// The other conditions give the same children for equal PRIOR columns, so these are looked for once.
+    /// Whether equal PRIOR columns give equal children, so that children are looked up once for each class of parents.
     pub keep: bool,
-    /// The columns whose PRIOR they read: what makes parents equal.
+    /// The columns that conditions read with PRIOR: parents equal in them form a class.
     pub class: Vec<Reg>,
 }
 
 #[derive(Clone, Debug, Image)]
 pub enum ConnectChildren {
-    /// CONNECT BY WITH FILTERING: a row source over the PRIOR registers that leads to them by an index.
+    /// CONNECT BY WITH FILTERING: a row source over the PRIOR registers that uses an index.
     Probe(Source),
-    /// CONNECT BY NO FILTERING: all rows are read once and found by equal keys, of the row and of the parent.
+    /// CONNECT BY NO FILTERING: all rows are read once and looked up by equal keys of the row and of the parent.
     Rows { base: Source, row_keys: Vec<Expr>, prior_keys: Vec<Expr>, conds: Vec<Expr>, all_roots: bool },
 }
 
@@ -900,11 +902,11 @@ pub enum ConnectChildren {
 pub struct SubPlan {
     pub source: Source,
     pub out: Vec<Expr>,
-    /// Registers of outer rows it reads. Empty: it is run once an execution.
+    /// Registers of outer rows that it reads. If empty, it runs once an execution.
     pub outer: Vec<Reg>,
-    /// Another run with the same outer values gives the same answer: no sequence, clock or fixed table is read.
+    /// Whether equal outer values give equal results: no sequence, clock or fixed table is read.
     pub steady: bool,
-    /// Its value is the collection of its rows.
+    /// If set, its value is the collection of its rows.
     pub multiset: Option<Multiset>,
 }
 
@@ -925,7 +927,7 @@ pub struct QueryPlan {
 }
 
 #[derive(Clone, Debug, Image)]
-#[allow(clippy::large_enum_variant)] // One a plan, and the large variant is the usual one.
+#[allow(clippy::large_enum_variant)] // One value a plan; the large variant is the usual one.
 pub enum InsertSource {
     Values(Vec<Expr>),
     Query(QueryPlan),
@@ -938,16 +940,16 @@ pub struct Check {
     pub name: String,
     pub cond: Expr,
     pub watch: Watch,
-    /// A NOT NULL of this column.
+    /// The constraint is NOT NULL on this column.
     pub not_null: Option<u16>,
-    /// What a view WITH CHECK OPTION demands; it must be true.
+    /// WITH CHECK OPTION of a view: the condition must be true.
     pub of_view: bool,
 }
 
-/// How a constraint that may be violated for a while is known: what deferring it needs.
+/// Identifies a deferrable constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub struct Watch {
-    /// The constraint's number, and its table.
+    /// Number of the constraint, and its table.
     pub constraint: u32,
     pub table: types::ObjectId,
     pub deferrable: bool,
@@ -960,7 +962,7 @@ impl Watch {
     }
 }
 
-/// A parent key that a new foreign key value must meet.
+/// The parent key that a new foreign-key value must have.
 #[derive(Clone, Debug, Image)]
 pub struct ForeignKey {
     pub owner: String,
@@ -973,7 +975,7 @@ pub struct ForeignKey {
     pub watch: Watch,
 }
 
-/// A child table that may refer to a row of the table changed.
+/// A child table that may refer to rows of the changed table.
 #[derive(Clone, Debug, Image)]
 pub struct ChildKey {
     pub owner: String,
@@ -993,28 +995,28 @@ pub enum OnDelete {
     SetNull,
 }
 
-/// The table a DML statement changes and what must hold for its rows.
+/// The table that a DML statement changes, and the rules for its rows.
 #[derive(Clone, Debug, Image)]
 pub struct Target {
     pub table: Rc<TableDef>,
-    /// New values of all columns, in column order: what CHECK, RETURNING and index keys read.
+    /// New values of all columns, in column order, for CHECK, RETURNING and index keys.
     pub new: Vec<Reg>,
     pub checks: Vec<Check>,
     pub foreign: Vec<ForeignKey>,
     pub children: Vec<ChildKey>,
     /// Virtual columns over the new row.
     pub virtuals: Vec<(u16, Expr)>,
-    /// Virtual columns of the row as it was: their registers among the old ones.
+    /// Virtual columns of the old row, with their registers.
     pub virtuals_old: Vec<(Reg, Expr)>,
 }
 
 #[derive(Clone, Debug, Image)]
 pub struct InsertPlan {
     pub target: Target,
-    /// Which column each source expression goes to.
+    /// The column for each source expression.
     pub columns: Vec<u16>,
     pub source: InsertSource,
-    /// Values of the columns not named, and of those that are DEFAULT ON NULL.
+    /// Values of columns that are not named, and of columns with DEFAULT ON NULL.
     pub defaults: Vec<(u16, Expr)>,
     /// The new row's rowid.
     pub rowid: Reg,
@@ -1075,7 +1077,7 @@ pub struct MergeInsert {
 }
 
 #[derive(Clone, Debug, Image)]
-#[allow(clippy::large_enum_variant)] // One a plan, and the large variant is the usual one.
+#[allow(clippy::large_enum_variant)] // One value a plan; the large variant is the usual one.
 pub enum PlanBody {
     Query(QueryPlan),
     Insert(Box<InsertPlan>),
@@ -1087,7 +1089,7 @@ pub enum PlanBody {
 }
 
 impl PlanBody {
-    /// The row source that the statement reads.
+    /// The row source that the statement reads, if any.
     pub fn source(&self) -> Option<&Source> {
         match self {
             PlanBody::Query(q) => Some(&q.source),
@@ -1102,7 +1104,7 @@ impl PlanBody {
         }
     }
 
-    /// As [`PlanBody::source`], to change it.
+    /// As [`PlanBody::source`], mutable.
     pub fn source_mut(&mut self) -> Option<&mut Source> {
         match self {
             PlanBody::Query(q) => Some(&mut q.source),
@@ -1129,7 +1131,7 @@ pub struct InsertAllPlan {
 #[derive(Clone, Debug, Image)]
 pub struct InsertBranch {
     pub when: Option<Expr>,
-    /// A further INTO of the branch before it.
+    /// Another INTO of the previous branch.
     pub same_as_previous: bool,
     /// ELSE.
     pub otherwise: bool,
@@ -1141,35 +1143,35 @@ pub struct InsertBranch {
 pub struct Plan {
     pub body: PlanBody,
     pub subs: Vec<SubPlan>,
-    /// WITH queries that are run once and read by `Source::Cte`.
+    /// WITH queries that run once and are read by `Source::Cte`.
     pub ctes: Vec<QueryPlan>,
-    /// Registers used; the executor appends its own after them.
+    /// Number of registers; the executor adds its own after them.
     pub regs: u32,
-    /// Names of the binds in the order of their indexes: that of the text.
+    /// Names of the binds by index, which is their order in the text.
     pub binds: Vec<String>,
     pub sequences: Vec<Rc<SequenceRef>>,
-    /// Tables, views, sequences and functions it was compiled from.
+    /// Tables, views, sequences and functions that the plan depends on.
     pub dependencies: Vec<types::ObjectId>,
-    /// Owner and name of the stored units whose functions it calls.
+    /// Owners and names of the stored units whose functions it calls.
     pub units: Vec<(String, String)>,
-    /// Tables and views whose change makes a cached result stale. None: the result may not be cached.
+    /// Tables and views whose change invalidates a cached result. `None`: the result must not be cached (P10).
     pub cacheable: Option<Vec<types::ObjectId>>,
     pub result_cache: bool,
-    /// Hint GATHER_PLAN_STATISTICS: what the operations do is counted.
+    /// Hint GATHER_PLAN_STATISTICS: operations are counted.
     pub counts_operations: bool,
     /// SELECT FOR UPDATE.
     pub locks_rows: bool,
-    /// The register that then has the rowid of the first locked table's row.
+    /// The register of the rowid of the first locked table, for SELECT FOR UPDATE.
     pub lock_rowid: Option<Reg>,
     /// `RESULT_CACHE_MODE = FORCE` does not apply (hint NO_RESULT_CACHE).
     pub no_result_cache: bool,
-    /// What AS OF clauses name: an SCN when it is a number, a time otherwise.
+    /// Expressions of AS OF clauses: a number is an SCN, anything else a time.
     pub moments: Vec<Expr>,
-    /// Tables and views that are read through views, with their owners.
+    /// Tables and views that are read through views, with the owners of those views.
     pub below_views: Vec<(types::ObjectId, dictionary::UserId)>,
-    /// Comparisons of columns with binds that the estimates depend on: another value may ask for another plan.
+    /// Comparisons of columns with binds that the estimates depend on.
     pub peeks: Vec<BindPredicate>,
-    /// It was planned with values of the binds.
+    /// Whether the plan was made with values of the binds.
     pub is_peeked: bool,
     /// BIND_AWARE and NO_BIND_AWARE.
     pub bind_aware: Option<bool>,
@@ -1181,18 +1183,18 @@ pub struct Plan {
     pub change_block: u32,
 }
 
-/// How a plan came about.
+/// Notes on the origin of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Image)]
 pub enum Note {
-    /// Tables without statistics were sampled, at that level.
+    /// Tables without statistics were sampled at this level.
     DynamicSampling(u8),
-    /// An execution of the plan before has corrected the estimates.
+    /// An execution of the previous plan has corrected the estimates.
     StatisticsFeedback,
-    /// The degree of parallelism, and a [`crate::Because`].
+    /// The degree of parallelism, and the number of a [`crate::Because`].
     Degree(u32, u8),
 }
 
-/// Its text, as DBMS_XPLAN has it.
+/// The text shown by DBMS_XPLAN.
 impl std::fmt::Display for Note {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -1217,7 +1219,7 @@ pub struct BindPredicate {
 }
 
 impl BindPredicate {
-    /// The share of the table's rows for which it holds with a value, by the table's statistics.
+    /// The selectivity of the comparison for a value, by the table's statistics.
     pub fn share(&self, value: &Value) -> f64 {
         let Some(column) = self.table.columns.get(self.column) else { return crate::estimate::UNKNOWN };
         let of = crate::estimate::Column {
@@ -1231,7 +1233,7 @@ impl BindPredicate {
         crate::estimate::share_of_value(&of, self.how, value)
     }
 
-    /// As `v$sql_cs_selectivity` shows it: the operator and the bind's name.
+    /// The operator and the bind's name, as in `v$sql_cs_selectivity`.
     pub fn label(&self, binds: &[String]) -> String {
         let operator = match self.how {
             crate::estimate::Compared::By(op) => crate::predicate::of_comparison(op),
@@ -1241,7 +1243,7 @@ impl BindPredicate {
     }
 }
 
-/// Calls `$f` on each direct operand of a node; `$each` is `iter` or `iter_mut`, as the node is borrowed.
+/// Calls `$f` on each direct operand of a node. `$each` is `iter` or `iter_mut`, depending on how the node is borrowed.
 macro_rules! operands {
     ($node:expr, $f:ident, $each:ident) => {
         match $node {
@@ -1296,18 +1298,18 @@ impl Expr {
         operands!(&self.node, f, iter)
     }
 
-    /// As [`Expr::for_each_child`], to change the operands.
+    /// As [`Expr::for_each_child`], with mutable operands.
     pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         operands!(&mut self.node, f, iter_mut)
     }
 
-    /// Calls `f` on this expression and all below it, subqueries not entered.
+    /// Calls `f` on this expression and all operands below it, without entering subqueries.
     pub fn walk<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         f(self);
         self.for_each_child(&mut |e| e.walk(f));
     }
 
-    /// Calls `f` with each subquery in it; subqueries of these are not met.
+    /// Calls `f` with each subquery of the expression, without entering these.
     pub fn each_subquery(&self, f: &mut dyn FnMut(SubId)) {
         self.walk(&mut |e| match &e.node {
             Node::Scalar(sub) | Node::Exists(sub) => f(*sub),
@@ -1316,14 +1318,14 @@ impl Expr {
         });
     }
 
-    /// Whether a subquery is in it.
+    /// Whether the expression contains a subquery.
     pub fn has_subquery(&self) -> bool {
         let mut found = false;
         self.each_subquery(&mut |_| found = true);
         found
     }
 
-    /// Whether the value may differ from one evaluation to the next.
+    /// Whether two evaluations may give different values.
     pub fn varies(&self) -> bool {
         let mut varies = false;
         self.walk(&mut |e| match &e.node {
@@ -1335,12 +1337,13 @@ impl Expr {
         varies
     }
 
-    /// An expression that names a value several times; a value that varies is evaluated once for all of them.
+    /// Builds an expression that reads a value several times. A value that varies is evaluated only once.
     pub fn once(value: Expr, of: impl FnOnce(&Expr) -> types::Result<Expr>) -> types::Result<Expr> {
         if value.varies() { Expr::held(value, of) } else { of(&value) }
     }
 
-    /// An expression of a value that is evaluated before anything else of it. What cannot fail stays where it is.
+    /// Builds an expression whose value is evaluated before its other parts. A value that cannot fail stays in its
+    /// place.
     pub fn held(value: Expr, of: impl FnOnce(&Expr) -> types::Result<Expr>) -> types::Result<Expr> {
         if matches!(value.node, Node::Const(_) | Node::Reg(_) | Node::Bind(_)) {
             return of(&value);

@@ -1,9 +1,9 @@
 //! Name resolution, typing and optimisation: from the parser's tree to a [`Plan`] that the executor runs.
 //!
-//! It works in steps: the binder resolves names through [`dictionary::Catalog`], gives every value a register, inserts
-//! Oracle's implicit conversions and makes a logical tree (`logical`); the rewrites (`rewrite`) make that tree faster to
-//! run; the physical planner (`physical`) makes row sources of it by cost. Nothing is evaluated and no data are read:
-//! statistics come with the table definitions.
+//! The steps: the binder resolves names through [`dictionary::Catalog`], gives every value a register, inserts Oracle's
+//! implicit conversions and builds a logical tree (`logical`). The rewrites (`rewrite`) transform that tree into one
+//! that runs faster. The physical planner (`physical`) chooses row sources by cost. Nothing is evaluated and no data
+//! are read: statistics come with the table definitions.
 #![forbid(unsafe_code)]
 
 mod blocks;
@@ -58,24 +58,24 @@ use scope::Compiler;
 use sql::ast::{self, Statement, TypeKind};
 use types::{DataType, LenUnit, Ora, Result, Value, Zone};
 
-/// The type of a bind as far as the caller knows it; `None` is taken for VARCHAR2.
+/// The type of a bind, as far as the caller knows it; `None` is treated as VARCHAR2.
 pub type BindType = Option<DataType>;
 
-/// Whose the text of a view, or of a table's expression, is: its functions are found with the owner's names and
+/// The owner of a view's or a table expression's text: its functions are resolved with the owner's names and
 /// privileges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, types::image::Image)]
 pub struct Eyes {
     pub owner: UserId,
-    /// BEQUEATH CURRENT_USER: functions of invoker's rights run for who runs the statement, not for the owner.
+    /// BEQUEATH CURRENT_USER: functions with invoker's rights run for the user of the statement, not for the owner.
     pub bequeaths: bool,
-    /// It is a view's: what its owner may not give to others, others may not call through it.
+    /// The text of a view: other users may call only functions that its owner may grant to them.
     pub view: bool,
-    /// A view of the catalog: UID is whose privileges count, so that USER_ views show the owner's objects inside a unit
-    /// of definer's rights.
+    /// A catalog view: UID is the user whose privileges are in force, so that USER_ views inside a unit with definer's
+    /// rights show the owner's objects.
     pub catalog: bool,
 }
 
-/// What a session's parameters say of planning.
+/// The session parameters that affect planning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Optimizer {
     /// `_rewrite_off`.
@@ -90,19 +90,19 @@ pub struct Optimizer {
     pub parallel: Parallel,
 }
 
-/// The knowledge of an execution and of the data beyond the dictionary's.
+/// Evidence beyond the dictionary (P23).
 #[derive(Clone, Copy, Default)]
 pub struct Evidence<'a> {
-    /// The values of the execution that the statement is planned for, in the order of the plan's binds.
+    /// Bind values of the execution that the statement is planned for, in the order of the plan's binds.
     pub values: Option<&'a [Value]>,
     pub sampler: Option<&'a dyn Sampler>,
-    /// The corrections that an execution of the plan before has found.
+    /// Corrections that an execution of the previous plan found.
     pub corrections: &'a [Correction],
-    /// Is told which columns the predicates use.
+    /// Receives the columns that predicates use.
     pub uses: Option<&'a dyn ColumnUses>,
 }
 
-/// A scan that finds so many times the rows that are estimated: statistics feedback.
+/// Statistics feedback: the factor between the actual and the estimated rows of a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
     /// [`scan_number`].
@@ -110,7 +110,7 @@ pub struct Correction {
     pub factor: f64,
 }
 
-/// A number for a table as a statement names it.
+/// A number that identifies a table reference of a statement.
 pub fn scan_number(alias: &str, table: types::ObjectId) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = std::hash::DefaultHasher::new();
@@ -118,38 +118,38 @@ pub fn scan_number(alias: &str, table: types::ObjectId) -> u64 {
     hasher.finish()
 }
 
-/// Counts a sample of a table's rows: dynamic sampling.
+/// Dynamic sampling: reads a sample of a table's rows.
 pub trait Sampler {
-    /// Statistics of a table and of some of its columns, by their positions in ascending order, from so many of its
-    /// blocks at most. `None`: there is nothing to be sampled.
+    /// Statistics of a table and of the columns at these positions (ascending), from at most `blocks_most` of its
+    /// blocks. `None`: the table cannot be sampled.
     ///
     /// # Errors
     /// Those of reading.
     fn sample(&self, table: &dictionary::TableDef, columns: &[usize], blocks_most: u64) -> Result<Option<Sampled>>;
 }
 
-/// The statistics of a table that a sample gives.
+/// Statistics of a table computed from a sample.
 pub struct Sampled {
     pub table: dictionary::TableStatistics,
-    /// By position.
+    /// Columns by position.
     pub columns: Vec<(usize, dictionary::ColumnStatistics)>,
 }
 
-/// Stored functions, as the host finds them.
+/// Stored functions, resolved by the host.
 pub trait Functions {
-    /// The function of that `[owner.][package.]name` that arguments of these types fit best, as `eyes` see it;
-    /// without, as who runs the statement does. `None`: no such function (ORA-00904).
+    /// The function `[owner.][package.]name` whose parameters fit these argument types best, as visible to `eyes`, or
+    /// to the user of the statement without `eyes`. `None`: no such function (ORA-00904).
     fn function(&self, eyes: Option<Eyes>, path: &[String], args: &[DataType]) -> Result<Option<HostFunction>>;
 
-    /// The definition of a type that such a function has, or that is one.
+    /// The definition of a type that such a function returns or constructs.
     fn type_def(&self, _id: types::TypeId) -> Option<std::rc::Rc<types::TypeDef>> {
         None
     }
 
-    /// Asked while a plan is searched for, which may take long.
+    /// Called during the search for a plan, which may take long.
     ///
     /// # Errors
-    /// ORA-01013, ORA-00028: the statement is to end.
+    /// ORA-01013, ORA-00028: the statement must end.
     fn check_cancel(&self) -> Result<()> {
         Ok(())
     }
@@ -165,14 +165,14 @@ impl Functions for NoFunctions {
     }
 }
 
-/// Names that stand in the statement's own text and are no columns: PL/SQL's variables. The text of a view, or of a
-/// table's expression, has none.
+/// Names in the statement's own text that are not columns: PL/SQL's variables. The text of a view or of a table's
+/// expression has none (P13).
 pub trait Variables {
-    /// The variable, or the part of one, whose name begins at `pos` with `path`. It may go on behind that, with
-    /// subscripts and fields; all of it is the variable. Columns are looked for first, and SQL's own functions.
+    /// The variable, or part of one, whose name begins at `pos` with `path`. Subscripts and fields may follow; they
+    /// belong to the variable. Columns and SQL's own functions are looked for first.
     ///
     /// # Errors
-    /// Whatever says that such a name may not stand in SQL.
+    /// An error if the name is not allowed in SQL.
     fn variable(&self, path: &[ast::Ident], pos: u32, asked: Asked) -> Result<Option<Variable>>;
 }
 
@@ -186,17 +186,17 @@ impl Variables for NoVariables {
     }
 }
 
-/// When a name is asked for.
+/// The two times at which a name is looked up as a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Before stored functions are looked for: what is declared around the statement hides them. `call`: arguments
-    /// follow, so that only what has elements can be meant.
+    /// Before stored functions are looked up, which declarations around the statement hide. `call`: arguments follow,
+    /// so that only a variable with elements fits.
     BeforeFunctions { call: bool },
-    /// There is nothing else of that name.
+    /// Nothing else has the name.
     Last,
 }
 
-/// What a name of [`Variables`] stands for. Equal names are one bind.
+/// The meaning of a name of [`Variables`]. Equal names are one bind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
@@ -206,8 +206,8 @@ pub struct Variable {
 /// Compiles a query or a DML statement.
 ///
 /// # Errors
-/// What Oracle reports at parse time, at its position: ORA-00904, 00918, 00932, 00934, 00937, 00942, 00947, 00979,
-/// 01031 and others.
+/// The errors that Oracle reports at parse time, with their positions: ORA-00904, 00918, 00932, 00934, 00937, 00942,
+/// 00947, 00979, 01031 and others.
 pub fn compile(
     statement: &Statement,
     catalog: &dyn Catalog,
@@ -217,8 +217,8 @@ pub fn compile(
     compile_at(statement, catalog, functions, (Vec::new(), binds), None, &Optimizer::default())
 }
 
-/// As [`compile`]. Binds come with the names that they are numbered by, as the statement's text has them; others are
-/// numbered as they are met. With `scn` every table that does not say otherwise is read as of that SCN.
+/// As [`compile`]. Binds in `binds` are numbered in that order, others in the order of their first occurrence. With
+/// `scn`, every table without an AS OF clause is read as of that SCN.
 ///
 /// # Errors
 /// As [`compile`].
@@ -241,7 +241,7 @@ pub fn compile_at(
     )
 }
 
-/// As [`compile_at`], with what is known beyond the dictionary.
+/// As [`compile_at`], with evidence.
 ///
 /// # Errors
 /// As [`compile`]; those of reading a sample.
@@ -257,7 +257,7 @@ pub fn compile_with_evidence(
     compile_as(statement, catalog, functions, names, scn, (None, false), (optimizer, None, evidence))
 }
 
-/// As [`compile`], of a statement that the executor makes of a table's own conditions: their functions are those of the
+/// As [`compile`], for a statement that the executor derives from a table's conditions: functions are resolved for the
 /// table's owner.
 ///
 /// # Errors
@@ -274,8 +274,8 @@ pub fn compile_for_owner(
     compile_as(statement, catalog, functions, names, None, (Some(eyes), false), optimizer)
 }
 
-/// The columns, binds, objects and functions of a statement, without a search for a plan: the plan has no row sources.
-/// Names that are no columns may be variables. They become binds behind those in the text.
+/// Resolves the columns, binds, objects and functions of a statement without planning it: the plan has no row sources.
+/// Names that are not columns may be variables; they become binds after those of the text.
 ///
 /// # Errors
 /// As [`compile`]; those of `variables`.
@@ -291,7 +291,7 @@ pub fn describe(
     compile_as(statement, catalog, functions, names, scn, (None, true), optimizer)
 }
 
-/// Compiles a statement, or describes it only: then no plan is searched for.
+/// Compiles a statement, or only describes it.
 fn compile_as(
     statement: &Statement,
     catalog: &dyn Catalog,
@@ -387,17 +387,17 @@ fn compile_as(
     })
 }
 
-/// The comparisons with binds in an order that all plans of a statement have in common.
+/// The comparisons with binds, in the same order for all plans of a statement.
 fn peeks_of(peeks: physical::Peeks<'_>) -> Vec<BindPredicate> {
     let mut found = peeks.found.into_inner();
     found.sort_by_key(|p| (p.table.object.0, p.column, p.bind, p.how.rank()));
     found
 }
 
-/// The logical tree of a query as text: as it is bound, and behind the rewrites that `optimizer` leaves on.
+/// The logical tree of a query as text: as bound, and after the rewrites that `optimizer` leaves on.
 ///
 /// # Errors
-/// As [`compile`]; ORA-00900 for what is no query.
+/// As [`compile`]; ORA-00900 for a statement that is not a query.
 pub fn logical_text(
     statement: &Statement,
     catalog: &dyn Catalog,
@@ -414,7 +414,7 @@ pub fn logical_text(
     Ok((bound, c.logical_text()))
 }
 
-/// A compiler that has compiled nothing.
+/// A compiler in its initial state.
 fn compiler<'c>(
     catalog: &'c dyn Catalog,
     functions: &'c dyn Functions,
@@ -499,7 +499,7 @@ fn locks_rows(source: &Source) -> bool {
     }
 }
 
-/// The register with the rowid of the first table that a query locks rows of.
+/// The register of the rowid of the first table whose rows the query locks.
 fn lock_rowid(source: &Source) -> Option<Reg> {
     match source {
         Source::ForUpdate { tables, .. } => tables.first().map(|t| t.rowid),
@@ -512,10 +512,10 @@ fn lock_rowid(source: &Source) -> Option<Reg> {
     }
 }
 
-/// A data type as written in CAST or in a column's definition.
+/// A data type as written in CAST or in a column definition.
 ///
 /// # Errors
-/// ORA-00906, 01727, 01728, 00910 for numbers out of range; ORA-00902 for a type that is none of SQL's.
+/// ORA-00906, 01727, 01728, 00910 for numbers out of range; ORA-00902 for a type that is not one of SQL's.
 pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
     let ast::DataTypeName { kind, pos } = ty;
     let pos = pos.0;
@@ -585,7 +585,7 @@ pub fn data_type(ty: &ast::DataTypeName) -> Result<DataType> {
         TypeKind::Clob { national: true } => DataType::Nclob,
         TypeKind::Blob => DataType::Blob,
         TypeKind::Rowid => DataType::Rowid,
-        // Every UROWID has room for the longest.
+        // Every UROWID has the greatest length.
         TypeKind::Urowid { length: _ } => DataType::Urowid,
         _ => return Err(Ora::new(902).at(pos)),
     })
@@ -596,10 +596,10 @@ fn interval_literal(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<
     Ok(Expr::new(Node::Const(value), ty))
 }
 
-/// INTERVAL '…' DAY TO SECOND and its kin, for both languages.
+/// The value and type of an interval literal, for SQL and PL/SQL.
 ///
 /// # Errors
-/// ORA-01867, ORA-01873, ORA-30088, and others of a literal that is wrong.
+/// ORA-01867, ORA-01873, ORA-30088 and other errors of the literal.
 pub fn interval_value(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Result<(Value, DataType)> {
     use ast::DateField::*;
     let bad = || Ora::new(1867).at(pos);
@@ -620,7 +620,7 @@ pub fn interval_value(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Resul
             Value::IntervalDs(types::format::interval_ds_from_text(&full).map_err(|e| e.at(pos))?)
         }
     };
-    // The leading field as it is written must have no more digits than the qualifier says.
+    // The leading field must not have more digits, as written, than the qualifier allows.
     let leading = text.trim().trim_start_matches(['+', '-']);
     let digits = leading.bytes().take_while(u8::is_ascii_digit).skip_while(|b| *b == b'0').count();
     if digits > usize::from(leading_digits(q, pos)?) {
@@ -630,7 +630,7 @@ pub fn interval_value(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Resul
     let mut ty = interval_type(q, pos)?;
     if let (Value::IntervalDs(i), DataType::IntervalDs { days, digits }) = (&mut value, &mut ty) {
         *i = i.round(*digits)?;
-        // Hours and minutes may make more days than two digits hold.
+        // Hours and minutes may amount to more days than two digits can hold.
         let most = (i.to_nanos().unsigned_abs() / 86_400_000_000_000).to_string().len() as u8;
         *days = most.max(*days);
     }
@@ -640,7 +640,7 @@ pub fn interval_value(text: &str, q: &ast::IntervalQualifier, pos: u32) -> Resul
     Ok((value, ty))
 }
 
-/// How many digits the leading field of an interval may have.
+/// The number of digits that the leading field of an interval may have.
 fn leading_digits(q: &ast::IntervalQualifier, pos: u32) -> Result<u8> {
     match q.from_precision.unwrap_or(2) {
         n @ 0..=9 => Ok(n as u8),
@@ -648,7 +648,7 @@ fn leading_digits(q: &ast::IntervalQualifier, pos: u32) -> Result<u8> {
     }
 }
 
-/// The type that `DAY [(n)] TO SECOND [(n)]` and its kin name.
+/// The type of `DAY [(n)] TO SECOND [(n)]` and other qualifiers.
 fn interval_type(q: &ast::IntervalQualifier, pos: u32) -> Result<DataType> {
     use ast::DateField::*;
     let ast::IntervalQualifier { from, from_precision: _, to, fraction } = q;
@@ -670,7 +670,7 @@ fn interval_type(q: &ast::IntervalQualifier, pos: u32) -> Result<DataType> {
     }
 }
 
-/// Fills the fields a shorter day-to-second literal leaves out. Single fields may exceed their range: `INTERVAL '90'
+/// Adds the fields that a shorter day-to-second literal omits. A single field may exceed its range: `INTERVAL '90'
 /// MINUTE`.
 fn day_to_second(text: &str, from: ast::DateField, to: ast::DateField) -> Option<String> {
     use ast::DateField::*;

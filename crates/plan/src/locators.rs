@@ -1,8 +1,8 @@
-//! Locators: a LOB column that a statement gives to its caller says which row it is in.
+//! Locators: a LOB column returned to the caller identifies its row (P27).
 //!
-//! Only what leaves the statement is a locator: items of the outermost select list, and of RETURNING, that are columns
-//! of a table's row. Everything in a statement works with the text or the bytes. A LOB of another query block, of a set
-//! operation or of an expression is a value without a row.
+//! Only values that leave the statement become locators: items of the outermost select list, and of RETURNING, that are
+//! columns of a table's row. Inside a statement all values are texts and bytes. A LOB from another query block, a set
+//! operation or an expression is a value without a row.
 
 use crate::function::Func;
 use crate::ir::*;
@@ -12,7 +12,7 @@ use dictionary::{Organization, TableDef};
 use types::{DataType, Value};
 
 impl Compiler<'_> {
-    /// Makes locators of a query's outputs that are LOB columns of tables.
+    /// Turns the outputs of a query that are LOB columns of tables into locators.
     pub fn locate_outputs(&mut self, rel: &Rel, out: &mut [Expr]) {
         if !out.iter().any(|e| is_lob(&e.ty)) || self.result_cache || !keeps_rows(rel) {
             return;
@@ -23,7 +23,7 @@ impl Compiler<'_> {
                 continue;
             }
             let Some((item, column, table)) = self.column_of(reg) else { continue };
-            // Rows as of another moment, and versions of rows, are not there to be changed.
+            // Rows read as of another time, and versions of rows, cannot be changed.
             if self.as_of_items.contains_key(&item) || self.version_items.contains_key(&item) {
                 continue;
             }
@@ -33,7 +33,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The item, and its column, that a register has the value of.
+    /// The item, the column and the table of a register's value.
     fn column_of(&self, reg: Reg) -> Option<(ItemId, usize, std::rc::Rc<TableDef>)> {
         self.items.iter().enumerate().find_map(|(id, item)| {
             let ItemKind::Table(table) = &item.kind else { return None };
@@ -44,7 +44,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Makes a locator of an expression that is the column of the row at `rowid`.
+/// Turns an expression, which is a column of the row at `rowid`, into a locator.
 pub fn locate(e: &mut Expr, rowid: Expr, table: &TableDef, column: usize) {
     let has_rowids = matches!(table.organization, Organization::Heap(_) | Organization::HashCluster { .. });
     let is_own = table.columns.get(column).is_some_and(|c| c.data_type == e.ty && c.virtual_text.is_none());
@@ -63,7 +63,7 @@ pub fn is_lob(ty: &DataType) -> bool {
     matches!(ty, DataType::Clob | DataType::Nclob | DataType::Blob)
 }
 
-/// Whether each row that comes out is one of the FROM clause, with its registers.
+/// Whether each output row is a row of the FROM clause, with its registers.
 fn keeps_rows(rel: &Rel) -> bool {
     match rel {
         Rel::Join(_) => true,

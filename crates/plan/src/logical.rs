@@ -1,13 +1,13 @@
-//! The logical tree: what a statement asks for, before it is decided how it runs.
+//! The logical tree: the meaning of a statement, before the choice of row sources.
 //!
-//! The binder (`query`, `from`, `expr`, `group`, `connect`, `dml`) makes it of the parser's tree; the rewrites turn it
-//! into an equivalent tree that can be run faster; the physical planner makes row sources of it. It uses the registers
-//! of the plan: an operator of the tree leaves its row in the registers that [`Rel::produced`] lists, and an expression
-//! means the same in both trees. So a rewrite moves conditions and row sources about without renaming anything, and a
-//! correlated subquery is a tree that reads registers which it does not produce.
+//! The binder (`query`, `from`, `expr`, `group`, `connect`, `dml`) builds it from the parser's tree; the rewrites
+//! transform it into an equivalent tree that runs faster; the physical planner derives row sources from it. It uses the
+//! plan's registers (P16): an operator leaves its row in the registers that [`Rel::produced`] lists, and an expression
+//! means the same in both trees. So a rewrite moves conditions and row sources without renaming, and a correlated
+//! subquery is a tree that reads registers which it does not produce.
 //!
-//! A tree with a number for each column of each operator, as in most planners, was rejected: it has to be renumbered by
-//! every rewrite, and again when the plan is made.
+//! Rejected: numbered columns for each operator, as in most planners. Every rewrite would have to renumber them, and so
+//! would the physical planner.
 
 use crate::ir::*;
 use crate::scope::{Compiler, ItemId, ItemKind};
@@ -77,13 +77,13 @@ pub enum Rel {
     },
 }
 
-/// Row sources that are joined, and the conditions of WHERE and of inner joins on them.
+/// Row sources to be joined, with the conditions of WHERE and of inner joins.
 #[derive(Clone, Default)]
 pub struct JoinSet {
     pub parts: Vec<Part>,
     pub conds: Vec<Expr>,
     pub hints: Vec<ast::Hint>,
-    /// The query block whose FROM clause it is; 0 for what is joined inside one.
+    /// The query block of the FROM clause; 0 for a join nested in it.
     pub block: crate::blocks::BlockId,
 }
 
@@ -92,32 +92,31 @@ pub struct JoinSet {
 pub struct Part {
     pub kind: PartKind,
     pub link: Link,
-    /// Its own tree has been rewritten: it comes from a subquery.
+    /// Its tree, taken from a subquery, has already been rewritten.
     pub rewritten: bool,
 }
 
-/// What a part is.
+/// The content of a part.
 #[derive(Clone)]
 pub enum PartKind {
     /// An item of FROM: a table, a view with a tree of its own, a fixed table.
     Leaf(ItemId),
-    /// A join that is joined as one.
+    /// A nested join that is planned as one part.
     Set(JoinSet),
     Full(Box<(JoinSet, JoinSet, Vec<Expr>)>),
 }
 
-/// How a part is joined to those that are joined before it.
+/// How a part is joined to the parts before it.
 #[derive(Clone)]
 pub enum Link {
     Inner,
-    /// A row without a match on this condition is kept, with NULLs in the place of the part.
+    /// A row without a match is kept, with NULLs for the part's columns.
     Left(Vec<Expr>),
-    /// A row is kept once when the part has a match.
+    /// A row with a match is kept, once.
     Semi(Vec<Expr>),
-    /// A row is kept when the part has no match.
+    /// A row without a match is kept.
     Anti(Vec<Expr>),
-    /// As `Anti`, of NOT IN: the pairs are compared with three-valued logic, and an unknown comparison is no match that
-    /// could be ruled out.
+    /// As `Anti`, for NOT IN: comparisons are three-valued, and an UNKNOWN comparison counts as a match.
     AntiNulls {
         pairs: Vec<(Expr, Expr)>,
         on: Vec<Expr>,
@@ -129,7 +128,7 @@ impl Part {
         Part { kind, link: Link::Inner, rewritten: false }
     }
 
-    /// The condition of the outer join whose optional side the part is.
+    /// The condition of the outer join, if the part is its optional side.
     pub fn outer_on(&self) -> Option<&Vec<Expr>> {
         match &self.link {
             Link::Left(on) => Some(on),
@@ -154,7 +153,7 @@ impl Link {
         }
     }
 
-    /// The part's columns are not seen above the join.
+    /// Whether the part's columns are invisible above the join.
     pub fn hides(&self) -> bool {
         matches!(self, Link::Semi(_) | Link::Anti(_) | Link::AntiNulls { .. })
     }
@@ -182,13 +181,13 @@ pub struct ConnectRel {
     pub memory: ConnectPlan,
 }
 
-/// What the new algorithm of CONNECT BY needs, before it is decided whether children are probed for.
+/// Data for the new algorithm of CONNECT BY, before the choice between probing and reading all rows.
 #[derive(Clone)]
 pub struct ConnectPlan {
     pub gate: Vec<Expr>,
     pub keep: bool,
     pub class: Vec<Reg>,
-    /// The rows of the block with the conditions that decide children, to be probed where an index leads to them.
+    /// The rows of the block with the conditions on children, for probes by an index.
     pub probe: Option<JoinSet>,
     /// All rows of the block, and how children are found among them.
     pub base: JoinSet,
@@ -210,7 +209,7 @@ pub struct LogicalSub {
     pub multiset: Option<Multiset>,
 }
 
-/// A WITH query that is run once.
+/// A WITH query that runs once.
 #[derive(Clone)]
 pub struct LogicalQuery {
     pub rel: Rel,
@@ -219,7 +218,7 @@ pub struct LogicalQuery {
 }
 
 impl Rel {
-    /// The operator right below, where there is exactly one.
+    /// The only operator directly below, if there is exactly one.
     pub fn input(&self) -> Option<&Rel> {
         match self {
             Rel::Empty | Rel::Join(_) | Rel::Set { .. } | Rel::Connect(_) => None,
@@ -235,7 +234,7 @@ impl Rel {
         }
     }
 
-    /// As [`Rel::input`], to change it.
+    /// As [`Rel::input`], mutable.
     pub fn input_mut(&mut self) -> Option<&mut Rel> {
         match self {
             Rel::Empty | Rel::Join(_) | Rel::Set { .. } | Rel::Connect(_) => None,
@@ -253,7 +252,7 @@ impl Rel {
 }
 
 impl Compiler<'_> {
-    /// The registers an operator leaves a row in, in order.
+    /// The registers of an operator's row, in order.
     pub fn produced(&self, rel: &Rel) -> Vec<Reg> {
         let mut regs = Vec::new();
         self.collect_produced(rel, &mut regs);
@@ -328,8 +327,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Calls `f` with each expression of an operator and of all below it, the trees of views included. Subqueries are
-    /// not entered.
+    /// Calls `f` with each expression of an operator and of all operators below it, including the trees of views,
+    /// without entering subqueries.
     pub fn for_each_expr(&self, rel: &Rel, f: &mut dyn FnMut(&Expr)) {
         match rel {
             Rel::Empty => {}
@@ -394,7 +393,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// As [`Compiler::for_each_expr`], of a join.
+    /// As [`Compiler::for_each_expr`], for a join.
     pub fn for_each_set_expr(&self, set: &JoinSet, f: &mut dyn FnMut(&Expr)) {
         set.conds.iter().for_each(&mut *f);
         for part in &set.parts {
@@ -403,7 +402,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// As [`Compiler::for_each_expr`], of a part of a join.
+    /// As [`Compiler::for_each_expr`], for a part of a join.
     pub fn for_each_part_expr(&self, kind: &PartKind, f: &mut dyn FnMut(&Expr)) {
         match kind {
             PartKind::Leaf(id) => match &self.items[*id].kind {

@@ -1,4 +1,4 @@
-//! The logical tree as text: what tests and developers look at, before the rewrites and behind them.
+//! The logical tree as text, for tests and developers, before and after the rewrites.
 
 use crate::ir::*;
 use crate::logical::*;
@@ -8,7 +8,7 @@ use crate::scope::{Compiler, ItemKind};
 use std::fmt::Write;
 
 impl Compiler<'_> {
-    /// All trees of the statement, subqueries and WITH queries behind the rows that it reads.
+    /// All trees of the statement; subqueries and WITH queries follow the tree of the rows.
     pub fn logical_text(&self) -> String {
         let printer = Printer { c: self, names: Names::with(self.column_names(), self.binds.all().to_vec()) };
         let mut text = String::new();

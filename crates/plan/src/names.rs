@@ -1,11 +1,10 @@
-//! The look-ups that a plan was made by, and whether they would have the same answers now.
+//! The look-ups of a plan, and whether they would have the same answers now.
 //!
-//! A plan is what its text means under the names and privileges of a session at a moment. Its compiler asks the
-//! dictionary and the host and nobody else, so the questions and the answers are all that it depends on: while every
-//! answer is the same, so is the plan. That covers what a list of the objects that were found does not: a private table
-//! that takes the place of a synonym's, a privilege that is revoked, a role that is not enabled.
+//! A plan is determined by its text and by the names and privileges of a session (P23). The compiler asks only the
+//! dictionary and the host, so the plan stays valid as long as every answer is the same. This covers cases that a list
+//! of objects does not: a private table that hides a synonym, a revoked privilege, a disabled role.
 //!
-//! Definitions are not part of an answer; it has a number for each state of them ([`dictionary::States`]).
+//! An answer has a number for the state of a definition instead of the definition ([`dictionary::States`]).
 
 use crate::ir::HostFunction;
 use crate::{Eyes, Functions};
@@ -18,14 +17,14 @@ use std::rc::Rc;
 use types::image::Image;
 use types::{DataType, ObjectId, Ora, Result};
 
-/// Whose names a question is about: 0 are those of the statement, others the owners of views, in the order in which they
-/// were asked for.
+/// The resolver of a question: 0 is the statement's own; others are owners of views, in the order in which they were
+/// first asked.
 type Side = u32;
 
-/// A question, with its answer.
+/// A question and its answer.
 #[derive(Clone, Debug, PartialEq, Image)]
 pub enum Lookup {
-    /// The names as an owner sees them: another side.
+    /// The names as an owner sees them: begins another side.
     Owner {
         side: Side,
         owner: UserId,
@@ -77,10 +76,10 @@ pub enum Lookup {
     },
 }
 
-/// Look-ups behind this many are compared with the one before them only.
+/// Beyond this number, a look-up is compared with its predecessor only.
 const COMPARED_MOST: usize = 64;
 
-/// Notes what is looked up.
+/// Collects look-ups.
 pub struct Notes<'a> {
     lookups: RefCell<Vec<Lookup>>,
     sides: std::cell::Cell<Side>,
@@ -100,13 +99,13 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// All of them, each once.
+    /// All look-ups, each once.
     pub fn into_lookups(self) -> Vec<Lookup> {
         self.lookups.into_inner()
     }
 }
 
-/// Names whose look-ups are noted.
+/// A catalog that notes its look-ups.
 pub struct Noting<'a> {
     names: Inner<'a>,
     side: Side,
@@ -216,7 +215,7 @@ impl Catalog for Noting<'_> {
 
     fn as_owner(&self, owner: UserId) -> Result<Box<dyn Catalog + '_>> {
         let names = self.names().as_owner(owner)?;
-        // Not compared with those before it: the sides are counted.
+        // Not compared with earlier ones, because sides are numbered.
         self.notes.lookups.borrow_mut().push(Lookup::Owner { side: self.side, owner });
         self.notes.sides.set(self.notes.sides.get() + 1);
         Ok(Box::new(Noting { names: Inner::Owned(names), side: self.notes.sides.get(), notes: self.notes }))
@@ -239,7 +238,7 @@ impl Catalog for Noting<'_> {
     }
 }
 
-/// Functions whose look-ups are noted.
+/// Functions with noted look-ups.
 pub struct NotingFunctions<'a> {
     pub functions: &'a dyn Functions,
     pub notes: &'a Notes<'a>,
@@ -263,8 +262,8 @@ impl Functions for NotingFunctions<'_> {
     }
 }
 
-/// The session's handles of the functions that were looked up, in turn. The numbers of an image's functions are places in
-/// this list.
+/// The session's handles of the looked-up functions, in order. The function numbers of an image are positions in this
+/// list.
 pub fn handles(lookups: &[Lookup]) -> Vec<u64> {
     let handle = |lookup: &Lookup| match lookup {
         Lookup::Function { found: Some(found), .. } => Some(found.handle),
@@ -273,7 +272,7 @@ pub fn handles(lookups: &[Lookup]) -> Vec<u64> {
     lookups.iter().filter_map(handle).collect()
 }
 
-/// Looks all functions up again. `None` when one is another by now.
+/// Repeats the look-ups of all functions. `None` if one of them resolves to another function now.
 ///
 /// # Errors
 /// Those of the look-ups.
@@ -296,16 +295,16 @@ pub fn find_functions(lookups: &[Lookup], functions: &dyn Functions) -> Result<O
     Ok(Some(handles))
 }
 
-/// The first look-up that has another answer.
+/// The first look-up whose answer has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// A name means something else, or nothing.
+    /// A name resolves to another object, or to none.
     Name,
-    /// An object may be used that might not, or the other way about.
+    /// A privilege was granted or revoked.
     Privilege,
 }
 
-/// Whether all names mean what they meant, and may be used as they might. Functions are looked at apart.
+/// Whether all names have the same meaning and the same privileges. Functions are checked separately.
 ///
 /// # Errors
 /// Those of the look-ups.
@@ -313,12 +312,12 @@ pub fn is_same(lookups: &[Lookup], names: &dyn Catalog, states: &RefCell<States>
     difference(lookups, names, states).map(|difference| difference.is_none())
 }
 
-/// As [`is_same`], with what differs. The names may be those of another user than the one who asked first.
+/// As [`is_same`], with the kind of difference. The names may be those of another user than the first one.
 ///
 /// # Errors
 /// Those of the look-ups.
 pub fn difference(lookups: &[Lookup], names: &dyn Catalog, states: &RefCell<States>) -> Result<Option<Difference>> {
-    // An owner's names are borrowed from those of the side they were asked for at, so sides are visited in depth.
+    // An owner's names are borrowed from the side that asked for them, so sides are visited depth first.
     let mut at = Visit { lookups, states, epoch: names.epoch() };
     at.visit(0, names)
 }
@@ -369,7 +368,7 @@ impl Visit<'_> {
                     }
             }
             Lookup::OwnName { side, name, answer } if *side == of => *answer == names.is_own_name(name),
-            // The same for everybody.
+            // The answer is the same for every user.
             Lookup::Table { object, state } if of == 0 => {
                 *state == resolved(names.table_by_id(*object)?.map(Resolved::Table))
             }

@@ -1,7 +1,7 @@
 //! CURSOR(subquery): a cursor that is opened for each row.
 //!
-//! It is a statement of its own, that the host parses and opens: what the subquery takes from the row, and the binds in
-//! it, become its binds. Here the subquery is resolved for the sake of its columns and of what it takes from where.
+//! The cursor has a statement of its own, which the host parses and opens. The outer values that the subquery reads,
+//! and the binds in it, become its binds. Here the subquery is resolved to find its columns and these outer values.
 
 use crate::expr::unsupported;
 use crate::ir::*;
@@ -10,7 +10,7 @@ use sql::ast::{self, ExprKind};
 use sql::lexer::{TokenKind, lex};
 use types::{DataType, Ora, Result};
 
-/// The columns of the cursor that an expression gives, if it gives one.
+/// The columns of the cursor that an expression returns, if it does.
 pub fn columns_of(e: &Expr) -> Vec<Column> {
     match &e.node {
         Node::Call(f, _) if f.handle == NESTED_CURSOR => f.nested.clone(),
@@ -18,10 +18,10 @@ pub fn columns_of(e: &Expr) -> Vec<Column> {
     }
 }
 
-/// CURSOR(subquery) is a whole item of a select list, or an argument of a function of PL/SQL.
+/// Checks that CURSOR(subquery) is a whole item of a select list or an argument of a PL/SQL function.
 ///
 /// # Errors
-/// ORA-22902 where it is anything else.
+/// ORA-22902 for any other position.
 pub fn check_places(item: &ast::Expr, distinct: bool) -> Result<()> {
     let mut may_be: Vec<*const ast::Expr> = Vec::new();
     if !distinct {
@@ -40,10 +40,10 @@ pub fn check_places(item: &ast::Expr, distinct: bool) -> Result<()> {
 }
 
 impl Compiler<'_> {
-    /// `text` begins with the word CURSOR, which stands at `pos`.
+    /// Resolves CURSOR(subquery). `text` begins with the word CURSOR at `pos`.
     ///
     /// # Errors
-    /// ORA-22902 where there can be none; those of the subquery.
+    /// ORA-22902 where no cursor is allowed; those of the subquery.
     pub fn nested_cursor(&mut self, q: &ast::Query, text: &str, pos: u32) -> Result<Expr> {
         let is_outermost = self.views.is_empty() && self.eyes.is_empty();
         let around = self.blocks.len();
@@ -54,7 +54,7 @@ impl Compiler<'_> {
         if self.cte_scopes.iter().any(|cte| crate::refs::mentions(q, &cte.name) > 0) {
             return Err(unsupported("CURSOR over a name of WITH", pos));
         }
-        // The statement's plan has nothing of it but what it is told of the row.
+        // The statement's plan contains only the outer values, not the subquery.
         let subs = self.subs.len();
         self.outer_names.push((around, Vec::new()));
         let built = self.built(q, false);

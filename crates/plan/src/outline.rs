@@ -1,12 +1,13 @@
-//! The outline of a plan: hints that ask for it.
+//! The outline of a plan: hints that reproduce it.
 //!
-//! Each table has the hint of its access path, each join of a block its order and methods. Hints name a table by the
-//! block that it was written in, and stand for the block that it belongs to now. What hints cannot say is left out: a
-//! join of joins, and ways of statements other than queries. OTHER_XML has the outline, as Oracle's has.
+//! Each table has a hint for its access path, each join of a block hints for its order and methods. A hint names a
+//! table by the block whose text contains it, and is placed in the block that it belongs to now (P20). Parts that hints
+//! cannot express are omitted: joins of joins, and access paths of statements other than queries. As in Oracle,
+//! OTHER_XML contains the outline.
 
 use crate::ir::*;
 
-/// A table, or a view, of a join.
+/// A table or view of a join.
 struct Leaf<'p> {
     alias: &'p str,
     block: u32,
@@ -20,7 +21,7 @@ struct Outline<'p> {
 }
 
 impl Plan {
-    /// The hints of the plan, in the order in which Oracle prints kinds of them; none where no block has a name.
+    /// The hints of the plan, in Oracle's order by kind; empty if no block has a name.
     pub fn outline(&self) -> Vec<String> {
         let mut outline = Outline { plan: self, blocks: Vec::new(), hints: Vec::new() };
         let below = self.ctes.iter().map(|cte| &cte.source).chain(self.subs.iter().map(|sub| &sub.source));
@@ -45,7 +46,7 @@ impl Plan {
 }
 
 impl<'p> Outline<'p> {
-    /// The hints of a row source and of all below it.
+    /// The hints of a row source and of all row sources below it.
     fn tree(&mut self, source: &'p Source) {
         match source {
             Source::NestedLoops { .. } | Source::HashJoin { .. } | Source::MergeJoin { .. } => self.joins(source),
@@ -109,7 +110,7 @@ impl<'p> Outline<'p> {
         self.hint("INDEX_JOIN", scan.block, &format!("{table}{indexes}"));
     }
 
-    /// The joins of a block, from the topmost: the access paths first, then the order, then the methods.
+    /// The hints for the joins of a block, from the topmost join: access paths, order, methods.
     fn joins(&mut self, top: &'p Source) {
         let mut steps = Vec::new();
         let mut below = top;
@@ -157,7 +158,7 @@ fn is_index_join(view: &str) -> bool {
     view.starts_with("index$_join$_")
 }
 
-/// The input of a row source that is no table and no join, but stands on one of the same block.
+/// The input of a row source that is neither table nor join and belongs to the block of its input.
 fn passes(source: &Source) -> Option<&Source> {
     match source {
         Source::Filter { input, .. }
@@ -170,7 +171,7 @@ fn passes(source: &Source) -> Option<&Source> {
     }
 }
 
-/// The table that a side of a join is.
+/// The table that forms one side of a join.
 fn leaf(source: &Source) -> Option<Leaf<'_>> {
     match source {
         Source::Scan(scan) => Some(Leaf { alias: &scan.alias, block: scan.block, origin: scan.origin }),

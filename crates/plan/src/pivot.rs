@@ -1,10 +1,10 @@
-//! PIVOT and UNPIVOT, written as the queries they stand for.
+//! PIVOT and UNPIVOT, rewritten as equivalent queries.
 //!
-//! A pivot groups by every column that it does not name, and aggregates, for each value, over the rows that have it:
-//! `PIVOT (SUM(x) FOR c IN (1, 2))` is `SELECT g, SUM(CASE WHEN c = 1 THEN x END) "1", … GROUP BY g`. An unpivot
-//! joins each row with a LATERAL query that has a branch for each of its columns. A branch is one row and reads only its
-//! own column: the work grows with the rows that come out. One CASE over the columns would look at all of them for each
-//! row. The columns of the row source have to be known first, so it is resolved twice.
+//! A pivot groups by every column that it does not name, and aggregates for each value over the rows with that value:
+//! `PIVOT (SUM(x) FOR c IN (1, 2))` is `SELECT g, SUM(CASE WHEN c = 1 THEN x END) "1", … GROUP BY g`. An unpivot joins
+//! each row with a LATERAL query that has a branch for each of its columns. A branch is one row and reads only its own
+//! column, so the work grows with the number of result rows; a CASE over all columns would evaluate every column for
+//! each of them. The columns of the row source must be known first, so the row source is resolved twice.
 
 use crate::logical::JoinSet;
 use crate::scope::*;
@@ -35,7 +35,7 @@ impl Compiler<'_> {
         self.inline_view(&query, false, alias, &[], set, merge).map_err(|e| e.at(pos))
     }
 
-    /// Names of the columns of a row source.
+    /// The column names of a row source.
     fn source_columns(&mut self, source: &ast::TableRef) -> Result<Vec<String>> {
         self.blocks.push(Block::new(false));
         let result = self.from_item(source, &mut JoinSet::default(), false);
@@ -50,7 +50,7 @@ fn quoted(name: &str) -> String {
     format!("\"{name}\"")
 }
 
-/// The columns that a pivot does not name: it groups by them.
+/// The columns that a pivot does not name, which it groups by.
 fn others(columns: &[String], is_named: impl Fn(&str) -> bool) -> Vec<&String> {
     columns.iter().filter(|c| !is_named(c)).collect()
 }
@@ -59,11 +59,11 @@ fn list<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> St
     items.into_iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// What a value is called without an alias: as it is written.
+/// The name of a value without an alias: its text.
 fn written(value: &ast::Expr) -> String {
     match &value.kind {
         ExprKind::Row(parts) => parts.iter().map(written).collect::<Vec<_>>().join("_"),
-        _ => value.to_string(), // not a clause: as it is written
+        _ => value.to_string(), // not a clause: any other expression is named by its text
     }
 }
 
@@ -115,7 +115,7 @@ fn pivot_text(
     Ok(format!("SELECT {} FROM {source}{group_by}", items.join(", ")))
 }
 
-/// The aggregate over the rows of one value: its first argument is NULL for the others.
+/// The aggregate over the rows of one value: for the other rows its first argument is NULL.
 fn one_value(call: &ast::Call, cond: &str, pos: u32) -> Result<String> {
     let mut call = call.clone();
     let Some(first) = call.args.first_mut() else { return Err(Ora::new(56902).at(pos)) };
@@ -169,7 +169,7 @@ fn unpivot_text(
             let column = group.get(at).ok_or_else(|| Ora::new(947).at(pos))?;
             branch.push(format!("{} \"#V{at}\"", quoted(&column.name)));
         }
-        // A table of its own would hide columns of the row source that have its columns' names.
+        // With a FROM item of its own, the branch's column names would hide those of the row source.
         branches.push(format!("SELECT {} FROM (SELECT NULL \"#\" FROM SYS.DUAL)", branch.join(", ")));
     }
     let turns = branches.join(" UNION ALL ");

@@ -1,14 +1,14 @@
-//! Expressions as text, for the predicates of a plan.
+//! Expressions as text, for the predicates shown in plans.
 
 use crate::ir::*;
 use crate::registers::ByWord;
 use dictionary::{IndexDef, IndexKey};
 use types::{DataType, Nls, Value};
 
-/// Bytes of a predicate that are shown.
+/// Most bytes of a predicate.
 pub(crate) const TEXT_MAX: usize = 4000;
 
-/// Names of registers: columns, and what is computed of them.
+/// Names of registers: columns, and expressions over them.
 pub(crate) struct Names {
     regs: ByWord<Reg, String>,
     binds: Vec<String>,
@@ -115,7 +115,7 @@ impl Names {
         self.regs.get(&reg).map(String::as_str)
     }
 
-    /// Conditions that must all hold; those without a text are left out.
+    /// The conjunction of conditions; conditions without a text are omitted.
     pub(crate) fn all(&self, conds: &[Expr]) -> String {
         conds.iter().filter_map(|cond| self.text(cond)).collect::<Vec<_>>().join(" AND ")
     }
@@ -156,7 +156,7 @@ impl Names {
         keys.iter().enumerate().filter_map(one).collect::<Vec<_>>().join(" AND ")
     }
 
-    /// What an index is searched by.
+    /// The conditions that an index is searched by.
     pub(crate) fn range(&self, scan: &Scan, range: &IndexRange) -> String {
         let equal = self.keys(scan, &range.index, range.skip, &range.prefix);
         let mut parts: Vec<String> = (!equal.is_empty()).then_some(equal).into_iter().collect();
@@ -176,8 +176,8 @@ impl Names {
         parts.join(" AND ")
     }
 
-    /// An expression, as much of it as a column of the plan holds; `None` when something in it has no name. What views
-    /// that name a column twice compute doubles with each of them when it is written out.
+    /// The text of an expression, cut to the width of the plan's column; `None` if part of it has no name. The cut
+    /// bounds the work too: expressions of views that name a column twice double with each level.
     pub(crate) fn text(&self, e: &Expr) -> Option<String> {
         let mut text = self.whole(e)?;
         if text.len() > TEXT_MAX {
@@ -291,7 +291,7 @@ fn of_special(special: Special) -> &'static str {
     }
 }
 
-/// The function that an implicit conversion is.
+/// The name of the function that performs an implicit conversion.
 fn conversion(to: &DataType) -> &'static str {
     match to {
         DataType::Number { .. } | DataType::Float { .. } => "TO_NUMBER",

@@ -1,9 +1,9 @@
 //! Query blocks: SELECT with its clauses, set operations, WITH.
 //!
-//! A block is resolved clause by clause, in the order the clauses are evaluated in, and then assembled from the bottom
-//! up into a logical tree: joins, CONNECT BY, ROWNUM, grouping, HAVING, window functions, DISTINCT, ORDER BY, row limit,
-//! FOR UPDATE. The select list itself is evaluated when a row is fetched, unless DISTINCT, a set operation or an
-//! enclosing block needs it in registers.
+//! A block is resolved clause by clause, in the order of evaluation, and then assembled bottom-up into a logical tree:
+//! joins, CONNECT BY, ROWNUM, grouping, HAVING, window functions, DISTINCT, ORDER BY, row limit, FOR UPDATE. The select
+//! list is evaluated when a row is fetched, unless DISTINCT, a set operation or an enclosing block needs it in
+//! registers.
 
 use crate::expr::{SubUse, and, unsupported};
 use crate::group::GroupShape;
@@ -15,16 +15,16 @@ use sql::ast::{self, ExprKind, Literal, QueryBody, SelectItemKind};
 use std::collections::BTreeSet;
 use types::{Ora, Result, Value};
 
-/// A query with a tree of its own: the tree, output expressions and columns, and the registers of enclosing blocks that
-/// it reads.
+/// A query with its own tree: the tree, output expressions, columns, and the registers of enclosing blocks that it
+/// reads.
 pub type BuiltQuery = (Rel, Vec<Expr>, Vec<Column>, BTreeSet<Reg>);
 
-/// Bytes of stack for each set operation below another: what builds, opens and drops row sources calls itself.
+/// Stack bytes for each level of nested set operations, which are built, opened and dropped recursively.
 const SET_BYTES: usize = if cfg!(debug_assertions) { 32 << 10 } else { 8 << 10 };
 
 /// A compiled query.
 pub enum Compiled {
-    /// A plain join that may become part of the enclosing block.
+    /// A plain join that may be merged into the enclosing block.
     Open {
         set: JoinSet,
         out: Vec<Expr>,
@@ -39,9 +39,9 @@ pub enum Compiled {
 }
 
 impl Compiler<'_> {
-    /// Compiles a query in a block of its own. `opaque`: it does not see the blocks around it.
+    /// Compiles a query in a block of its own. `opaque`: enclosing blocks are not visible to it.
     pub fn query(&mut self, q: &ast::Query, opaque: bool, merge: bool) -> Result<Compiled> {
-        // Views and WITH queries nest what the parser sees as flat.
+        // Views and WITH queries nest deeper than the text that the parser has checked (P12).
         if os::stack::is_short() {
             return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"query nesting"]).at(q.pos.0));
         }
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         result
     }
 
-    /// As [`Compiler::query`], always with a tree of its own.
+    /// As [`Compiler::query`], never merged.
     pub fn built(&mut self, q: &ast::Query, opaque: bool) -> Result<BuiltQuery> {
         match self.query(q, opaque, false)? {
             Compiled::Built { rel, out, columns, outer } => Ok((rel, out, columns, outer)),
@@ -150,7 +150,7 @@ impl Compiler<'_> {
     }
 
     fn set_operand(&mut self, body: &QueryBody) -> Result<(Rel, Vec<Expr>, Vec<Column>)> {
-        // A chain of set operations groups to the left; it is no call for each of them.
+        // A chain of set operations is left-associative and is resolved without recursion.
         let (mut links, mut first) = (Vec::new(), body);
         while let QueryBody::SetOperation { op, all, left, right, pos } = first {
             let kind = match (op, all) {
@@ -171,13 +171,13 @@ impl Compiler<'_> {
             if set.1.len() != right.1.len() {
                 return Err(Ora::new(1789).at(place));
             }
-            // The parser has counted those of this text; views have theirs in others.
+            // The parser has counted the set operations of this text, but not those of its views.
             self.set_depth += 1;
             if !os::stack::has_room(self.set_depth * SET_BYTES) {
                 return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"query nesting"]).at(place));
             }
             if kind != SetKind::UnionAll {
-                // A list with a star has other places.
+                // With a star in the list, positions do not correspond to columns.
                 let place = |at| places.get(at).filter(|_| places.len() == set.1.len()).map_or(place, |pos| *pos);
                 let columns = set.1.iter().zip(&right.1).enumerate();
                 columns.into_iter().try_for_each(|(at, (left, right))| {
@@ -242,7 +242,7 @@ impl Compiler<'_> {
             out.push((reg, ty));
         }
         let regs: Vec<Reg> = out.iter().map(|(r, _)| *r).collect();
-        // UNION ALL of UNION ALL is one list.
+        // Nested UNION ALL is flattened.
         let mut inputs = match ls {
             Rel::Set { kind: SetKind::UnionAll, inputs, out: inner_out }
                 if kind == SetKind::UnionAll && plain_regs(&left_out, &inner_out) =>
@@ -271,10 +271,10 @@ impl Compiler<'_> {
         }
     }
 
-    /// Refuses INTO where it means something else than what a host program does with a fetched row.
+    /// Refuses INTO except in the use that host programs make of it for fetched rows.
     ///
     /// # Errors
-    /// ORA-01744 below the statement's own query, ORA-00905 for a target that is no bind variable.
+    /// ORA-01744 below the statement's own query, ORA-00905 for a target that is not a bind variable.
     fn check_into(&self, into: &ast::IntoClause) -> Result<()> {
         let ast::IntoClause { bulk, targets, pos } = into;
         if self.blocks.len() > 1 {
@@ -314,7 +314,7 @@ impl Compiler<'_> {
         }
         let plus = plus.is_some();
         let optional = s.filter.as_ref().filter(|_| plus).map(crate::refs::marked_aliases);
-        // The rows of a derived table in FROM are locked with those of the query around it.
+        // FOR UPDATE locks the rows of derived tables as well.
         self.locking |= q.for_update.is_some();
         for t in &s.from {
             let kept = optional.as_ref().is_none_or(|marked| crate::refs::is_kept(t, marked.as_deref()));
@@ -380,7 +380,7 @@ impl Compiler<'_> {
         if simple {
             return Ok(Compiled::Open { set, out, columns });
         }
-        // ROWNUM conditions are checked while rows are numbered, the others before.
+        // Conditions on ROWNUM are checked while rows are numbered, other conditions before.
         let mut numbered = Vec::new();
         if let Some(rownum) = self.block().rownum {
             let (with, without) = set.conds.into_iter().partition(|c| self.reads_reg(c, rownum));
@@ -435,7 +435,7 @@ impl Compiler<'_> {
         Ok(Compiled::Built { rel, out, columns, outer: BTreeSet::new() })
     }
 
-    /// Whether the block around the current one has GROUP BY, which may name any column of a view, but no subquery.
+    /// Whether the enclosing block has GROUP BY: it may then name any column of a view, but no subquery.
     fn is_grouped_outside(&self) -> bool {
         self.blocks.iter().rev().nth(1).is_some_and(|outer| outer.has_group_by)
     }
@@ -443,7 +443,7 @@ impl Compiler<'_> {
     pub fn note_hints(&mut self, hints: &ast::Hints) {
         self.counts_operations |= hints.has("GATHER_PLAN_STATISTICS");
         self.parallel_wish.note(hints);
-        // Only the statement's own hint counts: a result is cached whole.
+        // Only the hint of the statement's own block counts, because whole results are cached.
         if self.blocks.len() == 1 {
             self.result_cache |= hints.has("RESULT_CACHE");
             self.no_result_cache |= hints.has("NO_RESULT_CACHE");
@@ -456,7 +456,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The select list: expressions, columns and the places of the items.
+    /// The select list: expressions, columns, and the positions of the items.
     fn select_list(&mut self, s: &ast::Select) -> Result<(Vec<Expr>, Vec<Column>, Vec<u32>)> {
         let mut out = Vec::new();
         let mut columns = Vec::new();
@@ -516,7 +516,7 @@ impl Compiler<'_> {
         Ok((out, columns, places))
     }
 
-    /// ORA-00918 where `*` would stand for two columns of one name, of a subquery in FROM.
+    /// Checks (ORA-00918) that `*` does not select two columns of one name from a subquery in FROM.
     fn check_star(&self, id: ItemId, pos: u32) -> Result<()> {
         let item = &self.items[id];
         let named: Vec<&str> = item.columns.iter().filter(|c| !c.dropped).map(|c| c.name.as_str()).collect();
@@ -529,7 +529,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Adds the columns of an item; with `joined` only those that are, or are not, of a join by USING.
+    /// Adds the columns of an item. `joined`: only those that are, or are not, joined by USING.
     fn star(&mut self, id: ItemId, joined: Option<bool>, out: &mut Vec<Expr>, columns: &mut Vec<Column>) {
         for i in self.items[id].starred() {
             let c = &self.items[id].columns[i];
@@ -544,7 +544,7 @@ impl Compiler<'_> {
     }
 
     fn nullable(&self, e: &Expr) -> bool {
-        // A literal is described as one that may be NULL, as any expression is.
+        // A literal is described as nullable, like any expression.
         let Node::Reg(reg) = e.node else { return true };
         let Some(block) = self.blocks.last() else { return true };
         block
@@ -568,7 +568,7 @@ impl Compiler<'_> {
                 None => expr,
             };
             ordered(&expr, item.expr.pos.0)?;
-            // A name that stands for a constant of a view is not selected either.
+            // A name that refers to a constant of a merged view is not a selected expression either.
             let named = !matches!(item.expr.kind, ExprKind::Literal(_) | ExprKind::Bind(_));
             if distinct && !out.contains(&expr) && (named || !expr.is_const()) {
                 return Err(Ora::new(1791).at(item.expr.pos.0)); // not a SELECTed expression
@@ -579,7 +579,7 @@ impl Compiler<'_> {
         Ok(keys)
     }
 
-    /// ORDER BY n: the n-th item of the select list.
+    /// The item number in ORDER BY n.
     fn position(&self, e: &ast::Expr, columns: usize) -> Result<Option<usize>> {
         let ExprKind::Literal(Literal::Number(digits)) = &e.kind else { return Ok(None) };
         let Ok(n) = digits.parse::<usize>() else { return Ok(None) };
@@ -596,7 +596,7 @@ impl Compiler<'_> {
         };
         let offset = limit.offset.as_ref().map(|e| number_of(self, e)).transpose()?;
         let (count, percent) = match &limit.fetch {
-            // WITH TIES is in `ties`.
+            // WITH TIES is handled through `ties`.
             Some(ast::Fetch { count, percent, with_ties: _ }) => {
                 let count = match count {
                     Some(e) => number_of(self, e)?,
@@ -609,7 +609,7 @@ impl Compiler<'_> {
         Ok(Rel::Limit { input: Box::new(input), offset, count, percent, ties })
     }
 
-    /// Puts the select list into registers and drops repeated rows.
+    /// Puts the select list into registers and removes duplicate rows.
     fn distinct(&mut self, input: Rel, out: Vec<Expr>, order: &mut [SortKey]) -> (Rel, Vec<Expr>) {
         let (rel, regs, exprs) = self.project(input, &out, None);
         for key in order {
@@ -620,7 +620,7 @@ impl Compiler<'_> {
         (Rel::Distinct { input: Box::new(rel), regs }, exprs)
     }
 
-    /// Evaluates expressions into registers of their own, except those that are registers already.
+    /// Evaluates expressions into new registers; an expression that is a register keeps it.
     pub fn project(&mut self, input: Rel, out: &[Expr], view: Option<String>) -> (Rel, Vec<Reg>, Vec<Expr>) {
         let mut exprs = Vec::new();
         let mut regs: Vec<Reg> = Vec::new();
@@ -723,7 +723,7 @@ impl Compiler<'_> {
     }
 }
 
-/// ORA-00905 where INTO names anything but bind variables: PL/SQL has taken its own variables out of the text.
+/// Checks (ORA-00905) that INTO names bind variables only; PL/SQL has replaced its own variables before.
 pub fn bind_targets(targets: &[ast::Expr]) -> Result<()> {
     match targets.iter().find(|target| !matches!(target.kind, ExprKind::Bind(_))) {
         Some(other) => Err(Ora::new(905).at(other.pos.0)),
@@ -757,7 +757,7 @@ pub fn sort_item(c: &mut Compiler<'_>, item: &ast::OrderItem) -> Result<SortKey>
     Ok(sort_key(expr, item))
 }
 
-/// Refuses what has no order.
+/// Refuses a sort key of a type without an order.
 ///
 /// # Errors
 /// ORA-22950 for objects and collections; those of [`check_comparable`].
@@ -799,8 +799,8 @@ fn plain_regs(out: &[Expr], regs: &[Reg]) -> bool {
     out.len() == regs.len() && out.iter().zip(regs).all(|(e, r)| matches!(e.node, Node::Reg(x) if x == *r))
 }
 
-/// Whether a column of a view is so long that it is worked out once and not wherever it is named: with each view on
-/// another that names its columns twice, it would double.
+/// Whether a column of a view is so long that it is computed once instead of at each use: with views on views that name
+/// a column twice, it would double at each level.
 fn is_large(out: &[Expr]) -> bool {
     const NODES_MAX: usize = 1000;
     let nodes = |e: &Expr| {
@@ -819,7 +819,7 @@ fn first_pos(body: &QueryBody) -> u32 {
     }
 }
 
-/// The places of the items of the first select list.
+/// The positions of the items of the first select list.
 fn item_places(body: &QueryBody) -> Vec<u32> {
     match body {
         QueryBody::Select(s) => s.items.iter().map(|item| item.pos.0).collect(),
@@ -828,12 +828,12 @@ fn item_places(body: &QueryBody) -> Vec<u32> {
     }
 }
 
-/// The heading of a select-list item: alias, column name, or the text in upper case without blanks.
+/// The heading of a select-list item: its alias, its column name, or its text in upper case without blanks.
 fn item_name(expr: &ast::Expr, alias: Option<&ast::Ident>, text: &str, variable: Option<u32>) -> String {
     if let Some(a) = alias {
         return a.name.clone();
     }
-    // A variable's name is none that SQL has: it is read as a bind's.
+    // A variable is not a column of SQL: its heading is that of a bind.
     if let ExprKind::Name(name) = &expr.kind
         && variable != Some(expr.pos.0)
     {
@@ -845,13 +845,13 @@ fn item_name(expr: &ast::Expr, alias: Option<&ast::Ident>, text: &str, variable:
     mark.chars().chain(text).collect()
 }
 
-/// Sorts rows; a constant is no key.
+/// Sorts rows; constant keys are dropped.
 fn sort(input: Rel, keys: Vec<SortKey>) -> Rel {
     let keys: Vec<SortKey> = keys.into_iter().filter(|k| !k.expr.is_const()).collect();
     if keys.is_empty() { input } else { Rel::Sort { input: Box::new(input), keys } }
 }
 
-/// Joins conditions that were split.
+/// The conjunction of conditions.
 pub fn conjunction(conds: Vec<Expr>) -> Option<Expr> {
     if conds.is_empty() { None } else { Some(and(conds)) }
 }

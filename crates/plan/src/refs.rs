@@ -1,8 +1,8 @@
-//! Questions to the parser's tree that come before resolution: is a name used, is there a `(+)`.
+//! Queries on the parser's tree before resolution: whether a name is used, whether there is a `(+)`.
 
 use sql::ast::*;
 
-/// A part of a query that the walk over it meets, subqueries included.
+/// A part of a query found by the walk over it, which enters subqueries.
 #[derive(Clone, Copy)]
 enum Part<'a> {
     Select(&'a Select),
@@ -15,7 +15,7 @@ pub fn mentions(q: &Query, name: &str) -> usize {
     count(name, |f| query(q, f))
 }
 
-/// As [`mentions`], the query's own WITH clause left out.
+/// As [`mentions`], without the query's own WITH clause.
 pub fn mentions_body(q: &Query, name: &str) -> usize {
     count(name, |f| without_with(q, f))
 }
@@ -30,7 +30,7 @@ fn count<'a>(name: &str, walk: impl FnOnce(&mut dyn FnMut(Part<'a>))) -> usize {
     n
 }
 
-/// Calls `f` with each SELECT of a query, those of its subqueries included.
+/// Calls `f` with each SELECT of a query, including those of subqueries.
 pub fn each_select<'a>(q: &'a Query, f: &mut dyn FnMut(&'a Select)) {
     query(q, &mut |part| {
         if let Part::Select(select) = part {
@@ -254,7 +254,8 @@ fn each_of_call<'a>(call: &'a Call, f: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
-/// The qualifiers of the columns that a condition marks with `(+)`: what is optional. `None` when one of them has none.
+/// The qualifiers of the columns marked with `(+)` in a condition, whose items are optional. `None` if a marked column
+/// has no qualifier.
 pub fn marked_aliases(e: &Expr) -> Option<Vec<String>> {
     let mut all = Vec::new();
     add_marked(e, &mut all).then_some(all)
@@ -272,7 +273,7 @@ fn add_marked(e: &Expr, to: &mut Vec<String>) -> bool {
     all_have_one
 }
 
-/// Whether no outer join fills the columns of an item of FROM with NULLs, going by [`marked_aliases`].
+/// Whether no outer join fills the columns of a FROM item with NULLs, judging by [`marked_aliases`].
 pub fn is_kept(t: &TableRef, marked: Option<&[String]>) -> bool {
     let Some(marked) = marked else { return false };
     let alias = match &t.kind {
@@ -286,7 +287,7 @@ pub fn is_kept(t: &TableRef, marked: Option<&[String]>) -> bool {
     marked.iter().all(|name| name != alias)
 }
 
-/// Where a condition marks a column with `(+)` first.
+/// The position of the first column marked with `(+)`.
 pub fn plus(e: &Expr) -> Option<u32> {
     if matches!(e.kind, ExprKind::OuterJoined(_)) {
         return Some(e.pos.0);

@@ -1,8 +1,8 @@
-//! The plan as rows: what `v$sql_plan` and PLAN_TABLE have, and DBMS_XPLAN prints.
+//! The plan as rows, for `v$sql_plan`, PLAN_TABLE and DBMS_XPLAN.
 //!
-//! A row is an operation of the tree, numbered as it is printed. Rows travel as bytes through the library cache, which
-//! does not know them. A predicate that reads a value without a name of its own (a column of a fixed table, say) is
-//! left out.
+//! A row is an operation of the tree, numbered as printed (P26). Rows pass through the library cache as bytes, whose
+//! format the library cache does not know. A predicate is omitted if it reads a value without a name, such as a column
+//! of a fixed table.
 
 use crate::ir::*;
 use crate::physical::figures::costs;
@@ -12,54 +12,54 @@ use crate::registers::ByWord;
 use std::fmt::Write as _;
 use types::{DataType, Value};
 
-/// Processor cycles of the unit of costs: looking at a row of a scan, [`crate::physical::cost::PER_ROW`] of it, takes
-/// about a hundred.
+/// Processor cycles of the cost unit: processing a row of a scan, [`crate::physical::cost::PER_ROW`] of the unit, takes
+/// about a hundred cycles.
 const CYCLES: f64 = 50_000.0;
-/// Seconds of the unit of costs, as Oracle reckons them since 11.2.0.2.
+/// Seconds of the cost unit, as in Oracle since 11.2.0.2.
 const SECONDS: f64 = 0.000_04;
 
 /// One operation of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanRow {
     pub id: u32,
-    /// The operation that it gives its rows to; none above the statement.
+    /// The operation that reads its rows; `None` for the statement.
     pub parent: Option<u32>,
     pub depth: u32,
-    /// Its place among the operations of its parent, from 1.
+    /// Position among the operations of its parent, from 1.
     pub position: u32,
     pub operation: String,
     pub options: String,
     pub owner: String,
     pub object: String,
     pub object_type: String,
-    /// The name of a table in its statement, and its query block: `"E"@"SEL$1"`.
+    /// The alias of a table and its query block: `"E"@"SEL$1"`.
     pub alias: String,
-    /// The query block that the operation belongs to: of tables, and of the topmost operation of a block.
+    /// The query block, for tables and for the topmost operation of a block.
     pub query_block: String,
-    /// Rows that are expected of one start, where that is known.
+    /// Estimated rows of one start, if known.
     pub cardinality: Option<u64>,
-    /// Bytes of these rows.
+    /// Estimated bytes of these rows.
     pub bytes: Option<u64>,
-    /// In reads of a single block, rounded up; of them, those that are reads.
+    /// Cost in single-block reads, rounded up, and the part that is reads.
     pub cost: Option<u64>,
     pub io_cost: Option<u64>,
-    /// Processor cycles, about.
+    /// Estimated processor cycles.
     pub cpu_cost: Option<u64>,
     /// Seconds, rounded up.
     pub time: Option<u64>,
     pub access: String,
     pub filter: String,
-    /// The values that it gives its reader.
+    /// The values that it returns to its parent.
     pub projection: String,
-    /// OBJECT_NODE, OTHER_TAG and DISTRIBUTION of an operation of parallel processes.
+    /// OBJECT_NODE, OTHER_TAG and DISTRIBUTION of a parallel operation.
     pub node: String,
     pub tag: String,
     pub distribution: String,
-    /// OTHER_XML, of the first operation below the statement: how the plan came about.
+    /// OTHER_XML of the first operation below the statement: notes on the plan's origin.
     pub other: String,
 }
 
-/// The notes of a plan and its outline as OTHER_XML has them; nothing without any.
+/// A plan's notes and outline as OTHER_XML; empty without any.
 fn other_xml(notes: &[Note], outline: &[String]) -> String {
     let info = |note: &Note| match note {
         Note::DynamicSampling(level) => format!("<info type=\"dynamic_sampling\" note=\"y\">{level}</info>"),
@@ -73,7 +73,7 @@ fn other_xml(notes: &[Note], outline: &[String]) -> String {
     let notes: Vec<String> = notes.iter().map(info).collect();
     let of_notes: usize = notes.iter().map(String::len).sum();
     let of_hints: usize = outline.iter().map(|hint| BEFORE_HINT.len() + hint.len() + BEHIND_HINT.len()).sum();
-    // The column has no room for more; a part of an outline would be another one.
+    // If the column is too small for the outline, it is omitted: part of an outline would describe another plan.
     let has_outline = of_hints > 0 && of_notes + of_hints < TEXT_MAX - 100;
     if of_notes == 0 && !has_outline {
         return String::new();
@@ -96,7 +96,7 @@ fn other_xml(notes: &[Note], outline: &[String]) -> String {
 const BEFORE_HINT: &str = "<hint><![CDATA[";
 const BEHIND_HINT: &str = "]]></hint>";
 
-/// The notes that OTHER_XML tells of.
+/// The notes in OTHER_XML.
 pub fn notes_of(other: &str) -> Vec<Note> {
     let level = || {
         let (_, rest) = other.split_once("<info type=\"dynamic_sampling\" note=\"y\">")?;
@@ -111,13 +111,13 @@ pub fn notes_of(other: &str) -> Vec<Note> {
     level().into_iter().chain(feedback).chain(degree()).collect()
 }
 
-/// The hints of the outline that OTHER_XML has.
+/// The hints of the outline in OTHER_XML.
 pub fn outline_of(other: &str) -> Vec<String> {
     let hints = other.split(BEFORE_HINT).skip(1);
     hints.filter_map(|rest| Some(rest.split_once("]]>")?.0.to_owned())).collect()
 }
 
-/// Notes the values of binds that a plan was made with in OTHER_XML, as Oracle does.
+/// Adds the bind values that a plan was made with to OTHER_XML, as Oracle does.
 pub fn note_peeked(rows: &mut [PlanRow], names: &[String], values: &[Value]) {
     let Some(first) = rows.get_mut(1) else { return };
     let mut binds = String::new();
@@ -140,10 +140,10 @@ pub fn note_peeked(rows: &mut [PlanRow], names: &[String], values: &[Value]) {
     }
 }
 
-/// Longest value of a bind that is noted.
+/// Longest bind value that is recorded.
 const PEEKED_BYTES_MAX: usize = 200;
 
-/// Oracle's number of the type of a value, and the most bytes of its kind; none for values that are not noted.
+/// Oracle's number of a value's type, and the greatest length of its kind; `None` for types that are not recorded.
 fn described(value: &Value) -> Option<(u32, usize)> {
     Some(match value {
         Value::Null => (1, 32),
@@ -156,18 +156,18 @@ fn described(value: &Value) -> Option<(u32, usize)> {
     })
 }
 
-/// A value of a bind that OTHER_XML has: its position, its name, its type's number and length, its stored bytes.
+/// A bind value in OTHER_XML: position, name, type number, length and stored bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeekedBind {
     pub position: u32,
     pub name: String,
     pub type_number: u32,
     pub length: u32,
-    /// None of a NULL.
+    /// `None` for NULL.
     pub stored: Option<Vec<u8>>,
 }
 
-/// The values of binds that OTHER_XML has.
+/// The bind values in OTHER_XML.
 pub fn peeked_of(other: &str) -> Vec<PeekedBind> {
     let bind = |text: &str| {
         let attribute = |name: &str| {
@@ -191,18 +191,18 @@ pub fn peeked_of(other: &str) -> Vec<PeekedBind> {
     other.split("<bind ").skip(1).filter_map(bind).collect()
 }
 
-/// Between the fields of a row.
+/// Separator of fields.
 const FIELD: char = '\x1f';
-/// Between rows.
+/// Separator of rows.
 const ROW: char = '\x1e';
 
 impl Plan {
-    /// The operations, the statement first.
+    /// The operations, beginning with the statement.
     pub fn rows(&self) -> Vec<PlanRow> {
         self.tree().rows
     }
 
-    /// Which operation each row source is, by its number in [`Plan::rows`].
+    /// The operation of each row source, numbered as in [`Plan::rows`].
     pub fn lines(&self) -> Lines {
         let tree = self.tree();
         Lines { of: tree.lines, over: tree.over, above: tree.above, count: tree.rows.len() }
@@ -241,7 +241,7 @@ impl Plan {
             tree.source(at, source);
             tree.begins(first, source);
         }
-        // A subquery that became a part of a join has nothing left of its own.
+        // A subquery that was unnested has no operations of its own.
         for sub in self.subs.iter().filter(|sub| !matches!(sub.source, Source::Empty)) {
             let first = tree.rows.len() as u32;
             tree.source(root, &sub.source);
@@ -253,7 +253,7 @@ impl Plan {
             tree.source(at, &cte.source);
         }
         if let Some(source) = source {
-            // A statement gives the rows of its topmost row source.
+            // A statement has the figures of its topmost row source.
             let figures = tree.figures_of(source);
             tree.row(root).set_figures(&figures);
         }
@@ -278,8 +278,8 @@ pub fn hash(rows: &[PlanRow]) -> u32 {
     hash
 }
 
-/// The rows as bytes, `most` of them if possible: what is too long loses its projections, and then its predicates and
-/// its outline.
+/// The rows as bytes, at most `most` of them if possible: too long rows lose their projections, then their predicates
+/// and the outline.
 pub fn encode_within(rows: &[PlanRow], most: usize) -> Vec<u8> {
     let bytes = encode(rows);
     if bytes.len() <= most {
@@ -354,7 +354,7 @@ fn push_number(mut n: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a text, blanks for what ends fields and rows.
+/// Appends a text, with blanks in the place of separators.
 fn push_clean(text: &str, out: &mut Vec<u8>) {
     let begin = out.len();
     out.extend_from_slice(text.as_bytes());
@@ -369,7 +369,7 @@ fn push(separator: char, out: &mut Vec<u8>) {
     out.push(separator as u8);
 }
 
-/// The rows that [`encode`] made bytes of; what cannot be read is left out.
+/// The rows encoded by [`encode`]; unreadable ones are skipped.
 pub fn decode(bytes: &[u8]) -> Vec<PlanRow> {
     let text = String::from_utf8_lossy(bytes);
     let row = |row: &str| {
@@ -405,8 +405,7 @@ pub fn decode(bytes: &[u8]) -> Vec<PlanRow> {
     text.split(ROW).filter_map(row).collect()
 }
 
-/// The operations of row sources, which are told by where they lie: they are good while the plan is neither moved nor
-/// changed.
+/// The operations of row sources by address; valid while the plan is neither moved nor changed.
 #[derive(Debug, Default)]
 pub struct Lines {
     of: ByWord<*const Source, u32>,
@@ -416,12 +415,12 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The number of the operation that a row source is. The entries of an index that leads to a table are the next.
+    /// The operation of a row source. The entries of an index that leads to a table are the next operation.
     pub fn of(&self, source: &Source) -> Option<u32> {
         self.of.get(&std::ptr::from_ref(source)).copied()
     }
 
-    /// How many operations right above one only pass its rows on, and whether the topmost of them keeps them.
+    /// The number of operations directly above that only pass rows on, and whether the topmost of them keeps the rows.
     pub fn over(&self, line: u32) -> (u32, bool) {
         let (mut count, mut loads) = (0, false);
         while let Some((more, keeps)) = self.over.get(&(line - count)) {
@@ -431,18 +430,18 @@ impl Lines {
         (count, loads)
     }
 
-    /// How many operations stand above the topmost row source: the statement, what it changes, its result.
+    /// The number of operations above the topmost row source: the statement and its handling of the rows.
     pub fn above(&self) -> usize {
         self.above
     }
 
-    /// How many operations there are.
+    /// The number of operations.
     pub fn count(&self) -> usize {
         self.count
     }
 }
 
-/// What is printed of the expectations of an operation.
+/// The printed estimates of an operation.
 #[derive(Clone, Copy, Default)]
 struct Figures {
     rows: Option<f64>,
@@ -452,7 +451,7 @@ struct Figures {
 
 impl PlanRow {
     fn set_figures(&mut self, figures: &Figures) {
-        // What is expected is never nothing.
+        // At least one row is printed.
         let whole = |n: f64| n.max(1.0).round() as u64;
         self.cardinality = figures.rows.map(whole);
         self.bytes = figures.bytes.map(whole);
@@ -464,14 +463,14 @@ impl PlanRow {
     }
 }
 
-/// The rows while they are made.
+/// The rows under construction.
 struct Tree {
     rows: Vec<PlanRow>,
     names: Names,
     registers: ByWord<Reg, (DataType, f64)>,
     costs: ByWord<*const Source, Cost>,
     lines: ByWord<*const Source, u32>,
-    /// By operation, those right above it that are no row source: see [`Lines::over`].
+    /// By operation, those directly above it that are not row sources: see [`Lines::over`].
     over: ByWord<u32, (u32, bool)>,
     above: usize,
     query_blocks: Vec<String>,
@@ -480,7 +479,7 @@ struct Tree {
 impl Tree {
     fn of(plan: &Plan) -> Tree {
         let mut tree = Tree {
-            // A row is long: a list that grows copies them.
+            // A row is large, and a growing list copies its rows.
             rows: Vec::with_capacity(8),
             names: Names::of(plan),
             registers: ByWord::default(),
@@ -505,7 +504,7 @@ impl Tree {
         (block as usize).checked_sub(1).and_then(|at| self.query_blocks.get(at)).map_or("", String::as_str)
     }
 
-    /// Notes the block that begins with an operation: that of the first table below, in no view.
+    /// Records the block that begins with an operation: that of the first table below which is not inside a view.
     fn begins(&mut self, at: u32, source: &Source) {
         if let Some(block) = first_block(source)
             && let Some(row) = self.rows.get(at as usize)
@@ -515,12 +514,12 @@ impl Tree {
         }
     }
 
-    /// What is expected of a row source.
+    /// The estimates of a row source.
     fn figures_of(&self, source: &Source) -> Figures {
         self.figures_with(source, &produced(source))
     }
 
-    /// As [`Tree::figures_of`], where the registers that it gives are known.
+    /// As [`Tree::figures_of`], for known output registers.
     fn figures_with(&self, source: &Source, produced: &[Reg]) -> Figures {
         let rows = source.rows();
         let width: f64 = produced.iter().filter_map(|reg| Some(self.registers.get(reg)?.1)).sum();
@@ -528,7 +527,7 @@ impl Tree {
         Figures { rows, bytes, cost: self.costs.get(&std::ptr::from_ref(source)).copied() }
     }
 
-    /// Notes that a row source is the operation `at`, with what is expected of it and gives its reader.
+    /// Records that a row source is the operation `at`, with its estimates and its projection.
     fn is(&mut self, source: &Source, at: u32) {
         let produced = produced(source);
         let figures = self.figures_with(source, &produced);
@@ -539,7 +538,7 @@ impl Tree {
         row.projection = projection;
     }
 
-    /// The values of a row source that gives these registers, with their types.
+    /// The projection of a row source with these registers, with types.
     fn projection(&self, source: &Source, produced: &[Reg]) -> String {
         let aggregates = match source {
             Source::Group { aggs, .. } => &aggs[..],
@@ -562,7 +561,7 @@ impl Tree {
             let (Some(name), Some((ty, _))) = (self.names.reg(*reg), self.registers.get(reg)) else { continue };
             let separator = if text.len() > start { ", " } else { "" };
             [separator, name, "["].into_iter().for_each(|part| text.push_str(part));
-            // Aggregates are named without a type.
+            // Aggregates are printed without a type.
             match aggregates.iter().any(|agg| agg.out == *reg) {
                 true => text.push_str("22"),
                 false => push_type(ty, &mut text),
@@ -601,7 +600,7 @@ impl Tree {
 
     /// Adds the rows of a row source under `parent`.
     fn source(&mut self, parent: u32, source: &Source) {
-        // What has no operation of its own is the one below it.
+        // A row source without an operation of its own is part of the one below.
         if let Some(at) = self.operation(parent, source) {
             self.is(source, at);
         }
@@ -877,7 +876,7 @@ impl Tree {
     }
 }
 
-/// The query block of the first table of a row source that is in no view below it.
+/// The query block of the first table of a row source which is not inside a view.
 fn first_block(source: &Source) -> Option<u32> {
     match source {
         Source::Scan(scan) => Some(scan.block).filter(|block| *block != 0),
@@ -890,7 +889,7 @@ fn first_block(source: &Source) -> Option<u32> {
     }
 }
 
-/// Notes the types of the registers that a row source fills, and their bytes as they lie in rows.
+/// Records the types of the registers that a row source fills, and the bytes of their values in rows.
 fn learn(source: &Source, into: &mut ByWord<Reg, (DataType, f64)>) {
     let mut put = |reg: Reg, ty: DataType, bytes: f64| {
         into.entry(reg).or_insert((ty, bytes));
@@ -921,7 +920,7 @@ fn learn(source: &Source, into: &mut ByWord<Reg, (DataType, f64)>) {
     }
 }
 
-/// Bytes of a value of a type of which nothing has been counted, as Oracle takes them.
+/// Bytes of a value of this type without statistics, as in Oracle.
 fn bytes_of(ty: &DataType) -> f64 {
     match ty {
         DataType::Varchar2 { len, .. } | DataType::Nvarchar2 { len } | DataType::Raw { len } => {
@@ -934,7 +933,7 @@ fn bytes_of(ty: &DataType) -> f64 {
     }
 }
 
-/// Appends a type as projections name it.
+/// Appends a type as projections print it.
 fn push_type(ty: &DataType, text: &mut String) {
     let written = match ty {
         DataType::Number { .. } => return text.push_str("NUMBER,22"),
@@ -959,15 +958,15 @@ fn of_kind(kind: JoinKind) -> &'static str {
     }
 }
 
-/// A hash join's options. RIGHT: the table is built of the side that is not kept, or not looked for; this is the left
-/// one of what is printed, the build side coming first.
+/// Options of a hash join. RIGHT: the table is built from the side that is not preserved or not searched for; this is
+/// the first input printed, because the build side comes first.
 pub(crate) fn hash_options(kind: JoinKind, build: Side, keys: &[JoinKey]) -> String {
     let aware = kind == JoinKind::AntiNullAware && keys.iter().any(|key| key.nulls == KeyNulls::Unknown);
     let right = build == Side::Right && !matches!(kind, JoinKind::Inner | JoinKind::Full);
     format!("{}{}{}", if right { "RIGHT " } else { "" }, of_kind(kind), if aware { " NA" } else { "" })
 }
 
-/// The inputs of a hash join as a plan lists them: the build side first.
+/// The inputs of a hash join in the printed order: the build side first.
 pub(crate) fn built_first<'a>(left: &'a Source, right: &'a Source, build: Side) -> (&'a Source, &'a Source) {
     match build {
         Side::Left => (left, right),
@@ -980,7 +979,7 @@ pub(crate) fn filter_name(id: usize) -> String {
 }
 
 impl IndexRange {
-    /// How the index is read, as a plan names it.
+    /// The option of an index scan as printed.
     pub(crate) fn options(&self) -> String {
         let whole_key = self.prefix.len() == self.index.columns.len();
         let how = match () {

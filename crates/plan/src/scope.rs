@@ -1,8 +1,9 @@
-//! Name resolution: what a name in a statement stands for.
+//! Name resolution: the meaning of the names in a statement.
 //!
-//! The compiler keeps a stack of query blocks. A name is looked for in the innermost block first; found further out it
-//! makes every block in between correlated, which is noted register by register, so that a subquery knows exactly which
-//! values it depends on. Columns get registers when they are first used: what nobody names is never decoded.
+//! The compiler keeps a stack of query blocks. A name is looked up in the innermost block first. A name found further
+//! out makes every block in between correlated; this is recorded register by register, so that a subquery has exactly
+//! the values it depends on (P4). Columns get registers when they are first used, so that unused columns are never
+//! decoded (P2).
 
 use crate::Functions;
 use crate::ir::*;
@@ -23,7 +24,7 @@ pub type ItemId = usize;
 /// A row source of some FROM clause.
 pub struct Item {
     pub alias: String,
-    /// The table's owner, when the item is a table without an alias: `owner.table.column` may be written.
+    /// The table's owner, if the item is a table without an alias, for names of the form `owner.table.column`.
     pub schema: Option<String>,
     pub kind: ItemKind,
     pub columns: Vec<ItemColumn>,
@@ -31,7 +32,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// The columns that `*` stands for, in its order.
+    /// The columns that `*` selects, in order.
     pub fn starred(&self) -> Vec<usize> {
         let mut list: Vec<usize> = (0..self.columns.len()).filter(|at| self.columns[*at].is_starred()).collect();
         if let ItemKind::Table(table) = &self.kind {
@@ -50,13 +51,13 @@ pub enum ItemKind {
     Dual,
     /// A view or subquery with a plan of its own. Its columns are projected when they are used.
     Derived {
-        /// Taken out while it is rewritten or planned.
+        /// `None` while it is rewritten or planned.
         rel: Option<Box<Rel>>,
         out: Vec<Expr>,
         lateral: Vec<Reg>,
     },
-    /// A view whose row sources became part of the block; its columns are expressions over them. Its rows are those of
-    /// the table that is given: its only one, or the first that is key-preserved.
+    /// A view merged into the block; its columns are expressions over the block's row sources. The given item is the
+    /// table whose rows are the view's rows: the only table, or the first key-preserved one.
     Merged(Option<ItemId>),
     Cte {
         id: usize,
@@ -71,18 +72,18 @@ pub struct ItemColumn {
     pub name: String,
     pub ty: DataType,
     pub nullable: bool,
-    /// What the name stands for, once it was used.
+    /// The value of the column, once it was used.
     pub value: Option<Expr>,
-    /// The right side of a USING or NATURAL join: reached by a qualified name only.
+    /// The right side's column of a USING or NATURAL join, which needs a qualifier.
     pub hidden: bool,
-    /// Named explicitly only: `*`, NATURAL and PIVOT pass it over.
+    /// Must be named explicitly: `*`, NATURAL and PIVOT skip it.
     pub invisible: bool,
-    /// A column of the table that was dropped: it keeps its place and has no name.
+    /// A dropped column of the table: it keeps its position and has no name.
     pub dropped: bool,
-    /// Part of a join by USING or NATURAL: the error for naming it with a qualifier.
+    /// Joined by USING or NATURAL: the error for naming it with a qualifier.
     pub joined_by: Option<u32>,
-    /// What it is called for without a qualifier, where that is not its own value: after an outer join that of the row
-    /// that is there.
+    /// The value of the unqualified name, if it differs from the column's own value: after an outer join, that of the
+    /// side with a row.
     pub joined: Option<Expr>,
 }
 
@@ -92,13 +93,13 @@ impl ItemColumn {
         !self.hidden && !self.dropped
     }
 
-    /// Whether `*` stands for the column, too.
+    /// Whether `*` selects the column.
     pub fn is_starred(&self) -> bool {
         self.is_named() && !self.invisible
     }
 }
 
-/// The clause being resolved; it decides what may occur there.
+/// The clause being resolved, which decides what is allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clause {
     From,
@@ -112,7 +113,7 @@ pub enum Clause {
     Dml,
 }
 
-/// What CONNECT BY adds to a block.
+/// The additions of CONNECT BY to a block.
 #[derive(Default)]
 pub struct ConnectScope {
     pub level: Reg,
@@ -126,7 +127,7 @@ pub struct ConnectScope {
     pub roots: Vec<(Expr, Reg)>,
     pub paths: Vec<(Expr, Expr, Reg)>,
     pub uses_prior: bool,
-    /// PRIOR stands for something that differs from one evaluation to the next.
+    /// Whether an operand of PRIOR may differ between evaluations.
     pub prior_varies: bool,
     /// PRIOR occurs outside the CONNECT BY condition.
     pub prior_wanted: bool,
@@ -135,9 +136,9 @@ pub struct ConnectScope {
 /// One query block while it is resolved.
 pub struct Block {
     pub items: Vec<ItemId>,
-    /// Names are looked for from this item on: an ON clause sees its own join only.
+    /// Names are looked up from this item on: an ON clause sees its own join only.
     pub first_visible: usize,
-    /// Blocks further out are not visible: views, and inline views without LATERAL.
+    /// Whether enclosing blocks are invisible: for views, and for inline views without LATERAL.
     pub opaque: bool,
     pub clause: Clause,
     pub rownum: Option<Reg>,
@@ -145,24 +146,24 @@ pub struct Block {
     pub aggs: Vec<Agg>,
     pub windows: Vec<WindowFunc>,
     pub in_aggregate: bool,
-    /// Inside an aggregate that is the argument of another.
+    /// Inside an aggregate that is the argument of another one.
     pub in_nested: bool,
-    /// Whether the aggregate being resolved has another in its argument.
+    /// Whether the aggregate being resolved contains another one.
     pub found_nested: bool,
     pub has_group_by: bool,
     /// Aggregates over aggregates: `MAX(COUNT(*))`.
     pub nested: Vec<Agg>,
     pub in_window: bool,
-    /// Columns without a register that were named above the grouping, if there is one: those of DUAL, and constants of
+    /// Values without a register that are named above the grouping, if there is one: columns of DUAL, and constants of
     /// merged views.
     pub fixed: Vec<(Expr, u32)>,
-    /// ORDER BY sees the select list's aliases.
+    /// Aliases of the select list, visible in ORDER BY.
     pub aliases: Vec<(String, Expr)>,
-    /// Registers of blocks further out that this one, or one inside it, reads.
+    /// Registers of enclosing blocks that this block, or one inside it, reads.
     pub outer: BTreeSet<Reg>,
-    /// Where columns were named, for errors found later.
+    /// Positions of columns in the text, for errors found later.
     pub places: Vec<(Reg, u32)>,
-    /// The query block; 0 for none of its own.
+    /// Number of the query block; 0: none of its own.
     pub query_block: crate::blocks::BlockId,
 }
 
@@ -200,80 +201,78 @@ pub struct CteScope {
 }
 
 pub enum CteKind {
-    /// Run once, read by id.
+    /// Runs once, and is read by id.
     Shared(usize),
-    /// Written out again at each use.
+    /// Expanded again at each use.
     Inline(Rc<ast::Query>, Vec<ast::Ident>),
 }
 
 /// The state of one compilation.
 pub struct Compiler<'c> {
     pub base: &'c dyn Catalog,
-    /// Names as the owners of the views being expanded see them, innermost last.
+    /// The catalogs of the owners of the views being expanded, innermost last.
     pub catalogs: Vec<Box<dyn Catalog + 'c>>,
-    /// Whose text is compiled, outside of the statement's own: beside `catalogs`.
+    /// The owners of the texts being compiled, parallel to `catalogs`.
     pub eyes: Vec<crate::Eyes>,
     pub functions: &'c dyn Functions,
     pub variables: Option<&'c dyn crate::Variables>,
-    /// Where the name stands that was found last to be a variable.
+    /// Position of the last name that was found to be a variable.
     pub named_variable: Option<u32>,
     pub regs: u32,
     pub items: Vec<Item>,
     pub blocks: Vec<Block>,
-    /// The rows that the statement reads.
+    /// The tree of the rows that the statement reads.
     pub rows: Option<Rel>,
-    /// The expected rows of the WITH queries that are planned.
+    /// Estimated rows of the planned WITH queries.
     pub cte_rows: Vec<f64>,
     pub sizes: crate::physical::Sizes,
     pub peeks: crate::physical::Peeks<'c>,
     pub sampling: crate::physical::Sampling<'c>,
-    /// The cost of a block in a scan.
+    /// Cost of a block in a full scan.
     pub in_scan: f64,
     pub corrections: &'c [crate::Correction],
     pub parallel: crate::Parallel,
-    /// The hints that are about parallel execution of the whole statement.
+    /// Parallel hints for the whole statement.
     pub parallel_wish: crate::physical::parallel::Wish,
-    /// Coordinators of the plan so far.
+    /// Number of coordinators in the plan so far.
     pub coordinators: usize,
     pub notes: Vec<crate::Note>,
-    /// How many join filters there are.
+    /// Number of join filters so far.
     pub filters: usize,
-    /// The branches of an OR are being planned.
+    /// Whether branches of an OR are being planned.
     pub expanding: bool,
     pub rewrites_off: crate::rewrite::RewritesOff,
     /// `_optimizer_join_elimination_enabled = FALSE`.
     pub keeps_joins: bool,
-    /// How many views the rewrites have made.
+    /// Number of views made by rewrites.
     pub made_views: usize,
-    /// Subqueries that columns of merged views are computed with: each expression that names such a column has them.
+    /// Subqueries in the columns of merged views: every expression that names such a column contains them.
     pub column_subs: std::collections::HashSet<SubId>,
     pub query_blocks: crate::blocks::QueryBlocks,
-    /// How many index joins have been planned.
+    /// Number of index joins planned.
     pub made_index_joins: usize,
     pub subs: Vec<LogicalSub>,
     pub ctes: Vec<LogicalQuery>,
     pub cte_scopes: Vec<CteScope>,
-    /// The views that are being compiled, one in the other.
+    /// The views being compiled, innermost last.
     pub views: Vec<types::ObjectId>,
-    /// How many expressions have been resolved.
+    /// Number of expressions resolved.
     pub resolved: u32,
-    /// How deep set operations lie below one another in what has been planned of the query, those of its views
-    /// included.
+    /// Nesting depth of set operations in the query as planned so far, including its views.
     pub set_depth: usize,
     pub binds: sql::Names,
     pub bind_types: &'c [Option<DataType>],
     pub sequences: Vec<Rc<SequenceRef>>,
     pub dependencies: Vec<types::ObjectId>,
-    /// Owner and name of the stored units whose functions are called.
+    /// Owners and names of the stored units whose functions are called.
     pub units: Vec<(String, String)>,
-    /// Objects a cached result depends on.
+    /// Objects that a cached result depends on.
     pub cache_deps: Vec<types::ObjectId>,
-    /// Something whose value changes by itself is read (fixed table, clock, sequence): counts occurrences.
+    /// Number of reads of values that change by themselves (fixed table, clock, sequence).
     pub volatile: u32,
-    /// Of those, the ones that differ within one execution: sequences, fixed tables, functions that are not
-    /// deterministic.
+    /// Those among them that may differ within one execution: sequences, fixed tables, non-deterministic functions.
     pub unstable: u32,
-    /// A table (`force_results`), or every table (`all_force`), asks for RESULT_CACHE (MODE FORCE).
+    /// Whether a table (`force_results`), or every table (`all_force`), has RESULT_CACHE (MODE FORCE).
     pub force_results: bool,
     pub all_force: bool,
     pub result_cache: bool,
@@ -281,33 +280,33 @@ pub struct Compiler<'c> {
     /// BIND_AWARE and NO_BIND_AWARE.
     pub bind_aware: Option<bool>,
     pub counts_operations: bool,
-    /// The moment that the tables being added are read as of, the moments so far, and which items have one.
+    /// AS OF: the clause for the tables being added, all clauses so far, and the items with one.
     pub as_of: Option<usize>,
-    /// Moment 0 is that of the whole statement.
+    /// Whether clause 0 applies to the whole statement.
     pub whole: bool,
     pub moments: Vec<Expr>,
     pub as_of_items: std::collections::HashMap<ItemId, usize>,
-    /// VERSIONS BETWEEN of the table being added, and of which items.
+    /// VERSIONS BETWEEN for the table being added, and the items with one.
     pub versions: Option<Versions>,
     pub version_items: std::collections::HashMap<ItemId, Versions>,
     /// The view that the statement changes rows through.
     pub through: Option<Rc<crate::updatable::Updatable>>,
-    /// FROM is that of a query FOR UPDATE, or of a derived table in such a FROM: READ does not suffice.
+    /// Whether FROM belongs to a query FOR UPDATE, or to a derived table in it: READ does not suffice.
     pub locking: bool,
-    /// Items that may be changed and not read: columns of theirs may not be named.
+    /// Items that the session may change but not read: their columns must not be named.
     pub unreadable: Vec<ItemId>,
     /// Tables and views that the query reads through views.
     pub below_views: Vec<(types::ObjectId, dictionary::UserId)>,
     /// Registers of pseudo-columns.
     pub pseudos: std::collections::HashMap<ItemId, Vec<(Pseudo, Reg)>>,
-    /// Whether a view is valid is told to the catalog: not where views are only looked at.
+    /// Whether the catalog is told if a view compiles; not when views are only examined.
     pub tells_verdicts: bool,
-    /// For each CURSOR(subquery) that is being resolved, the blocks around it and what it takes from them, by place.
+    /// For each CURSOR(subquery) being resolved: the number of enclosing blocks, and the outer values by position.
     pub outer_names: Vec<(usize, Vec<(u32, Expr)>)>,
 }
 
 impl Compiler<'_> {
-    /// Tells the catalog how compiling a view went.
+    /// Tells the catalog whether a view compiled.
     pub fn view_compiled(&self, view: &dictionary::ViewDef, error: Option<&Ora>) {
         if self.tells_verdicts {
             self.base.view_compiled(view, error);
@@ -319,7 +318,7 @@ impl Compiler<'_> {
         self.regs - 1
     }
 
-    /// Names as the current view's owner, or the session, sees them.
+    /// The catalog of the current view's owner, or of the session.
     pub fn catalog(&self) -> &dyn Catalog {
         self.catalogs.last().map_or(self.base, |c| &**c)
     }
@@ -328,7 +327,7 @@ impl Compiler<'_> {
         self.blocks.last_mut().expect("a query block is being resolved")
     }
 
-    /// The expression of column `column` of an item, giving it a register at its first use.
+    /// The expression of a column, which gets a register at its first use.
     pub fn column_value(&mut self, item: ItemId, column: usize) -> Expr {
         if let Some(value) = &self.items[item].columns[column].value {
             return value.clone();
@@ -340,19 +339,19 @@ impl Compiler<'_> {
         value
     }
 
-    /// What a column named without a qualifier stands for.
+    /// The value of a column named without a qualifier.
     pub fn joined_value(&mut self, item: ItemId, column: usize) -> Expr {
         self.items[item].columns[column].joined.clone().unwrap_or_else(|| self.column_value(item, column))
     }
 
-    /// The ROWID of an item that is a table, or of the only table under a merged view.
+    /// The ROWID of an item that is a table, or of the key-preserved table of a merged view.
     pub fn rowid_value(&mut self, item: ItemId) -> Option<Expr> {
         let mut ty = DataType::Rowid;
         match &self.items[item].kind {
             ItemKind::Table(table) if table.options.index_organized => ty = DataType::Urowid,
             ItemKind::Table(_) => {}
             ItemKind::Merged(Some(table)) => return self.rowid_value(*table),
-            // Its one row is never read from a block; the place is that of the first row of the table's first block.
+            // DUAL's row is never read from a block; its rowid is that of the first row in the table's first block.
             ItemKind::Dual => {
                 let rowid = types::Rowid { obj: DUAL, rdba: types::Rdba::new(1, 1), slot: 0 };
                 return Some(Expr::new(Node::Const(types::Value::Rowid(rowid)), DataType::Rowid));
@@ -370,9 +369,9 @@ impl Compiler<'_> {
         Some(Expr::new(Node::Reg(reg), ty))
     }
 
-    /// A pseudo-column of a table, giving it a register at its first use.
+    /// A pseudo-column of a table, which gets a register at its first use.
     fn pseudo_value(&mut self, item: ItemId, pseudo: Pseudo) -> Expr {
-        // It is looked up by the row's address, and what it says changes when other rows of the block do.
+        // ORA_ROWSCN is looked up by the row's address, and changes when other rows of the block change.
         if pseudo == Pseudo::RowScn {
             self.rowid_value(item);
         }
@@ -392,7 +391,7 @@ impl Compiler<'_> {
     /// Finds a column by name. `qualifier` is the part before the dot, `schema` the one before that.
     ///
     /// # Errors
-    /// ORA-00918 when several row sources of one block have it.
+    /// ORA-00918 if several row sources of one block have the column.
     pub fn find_column(
         &mut self,
         schema: Option<&str>,
@@ -422,7 +421,7 @@ impl Compiler<'_> {
         Ok(None)
     }
 
-    /// The item and column of a name in one block; a column of `None` is ROWID.
+    /// The item and column of a name in one block; `None` as column is ROWID.
     fn find_in_block(
         &self,
         depth: usize,
@@ -478,7 +477,7 @@ impl Compiler<'_> {
         Ok(found)
     }
 
-    /// Notes that the current block reads `value`, which belongs to the block at `depth`.
+    /// Records that the current block reads `value` of the block at `depth`.
     pub fn note_use(&mut self, depth: usize, value: &Expr, pos: u32) {
         let mut regs = Vec::new();
         self.expr_regs(value, &mut |r| regs.push(r));
@@ -504,7 +503,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Calls `f` with each register that `e` reads, those its subqueries take from outside included.
+    /// Calls `f` with each register that `e` reads, including outer values of its subqueries.
     pub fn expr_regs(&self, e: &Expr, f: &mut dyn FnMut(Reg)) {
         e.walk(&mut |e| match &e.node {
             Node::Reg(r) => f(*r),
@@ -515,7 +514,7 @@ impl Compiler<'_> {
         });
     }
 
-    /// Where register `reg` was last named in the current block.
+    /// Position at which register `reg` was last named in the current block.
     pub fn place_of(&mut self, reg: Reg) -> Option<u32> {
         self.block().places.iter().rev().find(|(r, _)| *r == reg).map(|(_, pos)| *pos)
     }
@@ -549,8 +548,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether two expressions are the same for Oracle: by their texts, so a bind's name that stands again is the same
-    /// bind, though a client may give each place a value of its own.
+    /// Whether Oracle treats two expressions as equal, by their text: two binds of one name are equal, although a
+    /// client may give each place a value of its own.
     pub fn is_same(&self, a: &Expr, b: &Expr) -> bool {
         let is_again = || self.binds.all().iter().any(|name| sql::is_place(name));
         a == b || is_again() && self.by_names(a.clone()) == self.by_names(b.clone())
@@ -559,7 +558,7 @@ impl Compiler<'_> {
     fn by_names(&self, mut e: Expr) -> Expr {
         if let Node::Bind(at) = &mut e.node {
             let name = self.binds.all().get(*at).map_or("", |place| sql::name_of_place(place));
-            // Mostly the place where it stands first has its name; an indicator may have taken it.
+            // Usually the place has the name of its first occurrence; an indicator may have taken it.
             let is_it = |place: &String| sql::name_of_place(place) == name;
             let first = self.binds.find(name).or_else(|| self.binds.all().iter().position(is_it));
             *at = first.unwrap_or(*at);
@@ -571,7 +570,7 @@ impl Compiler<'_> {
         e
     }
 
-    /// The number of a bind variable: its place in the text, where that is known.
+    /// The number of a bind variable, which is its position in the text if known.
     pub fn bind(&mut self, name: &str) -> Expr {
         let index = self.binds.number(name);
         let ty = self.bind_types.get(index).copied().flatten().unwrap_or_else(|| text(4000));
@@ -580,7 +579,7 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// A name of the statement's own text that is neither a column nor a function of SQL.
+    /// The variable for a name of the statement's own text that is neither a column nor a function of SQL.
     pub fn variable(&mut self, path: &[ast::Ident], pos: u32, asked: crate::Asked) -> Result<Option<Expr>> {
         let Some(variables) = self.variables.filter(|_| self.eyes.is_empty() && self.catalogs.is_empty()) else {
             return Ok(None);
@@ -596,7 +595,7 @@ fn ambiguous(name: &str, pos: u32) -> Ora {
     Ora::new(918).at(pos)
 }
 
-/// The name of a column as ORA-00904 shows it.
+/// The name of a column as printed in ORA-00904.
 pub fn quoted_path(parts: &[ast::Ident]) -> String {
     parts.iter().map(|p| format!("\"{}\"", p.name)).collect::<Vec<_>>().join(".")
 }

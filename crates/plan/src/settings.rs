@@ -1,16 +1,16 @@
-//! Whether a value depends on settings of the session: its time zone, its formats of dates.
+//! Whether a value depends on the session's time zone or date formats.
 //!
-//! The key of an index, a virtual column and a check are the same for all sessions. What depends on the session cannot
-//! stand in them: a session with other settings would look for the entries of a row where they are not.
+//! Index keys, virtual columns and check conditions are the same for all sessions, so they must not depend on session
+//! settings: a session with other settings would look for a row's entries in the wrong place.
 //!
-//! NLS_NUMERIC_CHARACTERS is let through, as in Oracle: a number and its text are converted by it.
+//! NLS_NUMERIC_CHARACTERS is allowed, as in Oracle, although conversions between numbers and texts use it.
 
 use crate::ir::*;
 use types::{DataType, Value, Zone, format};
 
 impl Plan {
-    /// Whether an output column of a query depends on the session's time zone or on its formats of dates. Subqueries
-    /// are not looked at.
+    /// Whether an output column of a query depends on the session's time zone or date formats. Subqueries are not
+    /// examined.
     pub fn depends_on_settings(&self) -> bool {
         let PlanBody::Query(query) = &self.body else { return false };
         let mut depends = false;
@@ -19,7 +19,7 @@ impl Plan {
     }
 }
 
-/// How a type depends on the settings of the session.
+/// Classes of types by their dependence on session settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// NULL and binds.
@@ -56,14 +56,14 @@ impl Kind {
     }
 }
 
-/// Whether a conversion from one type to another depends on the session's time zone or on its formats of dates.
+/// Whether a conversion depends on the session's time zone or date formats.
 pub fn conversion_depends_on_settings(from: &DataType, to: &DataType) -> bool {
     let (from, to) = (Kind::of(from), Kind::of(to));
     match (from, to) {
         (from, to) if from == to => false,
         (from, Kind::Text) => from.is_datetime(),
         (Kind::Text, to) => to.is_datetime(),
-        // A value with a time zone has a clock, and an instant; one of the session's zone has an instant only.
+        // A value with time zone has a local time and an instant; a value with local time zone has only an instant.
         (Kind::Zoned, Kind::Plain | Kind::Local) => false,
         (from, to) => from.is_datetime() && to.is_datetime(),
     }
@@ -84,7 +84,7 @@ fn node_depends(e: &Expr) -> bool {
     }
 }
 
-/// Whether values that are compared, or of which one is taken, have to be converted by the settings.
+/// Whether combining values of these types needs a conversion by session settings.
 fn differ(kinds: &[Kind]) -> bool {
     let is_any = |is: fn(Kind) -> bool| kinds.iter().any(|kind| is(*kind));
     let datetimes = is_any(Kind::is_datetime);
@@ -96,7 +96,7 @@ fn arithmetic_depends(op: ArithOp, a: &Expr, b: &Expr) -> bool {
     if op == ArithOp::Sub && x.is_datetime() && y.is_datetime() {
         return differ(&[x, y]);
     }
-    // The difference of days and months is one of the clock; that of seconds is one of instants.
+    // A difference in days and months is one of local times, a difference in seconds one of instants.
     let by_instant = |e: &Expr| matches!(e.ty, DataType::IntervalDs { .. });
     x == Kind::Local && !by_instant(b) || y == Kind::Local && !by_instant(a)
 }
@@ -121,25 +121,25 @@ fn function_depends(name: &str, args: &[Expr]) -> bool {
         }
         "ADD_MONTHS" | "LAST_DAY" | "NEXT_DAY" | "NEW_TIME" => as_date(0),
         "MONTHS_BETWEEN" => as_date(0) || as_date(1),
-        // Of a text the number is taken.
+        // A text is converted to a number.
         "TRUNC" | "ROUND" => kind(0) == Kind::Local,
         "NVL" | "COALESCE" | "NULLIF" | "GREATEST" | "LEAST" => differ(&kinds),
         "NVL2" => differ(kinds.get(1..).unwrap_or_default()),
         "DECODE" => differ(&kinds),
-        // Of the bytes as they are stored.
+        // These functions use the stored bytes.
         "DUMP" | "ORA_HASH" | "STANDARD_HASH" | "VSIZE" | "LNNVL" => false,
-        // Others take texts and numbers.
+        // Other functions take texts and numbers.
         _ => kinds.iter().any(|kind| kind.is_datetime()),
     }
 }
 
-/// Whether the text of a value depends on the settings, with that format.
+/// Whether the text of a value in this format depends on the settings.
 fn shown_depends(kind: Kind, format: Option<&Expr>) -> bool {
     kind == Kind::Local || kind.is_datetime() && format.is_none()
 }
 
-/// Whether a format of a text says year and month of a date, and with `zone` the time zone: fields that are left out
-/// are those of the current date and of the session.
+/// Whether a format contains year and month, and with `zone` the time zone: omitted fields come from the current date
+/// and from the session.
 fn is_complete(format: Option<&Expr>, zone: bool) -> bool {
     match format.map(|format| &format.node) {
         Some(Node::Const(Value::Text(model))) => {

@@ -1,8 +1,8 @@
-//! Types of expressions: which conversions Oracle inserts, and what type comes out.
+//! Types of expressions: Oracle's implicit conversions, and result types.
 //!
-//! All of it happens when the statement is compiled: an expression that reaches the executor has operands of the types
-//! its operator works on. Text meets number as number, text meets date as date (by `NLS_DATE_FORMAT`), text meets RAW
-//! as hexadecimal.
+//! All of this happens at compile time: an expression that reaches the executor has operands of the types its operator
+//! works on (P3). Text combined with a number becomes a number, with a date a date (by `NLS_DATE_FORMAT`), with RAW
+//! hexadecimal bytes.
 
 use crate::ir::{ArithOp, CmpOp, Compare, Expr, Node};
 use types::{DataType, LenUnit, Ora, Result, Value, Zone};
@@ -46,7 +46,7 @@ pub fn class(ty: &DataType) -> Class {
     }
 }
 
-/// The name ORA-00932 gives a type.
+/// The name of a type in ORA-00932.
 pub fn type_name(ty: &DataType) -> &'static str {
     match class(ty) {
         Class::Number => "NUMBER",
@@ -93,12 +93,12 @@ pub fn inconsistent(expected: &str, got: &str, pos: u32) -> Ora {
     Ora::with(932, &[&expected, &got]).at(pos)
 }
 
-/// Whether a value of the type is a LOB: two of them are not compared.
+/// Whether the type is a LOB; LOBs cannot be compared.
 pub fn is_lob(ty: &DataType) -> bool {
     matches!(ty, DataType::Clob | DataType::Nclob | DataType::Blob | DataType::Bfile)
 }
 
-/// Refuses a type whose values neither compare nor sort: for DISTINCT, GROUP BY, ORDER BY and set operations.
+/// Refuses a type without comparison and order, for DISTINCT, GROUP BY, ORDER BY and set operations.
 ///
 /// # Errors
 /// ORA-00932 for a LOB, ORA-00997 for a LONG.
@@ -110,7 +110,7 @@ pub fn check_comparable(ty: &DataType, pos: u32) -> Result<()> {
     }
 }
 
-/// Converts `e` to the class of `ty`. The value's own precision or length is not changed.
+/// Converts `e` to the class of `ty`, and keeps the value's own precision or length.
 pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     let (from, to) = (class(&e.ty), class(ty));
     if matches!(ty, DataType::Named(_)) && e.ty == *ty {
@@ -139,7 +139,7 @@ pub fn convert(e: Expr, ty: &DataType, pos: u32) -> Result<Expr> {
     Ok(converted)
 }
 
-/// The text of a timestamp or interval whose type has another number of digits than the texts of values without a type.
+/// The text of a timestamp or interval whose type has another precision than the default of texts.
 fn shown(e: &Expr) -> Option<Expr> {
     match e.ty {
         DataType::Timestamp { digits: 6, .. } | DataType::IntervalDs { days: 2, digits: 6 } => return None,
@@ -152,8 +152,8 @@ fn shown(e: &Expr) -> Option<Expr> {
     Some(Expr::new(Node::Func(f, args), text(100)))
 }
 
-/// The arguments of TO_CHAR with the digits of the first one's type before the format; `None` when that is no
-/// timestamp or interval.
+/// The arguments of TO_CHAR, with the precision of the first one's type inserted before the format; `None` if it is not
+/// a timestamp or interval.
 pub fn with_digits(mut args: Vec<Expr>) -> Option<Vec<Expr>> {
     let (leading, digits) = match args.first()?.ty {
         DataType::Timestamp { digits, .. } => (0, digits),
@@ -177,7 +177,7 @@ fn zone_of(ty: &DataType) -> Option<Zone> {
     }
 }
 
-/// A timestamp as one of another type with time zone: one without a place is at the session's.
+/// Converts a timestamp to a type with time zone; a timestamp without one gets the session's.
 fn zoned(e: Expr, to: &DataType) -> Expr {
     let ty = with_fraction(to, 9);
     match e.node {
@@ -186,7 +186,7 @@ fn zoned(e: Expr, to: &DataType) -> Expr {
     }
 }
 
-/// The type without its limits: a conversion yields any NUMBER, any length.
+/// The type without limits: a conversion may yield any NUMBER and any length.
 fn plain(ty: &DataType) -> DataType {
     match class(ty) {
         Class::Number => number(),
@@ -211,7 +211,7 @@ fn convertible(from: Class, to: Class) -> bool {
     }
 }
 
-/// Brings a date or timestamp and another to TIMESTAMPs that can be subtracted.
+/// Converts two dates or timestamps to TIMESTAMPs that can be subtracted.
 fn same_time(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr)> {
     let ts = |e: &Expr, other: &DataType| match class(&e.ty) {
         Class::Timestamp if is_zoned(other) => *other,
@@ -230,7 +230,7 @@ pub fn interval_between(a: Expr, b: Expr, pos: u32) -> Result<Expr> {
     Ok(Expr::new(Node::Arith(ArithOp::Sub, Box::new(a), Box::new(b)), DataType::IntervalDs { days: 9, digits }))
 }
 
-/// What arithmetic on intervals gives: as many digits before the point as there can be.
+/// The result type of interval arithmetic: the greatest number of leading digits.
 fn widest(ty: &DataType) -> DataType {
     match ty {
         DataType::IntervalDs { .. } => DataType::IntervalDs { days: 9, digits: 9 },
@@ -238,7 +238,7 @@ fn widest(ty: &DataType) -> DataType {
     }
 }
 
-/// The numeric class two operands meet in.
+/// The common numeric class of two operands.
 fn numeric(a: Class, b: Class) -> DataType {
     if a == Class::Double || b == Class::Double {
         DataType::BinaryDouble
@@ -249,7 +249,7 @@ fn numeric(a: Class, b: Class) -> DataType {
     }
 }
 
-/// `a op b` for `+ - * /`. `pos` is the operator's place.
+/// `a op b` for `+ - * /`. `pos` is the position of the operator.
 pub fn arith(op: ArithOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
     use Class::*;
     let (ca, cb) = (class(&a.ty), class(&b.ty));
@@ -315,7 +315,7 @@ pub fn arith(op: ArithOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
     }
 }
 
-/// Brings two operands of a comparison to one type.
+/// Converts two operands of a comparison to one type.
 pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
     use Class::*;
     let (ca, cb) = (class(&a.ty), class(&b.ty));
@@ -331,7 +331,7 @@ pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
         }
         let compare = if ca == Text && padded(&a) && padded(&b) { Compare::Padded } else { Compare::Plain };
         let (ta, tb) = (a.ty, b.ty);
-        // Instants compare whatever time zones they are in.
+        // Instants are compared whatever their time zones.
         if is_zoned(&ta) && is_zoned(&tb) {
             return Ok((a, b, compare));
         }
@@ -368,17 +368,17 @@ pub fn comparable(a: Expr, b: Expr, pos: u32) -> Result<(Expr, Expr, Compare)> {
     }
 }
 
-/// CHAR columns and text literals take part in blank-padded comparison.
+/// Whether an expression takes part in blank-padded comparison: CHAR columns and text literals.
 pub fn padded(e: &Expr) -> bool {
     is_padded(&e.ty)
 }
 
-/// Whether values of the type are compared as if both had the same length.
+/// Whether values of the type are compared with padding.
 pub fn is_padded(ty: &DataType) -> bool {
     matches!(ty, DataType::Char { .. } | DataType::Nchar { .. })
 }
 
-/// Whether binds of two types are compiled alike.
+/// Whether binds of the two types are compiled alike.
 pub fn is_alike(a: &DataType, b: &DataType) -> bool {
     class(a) == class(b) && is_padded(a) == is_padded(b)
 }
@@ -389,8 +389,8 @@ pub fn compare(op: CmpOp, a: Expr, b: Expr, pos: u32) -> Result<Expr> {
     Ok(Expr::new(Node::Cmp(op, how, Box::new(a), Box::new(b)), DataType::Boolean))
 }
 
-/// Of timestamps with time zone their instants are compared, by the expression that the key of an index on such a
-/// column has. One with local time zone is an instant as it is.
+/// Timestamps with time zone are compared by their instants, using the same expression as index keys on such columns. A
+/// timestamp with local time zone already is an instant.
 pub fn instants(a: Expr, b: Expr) -> (Expr, Expr) {
     let is = |e: &Expr, zone| zone_of(&e.ty) == Some(zone);
     let either = |zone| is(&a, zone) || is(&b, zone);
@@ -409,8 +409,7 @@ pub fn instants(a: Expr, b: Expr) -> (Expr, Expr) {
     (utc(a), utc(b))
 }
 
-/// The type that branches of CASE, arguments of COALESCE and columns of set operations meet in. `strict` refuses text
-/// with number.
+/// The common type of the branches of CASE, the arguments of COALESCE or the columns of set operations.
 pub fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     use Class::*;
     let (ca, cb) = (class(a), class(b));
@@ -444,7 +443,7 @@ pub fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     }
 }
 
-/// Digits of fractions of a second.
+/// Precision of fractional seconds.
 fn fraction(ty: &DataType) -> u8 {
     match ty {
         DataType::Timestamp { digits, .. } | DataType::IntervalDs { digits, .. } => *digits,
@@ -460,7 +459,7 @@ fn with_fraction(ty: &DataType, digits: u8) -> DataType {
     }
 }
 
-/// The interval type that holds values of both.
+/// An interval type that can hold the values of both.
 fn wider_interval(a: &DataType, b: &DataType) -> DataType {
     match (a, b) {
         (DataType::IntervalDs { days, digits }, DataType::IntervalDs { days: d, digits: f }) => {
@@ -504,7 +503,7 @@ pub fn concat(a: Expr, b: Expr, pos: u32) -> Result<Expr> {
     Ok(Expr::new(Node::Concat(Box::new(a), Box::new(b)), ty))
 }
 
-/// Makes all of `items` one type; the type of the first that is not NULL leads.
+/// Converts all `items` to one type, led by the first item that is not NULL.
 pub fn unify(items: Vec<Expr>, pos: &[u32]) -> Result<(Vec<Expr>, DataType)> {
     let mut ty: Option<DataType> = None;
     for (i, e) in items.iter().enumerate() {

@@ -1,13 +1,13 @@
-//! Views, and queries in their place, that rows are changed through.
+//! Changes through views, and through queries in their place.
 //!
-//! A view whose query is a plain choice of rows and columns is merged into the statement as in any query: its rows are
-//! rows of a table, and a column of it that is a column of the table can be set. What WITH CHECK OPTION demands of a
-//! new row is the view's condition, compiled once more and carried over to the registers of the new row.
+//! A view that only selects rows and columns is merged into the statement as in any query: its rows are rows of a
+//! table, and columns of the view that are columns of the table can be set. For WITH CHECK OPTION, the view's condition
+//! is compiled again and applied to the registers of the new row.
 //!
-//! **Joins.** A row of a join belongs to one row of each of its tables, but only a table that is key-preserved has each
-//! of its rows in the join once at most: from its row on, every other table is reached by equality with all columns of
-//! a unique key. Such a table can be changed, one of them by one statement. The tables are those of the outermost query
-//! with a join; views below it are not looked into.
+//! **Joins.** A row of a join belongs to one row of each table, but only the rows of a key-preserved table occur in the
+//! join at most once: from such a row, every other table is reached by equality with all columns of a unique key. A
+//! statement can change one key-preserved table. The tables are those of the outermost query with a join; views below
+//! are not examined.
 
 use crate::expr::unsupported;
 use crate::from::has_errors;
@@ -19,11 +19,11 @@ use sql::ast::{self, JoinKind, QueryBody, Restriction, TableRefKind};
 use std::rc::Rc;
 use types::{DataType, Ora, Result};
 
-/// What rows are changed through.
+/// The object that rows are changed through.
 #[derive(Clone)]
 pub enum Through {
     View(Rc<ViewDef>),
-    /// A query where the table would stand, with its WITH READ ONLY or WITH CHECK OPTION.
+    /// A query in the place of the table, with its WITH READ ONLY or WITH CHECK OPTION.
     Query(Rc<ast::Query>, Option<Restriction>),
 }
 
@@ -36,27 +36,27 @@ impl Through {
     }
 }
 
-/// Which columns a statement speaks of: they say which table of a join it changes.
+/// The columns that a statement names; they determine which table of a join it changes.
 #[derive(Clone, Copy)]
 pub enum Wanted<'a> {
     Columns(&'a [&'a ast::Name]),
     /// Every column of the view.
     All,
-    /// Rows, whatever they have.
+    /// Rows only, independent of columns.
     Rows,
 }
 
-/// A view, or a query, that rows of a table are changed through.
+/// A view or query through which rows of a table are changed.
 pub struct Updatable {
     pub of: Through,
     pub table: Rc<TableDef>,
-    /// The table's place among those that are joined, and whether there are others.
+    /// Position of the table among the joined ones, and whether there are others.
     pub part: usize,
     is_join: bool,
     columns: Vec<ViewColumn>,
-    /// Registers that the columns of the table have in the expressions here.
+    /// Registers of the table's columns in the expressions here.
     regs: Vec<(Reg, u16)>,
-    /// The outermost WITH CHECK OPTION of this view and those below it.
+    /// The outermost WITH CHECK OPTION of this view and of those below.
     checked: Option<Through>,
 }
 
@@ -64,27 +64,27 @@ struct ViewColumn {
     name: String,
     ty: DataType,
     value: Expr,
-    /// The column that it is of which of the tables.
+    /// The table and the column behind it, if it is a column of a table.
     base: Option<(usize, u16)>,
 }
 
-/// What a view is made of.
+/// The parts of a view.
 struct Apart {
     set: JoinSet,
     columns: Vec<ViewColumn>,
-    /// For each table that is joined the registers of its columns. None for what is no table.
+    /// For each joined table the registers of its columns; empty if the part is not a table.
     regs: Vec<Vec<(Reg, u16)>>,
 }
 
-/// Where following views down has ended.
+/// The result of following views down to their tables.
 struct Followed<'c> {
     checked: Option<Through>,
-    /// Names as the owner of the last view sees them; the statement's own for a query.
+    /// The catalog of the last view's owner; for a query that of the statement.
     names: Option<Box<dyn Catalog + 'c>>,
 }
 
 impl Updatable {
-    /// The table's columns that the view's are, all of them. ORA-01733 when one is computed.
+    /// The table's columns behind all columns of the view. ORA-01733 if one is computed.
     pub fn all(&self, pos: u32) -> Result<Vec<u16>> {
         self.columns.iter().map(|c| self.base_of(c).ok_or_else(|| Ora::new(1733).at(pos))).collect()
     }
@@ -93,7 +93,7 @@ impl Updatable {
         column.base.filter(|(part, _)| *part == self.part).map(|(_, column)| column)
     }
 
-    /// The table's column that a column of the view is. ORA-00904, ORA-01733.
+    /// The table's column behind a column of the view. ORA-00904, ORA-01733.
     pub fn column(&self, alias: &str, name: &ast::Name) -> Result<u16> {
         let own = self.of.view().map_or("", |view| view.name.as_str());
         let named = name.qualifier().is_none_or(|q| q == alias || q == own);
@@ -101,18 +101,18 @@ impl Updatable {
         self.base_of(found.ok_or_else(|| invalid_identifier(name))?).ok_or_else(|| Ora::new(1733).at(name.pos.0))
     }
 
-    /// What the view calls a column of the table.
+    /// The view's name for a column of the table.
     pub fn name_of(&self, base: u16) -> Option<&str> {
         self.columns.iter().find(|c| self.base_of(c) == Some(base)).map(|c| c.name.as_str())
     }
 
-    /// ORA-38106: MERGE takes no joins.
+    /// ORA-38106: MERGE does not allow joins.
     pub fn refuse_join(&self, pos: u32) -> Result<()> {
         if self.is_join { Err(Ora::new(38106).at(pos)) } else { Ok(()) }
     }
 }
 
-/// The row sources of a query that can be changed through. ORA-01732 for a query that is more than a choice of rows.
+/// The row sources of an updatable query. ORA-01732 for a query that does more than select rows and columns.
 fn sources(query: &ast::Query, privilege: ObjectPrivilege, pos: u32) -> Result<Vec<&ast::TableName>> {
     let refused = || Ora::new(1732).at(pos);
     let select = match &query.body {
@@ -136,7 +136,7 @@ fn sources(query: &ast::Query, privilege: ObjectPrivilege, pos: u32) -> Result<V
     Ok(found)
 }
 
-/// The tables and views of a FROM; `None` when it has anything else.
+/// The tables and views of a FROM; `None` if it contains anything else.
 fn tables_of<'a>(from: &'a TableRefKind, found: &mut Vec<&'a ast::TableName>) -> Option<()> {
     match from {
         TableRefKind::Table(name) if name.pivot.is_none() && name.as_of.is_none() && name.versions.is_none() => {
@@ -155,16 +155,16 @@ fn tables_of<'a>(from: &'a TableRefKind, found: &mut Vec<&'a ast::TableName>) ->
     }
 }
 
-/// ORA-01752 and ORA-01779: a join of tables none of which keeps its keys.
+/// ORA-01752 and ORA-01779: a join without a key-preserved table.
 fn of_join(privilege: ObjectPrivilege) -> Ora {
     Ora::new(if privilege == ObjectPrivilege::Delete { 1752 } else { 1779 })
 }
 
 impl<'c> Compiler<'c> {
-    /// What a statement that names a view, or has a query for a table, changes.
+    /// The table that a statement changes through a view or a query.
     ///
     /// # Errors
-    /// ORA-01732, ORA-01752, ORA-01776, ORA-01779, ORA-42399; ORA-01031 where the view's owner may not do that to the
+    /// ORA-01732, ORA-01752, ORA-01776, ORA-01779, ORA-42399; ORA-01031 if the view's owner lacks the privilege on the
     /// table.
     pub fn updatable(
         &mut self,
@@ -193,7 +193,8 @@ impl<'c> Compiler<'c> {
         Ok(Updatable { of, table, part, is_join, columns, regs: regs.swap_remove(part), checked })
     }
 
-    /// Follows the views down to the tables: each must be changeable, and its owner allowed to change what it is over.
+    /// Follows views down to the tables. Each must be updatable, and its owner must have the privilege on the object
+    /// below.
     fn follow(&self, of: &Through, privilege: ObjectPrivilege, pos: u32) -> Result<Followed<'c>> {
         let base: &'c dyn Catalog = self.base;
         let (mut at, mut checked) = (of.clone(), None);
@@ -241,7 +242,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    /// The error where what the statement changes is over a table that is not there: that of the view that it names.
+    /// The error for a missing table, which is that of the view that the statement names.
     fn lacks_table(&self, of: &Through, at: &Through) -> Ora {
         let missing = Ora::new(942);
         let Some(broken) = at.view() else { return missing };
@@ -253,8 +254,8 @@ impl<'c> Compiler<'c> {
         has_errors(named)
     }
 
-    /// Which table of a join the statement changes. ORA-01776 for columns of several, ORA-01779 and ORA-01752 for one
-    /// that is not key-preserved.
+    /// The table of a join that the statement changes. ORA-01776 for columns of several tables, ORA-01779 and ORA-01752
+    /// for a table that is not key-preserved.
     fn chosen(
         &self,
         of: &Through,
@@ -277,7 +278,7 @@ impl<'c> Compiler<'c> {
             }
             Wanted::Columns(names) => {
                 for name in names {
-                    // A name that is not there is told of where the columns are looked up.
+                    // An unknown name is reported where columns are looked up.
                     let Some(c) = opened.columns.iter().find(|c| c.name == name.last()) else { continue };
                     let virtual_column = || Ora::new(1733).at(name.pos.0);
                     speaks.push((c.base.ok_or_else(virtual_column)?.0, name.pos.0));
@@ -297,7 +298,7 @@ impl<'c> Compiler<'c> {
         if self.is_key_preserved(&opened.set, part) { Ok(part) } else { Err(Ora::new(1779).at(first)) }
     }
 
-    /// The table that is a part of a join, unless an outer join may fill its columns with NULLs.
+    /// The table of a part of a join, unless an outer join may fill its columns with NULLs.
     fn table_of_part(&self, set: &JoinSet, part: usize) -> Option<(ItemId, Rc<TableDef>)> {
         let part = set.parts.get(part).filter(|part| matches!(part.link, Link::Inner))?;
         let PartKind::Leaf(id) = part.kind else { return None };
@@ -307,8 +308,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    /// The table that has each of its rows in a choice of rows once at most: the only one, or the first that is
-    /// key-preserved.
+    /// The table whose rows occur at most once: the only table, or the first key-preserved one.
     pub fn kept_table(&self, set: &JoinSet) -> Option<ItemId> {
         let is_table = |part: usize| match set.parts[part].kind {
             PartKind::Leaf(id) if matches!(self.items[id].kind, ItemKind::Table(_)) => Some(id),
@@ -320,7 +320,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    /// Whether each row of a table is in the join once at most: from it on all others are reached by unique keys.
+    /// Whether a table is key-preserved: from its row all other tables are reached by unique keys.
     fn is_key_preserved(&self, set: &JoinSet, part: usize) -> bool {
         if self.table_of_part(set, part).is_none() {
             return false;
@@ -333,7 +333,7 @@ impl<'c> Compiler<'c> {
         reached.len() == set.parts.len()
     }
 
-    /// Whether there is at most one row of a table for a row of the tables that are reached.
+    /// Whether a table has at most one row for a row of the tables already reached.
     fn is_reached(&self, set: &JoinSet, reached: &[usize], part: usize) -> bool {
         let PartKind::Leaf(id) = set.parts[part].kind else { return false };
         let ItemKind::Table(table) = &self.items[id].kind else { return false };
@@ -365,14 +365,14 @@ impl<'c> Compiler<'c> {
         if merged { Ok(set) } else { Err(Ora::new(1732).at(pos)) }
     }
 
-    /// What rows are changed through as part of the current block: the table's item, and all that is joined.
+    /// Opens the changed view as part of the current block: the item of the table, and the joined row sources.
     pub fn changed_through(&mut self, through: &Updatable, alias: &str, pos: u32) -> Result<(ItemId, JoinSet)> {
         let set = self.open_through(&through.of, alias, pos)?;
         let (id, _) = self.table_of_part(&set, through.part).ok_or_else(|| Ora::new(1732).at(pos))?;
         Ok((id, set))
     }
 
-    /// The columns and conditions over registers of their own, and which columns of the tables these are.
+    /// The view's columns and conditions over new registers, and the table columns behind these.
     fn take_apart(&mut self, of: &Through, pos: u32) -> Result<Apart> {
         self.blocks.push(Block::new(true));
         let name = of.view().map_or(String::new(), |view| view.name.clone());
@@ -407,8 +407,8 @@ impl<'c> Compiler<'c> {
         Ok(Apart { set, columns, regs })
     }
 
-    /// What WITH CHECK OPTION demands of the new row. `changed`: the columns that an UPDATE sets, all of them for other
-    /// statements.
+    /// The condition of WITH CHECK OPTION for the new row. `changed`: the columns that an UPDATE sets; all columns for
+    /// other statements.
     pub fn check_option(
         &mut self,
         through: &Updatable,
@@ -425,7 +425,7 @@ impl<'c> Compiler<'c> {
         for cond in conds {
             let cond = match (carried(cond.clone(), &regs, &target.new), through.is_join) {
                 (Some(cond), _) => cond,
-                // It holds as before, unless it speaks of what is changed.
+                // A condition that does not read changed columns still holds.
                 (None, true) => {
                     let mut speaks = false;
                     let is_changed = |column: u16| changed.is_none_or(|set| set.contains(&column));
@@ -456,8 +456,8 @@ impl<'c> Compiler<'c> {
         Ok(())
     }
 
-    /// Lets the names of a view, opened in the current block over the table's columns in `from`, stand for the row in
-    /// `to` for a while. Returns what they stood for.
+    /// Makes the names of a view, which was opened in the current block over the table's columns in `from`, refer to
+    /// the row in `to`. Returns their former values.
     ///
     /// # Errors
     /// ORA-03001 for a column that is more than an expression over the row.
@@ -477,7 +477,7 @@ impl<'c> Compiler<'c> {
             .collect())
     }
 
-    /// A block in which the view's columns stand for the row in `regs`.
+    /// Pushes a block in which the view's columns refer to the row in `regs`.
     pub fn push_view_block(&mut self, through: &Updatable, alias: &str, regs: &[Reg], rowid: Option<Reg>) {
         let columns = through
             .columns
@@ -494,7 +494,8 @@ impl<'c> Compiler<'c> {
     }
 }
 
-/// An expression over columns of the table, over the registers of another row; `None` for one that reads anything else.
+/// An expression over the table's columns, rewritten for the registers of another row; `None` if it reads anything
+/// else.
 fn carried(mut e: Expr, from: &[(Reg, u16)], to: &[Reg]) -> Option<Expr> {
     if carry(&mut e, from, to) { Some(e) } else { None }
 }
@@ -513,18 +514,18 @@ fn carry(e: &mut Expr, from: &[(Reg, u16)], to: &[Reg]) -> bool {
     all
 }
 
-/// What may be done with a column of a view.
+/// The changes allowed on a column of a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdatableColumn {
     pub name: String,
     pub updatable: bool,
     pub insertable: bool,
-    /// Rows of the view may be deleted, and the column is of the table that they go from.
+    /// Whether rows of the view can be deleted, and the column belongs to the table they are deleted from.
     pub deletable: bool,
 }
 
-/// What may be done with the columns of a view, whoever does it: `dba_updatable_columns`. `catalog` has names as the
-/// view's owner sees them, who must be allowed to do it.
+/// The changes that a view allows on its columns, independent of the user: `dba_updatable_columns`. `catalog` belongs
+/// to the view's owner, who must have the privileges.
 pub fn updatable_columns(
     view: &Rc<ViewDef>,
     catalog: &dyn Catalog,
@@ -555,7 +556,7 @@ pub fn updatable_columns(
     view.columns.iter().map(column).collect()
 }
 
-/// The registers that a condition demands to be equal.
+/// The pairs of registers that a condition equates.
 fn equalities(cond: &Expr, out: &mut Vec<(Reg, Reg)>) {
     match &cond.node {
         Node::And(all) => all.iter().for_each(|cond| equalities(cond, out)),
@@ -568,7 +569,7 @@ fn equalities(cond: &Expr, out: &mut Vec<(Reg, Reg)>) {
     }
 }
 
-/// The columns of each key that no two rows of a table share.
+/// The columns of each unique key of a table.
 fn unique_keys(table: &TableDef) -> Vec<Vec<usize>> {
     let constraints = table.constraints.iter().filter(|c| c.enabled && c.validated && !c.deferrable);
     let keys = constraints.filter_map(|c| match &c.kind {

@@ -1,7 +1,6 @@
-//! Virtual columns: they have no place in the row; wherever one is named, the expression that makes it stands in its
-//! stead.
+//! Virtual columns. They are not stored; each use is replaced by the column's expression.
 //!
-//! A function-based index is an index on a hidden virtual column, so a condition that has the same expression finds it.
+//! A function-based index is an index on a hidden virtual column, so a condition with the same expression can use it.
 
 use crate::ir::*;
 use crate::scope::*;
@@ -10,7 +9,7 @@ use sql::ast::ExprKind;
 use std::rc::Rc;
 use types::Result;
 
-/// Whether a part of an index's key is a virtual column: what the row's bytes cannot tell.
+/// Whether a key part of an index is a virtual column, which the row's bytes do not contain.
 pub fn has_virtual_key(table: &TableDef, index: &IndexDef) -> bool {
     index.columns.iter().any(|part| match part.key {
         IndexKey::Column(at) => table.columns.get(at).is_some_and(|c| c.virtual_text.is_some()),
@@ -18,13 +17,13 @@ pub fn has_virtual_key(table: &TableDef, index: &IndexDef) -> bool {
     })
 }
 
-/// The virtual columns, without the hidden keys of disabled indexes: the functions of those may not exist any more.
+/// The virtual columns, without hidden keys of disabled indexes, whose functions may no longer exist.
 fn virtual_columns(table: &TableDef) -> Vec<(usize, String)> {
     let text = |(i, c): (usize, &dictionary::ColumnDef)| Some((i, c.virtual_text.clone()?));
     table.columns.iter().enumerate().filter_map(text).filter(|(at, _)| !is_disabled_key(table, *at)).collect()
 }
 
-/// Whether a column is a hidden key, of disabled indexes alone.
+/// Whether a column is a hidden key of disabled indexes only.
 fn is_disabled_key(table: &TableDef, column: usize) -> bool {
     let is_of = |index: &&Rc<IndexDef>| index.columns.iter().any(|part| part.key == IndexKey::Column(column));
     let mut indexes = table.indexes.iter().filter(is_of).peekable();
@@ -32,7 +31,7 @@ fn is_disabled_key(table: &TableDef, column: usize) -> bool {
 }
 
 impl Compiler<'_> {
-    /// Gives every virtual column of a table in FROM its expression over the columns that are read.
+    /// Gives every virtual column of a table in FROM its expression over the table's columns.
     pub fn bind_virtuals(&mut self, id: ItemId, table: &Rc<TableDef>, optional: bool) -> Result<()> {
         for (column, text) in virtual_columns(table) {
             let parsed = sql::parse_expression(&text)?;
@@ -57,14 +56,14 @@ impl Compiler<'_> {
                 && !is_null_of_nulls(&made)
                 && let Some(rowid) = self.rowid_value(id)
             {
-                // The expression is worked out above the outer join, where NVL(c, 0) has a value without a row.
+                // The expression is evaluated above the outer join, where NVL(c, 0) would have a value without a row.
                 let ty = made.ty;
                 let is_row = Expr::new(Node::IsNull(Box::new(rowid), true), types::DataType::Boolean);
                 made = Expr::new(Node::Case(vec![(is_row, made)], None), ty);
             }
             self.items[id].columns[column].value = Some(made);
         }
-        // A key is made again from the row to see whether the row still has it.
+        // A key is recomputed from the row to check whether the row still has it.
         for index in table.indexes.iter().filter(|index| !index.disabled && has_virtual_key(table, index)) {
             for part in &index.columns {
                 if let IndexKey::Column(at) = part.key {

@@ -1,11 +1,12 @@
-//! What a row source stands on: the row sources below it and its own expressions.
+//! Visitors for the children of a row source and for its own expressions (P9).
 //!
-//! A new row source is listed here, in `produced`, in `rows` (its line of a plan) and in `exec::source`. Code that only
-//! walks the tree goes by these visitors.
+//! A new row source is added here, in `produced`, in `rows` (its line of a plan) and in `exec::source`. Code that only
+//! walks the tree uses these visitors.
 
 use crate::ir::*;
 
-/// Calls `$f` on each row source right below `$source`. `$each` is `iter` or `iter_mut`, as the source is borrowed.
+/// Calls `$f` on each row source directly below `$source`. `$each` is `iter` or `iter_mut`, depending on how the source
+/// is borrowed.
 macro_rules! children {
     ($source:expr, $f:ident, $each:ident $(, $m:tt)?) => {
         match $source {
@@ -174,7 +175,7 @@ macro_rules! expressions {
     };
 }
 
-/// The field with the expected rows of `$source`; `$($m)?` is `mut` where it is to be written.
+/// The field with the estimated rows of `$source`. `$($m)?` is `mut` for writing.
 macro_rules! rows {
     ($source:expr $(, $m:tt)?) => {
         match $source {
@@ -211,14 +212,14 @@ impl Access {
         access!(self, f, iter, keys)
     }
 
-    /// As [`Access::for_each_expr`], to change the expressions.
+    /// As [`Access::for_each_expr`], with mutable expressions.
     pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         access!(self, f, iter_mut, keys_mut)
     }
 }
 
 impl Source {
-    /// The rows that the planner expects each time the row source is started. `None`: nothing was estimated.
+    /// The planner's estimate of the rows for each start. `None`: not estimated.
     pub fn rows(&self) -> Option<f64> {
         let rows = match self {
             Source::Dual => 1.0,
@@ -228,41 +229,40 @@ impl Source {
         (rows.is_finite() && rows >= 0.0).then_some(rows)
     }
 
-    /// Notes the rows that are expected.
+    /// Stores the estimated rows.
     pub fn set_rows(&mut self, expected: f64) {
         if let Some(rows) = rows!(self, mut) {
             *rows = expected;
         }
     }
 
-    /// Calls `f` on each row source right below, in the order in which a plan lists them.
+    /// Calls `f` on each row source directly below, in the order in which a plan lists them.
     pub fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Source)) {
         children!(self, f, iter)
     }
 
-    /// As [`Source::for_each_child`], to change the row sources.
+    /// As [`Source::for_each_child`], with mutable row sources.
     pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Source)) {
         children!(self, f, iter_mut, mut)
     }
 
-    /// Calls `f` on each expression of this row source: those of the row sources below and of subqueries are not its
-    /// own.
+    /// Calls `f` on each expression of this row source, without those of row sources below and of subqueries.
     pub fn for_each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         expressions!(self, f, iter, keys)
     }
 
-    /// As [`Source::for_each_expr`], to change the expressions.
+    /// As [`Source::for_each_expr`], with mutable expressions.
     pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         expressions!(self, f, iter_mut, keys_mut, mut)
     }
 
-    /// Calls `f` on this row source and all below it, those above first.
+    /// Calls `f` on this row source and all below it, top down.
     pub fn walk<'a>(&'a self, f: &mut dyn FnMut(&'a Source)) {
         f(self);
         self.for_each_child(&mut |child| child.walk(f));
     }
 
-    /// Whether `f` is true of this row source or of one below it.
+    /// Whether `f` is true for this row source or one below it.
     pub fn any(&self, f: &mut dyn FnMut(&Source) -> bool) -> bool {
         if f(self) {
             return true;

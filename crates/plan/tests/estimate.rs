@@ -1,4 +1,4 @@
-//! Estimates: each rule on small statistics whose answer can be worked out by hand.
+//! Estimates: each rule on small statistics whose result can be computed by hand.
 
 use dictionary::statistics::{ENDPOINT_BYTES, place_of_bytes};
 use dictionary::{ColumnGroup, ColumnStatistics, Endpoint, Histogram, HistogramKind, TableStatistics};
@@ -28,7 +28,7 @@ fn numbers(kind: HistogramKind, all: &[(i64, u64, u64)]) -> Option<Arc<Histogram
     Some(Arc::new(Histogram::new(kind, endpoints)))
 }
 
-/// A table of columns, each at the position of its register; 1,000 rows.
+/// A table of 1,000 rows with columns, each at the position of its register.
 struct Table {
     statistics: TableStatistics,
     columns: Vec<(DataType, Option<ColumnStatistics>)>,
@@ -163,7 +163,7 @@ fn a_frequency_histogram_knows_every_value() {
     near(t.share(&cmp(reg(0), CmpOp::Gt, int(1))), 0.3);
     near(t.share(&in_list(reg(0), vec![int(1), int(2)], false)), 0.9);
     near(t.share(&in_list(reg(0), vec![int(1), int(2)], true)), 0.1);
-    // Between two values there is half of the rarest, not nothing.
+    // Between two values: half of the rarest value, not zero.
     let gap = vec![cmp(reg(0), CmpOp::Gt, int(2)), cmp(reg(0), CmpOp::Lt, int(5))];
     near(t.share(&and(gap)), 0.05);
 }
@@ -261,7 +261,7 @@ fn a_column_group_answers_its_equalities_together() {
     t.statistics.groups = vec![ColumnGroup { name: "G".into(), columns: vec![1, 0], statistics: group }];
     near(t.share(&and(vec![equal(0, 1), equal(1, 1)])), 1.0 / 12.0);
     near(t.share(&and(vec![equal(0, 1), equal(2, 1), equal(1, 1)])), 0.1 / 12.0);
-    // A value that no row has, or a range, is not the group's.
+    // A value that does not occur, and a range, are not answered by the group.
     near(t.share(&and(vec![equal(0, 1), equal(1, 300)])), 0.0);
     near(t.share(&and(vec![equal(0, 1), cmp(reg(1), CmpOp::Lt, int(50))])), 0.1 * 0.5);
 }
@@ -274,7 +274,7 @@ fn a_join_is_one_of_the_larger_number_of_values() {
     near(estimate::join_selectivity(&l, &r), 0.5 / 100.0);
     near(estimate::semi_selectivity(&l, &r), 0.5 * 0.2);
     near(estimate::semi_selectivity(&r, &l), 1.0);
-    // A filter leaves fewer values: 100 (1 - 0.9 ^ 10).
+    // A filter leaves fewer distinct values: 100 (1 - 0.9 ^ 10).
     let filtered = JoinColumn { kept: 0.1, ..l };
     let values = 100.0 * (1.0 - 0.9f64.powi(10));
     near(estimate::join_selectivity(&filtered, &r), 0.5 / values);

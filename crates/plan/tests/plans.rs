@@ -1,4 +1,4 @@
-//! Plans and errors over a catalog of a few tables: access paths, join methods, where errors are reported.
+//! Plans and errors over a catalog of a few tables: access paths, join methods, positions of errors.
 
 mod common;
 
@@ -122,7 +122,7 @@ fn joins() {
     assert!(leading.find("SMALL").unwrap() < leading.find("BIG").unwrap(), "{leading}");
     assert!(plan("select * from small s left join big b on b.name = s.name").contains("HASH JOIN OUTER"));
     assert!(plan("select * from small s full join big b on b.name = s.name").contains("HASH JOIN FULL OUTER"));
-    // A view that an outer join keeps becomes part of the block; one that it may fill with NULLs does not.
+    // A view on the preserved side of an outer join is merged; one on the optional side is not.
     let kept = plan("select * from v, small s where s.k (+) = v.id and v.id = 7");
     assert!(kept.contains("INDEX UNIQUE SCAN BIG_PK") && !kept.contains("VIEW"), "{kept}");
     let optional = plan("select * from v, small s where v.id (+) = s.k and s.id = 7");
@@ -134,7 +134,8 @@ fn joins() {
     assert!(plan(text).contains("INDEX UNIQUE SCAN BIG_PK"));
 }
 
-/// Where nothing is equal, an inequality leads a merge join: all pairs of large inputs would be too many.
+/// Without an equality, an inequality leads to a merge join: comparing all pairs of large inputs would be too
+/// expensive.
 #[test]
 fn joins_by_inequalities() {
     let merged = [
@@ -149,9 +150,9 @@ fn joins_by_inequalities() {
         assert!(plan.contains("MERGE JOIN") && !plan.contains("LOOPS") && !plan.contains("BUFFER"), "{text}\n{plan}");
     }
     let others = [
-        // Few rows are compared sooner than sorted.
+        // Few rows are compared rather than sorted.
         "select count(*) from small a, small b where a.id < b.id",
-        // No order decides.
+        // `<>` is not an order comparison.
         "select count(*) from seen a, big b where a.name <> b.name",
         "select count(*) from seen a, big b where a.name like b.name",
         "select count(*) from seen a, big b where a.id + b.id > 10",
@@ -242,7 +243,7 @@ fn with_queries_on_one_another_without_end_are_an_error() {
     });
 }
 
-/// Runs `f` where half of the stack is used: as far down as anything that nests goes.
+/// Runs `f` with half of the stack used, where deep nesting ends.
 fn at_half(f: &mut dyn FnMut()) {
     let frame = std::hint::black_box([0u8; 1024]);
     if os::stack::is_short() {
@@ -323,7 +324,7 @@ fn the_order_that_a_hint_asks_for_is_the_order_of_the_plan() {
         let at = |name: &str| plan.find(name).unwrap_or_else(|| panic!("{name}: {plan}"));
         at("FULL BIG") < at("FULL SMALL")
     };
-    // Nested loops list the outer side first; without a condition nothing but the hint decides.
+    // Nested loops list the outer side first; without a condition only the hint decides.
     assert!(order("select /*+ ordered use_nl(small) */ * from big, small where big.k > small.k"));
     assert!(!order("select /*+ ordered use_nl(big) */ * from small, big where big.k > small.k"));
     assert!(order("select /*+ leading(big small) use_nl(small) */ * from small, big where big.k > small.k"));

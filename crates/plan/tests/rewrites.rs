@@ -1,12 +1,11 @@
-//! Each rewrite by itself: the logical tree as it is bound, what the rewrite makes of it, and that it makes nothing of it
-//! when it is switched off.
+//! Each rewrite alone: the bound logical tree, the tree after the rewrite, and no change when it is switched off.
 
 mod common;
 
 use common::Tables;
 use plan::{NoFunctions, Optimizer, Rewrite, RewritesOff, logical_text};
 
-/// The tree as it is bound, and behind all rewrites but those named.
+/// The bound tree, and the tree after all rewrites except those named.
 fn trees(text: &str, off: &str) -> (String, String) {
     let statement = sql::parse_statement(text).unwrap_or_else(|e| panic!("{text}: {e}"));
     let optimizer =
@@ -14,7 +13,7 @@ fn trees(text: &str, off: &str) -> (String, String) {
     logical_text(&statement, &Tables, &NoFunctions, &optimizer).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-/// The tree behind one rewrite alone.
+/// The tree after a single rewrite.
 fn only(rewrite: Rewrite, text: &str) -> String {
     let others = Rewrite::ALL.iter().filter(|(other, _)| *other != rewrite).map(|(_, name)| *name);
     trees(text, &others.collect::<Vec<_>>().join(",")).1
@@ -53,7 +52,7 @@ fn aggregates_of_lists_and_groups_become_joins() {
     let kept = [
         format!("select big.id, {sum} from big where rownum < 10"),
         format!("select big.id, {sum} from big fetch first 3 rows only"),
-        // A column that is asked for by a condition, too.
+        // A column that is also used in a condition.
         format!("select id, x from (select big.id, {sum} x from big) where x > 3"),
         format!("select x from (select big.id, {sum} x from big) v where exists (select 1 from small where id = v.x)"),
         "select big.id, (select /*+ no_unnest */ sum(small.id) from small where small.k = big.k) from big".to_owned(),
@@ -100,7 +99,7 @@ fn subqueries_become_joins() {
         let tree = only(Rewrite::Unnest, &format!("select * from big where {cond}"));
         assert!(tree.contains(expected) && !tree.contains("SUBQUERY"), "{cond}\n{tree}");
     }
-    // A query that compares columns neither for equality nor for order stays, and so does one under a hint or under OR.
+    // A query without an equality or order comparison stays, and so does one under a hint or under OR.
     let kept = [
         "exists (select 1 from small where small.k <> big.id)",
         "exists (select 1 from small where small.k > big.id + small.id)",
@@ -174,7 +173,7 @@ fn constants_go_over_equalities() {
     assert!(tree.contains("BIG.ID=7"), "{tree}");
     let tree = only(Rewrite::Transitive, "select * from big, small where big.id = small.k and small.k in (1, 2)");
     assert!(tree.contains("BIG.ID IN (1,2)"), "{tree}");
-    // Into the condition of an outer join, and not out of it.
+    // Conditions are copied into the outer join, not out of it.
     let tree = only(Rewrite::Transitive, "select * from big left join small on big.id = small.k where big.id = 7");
     assert!(tree.contains("SMALL.K=7"), "{tree}");
     let tree = only(Rewrite::Transitive, "select * from big left join small on big.id = small.k and small.k = 7");
@@ -190,7 +189,7 @@ fn what_all_branches_of_an_or_demand_is_demanded_once() {
     assert!(tree.contains("WHERE [BIG.ID=SMALL.ID AND (BIG.K>1 OR SMALL.K>2)]"), "{tree}");
     let tree = only(Rewrite::Factor, "select * from big where id = 1 or id = 2 or k = 3");
     assert!(tree.contains("BIG.ID IN (1,2) OR BIG.K=3"), "{tree}");
-    // A branch of which nothing else is left decides.
+    // A branch that contains only the common factor decides.
     let tree = only(Rewrite::Factor, "select * from big where id > 1 and k = 2 or id > 1");
     assert!(tree.contains("WHERE [BIG.ID>1]"), "{tree}");
     let tree = only(
@@ -207,7 +206,7 @@ fn joined_tables_that_contribute_nothing_go_away() {
         let tree = only(Rewrite::Eliminate, text);
         (!has(&tree, "D"), tree)
     };
-    // A parent, by a foreign key: the key of the child must not be NULL.
+    // A parent, removed by its foreign key: the child's key must not be NULL.
     for text in [
         "select e.name from emp e, dept d where e.k = d.id",
         "select e.name from emp e join dept d on d.id = e.k",
@@ -220,12 +219,12 @@ fn joined_tables_that_contribute_nothing_go_away() {
     }
     let tree = only(Rewrite::Eliminate, "select e.name from emp e, dept d where e.k = d.id and d.id in (1, 2)");
     assert!(tree.contains("E.K IN (1,2)"), "{tree}");
-    // Of a subquery that has become a semijoin, when both rewrites are on.
+    // A subquery that has become a semijoin, with both rewrites on.
     let (_, tree) = trees("select name from emp e where exists (select 1 from dept d where d.id = e.k)", "");
     assert!(!tree.contains("SEMI") && tree.contains("E.K IS NOT NULL"), "{tree}");
     let (_, tree) = trees("select name from emp e where not exists (select 1 from dept d where d.id = e.k)", "");
     assert!(tree.contains("ANTI"), "{tree}");
-    // The optional side of an outer join, by a unique key.
+    // The optional side of an outer join, removed by its unique key.
     for text in [
         "select e.name from emp e left join dept d on e.k = d.id",
         "select e.name from emp e, dept d where e.id = d.id (+)",
@@ -234,7 +233,7 @@ fn joined_tables_that_contribute_nothing_go_away() {
         let (gone, tree) = gone(text);
         assert!(gone && !tree.contains("NOT NULL"), "{text}\n{tree}");
     }
-    // More is read of them, or they may have several matches, or none.
+    // Other columns are read, or there may be several matches, or none.
     for text in [
         "select e.name, d.name from emp e, dept d where e.k = d.id",
         "select e.name from emp e, dept d where e.k = d.id and d.name > 'a'",

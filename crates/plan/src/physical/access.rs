@@ -1,4 +1,4 @@
-//! Access paths: how the rows of one table are reached.
+//! Access paths of a single table.
 
 use super::cost;
 use crate::ir::*;
@@ -9,24 +9,24 @@ use sql::ast;
 use std::rc::Rc;
 use types::DataType;
 
-/// A way into a table and what it is expected to cost.
+/// An access path with its estimated cost.
 pub struct Choice {
     pub access: Access,
-    /// Conditions it answers exactly, as positions in the list given.
+    /// Positions of the conditions that the path answers exactly (P5).
     pub used: Vec<usize>,
     pub rows: f64,
-    /// The weight that it is compared by with others: blocks read and rows looked at, in one unit. Little where a hint
-    /// asks for it.
+    /// The weight for comparison with other paths: blocks read and rows processed in one unit. Low if a hint asks for
+    /// the path.
     pub cost: f64,
-    /// The cost, hint or not.
+    /// The cost, independent of hints.
     pub real: Cost,
-    /// The entries of an index that are passed, and the part of the cost that they are.
+    /// Index entries that are read, and the part of the cost for them.
     pub entries: (f64, Cost),
-    /// A hint has decided.
+    /// Whether a hint has decided.
     pub hinted: bool,
 }
 
-/// What the hints of a block say about one table.
+/// The hints of a block about one table.
 pub(super) struct Wishes<'a> {
     hints: Vec<&'a ast::Hint>,
 }
@@ -40,19 +40,19 @@ impl<'a> Wishes<'a> {
         self.hints.iter().any(|h| h.name == name)
     }
 
-    /// Whether one of these hints names the index, or no index, and so all of them.
+    /// Whether one of these hints names the index, or names no index and so means all.
     pub(super) fn names(&self, hints: &[&str], index: &IndexDef) -> bool {
         let mut named = self.hints.iter().filter(|h| hints.contains(&h.name.as_str())).map(|h| &h.args[1..]);
         named.any(|names| names.is_empty() || names.contains(&index.name))
     }
 }
 
-/// A condition on a column, in the form `column op value`.
+/// A condition on a column in the form `column op value`.
 struct Bound<'a> {
     at: usize,
     op: CmpOp,
     value: &'a Expr,
-    /// Trailing blanks do not count.
+    /// Whether trailing blanks are ignored.
     padded: bool,
 }
 
@@ -62,19 +62,19 @@ impl Bound<'_> {
     }
 }
 
-/// Distinct values of leading columns that an index is worth being skipped through for.
+/// Most distinct values of the skipped columns for which a skip scan pays off.
 const SKIPS_MAX: f64 = 100.0;
 
-/// Of what reads no index.
+/// Cost of entries for a path without an index.
 const NO_ENTRIES: (f64, Cost) = (0.0, Cost { total: 0.0, io: 0.0 });
 
-/// Rows and blocks of a table nobody has analysed.
+/// Rows and blocks of a table without statistics.
 const UNKNOWN_ROWS: f64 = 1000.0;
 const UNKNOWN_BLOCKS: f64 = 20.0;
 
 impl Compiler<'_> {
-    /// The cheapest way to the rows of `table` that meet `conds`. Registers that are not the table's own count as
-    /// known. `columns` are those that are read of it, once all are known.
+    /// The cheapest path to the rows of `table` that meet `conds`. Registers of other row sources count as known.
+    /// `columns`: the columns to be read, if already known.
     pub fn choose_access(
         &self,
         id: ItemId,
@@ -112,8 +112,8 @@ impl Compiler<'_> {
             return Choice { hinted: true, ..best };
         }
         best.hinted = wishes.has("NO_INDEX");
-        // Indexes keep no entries for versions of rows that only a flashback query sees; an index-organised table keeps
-        // the rows.
+        // Indexes have no entries for old row versions that only a flashback query sees; an index-organised table keeps
+        // the rows themselves.
         let past = self.as_of_items.contains_key(&id);
         for index in &table.indexes {
             if past && index.kind != IndexKind::IotTop {
@@ -157,8 +157,8 @@ impl Compiler<'_> {
         best
     }
 
-    /// The cheapest way through an index that has all of `columns`, by itself: the entries that conditions lead to, or
-    /// all of them. The caller knows that all rows it wants have an entry.
+    /// The cheapest path that reads only an index with all of `columns`: the entries selected by conditions, or all
+    /// entries. The caller guarantees that all wanted rows have an entry.
     pub(super) fn index_alone(
         &self,
         id: ItemId,
@@ -178,7 +178,7 @@ impl Compiler<'_> {
         ranged.into_iter().chain(fast).min_by(|a, b| a.real.total.total_cmp(&b.real.total))
     }
 
-    /// All entries of an index that has all columns that are read.
+    /// All entries of an index that contains all columns to be read.
     fn all_entries(
         &self,
         table: &TableDef,
@@ -190,7 +190,7 @@ impl Compiler<'_> {
         let (rows, _) = size_of(table);
         let looked_at = rows * (cost::PER_ENTRY + cost::PER_CONDITION * conditions as f64);
         let leaves = leaves(table, index, rows);
-        // One block after the other, not as they lie.
+        // An index full scan reads single blocks in key order, a fast full scan many blocks in the order on disk.
         let read = leaves * self.in_scan + if fast { 0.0 } else { leaves * (cost::DESCENT - 0.1) };
         let real = Cost::new(read + looked_at, read);
         let access = match fast {
@@ -201,8 +201,8 @@ impl Compiler<'_> {
         Choice { access, used, rows: filtered_rows.max(0.01), cost: real.total, real, entries, hinted: false }
     }
 
-    /// The whole of an index that has every column that is read: less to read than the table. Without statistics nobody
-    /// knows, so that only a hint makes it so.
+    /// A scan of a whole index that contains every column to be read, because it is smaller than the table. Without
+    /// statistics only a hint chooses it.
     #[allow(clippy::too_many_arguments)]
     fn whole_index(
         &self,
@@ -245,14 +245,14 @@ impl Compiler<'_> {
         found
     }
 
-    /// Whether entries of an index on a column of type `ty` can be looked for by a value.
+    /// Whether index entries of a column of type `ty` can be looked up by a value.
     fn is_key(&self, id: ItemId, ty: &DataType, how: Compare, value: &Expr) -> bool {
         let comparable = match how {
             Compare::Plain => true,
             Compare::Padded => padded_type(ty),
             Compare::Dynamic => false,
         };
-        // A key has an instant, or what a clock shows: the one is not looked for by the other.
+        // A key stores an instant or a local time; one cannot be looked up by the other.
         let is_instant = |ty: &DataType| matches!(ty, DataType::Timestamp { zone, .. } if *zone != types::Zone::None);
         comparable
             && !is_null(value)
@@ -261,7 +261,7 @@ impl Compiler<'_> {
             && !self.reads_item(id, value)
     }
 
-    /// `column IN (list)`: its place among the conditions, and the keys.
+    /// `column IN (list)`: position of the condition, and the keys.
     fn listed(&self, id: ItemId, column: usize, conds: &[Expr]) -> Option<(usize, Vec<Key>)> {
         let Some(Expr { node: wanted, ty }) = &self.items[id].columns[column].value else { return None };
         conds.iter().enumerate().find_map(|(at, c)| {
@@ -273,7 +273,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// `column LIKE pattern`, where the pattern begins with what every match begins with.
+    /// `column LIKE pattern`, if the pattern has a literal prefix.
     fn liked(&self, id: ItemId, column: usize, conds: &[Expr]) -> Option<(usize, LikeRange)> {
         let Some(Expr { node: wanted, ty: DataType::Varchar2 { .. } }) = &self.items[id].columns[column].value else {
             return None;
@@ -356,8 +356,8 @@ impl Compiler<'_> {
         Some(Choice { access, used, rows, cost, real, entries, hinted: false })
     }
 
-    /// The entries of an index that conditions lead to: by equality with a leading part of the key, IN lists among it,
-    /// and bounds of the column behind; with `skip` from that column of the key on.
+    /// The index entries selected by conditions: equalities on leading key columns, including IN lists, and bounds on
+    /// the next column. `skip`: number of skipped leading columns.
     fn index_access(
         &self,
         id: ItemId,
@@ -370,7 +370,7 @@ impl Compiler<'_> {
         let (table_rows, _) = size_of(table);
         let mut range = IndexRange { skip, ..IndexRange::whole(index.clone()) };
         let (mut used, mut ranges) = (Vec::new(), 1.0);
-        // Conditions that the range narrows but does not answer.
+        // Conditions that the range narrows but does not answer exactly.
         let mut rechecked = Vec::new();
         for part in &index.columns[..skip] {
             let IndexKey::Column(column) = part.key else { return None };
@@ -417,7 +417,7 @@ impl Compiler<'_> {
         if range.is_whole() {
             return None;
         }
-        // Reversed keys are not in the order of their values: only whole keys are found.
+        // A reverse-key index is not in value order: only complete keys can be found.
         if index.kind == IndexKind::Reverse && (skip > 0 || range.prefix.len() < index.columns.len()) {
             return None;
         }
@@ -435,7 +435,7 @@ impl Compiler<'_> {
         let rows = table_rows * share;
         let rows = if is_one { rows.min(ranges) } else { rows }.max(1.0);
         range.recheck = recheck;
-        // What an index says by itself costs no visit to the table.
+        // A column in the index needs no visit to the table.
         let only = columns.is_some_and(|columns| covers(index, columns));
         let visits = match &index.statistics {
             _ if only => 0.0,
@@ -452,8 +452,8 @@ impl Compiler<'_> {
         Some(Choice { access, used, rows, cost, real, entries, hinted: false })
     }
 
-    /// How many leading columns of an index are worth being skipped: nothing is known of them, they have few values,
-    /// and the next column is compared.
+    /// The number of leading columns of an index to be skipped: they have no conditions and few values, and the next
+    /// column is compared.
     fn skips(&self, id: ItemId, table: &TableDef, index: &IndexDef, conds: &[Expr], asked: bool) -> usize {
         let is_known = |part: &dictionary::IndexColumnDef| match part.key {
             IndexKey::Column(at) => !self.bounds(id, at, conds).is_empty() || self.listed(id, at, conds).is_some(),
@@ -478,17 +478,17 @@ impl Compiler<'_> {
     }
 }
 
-/// The whole of an index, from one end to the other.
+/// All entries of an index in key order.
 pub fn whole(index: &Rc<IndexDef>, descending: bool) -> IndexRange {
     IndexRange { descending, index_only: true, ..IndexRange::whole(index.clone()) }
 }
 
-/// Whether every row has an entry: not all columns of the key can be NULL.
+/// Whether every row has an entry: some key column is NOT NULL.
 pub fn has_every_row(table: &TableDef, index: &IndexDef) -> bool {
     index.columns.iter().any(|part| matches!(part.key, IndexKey::Column(at) if !table.columns[at].nullable))
 }
 
-/// Blocks of an index's leaves, as far as anybody knows.
+/// Estimated leaf blocks of an index.
 fn leaves(table: &TableDef, index: &IndexDef, rows: f64) -> f64 {
     let bytes = |part: &dictionary::IndexColumnDef| match part.key {
         IndexKey::Column(at) => match table.columns[at].data_type {
@@ -505,7 +505,7 @@ fn leaves(table: &TableDef, index: &IndexDef, rows: f64) -> f64 {
     }
 }
 
-/// Whether an index has all columns that a scan reads, so that the table need not be visited.
+/// Whether an index contains all columns that a scan reads.
 pub fn covers(index: &IndexDef, columns: &[(u16, Reg)]) -> bool {
     matches!(index.kind, IndexKind::Normal) && columns.iter().all(|(column, _)| covers_column(index, *column))
 }

@@ -1,14 +1,13 @@
-//! The costs of a finished plan, row source by row source: the figures that plans print.
+//! The printed costs of a finished plan, row source by row source (P25).
 //!
-//! A plan keeps the rows that the planner expected of each row source, and the cost of each scan. All else follows from
-//! these by the formulas of [`super::cost`], which the planner chose the plan by. Costs that the planner only weighs
-//! with (what a hint asks for costs it next to nothing) are in neither.
+//! A plan keeps the planner's estimate of the rows of each row source, and the cost of each scan. Everything else
+//! follows from these by the formulas of [`super::cost`], which the planner chose the plan by. The artificial weights
+//! of hints are contained in neither.
 
 use super::cost;
 use crate::ir::*;
 
-/// Computes the cost of a row source, that of everything below it included, and tells `note` of each one below and of
-/// itself.
+/// Computes the cost of a row source with everything below it. Calls `note` for each row source below and for this one.
 pub fn costs<'p>(source: &'p Source, note: &mut dyn FnMut(&'p Source, Cost)) -> Cost {
     let cost = match source {
         Source::Dual | Source::Empty => Cost::default(),
@@ -25,7 +24,7 @@ pub fn costs<'p>(source: &'p Source, note: &mut dyn FnMut(&'p Source, Cost)) -> 
         | Source::Count { input, .. }
         | Source::Limit { input, .. } => costs(input, note),
         Source::Parallel { input, degree, .. } => {
-            // Oracle reckons with nine tenths of what so many processes could do.
+            // Like Oracle, assumes nine tenths of the ideal speedup.
             let share = 1.0 / (f64::from(*degree) * 0.9).max(1.0);
             costs(input, &mut |below, cost| note(below, cost.times(share))).times(share)
         }
@@ -81,7 +80,7 @@ pub fn costs<'p>(source: &'p Source, note: &mut dyn FnMut(&'p Source, Cost)) -> 
     cost
 }
 
-/// A side of a merge join. A sort for it is weighed as one of keys alone.
+/// A side of a merge join. A sort for the join is costed as a sort of keys alone.
 fn sorted<'p>(side: &'p Source, note: &mut dyn FnMut(&'p Source, Cost)) -> Cost {
     let Source::Sort { input, .. } = side else { return costs(side, note) };
     let cost = costs(input, note) + Cost::of_cpu(cost::sort(rows(input), 1));
@@ -89,14 +88,14 @@ fn sorted<'p>(side: &'p Source, note: &mut dyn FnMut(&'p Source, Cost)) -> Cost 
     cost
 }
 
-/// The right side of nested loops over so many rows; `inner`: started once.
+/// The right side of nested loops over `left` rows. `inner`: the cost of one start.
 fn repeated(left: f64, right: &Source, inner: Cost) -> Cost {
     let buffer = match right {
         Source::Filter { input, .. } => input,
         other => other,
     };
     match (right, buffer) {
-        // The rows are read once.
+        // The rows are read once and then replayed.
         (_, Source::Buffer { rows, .. }) => {
             inner + Cost::of_cpu(cost::buffered(left, *rows) - cost::buffered(0.0, *rows))
         }

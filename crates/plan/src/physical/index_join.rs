@@ -1,8 +1,9 @@
 //! Index join: a table whose columns are read from two of its indexes, joined by rowid, without the table itself.
 //!
-//! An index has no entry for a row whose key is NULL as a whole, so each of the two has every row of the table, or the
-//! conditions that are checked on it are not true of such rows. The two agree on what rows there are: both are read as
-//! of one moment. More than two indexes are not joined; each one more costs as much as another scan of the table.
+//! An index has no entry for a row whose key is entirely NULL. Each of the two indexes must therefore have an entry for
+//! every row, or conditions checked on it must exclude such rows (P19). Both indexes are read as of one snapshot, so
+//! they agree on the rows. More than two indexes are not joined: each further index costs as much as another scan of
+//! the table.
 
 use super::access::{Choice, Wishes, covers_column, has_every_row};
 use super::{Planned, cost};
@@ -15,7 +16,7 @@ use sql::ast;
 use std::rc::Rc;
 use types::DataType;
 
-/// Indexes of a table that are looked through for a pair.
+/// Most indexes of a table that are considered.
 const INDEXES_MAX: usize = 16;
 
 /// One of the two scans.
@@ -25,7 +26,7 @@ struct Half {
     choice: Choice,
 }
 
-/// Two scans and what is left to be checked on their rows.
+/// Two index scans and the conditions to be checked on their rows.
 struct Pair {
     left: Half,
     right: Half,
@@ -35,8 +36,8 @@ struct Pair {
 }
 
 impl Compiler<'_> {
-    /// The join of two indexes that gives the rows of an item more cheaply than `single`, the best way by one scan, or
-    /// that a hint asks for.
+    /// The index join for an item, if it is cheaper than `single`, the best single access path, or if a hint asks for
+    /// it.
     pub(super) fn index_join(
         &mut self,
         id: ItemId,
@@ -56,7 +57,7 @@ impl Compiler<'_> {
         if !is_plain || of_the_past || self.items[id].rowid.is_some() || self.pseudos.contains_key(&id) {
             return None;
         }
-        // The built side is kept when a loop around starts the join again, so it must not depend on a row of the loop.
+        // The built side is kept when an enclosing loop restarts the join, so it must not depend on a row of the loop.
         let own = |r: Reg| columns.iter().any(|(_, column)| *column == r);
         let mut is_own = true;
         conds.iter().for_each(|c| self.expr_regs(c, &mut |r| is_own &= own(r)));
@@ -88,7 +89,8 @@ impl Compiler<'_> {
         Some(self.planned_pair(id, table, pair, asked))
     }
 
-    /// The join of two indexes, where they have all columns that are read: those that both have come from the first.
+    /// The join of two indexes, if together they contain all columns to be read. Columns in both are taken from the
+    /// first.
     fn index_pair(
         &self,
         id: ItemId,

@@ -1,8 +1,8 @@
 //! The physical planner: row sources for a logical tree, by cost.
 //!
-//! Operators above joins become the row source of their name; joins are ordered by `join`, tables reached by `access`,
-//! and `order` puts the order of an index to use in the finished tree. A tree is planned once and read only, so that
-//! what stands in several places (CONNECT BY) may be planned for each.
+//! Operators above joins become row sources directly; `join` orders joins, `access` chooses access paths, and `order`
+//! uses the order of indexes in the finished tree. Planning only reads a tree, so parts used several times (CONNECT BY)
+//! can be planned for each use.
 
 mod access;
 pub mod cost;
@@ -22,7 +22,7 @@ use crate::logical::*;
 use crate::scope::Compiler;
 use types::{Ora, Result};
 
-/// A row source with what is expected of it.
+/// A row source with its estimates.
 pub struct Planned {
     pub source: Source,
     pub rows: f64,
@@ -31,7 +31,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The row source is told how many rows are expected of it.
+    /// Stores the estimated rows in the row source.
     fn new(mut source: Source, rows: f64, cost: f64) -> Planned {
         source.set_rows(rows);
         Planned { source, rows, cost }
@@ -47,10 +47,10 @@ pub struct Physical {
 }
 
 impl Compiler<'_> {
-    /// Plans all trees of the statement: WITH queries first, for their sizes are known then.
+    /// Plans all trees of the statement; WITH queries first, so that their sizes are known.
     ///
     /// # Errors
-    /// ORA-01792 for a join of more than 128 row sources.
+    /// ORA-03001 for a join of more than 128 row sources.
     pub fn physical(&mut self) -> Result<Physical> {
         self.sample_tables()?;
         self.learn_columns();
@@ -85,7 +85,7 @@ impl Compiler<'_> {
         Ok(planned)
     }
 
-    /// Plans an operator and all below it.
+    /// Plans an operator and everything below it.
     pub fn plan_rel(&mut self, rel: &Rel) -> Result<Planned> {
         if os::stack::is_short() {
             return Err(Ora::with(4030, &[&"64", &"kxs-heap-c", &"query nesting"]));
@@ -152,7 +152,7 @@ impl Compiler<'_> {
                 let limit = count.as_ref().filter(|_| !percent).map(constant);
                 let rows = limit.map_or(rows, |n| n.unwrap_or(cost::UNKNOWN_LIMIT).min(rows));
                 let source = match (source, count) {
-                    // A sort keeps so many rows only.
+                    // The sort keeps only this many rows.
                     (Source::Sort { input, keys, regs, top: None, rows: _ }, Some(count))
                         if offset.is_none() && !percent && ties.is_empty() =>
                     {
@@ -248,7 +248,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The number that an expression is, when it is a constant.
+/// The value of a constant number.
 fn constant(e: &Expr) -> Option<f64> {
     match &e.node {
         Node::Const(types::Value::Number(n)) => Some(n.to_f64()),
@@ -256,7 +256,7 @@ fn constant(e: &Expr) -> Option<f64> {
     }
 }
 
-/// Numbers rows; `rownum <= n` ends the numbering, other conditions are checked on the numbered row.
+/// Numbers rows. `rownum <= n` ends the numbering; other conditions are checked on the numbered row.
 fn number_rows(input: Source, reg: Reg, conds: Vec<Expr>, rows: f64, cost: f64) -> Planned {
     let mut stop = None;
     let mut rest = Vec::new();
@@ -269,7 +269,7 @@ fn number_rows(input: Source, reg: Reg, conds: Vec<Expr>, rows: f64, cost: f64) 
     let most = stop.as_ref().map_or(f64::INFINITY, |(_, e)| constant(e).unwrap_or(cost::UNKNOWN_LIMIT));
     let rows = rows.min(most);
     let input = match (input, &stop) {
-        // SELECT … FROM (… ORDER BY …) WHERE ROWNUM <= n keeps the n first rows only.
+        // SELECT … FROM (… ORDER BY …) WHERE ROWNUM <= n becomes a top-N sort.
         (Source::Sort { input, keys, regs, top: None, rows: _ }, Some(limit)) if rest.is_empty() => {
             Source::Sort { input, keys, regs, top: Some(limit.clone()), rows }
         }
@@ -289,7 +289,7 @@ fn number_rows(input: Source, reg: Reg, conds: Vec<Expr>, rows: f64, cost: f64) 
     Planned::new(source, rows, cost)
 }
 
-/// The limit of `rownum < n`, `rownum <= n` and `rownum = 1`, when it does not depend on the row.
+/// The limit of `rownum < n`, `rownum <= n` and `rownum = 1`, if it does not depend on the row.
 fn stop_key(c: &Expr, reg: Reg) -> Option<StopKey> {
     let Node::Cmp(op, _, a, b) = &c.node else { return None };
     let is_rownum = |e: &Expr| matches!(e.node, Node::Reg(r) if r == reg);
@@ -308,7 +308,7 @@ fn stop_key(c: &Expr, reg: Reg) -> Option<StopKey> {
     matches!(op, CmpOp::Lt | CmpOp::Le | CmpOp::Eq).then(|| (op, (**limit).clone()))
 }
 
-/// Adds conditions to a row source, into a scan where it is one.
+/// Adds conditions to a row source; a scan takes them into its filter.
 pub fn filter(source: Source, mut conds: Vec<Expr>) -> Source {
     if conds.is_empty() {
         return source;
@@ -331,8 +331,8 @@ pub fn filter(source: Source, mut conds: Vec<Expr>) -> Source {
     }
 }
 
-/// Puts conditions that call stored functions behind those that do not: a call costs more than any of these, and is not
-/// made for a row that they leave out.
+/// Moves conditions that call stored functions behind the others: a call is expensive, and is not made for rows that
+/// other conditions drop.
 fn calls_last(source: &mut Source) {
     let conds = match source {
         Source::Scan(scan) => Some(&mut scan.filter),
@@ -360,7 +360,7 @@ pub fn is_dual(s: &Source) -> bool {
     }
 }
 
-/// Whether a row source leads to its rows by an index, a hash or a rowid: it is read again for little.
+/// Whether a row source finds its rows by an index, a hash or a rowid, so that a restart is cheap.
 fn probes(s: &Source) -> bool {
     match s {
         Source::Scan(scan) => !matches!(scan.access, Access::Full),
@@ -370,7 +370,7 @@ fn probes(s: &Source) -> bool {
     }
 }
 
-/// The registers a row source leaves a row in, as far as its readers may name them.
+/// The registers of a row source's row that its readers may use.
 pub fn produced(source: &Source) -> Vec<Reg> {
     let mut regs = Vec::new();
     collect(source, &mut regs);

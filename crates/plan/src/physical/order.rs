@@ -1,12 +1,12 @@
-//! The order of an index put to use: MIN and MAX read one end of it, and a sort that an index saves is left out.
+//! Use of index order: MIN and MAX read one end of an index, and sorts that an index makes superfluous are removed.
 //!
-//! Works on the finished plan: only there it is known whether a sort is to give its first rows only, and what lies
-//! below it. A scan is made to follow an index where that reads less by the same measure that chose its access path;
-//! what a hint has decided stays.
+//! This works on the finished plan, which shows whether a sort returns its first rows only, and what lies below it. A
+//! scan is changed to an index if that reads less, by the same measure that chose its access path. A path chosen by a
+//! hint stays (P8).
 //!
-//! NULLs come last in an index. Rows whose key is NULL in every column are in none: an index serves an order only where
-//! that cannot be, MIN and MAX pass over them anyway. Text orders by its bytes in an index and in a sort alike; CHAR
-//! and zones of time do not and are left out.
+//! NULLs come last in an index. A row whose key is entirely NULL has no entry, so an index serves an order only where
+//! that cannot occur; MIN and MAX ignore NULLs anyway. Text has the same byte order in indexes and in sorts; CHAR and
+//! types with time zone do not and are excluded.
 
 use super::access::{covers, has_every_row, size_of, whole};
 use super::cost;
@@ -15,7 +15,7 @@ use dictionary::{IndexDef, IndexKey, IndexKind};
 use std::rc::Rc;
 use types::{DataType, Value, Zone};
 
-/// Goes over a row source and all below it.
+/// Processes a row source and all row sources below it.
 pub fn follow_indexes(source: &mut Source) {
     below(source, &mut follow_indexes);
     match source {
@@ -34,7 +34,7 @@ pub fn follow_indexes(source: &mut Source) {
                 };
             }
         }
-        // The rows of a limit above are known in number.
+        // The number of rows is known from a limit above.
         Source::Limit { input, offset: None, count: Some(count), percent: false, ties, .. } if ties.is_empty() => {
             let stop = (CmpOp::Le, count.clone());
             match &mut **input {
@@ -48,12 +48,12 @@ pub fn follow_indexes(source: &mut Source) {
     }
 }
 
-/// Calls `f` with each row source right below one.
+/// Calls `f` with each row source directly below.
 fn below(source: &mut Source, f: &mut dyn FnMut(&mut Source)) {
     match source {
-        // Its row sources are probed with the columns of a parent.
+        // Its row sources are probed with the parent's columns.
         Source::ConnectBy(_) => {}
-        // The sort below may be to give its first rows only.
+        // The sort below may return its first rows only.
         Source::Limit { input, .. } => match &mut **input {
             Source::Sort { input, .. } => f(input),
             Source::Project { input, .. } => match &mut **input {
@@ -66,7 +66,7 @@ fn below(source: &mut Source, f: &mut dyn FnMut(&mut Source)) {
     }
 }
 
-/// Whether values of a type lie in an index as they compare.
+/// Whether values of a type have the same order in an index as in comparisons.
 fn orders_by_bytes(ty: &DataType) -> bool {
     match ty {
         DataType::Char { .. } | DataType::Nchar { .. } => false,
@@ -75,7 +75,7 @@ fn orders_by_bytes(ty: &DataType) -> bool {
     }
 }
 
-/// The table's column in a register.
+/// The table column in a register.
 fn column_of(scan: &Scan, e: &Expr) -> Option<usize> {
     let Node::Reg(reg) = e.node else { return None };
     let (column, _) = scan.columns.iter().find(|(_, r)| *r == reg)?;
@@ -83,7 +83,7 @@ fn column_of(scan: &Scan, e: &Expr) -> Option<usize> {
     orders_by_bytes(&scan.table.columns[column].data_type).then_some(column)
 }
 
-/// Whether the key's part `at` is the column, in rising order.
+/// Whether key part `at` is the column, ascending.
 fn rises(index: &IndexDef, at: usize, column: usize) -> bool {
     index.columns.get(at).is_some_and(|part| part.key == IndexKey::Column(column) && !part.descending)
 }
@@ -92,7 +92,7 @@ fn usable(index: &IndexDef) -> bool {
     index.is_usable() && !index.invisible && matches!(index.kind, IndexKind::Normal | IndexKind::IotTop)
 }
 
-/// Makes a scan give the row with the lowest or highest value first, when an index can.
+/// Makes a scan return the row with the lowest or highest value first, if an index allows it.
 fn reads_one_end(scan: &mut Scan, agg: &Agg) -> bool {
     let max = match agg.kind {
         AggKind::Min => false,
@@ -132,8 +132,8 @@ fn reads_one_end(scan: &mut Scan, agg: &Agg) -> bool {
     }
 }
 
-/// Leaves a sort out when the scan below it can give its rows in that order. `limit`: so many rows are wanted, by what
-/// lies above.
+/// Removes a sort if the scan below it can return its rows in that order. `limit`: the number of rows requested from
+/// above.
 fn leave_out_sort(source: &mut Source, limit: Option<&StopKey>) {
     let Source::Sort { input, keys, top, .. } = source else { return };
     let Source::Scan(scan) = &mut **input else { return };
@@ -144,7 +144,7 @@ fn leave_out_sort(source: &mut Source, limit: Option<&StopKey>) {
     }
 }
 
-/// Makes a scan follow an index whose order is that of the keys.
+/// Makes a scan use an index whose order is that of the keys.
 fn follows(scan: &mut Scan, keys: &[SortKey], wanted: Option<&StopKey>) -> bool {
     if scan.as_of.is_some() {
         return false;
@@ -193,7 +193,7 @@ fn follow(scan: &mut Scan, index: &Rc<IndexDef>, down: bool) {
     scan.access = Access::IndexRange(Box::new(range));
 }
 
-/// Whether following an index costs less than reading the whole table and sorting.
+/// Whether using the index costs less than reading the table and sorting.
 fn pays(scan: &Scan, index: &IndexDef, wanted: Option<&StopKey>) -> bool {
     if index.kind == IndexKind::IotTop {
         return true;
@@ -205,7 +205,7 @@ fn pays(scan: &Scan, index: &IndexDef, wanted: Option<&StopKey>) -> bool {
         return false;
     }
     let (rows, blocks) = size_of(&scan.table);
-    // A scan that was chosen knows what its blocks cost.
+    // The cost of a block is known from the chosen scan.
     let read = match scan.access {
         Access::Full if scan.cost.io > 0.0 => scan.cost.io,
         _ => 1.0 + blocks * cost::IN_SCAN,
@@ -214,7 +214,7 @@ fn pays(scan: &Scan, index: &IndexDef, wanted: Option<&StopKey>) -> bool {
     of_entries(visited(scan, wanted), false).total < scanned
 }
 
-/// The rows that are looked at until as many as are wanted have met the filter.
+/// The rows read until enough rows have passed the filter.
 fn visited(scan: &Scan, wanted: Option<&StopKey>) -> f64 {
     let (rows, _) = size_of(&scan.table);
     let wanted = match wanted {
@@ -225,13 +225,13 @@ fn visited(scan: &Scan, wanted: Option<&StopKey>) -> f64 {
     (wanted * rows / scan.rows.max(1.0)).min(rows)
 }
 
-/// Notes that a scan reads so many entries of an index.
+/// Records that a scan reads this many entries of an index.
 fn read_entries(scan: &mut Scan, entries: f64, index_only: bool) {
     scan.cost = of_entries(entries, index_only);
     scan.entries = (entries, of_entries(entries, true));
 }
 
-/// The cost of so many entries of an index, with the rows of its table unless it has all columns.
+/// The cost of index entries, with table rows unless `index_only`.
 fn of_entries(entries: f64, index_only: bool) -> Cost {
     let by_entry = if index_only { cost::PER_ENTRY } else { cost::BY_ROWID + cost::PER_ENTRY };
     let read = cost::DESCENT + if index_only { 0.0 } else { entries * cost::PER_VISIT };

@@ -1,13 +1,13 @@
-//! The part of a plan that several processes run ([`Source::Parallel`]).
+//! Parallel parts of a plan ([`Source::Parallel`], P28).
 //!
-//! One full scan drives such a part: each process reads other blocks of its table, and every row of the part comes from
-//! exactly one row of it. Each process reads the other tables of the part whole: the build side of a hash join, the
-//! right side of nested loops. So every operator above must give for the rows of one process what it gives for these
-//! rows among all: filters, projections, joins that keep or drop a row of the scan's side by itself. An aggregation, a
-//! DISTINCT and a top-N sort are done twice, below for the rows of a process and above for what comes of that.
+//! One full scan drives a part: each process reads other blocks of its table, and every row of the part comes from
+//! exactly one row of that scan. Each process reads the other tables of the part whole: the build side of a hash join,
+//! the right side of nested loops. Each operator above must therefore treat a row independently of the other rows:
+//! filters, projections, joins that keep or drop a row of the driving side. Aggregation, DISTINCT and top-N sort are
+//! done twice: below for the rows of each process, above for the combined results.
 //!
-//! The coordinator alone evaluates everything whose result depends on the process: functions that are stored or not
-//! deterministic, sequences, ROWNUM, analytic functions, WITH queries, fixed and temporary tables, flashback.
+//! The coordinator alone evaluates everything that depends on the process: stored or non-deterministic functions,
+//! sequences, ROWNUM, analytic functions, WITH queries, fixed and temporary tables, flashback.
 
 use super::produced;
 use crate::ir::*;
@@ -22,17 +22,17 @@ use types::DataType;
 pub enum ParallelQuery {
     #[default]
     Disabled,
-    /// Tables and hints decide.
+    /// Attributes of tables and hints decide.
     Enabled,
-    /// Every table is read by so many servers, or by the default number, unless a hint says otherwise.
+    /// Every table is read by this many servers, or the default number, unless a hint says otherwise.
     Forced(Option<u32>),
 }
 
-/// The parameters of a session that are about parallel queries.
+/// The session parameters for parallel queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parallel {
     pub query: ParallelQuery,
-    /// The degree of what says DEFAULT.
+    /// The degree that DEFAULT stands for.
     pub degree: u32,
 }
 
@@ -43,7 +43,7 @@ struct Grouping {
     aggs: Vec<Agg>,
 }
 
-/// Why a plan has its degree.
+/// The reason for the degree of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Because {
     Hint,
@@ -51,10 +51,10 @@ pub enum Because {
     Session,
 }
 
-/// The number that DEFAULT has in the dictionary.
+/// The number that represents DEFAULT in the dictionary.
 pub const DEFAULT_DEGREE: u32 = 32_767;
 
-/// The degree that hints of the whole statement ask for.
+/// The degree demanded by a hint for the whole statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wish {
     #[default]
@@ -65,7 +65,7 @@ pub enum Wish {
 }
 
 impl Wish {
-    /// Takes the hints of a block in that are about the whole statement.
+    /// Reads the hints of a block that concern the whole statement.
     pub fn note(&mut self, hints: &ast::Hints) {
         for hint in &hints.list {
             let said = match (hint.name.as_str(), &hint.args[..]) {
@@ -74,7 +74,7 @@ impl Wish {
                 ("PARALLEL", [arg]) if matches!(arg.as_str(), "DEFAULT" | "AUTO") => Wish::Default,
                 ("PARALLEL", [arg]) => match arg.parse() {
                     Ok(degree) => Wish::Degree(degree),
-                    // That names a table, or says MANUAL.
+                    // The hint names a table, or is MANUAL.
                     Err(_) => continue,
                 },
                 _ => continue,
@@ -86,7 +86,7 @@ impl Wish {
     }
 }
 
-/// The degree that the hints of a block ask for a table.
+/// The degree that the hints of a block demand for a table.
 fn wish_for(hints: &[ast::Hint], alias: &str) -> Wish {
     let mut wish = Wish::None;
     for hint in hints.iter().filter(|hint| hint.args.first().is_some_and(|arg| arg == alias)) {
@@ -101,7 +101,7 @@ fn wish_for(hints: &[ast::Hint], alias: &str) -> Wish {
 }
 
 impl Compiler<'_> {
-    /// The number of processes that are to read a table by a full scan, and why.
+    /// The number of processes for a full scan of a table, and the reason.
     pub(super) fn degree_of(&self, table: &TableDef, alias: &str, hints: &[ast::Hint]) -> (u32, Because) {
         let Parallel { query, degree: default } = self.parallel;
         let of = |wish: Wish| match wish {
@@ -123,7 +123,7 @@ impl Compiler<'_> {
         (degree.clamp(1, u32::from(u16::MAX)), because)
     }
 
-    /// Puts [`Source::Parallel`] above the parts of a query's rows that several processes run.
+    /// Inserts [`Source::Parallel`] above the parts that several processes can run.
     pub(crate) fn parallelize(&mut self, source: &mut Source, out: &[Expr], subs: &[SubPlan]) {
         if self.parallel.query == ParallelQuery::Disabled || !self.sequences.is_empty() {
             return;
@@ -190,7 +190,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A part of the plan below its coordinator.
+    /// Puts a coordinator above a part.
     fn coordinate(&mut self, mut input: Source, (degree, because): (u32, Because)) -> Source {
         drive(&mut input);
         let rows = input.rows().unwrap_or(UNKNOWN_ROWS);
@@ -204,8 +204,8 @@ impl Compiler<'_> {
         Source::Parallel { input: Box::new(input), id, degree, regs, rows }
     }
 
-    /// An aggregation in two steps, where every aggregate can be made of those of parts; else only its input is
-    /// parallel.
+    /// Aggregation in two steps, if every aggregate can be computed from partial aggregates; otherwise only its input
+    /// is parallel.
     fn group(
         &mut self,
         input: Source,
@@ -273,7 +273,7 @@ impl Compiler<'_> {
     }
 }
 
-/// An aggregate without anything special.
+/// An aggregate without DISTINCT, order or other options.
 fn plain(kind: AggKind, out: Reg, ty: DataType) -> Agg {
     Agg {
         kind,
@@ -289,8 +289,8 @@ fn plain(kind: AggKind, out: Reg, ty: DataType) -> Agg {
     }
 }
 
-/// Whether an aggregate can be made of those of parts of the rows. Sums of what is not exact are added in the order of
-/// the rows.
+/// Whether an aggregate can be computed from partial aggregates. Sums of inexact numbers depend on the order of the
+/// rows.
 fn is_of_parts(agg: &Agg) -> bool {
     use AggKind::*;
     let is_number = matches!(agg.ty, DataType::Number { .. });
@@ -308,7 +308,7 @@ fn is_safe_group(keys: &[(Expr, Reg)], aggs: &[Agg], subs: &[SubPlan]) -> bool {
     are_safe(keys.iter().map(|(e, _)| e).chain(args), subs)
 }
 
-/// The degree of a row source that may run in several processes, each with other rows of the scan that drives it.
+/// The degree of a row source that may run in several processes, each with other rows of its driving scan.
 fn driven(source: &Source, subs: &[SubPlan]) -> Option<(u32, Because)> {
     let is_safe = || {
         let mut all = true;
@@ -333,7 +333,7 @@ fn driven(source: &Source, subs: &[SubPlan]) -> Option<(u32, Because)> {
                 (JoinKind::Full, _) => return None,
                 (JoinKind::Inner, Side::Left) => (left, right),
                 (_, Side::Right) => (right, left),
-                // Each process would give the rows of the build side that it finds no match for.
+                // Each process would return build rows without a match of its own.
                 (_, Side::Left) => return None,
             };
             driven(probing, subs).filter(|_| is_safe() && is_whole(built, subs))
@@ -345,7 +345,7 @@ fn driven(source: &Source, subs: &[SubPlan]) -> Option<(u32, Because)> {
     }
 }
 
-/// Whether each process may read a row source whole, and finds the same rows.
+/// Whether each process may read the whole row source and finds the same rows.
 fn is_whole(source: &Source, subs: &[SubPlan]) -> bool {
     let mut may = match source {
         Source::Scan(scan) => is_plain_scan(scan),
@@ -378,7 +378,7 @@ fn is_whole(source: &Source, subs: &[SubPlan]) -> bool {
     may
 }
 
-/// Whether a scan finds the same rows in any process of the instance.
+/// Whether a scan finds the same rows in every process.
 fn is_plain_scan(scan: &Scan) -> bool {
     let table = &scan.table;
     let is_base = || Base::ALL.iter().any(|base| base.table().object == table.object);
@@ -423,7 +423,7 @@ fn is_whole_sub(sub: SubId, subs: &[SubPlan]) -> bool {
     })
 }
 
-/// Has the scan that drives a part read other blocks in each process.
+/// Makes the driving scan of a part read other blocks in each process.
 fn drive(source: &mut Source) {
     match source {
         Source::Scan(scan) => scan.granules = true,
@@ -442,7 +442,7 @@ fn drive(source: &mut Source) {
     }
 }
 
-/// Leaves out of what coordinators are sent the registers that nobody above reads.
+/// Removes registers that are not read above from the rows sent to coordinators.
 fn prune(source: &mut Source, out: &[Expr], subs: &[SubPlan]) {
     let mut read = HashSet::new();
     let mut note = |e: &Expr| {
@@ -468,7 +468,7 @@ fn prune(source: &mut Source, out: &[Expr], subs: &[SubPlan]) {
     prune_below(source, &read);
 }
 
-/// Calls `f` on the row sources that no coordinator has below it.
+/// Calls `f` on the row sources without a coordinator above them.
 fn above(source: &Source, f: &mut dyn FnMut(&Source)) {
     if !matches!(source, Source::Parallel { .. }) {
         f(source);

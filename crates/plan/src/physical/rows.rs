@@ -1,4 +1,4 @@
-//! How many rows conditions keep and groupings make: `estimate`, over the registers of a statement.
+//! Estimated numbers of rows after conditions and of groups: `estimate` applied to the registers of a statement.
 
 use crate::estimate::{Column, Compared, Estimator, groups};
 use crate::ir::*;
@@ -8,32 +8,32 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use types::{DataType, Value};
 
-/// The values of binds, and the ones that the planner has asked for.
+/// Values of binds, and the comparisons that used them.
 #[derive(Default)]
 pub struct Peeks<'c> {
     /// `_optim_peek_user_binds`.
     pub is_on: bool,
-    /// The values of the execution that the statement is planned for.
+    /// The bind values of the execution that the statement is planned for.
     pub values: Option<&'c [Value]>,
     /// The comparisons whose estimates depend on a bind.
     pub found: RefCell<Vec<BindPredicate>>,
 }
 
-/// What the planner knows of values while it works.
+/// What the planner knows about values.
 #[derive(Default)]
 pub struct Sizes {
-    /// The column of an item that a register has.
+    /// The item and the column of a register.
     columns: HashMap<Reg, (ItemId, usize)>,
-    /// What is known of registers that are no columns of tables: keys of groupings and columns of views.
+    /// Statistics of registers that are not columns of tables: grouping keys and columns of views.
     made: HashMap<Reg, (DataType, ColumnStatistics)>,
 }
 
 impl Compiler<'_> {
-    /// Looks up which registers are columns of which tables.
+    /// Determines which registers are columns of tables.
     pub fn learn_columns(&mut self) {
         self.sizes = Sizes::default();
         for (id, item) in self.items.iter().enumerate() {
-            // Nothing is known of a fixed table without statistics.
+            // A fixed table without statistics is left out.
             let is_known = match &item.kind {
                 ItemKind::Table(_) => true,
                 ItemKind::Fixed { table, .. } => table.statistics.is_some(),
@@ -50,7 +50,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Notes how many values a register has that is no column of a table.
+    /// Records the number of distinct values of a register that is not a column of a table.
     pub(super) fn set_distinct(&mut self, reg: Reg, ty: DataType, distinct: f64) {
         if !self.sizes.columns.contains_key(&reg) {
             let statistics = ColumnStatistics { distinct: distinct.max(1.0) as u64, ..ColumnStatistics::default() };
@@ -58,10 +58,10 @@ impl Compiler<'_> {
         }
     }
 
-    /// What is known of a register.
+    /// The statistics of a register.
     fn known(&self, reg: Reg) -> Option<Column<'_>> {
         if let Some((data_type, statistics)) = self.sizes.made.get(&reg) {
-            // Each is a row source of its own: nothing says that two are of one row.
+            // Each register counts as a row source of its own: two of them need not belong to one row.
             let (source, position) = (usize::MAX - reg as usize, 0);
             return Some(Column {
                 source,
@@ -85,24 +85,24 @@ impl Compiler<'_> {
         })
     }
 
-    /// Distinct values of an expression, as far as anything is known of it.
+    /// Distinct values of an expression, if known.
     pub(super) fn distinct_values(&self, e: &Expr) -> Option<f64> {
         match &e.node {
             Node::Reg(reg) => Some(self.known(*reg)?.statistics?.distinct.max(1) as f64),
             Node::Convert(e) | Node::Cast(e) | Node::Neg(e) => self.distinct_values(e),
-            // A part of a column has no more values than the column.
+            // A function of a column has at most as many values as the column.
             Node::Func(_, args) => self.distinct_values(args.iter().find(|a| !a.is_const())?),
             Node::Const(_) | Node::Bind(_) => Some(1.0),
             _ => None,
         }
     }
 
-    /// The rows that conditions keep of so many.
+    /// The number of rows that conditions keep.
     pub(super) fn kept(&self, conds: &[Expr], rows: f64) -> f64 {
         rows * self.share_of_all(conds)
     }
 
-    /// The rows that conditions keep of a table, as an execution has corrected them.
+    /// The rows that conditions keep of a table, after corrections by an execution.
     pub(super) fn corrected(&self, id: ItemId, table: &dictionary::TableDef, rows: f64, table_rows: f64) -> f64 {
         if self.corrections.is_empty() {
             return rows;
@@ -112,7 +112,7 @@ impl Compiler<'_> {
         found.map_or(rows, |c| (rows.max(1.0) * c.factor).min(table_rows.max(rows)))
     }
 
-    /// The share of rows that conditions keep, all together.
+    /// The share of rows that all conditions together keep.
     pub(super) fn share_of_all<'e>(&self, conds: impl IntoIterator<Item = &'e Expr>) -> f64 {
         Estimator::new(&|reg| self.known(reg)).peeking(&|n, of, how| self.peek(n, of, how)).conjunction(conds)
     }
@@ -122,14 +122,14 @@ impl Compiler<'_> {
         Estimator::new(&|reg| self.known(reg)).peeking(&|n, of, how| self.peek(n, of, how)).selectivity(c)
     }
 
-    /// The value of a bind that a column is compared with, and a note that the plan depends on it. Without a histogram
-    /// an equality is one of so many values, whatever the value is: the plan is that of all.
+    /// The value of a bind that a column is compared with; records that the plan depends on it. Without a histogram,
+    /// the selectivity of an equality is the same for all values, so the plan does not depend on it.
     fn peek(&self, bind: usize, of: &Column<'_>, how: Compared) -> Option<Value> {
         let statistics = of.statistics.filter(|_| self.peeks.is_on)?;
         if matches!(how, Compared::By(CmpOp::Eq | CmpOp::Ne)) && statistics.histogram.is_none() {
             return None;
         }
-        // Another session has no sample to look other values up in.
+        // Other sessions do not have the sample to estimate other values.
         if self.sampling.sampled.contains(&of.source) {
             return None;
         }
@@ -144,7 +144,7 @@ impl Compiler<'_> {
         self.peeks.values?.get(bind).cloned()
     }
 
-    /// The groups of so many rows by these keys.
+    /// The number of groups of rows by these keys.
     pub(super) fn groups_of(&self, keys: &[(Expr, Reg)], rows: f64) -> f64 {
         let key = |(key, _): &(Expr, Reg)| match key.node {
             Node::Reg(reg) => self.known(reg),

@@ -1,4 +1,4 @@
-//! Dynamic sampling: statistics for tables that have none, by level.
+//! Dynamic sampling of tables without statistics, by level.
 //!
 //! | level | blocks sampled of each table without statistics |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | 5 to 9 | 128, 256, 512, 1024, 4086 |
 //! | 10 | all |
 //!
-//! Oracle's levels 3 and 4 look at conditions of tables with statistics, too; here they are level 2. A statement over
-//! one table without an index, or of one row by its key, has nothing to choose, and samples nothing. Tables of SYS are
-//! not sampled.
+//! Oracle's levels 3 and 4 also consider conditions on tables with statistics; here they equal level 2. A statement
+//! over one table without an index, or over one row by its key, has no choice of plans and samples nothing. Tables of
+//! SYS are not sampled.
 
 use crate::ir::{CmpOp, Expr, Node, Note, Reg};
 use crate::scope::{Compiler, ItemId, ItemKind};
@@ -20,15 +20,15 @@ use sql::ast;
 use std::rc::Rc;
 use types::Result;
 
-/// What is to be sampled, and what has been.
+/// The state of sampling.
 #[derive(Default)]
 pub struct Sampling<'c> {
-    /// Of the parameter, or of the statement's hint.
+    /// Level of the parameter or of the statement's hint.
     pub level: u8,
     pub sampler: Option<&'c dyn Sampler>,
-    /// Levels of single tables, by alias: hints.
+    /// Levels of single tables by alias, from hints.
     tables: Vec<(String, u8)>,
-    /// Items whose statistics are those of a sample.
+    /// Items whose statistics come from a sample.
     pub sampled: Vec<ItemId>,
 }
 
@@ -44,7 +44,7 @@ fn blocks_of(level: u8) -> u64 {
 }
 
 impl Compiler<'_> {
-    /// Takes up `DYNAMIC_SAMPLING(level)` and `DYNAMIC_SAMPLING(table level)`.
+    /// Reads the hints `DYNAMIC_SAMPLING(level)` and `DYNAMIC_SAMPLING(table level)`.
     pub fn note_sampling(&mut self, hints: &ast::Hints) {
         for hint in hints.list.iter().filter(|hint| hint.name == "DYNAMIC_SAMPLING") {
             let level = |text: &String| text.parse::<u8>().ok().filter(|level| *level <= 11);
@@ -56,7 +56,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Samples the tables that have no statistics. What is found becomes part of their definitions, for this plan.
+    /// Samples the tables without statistics. The results become part of their definitions for this plan only (P15).
     pub(super) fn sample_tables(&mut self) -> Result<()> {
         let Some(sampler) = self.sampling.sampler else { return Ok(()) };
         let tables: Vec<ItemId> = (0..self.items.len()).filter(|id| self.is_sampled(*id)).collect();
@@ -87,8 +87,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Whether the statement's rows are one of the table's at most: the whole key of a unique index is compared with
-    /// values. Such a row is reached by the index, whatever the table is like.
+    /// Whether at most one row of the table is selected, because the whole key of a unique index is compared with
+    /// values. That index is then used whatever the statistics.
     fn is_one_row(&self, id: ItemId, table: &TableDef) -> bool {
         let Some(rel) = &self.rows else { return false };
         let mut equal = Vec::new();
@@ -116,7 +116,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The columns that a condition compares with values.
+/// The columns that a condition equates with values.
 fn equalities(e: &Expr, found: &mut Vec<Reg>) {
     let is_value = |e: &Expr| matches!(e.node, Node::Const(_) | Node::Bind(_));
     match &e.node {
@@ -130,7 +130,7 @@ fn equalities(e: &Expr, found: &mut Vec<Reg>) {
     }
 }
 
-/// Whether the column's stored bytes are there and are equal where its values are.
+/// Whether the column has stored bytes that are equal exactly for equal values.
 fn is_counted(column: &dictionary::ColumnDef) -> bool {
     use types::{DataType as T, Zone};
     let other = matches!(

@@ -1,13 +1,14 @@
-//! Join elimination: tables that are joined and contribute nothing.
+//! Join elimination: removal of joined tables that do not contribute to the result (P21).
 //!
-//! A parent joined to its child by a foreign key has exactly one row for each child row whose key is not NULL, so the
-//! join is a test for NULL; the same holds of a semijoin. The optional side of an outer join by a unique key has one
-//! row at most. In both cases the table goes away when nothing else of it is read. Key columns of the parent equal
-//! those of the child, which take their place in the other conditions of the join.
+//! A parent joined to its child by a foreign key has exactly one row for each child row with a non-NULL key, so the
+//! join is a test for NULL; the same holds for a semijoin. The optional side of an outer join by a unique key has at
+//! most one row. In both cases the table is removed if nothing else of it is read. In the other join conditions, the
+//! parent's key columns are replaced by the child's, which are equal.
 //!
-//! The constraint has to hold at each moment: enabled, validated and not deferrable. RELY alone is not believed, as
-//! with QUERY_REWRITE_INTEGRITY = ENFORCED. Plans depend on the definitions of their tables, constraints among them, so
-//! that a plan goes away with the constraint it relies on. Tables of the past (AS OF, VERSIONS) had other constraints.
+//! The constraint must hold at every moment: enabled, validated and not deferrable. RELY alone does not suffice, as
+//! with QUERY_REWRITE_INTEGRITY = ENFORCED. A plan depends on the definitions of its tables with their constraints, so
+//! it becomes invalid with the constraint it relies on. Tables read with AS OF or VERSIONS are excluded: their
+//! constraints were others.
 
 use super::{Values, is_movable, stays_small, substitute};
 use crate::ir::*;
@@ -18,14 +19,14 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use types::DataType;
 
-/// How often each register is read.
+/// The number of reads of each register.
 type Uses = HashMap<Reg, usize>;
 
-/// A column of the parent and the column of the child that equals it.
+/// A column of the parent and the equal column of the child.
 struct Pair {
     parent: Reg,
     child: Reg,
-    /// One may stand for the other.
+    /// Whether one may replace the other.
     same_type: bool,
     nullable: bool,
 }
@@ -66,7 +67,7 @@ impl Compiler<'_> {
         uses
     }
 
-    /// Calls `f` with each register that an operator or one below it reads, those of views included.
+    /// Calls `f` with each register that an operator, or one below it, reads, including those of views.
     fn for_each_read(&self, rel: &Rel, f: &mut dyn FnMut(Reg)) {
         self.for_each_expr(rel, &mut |e| self.expr_regs(e, f));
         self.for_each_rel(rel, &mut |rel| match rel {
@@ -80,7 +81,7 @@ impl Compiler<'_> {
         });
     }
 
-    /// Calls `f` with an operator and all below it, those of views included.
+    /// Calls `f` with an operator and all operators below it, including those of views.
     fn for_each_rel<'a>(&'a self, rel: &'a Rel, f: &mut dyn FnMut(&'a Rel)) {
         f(rel);
         match rel {
@@ -156,7 +157,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Takes a part away if it contributes nothing.
+    /// Removes a part if it does not contribute to the result.
     fn eliminate_part(&self, set: &mut JoinSet, at: usize, uses: &mut Uses) -> bool {
         let PartKind::Leaf(id) = set.parts[at].kind else { return false };
         let Some(table) = self.plain_table(id) else { return false };
@@ -179,7 +180,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The table of an item, as it is now.
+    /// The table of an item, if it is read with its current definition.
     fn plain_table(&self, id: ItemId) -> Option<Rc<TableDef>> {
         let ItemKind::Table(table) = &self.items[id].kind else { return None };
         let of_the_past = self.as_of_items.contains_key(&id) || self.version_items.contains_key(&id);
@@ -200,14 +201,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// How often conditions read a register by themselves, not in a subquery.
+    /// The number of times that conditions read a register directly, not in a subquery.
     fn reads_in<'e>(conds: impl Iterator<Item = &'e Expr>, reg: Reg) -> usize {
         let mut n = 0;
         conds.for_each(|c| c.walk(&mut |e| n += usize::from(e.node == Node::Reg(reg))));
         n
     }
 
-    /// Whether nothing but these conditions reads a column of the item.
+    /// Whether only these conditions read columns of the item.
     fn is_unread_beside<'e>(&self, id: ItemId, conds: impl Iterator<Item = &'e Expr> + Clone, uses: &Uses) -> bool {
         let mut unread = true;
         self.part_regs(&PartKind::Leaf(id), &mut |r| {
@@ -241,7 +242,7 @@ impl Compiler<'_> {
             let (PartKind::Leaf(child), Link::Inner) = (&part.kind, &part.link) else { return None };
             let pairs = self.pairs_of_key(*child, id, table, conds)?;
             let values: Values = pairs.iter().map(|p| (p.parent, self.reg_of(*child, p))).collect();
-            // The other conditions can be written with the child's columns.
+            // Whether a condition can be written with the child's columns.
             let is_said_of_child = |c: &Expr| {
                 let mut known = true;
                 self.expr_regs(c, &mut |r| known &= !regs.contains(&r) || pairs.iter().any(|p| p.is_for(r)));
@@ -293,7 +294,7 @@ impl Compiler<'_> {
         column.unwrap_or_else(|| Expr::new(Node::Reg(pair.child), DataType::Null))
     }
 
-    /// The columns of a foreign key that leads from one item to another, when conditions join them by all of it.
+    /// The column pairs of a foreign key between two items, if conditions equate all of them.
     fn pairs_of_key(&self, child: ItemId, parent: ItemId, table: &TableDef, conds: &[Expr]) -> Option<Vec<Pair>> {
         let def = self.plain_table(child)?;
         def.constraints.iter().filter(|c| always_holds(c)).find_map(|c| {
@@ -326,13 +327,13 @@ impl Compiler<'_> {
         })
     }
 
-    /// Whether conditions demand values of all columns of a unique key that do not come from the table itself.
+    /// Whether conditions equate all columns of a unique key with values that do not come from the table itself.
     fn has_one_match(&self, id: ItemId, table: &TableDef, on: &[Expr]) -> bool {
         let is_given = |column: usize| {
             let Some(reg) = self.column_reg(id, column) else { return false };
             on.iter().any(|c| {
                 let Node::Cmp(CmpOp::Eq, how, a, b) = &c.node else { return false };
-                // VARCHAR2 values that differ in trailing blanks are several keys.
+                // VARCHAR2 values that differ in trailing blanks are different keys.
                 let exact = match how {
                     Compare::Plain => true,
                     Compare::Padded => matches!(table.columns[column].data_type, DataType::Char { .. }),
@@ -365,20 +366,20 @@ impl Compiler<'_> {
 }
 
 impl Pair {
-    /// Whether a register is that of the parent and the child's may take its place.
+    /// Whether a register is the parent's column and the child's may replace it.
     fn is_for(&self, reg: Reg) -> bool {
         self.parent == reg && self.same_type
     }
 }
 
-/// Whether a condition says no more than that the columns of a pair are equal.
+/// Whether a condition only equates the columns of a pair.
 fn is_pair(c: &Expr, pairs: &[Pair]) -> bool {
     let Node::Cmp(CmpOp::Eq, Compare::Plain | Compare::Padded, a, b) = &c.node else { return false };
     let (Node::Reg(a), Node::Reg(b)) = (&a.node, &b.node) else { return false };
     pairs.iter().any(|p| (p.parent, p.child) == (*a, *b) || (p.child, p.parent) == (*a, *b))
 }
 
-/// Whether a constraint holds for all rows at each moment.
+/// Whether a constraint holds for all rows at every moment.
 fn always_holds(c: &ConstraintDef) -> bool {
     c.enabled && c.validated && !c.deferrable
 }

@@ -1,8 +1,7 @@
-//! Conditions under OR: what all branches demand, and what each row source must meet in any case.
+//! Conditions under OR: factors common to all branches, and conditions implied for single row sources.
 //!
-//! `(a = b and x) or (a = b and y)` is `a = b and (x or y)`, which can be joined by a hash. And of
-//! `(n1 = 'F' and n2 = 'G') or (n1 = 'G' and n2 = 'F')` follows that `n1` is one of two, which is checked where `n1` is
-//! read.
+//! `(a = b and x) or (a = b and y)` becomes `a = b and (x or y)`, which allows a hash join. `(n1 = 'F' and n2 = 'G') or
+//! (n1 = 'G' and n2 = 'F')` implies `n1 in ('F', 'G')`, which is checked where `n1` is read.
 
 use super::is_movable;
 use crate::expr::{and, flatten_and, or};
@@ -11,7 +10,7 @@ use crate::logical::*;
 use crate::scope::Compiler;
 use std::collections::HashSet;
 
-/// Takes what all branches demand out of each OR of a list of conditions.
+/// Extracts the common factors of each OR in a list of conditions.
 pub fn factor_all(conds: &mut Vec<Expr>) {
     if !conds.iter().any(|c| matches!(c.node, Node::Or(_))) {
         return;
@@ -31,7 +30,7 @@ fn branches(e: Expr) -> Vec<Vec<Expr>> {
     branches.into_iter().map(conjuncts).collect()
 }
 
-/// `a = 1 or a = 2 or b = 3` as `a in (1, 2) or b = 3`.
+/// Turns `a = 1 or a = 2 or b = 3` into `a in (1, 2) or b = 3`.
 fn listed(e: Expr) -> Expr {
     let Node::Or(branches) = e.node else { return e };
     let mut lists: Vec<(Expr, Vec<Expr>)> = Vec::new();
@@ -73,7 +72,7 @@ fn factor(e: Expr) -> Expr {
     let in_all = |c: &&Expr| is_movable(c) && others.iter().all(|branch| branch.contains(c));
     let common: Vec<Expr> = first.iter().filter(in_all).cloned().collect();
     branches.iter_mut().for_each(|branch| branch.retain(|c| !common.contains(c)));
-    // A branch of which nothing is left is true wherever the common conditions are.
+    // An empty branch is true wherever the common conditions are.
     if common.is_empty() || branches.iter().any(Vec::is_empty) {
         let whole = |branch: Vec<Expr>| and(branch);
         return match common.is_empty() {
@@ -86,7 +85,7 @@ fn factor(e: Expr) -> Expr {
 }
 
 impl Compiler<'_> {
-    /// Adds to a join what each OR over several of its row sources demands of each of them.
+    /// Adds to a join the conditions that each OR over several row sources implies for single ones.
     pub(super) fn derive(&mut self, set: &mut JoinSet) {
         let mut derived = Vec::new();
         for c in &set.conds {
@@ -107,7 +106,7 @@ impl Compiler<'_> {
         set.conds.extend(derived);
     }
 
-    /// What the branches of an OR demand of one row source, when each of them demands something of it.
+    /// The condition that the branches of an OR imply for one row source, if every branch implies one.
     pub fn limit_of(&self, branches: &[Expr], own: &HashSet<Reg>) -> Option<Expr> {
         let mut limits = Vec::with_capacity(branches.len());
         for branch in branches {

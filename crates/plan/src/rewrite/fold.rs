@@ -1,7 +1,8 @@
 //! Constant parts of conditions.
 //!
-//! Only what cannot fail and does not depend on the session is evaluated: arithmetic of numbers, and comparisons of
-//! constants of one type. A condition that is true for ever goes away from AND, one that is false from OR.
+//! Only expressions that cannot fail and do not depend on the session are evaluated: arithmetic on numbers, and
+//! comparisons of constants of one type. Conditions that are always true are removed from AND, those that are always
+//! false from OR.
 
 use crate::ir::*;
 use types::Value;
@@ -41,7 +42,7 @@ pub fn fold(e: &mut Expr) {
             *e = conds.swap_remove(at);
             return;
         }
-        // One is left, whatever it is: there is no constant condition to stand for none.
+        // The last operand stays, even if it is constant: an empty list cannot represent a constant.
         let mut left = conds.len();
         conds.retain(|c| {
             let goes = left > 1 && truth(c) == Some(!absorbing);
@@ -54,7 +55,7 @@ pub fn fold(e: &mut Expr) {
     }
 }
 
-/// What a comparison of two constant numbers says.
+/// The result of comparing two constant numbers.
 fn truth(c: &Expr) -> Option<bool> {
     let Node::Cmp(op, Compare::Plain, a, b) = &c.node else { return None };
     let (Node::Const(Value::Number(a)), Node::Const(Value::Number(b))) = (&a.node, &b.node) else { return None };

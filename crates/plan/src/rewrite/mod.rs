@@ -1,11 +1,12 @@
-//! Rewrites: from a logical tree to an equivalent one that can be run faster.
+//! Rewrites: from a logical tree to an equivalent one that runs faster.
 //!
 //! Each rewrite is a module with a name, in the order of [`Rewrite::ALL`], and can be switched off by that name
-//! (`_rewrite_off`), so that answers with and without it can be compared. None of them looks at costs but the
-//! unnesting of scalar subqueries: what is cheaper is for the physical planner to say, and a rewrite is made where its
-//! result can be run in every way in which the original could.
+//! (`_rewrite_off`), to compare answers with and without it. Rewrites do not consider costs, except for the unnesting
+//! of scalar subqueries: a rewrite is made if its result can be run in every way in which the original could, and the
+//! physical planner chooses the cheapest.
 //!
-//! Conditions that a rewrite adds follow from those that are there. The estimates know of them (`physical::rows`).
+//! Conditions added by a rewrite follow from existing ones; the estimates take that into account (`physical::rows`,
+//! P18).
 
 mod eliminate;
 mod factor;
@@ -26,21 +27,21 @@ use std::collections::HashMap;
 /// A rewrite that can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rewrite {
-    /// Constant parts of conditions are evaluated.
+    /// Evaluates constant parts of conditions.
     Fold,
-    /// What all branches of an OR demand is demanded once.
+    /// Extracts the common factors of OR branches.
     Factor,
-    /// Subqueries become semijoins, antijoins and joins with groups.
+    /// Turns subqueries into semijoins, antijoins and joins with groups.
     Unnest,
-    /// An outer join whose optional side cannot be NULL is an inner join.
+    /// Turns an outer join whose optional side cannot be NULL into an inner join.
     OuterToInner,
-    /// Conditions on a view are checked inside it.
+    /// Checks conditions on a view inside it.
     Push,
-    /// What equals a constant makes its equals equal it.
+    /// Copies conditions with constants to equal columns.
     Transitive,
-    /// An OR over several row sources limits each of them.
+    /// Derives conditions on single row sources from an OR over several.
     Derive,
-    /// Joined tables that contribute nothing go away.
+    /// Removes joined tables that do not contribute to the result.
     Eliminate,
 }
 
@@ -62,8 +63,8 @@ impl Rewrite {
 pub struct RewritesOff(u32);
 
 impl RewritesOff {
-    /// The rewrites that a list of names separated by commas or blanks switches off; `ALL` is all of them. `None` for
-    /// a name that is none.
+    /// The rewrites in a list of names separated by commas or blanks; `ALL` means all of them. `None` for an unknown
+    /// name.
     pub fn of(names: &str) -> Option<RewritesOff> {
         let mut off = RewritesOff::default();
         for name in names.split([',', ' ']).filter(|name| !name.is_empty()) {
@@ -82,7 +83,7 @@ impl RewritesOff {
         self.0 & 1 << rewrite as u32 != 0
     }
 
-    /// A number that differs between different sets.
+    /// A number that identifies the set.
     pub fn word(self) -> u32 {
         self.0
     }
@@ -93,8 +94,8 @@ impl Compiler<'_> {
         !self.rewrites_off.has(rewrite)
     }
 
-    /// Rewrites all trees of the statement. Subqueries come in the order in which they were bound, innermost first.
-    /// `out`: the values that a query gives of its rows; `None` for other statements, of which more is read.
+    /// Rewrites all trees of the statement. Subqueries come in the order of binding, innermost first. `out`: the output
+    /// of a query; `None` for other statements, whose other parts read registers too.
     pub fn rewrite(&mut self, mut out: Option<&mut [Expr]>) {
         for at in 0..self.subs.len() {
             let mut rel = std::mem::replace(&mut self.subs[at].rel, Rel::Empty);
@@ -120,7 +121,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Rewrites the values that are made of a tree's rows.
+    /// Rewrites the expressions over a tree's rows.
     fn rewrite_list(&mut self, rel: &mut Rel, out: &mut [Expr]) {
         if self.wants(Rewrite::Unnest) && out.iter().any(Expr::has_subquery) {
             self.unnest_in_list(rel, out);
@@ -129,7 +130,7 @@ impl Compiler<'_> {
 
     fn rewrite_rel(&mut self, rel: &mut Rel) {
         if os::stack::is_short() {
-            return; // What nests that deep is planned as it stands.
+            return; // Deeply nested trees are planned without rewriting.
         }
         match rel {
             Rel::Join(set) => self.rewrite_set(set),
@@ -139,7 +140,7 @@ impl Compiler<'_> {
                     self.rewrite_rel(input);
                 }
             }
-            // Its joins are planned for roots, children and probes alike: they stay what they are.
+            // Its joins are planned for roots, children and probes alike, so they are not changed.
             Rel::Connect(_) => {}
             _ => {
                 if self.wants(Rewrite::Unnest) {
@@ -209,10 +210,10 @@ impl Compiler<'_> {
     }
 }
 
-/// What registers stand for.
+/// The values of registers.
 pub type Values = HashMap<Reg, Expr>;
 
-/// Puts values in the place of registers. Not for expressions with subqueries: these read registers themselves.
+/// Replaces registers by values. Not for expressions with subqueries, which read registers themselves (P16).
 pub fn substitute(e: &mut Expr, values: &Values) {
     if let Node::Reg(r) = &e.node {
         if let Some(value) = values.get(r) {
@@ -223,11 +224,11 @@ pub fn substitute(e: &mut Expr, values: &Values) {
     e.for_each_child_mut(&mut |child| substitute(child, values));
 }
 
-/// Nodes that an expression may have when values stand in it.
+/// Most nodes of an expression after substitution.
 const NODES_MAX: usize = 1000;
 
-/// Whether an expression stays small when values are put in the place of registers: what views compute of one another
-/// doubles with each that names a column twice.
+/// Whether an expression stays small after substitution: expressions of nested views double at each level that names a
+/// column twice.
 fn stays_small(e: &Expr, values: &Values) -> bool {
     let mut nodes = 0;
     e.walk(&mut |e| match &e.node {
@@ -241,8 +242,8 @@ fn stays_small(e: &Expr, values: &Values) -> bool {
     nodes <= NODES_MAX
 }
 
-/// Whether an expression may be evaluated at another place, and oftener: it has no subquery, no function of PL/SQL, no
-/// sequence, and is the same each time.
+/// Whether an expression may be evaluated at another place and more often: it has no subquery, no PL/SQL function and
+/// no sequence, and each evaluation gives the same value.
 fn is_movable(e: &Expr) -> bool {
     let mut movable = !e.varies();
     e.walk(&mut |e| {

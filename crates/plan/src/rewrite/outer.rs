@@ -1,5 +1,5 @@
-//! Outer joins that are inner joins: a condition of WHERE that no row of NULLs meets rules out what the join would add.
-//! A full outer join of which one side is ruled out so is an outer join.
+//! Outer joins that are equivalent to inner joins, because a condition of WHERE rejects the added rows of NULLs. A full
+//! outer join with one rejected side becomes an outer join.
 
 use crate::ir::*;
 use crate::logical::*;
@@ -7,7 +7,7 @@ use crate::scope::Compiler;
 use std::collections::HashSet;
 
 impl Compiler<'_> {
-    /// Makes outer joins of full outer joins one side of which cannot be NULL in the result: that side is kept.
+    /// Turns full outer joins into outer joins if one side cannot be NULL in the result; that side is preserved.
     pub(super) fn full_to_outer(&self, set: &mut JoinSet) {
         let kept = |part: &Part, conds: &[Expr]| {
             let (PartKind::Full(full), Link::Inner) = (&part.kind, &part.link) else { return None };
@@ -18,7 +18,7 @@ impl Compiler<'_> {
                 });
                 conds.iter().any(|c| rejects(c, &own))
             };
-            // Rows with NULLs for the left side come of the right one, which is not kept then.
+            // A row with NULLs for the left side comes from the right side, which then need not be preserved.
             is_ruled_out(&full.0).then_some(true).or_else(|| is_ruled_out(&full.1).then_some(false))
         };
         while let Some((at, is_left)) =
@@ -36,8 +36,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Makes inner joins of outer joins whose optional side cannot be NULL in the result. An inner join's condition may
-    /// rule out NULLs of another part, so it goes on until nothing changes.
+    /// Turns outer joins into inner joins if their optional side cannot be NULL in the result. The condition of a new
+    /// inner join may reject NULLs of another part, so this is repeated until nothing changes.
     pub(super) fn outer_to_inner(&mut self, set: &mut JoinSet) {
         while let Some(at) = set.parts.iter().position(|part| self.is_inner_in_fact(part, &set.conds)) {
             let Link::Left(on) = std::mem::replace(&mut set.parts[at].link, Link::Inner) else { return };
@@ -69,13 +69,13 @@ pub fn rejects(c: &Expr, nulls: &HashSet<Reg>) -> bool {
         Node::And(conds) => conds.iter().any(|c| rejects(c, nulls)),
         Node::Or(conds) => conds.iter().all(|c| rejects(c, nulls)),
         Node::IsNull(value, negated) => *negated && is_null(value, nulls),
-        // NULL is in no set of rows, and unknown where there are some.
+        // NULL IN (…) is false for an empty list, and UNKNOWN otherwise.
         Node::InSub { values, negated: false, .. } => values.iter().any(|value| is_null(value, nulls)),
         _ => is_null(c, nulls),
     }
 }
 
-/// Whether an expression is NULL, or a condition unknown, when all these registers are.
+/// Whether an expression is NULL, or a condition UNKNOWN, if all these registers are NULL.
 fn is_null(e: &Expr, nulls: &HashSet<Reg>) -> bool {
     match &e.node {
         Node::Reg(r) => nulls.contains(r),

@@ -1,4 +1,4 @@
-//! Conditions that are checked inside views: before rows are grouped, sorted or brought together.
+//! Conditions pushed into views, below grouping, sorting and set operations.
 
 use super::{Values, is_movable, stays_small, substitute};
 use crate::ir::*;
@@ -7,7 +7,7 @@ use crate::scope::{Compiler, ItemId, ItemKind};
 use std::collections::HashSet;
 
 impl Compiler<'_> {
-    /// Moves the conditions on one view into it, as far down as they may be checked.
+    /// Pushes the conditions on a view into it, as far down as possible.
     pub(super) fn push_into_views(&mut self, set: &mut JoinSet) {
         for at in 0..set.parts.len() {
             let PartKind::Leaf(id) = set.parts[at].kind else { continue };
@@ -16,7 +16,7 @@ impl Compiler<'_> {
             }
             match &mut set.parts[at].link {
                 Link::Inner => self.push_conditions(id, &mut set.conds),
-                // Of the optional side only what its own condition demands.
+                // For the optional side, only conditions of its own join (P6).
                 Link::Left(on) | Link::Semi(on) | Link::Anti(on) => self.push_conditions(id, on),
                 Link::AntiNulls { .. } => {}
             }
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Moves a condition on an operator's output below it. False: it may not be checked there, and nothing has changed.
+    /// Pushes a condition on an operator's output below it. False if that is not allowed; nothing was changed then.
     fn push(&self, rel: &mut Rel, cond: Expr) -> bool {
         match rel {
             Rel::Join(set) => {
@@ -85,7 +85,7 @@ impl Compiler<'_> {
                 }
             }
             Rel::Window { input, funcs } => {
-                // A whole partition goes or stays.
+                // The condition keeps or drops whole partitions.
                 let is_key = |r: Reg| funcs.iter().all(|f| f.partition.iter().any(|e| e.node == Node::Reg(r)));
                 let mut keys = true;
                 self.expr_regs(&cond, &mut |r| keys &= is_key(r));
@@ -128,7 +128,7 @@ impl Compiler<'_> {
         only
     }
 
-    /// Moves conditions of HAVING that speak of the keys only below the grouping.
+    /// Pushes conditions of HAVING that read only keys below the grouping.
     pub(super) fn push_having(&self, rel: &mut Rel) {
         let Rel::Filter { input, conds } = rel else { return };
         if !matches!(**input, Rel::Group { scalar: false, .. }) {

@@ -1,14 +1,14 @@
-//! What equals a constant: columns that are equal to a column that equals a constant, or lies between constants.
+//! Transitive conditions: constants and ranges are copied to columns that are equal to the restricted column.
 //!
-//! `a.x = 1 and a.x = b.y` gives `b.y = 1`, so that an index on `b.y` can be used before `a` has been read. Equalities
-//! of columns with one another are the physical planner's, which may then join in more orders.
+//! `a.x = 1 and a.x = b.y` implies `b.y = 1`, so that an index on `b.y` can be used before `a` is read. Equalities
+//! between columns are left to the physical planner, which derives additional join orders from them.
 
 use crate::ir::*;
 use crate::logical::*;
 use crate::scope::Compiler;
 
 impl Compiler<'_> {
-    /// Adds to a join the conditions with constants that follow from its equalities.
+    /// Adds to a join the conditions with constants that its equalities imply.
     pub(super) fn transitive(&mut self, set: &mut JoinSet) {
         let mut pairs: Vec<(Reg, Reg)> = Vec::new();
         set.conds.iter().for_each(|c| pairs.extend(equal_columns(c)));
@@ -29,7 +29,7 @@ impl Compiler<'_> {
                 break;
             }
         }
-        // Into the conditions of outer joins and semijoins, never out of them.
+        // Conditions are copied into outer joins and semijoins, never out of them.
         for part in &mut set.parts {
             let (Link::Left(on) | Link::Semi(on) | Link::Anti(on)) = &mut part.link else { continue };
             let mut own = std::collections::HashSet::new();
@@ -53,7 +53,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The columns of one type that a condition demands to be equal.
+/// The two columns of one type that a condition equates.
 pub fn equal_columns(c: &Expr) -> Option<(Reg, Reg)> {
     let Node::Cmp(CmpOp::Eq, Compare::Plain, a, b) = &c.node else { return None };
     match (&a.node, &b.node) {
@@ -62,7 +62,7 @@ pub fn equal_columns(c: &Expr) -> Option<(Reg, Reg)> {
     }
 }
 
-/// Whether values of two types that are equal compare alike with any third.
+/// Whether equal values of the two types compare alike with any third value.
 fn is_carried(a: &types::DataType, b: &types::DataType) -> bool {
     use types::DataType::*;
     match (a, b) {
@@ -72,7 +72,7 @@ fn is_carried(a: &types::DataType, b: &types::DataType) -> bool {
     }
 }
 
-/// A condition of a column with constants, said of another column.
+/// A condition of a column with constants, rewritten for another column.
 fn carried(c: &Expr, from: Reg, to: Reg) -> Option<Expr> {
     let is_fixed = |e: &Expr| match &e.node {
         Node::Const(value) => !value.is_null(),

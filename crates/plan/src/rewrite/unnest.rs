@@ -1,4 +1,4 @@
-//! Subqueries that become row sources of the join whose rows they are asked for.
+//! Unnesting: subqueries become row sources of the enclosing join.
 //!
 //! | condition | becomes |
 //! |---|---|
@@ -9,17 +9,17 @@
 //! | `x < ALL (…)`, correlated, any comparison | an antijoin: no row refutes it, or leaves it unknown by a NULL |
 //! | `(SELECT aggregate(…) … WHERE inner = outer)` | an outer join with the groups of the inner column |
 //!
-//! EXISTS and correlated IN, ANY and ALL are unnested when their query is a plain join whose conditions alone name the
-//! outer rows, by `=`, `<`, `<=`, `>` or `>=` at least; an IN of any other query becomes a view that is joined. ANY and
-//! ALL of a query that is not correlated stay: the least and the greatest value of one execution answer them. What the
-//! subquery compared of the outer row is then a condition of the join, so that it can be a hash join or a merge join by
-//! ranges, or still be answered row by row through an index: the physical planner decides.
+//! EXISTS and correlated IN, ANY and ALL are unnested if their query is a plain join in which only conditions read
+//! outer rows, at least one of them by `=`, `<`, `<=`, `>` or `>=`. IN with any other query becomes a joined view. ANY
+//! and ALL with an uncorrelated query stay: the least and the greatest value of one execution answer them. The
+//! comparisons with outer columns become join conditions, which the physical planner runs as a hash join, as a merge
+//! join by ranges, or row by row through an index.
 //!
-//! Aggregates are unnested in conditions, in select lists and in what is grouped. They are made of all groups or of one
-//! at a time, so the costs of both are compared here; in a select list below ROWNUM or FETCH FIRST, which may want few
-//! of them, they stay.
+//! Aggregates are unnested in conditions, in select lists and in GROUP BY. They can be computed for all groups or for
+//! one group at a time, so the costs are compared here. In a select list below ROWNUM or FETCH FIRST, which may need
+//! few of them, they stay.
 //!
-//! The names of views are Oracle's: VW_NSO_n of an IN, VW_SQ_n of an aggregate.
+//! The names of views are Oracle's: VW_NSO_n for an IN, VW_SQ_n for an aggregate.
 
 use super::{Values, substitute};
 use crate::expr::{flatten_and, or};
@@ -29,7 +29,7 @@ use crate::scope::{Compiler, Item, ItemId, ItemKind};
 use std::collections::HashSet;
 use types::{DataType, Value};
 
-/// How a subquery is asked for.
+/// The use of a subquery in a condition.
 enum Asked {
     Exists {
         negated: bool,
@@ -49,7 +49,7 @@ enum Asked {
 }
 
 impl Compiler<'_> {
-    /// Unnests what can be unnested among the conditions of a join.
+    /// Unnests subqueries among the conditions of a join.
     pub(super) fn unnest(&mut self, set: &mut JoinSet) {
         if !set.conds.iter().any(Expr::has_subquery) {
             return;
@@ -58,7 +58,7 @@ impl Compiler<'_> {
         for c in std::mem::take(&mut set.conds) {
             flatten_and(c, &mut conds);
         }
-        // What has no subquery is there first: it may tell that a value is not NULL.
+        // Conditions without a subquery come first: they may prove that a value is not NULL.
         let (conds, plain): (Vec<_>, Vec<_>) = conds.into_iter().partition(Expr::has_subquery);
         set.conds = plain;
         let mut kept = Vec::new();
@@ -88,7 +88,7 @@ impl Compiler<'_> {
             (Err(_), Asked::Exists { .. } | Asked::Quantified { .. }) => None,
         };
         let Some((part, hints)) = link else { return false };
-        // The values that are compared must come from row sources that are joined before.
+        // The compared values must come from row sources that are joined before.
         set.parts.push(part);
         set.hints.extend(hints);
         set.block = self.query_blocks.merged(set.block, inner_block);
@@ -96,7 +96,7 @@ impl Compiler<'_> {
         true
     }
 
-    /// A subquery that nothing asks for any more.
+    /// Drops a subquery that is no longer used.
     fn forget_sub(&mut self, sub: SubId) {
         let LogicalSub { rel, out, outer, .. } = &mut self.subs[sub];
         *rel = Rel::Empty;
@@ -118,7 +118,7 @@ impl Compiler<'_> {
         found
     }
 
-    /// Whether only the conditions of a join read these registers, and none of its parts by itself.
+    /// Whether only conditions of a join read these registers, and none of its parts.
     fn only_conditions_read(&self, inner: &JoinSet, own: &HashSet<Reg>) -> bool {
         let mut reads = false;
         for part in &inner.parts {
@@ -133,7 +133,7 @@ impl Compiler<'_> {
         !reads
     }
 
-    /// A plain join as a part that is joined by what it is asked for.
+    /// Turns a plain join into a part, joined by the comparisons of the subquery.
     fn as_part(
         &mut self,
         set: &JoinSet,
@@ -149,7 +149,7 @@ impl Compiler<'_> {
         let compared = self.comparisons(asked, &out)?;
         let (across, local): (Vec<_>, Vec<_>) =
             std::mem::take(&mut inner.conds).into_iter().partition(|c| self.reads_any(c, own));
-        // What is compared with the outer row must be of the inner one, and the other way round.
+        // One side of a comparison must read only the outer row, the other only the inner one.
         let joins = |c: &Expr| match &c.node {
             Node::Cmp(CmpOp::Eq | CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge, Compare::Plain, a, b) => {
                 let sides = [(a, b), (b, a)];
@@ -198,7 +198,7 @@ impl Compiler<'_> {
         ))
     }
 
-    /// A query of another shape as a view that is joined.
+    /// Turns a query of another form into a joined view.
     fn as_view(
         &mut self,
         rel: Rel,
@@ -230,7 +230,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The pairs that are compared: (value of the outer row, value of the subquery), and how.
+    /// The compared pairs (outer value, subquery value), with their comparison rules.
     fn comparisons(&self, asked: &Asked, out: &[Expr]) -> Option<Vec<((Expr, Expr), Compare)>> {
         let (values, compare) = match asked {
             Asked::Exists { .. } => return Some(Vec::new()),
@@ -246,7 +246,7 @@ impl Compiler<'_> {
         Some(values.iter().zip(out).zip(compare).map(pair).collect())
     }
 
-    /// Whether a value of a join is never NULL: a column that cannot be, of a row source that no outer join fills.
+    /// Whether a value of a join is never NULL: a NOT NULL column of a row source that no outer join fills.
     fn never_null(&self, e: &Expr, set: &JoinSet, conds: &[Expr]) -> bool {
         if let Node::Reg(_) = e.node
             && conds.iter().any(|c| matches!(&c.node, Node::IsNull(value, true) if **value == *e))
@@ -269,7 +269,7 @@ impl Compiler<'_> {
         columns.filter(|(_, def)| !def.nullable).any(|(c, _)| c.value.as_ref() == Some(e))
     }
 
-    /// A view with these columns. They get registers of their own.
+    /// A view with these columns, which get new registers.
     fn new_view(&mut self, prefix: &str, rel: Rel, out: Vec<Expr>) -> ItemId {
         self.made_views += 1;
         let columns = (1..)
@@ -286,16 +286,15 @@ impl Compiler<'_> {
         self.items.len() - 1
     }
 
-    /// Puts joins with groups in the place of the correlated aggregates of values that are made of a join's rows: of a
-    /// condition on them, of a select list, of a GROUP BY. `are_all`: no value beside these and the join's own
-    /// conditions is made of its rows.
+    /// Replaces the correlated aggregates in expressions over a join's rows by joins with groups: in conditions, in a
+    /// select list, in GROUP BY. `are_all`: no other expression reads the rows, apart from the join's own conditions.
     fn unnest_aggregates(&mut self, set: &mut JoinSet, values: &mut [&mut Expr], are_all: bool) {
         let mut found = Vec::new();
         for value in values.iter() {
             always_asked(value, &mut found);
         }
         for sub in found {
-            // One in a column of a merged view may stand elsewhere, too, and is still asked for there.
+            // A subquery in a column of a merged view may also be used elsewhere, and is still needed there.
             if self.column_subs.contains(&sub) && (!are_all || self.is_asked_in(set, sub)) {
                 continue;
             }
@@ -306,7 +305,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether a condition or a part of a join, or another subquery, asks for a subquery.
+    /// Whether a condition or a part of a join, or another subquery, uses a subquery.
     fn is_asked_in(&self, set: &JoinSet, sub: SubId) -> bool {
         let mut asked = false;
         let mut look = |e: &Expr| e.each_subquery(&mut |s| asked |= s == sub);
@@ -318,8 +317,8 @@ impl Compiler<'_> {
         asked
     }
 
-    /// As [`Compiler::unnest_aggregates`], of the values that are made of a tree's rows. A tree that ends before all
-    /// rows are read may want few of the aggregates.
+    /// As [`Compiler::unnest_aggregates`], for the expressions over a tree's rows. A tree that ends early may need few
+    /// of the aggregates.
     pub(super) fn unnest_in_list(&mut self, rel: &mut Rel, out: &mut [Expr]) {
         match rel {
             Rel::Join(set) => self.unnest_aggregates(set, &mut out.iter_mut().collect::<Vec<_>>(), true),
@@ -330,7 +329,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// As [`Compiler::unnest_aggregates`], of the keys and arguments of a GROUP BY.
+    /// As [`Compiler::unnest_aggregates`], for the keys and arguments of GROUP BY.
     pub(super) fn unnest_in_groups(&mut self, rel: &mut Rel) {
         let Rel::Group { input, keys, sets: _, aggs, scalar: _ } = rel else { return };
         let Rel::Join(set) = &mut **input else { return };
@@ -398,7 +397,7 @@ impl Compiler<'_> {
         });
         let on: Vec<Expr> = on.collect();
         set.parts.push(Part { kind: PartKind::Leaf(id), link: Link::Left(on), rewritten: false });
-        // Of no rows, a count is zero and everything else NULL.
+        // Over no rows, a count is zero and any other aggregate NULL.
         let stand_in = |(agg, value): (&Agg, &Expr)| {
             let counts = matches!(agg.kind, AggKind::Count | AggKind::CountStar);
             let zero = Expr::new(Node::Const(Value::Number(0.into())), value.ty);
@@ -411,8 +410,8 @@ impl Compiler<'_> {
         Some(value)
     }
 
-    /// Whether all groups cost less than one group for each combination of outer values. A condition with a subquery
-    /// leaves as many rows as one of which nothing is known.
+    /// Whether computing all groups costs less than one group for each combination of outer values. A condition with a
+    /// subquery is assumed to have the default selectivity.
     fn groups_pay(&mut self, set: &JoinSet, sub: SubId, grouped: &Rel) -> bool {
         self.learn_columns();
         let own = self.own_regs(set);
@@ -430,7 +429,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The subquery that a condition asks for, when it is nothing but that.
+/// The subquery of a condition that consists of nothing else.
 fn asked(c: &Expr) -> Option<(SubId, Asked)> {
     match &c.node {
         Node::Exists(sub) => Some((*sub, Asked::Exists { negated: false })),
@@ -454,7 +453,7 @@ fn compare(op: CmpOp, how: Compare, (value, out): &(Expr, Expr)) -> Expr {
     Expr::new(Node::Cmp(op, how, Box::new(value.clone()), Box::new(out.clone())), DataType::Boolean)
 }
 
-/// How a part is joined by what is asked of it. `exact`: no comparison can be unknown.
+/// The link of a part for this use of the subquery. `exact`: no comparison can be UNKNOWN.
 fn link_of(asked: &Asked, compared: Vec<((Expr, Expr), Compare)>, mut on: Vec<Expr>, exact: bool) -> Option<Link> {
     let equal = |(pair, how): ((Expr, Expr), Compare)| compare(CmpOp::Eq, how, &pair);
     Some(match asked {
@@ -492,8 +491,8 @@ fn link_of(asked: &Asked, compared: Vec<((Expr, Expr), Compare)>, mut on: Vec<Ex
     })
 }
 
-/// The join that a query is, apart from what does not matter to whether it has a row: DISTINCT, ORDER BY and values
-/// that are computed, which stand in `out` then. `Err` is a query of another shape.
+/// The join that a query consists of, ignoring parts that do not affect the existence of a row: DISTINCT, ORDER BY, and
+/// computed values, which are then put into `out`. `Err`: a query of another form.
 fn plain_join(rel: Rel, out: &mut [Expr]) -> Result<JoinSet, Box<Rel>> {
     let shape = &rel;
     let mut at = shape;
@@ -530,13 +529,13 @@ fn without_project(rel: Rel, out: &mut [Expr]) -> Rel {
     }
 }
 
-/// Whether a subquery's own hint keeps it where it is.
+/// Whether a hint in the subquery forbids unnesting.
 fn is_kept(inner: &JoinSet) -> bool {
     inner.hints.iter().any(|h| h.name == "NO_UNNEST")
 }
 
-/// The scalar subqueries that an expression asks for whatever its other parts are: below CASE and COALESCE only what
-/// comes first. Others must not be run for rows that do not ask for them, as they may fail.
+/// The scalar subqueries that are evaluated in any case: of CASE and COALESCE only the first operand counts. Other
+/// subqueries must not run for rows that do not need them, because they may fail.
 fn always_asked(e: &Expr, found: &mut Vec<SubId>) {
     match &e.node {
         Node::Scalar(sub) if !found.contains(sub) => found.push(*sub),
@@ -546,7 +545,7 @@ fn always_asked(e: &Expr, found: &mut Vec<SubId>) {
     }
 }
 
-/// Puts a value in the place of a scalar subquery.
+/// Replaces a scalar subquery by a value.
 fn replace_scalar(e: &mut Expr, sub: SubId, value: &Expr) {
     if matches!(e.node, Node::Scalar(s) if s == sub) {
         *e = value.clone();

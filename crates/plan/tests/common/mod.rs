@@ -1,4 +1,4 @@
-//! A catalog of a few tables. BIG and SEEN have 100,000 rows, SMALL has ten; SEEN has statistics of its columns.
+//! A catalog of a few tables. BIG and SEEN have 100,000 rows, SMALL has ten; SEEN has column statistics.
 
 use dictionary::*;
 use std::rc::Rc;
@@ -117,7 +117,7 @@ impl Catalog for Tables {
     }
 }
 
-/// Statistics say that ID goes from 1 to 100,000 and that K has a hundred values.
+/// With statistics: ID ranges from 1 to 100,000, and K has a hundred values.
 fn analysed() -> TableDef {
     let mut t = table("SEEN", 100_000);
     t.columns[0].statistics = Some(ColumnStatistics::new(100_000, 0, Some((1.0, 100_000.0))));
@@ -147,7 +147,7 @@ fn dept() -> TableDef {
     t
 }
 
-/// A child of DEPT by the column K, with a change of its foreign key.
+/// A child of DEPT through column K, with `change` applied to its foreign key.
 fn emp(change: fn(&mut ConstraintDef)) -> TableDef {
     let mut t = table("EMP", 1000);
     t.object = ObjectId(21);

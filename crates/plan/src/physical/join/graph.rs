@@ -3,7 +3,8 @@
 use super::*;
 
 impl Compiler<'_> {
-    /// Takes a join apart: parts, conditions, and what connects them. Conditions that no part decides go to `startup`.
+    /// Splits a join into parts, conditions and the connections between them. Conditions without a part go to
+    /// `startup`.
     pub(super) fn graph<'h>(&mut self, set: &'h JoinSet, more: &[Expr], startup: &mut Vec<Expr>) -> Result<Graph<'h>> {
         let mut owner = HashMap::new();
         for (i, part) in set.parts.iter().enumerate() {
@@ -90,8 +91,7 @@ impl Compiler<'_> {
         Ok(graph)
     }
 
-    /// The parts whose columns a part reads by itself: lateral references, the collections of TABLE(), conditions
-    /// inside it.
+    /// The other parts whose columns a part reads: lateral references, collections of TABLE(), conditions inside it.
     pub(super) fn reads_of(&self, kind: &PartKind, owner: &HashMap<Reg, usize>) -> Mask {
         match kind {
             PartKind::Leaf(id) => match &self.items[*id].kind {
@@ -119,7 +119,7 @@ impl Compiler<'_> {
         mask
     }
 
-    /// A condition of no class.
+    /// A condition outside of all classes of equal columns.
     pub(super) fn cond(&self, expr: Expr, mask: Mask, owner: &HashMap<Reg, usize>) -> Cond {
         let sides = match &expr.node {
             Node::Cmp(CmpOp::Eq, how @ (Compare::Plain | Compare::Padded), a, b)
@@ -148,7 +148,7 @@ impl Compiler<'_> {
         matches!(kind, PartKind::Leaf(id) if matches!(self.items[*id].kind, ItemKind::Fixed { .. } | ItemKind::Dual))
     }
 
-    /// Whether a part reads fixed tables, which are never kept, or other things that are read again for each row.
+    /// Whether a part must be read again for each row, because it reads fixed tables or other changing values.
     pub(super) fn reads_again(&self, kind: &PartKind) -> bool {
         match kind {
             PartKind::Leaf(id) => match &self.items[*id].kind {
@@ -187,15 +187,15 @@ impl Compiler<'_> {
 
 /// The conditions of one join.
 pub(super) struct Conditions<'g> {
-    /// Those that decide a match.
+    /// Those that decide whether rows match.
     pub(super) on: Vec<&'g Cond>,
     /// Those of WHERE that are checked above an outer join.
     pub(super) above: Vec<&'g Cond>,
-    /// The conditions of WHERE among them, by their place in the graph.
+    /// Positions in the graph of the conditions of WHERE among them.
     pub(super) done: Vec<usize>,
 }
 
-/// The key that an equality is where one of two sets of parts is this.
+/// The join key of an equality with exactly one side in `right`.
 pub(super) fn key_of(c: &Cond, right: Mask) -> Option<JoinKey> {
     let (Node::Cmp(_, _, a, b), Some((_, of_b, padded))) = (&c.expr.node, c.sides.filter(|_| c.is_key(right))) else {
         return None;
@@ -228,9 +228,9 @@ impl Graph<'_> {
         }
     }
 
-    /// Whether hints allow a set of parts to be joined by itself.
+    /// Whether hints allow this set of parts to be joined by itself.
     pub(super) fn is_allowed(&self, mask: Mask) -> bool {
-        // A set has a first part of those named, or is joined behind them.
+        // A set must contain the first named parts, or be joined after them.
         let mut named: Mask = 0;
         for &part in &self.leading {
             if mask & bit(part) == 0 {
@@ -242,15 +242,15 @@ impl Graph<'_> {
         named & all == mask & all && (named == all || mask & !all == 0)
     }
 
-    /// Whether two sets may be joined with one another: a condition connects them, or nothing connects them to others.
+    /// Whether two sets may be joined: a condition connects them, or neither is connected to any other part.
     pub(super) fn may_join(&self, left: Mask, right: Mask) -> bool {
         if !self.leading.is_empty() {
-            // Hints fix the order of rows too: what comes next is joined to all that was.
+            // A hint for the order admits left-deep trees only: each part is joined to all earlier ones.
             if right.count_ones() > 1 {
                 return false;
             }
             let next = self.leading.iter().position(|part| right == bit(*part));
-            // The first part named is on the left of all others.
+            // The first named part is on the left of all others.
             if let Some(at) = next
                 && (at == 0 || self.leading[..at].iter().any(|part| left & bit(*part) == 0))
             {
@@ -272,7 +272,7 @@ impl Graph<'_> {
         is_whole(left) && is_whole(right)
     }
 
-    /// The conditions that are checked when two sets are joined.
+    /// The conditions checked when two sets are joined.
     pub(super) fn conditions<'g>(&'g self, left: Mask, right: Mask, node: Option<&'g Member>) -> Conditions<'g> {
         let both = left | right;
         let mut join = Conditions { on: Vec::new(), above: Vec::new(), done: Vec::new() };
@@ -282,7 +282,7 @@ impl Graph<'_> {
         }
         let mut seen: Vec<usize> = Vec::new();
         for (at, c) in self.conds.iter().enumerate() {
-            // A condition without parts has a subquery: it is checked where the last part is joined.
+            // A condition without parts contains a subquery: it is checked when the last part is joined.
             let now = match c.mask {
                 0 => both.count_ones() as usize == self.nodes.len(),
                 mask => mask & !both == 0 && mask & right != 0 && (mask & left != 0 || own.is_some()),
@@ -291,7 +291,7 @@ impl Graph<'_> {
                 continue;
             }
             join.done.push(at);
-            // One equality of a class decides all of them: within each side they hold.
+            // One equality of a class decides all: inside each side they already hold.
             if own.is_none()
                 && let Some(class) = c.class
             {
@@ -305,13 +305,13 @@ impl Graph<'_> {
         join
     }
 
-    /// The methods that hints ask for, when a part is joined.
+    /// The join methods that hints demand for a part.
     pub(super) fn methods(&self, right: Mask, node: Option<&Member>) -> Option<&'static [Kind]> {
         let node = node?;
         if let Some(methods) = self.methods_of(right.trailing_zeros()) {
             return Some(methods);
         }
-        // A query that asks for an order of fixed tables samples them: they are read again for each row.
+        // A query with a hinted order over fixed tables samples them: they must be read again for each row.
         let is_first = self.leading.first().is_some_and(|part| right == bit(*part));
         if node.unstable && !is_first && self.hints.iter().any(|h| h.name == "ORDERED") {
             return Some(&[Kind::Loops]);
@@ -341,14 +341,14 @@ impl Graph<'_> {
     }
 }
 
-/// The class that an equality of columns is of.
+/// The class of an equality of two columns.
 pub(super) fn class_of(classes: &[Vec<Reg>], c: &Expr) -> Option<usize> {
     let (a, b) = crate::rewrite::equal_columns(c)?;
     classes.iter().position(|class| class.contains(&a) && class.contains(&b))
 }
 
-/// Classes of columns of inner parts that conditions make equal. The equalities that follow are added to them, so that
-/// each pair of parts that have a column of a class is connected.
+/// Classes of columns of inner parts that conditions make equal. The implied equalities are added to the conditions, so
+/// that all pairs of parts with a column of one class are connected.
 pub(super) fn equal_columns(
     conds: &mut Vec<(Expr, Mask)>,
     nodes: &[Member],
@@ -384,7 +384,7 @@ pub(super) fn equal_columns(
             }
         }
     }
-    // A part with two columns of a class does not hold their equality by itself: of such a class each one is checked.
+    // A part with two columns of a class does not imply their equality, so for such a class every equality is checked.
     let holds = |class: &Vec<(Reg, types::DataType)>| {
         let mut parts: Vec<usize> = class.iter().map(|(r, _)| owner[r]).collect();
         parts.sort_unstable();
@@ -393,7 +393,7 @@ pub(super) fn equal_columns(
     classes.into_iter().filter(holds).map(|class| class.into_iter().map(|(r, _)| r).collect()).collect()
 }
 
-/// The column that a condition sets equal to a constant.
+/// The column that a condition equates with a constant.
 pub(super) fn fixed_column(c: &Expr) -> Option<Reg> {
     let Node::Cmp(CmpOp::Eq, _, a, b) = &c.node else { return None };
     match (&a.node, &b.node) {
@@ -402,7 +402,7 @@ pub(super) fn fixed_column(c: &Expr) -> Option<Reg> {
     }
 }
 
-/// How deep joins lie inside a join.
+/// The nesting depth of joins inside a join.
 pub(super) fn nesting(set: &JoinSet) -> usize {
     let inside = set.parts.iter().filter_map(|part| match &part.kind {
         PartKind::Set(set) => Some(nesting(set) + 1),
@@ -412,8 +412,8 @@ pub(super) fn nesting(set: &JoinSet) -> usize {
     inside.max().unwrap_or(0)
 }
 
-/// The order that hints ask for, as parts. A part that is named before what it needs waits for it: a hint never changes
-/// an answer.
+/// The order that hints demand, as parts. A part that is named before a part it depends on is moved after it, so that a
+/// hint never changes an answer (P11).
 pub(super) fn leading(hints: &[ast::Hint], nodes: &[Member<'_>]) -> Vec<usize> {
     let mut wanted: Vec<usize> = if hints.iter().any(|h| h.name == "ORDERED") {
         (0..nodes.len()).collect()

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Branches of an OR that are looked for by an index each.
+/// Most branches of an OR that are expanded to index scans.
 const BRANCHES_MAX: usize = 8;
 
 impl Compiler<'_> {
@@ -32,7 +32,7 @@ impl Compiler<'_> {
         read.collect()
     }
 
-    /// The row source of one item with the conditions that can be checked on it.
+    /// The row source of one item, with the conditions that can be checked on it.
     pub(super) fn plan_leaf(&mut self, id: ItemId, conds: Vec<Expr>, hints: &[ast::Hint]) -> Result<Planned> {
         let alias = self.items[id].alias.clone();
         let columns = self.read_columns(id);
@@ -103,7 +103,7 @@ impl Compiler<'_> {
                 of(Planned::new(source, rows, cost::ELEMENTS), conds, self)
             }
             ItemKind::Derived { rel, out, .. } => {
-                // Large trees are not copied: it is given back when it has been planned.
+                // The tree may be large, so it is moved and freed after planning (P22).
                 let tree = rel.take().ok_or_else(|| Ora::internal("a view without a tree"))?;
                 let exprs: Vec<(Expr, Reg)> = columns.iter().map(|&(i, r)| (out[i as usize].clone(), r)).collect();
                 let planned = self.plan_rel(&tree);
@@ -124,8 +124,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// A table whose OR is answered by an index for each of its branches: one scan after the other. Each leaves out the
-    /// rows that those before it have found. `None` where that costs more than `single`, the best way by one scan.
+    /// OR expansion: an index scan for each branch, one after the other; each drops the rows that earlier scans have
+    /// found. `None` if that costs more than `single`, the best single access path.
     pub(super) fn expand_or(
         &mut self,
         id: ItemId,
@@ -161,7 +161,7 @@ impl Compiler<'_> {
         self.expanding = true;
         let planned = all.into_iter().map(|own| self.plan_leaf(id, own, hints)).collect::<Result<Vec<_>>>();
         self.expanding = false;
-        // Every branch leaves its row in the same registers.
+        // All branches leave their row in the same registers.
         let regs = planned.as_ref().map_or(Vec::new(), |all| produced(&all[0].source));
         let value = |r: &Reg| Expr::new(Node::Reg(*r), types::DataType::NUMBER);
         let inputs = planned?.into_iter().map(|p| (p.source, regs.iter().map(value).collect())).collect();
@@ -169,7 +169,7 @@ impl Compiler<'_> {
         Ok(Some(Planned::new(source, single.rows, cost)))
     }
 
-    /// Whether a condition names more than one part of a set.
+    /// Whether a condition reads more than one part of a set.
     pub fn spans_parts(&self, set: &JoinSet, cond: &Expr) -> bool {
         let mut owner = HashMap::new();
         for (i, part) in set.parts.iter().enumerate() {

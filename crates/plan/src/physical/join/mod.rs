@@ -1,26 +1,26 @@
-//! The order of joins and the methods of joining.
+//! Join order and join methods.
 //!
-//! Parts of a join are numbered, and a set of them is a word of bits. Up to [`DENSE_MAX`] parts, the cheapest plan of
-//! every set is found by dynamic programming over all pairs of sets that make it up (bushy trees too); with more, the
-//! pair that leaves the fewest rows is joined, again and again. A pair is taken when a condition connects it, or when
-//! nothing connects its sides to anything: products come last.
+//! The parts of a join are numbered, and a set of parts is a bit mask. For up to [`DENSE_MAX`] parts, dynamic
+//! programming finds the cheapest plan of every set over all pairs of sets that form it (including bushy trees). With
+//! more parts, the pair with the fewest result rows is joined repeatedly. A pair is considered if a condition connects
+//! it, or if neither side is connected to anything: Cartesian products come last.
 //!
-//! Columns that WHERE makes equal to one another are a class: of its equalities, one is checked where two sets are
-//! joined that both have a column of it, so that `a.x = b.x and b.x = c.x` lets `a` and `c` be joined first.
+//! Columns that WHERE makes equal form a class. Where two sets with a column of the class are joined, one of its
+//! equalities is checked, so `a.x = b.x and b.x = c.x` allows `a` and `c` to be joined first.
 //!
-//! A part that is not joined by plain conditions (the optional side of an outer join, a semijoin, what reads other
-//! parts' columns) is joined alone, as the right side, once all parts that its condition names are there. Conditions of
-//! WHERE that name the optional side of an outer join are checked above that join.
+//! A part that is not joined by plain conditions (the optional side of an outer join, a semijoin, a part that reads
+//! columns of other parts) is joined alone, as the right side, after all parts that its condition names. Conditions of
+//! WHERE that name the optional side of an outer join are checked above that join (P17).
 //!
-//! | module | |
+//! | module | content |
 //! |---|---|
-//! | `graph` | the parts with the conditions that connect them |
-//! | `search` | orders and methods with their costs |
-//! | `sources` | row sources of the order that was found |
-//! | `leaf` | one table or view: its plan alone, expansion of OR |
+//! | `graph` | the parts, with the conditions that connect them |
+//! | `search` | orders and methods, with their costs |
+//! | `sources` | the row sources of the chosen order |
+//! | `leaf` | one table or view: its own plan, OR expansion |
 //!
-//! `ORDERED` and `LEADING` allow only sets that begin with the parts they name; `USE_NL`, `USE_HASH` and `USE_MERGE`
-//! allow only these methods for a part, as long as one of them is possible.
+//! `ORDERED` and `LEADING` allow only sets that begin with the named parts. `USE_NL`, `USE_HASH` and `USE_MERGE`
+//! restrict the methods for a part, if one of them is possible.
 
 mod graph;
 mod leaf;
@@ -41,33 +41,33 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use types::{Ora, Result};
 
-/// A set of parts of a join, one bit each.
+/// A set of parts, one bit each.
 type Mask = u128;
 
-/// Parts up to which all sets are looked at.
+/// Most parts for which all sets are examined.
 const DENSE_MAX: usize = 12;
 
-/// A part while the order is looked for.
+/// A part during the search for an order.
 struct Member<'h> {
     kind: &'h PartKind,
     link: &'h Link,
     alias: String,
-    /// Parts whose columns it reads: what its outer join's condition or its lateral references name.
+    /// Parts whose columns it reads, by its outer join's condition or by lateral references.
     needs: Mask,
-    /// Its rows are made anew for each row of what is joined before.
+    /// Whether it must be recomputed for each row of the parts joined before.
     lateral: bool,
-    /// It reads what must be read again each time: fixed tables.
+    /// Whether it must be read again each time, because it reads fixed tables (P7).
     unstable: bool,
     is_fixed: bool,
-    /// Conditions on it alone: of WHERE for an inner part, of its own join otherwise.
+    /// Conditions on this part only: of WHERE for an inner part, of its own join otherwise.
     local: Vec<Expr>,
-    /// The conditions of its own join that name other parts.
+    /// Conditions of its own join that name other parts.
     across: Vec<Cond>,
-    /// Planned by itself with `local`.
+    /// Its own plan with `local`.
     alone: Option<Planned>,
-    /// A join that is joined as one, with the columns of other parts as known values: its rows and its cost.
+    /// For a nested join planned with the columns of other parts as known values: rows and cost.
     rerun: Option<(f64, f64)>,
-    /// Rows of the table below, before any condition.
+    /// Rows of its table before any condition.
     raw_rows: f64,
 }
 
@@ -76,33 +76,33 @@ impl Member<'_> {
         matches!(self.link, Link::Inner)
     }
 
-    /// It can stand on the left.
+    /// Whether it may be on the left side.
     fn is_free(&self) -> bool {
         self.is_inner() && self.needs == 0
     }
 }
 
-/// A condition that names several parts, and its properties that do not depend on the sets that are joined.
+/// A condition over several parts, with properties that do not depend on the sets being joined.
 struct Cond {
     expr: Expr,
-    /// The parts that it names.
+    /// The parts that it reads.
     mask: Mask,
-    /// The class of columns that it is an equality of.
+    /// The class of equal columns that it belongs to.
     class: Option<usize>,
-    /// The parts that the two sides of an equality name, where a join may use it as a key, and whether trailing blanks
-    /// do not count.
+    /// For an equality usable as a join key: the parts that its two sides read, and whether trailing blanks are
+    /// ignored.
     sides: Option<(Mask, Mask, bool)>,
-    /// The parts that the two sides of `<`, `<=`, `>` or `>=` name, where a merge join may have it as a range.
+    /// For `<`, `<=`, `>` or `>=` usable as a range of a merge join: the parts that its two sides read.
     bounds: Option<(Mask, Mask)>,
 }
 
 impl Cond {
-    /// Whether it is `left = right` with a side from each of two sets of parts.
+    /// Whether it is an equality with one side in each of two sets of parts.
     fn is_key(&self, right: Mask) -> bool {
         self.sides.is_some_and(|(a, b, _)| is_one_a_side(a, b, right))
     }
 
-    /// Whether it compares the order of a side from each of two sets of parts.
+    /// Whether it is an order comparison with one side in each of two sets of parts.
     fn is_range(&self, right: Mask) -> bool {
         self.bounds.is_some_and(|(a, b)| is_one_a_side(a, b, right) && a & !right | b & !right != 0)
     }
@@ -112,13 +112,13 @@ impl Cond {
     }
 }
 
-/// Whether of two expressions one reads nothing but `right` and the other one nothing of it.
+/// Whether one of two expressions reads only `right`, and the other nothing of it.
 fn is_one_a_side(a: Mask, b: Mask, right: Mask) -> bool {
     let is_of_right = |mask: Mask| mask & right != 0 && mask & !right == 0;
     is_of_right(b) && a & right == 0 || is_of_right(a) && b & right == 0
 }
 
-/// A part, and the addresses of the conditions that it is reached through.
+/// A part, and the addresses of the conditions that it is probed by.
 type Probe = (usize, Vec<usize>);
 
 /// The best plan of a set of parts.
@@ -137,21 +137,22 @@ enum How {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Method {
-    /// One side is built into a table by a hash of the join's keys, and the other one looks into it.
+    /// A hash table is built from one side, and the other side probes it.
     Hash(Side),
-    /// Both sides are sorted by the join's keys and read side by side.
+    /// Both sides are sorted by the keys and merged.
     Merge,
-    /// The right side, one table, is reached by an index, a rowid or a hash through the join's conditions.
+    /// The right side, one table, is probed by an index, a rowid or a hash through the join's conditions.
     Probe,
     /// The right side is started again for each row of the left.
     Again,
-    /// The right side, a join, is planned with the columns of the left row as known values, and started again for each.
+    /// The right side, a join, is planned with the left row's columns as known values, and started again for each left
+    /// row.
     Rerun,
-    /// The right side is read once and gone over for each row of the left.
+    /// The right side is read once and gone over for each left row.
     Buffered,
 }
 
-/// What hints call a method.
+/// Join methods as named by hints.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Hash,
@@ -169,23 +170,23 @@ impl Method {
     }
 }
 
-/// A join while its order is looked for.
+/// A join during the search for an order.
 struct Graph<'h> {
     nodes: Vec<Member<'h>>,
-    /// Conditions of WHERE that name several parts, and those to be checked above outer joins.
+    /// Conditions of WHERE over several parts, and those to be checked above outer joins.
     conds: Vec<Cond>,
-    /// For each part the parts that a condition connects it with.
+    /// For each part the parts connected with it by a condition.
     neighbours: Vec<Mask>,
     owner: HashMap<Reg, usize>,
-    /// Columns that equal a constant.
+    /// Columns equal to a constant.
     fixed: HashSet<Reg>,
     hints: &'h [ast::Hint],
-    /// Parts in the order that hints ask for.
+    /// Parts in the order of the hints.
     leading: Vec<usize>,
-    /// Sets of parts that conditions connect with one another.
+    /// Connected components.
     components: Vec<Mask>,
-    /// The cost of reaching a part through conditions of a join, by the part and the addresses of the conditions: many
-    /// pairs of sets have the same.
+    /// Costs of probing a part through conditions of a join, by part and addresses of the conditions: many pairs of
+    /// sets share them.
     probes: RefCell<HashMap<Probe, Option<f64>>>,
 }
 
@@ -203,7 +204,7 @@ fn parts_of(mut mask: Mask) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Joins inside a join up to which it is planned a second time, with known values: each doubles the work.
+/// Deepest nesting for which a join is planned a second time with known values; each level doubles the work.
 const RERUNS_MAX: usize = 3;
 
 impl Compiler<'_> {
@@ -215,7 +216,7 @@ impl Compiler<'_> {
         self.plan_set_with(set, &[])
     }
 
-    /// As [`Compiler::plan_set`], with conditions beside the join's own.
+    /// As [`Compiler::plan_set`], with additional conditions.
     fn plan_set_with(&mut self, set: &JoinSet, more: &[Expr]) -> Result<Planned> {
         let around = self.query_blocks.planned;
         if set.block != 0 {
@@ -247,7 +248,7 @@ impl Compiler<'_> {
             }
         }
         if best.is_empty() {
-            // Only optional parts: they are joined to one row without columns.
+            // Only optional parts: they are joined to a single row without columns.
             best.insert(0, Best { rows: 1.0, cost: 0.0, how: How::Alone(usize::MAX) });
         }
         if graph.nodes.len() <= DENSE_MAX && !best.contains_key(&0) {
@@ -258,7 +259,7 @@ impl Compiler<'_> {
         }
         let found = best[&whole];
         let mut source = self.build_join(&mut graph, whole, &best)?;
-        // What names no part that was joined: nothing is left in fact.
+        // Conditions on parts that were not joined; in practice none are left.
         let rest: Vec<Expr> = graph.conds.drain(..).map(|c| c.expr).collect();
         source = filter(source, rest);
         Ok(started(Planned::new(source, found.rows, found.cost), startup))

@@ -1,16 +1,16 @@
-//! The search for an order: which sets of parts are joined, and what each way costs.
+//! The search for a join order: which sets of parts are joined, and the costs of the methods.
 
 use super::*;
 
-/// Added to the cost of a method or an order that a hint has ruled out.
+/// Penalty of a method or an order that a hint excludes.
 const UNWANTED: f64 = 1e12;
-/// Added to the cost of an order that makes nothing of a hint.
+/// Penalty of an order that evades a hint.
 const UNHEEDED: f64 = 1e9;
-/// After so many steps of a search it is asked whether the statement is to end.
+/// Number of search steps between checks for cancellation.
 const CHECKED_EACH: Mask = 64;
 
 impl Compiler<'_> {
-    /// Finds the best plan of every set of parts that can be joined by itself.
+    /// Finds the best plan of every set of parts that may be joined by itself.
     pub(super) fn all_sets(&self, graph: &Graph<'_>, whole: Mask, best: &mut HashMap<Mask, Best>) -> Result<()> {
         let most = 1usize << graph.nodes.len();
         let mut dense: Vec<Option<Best>> = vec![None; most];
@@ -46,13 +46,13 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Joins the pair that leaves the fewest rows until all parts are joined.
+    /// Joins the pair with the fewest result rows, until all parts are joined.
     pub(super) fn pairs_by_size(&self, graph: &Graph<'_>, whole: Mask, best: &mut HashMap<Mask, Best>) -> Result<()> {
         let mut sets: Vec<Mask> = best.keys().copied().filter(|m| m.count_ones() < 2).collect();
         sets.sort_unstable();
         let mut waiting: Vec<usize> = (0..graph.nodes.len()).filter(|part| !graph.nodes[*part].is_free()).collect();
         let mut products = false;
-        // A pair that was weighed in a step before is as good now.
+        // The result for a pair does not change between steps.
         let mut known: HashMap<(Mask, Mask, bool), Option<Best>> = HashMap::new();
         while sets.len() > 1 || !waiting.is_empty() {
             let mut found: Option<(Mask, Mask, Best)> = None;
@@ -93,7 +93,7 @@ impl Compiler<'_> {
                     best.insert(left | right, joined);
                     products = false;
                 }
-                // What is left cannot be connected, or stands where no hint put it.
+                // The rest is not connected, or its hinted order cannot be kept.
                 None if !products => products = true,
                 None => return Err(Ora::internal("a join whose parts wait for one another")),
             }
@@ -102,7 +102,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Weighs the ways of joining two sets, when they may be joined.
+    /// Costs the methods of joining two sets, if they may be joined.
     pub(super) fn consider(
         &self,
         graph: &Graph<'_>,
@@ -142,11 +142,11 @@ impl Compiler<'_> {
         let join = graph.conditions(left, right, node);
         let out = *rows.get_or_insert_with(|| self.joined_rows(graph, left_best.rows, right_rows, node, &join));
         let allowed = graph.methods(right, node);
-        // A hint for a method is heeded where its table is joined to others.
+        // A hint for a method holds where its table is joined to others.
         let evaded = left.count_ones() == 1 && allowed.is_none() && graph.methods_of(left.trailing_zeros()).is_some();
         let mut offer = |method: Method, cost: f64| {
             let is_allowed = allowed.is_none_or(|methods| methods.contains(&method.kind()));
-            // What no hint asks for is taken where nothing else can be done.
+            // Methods excluded by hints are used only if no other is possible.
             let cost = if is_allowed { cost } else { cost + UNWANTED };
             let cost = if evaded { cost + UNHEEDED } else { cost };
             if best.as_ref().is_none_or(|b| cost < b.cost) {
@@ -174,7 +174,7 @@ impl Compiler<'_> {
                 offer(Method::Merge, left_best.cost + right_cost + sorts + out * cost::PER_ROW);
             }
         }
-        // Rows that lie together in the order of an inequality are found by their place.
+        // Rows sorted by the operand of an inequality can be found by position.
         if !hashes && !nulls && !lateral && !node.is_some_and(|node| node.unstable) {
             let ranges = ranges_of(&join.on, right);
             if !ranges.is_empty() {
@@ -198,7 +198,7 @@ impl Compiler<'_> {
         if lateral || node.is_some_and(|node| node.unstable) {
             offer(Method::Again, again);
         } else {
-            // Few rows may be many: where a hash join can be had, it costs little more and bears that.
+            // An estimate of few rows may be wrong; a hash join costs little more and tolerates that.
             let compared = if hashes { right_rows.max(cost::DOUBTED_ROWS) } else { right_rows };
             let pairs =
                 cost::buffered(left_best.rows, right_rows) + left_best.rows * (compared - right_rows) * cost::PER_PAIR;
@@ -206,7 +206,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The cost of reaching one table through the conditions of a join, when an index, a rowid or a hash leads to it.
+    /// The cost of probing one table through the conditions of a join, by an index, a rowid or a hash.
     pub(super) fn probe(&self, graph: &Graph<'_>, part: usize, join: &Conditions<'_>) -> Option<f64> {
         let PartKind::Leaf(id) = *graph.nodes[part].kind else { return None };
         let ItemKind::Table(table) = &self.items[id].kind else { return None };
@@ -228,12 +228,12 @@ impl Compiler<'_> {
         let conds: Vec<Expr> = node.local.iter().chain(join.on.iter().map(|c| &c.expr)).cloned().collect();
         let columns = self.read_columns(id);
         let choice = self.choose_access(id, table, &conds, Some(&columns), graph.hints);
-        // An index that the table's own conditions lead through is no better than the table by itself.
+        // A path that uses only the table's own conditions is no better than the table's own plan.
         let uses_join = choice.used.iter().any(|at| *at >= node.local.len());
         (uses_join || !matches!(choice.access, Access::Full) && node.local.is_empty()).then_some(choice)
     }
 
-    /// The rows that a join gives.
+    /// The number of result rows of a join.
     pub(super) fn joined_rows(
         &self,
         graph: &Graph<'_>,
@@ -253,7 +253,7 @@ impl Compiler<'_> {
                 share *= one;
             }
         }
-        // Several equalities between two tables are mostly a key of one of them.
+        // Several equalities between two tables are usually a key of one of them.
         for (mask, product) in by_table {
             let largest = parts_of(mask).map(|p| graph.nodes[p].raw_rows).fold(1.0, f64::max);
             share *= product.max(1.0 / largest.max(1.0));
@@ -273,7 +273,7 @@ impl Compiler<'_> {
         (rows * self.share_of_all(join.above.iter().map(|c| &c.expr))).max(1.0)
     }
 
-    /// The share of rows that have a match on a part of so many rows: that of the values of the only key.
+    /// The share of rows with a match in a part of `rows` rows, from the values of a single key.
     pub(super) fn share_met(
         &self,
         graph: &Graph<'_>,
@@ -294,7 +294,8 @@ impl Compiler<'_> {
         Some((there / outside.max(1.0)).min(1.0))
     }
 
-    /// The share of pairs of rows that a condition keeps, when what it implies of each side has been checked there.
+    /// The share of row pairs that a condition keeps, given that its implications for each side have been checked
+    /// there.
     pub(super) fn share_of_join(&self, graph: &Graph<'_>, c: &Expr) -> f64 {
         match &c.node {
             Node::Cmp(CmpOp::Eq, _, a, b) => match (&a.node, &b.node) {
@@ -319,12 +320,12 @@ impl Compiler<'_> {
     }
 }
 
-/// No way of joining two sets costs less than this, with so many parts on the right and so many rows of the join. It is
-/// found without looking at a condition.
+/// A lower bound for the cost of joining two sets, from the number of parts on the right and the rows of the join,
+/// without examining conditions.
 pub(super) fn least_cost(left: &Best, right: Option<&Best>, right_parts: u32, rows: f64) -> f64 {
-    // A single part may be reached by an index.
+    // A single part may be probed by an index.
     let Some(right) = right.filter(|_| right_parts > 1) else { return left.cost };
-    // As `Compiler::weigh` has it, of what a join of two inputs may be.
+    // The cost of a join of two inputs, as in `Compiler::weigh`.
     let is_right = right.rows <= left.rows;
     let (built, probing) = if is_right { (right.rows, left.rows) } else { (left.rows, right.rows) };
     let hashed = left.cost + right.cost + cost::hash_join(built, probing, rows);

@@ -2,13 +2,12 @@
 
 use super::*;
 
-/// A filter of the keys of a hash table is worth it for more probing rows than this, of which at most this share has a
-/// match.
+/// A join filter pays off for more probing rows than this, if at most this share of them has a match.
 const FILTERED_ROWS: f64 = 5000.0;
 const FILTERED_SHARE: f64 = 0.7;
 
 impl Compiler<'_> {
-    /// Makes the row source of a set by what was found to be best.
+    /// Builds the row source of a set from the best plan found.
     pub(super) fn build_join(
         &mut self,
         graph: &mut Graph<'_>,
@@ -139,13 +138,12 @@ impl Compiler<'_> {
         Ok(Planned::new(source, rows, cost))
     }
 
-    /// `left = right` with each side from one of two sets.
+    /// The hash key of an equality with one side in each of two sets.
     pub(super) fn hash_key(&self, c: &Expr, right: Mask, owner: &HashMap<Reg, usize>) -> Option<JoinKey> {
         key_of(&self.cond(c.clone(), self.mask_of(c, owner), owner), right)
     }
 
-    /// Gives the side of a hash join that looks into the table a filter of its keys, as near to where its rows are read
-    /// as rows may be left out.
+    /// Adds a filter of the keys to the probing side of a hash join, as close to the scan as rows may be dropped.
     pub(super) fn filter_probing_side(&mut self, join: &mut Source) {
         let Source::HashJoin { left, right, kind, build, keys, filters, .. } = join else { return };
         let (probing, side) = match build {
@@ -171,7 +169,7 @@ impl Compiler<'_> {
     }
 }
 
-/// That a condition is false or unknown.
+/// The condition that `c` is false or UNKNOWN.
 pub(super) fn not_true(c: &Expr) -> Expr {
     let number = |n: i64| Expr::new(Node::Const(types::Value::Number(n.into())), types::DataType::NUMBER);
     let is_true =
@@ -180,7 +178,7 @@ pub(super) fn not_true(c: &Expr) -> Expr {
     Expr::new(node, types::DataType::Boolean)
 }
 
-/// Whether two values are equal, or it cannot be said: the match that NOT IN looks for.
+/// The condition that two values are equal or that their comparison is UNKNOWN, as NOT IN needs it.
 pub(super) fn unknown_or_equal(a: Expr, b: Expr) -> Expr {
     let boolean = types::DataType::Boolean;
     let is_null = |e: &Expr| Expr::new(Node::IsNull(Box::new(e.clone()), false), boolean);
@@ -203,7 +201,7 @@ pub(super) fn loops(left: Source, right: Source, kind: JoinKind, lateral: bool) 
     Source::NestedLoops { left, right, kind, right_regs, lateral, rows }
 }
 
-/// The right side of nested loops with the condition that it meets; `rows`: of the left side, and of the join.
+/// The right side of nested loops, with the join condition. `rows`: those of the left side and of the join.
 pub(super) fn matching(right: Source, on: Vec<Expr>, rows: (f64, f64)) -> Source {
     let is_filtered = !on.is_empty();
     let mut source = filter(right, on);
@@ -227,7 +225,7 @@ pub(super) fn hash_join(
     Source::HashJoin { left, right, kind, build, keys, residual, left_regs, right_regs, filters, rows: UNKNOWN_ROWS }
 }
 
-/// Parts of a join with the places of their conditions.
+/// Parts of a join with the positions of their conditions.
 pub(super) type Placed<T> = Vec<(usize, T)>;
 
 pub(super) fn merge_join(
@@ -248,7 +246,7 @@ pub(super) fn merge_join(
         let rows = source.rows().unwrap_or(UNKNOWN_ROWS);
         Source::Sort { input: Box::new(source), keys, regs, top: None, rows }
     };
-    // Where right rows start to meet it, they do so later for each left row.
+    // If matching right rows begin at a bound, the bound rises with the left rows.
     let lower = ranges.iter().find(|r| matches!(r.op, CmpOp::Lt | CmpOp::Le)).or(ranges.first());
     let left = sorted(left, keys.iter().map(|key| &key.left).chain(lower.map(|r| &r.left)).collect());
     let base = ranges.first().map(|r| without_shift(&r.right));
@@ -258,8 +256,8 @@ pub(super) fn merge_join(
     Source::MergeJoin { left, right, kind, keys, ranges, residual, left_regs, right_regs, rows: UNKNOWN_ROWS }
 }
 
-/// The inequalities that a merge join may find rows of its right side by, with their places: one, or one for each end
-/// of a band, as `a.x between b.y and b.y + 3` is.
+/// The inequalities by which a merge join may find rows of its right side, with their positions: one, or one for each
+/// end of a band such as `a.x between b.y and b.y + 3`.
 pub(super) fn ranges_of(on: &[&Cond], right: Mask) -> Vec<(usize, MergeRange)> {
     let mut all = on.iter().enumerate().filter_map(|(at, c)| Some((at, range_of(c, right)?)));
     let Some(first) = all.next() else { return Vec::new() };
@@ -270,7 +268,7 @@ pub(super) fn ranges_of(on: &[&Cond], right: Mask) -> Vec<(usize, MergeRange)> {
     std::iter::once(first).chain(second).collect()
 }
 
-/// The range that an inequality is where one of two sets of parts is this.
+/// The merge range of an inequality with exactly one side in `right`.
 pub(super) fn range_of(c: &Cond, right: Mask) -> Option<MergeRange> {
     let (Node::Cmp(op, _, a, b), Some((_, of_b))) = (&c.expr.node, c.bounds.filter(|_| c.is_range(right))) else {
         return None;
@@ -286,8 +284,8 @@ pub(super) fn range_of(c: &Cond, right: Mask) -> Option<MergeRange> {
     Some(MergeRange { op, left: (**left).clone(), right: (**right).clone() })
 }
 
-/// The value that an expression adds the same to for every row, or takes the same from: it rises when the value rises.
-/// Sums of binary floating-point numbers do not, beside infinities.
+/// The operand left after removing added or subtracted constants, which do not change the order of rows. Does not apply
+/// to binary floating-point numbers, whose sums do not preserve order near infinities.
 pub(super) fn without_shift(e: &Expr) -> &Expr {
     let is_same = |e: &Expr| matches!(e.node, Node::Const(_) | Node::Bind(_));
     let is_exact = !matches!(class(&e.ty), Class::Float | Class::Double);
@@ -299,15 +297,15 @@ pub(super) fn without_shift(e: &Expr) -> &Expr {
     }
 }
 
-/// The keys of a join, and the conditions that are none of them.
+/// The keys of a join, and the other conditions.
 pub(super) fn keys_and_rest(conds: Vec<Expr>, keys: Vec<(usize, JoinKey)>) -> (Vec<JoinKey>, Vec<Expr>) {
     let used: Vec<usize> = keys.iter().map(|(at, _)| *at).collect();
     let rest = conds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, c)| c).collect();
     (keys.into_iter().map(|(_, key)| key).collect(), rest)
 }
 
-/// Puts a join filter above the row source from which on all that its keys read is there. False: there is none below
-/// which rows may be left out.
+/// Puts a join filter above the lowest row source that has all columns of its keys. False if no place below allows rows
+/// to be dropped.
 pub(super) fn add_filter(source: &mut Source, id: usize, keys: Vec<Key>) -> bool {
     let reads_all_of = |source: &Source| {
         let regs = produced(source);
@@ -323,7 +321,7 @@ pub(super) fn add_filter(source: &mut Source, id: usize, keys: Vec<Key>) -> bool
     };
     match source {
         Source::Scan(_) => {
-            // A value that is computed here might fail for a row that nobody asks for.
+            // A computed key might raise an error for a row that is never requested.
             if !reads_all_of(source) || !keys.iter().all(|key| matches!(key.value.node, Node::Reg(_))) {
                 return false;
             }
@@ -350,14 +348,14 @@ pub(super) fn add_filter(source: &mut Source, id: usize, keys: Vec<Key>) -> bool
     }
 }
 
-/// Keys over the input of a row source that computes registers.
+/// Keys rewritten over the input of a row source that computes registers.
 pub(super) fn within(mut keys: Vec<Key>, exprs: &[(Expr, Reg)]) -> Vec<Key> {
     let values = exprs.iter().map(|(e, r)| (*r, e.clone())).collect();
     keys.iter_mut().for_each(|key| crate::rewrite::substitute(&mut key.value, &values));
     keys
 }
 
-/// Row sources that cost nothing to read again.
+/// Whether a row source costs nothing to read again.
 pub(super) fn cheap(source: &Source) -> bool {
     match source {
         Source::Dual | Source::Empty | Source::Cte { .. } | Source::Buffer { .. } => true,
