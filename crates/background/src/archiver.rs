@@ -1,6 +1,6 @@
 //! ARC0: copies complete logs, so that they can be used again.
 
-use session::Instance;
+use instance::Instance;
 use std::time::Duration;
 use types::Result;
 use wait::Event;

@@ -1,8 +1,8 @@
 //! CKPT: makes checkpoints, when a log is full, when they are asked for, and when the last one is too long ago.
 
+use instance::Instance;
 use params::Param;
 use process::Process;
-use session::Instance;
 use std::time::Duration;
 use types::Result;
 use wait::Event;

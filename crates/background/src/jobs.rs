@@ -4,7 +4,8 @@
 //! the next job falls due, and every few seconds anyway. The slave that runs a job holds its JQ enqueue, so that
 //! `dbms_job.run` in a session and a slave exclude each other.
 
-use session::{Assigned, Assignment, Instance, JobOutcome, Phase, Session};
+use instance::{Assigned, Assignment, Instance, Phase};
+use session::{JobOutcome, Session};
 use std::time::Duration;
 use types::{Ora, Result, Value};
 

@@ -4,7 +4,7 @@
 //! and what fills the log buffer. A log that cannot be written ends LGWR, and with it the instance, before anything can
 //! be lost.
 
-use session::Instance;
+use instance::Instance;
 use std::time::Duration;
 use types::Result;
 use wait::Event;

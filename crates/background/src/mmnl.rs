@@ -4,8 +4,8 @@
 //!
 //! It runs no SQL: what is kept of the history on disk is saved with the snapshots, by whoever takes them.
 
+use instance::Instance;
 use process::SessionStatus;
-use session::Instance;
 use session::ash::Sampler;
 use session::metrics::Meter;
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! MMON: takes snapshots of the workload repository when they are due, and drops those that are too old; saves the
 //! active session history when its ring is getting full before the next snapshot.
 
-use session::{Instance, Phase, Session};
+use instance::{Instance, Phase};
+use session::Session;
 use std::time::Duration;
 use types::{Result, Value};
 

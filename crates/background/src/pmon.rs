@@ -3,8 +3,8 @@
 //! The supervisor, which collects ended children, says who died and posts. Now and then PMON also looks by itself
 //! whether a slot's process still exists, so that a lost word costs seconds and not for ever.
 
+use instance::Instance;
 use process::{Owner, Process, SessionStatus};
-use session::Instance;
 use std::time::{Duration, Instant};
 use types::Result;
 use wait::Event;

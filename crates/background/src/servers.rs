@@ -1,6 +1,7 @@
 //! A server of parallel queries: it does one coordinator's part after the other.
 
-use session::{Instance, Session};
+use instance::Instance;
+use session::Session;
 use std::time::{Duration, Instant};
 use types::Result;
 

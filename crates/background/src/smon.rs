@@ -1,6 +1,6 @@
 //! SMON: housekeeping that nobody waits for.
 
-use session::Instance;
+use instance::Instance;
 use std::rc::Rc;
 use std::time::Duration;
 use types::Result;
@@ -13,8 +13,8 @@ const SLEEP: Duration = Duration::from_secs(3);
 pub fn smon(instance: &'static Instance, log: &dyn Fn(&str)) -> Result<()> {
     let p = Rc::new(instance.attach_background("SMON")?);
     let slot = p.number() as usize - 1;
-    let mut sampler = session::ScnSampler::default();
-    let mut housekeeper = session::Housekeeper::default();
+    let mut sampler = instance::ScnSampler::default();
+    let mut housekeeper = instance::Housekeeper::default();
     while !instance.state().is_asked_to_end(slot) {
         let posts = p.posts();
         sampler.sample(instance, &p);

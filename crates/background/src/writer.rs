@@ -4,7 +4,7 @@
 //! until they are two rounds old, so that a block that many transactions change is written once in a while and not by
 //! each of them, and yet little is left for a checkpoint to write.
 
-use session::Instance;
+use instance::Instance;
 use std::time::{Duration, Instant};
 use types::Result;
 use wait::Event;

@@ -139,7 +139,7 @@ fn is_fitting(layer: Layer, image: &[u8]) -> bool {
 /// The first byte selects a block, the others are vectors: layer, operation, length, data. One that is refused ends it,
 /// as it does for recovery, where the block counts as damaged from there on.
 fn apply(bytes: &[u8]) {
-    thread_local! { static BEGUN: (ApplyTable, Vec<Vec<u8>>) = (session::apply_table(), blocks()); }
+    thread_local! { static BEGUN: (ApplyTable, Vec<Vec<u8>>) = (instance::apply_table(), blocks()); }
     BEGUN.with(|(table, blocks)| {
         let Some((&choice, mut rest)) = bytes.split_first() else { return };
         let mut image = blocks[usize::from(choice) % blocks.len()].clone();

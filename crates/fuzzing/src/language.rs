@@ -1,9 +1,10 @@
 //! SQL and PL/SQL from text to tree, plan, code and rows, in a session of an instance inside this process.
 
 use crate::Target;
+use instance::{InProcess, Instance};
 use net::local::{Execute, FrameBuffer, Reply, Request};
 use process::Cancel;
-use session::{InProcess, Instance, Session};
+use session::Session;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

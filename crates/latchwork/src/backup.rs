@@ -173,7 +173,7 @@ fn restored(args: &Restore, progress: &mut Progress) -> Result<String, String> {
     let had_none = !args.to.exists();
     let hold = server::hold(&args.to)?;
     let control = ControlFile::read(&args.from).map_err(text)?;
-    let apply = session::apply_table();
+    let apply = instance::apply_table();
     let it = recovery::Restore {
         from: &args.from,
         to: &args.to,

@@ -72,7 +72,7 @@ fn recovered(dir: &Path, resetlogs: bool, progress: &mut Progress) -> Result<Str
         control.double_write = life;
         control.write(&dir).map_err(text)?;
     }
-    let apply = session::apply_table();
+    let apply = instance::apply_table();
     let frames_max = MEMORY_BYTES / files.block_size();
     let it = Recovery {
         files: &files,

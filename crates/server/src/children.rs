@@ -3,10 +3,10 @@
 use crate::alert::{AlertLog, timestamp};
 use crate::listener::{self, Listener};
 use crate::spare::{self, Desk};
+use instance::Instance;
 use net::local::{Failure, Reply, write_frame};
 use os::signal;
 use os::socket::EventFd;
-use session::Instance;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;

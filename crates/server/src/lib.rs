@@ -77,7 +77,7 @@ pub fn stop(dir: &Path, mode: StopMode) -> Result<bool, String> {
         os::clock::sleep(std::time::Duration::from_millis(2));
     }
     // An instance that could not write what it had has ended, too.
-    if mode != StopMode::Abort && session::was_closed(dir) == Some(false) {
+    if mode != StopMode::Abort && instance::was_closed(dir) == Some(false) {
         let log = dir.join(ALERT_LOG_NAME);
         return Err(format!(
             "ORA-01092: ORACLE instance terminated. Disconnection forced\nThe database was not closed: {} says why. The next start recovers it.",

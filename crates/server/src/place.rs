@@ -134,7 +134,7 @@ fn refuse_foreign(dir: &Path) -> Result<(), PlaceError> {
     let mut foreign: Option<String> = None;
     for entry in std::fs::read_dir(dir).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-        if OWN_NAMES.contains(&name.as_str()) || session::DATABASE_NAMES.contains(&name.as_str()) {
+        if OWN_NAMES.contains(&name.as_str()) || instance::DATABASE_NAMES.contains(&name.as_str()) {
             return Ok(());
         }
         let counts = !name.starts_with('.')

@@ -9,8 +9,9 @@
 //! cost of an empty call is given, and not taken off. The figures of the session say that each call was what it is
 //! called. Medians and the smallest of the rounds.
 
+use instance::InProcess;
 use net::local::{Execute, FrameBuffer, Reply, Request};
-use session::{InProcess, Session};
+use session::Session;
 use wait::Stat;
 
 const SCHEMA: [&str; 7] = [

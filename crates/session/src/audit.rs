@@ -231,7 +231,7 @@ fn write_or_tell(core: &Core, record: &AuditRecord) {
 }
 
 /// What the alert log says of rows that could not be written to the trail.
-pub fn lost_entry(instance: &crate::instance::Instance) -> Option<String> {
+pub fn lost_entry(instance: &instance::Instance) -> Option<String> {
     let (count, code) = instance.state().take_lost_audit()?;
     Some(format!("Audit trail: {count} rows of logons and logoffs could not be written (ORA-{code:05})"))
 }
@@ -307,7 +307,7 @@ pub(crate) fn refused_logon(core: &Core, logon: &Logon, name: &str, user: Option
 }
 
 /// The row of refused logons that have none of their own.
-pub(crate) fn unlisted(instance: &crate::instance::Instance, count: u64) -> AuditRecord {
+pub(crate) fn unlisted(instance: &instance::Instance, count: u64) -> AuditRecord {
     let wall = os::clock::wall_ns();
     let utc = (wall / 1_000_000_000) as i64;
     let date = types::Date::from_unix(utc + i64::from(os::clock::utc_offset_seconds(utc))).ok();

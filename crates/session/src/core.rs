@@ -6,7 +6,6 @@
 
 use crate::commit_write::CommitWrite;
 use crate::identity::{Identity, Origin, Stack};
-use crate::instance::Instance;
 use crate::run::FunctionCache;
 use crate::world::{SqlCursor, World};
 use dictionary::{
@@ -15,6 +14,7 @@ use dictionary::{
 };
 use enqueue::{EnqueueType, LockId, LockMode, Timeout};
 use exec::{ExecCtx, Eyes, FixedTable, HostFunction, SessionState, Shared};
+use instance::{FixedTables, Instance, SessionFace};
 use params::SessionParams;
 use plsql::Plsql;
 use process::Process;
@@ -26,26 +26,6 @@ use std::rc::Rc;
 use std::time::Duration;
 use txn::{Savepoint, Txn};
 use types::{DataType, Date, Number, ObjectId, Ora, Result, Timestamp, Value};
-
-/// The V$ and X$ tables as a session has them. `views` implements it.
-pub trait FixedTables {
-    /// Their names and columns.
-    fn catalog(&self) -> Rc<dyn FixedCatalog>;
-    /// The table of that number.
-    fn table(&self, id: FixedId) -> &dyn FixedTable;
-}
-
-/// What the fixed tables of a session may look at.
-#[derive(Clone)]
-pub struct SessionFace {
-    pub instance: &'static Instance,
-    /// The process of the session.
-    pub p: Rc<Process>,
-    pub params: Rc<RefCell<SessionParams>>,
-}
-
-/// Makes the fixed tables of a session.
-pub type MakeFixedTables = fn(SessionFace) -> Rc<dyn FixedTables>;
 
 /// Savepoints by name, oldest first.
 pub type Savepoints = Vec<(String, Savepoint)>;

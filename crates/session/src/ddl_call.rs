@@ -1,6 +1,5 @@
 //! DDL: what the statements need of the session.
 
-use crate::caches::OnCommit;
 use crate::core::Core;
 use crate::identity::Identity;
 use crate::world::World;
@@ -8,6 +7,7 @@ use ddl::{Described, Host, Outcome, Parts, SessionNames, Storage};
 use dictionary::statistics_request::StatisticsRequest;
 use dictionary::{Catalog, Dictionary, ErrorLine, ObjectKind, Resolved, SALT_BYTES, TableDef, UserId, Verdict};
 use exec::{Cursor, ExecCtx};
+use instance::OnCommit;
 use net::StatementKind;
 use net::local::Failure;
 use sql::ast::{Ddl, Query, Statement, StoredKind};

@@ -8,11 +8,11 @@
 //! that is kept beside the control file, so it is the same one in every instance of the database, like a user's.
 
 use crate::caller::Caller;
-use crate::instance::Instance;
 use crate::logon::{Refused, RefusedProofs, Shown};
 use crate::session::{Session, dictionary_name};
-use crate::state::ConnectTimes;
 use dictionary::{UserDef, UserId, Verifier};
+use instance::ConnectTimes;
+use instance::Instance;
 use net::local::Logon;
 use net::oracle::o5logon::Verifier as Stored;
 use process::WaitGuard;

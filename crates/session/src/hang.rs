@@ -4,9 +4,9 @@
 //! where everybody is stuck, and in a process that has no slot of its own; what it says may be a moment old, line by
 //! line.
 
-use crate::instance::Instance;
 use buffer_cache::BufferInfo;
 use enqueue::LockView;
+use instance::Instance;
 use latch::{HolderView, LatchName, Where};
 use process::ProcessState;
 use std::collections::{BTreeMap, BTreeSet};

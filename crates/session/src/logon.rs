@@ -9,8 +9,8 @@
 //! A failure that is noted is not waited for on disk, unless it locks the account.
 
 use crate::core::Core;
-use crate::instance::Instance;
 use dictionary::{Account, LogonState, Profile, Resource, UserDef, UserId};
+use instance::Instance;
 use net::local::Logon;
 use params::Param;
 use process::{Limits, Process};

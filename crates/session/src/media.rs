@@ -115,7 +115,7 @@ fn settled(core: &Core, number: u32) -> Result<ControlFile> {
 
 fn roll(core: &Core, mut control: ControlFile, number: u32) -> Result<()> {
     let files = core.instance.storage().cache.files();
-    let apply = crate::storage::apply_table();
+    let apply = instance::apply_table();
     for attempt in 1.. {
         let missing = || Ora::with(1179, &[&number]);
         let file = control.file(number).ok_or_else(missing)?;

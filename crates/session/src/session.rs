@@ -11,15 +11,15 @@ use crate::array::NextRow;
 use crate::call::{Calls, RowSink};
 use crate::core::Core;
 use crate::global::{GlobalAnswer, GlobalCall};
-use crate::instance::Instance;
 use crate::jobs;
 use crate::logon::{Admitted, Refused, SessionLimits, Shown};
 use crate::nls;
-use crate::state::ConnectTimes;
 use crate::world::World;
 use dictionary::{SALT_BYTES, UserDef, UserId, Verifier};
 use exec::parallel::Job;
 use exec::{ExecCtx, SessionState};
+use instance::ConnectTimes;
+use instance::Instance;
 use net::local::{Array, Execute, Failure, Logon, PROTOCOL_VERSION, Reply, Request, Welcome, write_frame};
 use net::oracle::o5logon::{KEY_LEN, Verifier as Stored};
 use process::{Attach, Process, SessionStatus, WaitGuard};
@@ -28,12 +28,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use types::{Nls, Ora, Result, Value};
 use wait::{Event, Stat};
-
-/// VERSION: the release whose behaviour is promised.
-pub const RELEASE: &str = "19.0.0.0.0";
-
-/// The product's name and release, as `v$version` and the shell's greeting have it.
-pub const BANNER: &str = concat!("Latchwork Database Release ", env!("CARGO_PKG_VERSION"));
 
 /// Whether a connection goes on after a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -402,7 +396,7 @@ impl Session {
             user: self.state.user.clone(),
             instance: params.get(params::Param::InstanceName),
             database: params.get(params::Param::DbName),
-            banner: BANNER.into(),
+            banner: instance::BANNER.into(),
             warning: self.warning.as_ref().map(Ora::to_string).unwrap_or_default(),
         }
     }

@@ -1,92 +1,10 @@
-//! Which undo tablespace transactions begin in: at a start, and by ALTER SYSTEM.
-//!
-//! A start takes the one that the parameters name; without a name UNDO, or the first that there is. The dictionary has
-//! the last word: a session that died behind the commit of DROP TABLESPACE leaves one in the control file that is no
-//! more.
+//! ALTER SYSTEM SET undo_tablespace.
 
 use crate::core::Core;
-use crate::instance::Instance;
-use datafile::{Contents, ControlFile, CreateDatabase, tablespace};
-use dictionary::base::{Base, ts};
-use dictionary::rows::as_u32;
 use enqueue::{EnqueueType, LockMode, Timeout};
-use params::{InitParams, Param};
-use process::Process;
-use types::{Ora, Result};
-
-/// A name that was given; `None` when it was left to the database.
-fn given(init: &InitParams) -> Option<String> {
-    let name = init.get(Param::UndoTablespace).to_uppercase();
-    (!init.is_default(Param::UndoTablespace) && !name.is_empty()).then_some(name)
-}
-
-fn missing(name: &str) -> Ora {
-    Ora::with(30012, &[&name])
-}
-
-/// Gives the undo tablespace of a new database the name that the parameters have for it.
-///
-/// # Errors
-/// ORA-30012 for a name that a tablespace cannot have.
-pub fn name(spec: &mut CreateDatabase, init: &mut InitParams) -> Result<()> {
-    let Some(name) = given(init) else { return Ok(()) };
-    let is_letter = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '$' | '#');
-    let is_name = name.len() <= 30 && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_letter);
-    let is_taken = |t: &datafile::TablespaceSpec| t.number != tablespace::UNDO && t.name == name;
-    if !is_name || spec.tablespaces.iter().any(is_taken) {
-        return Err(missing(&name));
-    }
-    init.derive(Param::UndoTablespace, &name);
-    spec.tablespaces.iter_mut().filter(|t| t.number == tablespace::UNDO).for_each(|t| t.name.clone_from(&name));
-    Ok(())
-}
-
-/// The number of the undo tablespace that the parameters name.
-///
-/// # Errors
-/// ORA-30012 when it does not exist, or is not one of undo.
-pub fn named(control: &ControlFile, init: &mut InitParams) -> Result<Option<u32>> {
-    let Some(name) = given(init) else { return Ok(None) };
-    let number = number_of(control, &name)?;
-    init.derive(Param::UndoTablespace, &name);
-    Ok(Some(number))
-}
-
-fn number_of(control: &ControlFile, name: &str) -> Result<u32> {
-    let found = control.tablespace_named(name).filter(|t| t.contents == Contents::Undo);
-    found.map(|t| t.number).ok_or_else(|| missing(name))
-}
-
-/// Before the first session: when transactions would begin in a tablespace that the dictionary does not know, they
-/// begin in another, unless the parameters name it.
-///
-/// # Errors
-/// ORA-30012 when they do, or there is no other.
-pub fn settle(instance: &'static Instance, p: &Process) -> Result<()> {
-    let storage = instance.storage();
-    let txns = storage.txns;
-    let mut known = Vec::new();
-    storage.dictionary.scan_once(p, Base::Ts, &mut |_, row| {
-        known.push(as_u32(&row[ts::TS]));
-        Ok(())
-    })?;
-    let control = storage.cache.files().control()?;
-    let name_of = |number: u32| control.tablespace(number).map_or(String::new(), |t| t.name.clone());
-    let mut current = txns.current_undo_tablespace();
-    if !known.contains(&current) {
-        if !instance.params().is_default(Param::UndoTablespace) {
-            return Err(missing(&name_of(current)));
-        }
-        let mut others = txns.undo_segments().into_iter().map(|s| s.tablespace).filter(|t| known.contains(t));
-        current = others.next().ok_or_else(|| missing(&name_of(current)))?;
-        txns.use_undo_tablespace(current)?;
-    }
-    let name = name_of(current);
-    if instance.params().get(Param::UndoTablespace) != name {
-        instance.set_parameter(Param::UndoTablespace, &name);
-    }
-    Ok(())
-}
+use instance::undo_tablespace::{missing, number_of};
+use params::Param;
+use types::Result;
 
 /// ALTER SYSTEM SET undo_tablespace: transactions begin in that one from now on. The DD enqueue keeps it from being
 /// dropped meanwhile.

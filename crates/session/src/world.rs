@@ -880,7 +880,7 @@ impl plsql::World for World<'_> {
     }
 
     fn flashback(&mut self, request: &FlashbackRequest) -> Result<Value> {
-        crate::scn_times::flashback(self.core, &mut self.cx, request)
+        crate::flashback::flashback(self.core, &mut self.cx, request)
     }
 
     fn create_snapshot(&mut self, level: &str) -> Result<i64> {
@@ -893,7 +893,7 @@ impl plsql::World for World<'_> {
 
     fn database_says(&mut self, what: &str) -> Result<Value> {
         Ok(match (what, params::Param::find(what)) {
-            ("version", _) => Value::text(crate::RELEASE),
+            ("version", _) => Value::text(instance::RELEASE),
             (_, Some(param)) => Value::text(self.core.instance.params().get(param)),
             // What is no parameter here does not differ from Oracle's default.
             ("max_string_size", None) => Value::text("STANDARD"),

@@ -15,8 +15,9 @@ mod undo;
 pub use report::{Counts, Finding, Report};
 
 use datafile::{ControlFile, DataFiles};
+use instance::Instance;
 use params::{InitParams, Param};
-use session::{Instance, Session};
+use session::Session;
 use std::path::Path;
 use std::rc::Rc;
 use types::Result;

@@ -9,8 +9,9 @@ use dictionary::{
     Base, ConstraintDef, ConstraintKindDef, Image, IndexDef, IndexKey, ObjectKind, Organization, TableDef,
 };
 use heap::{HeapTable, Visitor};
+use instance::Storage;
 use process::Process;
-use session::{Session, Storage};
+use session::Session;
 use std::rc::Rc;
 use types::{ObjectId, Ora, Rdba, Result, RowReader, Rowid, Value, codec};
 

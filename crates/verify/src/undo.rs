@@ -7,8 +7,8 @@ use block::{BlockKind, BlockView, Image as BlockImage, SegmentKind};
 use buffer_cache::GetKind;
 use datafile::{Contents, ControlFile};
 use dictionary::Image;
+use instance::Storage;
 use process::Process;
-use session::Storage;
 use std::collections::HashSet;
 use types::Rdba;
 

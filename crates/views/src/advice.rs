@@ -159,7 +159,7 @@ pub fn shared_pool_advice(s: &Source<'_>) -> Vec<Row> {
     let present = library_cache::ADVICE_PRESENT;
     let row = |size: usize| {
         let bytes = pool_bytes * (size as u64 + 1) / 10;
-        let objects = advice.known.min(session::statements_of(bytes) as u64);
+        let objects = advice.known.min(instance::statements_of(bytes) as u64);
         let load_time = did.load_time(loads(size));
         vec![
             real(bytes as f64 / MB, 2),
@@ -204,7 +204,7 @@ pub fn sga_target_advice(s: &Source<'_>) -> Vec<Row> {
     }
     let (cache, now) = (&s.instance.storage().cache, s.instance.sizes());
     let buffers: Vec<usize> = (1..=ADVICE_SIZES).map(|tenths| cache.buffers() * tenths / 10).collect();
-    let pool = |tenths: u64| session::statements_of(now.pool_bytes * tenths / 10);
+    let pool = |tenths: u64| instance::statements_of(now.pool_bytes * tenths / 10);
     let pools: Vec<usize> = (1..=library_cache::ADVICE_SIZES as u64).map(pool).collect();
     let (blocks, statements, did) = (cache.advice(), s.shared.library.advice(), Loaded::read(s));
     let read = s.processes.system_stats(s.p)[Stat::PhysicalReadsCache as usize] as f64;

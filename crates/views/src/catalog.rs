@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use dictionary::{ColumnDef, FixedCatalog, FixedId};
 use exec::{ExecCtx, FixedScan, FixedTable};
-use session::{FixedTables, SessionFace};
+use instance::{FixedTables, SessionFace};
 use types::Result;
 
 use crate::column::{Row, Type};

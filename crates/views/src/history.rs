@@ -3,7 +3,7 @@
 //! What a sample did not see is NULL. Of a session that was on a processor, EVENT and WAIT_CLASS are NULL and P1 to P3,
 //! SEQ# and WAIT_TIME are those of its last wait, as Oracle has it.
 
-use session::ash::{Sample, Text, bit, command_name};
+use instance::ash::{Sample, Text, bit, command_name};
 use types::{Date, Rdba, Result, Timestamp, Value};
 use wait::Event;
 
@@ -294,7 +294,7 @@ pub fn info(s: &Source<'_>) -> Vec<Row> {
         n(f.moments),
         n(f.rows * f.row_bytes),
         n(f.elapsed_us),
-        n(session::ash::KEPT_ONE_IN),
+        n(instance::ash::KEPT_ONE_IN),
         n(f.saved_rows * f.row_bytes),
         n(f.save_us),
         n(f.saves),

@@ -36,7 +36,7 @@ pub fn resource_limit(s: &Source<'_>) -> Vec<Row> {
     let (locks, resources) = s.shared.enqueues.usage();
     let open = s.shared.txns.transactions().len() as u64;
     let intervals = s.shared.txns.undo_intervals();
-    let seen = intervals.list(os::clock::wall_ns() / 1_000_000_000, session::undo_totals(s.instance.storage()));
+    let seen = intervals.list(os::clock::wall_ns() / 1_000_000_000, instance::undo_totals(s.instance.storage()));
     let transactions = Usage {
         now: open,
         most: seen.iter().map(|i| i.concurrency).max().unwrap_or(0).max(open),

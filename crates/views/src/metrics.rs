@@ -1,7 +1,7 @@
 //! Metrics of the last intervals: `v$sysmetric`, `v$sysmetric_history`, `v$sysmetric_summary`, `v$metricname`,
 //! `v$metricgroup`, `v$eventmetric`, `v$waitclassmetric`.
 
-use session::metrics::{EventMetric, Group, Interval, METRICS, Metric};
+use instance::metrics::{EventMetric, Group, Interval, METRICS, Metric};
 use types::{Number, Value};
 use wait::{Event, WaitClass};
 

@@ -1,7 +1,7 @@
 //! The connection pool: `v$cpool_stats` and its neighbours. While no pool is active they have no rows.
 
 use dictionary::connection_pool::DEFAULT_POOL;
-use session::connection_pool::{ConnectionStatus, class_figure, figure};
+use instance::connection_pool::{ConnectionStatus, class_figure, figure};
 use types::Value;
 
 use crate::column::{Row, Type, Type::*, address, n, t};

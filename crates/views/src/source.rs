@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use exec::Shared;
+use instance::Instance;
 use params::{Param, SessionParams};
 use process::{Process, Processes};
-use session::Instance;
 use types::Nls;
 
 /// Facts of the instance that no shared structure below it has.
@@ -29,11 +29,11 @@ impl InstanceFacts {
         InstanceFacts {
             name: instance.params().get(Param::InstanceName),
             host: os::process::host_name(),
-            version: session::RELEASE.into(),
+            version: instance::RELEASE.into(),
             banner: format!(
                 "{}, compatible with Release {}",
-                session::BANNER.replace("Release ", ""),
-                session::RELEASE
+                instance::BANNER.replace("Release ", ""),
+                instance::RELEASE
             ),
             started_wall_ns: instance.state().started_wall_ns(),
         }

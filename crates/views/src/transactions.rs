@@ -438,7 +438,7 @@ pub const UNDOSTAT: &[(&str, Type)] = &[
 /// One row for every ten minutes, newest first.
 pub fn undostat(s: &Source<'_>) -> Vec<Row> {
     let retention = s.session_params.borrow().number(params::Param::UndoRetention);
-    let totals = session::undo_totals(s.instance.storage());
+    let totals = instance::undo_totals(s.instance.storage());
     let row = |i: &txn::UndoInterval| {
         let [blocks, expired, unexpired, too_old, no_space, transactions] = i.figures.map(n);
         vec![

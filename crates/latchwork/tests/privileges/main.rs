@@ -17,9 +17,10 @@ mod ways;
 
 use actions::{ACTIONS, Action};
 use actors::{Actor, Holding, actors};
+use instance::InProcess;
 use model::{Outcome, expected, outcome};
 use net::local::{Logon, PROTOCOL_VERSION};
-use session::{InProcess, JobOutcome, Session};
+use session::{JobOutcome, Session};
 use ways::{WAYS, Way, statements};
 
 /// An instance with its views.

@@ -1,9 +1,9 @@
 //! CONNECT: what a client asks for by name, and whether it is here.
 
+use instance::{Instance, Phase};
 use net::oracle::descriptor::Entry;
 use net::oracle::tns::{self, Accept, Connect, NativeServices};
 use params::{Param, SystemParams};
-use session::{Instance, Phase};
 use types::Ora;
 
 /// Errors of a listener.
@@ -167,7 +167,7 @@ pub fn answer(
 /// Whether one more client may come to the connection pool.
 fn has_pool(instance: &Instance) -> bool {
     let pool = instance.state().pool();
-    pool.is_active() && pool.figure(session::connection_pool::figure::CONNECTIONS) < pool.connections_max()
+    pool.is_active() && pool.figure(instance::connection_pool::figure::CONNECTIONS) < pool.connections_max()
 }
 
 fn refused(code: u32, instance: &Instance, out: &mut Vec<u8>) {

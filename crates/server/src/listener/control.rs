@@ -2,8 +2,8 @@
 
 use super::connect::Names;
 use crate::alert::{timestamp, timestamp_of};
+use instance::{Instance, ListenerWish, Phase};
 use net::local::ListenerWord;
-use session::{Instance, ListenerWish, Phase};
 use std::time::{Duration, Instant};
 use types::{Facility, Ora};
 
@@ -67,7 +67,7 @@ fn status(instance: &Instance, places: &[String]) -> Vec<String> {
     let log = instance.dir().join(crate::ALERT_LOG_NAME);
     let mut say = |what: &str, value: String| out.push(format!("{what:<26}{value}"));
     say("Alias", "LISTENER".into());
-    say("Version", session::BANNER.into());
+    say("Version", instance::BANNER.into());
     say("Start Date", timestamp_of(began));
     say("Current Date", timestamp());
     say("Uptime", format!("{days} days {hours} hr. {minutes} min. {} sec", seconds % 60));

@@ -17,6 +17,7 @@ use super::tls::Transport;
 use super::{Listener, Native, Place};
 use crate::alert::AlertLog;
 use crate::spare::Desk;
+use instance::Instance;
 use net::local::{WireError, WireResult};
 use net::oracle::auth::Logon;
 use net::oracle::call::{self, Request};
@@ -30,7 +31,7 @@ use os::process::Fork;
 use os::signal::{self, SignalFd};
 use params::Param;
 use rustls::ServerConfig;
-use session::{Doorkeeper, Instance};
+use session::Doorkeeper;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -799,7 +800,7 @@ impl Pending {
             Phase::Protocol => match whole(message, logon::read_protocol) {
                 Ok(_) => {
                     let mut out = Vec::new();
-                    handshake::write_protocol_reply(&mut out, session::BANNER);
+                    handshake::write_protocol_reply(&mut out, instance::BANNER);
                     Ok(self.send_then(&out, Phase::DataTypes))
                 }
                 Err(e) => Err((e, phase)),

@@ -6,6 +6,7 @@ use super::pooled::Pooled;
 use super::tls::Transport;
 use super::watch::Watched;
 use crate::alert::AlertLog;
+use instance::{ConnectTimes, Instance};
 use net::local::{self, WireResult};
 use net::oracle::auth::{self, Logon, Pairs, mode};
 use net::oracle::handshake::{self, Client};
@@ -14,7 +15,7 @@ use net::oracle::reply::{self, Outcome, status};
 use net::oracle::tns::PacketBuffer;
 use net::oracle::{field::Reader, message};
 use params::Param;
-use session::{Caller, ConnectTimes, Instance, Proof, Session};
+use session::{Caller, Proof, Session};
 use types::{Ora, Result};
 
 /// 19.0.0.0.0, as clients read it.

@@ -7,10 +7,10 @@
 //! ends, for the next one of its process.
 
 use super::tls::Breaks;
+use instance::Instance;
 use net::oracle::tns::{kind, marker};
 use os::socket::Poll;
 use os::timer::Timer;
-use session::Instance;
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -12,9 +12,9 @@
 
 use super::{Spare, Supervisor};
 use crate::spare::{self, Fate, FreeServer, PoolClient};
+use instance::connection_pool::{ConnectionStatus, class_figure, figure};
 use os::epoll::Epoll;
 use params::Param;
-use session::connection_pool::{ConnectionStatus, class_figure, figure};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};

@@ -5,9 +5,9 @@
 //! looks back at the waits it has seen, at times that grow like powers of two. A session remembers its last ten waits,
 //! so that waits of one length are caught whatever that is; one that is not is left unknown.
 
-use super::ring::{Sample, Text, bit};
 use super::schedule::Schedule;
-use crate::instance::Instance;
+use instance::Instance;
+use instance::ash::{KEPT_ONE_IN, Sample, Text, bit, is_on};
 use library_cache::SessionCursor;
 use params::Param;
 use process::{Process, ProcessState, Processes, SessionSlot, SessionStatus};
@@ -25,9 +25,6 @@ const FIRST_LOOK_NS: u64 = 500_000;
 
 /// How often a session whose wait changes meanwhile is looked at.
 const TRIES: usize = 3;
-
-/// One sample in so many is kept on disk.
-pub const KEPT_ONE_IN: u64 = 10;
 
 /// COMMAND of a block, and of CALL.
 const PLSQL: u64 = 47;
@@ -118,7 +115,7 @@ impl Sampler {
         let moment = Moment {
             instance,
             all: instance.processes(),
-            template: Sample { sample_id: id, wall_ns, interval_us, flags: kept, ..Sample::default() },
+            template: Sample::at(id, wall_ns, interval_us, kept),
             wall_ns,
             coarse_ns: os::clock::coarse_ns(),
         };
@@ -201,12 +198,6 @@ impl Sampler {
             (s.delta_read_bytes, s.delta_write_bytes) = (added(4), added(5));
         }
     }
-}
-
-/// Whether sessions are sampled: it is one of the things that `statistics_level` turns off.
-pub fn is_on(instance: &Instance) -> bool {
-    let params = instance.params();
-    params.flag(Param::AshEnable) && !params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC")
 }
 
 fn interval_ns(instance: &Instance) -> u64 {

@@ -3,11 +3,11 @@
 //! `dba_hist_active_sess_history` does not show it. Under the lock of the snapshots, so that nothing is saved twice:
 //! what is newer than the newest that is there is added.
 
-use super::{Ash, KEPT_ONE_IN};
 use crate::core::Core;
 use crate::recursive::{Text, changed, recursive};
 use crate::world::{World, number};
 use exec::ExecCtx;
+use instance::ash::{Ash, KEPT_ONE_IN};
 use plsql::World as _;
 use types::{Result, Value};
 

@@ -3,8 +3,9 @@
 //! A script has steps `user> statement` and behind each `=> result`: `ok`, rows as `a,b; c,d`, or what the error must
 //! contain. A user connects when first named; `user!` connects again, and `sys` is the owner of the instance.
 
+use instance::InProcess;
 use net::local::{Logon, PROTOCOL_VERSION};
-use session::{InProcess, Session};
+use session::Session;
 use std::collections::HashMap;
 use types::{Result, Value};
 

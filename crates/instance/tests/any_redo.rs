@@ -6,8 +6,8 @@
 //! `LATCHWORK_FUZZ=n` runs n times as many cases.
 
 use block::{BlockKind, DataMut, Image, Itl, segment};
+use instance::apply_table;
 use redo::{ChangeVector, Layer};
-use session::apply_table;
 use types::{ObjectId, Rdba};
 
 const CASES: u64 = 60_000;

@@ -6,7 +6,7 @@
 
 use crate::ash::{Ash, AshLayout};
 use crate::caches::{Caches, CachesLayout, OnCommit};
-use crate::core::MakeFixedTables;
+use crate::fixed::MakeFixedTables;
 use crate::metrics::{Metrics, MetricsLayout};
 use crate::sizes::Sizes;
 use crate::startup::Told;
@@ -382,7 +382,7 @@ impl Instance {
     }
 
     /// Has the supervisor look at what it is to do: as the end of a child would, of which there may be none.
-    pub(crate) fn wake_supervisor(&self) {
+    pub fn wake_supervisor(&self) {
         // In a test that has no supervisor the process itself ignores this.
         let _ = os::process::kill(self.state.supervisor() as i32, os::signal::SIGCHLD);
     }
@@ -433,7 +433,7 @@ impl Instance {
     }
 
     /// Joins the instance as a background process or, to run jobs, as a slave.
-    pub(crate) fn attach_named(&self, name: &str, is_slave: bool) -> Result<Process> {
+    pub fn attach_named(&self, name: &str, is_slave: bool) -> Result<Process> {
         let process = self.processes.attach(&Attach {
             background: Some(name),
             is_slave,
@@ -453,7 +453,7 @@ impl Instance {
     }
 
     /// Touches every page of the SGA when each process is to do so; whether it was.
-    pub(crate) fn pre_page(&self) -> bool {
+    pub fn pre_page(&self) -> bool {
         let wanted = self.params.flag(Param::PrePageSga) && self.params.get(Param::PrePageSgaAt) == "process";
         if wanted {
             self.sga.pre_page();

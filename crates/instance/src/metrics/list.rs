@@ -3,7 +3,7 @@
 //! A share of nothing is 100 where it says what was not missed, and 0 otherwise; a rate by transaction or call counts
 //! one at least.
 
-use super::Span;
+use super::span::Span;
 use How::*;
 use wait::{Stat, TimeStat};
 
@@ -217,3 +217,62 @@ pub const METRICS: &[Metric] = &[
     long(2154, "Background Time Per Sec", "Active Sessions", By(|s| s.time_us(TimeStat::BackgroundElapsed) / 1e6 / s.seconds())),
     long(2155, "Host CPU Usage Per Sec", "CentiSeconds Per Second", By(|s| s.to.host_cs.0.saturating_sub(s.from.host_cs.0) as f64 / s.seconds())),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::span::Totals;
+
+    fn totals(at_s: u64, stats: &[(Stat, u64)]) -> Totals {
+        let mut t = Totals { at_ns: at_s * 1_000_000_000, ..Totals::default() };
+        t.stats = vec![0; Stat::COUNT];
+        t.times = vec![0; TimeStat::COUNT];
+        stats.iter().for_each(|(stat, n)| t.stats[*stat as usize] = *n);
+        t
+    }
+
+    fn value(name: &str, from: &Totals, to: &Totals) -> f64 {
+        METRICS.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("{name}")).value(&Span { from, to })
+    }
+
+    #[test]
+    fn rates_are_by_second_transaction_and_call() {
+        let from = totals(10, &[(Stat::RedoSize, 500), (Stat::UserCommits, 1)]);
+        let mut to = totals(
+            70,
+            &[
+                (Stat::RedoSize, 6500),
+                (Stat::UserCommits, 4),
+                (Stat::UserRollbacks, 1),
+                (Stat::UserCalls, 20),
+                (Stat::ExecuteCount, 40),
+                (Stat::LogonsCurrent, 7),
+            ],
+        );
+        assert_eq!(value("Redo Generated Per Sec", &from, &to), 100.0);
+        assert_eq!(value("Redo Generated Per Txn", &from, &to), 1500.0);
+        assert_eq!(value("User Transaction Per Sec", &from, &to), 4.0 / 60.0);
+        assert_eq!(value("User Commits Percentage", &from, &to), 75.0);
+        assert_eq!(value("Executions Per User Call", &from, &to), 2.0);
+        assert_eq!(value("Current Logons Count", &from, &to), 7.0);
+        // Nothing was parsed, got or sorted: nothing was missed.
+        assert_eq!(value("Soft Parse Ratio", &from, &to), 100.0);
+        assert_eq!(value("Buffer Cache Hit Ratio", &from, &to), 100.0);
+        // A statistic that went back, as sessions are summed one after the other.
+        assert_eq!(value("Redo Generated Per Sec", &to, &from), 0.0);
+        to.times[TimeStat::DbTime as usize] = 30_000_000;
+        to.times[TimeStat::DbCpu as usize] = 12_000_000;
+        assert_eq!(value("Average Active Sessions", &from, &to), 0.5);
+        assert_eq!(value("Database Time Per Sec", &from, &to), 50.0);
+        assert_eq!(value("CPU Usage Per Sec", &from, &to), 20.0);
+        assert_eq!(value("Database CPU Time Ratio", &from, &to), 40.0);
+    }
+
+    #[test]
+    fn numbers_and_names_are_unique_and_in_order() {
+        assert!(METRICS.windows(2).all(|pair| pair[0].id < pair[1].id));
+        let names: std::collections::HashSet<_> = METRICS.iter().map(|m| m.name).collect();
+        assert_eq!(names.len(), METRICS.len());
+        assert!(METRICS.iter().any(|m| m.is_short) && METRICS.iter().any(|m| !m.is_short));
+    }
+}

@@ -55,7 +55,7 @@ macro_rules! sample {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Sample {
             $( $(#[$doc])* pub $field: u64, )*
-            pub(super) texts: [[u64; TEXT_WORDS]; TEXTS],
+            texts: [[u64; TEXT_WORDS]; TEXTS],
         }
 
         const WORDS: usize = [$( stringify!($field) ),*].len();
@@ -137,13 +137,18 @@ sample! {
 }
 
 impl Sample {
+    /// A sample of that moment, of nobody yet.
+    pub fn at(sample_id: u64, wall_ns: u64, interval_us: u64, flags: u64) -> Sample {
+        Sample { sample_id, wall_ns, interval_us, flags, ..Sample::default() }
+    }
+
     /// Whether all bits are set.
     pub fn is(&self, bits: u64) -> bool {
         self.flags & bits == bits
     }
 
     /// Sets a text; what is longer than 64 bytes is cut at a character.
-    pub(super) fn set_text(&mut self, which: Text, text: &str) {
+    pub fn set_text(&mut self, which: Text, text: &str) {
         let mut len = text.len().min(TEXT_WORDS * 8);
         while !text.is_char_boundary(len) {
             len -= 1;
@@ -323,7 +328,7 @@ impl Ash {
     }
 
     /// Notes that the rows before `upto` are on disk, `rows` of them now. The caller holds the lock of the snapshots.
-    pub(crate) fn note_saved(&self, upto: u64, rows: u64, us: u64, is_urgent: bool) {
+    pub fn note_saved(&self, upto: u64, rows: u64, us: u64, is_urgent: bool) {
         let f = self.fixed;
         f.saved.fetch_max(upto, Relaxed);
         f.saves.fetch_add(1, Relaxed);
@@ -333,12 +338,12 @@ impl Ash {
     }
 
     /// The number of the next moment. Only MMNL may call this and what follows.
-    pub(super) fn next_id(&self) -> u64 {
+    pub fn next_id(&self) -> u64 {
         self.fixed.sample_id.load(Relaxed) + 1
     }
 
     /// Writes a row of the moment that is being sampled, the `n`-th from 0; nobody sees it yet.
-    pub(super) fn put(&self, n: u64, sample: &Sample) {
+    pub fn put(&self, n: u64, sample: &Sample) {
         let number = self.fixed.shown.load(Relaxed) + n;
         let row = self.row(number);
         if number >= self.capacity() && number - self.capacity() >= self.fixed.saved.load(Relaxed) {
@@ -357,7 +362,7 @@ impl Ash {
     }
 
     /// Shows the `rows` rows of a moment, the first of which it gives the number of.
-    pub(super) fn show(&self, sample_id: u64, wall_ns: u64, rows: u64, us: u64) -> u64 {
+    pub fn show(&self, sample_id: u64, wall_ns: u64, rows: u64, us: u64) -> u64 {
         let f = self.fixed;
         f.sample_id.store(sample_id, Relaxed);
         f.last_wall_ns.store(wall_ns, Relaxed);
@@ -369,12 +374,12 @@ impl Ash {
     }
 
     /// Notes how long the wait of a row took, unless the row has been overwritten.
-    pub(super) fn note_waited(&self, number: u64, us: u64) {
+    pub fn note_waited(&self, number: u64, us: u64) {
         self.amend(number, place_of("waited_us"), us + 1);
     }
 
     /// Notes what a row was about.
-    pub(super) fn note_object(&self, number: u64, object: u64) {
+    pub fn note_object(&self, number: u64, object: u64) {
         self.amend(number, place_of("object"), object);
     }
 

@@ -1,0 +1,47 @@
+//! The active session history: what every session that was not idle did, once a second, in a ring in the SGA.
+//!
+//! Here is the ring: one writer, MMNL; any number of readers, who wait for nobody.
+
+mod ring;
+
+pub use ring::{Ash, AshFigures, AshLayout, Sample, Text, bit};
+
+use crate::instance::Instance;
+use params::{InitParams, Param};
+
+/// One sample in so many is kept on disk.
+pub const KEPT_ONE_IN: u64 = 10;
+
+/// Bytes of the ring by processor, and at least, where nothing else is said.
+const BYTES_BY_PROCESSOR: u64 = 2 << 20;
+const BYTES_LEAST: u64 = 4 << 20;
+const BYTES_MOST: u64 = 64 << 20;
+
+/// The part of an `sga_target` that it takes at most, and what it takes of the smallest.
+const TARGET_PART: u64 = 50;
+const BYTES_OF_LITTLE: u64 = 1 << 20;
+
+/// Bytes of the ring that the parameters ask for.
+pub fn ring_bytes(init: &InitParams) -> u64 {
+    match u64::try_from(init.number(Param::AshSize)) {
+        Ok(bytes) if bytes > 0 => bytes,
+        _ => {
+            let wanted = (os::cpu::count() as u64 * BYTES_BY_PROCESSOR).clamp(BYTES_LEAST, BYTES_MOST);
+            match u64::try_from(init.number(Param::SgaTarget)) {
+                Ok(target) if target > 0 => wanted.min((target / TARGET_PART).max(BYTES_OF_LITTLE)),
+                _ => wanted,
+            }
+        }
+    }
+}
+
+/// The name of a statement's kind by its number: SQL_OPNAME.
+pub fn command_name(command: u64) -> &'static str {
+    u16::try_from(command).map_or("UNKNOWN", |number| net::StatementKind(number).name())
+}
+
+/// Whether sessions are sampled: it is one of the things that `statistics_level` turns off.
+pub fn is_on(instance: &Instance) -> bool {
+    let params = instance.params();
+    params.flag(Param::AshEnable) && !params.get(Param::StatisticsLevel).eq_ignore_ascii_case("BASIC")
+}

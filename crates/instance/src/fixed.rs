@@ -1,0 +1,29 @@
+//! The V$ and X$ tables, as the instance knows them: how a session gets its own.
+
+use crate::instance::Instance;
+use dictionary::{FixedCatalog, FixedId};
+use exec::FixedTable;
+use params::SessionParams;
+use process::Process;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The V$ and X$ tables as a session has them. `views` implements it.
+pub trait FixedTables {
+    /// Their names and columns.
+    fn catalog(&self) -> Rc<dyn FixedCatalog>;
+    /// The table of that number.
+    fn table(&self, id: FixedId) -> &dyn FixedTable;
+}
+
+/// What the fixed tables of a session may look at.
+#[derive(Clone)]
+pub struct SessionFace {
+    pub instance: &'static Instance,
+    /// The process of the session.
+    pub p: Rc<Process>,
+    pub params: Rc<RefCell<SessionParams>>,
+}
+
+/// Makes the fixed tables of a session.
+pub type MakeFixedTables = fn(SessionFace) -> Rc<dyn FixedTables>;

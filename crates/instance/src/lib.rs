@@ -1,0 +1,34 @@
+#![deny(unsafe_code)] // Only in what `sga_struct!` writes.
+//! The instance: every shared structure, made once and inherited by every process; its files, its start and its state.
+
+/// Every process of an instance has its heap counted, for `pga_aggregate_limit`, `_pga_max_size` and `v$process`.
+#[global_allocator]
+static HEAP: os::heap::CountedHeap = os::heap::CountedHeap;
+
+pub mod ash;
+mod caches;
+pub mod connection_pool;
+mod fixed;
+mod housekeeping;
+mod in_process;
+mod instance;
+pub mod metrics;
+mod release;
+mod scn_times;
+mod sizes;
+mod startup;
+mod state;
+mod storage;
+pub mod undo_tablespace;
+
+pub use caches::{Caches, OnCommit};
+pub use fixed::{FixedTables, MakeFixedTables, SessionFace};
+pub use housekeeping::Housekeeper;
+pub use in_process::InProcess;
+pub use instance::Instance;
+pub use release::{BANNER, RELEASE};
+pub use scn_times::{ScnSampler, undo_totals};
+pub use sizes::{BACKGROUND_PROCESSES, Sizes, statements_of};
+pub use startup::{DATABASE_NAMES, Told, was_closed};
+pub use state::{Assigned, Assignment, ConnectTimes, ListenerWish, Phase, SLAVES_MAX, State, StateLayout};
+pub use storage::{Storage, apply_table};

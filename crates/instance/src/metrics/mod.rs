@@ -1,0 +1,127 @@
+//! Metrics: what was counted in the last minute, and in the last fifteen seconds, as rates and shares, in rings in the
+//! SGA: an hour of the long intervals, three minutes of the short ones, and the waits of the last long one.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | [`span`] | what was added between two moments |
+//! | [`list`] | numbers, names and units as Oracle has them, and how each is computed of a span |
+//! | [`ring`] | keeps entries: one writer, MMNL; any number of readers, who wait for nobody |
+
+mod list;
+mod ring;
+mod span;
+
+pub use list::{Group, METRICS, Metric};
+pub use span::{Span, Totals};
+
+use ring::{Ring, RingLayout};
+use sga::{Sga, SgaBuilder};
+use wait::Event;
+
+/// Entries that are kept: an hour and three minutes, and the one that is being written.
+const LONG_ENTRIES: usize = 61;
+const SHORT_ENTRIES: usize = 13;
+/// Words of an entry before its values: when it began and ended, in wall-clock nanoseconds.
+const HEAD: usize = 2;
+/// Words of an event: waits, microseconds, those of users' sessions, sessions that wait at the end.
+const EVENT_WORDS: usize = 5;
+
+/// Reserved areas.
+pub struct MetricsLayout {
+    long: RingLayout,
+    short: RingLayout,
+    events: RingLayout,
+}
+
+impl MetricsLayout {
+    pub fn reserve(sga: &mut SgaBuilder) -> MetricsLayout {
+        MetricsLayout {
+            long: RingLayout::reserve(sga, "metrics", HEAD + METRICS.len(), LONG_ENTRIES),
+            short: RingLayout::reserve(sga, "metrics", HEAD + METRICS.len(), SHORT_ENTRIES),
+            events: RingLayout::reserve(sga, "metrics", HEAD + Event::COUNT * EVENT_WORDS, 2),
+        }
+    }
+}
+
+/// The metrics of an interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Wall-clock nanoseconds.
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    /// In the order of [`METRICS`].
+    pub values: Vec<f64>,
+}
+
+/// What happened to an event in the last long interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventMetric {
+    pub waits: u64,
+    pub us: u64,
+    /// Of users' sessions.
+    pub waits_fg: u64,
+    pub us_fg: u64,
+    /// Sessions that waited for it at the end.
+    pub waiting: u64,
+}
+
+/// The metrics, as every process sees them.
+pub struct Metrics {
+    long: Ring,
+    short: Ring,
+    events: Ring,
+}
+
+impl Metrics {
+    pub fn create(sga: &'static Sga, layout: &MetricsLayout) -> Metrics {
+        let ring = |layout| Ring::create(sga, layout);
+        Metrics { long: ring(&layout.long), short: ring(&layout.short), events: ring(&layout.events) }
+    }
+
+    /// Adds an interval to a group. Only MMNL does.
+    pub fn note(&self, group: Group, span: &Span<'_>) {
+        let ring = if group == Group::Long { &self.long } else { &self.short };
+        ring.push(&words(span));
+    }
+
+    /// Adds what was added to every event in a long interval, and who waits for it at its end. Only MMNL does.
+    pub fn note_events(&self, span: &Span<'_>, before: &[EventMetric], now: &[EventMetric]) {
+        self.events.push(&event_words(span, before, now));
+    }
+
+    /// The intervals of a group, newest first.
+    pub fn intervals(&self, group: Group) -> Vec<Interval> {
+        let ring = if group == Group::Long { &self.long } else { &self.short };
+        ring.entries().map(|words| of_words(&words)).collect()
+    }
+
+    /// The last long interval: when it began and ended, and every event in order of number.
+    pub fn events(&self) -> Option<(u64, u64, Vec<EventMetric>)> {
+        let words = self.events.entries().next()?;
+        let event = |w: &[u64]| EventMetric { waits: w[0], us: w[1], waits_fg: w[2], us_fg: w[3], waiting: w[4] };
+        Some((words[0], words[1], words[HEAD..].chunks_exact(EVENT_WORDS).map(event).collect()))
+    }
+}
+
+fn of_words(words: &[u64]) -> Interval {
+    let values = words[HEAD..].iter().map(|bits| f64::from_bits(*bits)).collect();
+    Interval { begin_ns: words[0], end_ns: words[1], values }
+}
+
+fn words(span: &Span<'_>) -> Vec<u64> {
+    let values = METRICS.iter().map(|metric| {
+        let value = metric.value(span);
+        if value.is_finite() { value } else { 0.0 }.to_bits()
+    });
+    [span.from.wall_ns, span.to.wall_ns].into_iter().chain(values).collect()
+}
+
+fn event_words(span: &Span<'_>, before: &[EventMetric], now: &[EventMetric]) -> Vec<u64> {
+    let mut words = vec![span.from.wall_ns, span.to.wall_ns];
+    for (a, b) in before.iter().zip(now) {
+        let added = [(b.waits, a.waits), (b.us, a.us), (b.waits_fg, a.waits_fg), (b.us_fg, a.us_fg)];
+        words.extend(added.map(|(now, before)| now.saturating_sub(before)));
+        words.push(b.waiting);
+    }
+    words
+}
