@@ -51,6 +51,7 @@ pub use verify::TreeReport;
 
 use buffer_cache::BufferCache;
 use redo::{ApplyTable, Layer};
+use space::Space;
 use std::sync::{Arc, Mutex};
 use txn::Transactions;
 use types::{ObjectId, Rdba, Rowid, Scn};
@@ -103,6 +104,10 @@ impl Btree {
 
     pub(crate) fn cache(&self) -> &BufferCache {
         self.txns.cache()
+    }
+
+    pub(crate) fn space(&self) -> &Space {
+        self.txns.space()
     }
 
     pub(crate) fn scn(&self) -> impl Fn() -> Scn + '_ {

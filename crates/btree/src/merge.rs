@@ -286,7 +286,7 @@ impl Btree {
         g.change(parent, Layer::Index, op::REMOVE, &(i as u16 + 2).to_le_bytes())?;
         for b in chain {
             let map = g.block(*b).map();
-            self.cache().segments().mark(g, map, b.rdba(), BlockState::Free)?;
+            self.space().mark(g, map, b.rdba(), BlockState::Free)?;
         }
         Ok(Merge::Done)
     }

@@ -345,7 +345,7 @@ impl RangeScan {
         let cache = tree.txns.cache();
         let extents = match &mut self.extents {
             Some(extents) => extents,
-            none => none.insert(cache.segments().extents_of(p, index.segment, index.object)?),
+            none => none.insert(tree.space().extents_of(p, index.segment, index.object)?),
         };
         let is_in = |extent: &&Extent| (extent.start.0..extent.start.0 + extent.blocks).contains(&at.0);
         let Some(extent) = extents.iter().find(is_in) else { return Ok(()) };

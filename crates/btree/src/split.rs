@@ -204,7 +204,7 @@ impl Btree {
     }
 
     fn new_block(&self, g: &mut ChangeGroup, index: &Index, level: u16) -> Result<BlockRef> {
-        let (at, map): (Rdba, Rdba) = self.cache().segments().allocate(g, index.segment)?;
+        let (at, map): (Rdba, Rdba) = self.space().allocate(g, index.segment)?;
         let kind = if level == 0 { BlockKind::IndexLeaf } else { BlockKind::IndexBranch };
         let b = g.format(at, kind, index.object, map, 0)?;
         g.change(b, Layer::Index, op::RESET, &level.to_le_bytes())?;

@@ -62,7 +62,7 @@ impl Btree {
     /// # Errors
     /// ORA-01654 when the tablespace is full, and those of the buffer cache.
     pub fn create(&self, p: &Process, tablespace: u32, object: ObjectId) -> Result<Rdba> {
-        let segment = self.cache().segments().create(p, tablespace, SegmentKind::Index, object, &self.scn())?;
+        let segment = self.space().create_segment(p, tablespace, SegmentKind::Index, object, &self.scn())?;
         self.plant(p, segment, object)
     }
 
@@ -77,7 +77,7 @@ impl Btree {
 
     /// Gives a new segment its root block.
     fn plant(&self, p: &Process, segment: Rdba, object: ObjectId) -> Result<Rdba> {
-        let (cache, segments) = (self.cache(), self.cache().segments());
+        let (cache, segments) = (self.cache(), self.space());
         let made = cache.in_group(p, &self.scn(), &mut |g| {
             let (root, map) = segments.allocate(g, segment)?;
             let b = g.format(root, BlockKind::IndexLeaf, object, map, 0)?;
@@ -92,7 +92,7 @@ impl Btree {
     /// # Errors
     /// ORA-08103 when there is no index there.
     pub fn open(&self, p: &Process, segment: Rdba, table: ObjectId, unique: bool) -> Result<Index> {
-        let segments = self.cache().segments();
+        let segments = self.space();
         let object = segments.object(p, segment)?;
         let (root, notes, created) = segments.aux(p, segment, GetKind::Consistent)?;
         let root = Rdba(root);
@@ -118,7 +118,7 @@ impl Btree {
     /// # Errors
     /// ORA-08103 when there is no index there.
     pub fn drop_index(&self, p: &Process, segment: Rdba) -> Result<()> {
-        self.cache().segments().drop_segment(p, segment, &self.scn())
+        self.space().drop_segment(p, segment, &self.scn())
     }
 
     /// Empties an index, whose data object becomes `object`. The caller holds the table exclusively.
@@ -126,7 +126,7 @@ impl Btree {
     /// # Errors
     /// ORA-08103 when there is no index there.
     pub fn truncate(&self, p: &Process, segment: Rdba, object: ObjectId) -> Result<()> {
-        let (cache, segments) = (self.cache(), self.cache().segments());
+        let (cache, segments) = (self.cache(), self.space());
         segments.truncate(p, segment, object, &self.scn())?;
         cache.in_group(p, &self.scn(), &mut |g| {
             let (root, map) = segments.allocate(g, segment)?;
@@ -142,7 +142,7 @@ impl Btree {
     /// # Errors
     /// ORA-08103 when there is no index there.
     pub fn set_created(&self, p: &Process, index: &Index) -> Result<()> {
-        let (cache, segments) = (self.cache(), self.cache().segments());
+        let (cache, segments) = (self.cache(), self.space());
         let notes = if index.notes_purges { NOTES_PURGES } else { 0 };
         cache.in_group(p, &self.scn(), &mut |g| segments.set_aux(g, index.segment, index.root.0, notes, self.scn()().0))
     }

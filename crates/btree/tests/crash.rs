@@ -9,6 +9,7 @@ use datafile::{CreateDatabase, DataFiles, tablespace};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use process::{Process, Processes, testing};
 use redo::{ApplyTable, ChangeVector, NoRedo, Rba, RecordReader, RedoSink};
+use space::{Space, SpaceLayout};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound::Unbounded;
 use std::path::{Path, PathBuf};
@@ -63,6 +64,7 @@ impl RedoSink for Journal {
 fn apply_table() -> ApplyTable {
     let mut apply = ApplyTable::new();
     buffer_cache::register(&mut apply);
+    Space::register_apply(&mut apply);
     Transactions::register_apply(&mut apply);
     btree::Btree::register_apply(&mut apply);
     apply
@@ -72,14 +74,21 @@ fn stack(directory: PathBuf, files: DataFiles, sink: Box<dyn RedoSink>) -> Db {
     let config = CacheConfig::new(800, BLOCK, PROCESSES as usize);
     let enqueues = EnqueueConfig::for_processes(PROCESSES);
     let txn_config = TxnConfig { undo_segments: 3, slots_per_segment: 20, ..TxnConfig::new(PROCESSES) };
-    let (all, (cache_at, enqueues_at, txns_at)): (&'static Processes, _) = testing::instance(PROCESSES, |b| {
-        (CacheLayout::reserve(b, &config), EnqueueLayout::reserve(b, &enqueues), TxnLayout::reserve(b, &txn_config))
+    let (all, (cache_at, space, enqueues_at, txns_at)): (&'static Processes, _) = testing::instance(PROCESSES, |b| {
+        (
+            CacheLayout::reserve(b, &config),
+            SpaceLayout::reserve(b),
+            EnqueueLayout::reserve(b, &enqueues),
+            TxnLayout::reserve(b, &txn_config),
+        )
     });
     let cache = BufferCache::create(all.sga(), &cache_at, &config, Arc::new(files), apply_table(), sink);
     let cache = Arc::new(cache);
     cache.register_with(all);
     let enqueues = Enqueues::create(all, &enqueues_at);
-    let txns = Transactions::create(all.sga(), &txns_at, &txn_config, &cache, &enqueues);
+    let space = Space::create(all.sga(), &space, &cache);
+    space.register_with(all);
+    let txns = Transactions::create(all.sga(), &txns_at, &txn_config, &space, &enqueues);
     txns.register_with(all);
     let tree = btree::Btree::new(&txns);
     Db { all, cache, txns, tree, directory }

@@ -313,7 +313,7 @@ fn a_queue_does_not_grow() {
             assert_eq!((a.live, b.live), (100, 100));
             most = most.max(a.leaves + a.branches + b.leaves + b.branches);
             let blocks = |i: &btree::Index| -> u32 {
-                db.cache.segments().extents(&p, i.segment).unwrap().iter().map(|e| e.blocks).sum()
+                db.txns.space().extents(&p, i.segment).unwrap().iter().map(|e| e.blocks).sum()
             };
             assert!(
                 blocks(&plain) + blocks(&table.tree) <= 64,

@@ -8,9 +8,9 @@
 use crate::header::*;
 use crate::lru::Candidate;
 use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, SegmentStat, slot_of};
+use crate::{BufferCache, slot_of};
 use latch::{Latch, LatchName, Where};
-use process::{Process, Section, SharedHold};
+use process::{Process, Section, SegmentStat, SharedHold};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 use types::{Ora, Rdba, Result};
@@ -231,7 +231,7 @@ impl BufferCache {
         self.note_wait(class, os::clock::now_ns() - began);
         if event == Event::BufferBusyWaits {
             let object = block::BlockView::of_frame(self.frame_of(h)).obj();
-            self.note_segment(p, object, SegmentStat::BufferBusyWaits, 1);
+            self.segment_statistics.note(p, object, SegmentStat::BufferBusyWaits, 1);
         }
         p.help_the_dead();
     }

@@ -13,10 +13,10 @@
 
 use crate::header::*;
 use crate::pins::*;
-use crate::{BufferCache, GROUP_BLOCKS_MAX, SegmentStat, slot_of};
-use block::{BlockKind, BlockView, Extent};
+use crate::{BufferCache, GROUP_BLOCKS_MAX, slot_of};
+use block::{BlockKind, BlockView};
 use latch::Where;
-use process::Process;
+use process::{Process, SegmentStat};
 use redo::{ChangeVector, Layer, Rba, RecordWriter};
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
@@ -51,6 +51,9 @@ fn retry() -> Ora {
     Ora::from_text(Facility::Lwk, RETRY, "change group gave way to another one")
 }
 
+/// What is to be done when a group has ended; it is told whether the group counts.
+type AtEnd = Box<dyn FnOnce(&Process, bool)>;
+
 /// An atomic set of block changes, being made. Dropping it undoes everything.
 pub struct ChangeGroup<'a> {
     cache: &'a BufferCache,
@@ -65,9 +68,8 @@ pub struct ChangeGroup<'a> {
     zeroed: u16,
     /// The block is of a temporary file: nothing of it goes into the redo.
     temporary: u16,
-    /// Temporary extents that the group took, which go back when it comes to nothing, and those that go when it counts.
-    taken: Vec<Extent>,
-    freed: Vec<Extent>,
+    /// What is to be done when the group has ended.
+    at_end: Vec<AtEnd>,
 }
 const _: () = assert!(GROUP_BLOCKS_MAX <= 16, "a bit an entry");
 
@@ -81,18 +83,7 @@ impl BufferCache {
         assert_eq!(area.group.load(Ordering::Relaxed), GROUP_IDLE, "a process has one change group at a time");
         area.group.store(GROUP_OPEN, Ordering::Relaxed);
         let redo = self.redo.wanted().then(RecordWriter::new);
-        ChangeGroup {
-            cache: self,
-            p,
-            used: 0,
-            redo,
-            whole: 0,
-            imaged: 0,
-            zeroed: 0,
-            temporary: 0,
-            taken: Vec::new(),
-            freed: Vec::new(),
-        }
+        ChangeGroup { cache: self, p, used: 0, redo, whole: 0, imaged: 0, zeroed: 0, temporary: 0, at_end: Vec::new() }
     }
 
     /// Runs `f` in a change group and commits it at `scn()`; runs it again when the group has to give way to another
@@ -210,16 +201,16 @@ impl<'a> ChangeGroup<'a> {
         }
     }
 
-    /// Takes a temporary extent for a segment of this process; it goes back when the group comes to nothing.
-    pub(crate) fn take_temporary(&mut self, tablespace: u32) -> Result<Extent> {
-        let extent = self.cache.temp().take_for_segment(self.p, tablespace)?;
-        self.taken.push(extent);
-        Ok(extent)
+    /// Runs `f` when the group has ended: with true once its changes count and its blocks are unpinned, with false when
+    /// it came to nothing. A process that dies before runs nothing, and a hook of the caller's on its death has to.
+    pub fn at_end(&mut self, f: impl FnOnce(&Process, bool) + 'static) {
+        self.at_end.push(Box::new(f));
     }
 
-    /// Gives a temporary extent back once the group counts.
-    pub(crate) fn free_temporary(&mut self, extent: Extent) {
-        self.freed.push(extent);
+    fn end(&mut self, counts: bool) {
+        for f in std::mem::take(&mut self.at_end) {
+            f(self.p, counts);
+        }
     }
 
     fn count_get(&self, at: Rdba) {
@@ -269,7 +260,8 @@ impl<'a> ChangeGroup<'a> {
     }
 
     /// Pins a block that is to be made anew, without reading it, and makes its image an empty block of `kind` with
-    /// `itls` ITL slots where the kind has rows. Nobody else may know the block: it comes from [`crate::Segments`].
+    /// `itls` ITL slots where the kind has rows. Nobody else may know the block: it is of an extent that
+    /// the caller's segment owns.
     ///
     /// # Errors
     /// As [`ChangeGroup::current`], without those of reading.
@@ -365,7 +357,7 @@ impl<'a> ChangeGroup<'a> {
         cache.apply.apply(self.image_mut(b), &cv)?;
         self.p.count(Stat::DbBlockChanges, 1);
         let object = BlockView::of_frame(cache.image(slot_of(self.p), b.entry)).obj();
-        cache.note_segment(self.p, object, SegmentStat::DbBlockChanges, 1);
+        cache.segment_statistics.note(self.p, object, SegmentStat::DbBlockChanges, 1);
         if let Some(redo) = self.redo.as_mut().filter(|_| (self.whole | self.temporary) & 1 << b.entry == 0) {
             redo.push(&cv);
         }
@@ -419,14 +411,7 @@ impl<'a> ChangeGroup<'a> {
         os::crash::point("group-published");
         self.release(true);
         os::crash::point("group-released");
-        self.taken.clear();
-        for extent in std::mem::take(&mut self.freed) {
-            // Buffers of it must not be written over what somebody else has there. One that stays pinned keeps its
-            // space.
-            if cache.discard_range(p, extent.start, extent.blocks).is_ok() {
-                cache.temp().give_back(extent);
-            }
-        }
+        self.end(true);
         Ok(end)
     }
 
@@ -543,11 +528,7 @@ impl Drop for ChangeGroup<'_> {
         if self.cache.area(self.p).group.load(Ordering::Relaxed) == GROUP_OPEN {
             self.release(false);
         }
-        for extent in std::mem::take(&mut self.taken) {
-            if self.cache.discard_range(self.p, extent.start, extent.blocks).is_ok() {
-                self.cache.temp().give_back(extent);
-            }
-        }
+        self.end(false);
     }
 }
 

@@ -2,8 +2,7 @@
 //!
 //! A block is found through a hash chain ([`chains`]), read in one of four designs ([`read`]), changed by a change
 //! group ([`group`]), replaced by touch count ([`lru`]) and written by DBWR ([`writer`]). Pins and what happens to them
-//! when their holder dies are in [`pins`]; [`header`] has the table of a buffer's states. [`Segments`] gives blocks to
-//! segments.
+//! when their holder dies are in [`pins`]; [`header`] has the table of a buffer's states.
 //!
 //! The cache knows no undo: which version of a block a query may see is decided above it.
 #![deny(unsafe_code)] // The frames, and the layouts of what lies in shared memory.
@@ -22,21 +21,15 @@ mod held;
 mod lru;
 mod pins;
 mod read;
-mod segment_figures;
-mod segments;
-mod temp;
 mod writer;
 
 pub use advice::{PRESENT as ADVICE_PRESENT, SIZES as ADVICE_SIZES};
-pub use apply::{is_whole, is_zeros, op, register};
+pub use apply::{format_vector, is_whole, is_zeros, op, register};
 pub use config::{CacheConfig, ChainDesign, GROUP_BLOCKS_MAX};
 pub use figures::{CLASSES, FileIo, MULTIBLOCK_MAX};
 pub use group::{BlockRef, ChangeGroup, is_retry};
 pub use header::BufferInfo;
 pub use read::{Ahead, PREFETCH_BLOCKS, Stamp};
-pub use segment_figures::{SegmentFigures, SegmentStat};
-pub use segments::{InsertHint, Segments};
-pub use temp::{TEMP_EXTENT_BLOCKS, TempSpace, TempUsage};
 pub use writer::{Checkpoint, DirtyBuffers};
 
 use datafile::DataFiles;
@@ -45,9 +38,8 @@ use header::{BufferHeader, DIRTY, READING};
 use latch::{Generation, Latch, LatchName};
 use lru::WorkingSet;
 use pins::ProcessArea;
-use process::{CleanupOrder, LatchSet, Process, Processes};
+use process::{CleanupOrder, LatchSet, Process, Processes, SegmentStat, SegmentStatistics, SegmentStatisticsLayout};
 use redo::{ApplyTable, RedoSink};
-use segment_figures::SegmentLine;
 use sga::{Sga, SgaBuilder, SgaSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -76,9 +68,7 @@ pub struct CacheLayout {
     images: SgaSlice<AtomicU64>,
     figures: SgaSlice<CacheFigures>,
     file_figures: SgaSlice<FileFigures>,
-    temp_words: SgaSlice<AtomicU64>,
-    segment_lines: SgaSlice<SegmentLine>,
-    segment_totals: SgaSlice<SegmentLine>,
+    segment_statistics: SegmentStatisticsLayout,
     advice: process::ReuseLayout,
 }
 
@@ -103,10 +93,7 @@ impl CacheLayout {
             images: sga.reserve("change group images", config.processes * GROUP_BLOCKS_MAX * words),
             figures: sga.reserve("buffer wait statistics", 1),
             file_figures: sga.reserve("file I/O statistics", types::Rdba::MAX_FILE as usize + 1),
-            temp_words: sga.reserve("temporary extents", temp::WORDS),
-            segment_lines: sga
-                .reserve("segment statistics of processes", config.processes * segment_figures::LINES_OWN),
-            segment_totals: sga.reserve("segment statistics", segment_figures::LINES_SHARED),
+            segment_statistics: SegmentStatisticsLayout::reserve(sga, config.processes),
             advice: process::ReuseLayout::reserve(sga, "simulator of the buffer cache", config.processes),
         }
     }
@@ -133,9 +120,7 @@ pub struct BufferCache {
     images: &'static [AtomicU64],
     figures: &'static CacheFigures,
     file_figures: &'static [FileFigures],
-    temp_words: &'static [AtomicU64],
-    segment_lines: &'static [SegmentLine],
-    segment_totals: &'static [SegmentLine],
+    segment_statistics: SegmentStatistics,
     advice: process::Reuse,
     files: Arc<DataFiles>,
     apply: ApplyTable,
@@ -178,9 +163,7 @@ impl BufferCache {
             images: sga.slice(layout.images),
             figures: &sga.slice(layout.figures)[0],
             file_figures: sga.slice(layout.file_figures),
-            temp_words: sga.slice(layout.temp_words),
-            segment_lines: sga.slice(layout.segment_lines),
-            segment_totals: sga.slice(layout.segment_totals),
+            segment_statistics: SegmentStatistics::new(sga, &layout.segment_statistics),
             advice: process::Reuse::create(sga, &layout.advice),
             files,
             apply,
@@ -219,10 +202,8 @@ impl BufferCache {
         let cache = Arc::clone(self);
         all.on_leave(move |p| {
             cache.end_call(p);
-            cache.leave_segments(slot_of(p));
+            cache.segment_statistics.leave(p.number());
         });
-        let cache = Arc::clone(self);
-        all.on_death(CleanupOrder::Session, "temporary extents", move |p, dead| cache.temp().clean_up(p, dead));
     }
 
     /// Says how DBWR is asked for free buffers. Without it, who needs a buffer writes dirty ones itself.
@@ -269,9 +250,16 @@ impl BufferCache {
         &self.apply
     }
 
-    /// Space management over this cache.
-    pub fn segments(&self) -> Segments<'_> {
-        Segments::new(self)
+    /// What is counted by segment.
+    #[inline]
+    pub fn segment_statistics(&self) -> &SegmentStatistics {
+        &self.segment_statistics
+    }
+
+    /// Counts for the segment of the block that a buffer has.
+    #[inline]
+    pub(crate) fn note_buffer(&self, p: &Process, buffer: usize, stat: SegmentStat, n: u64) {
+        self.segment_statistics.note(p, block::BlockView::of_frame(self.frame(buffer)).obj(), stat, n);
     }
 
     /// State of buffer `number`, as `v$bh` shows it: read without a latch, so the parts may be of different moments.

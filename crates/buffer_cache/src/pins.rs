@@ -186,7 +186,7 @@ impl BufferCache {
         }
         area.group_rba.store(0, Ordering::Release); // everything is marked dirty
         area.group.store(GROUP_IDLE, Ordering::Release);
-        self.leave_segments(dead);
+        self.segment_statistics.leave(dead as u32 + 1);
     }
 
     /// Blocks that process `number` has pinned, for tests and views.

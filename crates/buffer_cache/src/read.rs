@@ -7,10 +7,10 @@
 
 use crate::header::*;
 use crate::pins::PIN_CLAIM;
-use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX, SegmentStat, slot_of};
+use crate::{BufferCache, ChainDesign, GetKind, MULTIBLOCK_MAX, slot_of};
 use block::{BlockView, Image, LINE_BYTES};
 use latch::Where;
-use process::Process;
+use process::{Process, SegmentStat};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use types::{Rdba, Result};
 use wait::{Event, Stat};
@@ -337,8 +337,8 @@ impl BufferCache {
             return Err(e);
         }
         let object = image.view().obj();
-        self.note_segment(p, object, SegmentStat::PhysicalReads, 1);
-        self.note_segment(p, object, SegmentStat::PhysicalReadRequests, 1);
+        self.segment_statistics.note(p, object, SegmentStat::PhysicalReads, 1);
+        self.segment_statistics.note(p, object, SegmentStat::PhysicalReadRequests, 1);
         self.fill(p, entry, buffer, image.bytes());
         Ok(())
     }
@@ -414,8 +414,8 @@ impl BufferCache {
             let (at, image) = (Rdba(first.0 + n as u32), &bytes[n * size..(n + 1) * size]);
             if read.is_ok() && self.files.check_block(at, image).is_ok() {
                 let object = BlockView::of_bytes(image).obj();
-                self.note_segment(p, object, SegmentStat::PhysicalReads, 1);
-                self.note_segment(p, object, SegmentStat::PhysicalReadRequests, u64::from(n == 0));
+                self.segment_statistics.note(p, object, SegmentStat::PhysicalReads, 1);
+                self.segment_statistics.note(p, object, SegmentStat::PhysicalReadRequests, u64::from(n == 0));
                 self.fill(p, entry, buffer, image);
             } else {
                 self.abandon(p, slot, entry, buffer);

@@ -14,10 +14,10 @@
 
 use crate::header::*;
 use crate::pins::{ProcessArea, WRITES_MAX};
-use crate::{BufferCache, SegmentStat, slot_of};
+use crate::{BufferCache, slot_of};
 use block::{BlockKind, BlockView, Image};
 use latch::Where;
-use process::Process;
+use process::{Process, SegmentStat};
 use redo::Rba;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -322,8 +322,8 @@ impl BufferCache {
         }
         for (n, block) in bytes.chunks(self.block_size).enumerate() {
             let object = BlockView::of_bytes(block).obj();
-            self.note_segment(p, object, SegmentStat::PhysicalWrites, 1);
-            self.note_segment(p, object, SegmentStat::PhysicalWriteRequests, u64::from(n == 0));
+            self.segment_statistics.note(p, object, SegmentStat::PhysicalWrites, 1);
+            self.segment_statistics.note(p, object, SegmentStat::PhysicalWriteRequests, u64::from(n == 0));
         }
         let kinds = || bytes.chunks(self.block_size).map(|b| BlockKind::from_code(b[0]));
         p.count(Stat::DbwrUndoBlockWrites, kinds().filter(|k| *k == Some(BlockKind::Undo)).count() as u64);

@@ -94,7 +94,7 @@ impl Clusters {
             if !next.is_none() {
                 return Ok(next);
             }
-            let (new, map) = cache.segments().allocate(g, cluster.header)?;
+            let (new, map) = self.txns.space().allocate(g, cluster.header)?;
             g.format(new, BlockKind::Cluster, cluster.data_object, map, cluster.initrans)?;
             g.change(b, Layer::Cluster, tags::LINK, &new.0.to_le_bytes())?;
             Ok(new)

@@ -147,8 +147,8 @@ impl Clusters {
         geometry: &Geometry,
         initrans: u8,
     ) -> Result<Rdba> {
-        let (segments, scn) = (self.txns.cache().segments(), || self.txns.current_scn());
-        let header = segments.create(p, tablespace, SegmentKind::Cluster, data_object, &scn)?;
+        let (segments, scn) = (self.txns.space(), || self.txns.current_scn());
+        let header = segments.create_segment(p, tablespace, SegmentKind::Cluster, data_object, &scn)?;
         match self.lay_out(p, header, geometry, initrans) {
             Ok(()) => Ok(header),
             Err(e) => {
@@ -179,7 +179,7 @@ impl Clusters {
     /// Formats the home blocks of a new segment and stores its geometry.
     fn lay_out(&self, p: &Process, header: Rdba, geometry: &Geometry, initrans: u8) -> Result<()> {
         let (cache, scn) = (self.txns.cache(), || self.txns.current_scn());
-        let segments = cache.segments();
+        let segments = self.txns.space();
         segments.preallocate(p, header, geometry.home_blocks, BlockKind::Cluster, initrans.max(1), &scn).and_then(
             |()| {
                 let packed = u64::from(geometry.home_blocks) << 8 | u64::from(initrans.max(1));
@@ -201,7 +201,7 @@ impl Clusters {
         header: Rdba,
         key_columns: &[u16],
     ) -> Result<HashCluster> {
-        let segments = self.txns.cache().segments();
+        let segments = self.txns.space();
         let (hash_buckets, buckets_per_block, packed) = segments.aux(p, header, GetKind::Current)?;
         let (home_blocks, initrans) = ((packed >> 8) as u32, packed as u8);
         if hash_buckets == 0 || buckets_per_block == 0 || home_blocks != hash_buckets.div_ceil(buckets_per_block) {

@@ -84,7 +84,7 @@ pub fn blocks(parts: &Parts<'_>, table: &TableDef) -> Result<u64> {
         Organization::Index(segment) => segment.header,
         _ => table.heap_table().map(|heap| heap.header).ok_or_else(|| Ora::new(1702))?,
     };
-    let segments = parts.storage.heap.transactions().cache().segments();
+    let segments = parts.storage.heap.transactions().space();
     let mut found = Vec::new();
     let object = segments.object(parts.p, header)?;
     for (n, extent) in segments.extents_of(parts.p, header, object)?.into_iter().enumerate() {

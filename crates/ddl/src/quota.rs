@@ -79,7 +79,7 @@ fn used_blocks(work: &mut Work<'_>, tablespace: u32, owner: UserId) -> Result<u6
         headers.extend(segment.filter(|s| s.tablespace == tablespace && !s.header.is_none()).map(|s| s.header));
     }
     let parts = work.host.parts();
-    let segments = parts.storage.heap.transactions().cache().segments();
+    let segments = parts.storage.heap.transactions().space();
     let mut blocks = 0;
     for header in headers {
         blocks += segments.extents(parts.p, header)?.iter().map(|e| u64::from(e.blocks)).sum::<u64>();

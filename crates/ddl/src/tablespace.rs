@@ -218,7 +218,7 @@ pub(crate) fn drop_files(work: &mut Work<'_>, numbers: &[u32], delete: bool) -> 
     cache.discard(parts.p, &|at: Rdba| numbers.contains(&at.file()))?;
     let dropped = cache.redo_on_disk();
     cache.files().drop_files(parts.p, parts.dict.shared().enqueues(), numbers, delete, dropped)?;
-    numbers.iter().for_each(|n| cache.temp().forget(*n));
+    numbers.iter().for_each(|n| txns.space().temp().forget(*n));
     Ok(())
 }
 
@@ -411,7 +411,7 @@ fn require_empty(work: &mut Work<'_>, file: &FileEntry, temp: bool) -> Result<()
     }
     // From here on nothing of it is given out; the state comes back when the statement fails.
     cache.files().fence_writes(file.file);
-    let (free, all) = cache.segments().file_space(parts.p, file.file)?;
+    let (free, all) = parts.storage.heap.transactions().space().file_space(parts.p, file.file)?;
     let first = u64::from(DataFiles::first_data_block_of(cache.block_size())) * cache.block_size() as u64;
     let unit = u64::from(block::segment::UNIT_BLOCKS) * cache.block_size() as u64;
     if all - first - free >= unit { Err(Ora::new(3262)) } else { Ok(()) }
@@ -589,7 +589,7 @@ fn resize(work: &mut Work<'_>, file: FileEntry, bytes: u64) -> Result<()> {
         return cache.files().extend(file.file, blocks);
     }
     let txns = parts.storage.heap.transactions();
-    cache.segments().resize_file(parts.p, file.file, blocks, &|| -> Scn { txns.current_scn() })
+    txns.space().resize_file(parts.p, file.file, blocks, &|| -> Scn { txns.current_scn() })
 }
 
 pub fn set_default(work: &mut Work<'_>, to: &DefaultTablespace) -> Result<()> {

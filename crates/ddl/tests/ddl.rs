@@ -10,6 +10,7 @@ use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::{Heap, Scan};
 use process::{Process, Processes, testing};
 use redo::{ApplyTable, NoRedo};
+use space::{Space, SpaceLayout};
 use sql::ast::{Query, Statement, StoredKind};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -44,9 +45,10 @@ impl Database {
         std::fs::create_dir_all(&path).expect("a temporary directory");
         let config = CacheConfig::new(2000, BLOCK, 8);
         let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(8) };
-        let (all, (cache, enqueues, txns, dict)) = testing::instance(8, |b| {
+        let (all, (cache, space, enqueues, txns, dict)) = testing::instance(8, |b| {
             (
                 CacheLayout::reserve(b, &config),
+                SpaceLayout::reserve(b),
                 EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(8)),
                 TxnLayout::reserve(b, &txn_config),
                 DictionaryLayout::reserve(b, &DictionaryConfig::default()),
@@ -55,6 +57,7 @@ impl Database {
         let files = DataFiles::create(&path, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
         let mut apply = ApplyTable::new();
         buffer_cache::register(&mut apply);
+        Space::register_apply(&mut apply);
         Transactions::register_apply(&mut apply);
         Heap::register_apply(&mut apply);
         Clusters::register_apply(&mut apply);
@@ -63,7 +66,9 @@ impl Database {
         let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
         cache.register_with(all);
         let enqueues = Enqueues::create(all, &enqueues);
-        let txns = Transactions::create(all.sga(), &txns, &txn_config, &cache, &enqueues);
+        let space = Space::create(all.sga(), &space, &cache);
+        space.register_with(all);
+        let txns = Transactions::create(all.sga(), &txns, &txn_config, &space, &enqueues);
         txns.register_with(all);
         let heap = Heap::new(&txns);
         let clusters = Clusters::new(&heap);
@@ -265,7 +270,7 @@ impl Session<'_> {
 
 fn used_bytes(database: &Database) -> u64 {
     let p = testing::attach(database.all, "space");
-    let (free, all) = database.cache.segments().file_space(&p, 3).expect("a file");
+    let (free, all) = database.heap.transactions().space().file_space(&p, 3).expect("a file");
     all - free
 }
 
@@ -307,8 +312,7 @@ fn sessions_killed_while_making_segments_lose_no_space() {
             let kind = block::SegmentKind::Table;
             let made = txns.create_segment(p, &mut t, tablespace::USERS, kind, object).and_then(|header| {
                 for _ in 0..20 {
-                    txns.cache()
-                        .in_group(p, &|| txns.current_scn(), &mut |g| txns.cache().segments().extend(g, header))?;
+                    txns.cache().in_group(p, &|| txns.current_scn(), &mut |g| txns.space().extend(g, header))?;
                 }
                 Ok(())
             });

@@ -154,8 +154,8 @@ impl DictionaryShared {
         let scn = || self.txns().current_scn();
         for base in Base::ALL {
             let object = base.table().object;
-            let segments = self.txns().cache().segments();
-            let header = segments.create(p, SYSTEM_TABLESPACE, SegmentKind::Table, object, &scn)?;
+            let segments = self.txns().space();
+            let header = segments.create_segment(p, SYSTEM_TABLESPACE, SegmentKind::Table, object, &scn)?;
             self.set_header(*base, header);
             if *base == Base::Bootstrap && header != self.bootstrap_header() {
                 return Err(Ora::internal(format_args!("[bootstrap$ at {header}]")));

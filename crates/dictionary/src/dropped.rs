@@ -33,7 +33,7 @@ impl Change<'_> {
     /// # Errors
     /// As [`Change::insert`]; those of reading the segment's header.
     pub fn drop_later(&mut self, header: Rdba) -> Result<DroppedSegment> {
-        let object = self.shared().txns().cache().segments().object(self.process(), header)?;
+        let object = self.shared().txns().space().object(self.process(), header)?;
         self.insert(Base::DroppedSegment, &[int(header.file()), int(header.block()), int(object.0)])?;
         Ok(DroppedSegment { header, object })
     }
@@ -46,7 +46,7 @@ impl DictionaryShared {
     /// # Errors
     /// Those of changing the notes.
     pub fn finish_drops(&self, p: &Process, which: &[DroppedSegment]) -> Result<()> {
-        let segments = self.txns().cache().segments();
+        let segments = self.txns().space();
         let scn = || self.txns().current_scn();
         let done: Vec<DroppedSegment> = which
             .iter()

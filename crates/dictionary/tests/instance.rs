@@ -10,6 +10,7 @@ use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::Heap;
 use process::{Process, testing};
 use redo::{ApplyTable, NoRedo};
+use space::{Space, SpaceLayout};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -43,9 +44,10 @@ fn instance(directory: &Directory) -> (&'static process::Processes, DictionarySh
     let config = CacheConfig::new(2000, BLOCK, 16);
     let txn_config = TxnConfig { undo_segments: 2, ..TxnConfig::new(16) };
     let dictionary_config = DictionaryConfig { sequences: 8 };
-    let (all, (cache, enqueues, txns, dict)) = testing::instance(16, |b| {
+    let (all, (cache, space, enqueues, txns, dict)) = testing::instance(16, |b| {
         (
             CacheLayout::reserve(b, &config),
+            SpaceLayout::reserve(b),
             EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
             TxnLayout::reserve(b, &txn_config),
             DictionaryLayout::reserve(b, &dictionary_config),
@@ -59,13 +61,16 @@ fn instance(directory: &Directory) -> (&'static process::Processes, DictionarySh
     };
     let mut apply = ApplyTable::new();
     buffer_cache::register(&mut apply);
+    Space::register_apply(&mut apply);
     Transactions::register_apply(&mut apply);
     Heap::register_apply(&mut apply);
     Btree::register_apply(&mut apply);
     let files = Arc::new(files);
     let cache = Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo)));
     let enqueues = Enqueues::create(all, &enqueues);
-    let txns = Transactions::create(all.sga(), &txns, &txn_config, &cache, &enqueues);
+    let space = Space::create(all.sga(), &space, &cache);
+    space.register_with(all);
+    let txns = Transactions::create(all.sga(), &txns, &txn_config, &space, &enqueues);
     let heap = Heap::new(&txns);
     let trees = Btree::new(&txns);
     let shared = DictionaryShared::create(all.sga(), &dict, &heap, &trees, &enqueues);

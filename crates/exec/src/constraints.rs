@@ -19,9 +19,9 @@ use crate::spill::pool::Pool;
 use crate::spill::{Reader, TempFile};
 use crate::table::At;
 use btree::Repeats;
-use buffer_cache::BufferCache;
 use dictionary::{ConstraintDef, ConstraintKindDef, TableDef};
 use plan::{ChildKey, ForeignKey, OnDelete, Watch};
+use space::TempSpace;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -91,11 +91,11 @@ impl Constraints {
     }
 
     /// The transaction has ended: its settings and notes are forgotten.
-    pub fn end_transaction(&mut self, cache: &BufferCache) {
+    pub fn end_transaction(&mut self, temp: &TempSpace) {
         let t = &mut self.transaction;
         t.all = None;
         t.named.clear();
-        t.notes.clear(cache);
+        t.notes.clear(temp);
     }
 
     /// Replaces the state for an autonomous transaction and returns that of the suspended one.
@@ -181,11 +181,11 @@ impl Notes {
         Ok(())
     }
 
-    fn clear(&mut self, cache: &BufferCache) {
+    fn clear(&mut self, temp: &TempSpace) {
         self.set.clear();
         self.bytes = 0;
         self.files.clear();
-        self.pool.clear(cache);
+        self.pool.clear(temp);
     }
 
     fn each(&self, cx: &mut ExecCtx<'_>, f: &mut dyn FnMut(&[u8], &mut ExecCtx<'_>) -> Result<()>) -> Result<()> {

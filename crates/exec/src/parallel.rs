@@ -714,7 +714,7 @@ impl Job {
             m.regs.get_mut(fragment.all as usize + at).ok_or_else(damaged)?.set(value);
         }
         let sent = send_all(op, &fragment.regs, sender, &mut m, cx);
-        m.temporary.clear(cx.shared.txns.cache());
+        m.temporary.clear(cx.shared.txns.space().temp());
         sent.map(|()| Some(m.run.map_or_else(Vec::new, |run| run.counted())))
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn sample(cx: &mut ExecCtx<'_>, table: &TableDef, columns: &[usize], 
 
 fn read(cx: &mut ExecCtx<'_>, table: &TableDef, columns: &[usize], most: u64) -> Result<Option<Sampled>> {
     let Some(heap) = table.heap_table().filter(|_| table.temporary.is_none()) else { return Ok(None) };
-    let segments = cx.shared.txns.cache().segments();
+    let segments = cx.shared.txns.space();
     let mut blocks = Vec::new();
     for (n, extent) in segments.extents_of(cx.p, heap.header, heap.data_object)?.into_iter().enumerate() {
         segments.formatted_blocks(cx.p, heap.data_object, extent, n as u32, &mut blocks)?;

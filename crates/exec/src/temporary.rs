@@ -106,10 +106,10 @@ impl Temporaries {
             return Ok(bound.heap);
         }
         let data_object = inner.number(p);
-        let cache = shared.txns.cache();
+        let space = shared.txns.space();
         let scn = || shared.txns.current_scn();
         let tablespace = usable(shared, tablespace);
-        let header = cache.segments().create(p, tablespace, block::SegmentKind::Table, data_object, &scn)?;
+        let header = space.create_segment(p, tablespace, block::SegmentKind::Table, data_object, &scn)?;
         let heap = Segment { header, data_object };
         let kind = table.temporary.unwrap_or(TemporaryKind::DeleteRows);
         let bound = Bound { kind, heap, indexes: HashMap::new(), lock: None, depth: 0, purged: 0 };
@@ -314,7 +314,7 @@ impl Temporaries {
         let Some(bound) = inner.tables.remove(&table) else { return };
         inner.version += 1;
         let scn = || shared.txns.current_scn();
-        let segments = shared.txns.cache().segments();
+        let segments = shared.txns.space();
         for segment in bound.indexes.values().chain([&bound.heap]) {
             // Space that cannot be freed now stays with the process until it ends.
             let _ = segments.drop_segment(p, segment.header, &scn);
@@ -340,15 +340,15 @@ fn usable(shared: &Shared, tablespace: u32) -> u32 {
 }
 
 fn purge(p: &Process, shared: &Shared, bound: &Bound) -> Result<()> {
-    let cache = shared.txns.cache();
+    let space = shared.txns.space();
     let scn = || shared.txns.current_scn();
-    cache.segments().truncate(p, bound.heap.header, bound.heap.data_object, &scn)?;
+    space.truncate(p, bound.heap.header, bound.heap.data_object, &scn)?;
     shared.heap.forget(bound.heap.data_object);
     for index in bound.indexes.values() {
-        let root = cache.segments().aux(p, index.header, GetKind::Current)?.0;
+        let root = space.aux(p, index.header, GetKind::Current)?.0;
         shared.btree.truncate(p, index.header, index.data_object)?;
         // Statements compiled over the index know its root.
-        if cache.segments().aux(p, index.header, GetKind::Current)?.0 != root {
+        if space.aux(p, index.header, GetKind::Current)?.0 != root {
             return Err(Ora::internal("the root of an index has moved"));
         }
     }

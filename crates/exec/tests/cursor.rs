@@ -318,7 +318,7 @@ fn what_goes_to_temporary_space_comes_back_the_same() {
         }
     }
     assert!(s.p.stats().get(wait::Stat::SortsDisk) > 0);
-    assert!(instance.shared.txns.cache().temp().usage().is_empty(), "everything was given back");
+    assert!(instance.shared.txns.space().temp().usage().is_empty(), "everything was given back");
 }
 
 /// Runs `f` with half of the stack used, where deep nesting ends.

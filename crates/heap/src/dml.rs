@@ -9,9 +9,10 @@ use crate::fetch::{ADDRESS_BYTES, Piece, PieceAddress};
 use crate::ops::{self, flags};
 use crate::{Heap, HeapTable};
 use block::{BlockKind, BlockState, BlockView, Data, RowAt, data};
-use buffer_cache::{BlockRef, GetKind, InsertHint};
+use buffer_cache::{BlockRef, GetKind};
 use process::Process;
 use redo::Layer;
+use space::InsertHint;
 use std::collections::HashMap;
 use txn::{Change, ItlGet, LockWait, LockedSince, RowWait, Snapshot, Txn};
 use types::{Ora, Rdba, Result, Rowid, Scn, Xid};
@@ -250,7 +251,7 @@ impl Heap {
     fn block_with_room(&self, p: &Process, table: &HeapTable) -> Result<Rdba> {
         let mut hint = self.hints.lock().ok().and_then(|h| h.get(&table.data_object).copied()).unwrap_or_default();
         let scn = || self.txns.current_scn();
-        let segments = self.cache().segments();
+        let segments = self.space();
         let at = segments.insert_block(p, table.header, &mut hint, BlockKind::Heap, table.initrans.max(1), &scn)?;
         if let Ok(mut hints) = self.hints.lock() {
             hints.insert(table.data_object, hint);
@@ -278,10 +279,10 @@ impl Heap {
             |v: &BlockView<'_>| (v.kind() == Some(BlockKind::Heap) && v.obj() == table.data_object).then(|| v.map());
         let Some(map) = self.cache().read(p, at, GetKind::Current, &mut |v| ours(v))? else { return Ok(()) };
         // Reading the state first saves the pin: only the delete that crosses the limit has to change the map.
-        if map.is_none() || self.cache().segments().state(p, map, at)? == Some(state) {
+        if map.is_none() || self.space().state(p, map, at)? == Some(state) {
             return Ok(());
         }
-        self.cache().in_group(p, &|| self.txns.current_scn(), &mut |g| g.cache().segments().mark(g, map, at, state))
+        self.cache().in_group(p, &|| self.txns.current_scn(), &mut |g| self.space().mark(g, map, at, state))
     }
 
     /// Inserts many rows, a block at a time: all rows for one block go in with one change group and one undo record

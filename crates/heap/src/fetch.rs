@@ -188,7 +188,7 @@ impl Heap {
     /// is gone and its blocks may belong to another.
     #[cold]
     pub fn foreign(&self, p: &Process, table: &HeapTable) -> Ora {
-        match self.cache().segments().is_there(p, table.header, table.data_object) {
+        match self.space().is_there(p, table.header, table.data_object) {
             Ok(true) => Ora::new(1410),
             Ok(false) => Ora::new(8103),
             Err(e) => e,

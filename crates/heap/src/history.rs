@@ -65,7 +65,7 @@ impl VersionScan {
     /// # Errors
     /// ORA-08103 when the segment is gone or was truncated.
     pub fn start(&mut self, heap: &Heap, p: &Process, table: &HeapTable, between: Between) -> Result<()> {
-        self.extents = heap.cache().segments().extents_of(p, table.header, table.data_object)?;
+        self.extents = heap.space().extents_of(p, table.header, table.data_object)?;
         (self.table, self.next_extent) = (Some((*table, between)), 0);
         self.blocks.clear();
         self.found.clear();
@@ -92,7 +92,7 @@ impl VersionScan {
                     let Some(extent) = self.extents.get(self.next_extent) else { return Ok(None) };
                     let n = self.next_extent as u32;
                     self.next_extent += 1;
-                    heap.cache().segments().formatted_blocks(p, table.data_object, *extent, n, &mut self.blocks)?;
+                    heap.space().formatted_blocks(p, table.data_object, *extent, n, &mut self.blocks)?;
                     self.blocks.reverse();
                 }
             }

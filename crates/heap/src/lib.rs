@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex};
 use buffer_cache::BufferCache;
 use process::Process;
 use redo::{ApplyTable, Layer};
+use space::Space;
 use txn::Transactions;
 use types::{ObjectId, Rdba, Result};
 
@@ -78,7 +79,7 @@ impl Heap {
     /// # Errors
     /// ORA-08103 when the segment is gone or was truncated.
     pub fn places_of(&self, p: &Process, table: &HeapTable) -> Result<u64> {
-        let extents = self.cache().segments().extents_of(p, table.header, table.data_object)?;
+        let extents = self.space().extents_of(p, table.header, table.data_object)?;
         Ok(extents.iter().map(|extent| u64::from(extent.blocks)).sum())
     }
 
@@ -89,5 +90,9 @@ impl Heap {
 
     pub(crate) fn cache(&self) -> &BufferCache {
         self.txns.cache()
+    }
+
+    pub(crate) fn space(&self) -> &Space {
+        self.txns.space()
     }
 }

@@ -10,8 +10,8 @@ use crate::ops::flags;
 use crate::{Heap, HeapTable};
 use block::data::{ROW_HEADER_BYTES, SLOT_BYTES};
 use block::{BlockKind, BlockView, Data, Extent, Image, LINE_BYTES};
-use buffer_cache::{Ahead, GetKind, SegmentStat};
-use process::Process;
+use buffer_cache::{Ahead, GetKind};
+use process::{Process, SegmentStat};
 use std::ops::Range;
 use std::rc::Rc;
 use txn::Snapshot;
@@ -140,8 +140,8 @@ impl Scan {
     ) -> Result<()> {
         self.snapshot = *s;
         (self.kind, self.object) = (kind, table.data_object);
-        self.extents = heap.cache().segments().extents_of(p, table.header, table.data_object)?;
-        heap.cache().note_segment(p, table.data_object, SegmentStat::SegmentScans, 1);
+        self.extents = heap.space().extents_of(p, table.header, table.data_object)?;
+        heap.cache().segment_statistics().note(p, table.data_object, SegmentStat::SegmentScans, 1);
         (self.next_extent, self.next_block, self.slot, self.slots) = (0, 0, 0, 0);
         self.blocks.clear();
         self.ahead = None;
@@ -295,7 +295,7 @@ impl Scan {
             (self.next_block, self.ahead) = (0, None);
             let n = self.next_extent as u32;
             self.next_extent += 1;
-            heap.cache().segments().formatted_blocks(p, self.object, *extent, n, &mut self.blocks)?;
+            heap.space().formatted_blocks(p, self.object, *extent, n, &mut self.blocks)?;
             if let Some(share) = self.share {
                 // Multiplicative hashing (2^64 over the golden ratio) spreads consecutive addresses evenly.
                 self.blocks.retain(|at| u64::from(at.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 < share);

@@ -40,7 +40,7 @@ impl Heap {
         kind: BlockKind,
         visitor: &mut dyn Visitor,
     ) -> types::Result<()> {
-        let segments = self.cache().segments();
+        let segments = self.space();
         let mut image = Image::new(self.cache().block_size());
         let mut pieces = Pieces::default();
         let mut blocks = Vec::new();

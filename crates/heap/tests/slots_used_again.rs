@@ -259,7 +259,7 @@ fn the_number_of_an_undo_block_rises_with_each_use_in_whatever_segment() {
             db.heap.update(&p, &mut t, &table, rowids[id], &new, &seen, WAIT).unwrap();
         }
         db.txns.commit(&p, &mut t, &NoHook).unwrap();
-        let extents = |s: txn::UndoSegment| db.cache.segments().extents(&p, s.header).unwrap();
+        let extents = |s: txn::UndoSegment| db.txns.space().extents(&p, s.header).unwrap();
         for e in db.txns.undo_segments().into_iter().flat_map(extents) {
             for at in (0..e.blocks).map(|n| Rdba::new(e.start.file(), e.start.block() + n)) {
                 let mut look = |v: &block::BlockView<'_>| {
@@ -291,7 +291,7 @@ fn expired_undo_is_used_again_and_no_other() {
     let rowid = db.heap.insert(&p, &mut t, &table, &row(1, &[0; 500])).unwrap();
     db.txns.commit(&p, &mut t, &NoHook).unwrap();
     let blocks = || -> u32 {
-        let extents = |s: &txn::UndoSegment| db.cache.segments().extents(&p, s.header).unwrap();
+        let extents = |s: &txn::UndoSegment| db.txns.space().extents(&p, s.header).unwrap();
         db.txns.undo_segments().iter().flat_map(extents).map(|extent| extent.blocks).sum()
     };
     let (mut moments, mut early) = (Vec::new(), 0);

@@ -15,6 +15,7 @@ use process::{Process, Processes};
 use redo::{ApplyTable, LogConfig, LogLayout, NoRedo, RedoLog, RedoSink};
 use row_cache::RowCache;
 use sga::SgaBuilder;
+use space::{Space, SpaceLayout};
 use std::path::Path;
 use std::sync::Arc;
 use txn::{Transactions, TxnConfig, TxnLayout};
@@ -184,6 +185,7 @@ fn limit_files(spec: &mut CreateDatabase, init: &InitParams) {
 /// Where the stack's areas lie.
 pub struct StorageLayout {
     cache: CacheLayout,
+    space: SpaceLayout,
     cache_config: CacheConfig,
     log: LogLayout,
     log_config: LogConfig,
@@ -267,6 +269,7 @@ impl StorageLayout {
             log: LogLayout::reserve(builder, &log_config),
             log_config,
             cache: CacheLayout::reserve(builder, &config),
+            space: SpaceLayout::reserve(builder),
             cache_config: config,
             enqueues: EnqueueLayout::reserve(builder, &enqueues),
             txns: TxnLayout::reserve(builder, &txn_config),
@@ -296,6 +299,7 @@ fn row_cache_config(sizes: &Sizes, designs: &Designs, generation: Generation) ->
 pub fn apply_table() -> ApplyTable {
     let mut apply = ApplyTable::new();
     buffer_cache::register(&mut apply);
+    Space::register_apply(&mut apply);
     Transactions::register_apply(&mut apply);
     Heap::register_apply(&mut apply);
     Clusters::register_apply(&mut apply);
@@ -321,7 +325,9 @@ impl Storage {
         BufferCache::register_with(cache, processes);
         RedoLog::register_with(redo, processes);
         DataFiles::register_with(&database.files, processes, enqueues);
-        let txns = Transactions::create(sga, &layout.txns, &layout.txn_config, cache, enqueues);
+        let space = Space::create(sga, &layout.space, cache);
+        space.register_with(processes);
+        let txns = Transactions::create(sga, &layout.txns, &layout.txn_config, &space, enqueues);
         txns.register_with(processes);
         let txns: &'static Transactions = Box::leak(Box::new(txns));
         let heap: &'static Heap = Box::leak(Box::new(Heap::new(txns)));

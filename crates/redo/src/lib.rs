@@ -9,6 +9,7 @@
 
 mod ahead;
 mod archive;
+mod fields;
 mod file;
 mod groups;
 mod info;
@@ -19,6 +20,7 @@ mod record;
 mod write;
 
 pub use archive::{ArchivePlace, FindArchivePlace};
+pub use fields::Fields;
 pub use file::{LOG_BLOCK_BYTES, LOG_HEADER_BYTES, LogHeader};
 pub use groups::{LOG_FILE_MIN, create_logs};
 pub use info::LogInfo;

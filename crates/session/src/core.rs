@@ -503,7 +503,7 @@ impl Core {
     }
 
     pub(crate) fn transaction_ended(&self, session: &mut SessionState) {
-        session.constraints.end_transaction(self.shared.txns.cache());
+        session.constraints.end_transaction(self.shared.txns.space().temp());
         if self.is_named.replace(false) {
             self.p.session().transaction_name.set("");
         }

@@ -59,7 +59,7 @@ fn end_transaction(core: &Core, cx: &mut ExecCtx<'_>) -> Result<()> {
         core.commit(cx)?;
     }
     core.savepoints.borrow_mut().clear();
-    cx.session.constraints.end_transaction(core.shared.txns.cache());
+    cx.session.constraints.end_transaction(core.shared.txns.space().temp());
     Ok(())
 }
 

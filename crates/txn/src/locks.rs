@@ -10,9 +10,9 @@ use crate::branches::is_distributed;
 use crate::session::TableHold;
 use crate::transactions::tx_name;
 use crate::{LockWait, Savepoint, Transactions, Txn};
-use buffer_cache::SegmentStat;
 use enqueue::{EnqueueError, EnqueueType, LockMode, Timeout};
 use process::Process;
+use process::SegmentStat;
 use std::time::{Duration, Instant};
 use types::{ObjectId, Ora, Result, Xid};
 use wait::Event;
@@ -166,7 +166,7 @@ impl Transactions {
         slot.row_wait_block.store(row.rdba.0.into(), Relaxed);
         slot.row_wait_row.store(row.slot.into(), Relaxed);
         slot.row_wait_object.store(object.0.into(), Relaxed);
-        self.cache().note_segment(p, row.obj, SegmentStat::RowLockWaits, 1);
+        self.cache().segment_statistics().note(p, row.obj, SegmentStat::RowLockWaits, 1);
         let done = self.wait_for(p, holder, wait);
         slot.row_wait_object.store(0, Relaxed);
         done
@@ -183,7 +183,7 @@ impl Transactions {
     /// Waits for an interested-transaction entry of `holder` to come free, in a block of the data object (`enq: TX -
     /// allocate ITL entry`).
     pub fn wait_for_itl(&self, p: &Process, object: ObjectId, holder: Xid) -> Result<()> {
-        self.cache().note_segment(p, object, SegmentStat::ItlWaits, 1);
+        self.cache().segment_statistics().note(p, object, SegmentStat::ItlWaits, 1);
         self.wait_on(p, holder, LockMode::Share, LockWait::Forever, Event::EnqTxAllocateItlEntry)
     }
 

@@ -184,7 +184,7 @@ impl Transactions {
         } else if ask.retired.is_some() {
             return Ok(None);
         } else {
-            let (at, map) = self.cache().segments().allocate(g, self.table().segment(xid.usn))?;
+            let (at, map) = self.space().allocate(g, self.table().segment(xid.usn))?;
             let mut data = encode_format(at, UNDO_OBJECT, map, xid, next_seq(&mut state, None), chain.last);
             data.extend_from_slice(&record);
             g.format_with(ChangeVector { rdba: at, layer: Layer::Undo, op: op::FORMAT, data: &data })?

@@ -18,7 +18,7 @@ impl Transactions {
     /// Makes a segment of one extent that a rollback of the transaction drops again.
     ///
     /// # Errors
-    /// Those of [`buffer_cache::Segments::create`]; ORA-01554 when no transaction can be begun, ORA-30036.
+    /// Those of [`space::Space::create_segment`]; ORA-01554 when no transaction can be begun, ORA-30036.
     pub fn create_segment(
         &self,
         p: &Process,
@@ -29,7 +29,7 @@ impl Transactions {
     ) -> Result<Rdba> {
         self.retrying(p, &mut || {
             let mut c = self.change(p, t, 1, 0)?;
-            let header = self.cache().segments().create_in(c.group(), tablespace, kind, object)?;
+            let header = self.space().create_segment_in(c.group(), tablespace, kind, object)?;
             c.logical_undo(object, Layer::Space, header, (MADE, &[]))?;
             c.commit()?;
             Ok(header)
@@ -55,14 +55,14 @@ impl UndoLayer for SpaceUndo {
 
     fn prepare(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>) -> Result<()> {
         if Self::is_there(txns, p, rec)? {
-            txns.cache().segments().cut_back(p, rec.rdba, &|| txns.current_scn())?;
+            txns.space().cut_back(p, rec.rdba, &|| txns.current_scn())?;
         }
         Ok(())
     }
 
     fn rollback(&self, txns: &Transactions, p: &Process, rec: &UndoRecord<'_>, undo: &mut Rollback<'_>) -> Result<()> {
         if Self::is_there(txns, p, rec)? {
-            txns.cache().segments().drop_in(undo.group(), rec.rdba)?;
+            txns.space().drop_in(undo.group(), rec.rdba)?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use enqueue::{EnqueueType, Enqueues, LockMode, Timeout};
 use process::{CleanupOrder, Process, Processes};
 use redo::{ApplyTable, LAYERS, Layer};
 use sga::{Sga, SgaBuilder};
+use space::Space;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use types::{Ora, Result, Scn, Uba, Xid};
@@ -111,7 +112,7 @@ struct Inner {
     branches: Branches,
     times: ScnTimes,
     undo_intervals: UndoIntervals,
-    cache: Arc<BufferCache>,
+    space: Space,
     enqueues: Enqueues,
     config: TxnConfig,
     layers: [OnceLock<Arc<dyn UndoLayer>>; LAYERS],
@@ -141,7 +142,7 @@ impl Transactions {
         sga: &'static Sga,
         layout: &TxnLayout,
         config: &TxnConfig,
-        cache: &Arc<BufferCache>,
+        space: &Space,
         enqueues: &Enqueues,
     ) -> Transactions {
         let inner = Inner {
@@ -149,7 +150,7 @@ impl Transactions {
             branches: Branches::new(sga, &layout.branches),
             times: ScnTimes::new(sga, &layout.times),
             undo_intervals: UndoIntervals::new(sga, &layout.undo_intervals),
-            cache: Arc::clone(cache),
+            space: space.clone(),
             enqueues: *enqueues,
             config: config.clone(),
             layers: Default::default(),
@@ -205,7 +206,12 @@ impl Transactions {
 
     /// The buffer cache below.
     pub fn cache(&self) -> &Arc<BufferCache> {
-        &self.inner.cache
+        self.inner.space.cache()
+    }
+
+    /// Space management below.
+    pub fn space(&self) -> &Space {
+        &self.inner.space
     }
 
     pub(crate) fn scratch(&self) -> &Mutex<Vec<Scratch>> {
@@ -221,7 +227,7 @@ impl Transactions {
     }
 
     pub(crate) fn block_size(&self) -> usize {
-        self.inner.cache.block_size()
+        self.cache().block_size()
     }
 
     pub(crate) fn itl_max(&self) -> u8 {

@@ -126,8 +126,8 @@ impl Transactions {
 
     fn make_segment(&self, p: &Process, tablespace: u32, next: Rdba, first_sqn: u32) -> Result<Rdba> {
         let (cache, scn) = (self.cache(), || self.current_scn());
-        let segments = cache.segments();
-        let at = segments.create(p, tablespace, SegmentKind::Undo, UNDO_OBJECT, &scn)?;
+        let segments = self.space();
+        let at = segments.create_segment(p, tablespace, SegmentKind::Undo, UNDO_OBJECT, &scn)?;
         let slots = self.table().slots as u16;
         cache.in_group(p, &scn, &mut |g| {
             let (header, map) = segments.allocate(g, at)?;
@@ -149,7 +149,7 @@ impl Transactions {
 
     fn note_root(&self, g: &mut ChangeGroup<'_>, root: Rdba, word: u64) -> Result<()> {
         let (header, next) = g.peek(root, &mut |v: &BlockView<'_>| SegmentView::new(*v).aux32())?;
-        self.cache().segments().set_aux(g, root, header, next, word)
+        self.space().set_aux(g, root, header, next, word)
     }
 
     fn root_of(&self, control: &ControlFile, tablespace: u32) -> Result<Rdba> {
@@ -183,7 +183,7 @@ impl Transactions {
 
     /// Loads what the headers of a tablespace's segments say.
     fn load_tablespace(&self, p: &Process, control: &ControlFile, entry: &TablespaceEntry) -> Result<()> {
-        let (table, segments) = (self.table(), self.cache().segments());
+        let (table, segments) = (self.table(), self.space());
         let incomplete = || no_undo_tablespace(control, entry.number);
         let root = match segments.aux(p, self.root_of(control, entry.number)?, GetKind::Current) {
             Ok((.., word)) => Root::from_word(word),

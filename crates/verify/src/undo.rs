@@ -24,7 +24,7 @@ pub fn check(p: &Process, storage: &Storage, space: &Space, report: &mut Report)
         report.counts.undo_segments += 1;
         let usn = known.iter().find(|s| s.header == segment.header).map_or(0, |s| s.usn);
         let name = format!("undo segment {}", segment.header);
-        let aux = storage.cache.segments().aux(p, segment.header, GetKind::Current);
+        let aux = storage.txns.space().aux(p, segment.header, GetKind::Current);
         let header = match aux {
             Ok((header, _, _)) => Rdba(header),
             Err(e) => {

@@ -3,10 +3,10 @@
 //! Figures belong to a segment by its data object. A segment that is moved, truncated or rebuilt begins anew, and those
 //! of one that is gone are not shown.
 
-use buffer_cache::SegmentStat;
 use dictionary::ObjectKind;
 use dictionary::base::{Base, obj, user};
 use dictionary::rows::{as_text, as_u32};
+use process::SegmentStat;
 use std::collections::HashMap;
 use types::{Result, Value};
 
@@ -46,15 +46,15 @@ struct Counted {
     tablespace: u32,
     object: u32,
     data: u32,
-    figures: buffer_cache::SegmentFigures,
+    figures: process::SegmentFigures,
 }
 
 fn counted(s: &Source<'_>) -> Result<Vec<Counted>> {
     let cache = s.shared.txns.cache();
-    let mut figures = cache.segment_figures();
+    let mut figures = cache.segment_statistics().figures();
     let mut all = Vec::new();
     for k in known(s)?.iter().filter(|k| k.object > 0) {
-        let Some(data) = present(cache.segments().object(s.p, k.header))? else { continue };
+        let Some(data) = present(s.shared.txns.space().object(s.p, k.header))? else { continue };
         if let Some(figures) = figures.remove(&data) {
             all.push(Counted { tablespace: k.tablespace, object: k.object, data: data.0, figures });
         }

@@ -164,7 +164,7 @@ fn files<'c>(s: &Source<'_>, control: &'c ControlFile) -> Vec<OpenFile<'c>> {
         let blocks = match tablespace.contents {
             _ if tablespace.is_offline || file.is_offline => None,
             Contents::Temporary => cache.files().blocks(file.file).ok(),
-            _ => cache.segments().file_blocks(s.p, file.file).ok(),
+            _ => s.shared.txns.space().file_blocks(s.p, file.file).ok(),
         };
         list.push(OpenFile { file, tablespace, blocks });
     }
@@ -277,7 +277,7 @@ pub fn ktfbfe(s: &Source<'_>) -> Result<Vec<Row>> {
         if f.blocks.is_none() || f.tablespace.contents == Contents::Temporary {
             continue;
         }
-        let Some(runs) = present(s.shared.txns.cache().segments().free_runs(s.p, f.file.file))? else { continue };
+        let Some(runs) = present(s.shared.txns.space().free_runs(s.p, f.file.file))? else { continue };
         rows.extend(runs.iter().map(|run| {
             vec![
                 n(f.file.tablespace),
@@ -343,7 +343,7 @@ pub(crate) fn known(s: &Source<'_>) -> Result<Vec<Known>> {
 /// # Errors
 /// ORA-01578 for a damaged header: sums over the others would be wrong.
 fn with_extents(s: &Source<'_>, mut f: impl FnMut(&Known, ObjectId, &[block::Extent])) -> Result<()> {
-    let segments = s.shared.txns.cache().segments();
+    let segments = s.shared.txns.space();
     for k in known(s)? {
         let read = segments.object(s.p, k.header).and_then(|obj| Ok((obj, segments.extents(s.p, k.header)?)));
         if let Some((object, extents)) = present(read)? {
@@ -419,7 +419,7 @@ pub const TEMPSEG_USAGE: &[(&str, Type)] = &[
 pub fn tempseg_usage(s: &Source<'_>) -> Result<Vec<Row>> {
     let control = control(s)?;
     let tablespace = |file: u32| control.file(file).and_then(|f| control.tablespace(f.tablespace));
-    let row = |u: buffer_cache::TempUsage| {
+    let row = |u: space::TempUsage| {
         let slot = s.processes.session(u.process);
         vec![
             slot.map_or(Value::Null, |slot| t(slot.username.get())),
@@ -431,8 +431,8 @@ pub fn tempseg_usage(s: &Source<'_>) -> Result<Vec<Row>> {
             t("SORT"),
             n(u.file),
             n(u.extents),
-            n(u64::from(u.extents) * u64::from(buffer_cache::TEMP_EXTENT_BLOCKS)),
+            n(u64::from(u.extents) * u64::from(space::TEMP_EXTENT_BLOCKS)),
         ]
     };
-    Ok(s.shared.txns.cache().temp().usage().into_iter().map(row).collect())
+    Ok(s.shared.txns.space().temp().usage().into_iter().map(row).collect())
 }

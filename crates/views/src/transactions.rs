@@ -323,7 +323,7 @@ pub fn rollstat(s: &Source<'_>) -> Vec<Row> {
     online(s)
         .map(|segment| {
             let usn = segment.usn;
-            let extents = txns.cache().segments().extents(s.p, segment.header).unwrap_or_default();
+            let extents = txns.space().extents(s.p, segment.header).unwrap_or_default();
             let size = extents.iter().map(|e| u64::from(e.blocks)).sum::<u64>() * block;
             vec![
                 n(usn),
@@ -402,7 +402,7 @@ pub fn undo_extents(s: &Source<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for segment in txns.undo_segments() {
         let status = if segment.open > 0 { "ACTIVE" } else { "UNEXPIRED" };
-        for (number, e) in txns.cache().segments().extents(s.p, segment.header).unwrap_or_default().iter().enumerate() {
+        for (number, e) in txns.space().extents(s.p, segment.header).unwrap_or_default().iter().enumerate() {
             rows.push(vec![
                 t("SYS"),
                 t(segment.name()),

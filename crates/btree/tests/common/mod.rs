@@ -7,6 +7,7 @@ use datafile::{CreateDatabase, DataFiles, tablespace};
 use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use process::{Process, Processes, testing};
 use redo::{ApplyTable, NoRedo};
+use space::{Space, SpaceLayout};
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,18 +42,26 @@ pub fn database(buffers: usize) -> Db {
     let config = CacheConfig::new(buffers, BLOCK, PROCESSES as usize);
     let enqueues = EnqueueConfig::for_processes(PROCESSES);
     let txn_config = TxnConfig { undo_segments: 3, slots_per_segment: 20, ..TxnConfig::new(PROCESSES) };
-    let (all, (cache_at, enqueues_at, txns_at)) = testing::instance(PROCESSES, |b| {
-        (CacheLayout::reserve(b, &config), EnqueueLayout::reserve(b, &enqueues), TxnLayout::reserve(b, &txn_config))
+    let (all, (cache_at, space, enqueues_at, txns_at)) = testing::instance(PROCESSES, |b| {
+        (
+            CacheLayout::reserve(b, &config),
+            SpaceLayout::reserve(b),
+            EnqueueLayout::reserve(b, &enqueues),
+            TxnLayout::reserve(b, &txn_config),
+        )
     });
     let mut apply = ApplyTable::new();
     buffer_cache::register(&mut apply);
+    Space::register_apply(&mut apply);
     Transactions::register_apply(&mut apply);
     Btree::register_apply(&mut apply);
     let cache = BufferCache::create(all.sga(), &cache_at, &config, Arc::new(files), apply, Box::new(NoRedo));
     let cache = Arc::new(cache);
     cache.register_with(all);
     let enqueues = Enqueues::create(all, &enqueues_at);
-    let txns = Transactions::create(all.sga(), &txns_at, &txn_config, &cache, &enqueues);
+    let space = Space::create(all.sga(), &space, &cache);
+    space.register_with(all);
+    let txns = Transactions::create(all.sga(), &txns_at, &txn_config, &space, &enqueues);
     txns.register_with(all);
     let tree = Btree::new(&txns);
     let p = testing::attach(all, "setup");

@@ -721,7 +721,7 @@ impl Cursor {
             cx.shared.results.abandon(cx.p, cx.shared.enqueues, build);
         }
         self.m.end_teams(cx.p);
-        self.m.temporary.clear(cx.shared.txns.cache());
+        self.m.temporary.clear(cx.shared.txns.space().temp());
         if let Some(snapshot) = self.m.take_early_snapshot() {
             cx.shared.txns.release(cx.p, &snapshot);
         }

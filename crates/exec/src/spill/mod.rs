@@ -13,9 +13,9 @@ pub mod store;
 pub mod unique;
 
 use crate::ctx::ExecCtx;
-use buffer_cache::{BufferCache, TempSpace};
+
 use pool::Pool;
-use std::sync::Arc;
+use space::TempSpace;
 use types::{Ora, Rdba, Result};
 
 /// Blocks of a chunk, the unit of reads and writes.
@@ -25,7 +25,7 @@ const SUM_BYTES: usize = 8;
 
 /// Records on disk, written once and read from the beginning any number of times. Dropping the file frees its extents.
 pub struct TempFile {
-    cache: &'static Arc<BufferCache>,
+    temp: &'static TempSpace,
     tablespace: u32,
     pool: Pool,
     round: u64,
@@ -67,7 +67,7 @@ pub struct Start {
 impl TempFile {
     pub fn new(pool: &Pool, cx: &ExecCtx<'_>) -> TempFile {
         TempFile {
-            cache: cx.shared.txns.cache(),
+            temp: cx.shared.txns.space().temp(),
             tablespace: cx.session.options.temporary_tablespace,
             pool: pool.clone(),
             round: pool.round(),
@@ -83,7 +83,7 @@ impl TempFile {
     }
 
     fn chunk_bytes(&self) -> usize {
-        CHUNK_BLOCKS * self.cache.block_size()
+        CHUNK_BLOCKS * self.temp.block_size()
     }
 
     fn usable(&self) -> usize {
@@ -131,12 +131,12 @@ impl TempFile {
 
     fn flush(&mut self, cx: &ExecCtx<'_>) -> Result<()> {
         cx.p.check_cancel()?;
-        let at = self.pool.take(self.cache, self.tablespace, cx.p)?;
+        let at = self.pool.take(self.temp, self.tablespace, cx.p)?;
         let sum = checksum(&self.pending, self.chunks.len());
         self.chunks.push(at);
         self.pending.extend_from_slice(&sum.to_le_bytes());
         cx.shared.areas.note_extra(cx.p, self.pending.len());
-        let written = self.cache.temp().write(cx.p, at, &self.pending);
+        let written = self.temp.write(cx.p, at, &self.pending);
         self.pending.clear();
         written
     }
@@ -217,7 +217,7 @@ impl TempFile {
         cx.p.check_cancel()?;
         let at = *self.chunks.get(n).ok_or_else(|| Ora::internal("temporary data ends too early"))?;
         chunk.resize(self.chunk_bytes(), 0);
-        self.cache.temp().read(cx.p, at, chunk)?;
+        self.temp.read(cx.p, at, chunk)?;
         cx.shared.areas.note_extra(cx.p, chunk.len());
         let (data, sum) = chunk.split_at(self.usable());
         if checksum(data, n).to_le_bytes() != sum {
@@ -229,7 +229,7 @@ impl TempFile {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        self.chunks.drain(..).for_each(|chunk| self.pool.give_back(self.cache, self.round, chunk));
+        self.chunks.drain(..).for_each(|chunk| self.pool.give_back(self.temp, self.round, chunk));
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::CHUNK_BLOCKS;
 use block::Extent;
-use buffer_cache::{BufferCache, TEMP_EXTENT_BLOCKS};
 use process::Process;
+use space::{TEMP_EXTENT_BLOCKS, TempSpace};
 use std::sync::{Arc, Mutex, OnceLock};
 use types::{Ora, Rdba, Result};
 
@@ -45,13 +45,13 @@ impl Pool {
     ///
     /// # Errors
     /// ORA-01652 without room.
-    pub fn take(&self, cache: &BufferCache, tablespace: u32, p: &Process) -> Result<Rdba> {
+    pub fn take(&self, temp: &TempSpace, tablespace: u32, p: &Process) -> Result<Rdba> {
         let mut chunks = self.chunks().lock().map_err(|_| Ora::internal("temporary extents"))?;
         let extents = &mut chunks.extents;
         let at = match extents.iter().position(|(_, used)| used.count_ones() < CHUNKS) {
             Some(at) => at,
             None => {
-                extents.push((cache.temp().take(p, tablespace)?, 0));
+                extents.push((temp.take(p, tablespace)?, 0));
                 extents.len() - 1
             }
         };
@@ -62,7 +62,7 @@ impl Pool {
     }
 
     /// Frees a chunk of a round, and its extent with the last chunk in use.
-    pub fn give_back(&self, cache: &BufferCache, round: u64, chunk: Rdba) {
+    pub fn give_back(&self, temp: &TempSpace, round: u64, chunk: Rdba) {
         let Ok(mut chunks) = self.chunks().lock() else { return };
         if chunks.round != round {
             return;
@@ -72,26 +72,26 @@ impl Pool {
         let (extent, used) = &mut chunks.extents[at];
         *used &= !(1 << ((chunk.0 - extent.start.0) / CHUNK_BLOCKS as u32));
         if *used == 0 {
-            cache.temp().give_back(*extent);
+            temp.give_back(*extent);
             chunks.extents.swap_remove(at);
         }
     }
 
     /// Frees everything at the end of an execution, even if row sources still hold chunks.
     #[inline]
-    pub fn clear(&self, cache: &BufferCache) {
+    pub fn clear(&self, temp: &TempSpace) {
         if let Some(chunks) = self.0.get() {
-            give_all_back(chunks, cache);
+            give_all_back(chunks, temp);
         }
     }
 }
 
 #[cold]
-fn give_all_back(chunks: &Mutex<Chunks>, cache: &BufferCache) {
+fn give_all_back(chunks: &Mutex<Chunks>, temp: &TempSpace) {
     let Ok(mut chunks) = chunks.lock() else { return };
     if chunks.extents.is_empty() {
         return;
     }
     chunks.round += 1;
-    chunks.extents.drain(..).for_each(|(extent, _)| cache.temp().give_back(extent));
+    chunks.extents.drain(..).for_each(|(extent, _)| temp.give_back(extent));
 }

@@ -15,6 +15,7 @@ use library_cache::LibraryCache;
 use process::{Process, Processes, testing};
 use redo::{ApplyTable, NoRedo};
 use result_cache::ResultCache;
+use space::{Space, SpaceLayout};
 use sql::ast::{self, ConstraintKind, Ddl, Statement, TableOrganization};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -66,20 +67,23 @@ impl Instance {
             design: result_cache::Design::Versioned,
             processes: 16,
         };
-        let (all, (cache, enqueues, txns, library, result_layout, areas, servers)) = testing::instance(16, |b| {
-            (
-                CacheLayout::reserve(b, &config),
-                EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
-                TxnLayout::reserve(b, &txn_config),
-                library_cache::Layout::reserve(b, &library_cache::Config::new(1000, 16)),
-                result_cache::Layout::reserve(b, &results),
-                WorkAreaLayout::reserve(b, 16),
-                ::parallel::Layout::reserve(b, 0),
-            )
-        });
+        let (all, (cache, space, enqueues, txns, library, result_layout, areas, servers)) =
+            testing::instance(16, |b| {
+                (
+                    CacheLayout::reserve(b, &config),
+                    SpaceLayout::reserve(b),
+                    EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(16)),
+                    TxnLayout::reserve(b, &txn_config),
+                    library_cache::Layout::reserve(b, &library_cache::Config::new(1000, 16)),
+                    result_cache::Layout::reserve(b, &results),
+                    WorkAreaLayout::reserve(b, 16),
+                    ::parallel::Layout::reserve(b, 0),
+                )
+            });
         let files = DataFiles::create(&directory, &CreateDatabase::usual("TEST", 1, BLOCK)).expect("data files");
         let mut apply = ApplyTable::new();
         buffer_cache::register(&mut apply);
+        Space::register_apply(&mut apply);
         Transactions::register_apply(&mut apply);
         Heap::register_apply(&mut apply);
         Clusters::register_apply(&mut apply);
@@ -87,7 +91,9 @@ impl Instance {
         let files = Arc::new(files);
         let cache = leak(Arc::new(BufferCache::create(all.sga(), &cache, &config, files, apply, Box::new(NoRedo))));
         let enqueues = leak(Enqueues::create(all, &enqueues));
-        let txns = leak(Transactions::create(all.sga(), &txns, &txn_config, cache, enqueues));
+        let space = Space::create(all.sga(), &space, cache);
+        space.register_with(all);
+        let txns = leak(Transactions::create(all.sga(), &txns, &txn_config, &space, enqueues));
         let heap = leak(Heap::new(txns));
         let clusters = leak(Clusters::new(heap));
         let btree = leak(Btree::new(txns));
@@ -504,7 +510,8 @@ impl<'i> Session<'i> {
 
     fn segment(&self, kind: SegmentKind, object: ObjectId) -> Result<SegmentRef> {
         let scn = || self.instance.shared.txns.current_scn();
-        let header = self.instance.cache.segments().create(&self.p, tablespace::USERS, kind, object, &scn)?;
+        let header =
+            self.instance.shared.txns.space().create_segment(&self.p, tablespace::USERS, kind, object, &scn)?;
         Ok(SegmentRef { tablespace: tablespace::USERS, header, data_object: object, pctfree: 10, initrans: 2 })
     }
 

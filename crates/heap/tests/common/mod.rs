@@ -8,6 +8,7 @@ use enqueue::{EnqueueConfig, EnqueueLayout, Enqueues};
 use heap::{Heap, HeapTable, Scan};
 use process::{Process, Processes, testing};
 use redo::{ApplyTable, NoRedo};
+use space::{Space, SpaceLayout};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -80,13 +81,14 @@ pub fn database_of(shape: &Shape, block_size: usize) -> Db {
 pub fn over(directory: PathBuf, files: DataFiles, shape: &Shape) -> Db {
     let mut config = CacheConfig::new(shape.buffers, files.block_size(), PROCESSES as usize);
     config.design = shape.design;
-    let (all, (cache_layout, txn_layout, enqueue_layout)) = testing::instance(PROCESSES, |b| {
+    let (all, (cache_layout, space, txn_layout, enqueue_layout)) = testing::instance(PROCESSES, |b| {
         let cache = CacheLayout::reserve(b, &config);
         let txn = TxnLayout::reserve(b, &shape.txn);
-        (cache, txn, EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(PROCESSES)))
+        (cache, SpaceLayout::reserve(b), txn, EnqueueLayout::reserve(b, &EnqueueConfig::for_processes(PROCESSES)))
     });
     let mut table = ApplyTable::new();
     buffer_cache::register(&mut table);
+    Space::register_apply(&mut table);
     Transactions::register_apply(&mut table);
     Heap::register_apply(&mut table);
     (shape.more_layers)(&mut table);
@@ -94,7 +96,9 @@ pub fn over(directory: PathBuf, files: DataFiles, shape: &Shape) -> Db {
     let cache = Arc::new(cache);
     cache.register_with(all);
     let enqueues = Enqueues::create(all, &enqueue_layout);
-    let txns = Transactions::create(all.sga(), &txn_layout, &shape.txn, &cache, &enqueues);
+    let space = Space::create(all.sga(), &space, &cache);
+    space.register_with(all);
+    let txns = Transactions::create(all.sga(), &txn_layout, &shape.txn, &space, &enqueues);
     txns.register_with(all);
     let heap = Heap::new(&txns);
     Db { all, cache, txns, enqueues, heap, directory }
@@ -107,7 +111,7 @@ impl Db {
 
     pub fn table(&self, p: &Process, object: u32) -> HeapTable {
         let scn = || self.txns.current_scn();
-        let header = self.cache.segments().create(p, tablespace::USERS, SegmentKind::Table, ObjectId(object), &scn);
+        let header = self.txns.space().create_segment(p, tablespace::USERS, SegmentKind::Table, ObjectId(object), &scn);
         HeapTable {
             object: ObjectId(object),
             data_object: ObjectId(object),

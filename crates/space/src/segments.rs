@@ -9,13 +9,14 @@
 //! Inserters do not collide because each process starts its search in a map at a place of its own, and stays with the
 //! block it found ([`InsertHint`]) until that block is full.
 
-use crate::apply::{op, space};
-use crate::{BlockRef, BufferCache, ChangeGroup, GetKind, TEMP_EXTENT_BLOCKS, slot_of};
+use crate::vectors as space;
+use crate::{Space, TEMP_EXTENT_BLOCKS};
 use block::segment::{
     BitmapView, ExtentMapView, MapView, SegmentView, UNIT_BLOCKS, begins_map, extent_blocks_max, extents_in_header,
     head_blocks, units_max,
 };
 use block::{BlockKind, BlockState, BlockView, Extent, SegmentKind};
+use buffer_cache::{BlockRef, ChangeGroup, GetKind, op};
 use datafile::{Contents, ControlFile, DataFiles};
 use process::Process;
 use redo::{ChangeVector, Layer};
@@ -60,12 +61,6 @@ fn unable_to_create(kind: SegmentKind, obj: ObjectId, blocks: u32, tablespace: &
     }
 }
 
-/// Space management over a cache.
-#[derive(Clone, Copy)]
-pub struct Segments<'a> {
-    cache: &'a BufferCache,
-}
-
 /// Sizes of extents in blocks, and how large a segment is that gets the next one.
 const SIZES: [(u32, u32); 4] = [
     (UNIT_BLOCKS, 16 * UNIT_BLOCKS),
@@ -92,16 +87,12 @@ fn le(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
-impl<'a> Segments<'a> {
-    pub(crate) fn new(cache: &'a BufferCache) -> Segments<'a> {
-        Segments { cache }
-    }
-
+impl Space {
     /// Creates a segment with one extent and returns the address of its header block.
     ///
     /// # Errors
     /// ORA-01658 when no file of the tablespace has room, ORA-00959 for an unknown tablespace, and those of reading.
-    pub fn create(
+    pub fn create_segment(
         &self,
         p: &Process,
         tablespace: u32,
@@ -109,14 +100,20 @@ impl<'a> Segments<'a> {
         obj: ObjectId,
         scn: &dyn Fn() -> Scn,
     ) -> Result<Rdba> {
-        self.cache.in_group(p, scn, &mut |g| self.create_in(g, tablespace, kind, obj))
+        self.cache.in_group(p, scn, &mut |g| self.create_segment_in(g, tablespace, kind, obj))
     }
 
-    /// Creates a segment in the caller's group; else as [`Segments::create`].
+    /// Creates a segment in the caller's group; else as [`Space::create_segment`].
     ///
     /// # Errors
-    /// As [`Segments::create`].
-    pub fn create_in(&self, g: &mut ChangeGroup, tablespace: u32, kind: SegmentKind, obj: ObjectId) -> Result<Rdba> {
+    /// As [`Space::create_segment`].
+    pub fn create_segment_in(
+        &self,
+        g: &mut ChangeGroup,
+        tablespace: u32,
+        kind: SegmentKind,
+        obj: ObjectId,
+    ) -> Result<Rdba> {
         let new = Growing { header: Rdba::NONE, obj, tablespace, number: 0, blocks: 0 };
         let extent = self
             .take_extent(g, &new)
@@ -148,10 +145,10 @@ impl<'a> Segments<'a> {
         os::crash::point("space-extent-taken");
         g.change(h, Layer::Space, space::ADD_EXTENT, &le(&[extent.start.0, extent.blocks]))?;
         let map = extent.start;
-        let heads = head_blocks(self.cache.block_size, number);
+        let heads = head_blocks(self.cache.block_size(), number);
         let data = le(&[map.0, obj.0, segment.0, number, extent.blocks, heads]);
         g.format_with(ChangeVector { rdba: map, layer: Layer::Space, op: space::FORMAT_MAP, data: &data })?;
-        if number >= extents_in_header(self.cache.block_size) {
+        if number >= extents_in_header(self.cache.block_size()) {
             self.list_in_map(g, &growing, extent)?;
         }
         Ok(extent)
@@ -160,7 +157,7 @@ impl<'a> Segments<'a> {
     /// Lists an extent, beyond those that the header lists, in the last extent map or a new one.
     fn list_in_map(&self, g: &mut ChangeGroup, of: &Growing, extent: Extent) -> Result<()> {
         let last = self.last_map(g, of.header)?;
-        let map = if begins_map(self.cache.block_size, of.number) {
+        let map = if begins_map(self.cache.block_size(), of.number) {
             let at = Rdba(extent.start.0 + 1);
             let before = g.current(last)?;
             g.change(before, Layer::Space, space::NEXT_MAP, &le(&[at.0]))?;
@@ -209,7 +206,7 @@ impl<'a> Segments<'a> {
         if !is_full(&e) {
             return e;
         }
-        let control = self.cache.files.control().ok();
+        let control = self.cache.files().control().ok();
         let name = control.as_ref().and_then(|c| c.tablespace(tablespace)).map_or("?", |t| t.name.as_str());
         // What kept a file from growing, such as a full disk, goes below.
         e.context().iter().fold(full(name), |error, why| error.because(why.clone()))
@@ -219,14 +216,14 @@ impl<'a> Segments<'a> {
     /// smaller run when none can grow. An error comes with the size that was wanted.
     fn take_extent(&self, g: &mut ChangeGroup, of: &Growing) -> std::result::Result<Extent, (Ora, u32)> {
         let at_once = |e| (e, UNIT_BLOCKS);
-        let control = self.cache.files.control().map_err(at_once)?;
+        let control = self.cache.files().control().map_err(at_once)?;
         let Some(tablespace) = control.tablespace(of.tablespace) else {
             return Err(at_once(Ora::with(959, &[&of.tablespace])));
         };
         if tablespace.contents == Contents::Temporary {
-            return g.take_temporary(of.tablespace).map_err(|e| (e, TEMP_EXTENT_BLOCKS));
+            return self.temp.take_in(g, of.tablespace).map_err(|e| (e, TEMP_EXTENT_BLOCKS));
         }
-        let most = extent_blocks_max(self.cache.block_size);
+        let most = extent_blocks_max(self.cache.block_size());
         if tablespace.extent_blocks > 0 {
             let blocks = tablespace.extent_blocks.min(most);
             return self.take_blocks(g, &control, of, blocks).map_err(|e| (e, blocks));
@@ -246,10 +243,10 @@ impl<'a> Segments<'a> {
         let mut files: Vec<_> = control.files.iter().filter(|f| f.tablespace == of.tablespace).collect();
         // A segment's extents go round the files, so that they are filled and read alike.
         let first = files.first().map(|f| f.file);
-        files.retain(|f| !self.cache.files.is_away(f.file));
+        files.retain(|f| !self.cache.files().is_away(f.file));
         if let Some(away) = first.filter(|_| files.is_empty()) {
             // None of them can be had: the error says so of the first.
-            self.cache.files.check_writable(away)?;
+            self.cache.files().check_writable(away)?;
         }
         let turn = of.number as usize % files.len().max(1);
         files.rotate_left(turn);
@@ -275,7 +272,7 @@ impl<'a> Segments<'a> {
     }
 
     fn take_from_file(&self, g: &mut ChangeGroup, file: u32, blocks: u32) -> Result<Option<Extent>> {
-        let size = self.cache.block_size;
+        let size = self.cache.block_size();
         let units = blocks.div_ceil(UNIT_BLOCKS);
         let first_block = DataFiles::first_data_block_of(size);
         let file_blocks = self.peek(g, Rdba::new(file, 1), |v| BitmapView::new(v).file_blocks())?;
@@ -315,7 +312,7 @@ impl<'a> Segments<'a> {
         if new <= old {
             return Ok(false);
         }
-        self.cache.files.extend(file, new)?;
+        self.cache.files().extend(file, new)?;
         os::crash::point("space-file-grown");
         g.change(b, Layer::Space, space::FILE_BLOCKS, &le(&[new]))?;
         Ok(true)
@@ -330,7 +327,7 @@ impl<'a> Segments<'a> {
     /// The caller formats it in the same group. The segment grows when it has no free block.
     ///
     /// # Errors
-    /// As [`Segments::extend`].
+    /// As [`Space::extend`].
     pub fn allocate(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<(Rdba, Rdba)> {
         let (first, extents) = self
             .peek(g, segment, |v| {
@@ -420,10 +417,10 @@ impl<'a> Segments<'a> {
 
     /// Finds a block with room for a row: the one of the hint, or another one that has room or is free; a free one is
     /// formatted as `kind` with `itls` ITL slots. The caller inserts in a group of its own; if the block turns out to
-    /// be full, it marks it ([`Segments::mark`]), forgets the hint and asks again.
+    /// be full, it marks it ([`Space::mark`]), forgets the hint and asks again.
     ///
     /// # Errors
-    /// As [`Segments::extend`].
+    /// As [`Space::extend`].
     pub fn insert_block(
         &self,
         p: &Process,
@@ -472,7 +469,7 @@ impl<'a> Segments<'a> {
         scn: &dyn Fn() -> Scn,
     ) -> Result<Option<Rdba>> {
         let map = map_of(extent, n);
-        let from = (slot_of(p) as u32).wrapping_mul(0x9E37_79B9) >> 16;
+        let from = p.number().wrapping_sub(1).wrapping_mul(0x9E37_79B9) >> 16;
         loop {
             let found = self.cache.read(p, map, GetKind::Current, &mut |v| {
                 let m = MapView::new(*v);
@@ -584,7 +581,7 @@ impl<'a> Segments<'a> {
     /// The data object number of the segment; a TRUNCATE changes it.
     ///
     /// # Errors
-    /// As [`Segments::extents`].
+    /// As [`Space::extents`].
     pub fn object(&self, p: &Process, segment: Rdba) -> Result<ObjectId> {
         let read = self.cache.read(p, segment, GetKind::Current, &mut |v| (v.kind(), v.obj()))?;
         match read {
@@ -623,10 +620,10 @@ impl<'a> Segments<'a> {
     }
 
     /// Makes sure that the segment has at least `blocks` blocks beside headers and maps, all formatted as `kind` with
-    /// `itls` ITL slots and in the state Used: the blocks of a hash cluster. [`Segments::nth_block`] addresses them.
+    /// `itls` ITL slots and in the state Used: the blocks of a hash cluster. [`Space::nth_block`] addresses them.
     ///
     /// # Errors
-    /// As [`Segments::extend`].
+    /// As [`Space::extend`].
     pub fn preallocate(
         &self,
         p: &Process,
@@ -694,7 +691,7 @@ impl<'a> Segments<'a> {
 
     /// Where the data of extent number `n` begins, behind header and maps.
     fn data_begin(&self, n: u32) -> u32 {
-        head_blocks(self.cache.block_size, n)
+        head_blocks(self.cache.block_size(), n)
     }
 
     /// Drops a segment: all its blocks may be used again. Every step leaves a sound, shorter segment, so a drop that
@@ -710,7 +707,7 @@ impl<'a> Segments<'a> {
     /// Drops all extents but the first, each in a group of its own.
     ///
     /// # Errors
-    /// As [`Segments::drop_segment`].
+    /// As [`Space::drop_segment`].
     pub fn cut_back(&self, p: &Process, segment: Rdba, scn: &dyn Fn() -> Scn) -> Result<()> {
         self.header(p, segment)?;
         // Said first: a scan that begins meanwhile would take the extents that are left for all of them.
@@ -729,7 +726,7 @@ impl<'a> Segments<'a> {
     /// Drops a segment that was cut back, in the caller's group.
     ///
     /// # Errors
-    /// As [`Segments::drop_segment`]; ORA-00600 for one of several extents.
+    /// As [`Space::drop_segment`]; ORA-00600 for one of several extents.
     pub fn drop_in(&self, g: &mut ChangeGroup, segment: Rdba) -> Result<()> {
         let h = g.current(segment)?;
         let view = self.segment_view(g.block(h))?;
@@ -741,7 +738,7 @@ impl<'a> Segments<'a> {
             g.change(h, Layer::Space, space::DROP_EXTENT, &le(&[extent.blocks]))?;
             self.give_back(g, extent)?;
         }
-        let data = crate::apply::format_vector(BlockKind::Temporary, segment, obj, Rdba::NONE, 0);
+        let data = buffer_cache::format_vector(BlockKind::Temporary, segment, obj, Rdba::NONE, 0);
         g.change(h, Layer::Block, op::FORMAT, &data)
     }
 
@@ -749,7 +746,7 @@ impl<'a> Segments<'a> {
     /// on.
     ///
     /// # Errors
-    /// As [`Segments::drop_segment`].
+    /// As [`Space::drop_segment`].
     pub fn truncate(&self, p: &Process, segment: Rdba, obj: ObjectId, scn: &dyn Fn() -> Scn) -> Result<()> {
         self.header(p, segment)?;
         while self.drop_last_extent(p, segment, 1, scn)? {}
@@ -780,7 +777,7 @@ impl<'a> Segments<'a> {
     /// The access layer's fields of a segment header.
     ///
     /// # Errors
-    /// As [`Segments::extents`].
+    /// As [`Space::extents`].
     pub fn aux(&self, p: &Process, segment: Rdba, kind: GetKind) -> Result<(u32, u32, u64)> {
         let read = self.cache.read(p, segment, kind, &mut |v| {
             let s = SegmentView::new(*v);
@@ -803,7 +800,7 @@ impl<'a> Segments<'a> {
             }
             let extent = self.extent_at(g, segment, n - 1)?.ok_or_else(|| Ora::internal("extent map"))?;
             g.change(h, Layer::Space, space::DROP_EXTENT, &le(&[extent.blocks]))?;
-            if n > extents_in_header(self.cache.block_size) {
+            if n > extents_in_header(self.cache.block_size()) {
                 self.unlist(g, segment, n - 1)?;
             }
             self.give_back(g, extent)?;
@@ -814,7 +811,7 @@ impl<'a> Segments<'a> {
     /// Takes extent number `n`, the last one, out of the last extent map; with its first extent the map goes, too.
     fn unlist(&self, g: &mut ChangeGroup, segment: Rdba, n: u32) -> Result<()> {
         let last = self.last_map(g, segment)?;
-        if !begins_map(self.cache.block_size, n) {
+        if !begins_map(self.cache.block_size(), n) {
             let map = g.current(last)?;
             return g.change(map, Layer::Space, space::DROP_FROM_MAP, &[]);
         }
@@ -829,11 +826,11 @@ impl<'a> Segments<'a> {
     }
 
     fn give_back(&self, g: &mut ChangeGroup, extent: Extent) -> Result<()> {
-        if self.cache.files.is_temporary(extent.start.file()) {
-            g.free_temporary(extent);
+        if self.cache.files().is_temporary(extent.start.file()) {
+            self.temp.give_back_in(g, extent);
             return Ok(());
         }
-        let size = self.cache.block_size;
+        let size = self.cache.block_size();
         let unit = (extent.start.block() - DataFiles::first_data_block_of(size)) / UNIT_BLOCKS;
         let per_block = block::segment::units_max(size);
         let b = g.current(Rdba::new(extent.start.file(), 1 + unit / per_block))?;
@@ -845,7 +842,7 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Those of reading.
     pub fn free_runs(&self, p: &Process, file: u32) -> Result<Vec<Extent>> {
-        let size = self.cache.block_size;
+        let size = self.cache.block_size();
         let first_block = DataFiles::first_data_block_of(size);
         let (mut runs, mut all_units) = (Vec::<Extent>::new(), 0);
         for n in 0..DataFiles::bitmap_blocks_of(size) {
@@ -885,7 +882,7 @@ impl<'a> Segments<'a> {
     /// ORA-03297 when blocks beyond the new end are in use, ORA-03214 for one that is too small, ORA-01237 when the
     /// file cannot grow.
     pub fn resize_file(&self, p: &Process, file: u32, blocks: u32, scn: &dyn Fn() -> Scn) -> Result<()> {
-        let size = self.cache.block_size;
+        let size = self.cache.block_size();
         let first_block = DataFiles::first_data_block_of(size);
         if blocks < first_block + 2 * UNIT_BLOCKS {
             return Err(Ora::new(3214));
@@ -901,7 +898,7 @@ impl<'a> Segments<'a> {
             let first = g.current(Rdba::new(file, 1))?;
             let old = BitmapView::new(g.block(first)).file_blocks();
             if blocks > old {
-                self.cache.files.extend(file, blocks)?;
+                self.cache.files().extend(file, blocks)?;
             }
             let end_unit = (blocks - first_block) / UNIT_BLOCKS;
             // The bitmaps are held, so that nobody takes space beyond the new end meanwhile.
@@ -919,10 +916,10 @@ impl<'a> Segments<'a> {
         if blocks < old {
             // Recovery reads the blocks that redo changes: no redo of blocks beyond the end may be needed.
             let rba = self.cache.checkpoint(p)?.rba;
-            self.cache.redo.note_checkpoint(p, rba)?;
+            self.cache.redo().note_checkpoint(p, rba)?;
             os::crash::point("space-file-shrinking");
             self.cache.discard(p, &|at| at.file() == file && at.block() >= blocks)?;
-            self.cache.files.shrink(file, blocks)?;
+            self.cache.files().shrink(file, blocks)?;
         }
         Ok(())
     }
@@ -932,7 +929,7 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Those of reading.
     pub fn file_space(&self, p: &Process, file: u32) -> Result<(u64, u64)> {
-        let size = self.cache.block_size;
+        let size = self.cache.block_size();
         let first_block = DataFiles::first_data_block_of(size);
         let (mut used, mut blocks) = (0u64, 0);
         for n in 0..DataFiles::bitmap_blocks_of(size) {

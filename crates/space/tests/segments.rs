@@ -2,33 +2,34 @@
 
 mod common;
 use block::{BlockKind, BlockState, SegmentKind};
-use buffer_cache::{ChainDesign, InsertHint};
+use buffer_cache::ChainDesign;
 use common::*;
 use datafile::tablespace;
 use process::{Process, testing};
+use space::InsertHint;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use types::{ObjectId, Rdba};
 
 fn create(db: &Db, p: &Process, obj: u32) -> types::Result<Rdba> {
-    db.cache.segments().create(p, tablespace::USERS, SegmentKind::Table, ObjectId(obj), &scn)
+    db.space.create_segment(p, tablespace::USERS, SegmentKind::Table, ObjectId(obj), &scn)
 }
 
 fn allocate(db: &Db, p: &Process, segment: Rdba) -> types::Result<Rdba> {
     db.cache.in_group(p, &scn, &mut |g| {
-        let (at, map) = db.cache.segments().allocate(g, segment)?;
+        let (at, map) = db.space.allocate(g, segment)?;
         g.format(at, BlockKind::Temporary, ObjectId(1), map, 0)?;
         Ok(at)
     })
 }
 
 fn blocks_of(db: &Db, p: &Process, segment: Rdba) -> BTreeSet<Rdba> {
-    let extents = db.cache.segments().extents(p, segment).unwrap();
+    let extents = db.space.extents(p, segment).unwrap();
     extents.iter().flat_map(|e| (0..e.blocks).map(|i| Rdba(e.start.0 + i))).collect()
 }
 
 fn free_bytes(db: &Db, p: &Process) -> u64 {
-    db.cache.segments().file_space(p, 3).unwrap().0
+    db.space.file_space(p, 3).unwrap().0
 }
 
 #[test]
@@ -45,14 +46,14 @@ fn segments_grow_and_no_block_is_given_twice() {
     }
     let all: Vec<_> = segments.iter().map(|s| blocks_of(&db, &p, *s)).collect();
     assert!(all[0].is_disjoint(&all[1]) && all[1].is_disjoint(&all[2]) && all[0].is_disjoint(&all[2]));
-    assert_eq!(db.cache.segments().object(&p, segments[1]).unwrap(), ObjectId(11));
-    let extents = db.cache.segments().extents(&p, segments[0]).unwrap();
+    assert_eq!(db.space.object(&p, segments[1]).unwrap(), ObjectId(11));
+    let extents = db.space.extents(&p, segments[0]).unwrap();
     let mut scanned = Vec::new();
     for (n, e) in extents.iter().enumerate() {
-        db.cache.segments().formatted_blocks(&p, ObjectId(10), *e, n as u32, &mut scanned).unwrap();
+        db.space.formatted_blocks(&p, ObjectId(10), *e, n as u32, &mut scanned).unwrap();
     }
     assert_eq!(scanned.len(), 100);
-    assert!((0..100).all(|n| db.cache.segments().nth_block(&extents, n) == Some(scanned[n as usize])));
+    assert!((0..100).all(|n| db.space.nth_block(&extents, n) == Some(scanned[n as usize])));
     db.cache.assert_invariants().unwrap();
 }
 
@@ -73,15 +74,15 @@ fn a_full_file_is_an_error_and_dropped_space_comes_back() {
     assert!(error.is(1653), "{error}");
     assert!(error.to_string().contains("USERS"), "{error}");
     assert!(create(&db, &p, 3).unwrap_err().is(1658));
-    let index = db.cache.segments().create(&p, tablespace::USERS, SegmentKind::Index, ObjectId(4), &scn);
+    let index = db.space.create_segment(&p, tablespace::USERS, SegmentKind::Index, ObjectId(4), &scn);
     assert!(index.unwrap_err().is(1658));
-    db.cache.segments().drop_segment(&p, gone, &scn).unwrap();
-    assert!(db.cache.segments().drop_segment(&p, gone, &scn).unwrap_err().is(8103));
+    db.space.drop_segment(&p, gone, &scn).unwrap();
+    assert!(db.space.drop_segment(&p, gone, &scn).unwrap_err().is(8103));
     let again = create(&db, &p, 5).unwrap();
     let new = allocate(&db, &p, again).unwrap();
     assert_ne!(new, kept);
     for s in [again, keep] {
-        db.cache.segments().drop_segment(&p, s, &scn).unwrap();
+        db.space.drop_segment(&p, s, &scn).unwrap();
     }
     assert_eq!(free_bytes(&db, &p), free, "all space is free again");
     db.cache.assert_invariants().unwrap();
@@ -113,15 +114,15 @@ fn truncate_keeps_the_segment_and_frees_its_blocks() {
     for _ in 0..40 {
         allocate(&db, &p, segment).unwrap();
     }
-    db.cache.segments().truncate(&p, segment, ObjectId(77), &scn).unwrap();
+    db.space.truncate(&p, segment, ObjectId(77), &scn).unwrap();
     assert_eq!(free_bytes(&db, &p), after_create);
-    assert_eq!(db.cache.segments().object(&p, segment).unwrap(), ObjectId(77));
+    assert_eq!(db.space.object(&p, segment).unwrap(), ObjectId(77));
     let mut scanned = Vec::new();
-    let extent = db.cache.segments().extents(&p, segment).unwrap()[0];
-    db.cache.segments().formatted_blocks(&p, ObjectId(77), extent, 0, &mut scanned).unwrap();
+    let extent = db.space.extents(&p, segment).unwrap()[0];
+    db.space.formatted_blocks(&p, ObjectId(77), extent, 0, &mut scanned).unwrap();
     assert!(scanned.is_empty());
     allocate(&db, &p, segment).unwrap();
-    db.cache.segments().drop_segment(&p, segment, &scn).unwrap();
+    db.space.drop_segment(&p, segment, &scn).unwrap();
     assert_eq!(free_bytes(&db, &p), free);
 }
 
@@ -132,7 +133,7 @@ fn inserters_find_room_and_full_blocks_are_left_alone() {
     let segment = create(&db, &p, 1).unwrap();
     let full: Vec<Rdba> = testing::run_threads(db.all, 3, |p, _| {
         let (mut hint, mut full) = (InsertHint::default(), Vec::new());
-        let s = db.cache.segments();
+        let s = &db.space;
         for _ in 0..30 {
             let at = s.insert_block(p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
             assert_eq!(s.insert_block(p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap(), at, "the hint holds");
@@ -148,7 +149,7 @@ fn inserters_find_room_and_full_blocks_are_left_alone() {
     })
     .concat();
     let mut hint = InsertHint::default();
-    let s = db.cache.segments();
+    let s = &db.space;
     let at = s.insert_block(&p, segment, &mut hint, BlockKind::Heap, 2, &scn).unwrap();
     assert!(!full.contains(&at), "a full block was offered");
     // A block that has room again is found, also in an extent behind the search.
@@ -164,13 +165,13 @@ fn inserters_find_room_and_full_blocks_are_left_alone() {
 fn preallocated_blocks_are_addressed_by_number() {
     let db = database(ChainDesign::Versioned, 64);
     let p = testing::attach(db.all, "t");
-    let s = db.cache.segments();
-    let segment = s.create(&p, tablespace::USERS, SegmentKind::Cluster, ObjectId(9), &scn).unwrap();
+    let s = &db.space;
+    let segment = s.create_segment(&p, tablespace::USERS, SegmentKind::Cluster, ObjectId(9), &scn).unwrap();
     s.preallocate(&p, segment, 150, BlockKind::Cluster, 2, &scn).unwrap();
     let extents = s.extents(&p, segment).unwrap();
     let mut seen = BTreeSet::new();
     for n in 0..150 {
-        let at = db.cache.segments().nth_block(&extents, n).unwrap();
+        let at = db.space.nth_block(&extents, n).unwrap();
         assert!(seen.insert(at));
         let kind = db.cache.read(&p, at, buffer_cache::GetKind::Examination, &mut |v| (v.kind(), v.obj())).unwrap();
         assert_eq!(kind, (Some(BlockKind::Cluster), ObjectId(9)));
@@ -193,7 +194,7 @@ fn sessions_killed_while_creating_and_dropping_lose_no_space() {
             let at = allocate(&db, p, anchor).expect("a block");
             if n >> 30 != 0 {
                 let map = db.cache.read(p, at, buffer_cache::GetKind::Current, &mut |v| v.map()).expect("a block");
-                let free = |g: &mut buffer_cache::ChangeGroup| db.cache.segments().mark(g, map, at, BlockState::Free);
+                let free = |g: &mut buffer_cache::ChangeGroup| db.space.mark(g, map, at, BlockState::Free);
                 db.cache.in_group(p, &scn, &mut |g| free(g)).expect("a change");
             }
         }
@@ -201,7 +202,7 @@ fn sessions_killed_while_creating_and_dropping_lose_no_space() {
     // What the segment says and what the bitmap says agree: dropping it brings everything back but nothing more.
     let blocks = blocks_of(&db, &pmon, anchor).len() as u64;
     let before = free_bytes(&db, &pmon);
-    db.cache.segments().drop_segment(&pmon, anchor, &scn).unwrap();
+    db.space.drop_segment(&pmon, anchor, &scn).unwrap();
     assert_eq!(free_bytes(&db, &pmon) - before, blocks * BLOCK as u64);
     db.cache.assert_invariants().unwrap();
 }
@@ -217,11 +218,11 @@ fn change_control(db: &Db, f: impl FnOnce(&mut datafile::ControlFile)) {
 fn extents_beyond_the_header_are_listed_in_extent_maps() {
     let db = database(ChainDesign::Versioned, 200);
     let p = testing::attach(db.all, "t");
-    let s = db.cache.segments();
+    let s = &db.space;
     change_control(&db, |c| c.tablespaces[tablespace::USERS as usize].extent_blocks = 8);
-    let other = s.create(&p, tablespace::USERS, SegmentKind::Table, ObjectId(5), &scn).unwrap();
+    let other = s.create_segment(&p, tablespace::USERS, SegmentKind::Table, ObjectId(5), &scn).unwrap();
     let free = || s.file_space(&p, 3).unwrap().0;
-    let segment = s.create(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
+    let segment = s.create_segment(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
     // Two extent maps are begun, in every way that a segment grows.
     let wanted = block::segment::extents_in_header(BLOCK) + block::segment::extents_in_map(BLOCK) + 3;
     let mut blocks = Vec::new();
@@ -279,8 +280,8 @@ fn extents_grow_with_the_segment_and_go_round_the_files() {
         step_bytes: 64 * BLOCK as u64,
     };
     let file = db.cache.files().add_file(&second).unwrap();
-    let s = db.cache.segments();
-    let segment = s.create(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
+    let s = &db.space;
+    let segment = s.create_segment(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
     for _ in 0..16 + 63 + 4 {
         db.cache.in_group(&p, &scn, &mut |g| s.extend(g, segment)).unwrap();
     }
@@ -299,8 +300,8 @@ fn a_tablespace_without_a_long_run_gives_shorter_ones() {
     (users.bytes, users.bytes_max) = (400 * BLOCK as u64, 0);
     let db = database_of(&spec, ChainDesign::Versioned, 64);
     let p = testing::attach(db.all, "t");
-    let s = db.cache.segments();
-    let segment = s.create(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
+    let s = &db.space;
+    let segment = s.create_segment(&p, tablespace::USERS, SegmentKind::Table, ObjectId(6), &scn).unwrap();
     let full = loop {
         if let Err(e) = db.cache.in_group(&p, &scn, &mut |g| s.extend(g, segment)) {
             break e;
@@ -317,7 +318,7 @@ fn a_tablespace_without_a_long_run_gives_shorter_ones() {
 fn a_scan_knows_when_its_segment_is_going_and_its_extents_are_anothers() {
     let db = database(ChainDesign::Versioned, 64);
     let p = testing::attach(db.all, "t");
-    let s = db.cache.segments();
+    let s = &db.space;
     let segment = create(&db, &p, 10).unwrap();
     for _ in 0..40 {
         allocate(&db, &p, segment).unwrap();

@@ -8,10 +8,11 @@
 //! the cache like any other: a mark in the words of its extents says so, and its buffers are thrown away before another
 //! process gets the extent.
 
-use crate::{BufferCache, slot_of};
 use block::Extent;
+use buffer_cache::{BufferCache, ChangeGroup};
 use datafile::{Contents, DataFiles, FileEntry};
 use process::Process;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::{Facility, Ora, Rdba, Result};
 use wait::{Event, Stat};
@@ -39,40 +40,39 @@ pub struct TempUsage {
 }
 
 /// Temporary space of the instance.
-#[derive(Clone, Copy)]
-pub struct TempSpace<'a> {
-    cache: &'a BufferCache,
+#[derive(Clone)]
+pub struct TempSpace {
+    cache: Arc<BufferCache>,
+    words: &'static [AtomicU64],
 }
 
-impl BufferCache {
-    /// Temporary space.
-    pub fn temp(&self) -> TempSpace<'_> {
-        TempSpace { cache: self }
+impl TempSpace {
+    pub(crate) fn new(cache: &Arc<BufferCache>, words: &'static [AtomicU64]) -> TempSpace {
+        TempSpace { cache: Arc::clone(cache), words }
     }
-}
 
-impl TempSpace<'_> {
-    fn words(&self) -> &'static [AtomicU64] {
-        self.cache.temp_words
+    /// Block size of the database in bytes.
+    pub fn block_size(&self) -> usize {
+        self.cache.block_size()
     }
 
     /// The owners' words of a file; `None` when too many temporary files are used.
     fn owners(&self, file: u32) -> Option<&'static [AtomicU64]> {
-        let slots = &self.words()[..FILES_MAX];
+        let slots = &self.words[..FILES_MAX];
         let mine = |n: u64| n == u64::from(file);
         for (i, slot) in slots.iter().enumerate() {
             let now = slot.load(Ordering::Acquire);
             let free = now == 0 && slot.compare_exchange(0, file.into(), Ordering::AcqRel, Ordering::Acquire).is_ok();
             if free || mine(slot.load(Ordering::Acquire)) {
                 let from = FILES_MAX + i * EXTENTS_MAX;
-                return Some(&self.words()[from..from + EXTENTS_MAX]);
+                return Some(&self.words[from..from + EXTENTS_MAX]);
             }
         }
         None
     }
 
     fn first_block(&self) -> u32 {
-        DataFiles::first_data_block_of(self.cache.block_size)
+        DataFiles::first_data_block_of(self.cache.block_size())
     }
 
     /// Takes an extent of the tablespace for this process, or of any temporary one when there is no such; files grow.
@@ -83,34 +83,57 @@ impl TempSpace<'_> {
         self.take_as(p, tablespace, 0)
     }
 
-    /// As [`TempSpace::take`], for blocks that go through the cache.
-    ///
-    /// # Errors
-    /// As [`TempSpace::take`].
-    pub(crate) fn take_for_segment(&self, p: &Process, tablespace: u32) -> Result<Extent> {
-        self.take_as(p, tablespace, IN_CACHE)
+    /// Takes an extent for a segment of this process, whose blocks go through the cache. It goes back when the group
+    /// comes to nothing.
+    pub(crate) fn take_in(&self, g: &mut ChangeGroup, tablespace: u32) -> Result<Extent> {
+        let extent = self.take_as(g.process(), tablespace, IN_CACHE)?;
+        let temp = self.clone();
+        g.at_end(move |p, counts| {
+            if !counts {
+                temp.give_back_discarded(p, extent);
+            }
+        });
+        Ok(extent)
+    }
+
+    /// Gives an extent of a segment of this process back once the group counts.
+    pub(crate) fn give_back_in(&self, g: &mut ChangeGroup, extent: Extent) {
+        let temp = self.clone();
+        g.at_end(move |p, counts| {
+            if counts {
+                temp.give_back_discarded(p, extent);
+            }
+        });
+    }
+
+    /// Gives an extent back whose blocks may be in the cache. Their buffers must not be written over what another
+    /// process has there: an extent with a buffer that stays pinned keeps its owner.
+    fn give_back_discarded(&self, p: &Process, extent: Extent) {
+        if self.cache.discard_range(p, extent.start, extent.blocks).is_ok() {
+            self.give_back(extent);
+        }
     }
 
     fn take_as(&self, p: &Process, tablespace: u32, mark: u64) -> Result<Extent> {
-        let known = self.cache.files.temporary_files();
+        let known = self.cache.files().temporary_files();
         let named = known.iter().any(|(_, of)| *of == tablespace);
         for (file, _) in known.iter().filter(|(_, of)| !named || *of == tablespace) {
-            if let Some(extent) = self.take_from(p, *file, self.cache.files.blocks(*file)?, mark) {
+            if let Some(extent) = self.take_from(p, *file, self.cache.files().blocks(*file)?, mark) {
                 return Ok(extent);
             }
         }
-        let control = self.cache.files.control()?;
+        let control = self.cache.files().control()?;
         let is_temp = |n: u32| control.tablespace(n).is_some_and(|t| t.contents == Contents::Temporary);
         let wanted = is_temp(tablespace);
         let usable = |f: &&FileEntry| if wanted { f.tablespace == tablespace } else { is_temp(f.tablespace) };
-        let here = |f: &&FileEntry| usable(f) && !self.cache.files.is_away(f.file);
+        let here = |f: &&FileEntry| usable(f) && !self.cache.files().is_away(f.file);
         let files: Vec<&FileEntry> = control.files.iter().filter(here).collect();
         let name = files.first().and_then(|f| control.tablespace(f.tablespace)).map_or("TEMP", |t| t.name.as_str());
         let mut full = Ora::with(1652, &[&TEMP_EXTENT_BLOCKS, &name]);
         for f in files.iter().filter(|f| f.blocks_max > 0) {
             // Others may take all that a file has just grown by: it grows until there is some for this process or it
             // may not grow.
-            let mut now = self.cache.files.blocks(f.file)?;
+            let mut now = self.cache.files().blocks(f.file)?;
             loop {
                 if let Some(extent) = self.take_from(p, f.file, now, mark) {
                     return Ok(extent);
@@ -119,8 +142,8 @@ impl TempSpace<'_> {
                 if more <= now {
                     break;
                 }
-                match self.cache.files.extend(f.file, more) {
-                    Ok(()) => now = more.max(self.cache.files.blocks(f.file)?),
+                match self.cache.files().extend(f.file, more) {
+                    Ok(()) => now = more.max(self.cache.files().blocks(f.file)?),
                     Err(e) if e.is(1237) => {
                         full = full.because(e);
                         break;
@@ -134,7 +157,7 @@ impl TempSpace<'_> {
 
     fn take_from(&self, p: &Process, file: u32, blocks: u32, mark: u64) -> Option<Extent> {
         let all = (blocks.saturating_sub(self.first_block()) / TEMP_EXTENT_BLOCKS) as usize;
-        let me = (slot_of(p) as u64 + 1) | mark;
+        let me = u64::from(p.number()) | mark;
         for (i, word) in self.owners(file)?.iter().take(all).enumerate() {
             let free = word.load(Ordering::Relaxed) == 0;
             if free && word.compare_exchange(0, me, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
@@ -156,10 +179,10 @@ impl TempSpace<'_> {
     /// The file is dropped: its words are free for another one. Who still has extents of it gets ORA-01157 from the
     /// file.
     pub fn forget(&self, file: u32) {
-        for (i, slot) in self.words()[..FILES_MAX].iter().enumerate() {
+        for (i, slot) in self.words[..FILES_MAX].iter().enumerate() {
             if slot.load(Ordering::Acquire) == u64::from(file) {
                 let from = FILES_MAX + i * EXTENTS_MAX;
-                self.words()[from..from + EXTENTS_MAX].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+                self.words[from..from + EXTENTS_MAX].iter().for_each(|word| word.store(0, Ordering::Relaxed));
                 slot.store(0, Ordering::Release);
             }
         }
@@ -168,14 +191,14 @@ impl TempSpace<'_> {
     /// Who has how much.
     pub fn usage(&self) -> Vec<TempUsage> {
         let mut rows: Vec<TempUsage> = Vec::new();
-        for (i, slot) in self.words()[..FILES_MAX].iter().enumerate() {
+        for (i, slot) in self.words[..FILES_MAX].iter().enumerate() {
             let file = slot.load(Ordering::Acquire) as u32;
             if file == 0 {
                 continue;
             }
-            let blocks = self.cache.files.blocks(file).unwrap_or(0);
+            let blocks = self.cache.files().blocks(file).unwrap_or(0);
             let from = FILES_MAX + i * EXTENTS_MAX;
-            for word in &self.words()[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize] {
+            for word in &self.words[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize] {
                 let Some(process) = (word.load(Ordering::Relaxed) as u32).checked_sub(1).map(|slot| slot + 1) else {
                     continue;
                 };
@@ -190,14 +213,14 @@ impl TempSpace<'_> {
 
     /// Frees what process `dead` had; `p` does it.
     pub(crate) fn clean_up(&self, p: &Process, dead: u32) {
-        for (i, slot) in self.words()[..FILES_MAX].iter().enumerate() {
+        for (i, slot) in self.words[..FILES_MAX].iter().enumerate() {
             let file = slot.load(Ordering::Acquire) as u32;
             if file == 0 {
                 continue;
             }
-            let blocks = self.cache.files.blocks(file).unwrap_or(0);
+            let blocks = self.cache.files().blocks(file).unwrap_or(0);
             let from = FILES_MAX + i * EXTENTS_MAX;
-            let words = &self.words()[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize];
+            let words = &self.words[from..from + (blocks / TEMP_EXTENT_BLOCKS) as usize];
             for (i, word) in words.iter().enumerate() {
                 if word.load(Ordering::Relaxed) == u64::from(dead) | IN_CACHE {
                     let start = Rdba::new(file, self.first_block() + i as u32 * TEMP_EXTENT_BLOCKS);
@@ -217,7 +240,7 @@ impl TempSpace<'_> {
     /// # Errors
     /// ORA-01114 when the device fails.
     pub fn write(&self, p: &Process, at: Rdba, bytes: &[u8]) -> Result<()> {
-        let blocks = bytes.len() / self.cache.block_size;
+        let blocks = bytes.len() / self.cache.block_size();
         let _w = p.wait(Event::DirectPathWriteTemp, at.file().into(), at.block().into(), blocks as u64);
         for stat in [Stat::PhysicalWrites, Stat::PhysicalWritesDirect, Stat::PhysicalWritesDirectTemporary] {
             p.count(stat, blocks as u64);
@@ -225,7 +248,7 @@ impl TempSpace<'_> {
         p.count(Stat::PhysicalWriteIoRequests, 1);
         p.count(Stat::PhysicalWriteBytes, bytes.len() as u64);
         p.count_write(1, bytes.len() as u64);
-        self.cache.files.write_raw(at, bytes)
+        self.cache.files().write_raw(at, bytes)
     }
 
     /// Reads blocks of an extent of this process. Waits: `direct path read temp`.
@@ -233,7 +256,7 @@ impl TempSpace<'_> {
     /// # Errors
     /// ORA-01115 when the device fails.
     pub fn read(&self, p: &Process, at: Rdba, bytes: &mut [u8]) -> Result<()> {
-        let blocks = bytes.len() / self.cache.block_size;
+        let blocks = bytes.len() / self.cache.block_size();
         let _w = p.wait(Event::DirectPathReadTemp, at.file().into(), at.block().into(), blocks as u64);
         for stat in [Stat::PhysicalReads, Stat::PhysicalReadsDirect, Stat::PhysicalReadsDirectTemporary] {
             p.count(stat, blocks as u64);
@@ -241,7 +264,7 @@ impl TempSpace<'_> {
         p.count(Stat::PhysicalReadIoRequests, 1);
         p.count(Stat::PhysicalReadBytes, bytes.len() as u64);
         p.count_read(1, bytes.len() as u64);
-        self.cache.files.read_blocks(at, bytes)
+        self.cache.files().read_blocks(at, bytes)
     }
 
     /// The error for temporary data that is not what was written.

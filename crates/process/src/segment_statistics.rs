@@ -6,18 +6,16 @@
 //! Logical reads are counted one in so many, by as many, as Oracle samples them. Who reads sums all lines, and may miss
 //! for a moment what is just being moved; a process that dies while it moves a figure loses that one.
 
-use crate::{BufferCache, slot_of};
-use block::BlockView;
-use process::Process;
-use sga::SgaLayout;
+use crate::Process;
+use sga::{Sga, SgaBuilder, SgaSlice, sga_struct};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::ObjectId;
 
 /// Lines of a process: a power of two.
-pub(crate) const LINES_OWN: usize = 32;
+const LINES_OWN: usize = 32;
 /// Lines that all share: a power of two.
-pub(crate) const LINES_SHARED: usize = 2048;
+const LINES_SHARED: usize = 2048;
 /// Places that are looked at for a shared line before its figures are given up.
 const PROBES: usize = 64;
 
@@ -55,17 +53,14 @@ impl SegmentStat {
 /// The figures of a segment, by [`SegmentStat`].
 pub type SegmentFigures = [u64; SegmentStat::ALL.len()];
 
-/// A segment's figures; a line without a segment has number 0.
-#[repr(C)]
-pub(crate) struct SegmentLine {
-    object: AtomicU64,
-    counts: [AtomicU64; SegmentStat::ALL.len()],
-    pad: AtomicU64,
+sga_struct! {
+    /// A segment's figures; a line without a segment has number 0.
+    struct SegmentLine {
+        object: AtomicU64,
+        counts: [AtomicU64; 10],
+        pad: AtomicU64,
+    }
 }
-
-// SAFETY: `repr(C)`, atomics only, every bit pattern is valid.
-#[allow(unsafe_code)]
-unsafe impl SgaLayout for SegmentLine {}
 
 impl SegmentLine {
     /// Takes the figures out, one after the other, and hands them on.
@@ -79,12 +74,41 @@ impl SegmentLine {
     }
 }
 
-impl BufferCache {
+/// Reserved areas.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentStatisticsLayout {
+    own: SgaSlice<SegmentLine>,
+    totals: SgaSlice<SegmentLine>,
+}
+
+impl SegmentStatisticsLayout {
+    /// Reserves lines for so many processes.
+    pub fn reserve(sga: &mut SgaBuilder, processes: usize) -> SegmentStatisticsLayout {
+        SegmentStatisticsLayout {
+            own: sga.reserve("segment statistics of processes", processes * LINES_OWN),
+            totals: sga.reserve("segment statistics", LINES_SHARED),
+        }
+    }
+}
+
+/// What is counted by segment.
+#[derive(Clone, Copy)]
+pub struct SegmentStatistics {
+    own: &'static [SegmentLine],
+    totals: &'static [SegmentLine],
+}
+
+impl SegmentStatistics {
+    /// The face of the reserved areas.
+    pub fn new(sga: &'static Sga, layout: &SegmentStatisticsLayout) -> SegmentStatistics {
+        SegmentStatistics { own: sga.slice(layout.own), totals: sga.slice(layout.totals) }
+    }
+
     /// Counts for a segment; `object` is its data object, and what has none, undo, is not counted. Nothing shared is
     /// written, but where the process has counted for many segments.
     #[inline]
-    pub fn note_segment(&self, p: &Process, object: ObjectId, stat: SegmentStat, n: u64) {
-        let line = &self.segment_lines[slot_of(p) * LINES_OWN + object.0 as usize % LINES_OWN];
+    pub fn note(&self, p: &Process, object: ObjectId, stat: SegmentStat, n: u64) {
+        let line = &self.own[(p.number() as usize - 1) * LINES_OWN + object.0 as usize % LINES_OWN];
         if line.object.load(Ordering::Relaxed) != u64::from(object.0) {
             if object.0 == 0 {
                 return;
@@ -96,12 +120,6 @@ impl BufferCache {
         count.store(count.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
 
-    /// Counts for the segment of the block that a buffer has.
-    #[inline]
-    pub(crate) fn note_buffer(&self, p: &Process, buffer: usize, stat: SegmentStat, n: u64) {
-        self.note_segment(p, BlockView::of_frame(self.frame(buffer)).obj(), stat, n);
-    }
-
     #[cold]
     fn move_line(&self, line: &SegmentLine) {
         let object = line.object.load(Ordering::Relaxed);
@@ -109,7 +127,7 @@ impl BufferCache {
             return;
         }
         let first = (object.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
-        let lines = (0..PROBES).map(|n| &self.segment_totals[(first + n) % LINES_SHARED]);
+        let lines = (0..PROBES).map(|n| &self.totals[(first + n) % LINES_SHARED]);
         let mine = |to: &&SegmentLine| {
             let taken = to.object.compare_exchange(0, object, Ordering::AcqRel, Ordering::Acquire);
             taken.is_ok() || taken == Err(object)
@@ -123,17 +141,17 @@ impl BufferCache {
     }
 
     /// Moves the figures of a process that ends, or has ended, to the shared lines.
-    pub(crate) fn leave_segments(&self, slot: usize) {
-        for line in &self.segment_lines[slot * LINES_OWN..][..LINES_OWN] {
+    pub fn leave(&self, number: u32) {
+        for line in &self.own[(number as usize - 1) * LINES_OWN..][..LINES_OWN] {
             self.move_line(line);
             line.object.store(0, Ordering::Release);
         }
     }
 
     /// What was counted so far, by data object.
-    pub fn segment_figures(&self) -> HashMap<ObjectId, SegmentFigures> {
+    pub fn figures(&self) -> HashMap<ObjectId, SegmentFigures> {
         let mut all: HashMap<ObjectId, SegmentFigures> = HashMap::new();
-        for line in self.segment_totals.iter().chain(self.segment_lines) {
+        for line in self.totals.iter().chain(self.own) {
             let object = line.object.load(Ordering::Acquire);
             let counts: Vec<u64> = line.counts.iter().map(|c| c.load(Ordering::Acquire)).collect();
             // A line that was given to another segment meanwhile is looked at next time.

@@ -1,0 +1,75 @@
+//! A database in a temporary directory with a small cache and space management over it.
+#![allow(dead_code)]
+
+use buffer_cache::{BufferCache, CacheConfig, CacheLayout, ChainDesign};
+use datafile::{CreateDatabase, DataFiles, TablespaceSpec};
+use process::{Processes, testing};
+use redo::{ApplyTable, NoRedo};
+use space::{Space, SpaceLayout};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::Scn;
+
+pub struct Db {
+    pub all: &'static Processes,
+    pub cache: Arc<BufferCache>,
+    pub space: Space,
+    pub directory: PathBuf,
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+pub fn directory() -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let name = format!("latchwork-space-{}-{}", os::process::own_id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let directory = std::env::temp_dir().join(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+pub const BLOCK: usize = 2048;
+
+pub fn small_database() -> CreateDatabase {
+    let mut spec = CreateDatabase::usual("TEST", 7, BLOCK);
+    for t in &mut spec.tablespaces {
+        (t.bytes, t.step_bytes) = (200 * BLOCK as u64, 64 * BLOCK as u64);
+    }
+    spec
+}
+
+pub fn tablespace(spec: &mut CreateDatabase, number: u32) -> &mut TablespaceSpec {
+    spec.tablespaces.iter_mut().find(|t| t.number == number).unwrap()
+}
+
+pub fn database_of(spec: &CreateDatabase, design: ChainDesign, buffers: usize) -> Db {
+    let directory = directory();
+    let files = DataFiles::create(&directory, spec).unwrap();
+    let mut config = CacheConfig::new(buffers, BLOCK, 24);
+    config.design = design;
+    config.working_sets = 1 + buffers % 2;
+    let (all, (cache, space)) = testing::instance(24, |b| (CacheLayout::reserve(b, &config), SpaceLayout::reserve(b)));
+    let mut table = ApplyTable::new();
+    buffer_cache::register(&mut table);
+    Space::register_apply(&mut table);
+    let cache = BufferCache::create(all.sga(), &cache, &config, Arc::new(files), table, Box::new(NoRedo));
+    let cache = Arc::new(cache);
+    cache.register_with(all);
+    let space = Space::create(all.sga(), &space, &cache);
+    space.register_with(all);
+    Db { all, cache, space, directory }
+}
+
+pub fn database(design: ChainDesign, buffers: usize) -> Db {
+    database_of(&small_database(), design, buffers)
+}
+
+pub fn scn() -> Scn {
+    static NEXT: AtomicU64 = AtomicU64::new(10);
+    Scn(NEXT.fetch_add(1, Ordering::Relaxed))
+}
