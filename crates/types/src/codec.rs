@@ -1,9 +1,9 @@
 //! Column values as bytes that order with `memcmp`.
 //!
-//! NUMBER in Oracle's base-100 form, DATE in seven bytes, TIMESTAMP in eleven (DATE and nanoseconds; with local time
-//! zone those of UTC), with a time zone in thirteen (those of UTC and two of the time zone), text and RAW as they are,
-//! ROWID in ten, BINARY_DOUBLE and BINARY_FLOAT with the sign folded in, intervals biased. Inside an index key each
-//! column is made self-delimiting, so that a key of many columns orders too.
+//! NUMBER has Oracle's base-100 form, DATE seven bytes, TIMESTAMP eleven (DATE and nanoseconds; with local time zone in
+//! UTC), TIMESTAMP WITH TIME ZONE thirteen (in UTC, followed by two bytes of the time zone). Text and RAW are stored
+//! unchanged, ROWID in ten bytes, BINARY_DOUBLE and BINARY_FLOAT with the sign folded in, intervals biased. In an index
+//! key each column is self-delimiting, so that keys of several columns order correctly too (V4).
 
 use crate::datatype::{DataType, Zone};
 use crate::datetime::{Date, IntervalDs, IntervalYm, Place, Timestamp};
@@ -15,7 +15,7 @@ use crate::value::Value;
 use crate::zone::TimeZone;
 use std::sync::Arc;
 
-/// Appends the stored form of a value. NULL appends nothing: who stores it marks it.
+/// Appends the stored form of a value. NULL appends nothing; the caller marks it.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null | Value::EmptyLob => {}
@@ -45,8 +45,8 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&(i.seconds as u64 ^ 1 << 63).to_be_bytes());
             out.extend_from_slice(&i.nanos.to_be_bytes());
         }
-        // The type's number, and each part as a column of a key, with its kind before it: what is stored is read
-        // without the catalog of types, and equal values have equal bytes.
+        // The type's number, then each part in the form of a key column with its kind before it: stored bytes can be
+        // read without the catalog of types, and equal values have equal bytes.
         Value::Composite(c) => {
             out.extend_from_slice(&c.ty.0.to_be_bytes());
             for part in &c.parts {
@@ -60,8 +60,8 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// The types by which values are stored whose column does not tell one: parts of composites, and rows in temporary
-/// space. A value's place is [`kind_of`].
+/// Types for values without a column that implies one: parts of composites, and rows in temporary space. [`kind_of`]
+/// gives the position of a value's type.
 pub const KINDS: [DataType; 13] = [
     DataType::NUMBER,
     DataType::TEXT,
@@ -79,10 +79,10 @@ pub const KINDS: [DataType; 13] = [
 ];
 /// The kind of a composite.
 pub const COMPOSITE: u8 = KINDS.len() as u8;
-/// How deep composites may lie in one another: damaged bytes say no more.
+/// Deepest nesting of composites; damaged bytes could claim more.
 const DEPTH_MAX: u32 = 64;
 
-/// The place of a value's type in [`KINDS`], or [`COMPOSITE`]. NULL has any.
+/// Position of a value's type in [`KINDS`], or [`COMPOSITE`]. NULL may have any.
 pub fn kind_of(value: &Value) -> u8 {
     match value {
         Value::Null | Value::Number(_) => 0,
@@ -105,11 +105,10 @@ pub fn kind_of(value: &Value) -> u8 {
     }
 }
 
-/// Reads a composite; `None` for what [`encode`] has not written.
-/// A composite of whatever type its bytes name.
+/// Reads a composite of the type that its bytes name.
 ///
 /// # Errors
-/// ORA-00600 for bytes that are no composite.
+/// ORA-00600 for damaged bytes.
 pub fn decode_any_composite(bytes: &[u8]) -> Result<Value> {
     decode_composite(bytes, 0).ok_or_else(|| Ora::internal("composite"))
 }
@@ -127,7 +126,7 @@ fn decode_composite(bytes: &[u8], depth: u32) -> Option<Value> {
         if is_present {
             let (kind, stored) = stored.split_first()?;
             match KINDS.get(usize::from(*kind)) {
-                // No text is empty: that is NULL.
+                // A text is never empty, but NULL.
                 Some(DataType::Varchar2 { .. }) if stored.is_empty() => part = Value::EmptyLob,
                 Some(data_type) => decode_into(stored, data_type, &mut part).ok()?,
                 None if *kind == COMPOSITE => part = decode_composite(stored, depth + 1)?,
@@ -139,8 +138,8 @@ fn decode_composite(bytes: &[u8], depth: u32) -> Option<Value> {
     Some(Value::Composite(Arc::new(Composite { ty: TypeId(u32::from_be_bytes(*ty)), parts })))
 }
 
-/// As [`encode`], but a timestamp with a time zone has the bytes of its instant alone: values that compare as equal
-/// have equal bytes.
+/// As [`encode`], but a timestamp with time zone is encoded as its instant only: values that compare as equal have
+/// equal bytes.
 pub fn encode_instant(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Timestamp(t) => encode_timestamp(&t.utc(), out),
@@ -156,7 +155,7 @@ fn encode_timestamp(t: &Timestamp, out: &mut Vec<u8>) {
     }
 }
 
-/// Zero has one sign and NaN one form, so that equal values have equal bytes; NaN is above infinity.
+/// Gives zero one sign and NaN one form, so that equal values have equal bytes; NaN sorts above infinity.
 fn canonical(x: f64) -> f64 {
     if x == 0.0 {
         0.0
@@ -171,10 +170,10 @@ fn fold_sign(bits: u64) -> u64 {
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
-/// Reads a stored value of a type into `value`, reusing the buffer it has.
+/// Reads a stored value of a type into `value` and reuses its buffer.
 ///
 /// # Errors
-/// ORA-00600 when the bytes cannot be of that type: the block they came from is damaged.
+/// ORA-00600 for bytes that are not of that type, because their block is damaged.
 #[inline]
 pub fn decode_into(bytes: &[u8], data_type: &DataType, value: &mut Value) -> Result<()> {
     match data_type {
@@ -276,14 +275,14 @@ fn damaged(data_type: &DataType) -> Ora {
     Ora::with(600, &[&"codec: damaged column", &data_type.name()])
 }
 
-/// What stands before a column of a key that is not NULL; NULL is above it.
+/// First byte of a key column that is not NULL; NULL sorts above it.
 const PRESENT: u8 = 0x01;
 const NULL: u8 = 0xFF;
 
 /// Appends one column to an index key. `stored` is its stored form, `None` for NULL.
 ///
-/// Keys order column by column as their values do, NULL above everything; a descending column has every bit turned
-/// over. A zero byte of the value is written `00 FF`, the end `00 00`, so no key is the beginning of another's column.
+/// Keys order column by column as their values do, with NULL above everything; a descending column has all bits
+/// inverted. A zero byte of the value becomes `00 FF`, the end is `00 00`, so no column's key is a prefix of another.
 pub fn push_key_part(stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>) {
     let from = out.len();
     match stored {
@@ -308,8 +307,8 @@ pub fn push_key_part(stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>)
     }
 }
 
-/// As [`push_key_part`], with the bytes of the value in reverse order: the key of a REVERSE index, in which neighbours
-/// lie far apart.
+/// As [`push_key_part`], with the value's bytes reversed: for keys of a REVERSE index, in which adjacent values are far
+/// apart.
 pub fn push_reversed_key_part(stored: Option<&[u8]>, descending: bool, out: &mut Vec<u8>) {
     let reversed: Option<Vec<u8>> = stored.map(|bytes| bytes.iter().rev().copied().collect());
     push_key_part(reversed.as_deref(), descending, out);

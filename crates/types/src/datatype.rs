@@ -1,4 +1,4 @@
-//! Data types of columns, expressions and variables, and how a value becomes one of a type.
+//! Data types of columns, expressions and variables, and conversions of values to a type.
 
 use crate::datetime::{IntervalDs, Place, Timestamp};
 use crate::error::{Ora, Result};
@@ -6,7 +6,7 @@ use crate::nls::Nls;
 use crate::value::Value;
 use std::fmt;
 
-/// What the length of a character type counts.
+/// The unit of a character type's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::image::Image)]
 pub enum LenUnit {
     /// Bytes of UTF-8.
@@ -28,8 +28,8 @@ pub enum Zone {
 
 /// A data type.
 ///
-/// `Null` is the type of the literal NULL. A text or raw type of length 0 is of unknown length, as the result of an
-/// expression is.
+/// `Null` is the type of the literal NULL. A text or raw type of length 0 has an unknown length, as results of
+/// expressions do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, crate::image::Image)]
 #[allow(missing_docs)]
 pub enum DataType {
@@ -90,11 +90,11 @@ pub enum DataType {
     PlsInteger,
     /// REF CURSOR.
     Cursor,
-    /// An object type or a type of collections, by its number in the catalog of types.
+    /// An object or collection type, by its number in the catalog of types.
     Named(crate::TypeId),
 }
 
-/// What a text type holds at most.
+/// The greatest length of a text type.
 #[derive(Clone, Copy)]
 struct Limit {
     len: u32,
@@ -102,9 +102,9 @@ struct Limit {
     padded: bool,
 }
 
-/// How many characters a date takes in a format: as many as the longest of its own days.
+/// The greatest number of characters of a date in a format.
 fn format_size(format: &str, nls: &crate::Nls) -> u32 {
-    // September and Wednesday have the longest names; padded names have that length on every day.
+    // September and Wednesday have the longest names; padded names always have that length.
     let day = crate::Date::new(2003, 9, 24, 22, 58, 58);
     let mut text = String::new();
     match day.map(|d| crate::format::date_to_char(&d, format, nls, &mut text)) {
@@ -114,7 +114,7 @@ fn format_size(format: &str, nls: &crate::Nls) -> u32 {
 }
 
 impl DataType {
-    /// The most characters a value of the type takes when printed with the session's formats.
+    /// The greatest number of characters of a printed value, in the session's formats.
     pub fn display_size(&self, nls: &crate::Nls) -> u32 {
         match *self {
             DataType::Varchar2 { len, .. }
@@ -297,8 +297,7 @@ impl DataType {
         Some(Limit { len, unit, padded })
     }
 
-    /// Makes `value` one of this type, in place, as INSERT, UPDATE and assignment do: converts, pads CHAR, rounds
-    /// NUMBER.
+    /// Converts `value` to this type in place, as INSERT, UPDATE and assignment do: converts, pads CHAR, rounds NUMBER.
     ///
     /// `column` names the column in ORA-12899, for instance `"SCOTT"."EMP"."ENAME"`.
     /// # Errors
@@ -329,8 +328,7 @@ impl DataType {
         Ok(())
     }
 
-    /// True when a value needs nothing to be one of this type: a quick look for the most common cases, that may miss
-    /// others.
+    /// Quick check whether a value already is of this type. True for the most common cases; false does not exclude it.
     #[inline]
     pub fn takes(&self, value: &Value) -> bool {
         match (self, value) {
@@ -342,13 +340,13 @@ impl DataType {
             }
             (DataType::Number { precision: None, scale: Some(0) }, Value::Number(n)) => n.as_i64().is_some(),
             (DataType::Date, Value::Date(_)) => true,
-            // However the length is counted, there are not more characters than bytes.
+            // A text has at most as many characters as bytes, whichever the length counts.
             (DataType::Varchar2 { len, .. }, Value::Text(text)) => text.len() <= *len as usize,
             _ => false,
         }
     }
 
-    /// CAST(value AS type): like [`DataType::assign`], but text that is too long is cut.
+    /// CAST(value AS type): like [`DataType::assign`], but truncates text that is too long.
     ///
     /// # Errors
     /// ORA-01438, ORA-00932, ORA-25137 for a number whose text is too long, or what the conversion raises.
@@ -376,7 +374,7 @@ impl DataType {
         Ok(())
     }
 
-    /// Converts to this kind of value, without a check of its length.
+    /// Converts to this kind of value without checking its length.
     fn convert(&self, value: &mut Value, nls: &Nls) -> Result<()> {
         if value.is_null() {
             return Ok(());
@@ -444,7 +442,7 @@ impl DataType {
     }
 }
 
-/// A text for a type with time zone is read by NLS_TIMESTAMP_TZ_FORMAT.
+/// A text is converted to a type with time zone by NLS_TIMESTAMP_TZ_FORMAT.
 fn to_timestamp(value: &Value, zone: Zone, nls: &Nls) -> Result<Option<Timestamp>> {
     match (value, zone) {
         (Value::Text(s), Zone::WithTimeZone) => {

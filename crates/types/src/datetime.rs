@@ -1,8 +1,8 @@
 //! DATE, TIMESTAMP and intervals.
 //!
-//! A date is a count of seconds from midnight of Julian day 0, so arithmetic is integer arithmetic and order is order.
-//! Days up to 4 October 1582 are counted by the Julian calendar and the next day is 15 October, as Oracle does. Years
-//! before year 1 count astronomically here: what prints as `4712 BC` is year -4712, and year 0 cannot be entered.
+//! A date is a count of seconds from midnight of Julian day 0, so arithmetic and comparison are those of integers. Days
+//! up to 4 October 1582 follow the Julian calendar and the next day is 15 October, as in Oracle (V8). Years before year
+//! 1 count astronomically here: `4712 BC` is year -4712, and year 0 cannot be entered.
 
 use crate::error::{Ora, Result};
 use crate::number::Number;
@@ -44,7 +44,7 @@ impl Date {
     /// Midnight of 1 January 1970.
     pub const UNIX_EPOCH: Date = Date(UNIX_DAY * DAY_SECONDS);
 
-    /// Makes a date of its fields.
+    /// Makes a date from its fields.
     ///
     /// # Errors
     /// ORA-01841 (year), ORA-01843 (month), ORA-01847 (day above 31), ORA-01839 (day above the month's last),
@@ -69,7 +69,7 @@ impl Date {
         }
         let mut julian = julian_day(year, month, day);
         if (year, month) == (1582, 10) && (5..15).contains(&day) {
-            julian = GREGORIAN_DAY; // the ten days that were left out
+            julian = GREGORIAN_DAY; // the ten days omitted by the reform
         }
         Ok(Date(julian * DAY_SECONDS + i64::from(hour * 3600 + minute * 60 + second)))
     }
@@ -90,7 +90,7 @@ impl Date {
         }
     }
 
-    /// Makes a date of seconds since 1970-01-01 00:00:00; ORA-01841 outside the range.
+    /// Makes a date from seconds since 1970-01-01 00:00:00; ORA-01841 outside the range.
     pub fn from_unix(seconds: i64) -> Result<Date> {
         Date::checked(seconds.saturating_add(UNIX_DAY * DAY_SECONDS))
     }
@@ -100,7 +100,7 @@ impl Date {
         self.0 - UNIX_DAY * DAY_SECONDS
     }
 
-    /// Makes a date of its Julian day number and second of the day; ORA-01854 outside the range.
+    /// Makes a date from its Julian day number and second of the day; ORA-01854 outside the range.
     pub fn from_julian(day: i64, second: i64) -> Result<Date> {
         let seconds = day.checked_mul(DAY_SECONDS).and_then(|s| s.checked_add(second));
         seconds.and_then(|s| Date::checked(s).ok()).ok_or_else(|| Ora::new(1854))
@@ -116,7 +116,7 @@ impl Date {
         self.0.rem_euclid(DAY_SECONDS) as u32
     }
 
-    /// Splits it.
+    /// Returns year, month, day, hour, minute and second.
     pub fn fields(&self) -> DateFields {
         let (year, month, day) = civil(self.julian_day());
         let s = self.second_of_day();
@@ -167,15 +167,15 @@ impl Date {
     /// Adds months as interval arithmetic does.
     ///
     /// # Errors
-    /// ORA-01839 when the day does not exist in that month.
+    /// ORA-01839 if the day does not exist in that month.
     pub fn add_months_strict(&self, months: i64) -> Result<Date> {
         let from = self.fields();
         let (year, month) = shift_month(&from, months)?;
         Ok(Date::new(year, month, from.day, 0, 0, 0)?.at_second(self.second_of_day()))
     }
 
-    /// MONTHS_BETWEEN(self, other): whole when both are the same day of the month or both its last, else with 31-day
-    /// months.
+    /// MONTHS_BETWEEN(self, other): a whole number if both are the same day of the month or the last day; otherwise
+    /// with 31-day months.
     pub fn months_between(&self, other: &Date) -> Number {
         let (a, b) = (self.fields(), other.fields());
         let months = i64::from(a.year - b.year) * 12 + i64::from(a.month) - i64::from(b.month);
@@ -234,11 +234,11 @@ impl Date {
         (thursday.fields().year, (thursday.day_of_year() - 1) / 7 + 1)
     }
 
-    /// Returns the seven bytes of the stored form: century and year of it plus 100, month, day, hour, minute, second
-    /// plus 1.
+    /// Returns the seven bytes of the stored form: century plus 100, year of the century plus 100, month, day, hour
+    /// plus 1, minute plus 1, second plus 1.
     pub fn to_bytes(&self) -> [u8; 7] {
         let f = self.fields();
-        // Division that cuts, as the format has it: 4712 BC is 53, 88.
+        // Truncating division, as in Oracle's format: 4712 BC is 53, 88.
         let (century, year) = (f.year / 100, f.year % 100);
         let byte = |n: i32| (n + 100) as u8;
         [
@@ -317,19 +317,19 @@ fn civil(julian: i64) -> (i32, u32, u32) {
     (year as i32, month as u32, day as u32)
 }
 
-/// What a TIMESTAMP's date is the date of.
+/// The reference of a TIMESTAMP's date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// A clock anywhere: TIMESTAMP.
+    /// No time zone: TIMESTAMP.
     Nowhere,
-    /// UTC, to be shown in the time zone of the session that reads: TIMESTAMP WITH LOCAL TIME ZONE.
+    /// UTC, displayed in the time zone of the reading session: TIMESTAMP WITH LOCAL TIME ZONE.
     Session,
-    /// UTC, to be shown in a time zone: TIMESTAMP WITH TIME ZONE.
+    /// UTC, displayed in this time zone: TIMESTAMP WITH TIME ZONE.
     In(TimeZone),
 }
 
-/// A TIMESTAMP of any kind: date, nanoseconds, and where it is. All that is somewhere is kept on the clock of UTC, so
-/// that instants compare as numbers whatever their time zones.
+/// A TIMESTAMP of any kind: date, nanoseconds and place. Values with a time zone are kept in UTC, so that instants
+/// compare as numbers whatever their time zones (V9).
 #[derive(Clone, Copy, Debug)]
 pub struct Timestamp {
     clock: Date,
@@ -349,14 +349,14 @@ impl Timestamp {
         Timestamp::of_clock(date, nanos, Place::Nowhere)
     }
 
-    /// Makes a timestamp of what the clock of its place shows: UTC's unless it is nowhere.
+    /// Makes a timestamp from the stored clock: UTC, unless the place is [`Place::Nowhere`].
     #[inline]
     pub fn of_clock(clock: Date, nanos: u32, place: Place) -> Timestamp {
         debug_assert!(i64::from(nanos) < NANOS);
         Timestamp { clock, nanos, place }
     }
 
-    /// Makes a timestamp with time zone of the local time there; for a time that the clock shows twice see [`Moment`].
+    /// Makes a timestamp with time zone from local time; for a local time that occurs twice see [`Moment`].
     ///
     /// # Errors
     /// ORA-01878 and ORA-01883 as [`TimeZone::to_utc`], ORA-01841 outside the range of dates.
@@ -365,21 +365,20 @@ impl Timestamp {
         Ok(Timestamp::of_clock(clock, nanos, Place::In(zone)))
     }
 
-    /// Makes a timestamp with time zone of the local time at an offset; at the ends of the range of dates the nearest
-    /// one.
+    /// Makes a timestamp with time zone from local time at an offset, limited to the range of dates.
     pub fn with_offset(date: Date, nanos: u32, minutes: i16) -> Timestamp {
         let seconds = date.0 - i64::from(minutes) * 60;
         let clock = Date(seconds.clamp(FIRST_DAY * DAY_SECONDS, (LAST_DAY + 1) * DAY_SECONDS - 1));
         Timestamp::of_clock(clock, nanos, Place::In(TimeZone::Offset(minutes)))
     }
 
-    /// What its place is.
+    /// Its place.
     #[inline]
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// Its time zone, when it has one of its own.
+    /// Its own time zone, if it has one.
     #[inline]
     pub fn zone(&self) -> Option<TimeZone> {
         match self.place {
@@ -388,29 +387,29 @@ impl Timestamp {
         }
     }
 
-    /// What the clock of its place shows to the second: UTC's unless it is nowhere.
+    /// The stored clock to the second: UTC, unless the place is [`Place::Nowhere`].
     #[inline]
     pub fn clock(&self) -> Date {
         self.clock
     }
 
-    /// Seconds since 1970 on the clock of its place.
+    /// Seconds of the stored clock since 1970.
     #[inline]
     pub fn instant(&self) -> i64 {
         self.clock.to_unix()
     }
 
-    /// Returns the same instant on the clock of UTC, without a zone; what is nowhere itself.
+    /// Returns the same instant in UTC without a zone; a timestamp without time zone is unchanged.
     pub fn utc(&self) -> Timestamp {
         Timestamp { place: Place::Nowhere, ..*self }
     }
 
-    /// Returns the same instant in another place. What is nowhere is taken to be at UTC.
+    /// Returns the same instant in another place. A timestamp without time zone is taken as UTC.
     pub fn moved(&self, place: Place) -> Timestamp {
         Timestamp { place, ..*self }
     }
 
-    /// Returns it as a session in a time zone sees it: what has no time zone of its own but is an instant is there.
+    /// Returns it for display in a session's time zone: a timestamp with local time zone gets that zone.
     pub fn seen_in(&self, session: TimeZone) -> Timestamp {
         match self.place {
             Place::Session => Timestamp { place: Place::In(session), ..*self },
@@ -418,7 +417,7 @@ impl Timestamp {
         }
     }
 
-    /// The clock that is on the wall at its place, for a session in a time zone.
+    /// The local time at its place, for a session in a time zone.
     ///
     /// # Errors
     /// ORA-01841 outside the range of dates.
@@ -433,7 +432,7 @@ impl Timestamp {
         }
     }
 
-    /// The date and time on the wall at its place, for a session in a time zone.
+    /// The local date and time at its place, for a session in a time zone.
     ///
     /// # Errors
     /// ORA-01841 outside the range of dates.
@@ -447,21 +446,20 @@ impl Timestamp {
         self.clock.add_seconds(zone.seconds_at(self.instant()).into())
     }
 
-    /// The date and time on the wall in its own time zone, and the clock where it has none; at the ends of the range of
-    /// dates the nearest one.
+    /// The local date and time in its own time zone, or the stored clock without one; limited to the range of dates.
     pub fn own_date(&self) -> Date {
         let offset = self.zone().map_or(0, |zone| zone.seconds_at(self.instant()));
         Date((self.clock.0 + i64::from(offset)).clamp(FIRST_DAY * DAY_SECONDS, (LAST_DAY + 1) * DAY_SECONDS - 1))
     }
 
-    /// Adds an interval; ORA-01841 outside the range. Instants are moved by that much time, whatever clocks do.
+    /// Adds an interval; ORA-01841 outside the range. Instants move by that much time, whatever the local clock does.
     pub fn add_ds(&self, interval: &IntervalDs) -> Result<Timestamp> {
         let nanos = i64::from(self.nanos) + i64::from(interval.nanos);
         let clock = self.clock.add_seconds(interval.seconds.saturating_add(nanos / NANOS))?;
         Ok(Timestamp { clock, nanos: (nanos % NANOS) as u32, place: self.place })
     }
 
-    /// Adds an interval; ORA-01839 when the day does not exist. Instants are moved on the calendar of UTC.
+    /// Adds an interval; ORA-01839 if the day does not exist. Instants move in the calendar of UTC.
     pub fn add_ym(&self, interval: &IntervalYm) -> Result<Timestamp> {
         Ok(Timestamp { clock: self.clock.add_months_strict(interval.months.into())?, ..*self })
     }
@@ -475,7 +473,7 @@ impl Timestamp {
         }
     }
 
-    /// Rounds half up to fractional digits; at the very end of the range it is cut.
+    /// Rounds half up to fractional digits; truncates at the end of the range.
     pub fn round(&self, digits: u8) -> Timestamp {
         let unit = 10u32.pow(9 - u32::from(digits.min(9)));
         let rounded = (self.nanos + unit / 2) / unit * unit;
@@ -504,7 +502,7 @@ impl PartialOrd for Timestamp {
 }
 
 impl Ord for Timestamp {
-    /// Compares instants: the zone does not count.
+    /// Compares instants and ignores time zones.
     fn cmp(&self, other: &Timestamp) -> Ordering {
         (self.clock, self.nanos).cmp(&(other.clock, other.nanos))
     }
@@ -519,12 +517,12 @@ impl std::hash::Hash for Timestamp {
 /// INTERVAL YEAR TO MONTH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IntervalYm {
-    /// The whole interval in months.
+    /// The interval in months.
     pub months: i32,
 }
 
 impl IntervalYm {
-    /// Makes an interval; ORA-01873 when it has more than nine digits of years.
+    /// Makes an interval; ORA-01873 if the years have more than nine digits.
     pub fn new(months: i64) -> Result<IntervalYm> {
         if months.abs() >= 12_000_000_000 / 12 {
             return Err(Ora::new(1873));
@@ -533,7 +531,7 @@ impl IntervalYm {
     }
 }
 
-/// INTERVAL DAY TO SECOND: seconds rounded down, and the nanoseconds above them.
+/// INTERVAL DAY TO SECOND: seconds rounded down, and the remaining nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IntervalDs {
     /// Whole seconds, rounded down.
@@ -543,7 +541,7 @@ pub struct IntervalDs {
 }
 
 impl IntervalDs {
-    /// Makes an interval of nanoseconds; ORA-01873 when it has more than nine digits of days.
+    /// Makes an interval from nanoseconds; ORA-01873 if the days have more than nine digits.
     pub fn from_nanos(nanos: i128) -> Result<IntervalDs> {
         let seconds = nanos.div_euclid(NANOS.into());
         if seconds.abs() >= 1_000_000_000 * i128::from(DAY_SECONDS) {
@@ -552,7 +550,7 @@ impl IntervalDs {
         Ok(IntervalDs { seconds: seconds as i64, nanos: nanos.rem_euclid(NANOS.into()) as u32 })
     }
 
-    /// Rounds half up, away from zero, to fractional digits; ORA-01873 where that makes one day too many.
+    /// Rounds half up, away from zero, to fractional digits; ORA-01873 if the result has too many days.
     pub fn round(&self, digits: u8) -> Result<IntervalDs> {
         let unit = 10i128.pow(9 - u32::from(digits.min(9)));
         let nanos = self.to_nanos();
@@ -560,7 +558,7 @@ impl IntervalDs {
         IntervalDs::from_nanos(rounded * nanos.signum())
     }
 
-    /// Whether the interval has nine digits of days at most, as every one has that was made here.
+    /// Whether the days have at most nine digits, which holds for every interval made here.
     pub fn is_in_range(&self) -> bool {
         self.seconds.unsigned_abs() < 1_000_000_000 * DAY_SECONDS as u64
     }
@@ -570,7 +568,7 @@ impl IntervalDs {
         i128::from(self.seconds) * i128::from(NANOS) + i128::from(self.nanos)
     }
 
-    /// Makes an interval of seconds and their fraction, rounded to the nanosecond.
+    /// Makes an interval from seconds and their fraction, rounded to the nanosecond.
     pub fn from_seconds(seconds: &Number) -> Result<IntervalDs> {
         let nanos = seconds.mul(&Number::from_i64(NANOS))?.round(0);
         let nanos = match nanos.as_i64() {

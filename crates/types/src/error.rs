@@ -1,16 +1,16 @@
 //! Errors with Oracle's number, text and position.
 //!
-//! An [`Ora`] is one boxed word, so that a `Result<T>` stays small on the paths that never fail. Texts
-//! live once, in `messages.rs`; an error carries its filled-in text, the byte offset in the statement
-//! where there is one, and the lines that were stacked on it on its way up (`ORA-06512: at line 3`).
+//! An [`Ora`] is one boxed word, so that a `Result<T>` stays small on the paths that never fail. Error texts are listed
+//! once, in `messages.rs` (V7). An error carries its text with arguments inserted, the byte offset in the statement if
+//! there is one, and the lines stacked on it on its way up (`ORA-06512: at line 3`).
 
 use crate::messages;
 use std::fmt;
 
-/// The result of everything that a user, a disk or a peer can make fail.
+/// The result of an operation that a user, a disk or a peer can make fail.
 pub type Result<T> = std::result::Result<T, Ora>;
 
-/// Who raises an error: the prefix before its number.
+/// The source of an error: the prefix of its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Facility {
@@ -22,7 +22,7 @@ pub enum Facility {
     Sp2 = 2,
     /// The network layer.
     Tns = 3,
-    /// Latchwork itself, where Oracle has no error for it.
+    /// Latchwork itself, for conditions without an error of Oracle.
     Lwk = 4,
 }
 
@@ -38,7 +38,7 @@ impl Facility {
         }
     }
 
-    /// Returns how many digits the number is printed with.
+    /// Returns the number of digits that the number is printed with.
     const fn width(self) -> usize {
         match self {
             Facility::Sp2 => 4,
@@ -57,7 +57,7 @@ struct Inner {
     full: Option<FullSegment>,
 }
 
-/// A segment that cannot grow, for those who know what it is called.
+/// A segment that cannot grow, whose name is added by [`Ora::name_segment`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FullSegment {
     data_object: u32,
@@ -69,7 +69,7 @@ struct FullSegment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ora(Box<Inner>);
 
-/// Errors that a stack holds under its first one.
+/// Most errors stacked under the first one.
 const STACK_LINES_MAX: usize = 100;
 
 impl Ora {
@@ -79,7 +79,7 @@ impl Ora {
         Ora::make(Facility::Ora, code, &[])
     }
 
-    /// Makes an `ORA-` error and puts `args` in place of the `%s` of its text.
+    /// Makes an `ORA-` error and inserts `args` for the `%s` of its text.
     #[cold]
     pub fn with(code: u32, args: &[&dyn fmt::Display]) -> Ora {
         Ora::make(Facility::Ora, code, args)
@@ -91,7 +91,7 @@ impl Ora {
         Ora::make(Facility::Pls, code, args)
     }
 
-    /// Makes an error of any facility. Arguments that are missing are left empty.
+    /// Makes an error of any facility. Missing arguments are left empty.
     #[cold]
     pub fn make(facility: Facility, code: u32, args: &[&dyn fmt::Display]) -> Ora {
         let message = match messages::template(facility, code) {
@@ -101,7 +101,7 @@ impl Ora {
         Ora::from_text(facility, code, message)
     }
 
-    /// Makes an error whose text comes from elsewhere: a peer, or `raise_application_error`.
+    /// Makes an error with a given text: from a peer, or from `raise_application_error`.
     #[cold]
     pub fn from_text(facility: Facility, code: u32, message: impl Into<String>) -> Ora {
         Ora(Box::new(Inner {
@@ -120,19 +120,19 @@ impl Ora {
         Ora::from_text(Facility::Ora, code, message)
     }
 
-    /// Makes ORA-00600 with `what` as its first argument: a state that should not exist was found.
+    /// Makes ORA-00600 with `what` as its first argument: an invariant is broken.
     #[cold]
     pub fn internal(what: impl fmt::Display) -> Ora {
         Ora::with(600, &[&what])
     }
 
-    /// Makes ORA-03001 for a part of the language that is parsed and not there yet.
+    /// Makes ORA-03001 for a construct that is parsed but not supported.
     #[cold]
     pub fn unsupported() -> Ora {
         Ora::new(3001)
     }
 
-    /// Makes the error `code` (ORA-01653 or its like) for a segment whose name only the dictionary knows: see
+    /// Makes the error `code` (such as ORA-01653) for a segment whose name only the dictionary knows: see
     /// [`Ora::name_segment`].
     #[cold]
     pub fn full_segment(code: u32, data_object: u32, blocks: u32, tablespace: &str) -> Ora {
@@ -141,8 +141,8 @@ impl Ora {
         error
     }
 
-    /// Puts owner and name into an error of [`Ora::full_segment`]; other errors stay. A segment that has no name is one
-    /// in the making: ORA-01652.
+    /// Adds owner and name to an error of [`Ora::full_segment`]; other errors are unchanged. A segment without a name
+    /// is being created: ORA-01652.
     #[cold]
     #[must_use]
     pub fn name_segment(mut self, name: impl FnOnce(u32) -> Option<(String, String)>) -> Ora {
@@ -157,14 +157,14 @@ impl Ora {
         self
     }
 
-    /// Sets the byte offset in the statement, unless an inner layer has already set it.
+    /// Sets the byte offset in the statement, unless an inner layer has set it.
     #[must_use]
     pub fn at(mut self, position: u32) -> Ora {
         self.0.position.get_or_insert(position);
         self
     }
 
-    /// Moves the position by `base`: the text that was parsed began there in the whole statement.
+    /// Shifts the position by `base`, the offset of the parsed text in the whole statement.
     #[must_use]
     pub fn shifted(mut self, base: u32) -> Ora {
         if let Some(position) = &mut self.0.position {
@@ -173,22 +173,22 @@ impl Ora {
         self
     }
 
-    /// Forgets the position: it was one in a text that the caller never saw.
+    /// Removes the position, which refers to a text that the caller does not know.
     #[must_use]
     pub fn without_position(mut self) -> Ora {
         self.0.position = None;
         self
     }
 
-    /// Stacks a further error under this one, as ORA-06512 lines are stacked.
+    /// Stacks another error under this one, as ORA-06512 lines are stacked.
     #[must_use]
     pub fn because(mut self, next: Ora) -> Ora {
         self.0.context.push(next);
         self
     }
 
-    /// Stacks `ORA-06512: at "WHERE", line N`, or `at line N` when `unit` is empty. A stack that is full takes no more:
-    /// runaway recursion passes thousands of places.
+    /// Stacks `ORA-06512: at "WHERE", line N`, or `at line N` if `unit` is empty. A full stack takes no more: runaway
+    /// recursion passes through thousands of places.
     #[must_use]
     pub fn at_line(self, unit: &str, line: u32) -> Ora {
         if self.0.context.len() >= STACK_LINES_MAX {
@@ -198,7 +198,7 @@ impl Ora {
         let place = Ora::with(6512, &[&unit, &line]);
         let mut error = self;
         let context = &mut error.0.context;
-        // An error kept under this one has its own places: where this one was raised stands above it, where it passed
+        // An error stacked under this one has its own places. Places of this error's origin stand above it, later ones
         // below.
         let kept = context.iter().position(|below| below.0.context.iter().any(|e| e.is(6512)));
         match kept {
@@ -208,7 +208,7 @@ impl Ora {
         error
     }
 
-    /// Returns who raised it.
+    /// Returns the facility that raised it.
     pub fn facility(&self) -> Facility {
         self.0.facility
     }
@@ -223,22 +223,21 @@ impl Ora {
         self.0.facility == Facility::Ora && self.0.code == code
     }
 
-    /// Whether the session was told to stop, or has too much memory: whatever it was doing is as good as before.
-    /// ORA-00028, ORA-01013, ORA-04030, ORA-04036.
+    /// Whether the session was told to stop, or has too much memory; what it was doing is not to blame. ORA-00028,
+    /// ORA-01013, ORA-04030, ORA-04036.
     #[must_use]
     pub fn is_stop(&self) -> bool {
         [28, 1013, 4030, 4036].iter().any(|code| self.is(*code))
     }
 
-    /// Whether the call is over, whatever handlers and other rows there are: the session was killed or interrupted or
-    /// has to give memory back, has used what its profile grants, or something is wrong that no statement has caused.
+    /// Whether the call must end, regardless of handlers and remaining rows: the session was killed or interrupted,
+    /// must release memory, or has used up a limit of its profile; or the error is not caused by a statement.
     #[must_use]
     pub fn ends_call(&self) -> bool {
         [28, 600, 603, 1012, 1013, 2392, 2393, 2394, 2395, 3106, 4036].iter().any(|code| self.is(*code))
     }
 
-    /// Returns what PL/SQL's SQLCODE shows: the negative number, but 100 for ORA-01403 and 1 for a user-defined
-    /// exception.
+    /// Returns PL/SQL's SQLCODE: the negative number, but 100 for ORA-01403 and 1 for a user-defined exception.
     pub fn sqlcode(&self) -> i32 {
         match (self.0.facility, self.0.code) {
             (Facility::Ora, 1403) => 100,

@@ -1,6 +1,6 @@
-//! Text as other languages write it.
+//! Text escaped for other languages.
 
-/// A JSON string, in its quotes.
+/// A JSON string with its quotes.
 pub fn json(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -19,7 +19,7 @@ pub fn json(text: &str) -> String {
     out
 }
 
-/// Text in HTML or SVG, also in the quotes of an attribute.
+/// Text for HTML or SVG, also inside a quoted attribute.
 pub fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,6 +1,6 @@
-//! Names of things in the database: change numbers, block addresses, transactions, undo records, objects, rows.
+//! Identifiers of the database: system change numbers, block addresses, transactions, undo records, objects, rows.
 //!
-//! Each is a newtype over its bits and prints the way dumps print it.
+//! Each is a newtype that prints as in dumps.
 
 use crate::error::{Ora, Result};
 use std::fmt;
@@ -41,7 +41,7 @@ impl Rdba {
     /// Packs file and block.
     ///
     /// # Panics
-    /// When one of them does not fit its bits: callers check against the file's size first.
+    /// If one of them does not fit its bits: callers check against the file's size first.
     pub const fn new(file: u32, block: u32) -> Rdba {
         assert!(file <= Self::MAX_FILE && block <= Self::MAX_BLOCK);
         Rdba(file << 22 | block)
@@ -70,14 +70,14 @@ impl fmt::Display for Rdba {
     }
 }
 
-/// A transaction: undo segment number, slot in its transaction table, and how often the slot was used.
+/// A transaction: undo segment number, slot in its transaction table, and the number of uses of the slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Xid {
     /// Undo segment number.
     pub usn: u16,
     /// Slot in the segment's transaction table.
     pub slot: u16,
-    /// Sequence: how often the slot has been used.
+    /// Sequence number: number of uses of the slot.
     pub sqn: u32,
 }
 
@@ -128,7 +128,7 @@ impl Uba {
         self.rdba.is_none()
     }
 
-    /// Bytes that it takes on disk.
+    /// Bytes on disk.
     pub const BYTES: usize = 9;
 
     /// The bytes on disk: rdba, seq, rec, little-endian.
@@ -150,7 +150,7 @@ impl fmt::Display for Uba {
     }
 }
 
-/// An object number: `OBJECT_ID` of the dictionary views; data object number where a segment is meant.
+/// An object number: `OBJECT_ID` of the dictionary views, or the data object number of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct ObjectId(pub u32);
@@ -203,7 +203,7 @@ impl Rowid {
         bytes
     }
 
-    /// Reads [`Rowid::to_bytes`]; `None` when the length is wrong.
+    /// Reads [`Rowid::to_bytes`]; `None` for a wrong length.
     pub fn from_bytes(bytes: &[u8]) -> Option<Rowid> {
         let bytes: &[u8; 10] = bytes.try_into().ok()?;
         let [a, b, c, d, e, f, g, h, i, j] = *bytes;
@@ -228,7 +228,7 @@ impl FromStr for Rowid {
     /// Reads the 18 characters.
     ///
     /// # Errors
-    /// ORA-01410 when the text is no ROWID.
+    /// ORA-01410 for a text that is not a ROWID.
     fn from_str(text: &str) -> Result<Rowid> {
         let bytes: &[u8; Self::TEXT_LEN] = text.as_bytes().try_into().map_err(|_| Ora::new(1410))?;
         let read = |from: usize, len: usize, max: u64| -> Result<u64> {
@@ -250,7 +250,7 @@ impl FromStr for Rowid {
 /// Oracle's base 32: digits and letters without e, i, l and o.
 const SQL_ID_DIGITS: &[u8; 32] = b"0123456789abcdfghjkmnpqrstuvwxyz";
 
-/// The SQL_ID that a number of 64 bits prints.
+/// Prints a 64-bit number as a SQL_ID.
 pub fn sql_id_of(mut value: u64) -> String {
     let mut digits = ['0'; 13];
     for digit in digits.iter_mut().rev() {

@@ -1,15 +1,15 @@
-//! Values as bytes in shared memory: what a session has compiled, and others make anew from there.
+//! Images: compiled values as bytes in shared memory, which other sessions decode.
 //!
-//! `#[derive(Image)]` writes a definition in its own order, so that a new field or variant has no second place. Numbers
-//! are of variable length, texts and lists begin with their lengths. What lies in the dictionary is not copied: an image
-//! has its number, and [`Objects`] finds it for the reader.
+//! `#[derive(Image)]` encodes a definition in field order, so that a new field or variant needs no other change.
+//! Numbers have variable length; texts and lists are preceded by their lengths. Objects of the dictionary are not
+//! copied: an image has their numbers, and [`Objects`] finds them for the reader.
 //!
-//! - **I1** A reader trusts nothing: lengths are held against what is left, nesting against [`DEPTH_MOST`], and values
-//!   are checked as those of damaged blocks are. Any bytes give a value or [`Damaged`].
-//! - **I2** Nothing in an image depends on the process: no address, no handle of a session.
+//! - A reader trusts nothing (V11): lengths are checked against the bytes left, nesting against [`DEPTH_MOST`], and
+//!   values like those of damaged blocks. Any bytes give a value or [`Damaged`].
+//! - An image does not depend on the process: it has no address and no handle of a session.
 //!
-//! An encoding by `serde` was rejected: definitions of the dictionary have no place in its data model, and nothing
-//! bounds the nesting of what it reads.
+//! Rejected: encoding by `serde`. Dictionary definitions do not fit its data model, and the nesting of decoded data is
+//! not bounded.
 
 use crate::codec;
 use crate::datatype::{DataType, Zone};
@@ -20,14 +20,14 @@ use std::rc::Rc;
 
 pub use image_derive::Image;
 
-/// The bytes are those of no image, or name what is not there.
+/// The bytes are not an image, or refer to a missing object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// Most values inside each other.
+/// Deepest nesting of values.
 pub const DEPTH_MOST: u32 = 256;
 
-/// What an image names by number.
+/// Objects that an image refers to by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     Table = 0,
@@ -35,15 +35,15 @@ pub enum Kind {
     Sequence = 2,
 }
 
-/// The dictionary, as the reader of an image asks for it.
+/// The dictionary, as the decoder of an image needs it.
 pub trait Objects {
-    /// The definition of that number: an `Rc` of its type.
+    /// The definition with that number: an `Rc` of its type.
     fn object(&self, kind: Kind, number: u32) -> Option<Rc<dyn Any>>;
-    /// The reader's own handle of the host's function that has this number in the image.
+    /// The reader's own handle of the host function with this number in the image.
     fn handle(&self, function: usize) -> Option<u64>;
 }
 
-/// An image has no objects.
+/// For an image without objects.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObjects;
 
@@ -56,7 +56,7 @@ impl Objects for NoObjects {
     }
 }
 
-/// A value that has an image.
+/// A value with an image.
 pub trait Image: Sized {
     fn put(&self, w: &mut Writer);
     /// # Errors
@@ -64,7 +64,7 @@ pub trait Image: Sized {
     fn take(r: &mut Reader<'_>) -> Result<Self, Damaged>;
 }
 
-/// A value that is shared by `Rc`.
+/// A value shared by `Rc`.
 pub trait SharedImage {
     fn put_shared(of: &Rc<Self>, w: &mut Writer);
     /// # Errors
@@ -76,22 +76,22 @@ pub trait SharedImage {
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
-    /// The session's handles of the host's functions, by their numbers in the image.
+    /// The session's handles of host functions, by their numbers in the image.
     handles: Vec<u64>,
     failed: bool,
     depth: u32,
 }
 
-/// No image is longer. What is shared in memory is written each time, which can be many times its size.
+/// Greatest length of an image. Values shared in memory are encoded at each use, which can multiply the size.
 const BYTES_MOST: usize = 8 << 20;
 
 impl Writer {
-    /// Whether it is of no use to go on: something has no image, or it is too long.
+    /// Whether encoding is pointless, because a value has no image or the image is too long.
     pub fn is_over(&self) -> bool {
         self.failed || self.bytes.len() > BYTES_MOST
     }
 
-    /// Begins a value that others may be nested in; false where it is of no use. To be ended by [`Writer::leave`].
+    /// Begins a value that may contain others; false if encoding is pointless. Must be ended by [`Writer::leave`].
     pub fn enter(&mut self) -> bool {
         if self.depth == DEPTH_MOST {
             self.failed = true;
@@ -105,7 +105,7 @@ impl Writer {
         self.depth -= 1;
     }
 
-    /// An image that names the host's functions by their places among these handles.
+    /// An image that names host functions by their positions among these handles.
     pub fn new(handles: Vec<u64>) -> Writer {
         Writer { handles, ..Writer::default() }
     }
@@ -128,12 +128,12 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Names an object of the dictionary.
+    /// Writes the number of an object of the dictionary.
     pub fn object(&mut self, number: ObjectId) {
         self.number(number.0.into());
     }
 
-    /// Names a function of the host.
+    /// Writes the number of a host function.
     pub fn handle(&mut self, handle: u64) {
         match self.handles.iter().position(|have| *have == handle) {
             Some(at) => self.number(at as u64),
@@ -141,12 +141,12 @@ impl Writer {
         }
     }
 
-    /// Says that the value has no image.
+    /// Records that the value has no image.
     pub fn fail(&mut self) {
         self.failed = true;
     }
 
-    /// The image, unless something in it has none.
+    /// The image, unless a value in it has none.
     pub fn finish(self) -> Option<Vec<u8>> {
         (!self.is_over()).then_some(self.bytes)
     }
@@ -164,10 +164,10 @@ impl<'a> Reader<'a> {
         Reader { bytes, objects, depth: 0 }
     }
 
-    /// Begins a value inside another.
+    /// Begins a nested value.
     ///
     /// # Errors
-    /// [`Damaged`] where there are too many inside each other.
+    /// [`Damaged`] if the nesting is too deep.
     #[inline]
     pub fn enter(&mut self) -> Result<(), Damaged> {
         self.depth += 1;
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
     }
 
     /// # Errors
-    /// [`Damaged`] for more than 64 bits.
+    /// [`Damaged`] beyond 64 bits.
     #[inline]
     pub fn number(&mut self) -> Result<u64, Damaged> {
         let (mut n, mut shift) = (0u64, 0);
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
     }
 
     /// # Errors
-    /// [`Damaged`] where the length is more than what is left.
+    /// [`Damaged`] if the length exceeds the bytes left.
     pub fn bytes(&mut self) -> Result<&'a [u8], Damaged> {
         let len = self.len()?;
         let (own, rest) = self.bytes.split_at(len);
@@ -215,37 +215,37 @@ impl<'a> Reader<'a> {
         Ok(own)
     }
 
-    /// The length of what follows: no more elements than bytes are left.
+    /// Reads a length; there cannot be more elements than bytes left.
     fn len(&mut self) -> Result<usize, Damaged> {
         let len = self.number()?;
         usize::try_from(len).ok().filter(|len| *len <= self.bytes.len()).ok_or(Damaged)
     }
 
-    /// The definition of the object named here.
+    /// Reads a reference to an object and returns its definition.
     ///
     /// # Errors
-    /// [`Damaged`] when it is not there.
+    /// [`Damaged`] if the object does not exist.
     pub fn object<T: Any>(&mut self, kind: Kind) -> Result<Rc<T>, Damaged> {
         let number = u32::try_from(self.number()?).map_err(|_| Damaged)?;
         self.objects.object(kind, number).and_then(|object| object.downcast().ok()).ok_or(Damaged)
     }
 
-    /// The reader's handle of the function named here.
+    /// Reads a reference to a host function and returns the reader's handle.
     ///
     /// # Errors
-    /// [`Damaged`] when there is none.
+    /// [`Damaged`] if there is none.
     pub fn handle(&mut self) -> Result<u64, Damaged> {
         let function = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         self.objects.handle(function).ok_or(Damaged)
     }
 
-    /// What has not been read.
+    /// The bytes not read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 }
 
-/// Reads one value that is all there is.
+/// Decodes a single value from all of the bytes.
 ///
 /// # Errors
 /// [`Damaged`].
@@ -361,7 +361,7 @@ impl<T: Image> Image for Vec<T> {
     }
     fn take(r: &mut Reader<'_>) -> Result<Self, Damaged> {
         let len = r.len()?;
-        // An element may be much longer in memory than its image.
+        // An element may need much more memory than its image.
         let mut all = Vec::with_capacity(len.min(64));
         for _ in 0..len {
             all.push(T::take(r)?);
@@ -426,7 +426,7 @@ impl Image for Scn {
     }
 }
 
-/// The type by which the stored form of a value is read.
+/// The type with which a value's stored form is read.
 fn stored_as(value: &Value) -> DataType {
     match value {
         Value::Timestamp(t) => {
@@ -441,7 +441,8 @@ fn stored_as(value: &Value) -> DataType {
     }
 }
 
-/// A type of a schema: what it is may change without a plan's look-ups, so that a plan that names it is not shared.
+/// The definition of a schema type may change without affecting a plan's look-ups, so a plan that names one is not
+/// shared.
 impl Image for crate::named::TypeId {
     fn put(&self, w: &mut Writer) {
         w.fail();
@@ -451,10 +452,10 @@ impl Image for crate::named::TypeId {
     }
 }
 
-/// A value is its type and its stored form.
+/// A value is encoded as its type and its stored form.
 impl Image for Value {
     fn put(&self, w: &mut Writer) {
-        // A value with parts or a place has no stored form.
+        // A value with parts or a locator has no stored form.
         if let Value::Composite(_) | Value::Lob(_) = self {
             return w.fail();
         }
@@ -529,7 +530,7 @@ mod tests {
                 Err(Damaged)
             }
         }
-        // Each has the one below it so many times.
+        // Each value contains the one below it several times.
         let image_of = |depth: u32, times: usize| {
             let mut node = Rc::new(Node(Vec::new()));
             for _ in 0..depth {

@@ -1,20 +1,19 @@
-//! LOB locators: what a program holds of a CLOB or BLOB.
+//! LOB locators: the CLOB and BLOB values of programs.
 //!
-//! A column's value is the text or the bytes themselves, and expressions of SQL work with those. A locator is made
-//! where a LOB leaves a query, and by DBMS_LOB: it has the content as it was then, and says where a change goes. The
-//! content is shared; a change makes a copy where somebody else has it too, so a locator that was read before a change
-//! keeps what it has seen.
+//! The value of a LOB column is the text or the bytes, and SQL expressions work with these. A locator is made where a
+//! LOB leaves a query, and by DBMS_LOB: it has the content at that time, and the place that a change goes to. The
+//! content is shared and copied on write, so a locator read before a change keeps its old content.
 
 use crate::datatype::DataType;
 use crate::ids::{ObjectId, Rowid};
 use crate::value::Value;
 
-/// The value of a LOB and the place of it.
+/// The value of a LOB and its place.
 #[derive(Clone, Debug)]
 pub struct Lob {
-    /// A text, bytes, or [`Value::EmptyLob`]; NULL of a LOB that was freed.
+    /// A text, bytes, or [`Value::EmptyLob`]; NULL for a freed LOB.
     pub content: Value,
-    /// A BLOB, and not a CLOB.
+    /// Whether it is a BLOB instead of a CLOB.
     pub binary: bool,
     pub home: LobHome,
     /// Opened by DBMS_LOB.OPEN, and whether for writing.
@@ -31,13 +30,13 @@ pub enum LobHome {
     Freed,
 }
 
-/// A LOB of a row.
+/// A LOB in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LobRow {
     /// The table.
     pub object: ObjectId,
     pub rowid: Rowid,
-    /// The place of the column in the table's definition.
+    /// The column's position in the table's definition.
     pub column: u16,
 }
 
@@ -52,7 +51,7 @@ impl Lob {
     }
 }
 
-/// Where a LOB is does not make it another value.
+/// Locators are equal if their contents are, wherever they belong.
 impl PartialEq for Lob {
     fn eq(&self, other: &Lob) -> bool {
         self.binary == other.binary && self.content == other.content

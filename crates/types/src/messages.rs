@@ -1,7 +1,7 @@
 //! The one list of error texts: facility, number, text with a `%s` for every argument.
 //!
-//! The list is sorted, so a lookup is a binary search; a constant assertion at the end fails the build
-//! when a line is out of order or there twice.
+//! The list is sorted, so that a lookup is a binary search; a constant assertion at the end fails the build if a line
+//! is out of order or duplicated.
 
 use crate::error::Facility::{self, Lwk, Ora, Pls, Sp2, Tns};
 

@@ -1,8 +1,8 @@
-//! Types that have a name, and the values that have parts: objects and collections.
+//! Named types, and their values with parts: objects and collections.
 //!
-//! A [`DataType`] stays a few bytes that are copied: a named type is its number there, and the catalog of types says what
-//! it is ([`TypeDef`]). Types of schemas have the number of their object, those that come with the database have theirs
-//! here. A value with parts is shared, so that a register holds and copies it as cheaply as a number.
+//! A [`DataType`] stays a few bytes that can be copied: it has the number of a named type, and the catalog of types has
+//! the definition ([`TypeDef`], V10). Types of schemas have the number of their object, built-in types have the numbers
+//! below. A value with parts is shared, so that a register holds and copies it as cheaply as a number.
 
 use crate::datatype::{DataType, LenUnit};
 use crate::value::Value;
@@ -11,7 +11,7 @@ use crate::value::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub u32);
 
-/// What a named type is.
+/// The definition of a named type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeDef {
     pub id: TypeId,
@@ -22,9 +22,9 @@ pub struct TypeDef {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeShape {
-    /// The parts of a value are the attributes.
+    /// A value has attributes.
     Object(Vec<Attribute>),
-    /// The parts of a value are the elements.
+    /// A value has elements.
     Table {
         element: DataType,
     },
@@ -41,7 +41,7 @@ pub struct Attribute {
 }
 
 impl TypeDef {
-    /// The attribute of that name, and its place.
+    /// The attribute with that name, and its position.
     pub fn attribute(&self, name: &str) -> Option<(usize, &Attribute)> {
         match &self.shape {
             TypeShape::Object(attributes) => attributes.iter().enumerate().find(|(_, a)| a.name == name),
@@ -62,14 +62,14 @@ impl TypeDef {
     }
 }
 
-/// A value of a named type. An object or a collection that is atomically null is [`Value::Null`].
+/// A value of a named type. An atomically null object or collection is [`Value::Null`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composite {
     pub ty: TypeId,
     pub parts: Vec<Value>,
 }
 
-/// Numbers of the types that come with the database lie above those of objects.
+/// First number of built-in types, above those of objects.
 const BUILT_IN: u32 = 0xFFFF_0000;
 
 impl TypeId {
@@ -78,14 +78,14 @@ impl TypeId {
     /// SYS.AWRRPT_TEXT_TYPE_TABLE, the lines of a report.
     pub const REPORT_LINES: TypeId = TypeId(BUILT_IN + 2);
 
-    /// What the type is, when it comes with the database.
+    /// The definition of a built-in type.
     pub fn built_in(self) -> Option<TypeDef> {
         let at = self.0.checked_sub(BUILT_IN)?;
         let (name, shape) = built_in(at)?;
         Some(TypeDef { id: self, owner: "SYS".into(), name: name.into(), shape })
     }
 
-    /// The type of that name that comes with the database; its owner is SYS.
+    /// The built-in type with that name, owned by SYS.
     pub fn built_in_named(name: &str) -> Option<TypeId> {
         let of = |at: u32| built_in(at).is_some_and(|(n, _)| n == name).then_some(TypeId(BUILT_IN + at));
         (0..).take_while(|at| built_in(*at).is_some()).find_map(of)
@@ -96,7 +96,7 @@ fn built_in(at: u32) -> Option<(&'static str, TypeShape)> {
     let text = |len| DataType::Varchar2 { len, unit: LenUnit::Byte };
     let line = |name: &str, len| TypeShape::Object(vec![Attribute { name: name.into(), ty: text(len) }]);
     let of = |at: u32| TypeShape::Table { element: DataType::Named(TypeId(BUILT_IN + at)) };
-    // The lists of the data cartridge interface hold as many elements as a varray can of them.
+    // The lists of the data cartridge interface have the greatest limit of a varray.
     let list = |element| TypeShape::Varray { element, limit: 32767 };
     Some(match at {
         0 => ("DBMS_XPLAN_TYPE_TABLE", of(1)),

@@ -1,20 +1,20 @@
-//! What a session's language settings say about texts, numbers and dates.
+//! Language settings of a session for texts, numbers and dates.
 
 use crate::datatype::LenUnit;
 use crate::datetime::{Date, Timestamp};
 use crate::error::Result;
 use crate::zone::{Moment, TimeZone};
 
-/// Session settings that conversions between text and values need.
+/// Session settings for conversions between text and values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nls {
     /// NLS_LANGUAGE.
     pub language: String,
     /// NLS_TERRITORY.
     pub territory: String,
-    /// NLS_CURRENCY: what `L` stands for.
+    /// NLS_CURRENCY, the symbol for `L`.
     pub currency: String,
-    /// NLS_ISO_CURRENCY as its code: what `C` stands for.
+    /// NLS_ISO_CURRENCY as its code, the symbol for `C`.
     pub iso_currency: String,
     /// NLS_DATE_FORMAT.
     pub date_format: String,
@@ -24,9 +24,9 @@ pub struct Nls {
     pub timestamp_tz_format: String,
     /// NLS_DATE_LANGUAGE.
     pub date_language: String,
-    /// First of NLS_NUMERIC_CHARACTERS: what `D` stands for.
+    /// First of NLS_NUMERIC_CHARACTERS, the character for `D`.
     pub decimal: char,
-    /// Second of NLS_NUMERIC_CHARACTERS: what `G` stands for.
+    /// Second of NLS_NUMERIC_CHARACTERS, the character for `G`.
     pub group: char,
     /// NLS_SORT.
     pub sort: String,
@@ -38,7 +38,7 @@ pub struct Nls {
     pub zone: TimeZone,
     /// ERROR_ON_OVERLAP_TIME.
     pub error_on_overlap: bool,
-    /// The current date of the statement: gives the fields that a date format leaves out, and the century of RR.
+    /// The current date of the statement: the default of fields missing in a date format, and the century of RR.
     pub today: Date,
 }
 
@@ -67,15 +67,16 @@ impl Default for Nls {
 }
 
 impl Nls {
-    /// What tells apart the two instants of a time that a clock shows twice, where nothing else does.
+    /// The choice between the two instants of a local time that occurs twice, if nothing else decides.
     pub fn moment(&self) -> Moment<'static> {
         Moment { only_once: self.error_on_overlap, abbreviation: None }
     }
 
-    /// A timestamp without a place as one of the session's time zone; others as the session sees them.
+    /// A timestamp without time zone is placed in the session's time zone; others are converted for display in the
+    /// session.
     ///
     /// # Errors
-    /// ORA-01878 and ORA-01883 for a time that the session's clock leaves out or shows twice.
+    /// ORA-01878 and ORA-01883 for a local time of the session that is skipped or occurs twice.
     pub fn placed(&self, t: &Timestamp) -> Result<Timestamp> {
         match t.place() {
             crate::Place::Nowhere => Timestamp::in_zone(t.clock(), t.nanos, self.zone, self.moment()),
@@ -84,7 +85,7 @@ impl Nls {
     }
 }
 
-/// The ISO 4217 code of a territory's currency, by the territory's Oracle name; `None` for names that are not known.
+/// The ISO 4217 code of a territory's currency, by the territory's Oracle name; `None` for unknown names.
 pub fn iso_currency(territory: &str) -> Option<&'static str> {
     Some(match territory.trim().to_ascii_uppercase().as_str() {
         "AMERICA" | "PUERTO RICO" | "ECUADOR" | "EL SALVADOR" => "USD",

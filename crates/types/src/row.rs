@@ -37,7 +37,7 @@ impl<'a> RowWriter<'a> {
         }
         RowWriter { out }
     }
-    /// Goes on with the row at the end of `out`.
+    /// Continues the row at the end of `out`.
     #[inline]
     pub fn again(out: &'a mut Vec<u8>) -> RowWriter<'a> {
         RowWriter { out }
@@ -74,9 +74,9 @@ impl<'a> RowWriter<'a> {
     }
 }
 
-/// Appends a row to `out` that is the row in `old` but for some columns, whose numbers ascend: `put` writes each of
-/// them. Returns how many bytes of the old row, from the first column that changes to the last, have been replaced;
-/// `None` when the old row is damaged.
+/// Appends a copy of the row `old` with new values in some columns, in ascending order: `put` writes each of them.
+/// Returns the number of bytes of the old row from the first to the last changed column; `None` if the old row is
+/// damaged.
 pub fn rewrite(
     old: &[u8],
     changed: &[u16],
@@ -112,7 +112,7 @@ pub fn rewrite(
         at += 1;
     }
     writer.out.extend_from_slice(&kept[..kept.len() - reader.rest().len()]);
-    // The first byte of the row says how many columns it has.
+    // The header of the row has the number of columns.
     let head = if count == reader.count() { 0 } else { old.len() };
     Some(first.map_or(0, |first| first - last).max(head))
 }
@@ -131,7 +131,7 @@ fn put_length(out: &mut Vec<u8>, len: usize) {
     }
 }
 
-/// Reads a row, column after column. Bytes may be garbage: reading never panics and stops with `None`.
+/// Reads a row column by column. The bytes may be garbage: reading never panics and ends with `None` (V5).
 #[derive(Clone, Copy, Debug)]
 pub struct RowReader<'a> {
     rest: &'a [u8],
@@ -140,7 +140,7 @@ pub struct RowReader<'a> {
 }
 
 impl<'a> RowReader<'a> {
-    /// Begins at the first byte of a row; `None` when the bytes end too soon. Bytes after the row are allowed.
+    /// Begins at the first byte of a row; `None` if the bytes end too early. Bytes after the row are allowed.
     pub fn new(bytes: &'a [u8]) -> Option<RowReader<'a>> {
         let (&first, rest) = bytes.split_first()?;
         let (count, rest) = if first < 255 {
@@ -151,7 +151,7 @@ impl<'a> RowReader<'a> {
         };
         Some(RowReader { rest, left: count, count })
     }
-    /// Returns how many columns the row has.
+    /// Returns the number of columns of the row.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -159,7 +159,7 @@ impl<'a> RowReader<'a> {
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
-    /// Reads the next column. A column past the last one is NULL; `None` when the bytes are damaged.
+    /// Reads the next column. A column after the last one is NULL; `None` if the bytes are damaged.
     #[inline]
     pub fn next_column(&mut self) -> Option<Column<'a>> {
         if self.left == 0 {
@@ -187,7 +187,7 @@ impl<'a> RowReader<'a> {
         self.rest = rest;
         Some(Column::Bytes(bytes))
     }
-    /// Reads column `index` (0 is the first) from the start of the row this reader was made of.
+    /// Reads column `index` (from 0) from the start of the row.
     pub fn column(&self, index: usize) -> Option<Column<'a>> {
         let mut r = *self;
         for _ in 0..index {
@@ -195,7 +195,7 @@ impl<'a> RowReader<'a> {
         }
         r.next_column()
     }
-    /// Returns how many bytes the whole row at the front of `bytes` takes; `None` when damaged.
+    /// Returns the length of the row at the front of `bytes`; `None` if it is damaged.
     pub fn length(bytes: &'a [u8]) -> Option<usize> {
         let mut r = RowReader::new(bytes)?;
         while r.left > 0 {

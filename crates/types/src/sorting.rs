@@ -1,16 +1,16 @@
-//! Sorting that can be broken off.
+//! Interruptible sorting.
 
 use crate::Result;
 use std::cmp::Ordering;
 
-/// Items that are sorted or merged between two checks.
+/// Most items sorted or merged between two checks.
 const RUN: usize = 1 << 16;
 
-/// Sorts stably, and calls `check` between steps of bounded work: each sorts or merges at most 65,536 items. The items
-/// of a sort that `check` ends are gone.
+/// Sorts stably and calls `check` between steps that each sort or merge at most 65,536 items. If `check` fails, the
+/// items are lost.
 ///
-/// A comparison that remembers a cancel and makes all items equal from then on was rejected: the sort of the standard
-/// library may panic when the order of items changes.
+/// Rejected: a comparison that remembers a cancellation and treats all items as equal from then on. The sort of the
+/// standard library may panic on an inconsistent order.
 ///
 /// # Errors
 /// Those of `check`.
@@ -66,7 +66,7 @@ fn merge<T>(
     let mut merged = Vec::with_capacity(first.len() + second.len());
     let (mut first, mut second) = (first.into_iter(), second.into_iter());
     while let (Some(a), Some(b)) = (first.as_slice().first(), second.as_slice().first()) {
-        // Of equal items the earlier one comes first.
+        // The earlier of two equal items comes first.
         let next = if compare(b, a).is_lt() { second.next() } else { first.next() };
         merged.extend(next);
         if merged.len().is_multiple_of(RUN) {
@@ -84,7 +84,7 @@ mod tests {
     use crate::Ora;
     use std::cell::Cell;
 
-    /// Numbers in no order, each with its place.
+    /// Numbers in random order, each with its position.
     fn items(n: usize, distinct: u64) -> Vec<(u64, usize)> {
         let mut seed = 88_172_645_463_325_252u64;
         let mut next = || {

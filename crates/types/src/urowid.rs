@@ -1,8 +1,7 @@
-//! Logical rowids: where a row of an index-organised table is, as text.
+//! Logical rowids: addresses of rows of index-organised tables, as text.
 //!
-//! Such a row has no place of its own; its primary key says where it is. As Oracle prints them, a logical rowid is a
-//! `*` and the letters in base 64 of its bytes, without padding. The bytes are those that travel over the network:
-//!
+//! Such a row has no fixed address; its primary key locates it. As in Oracle, a logical rowid prints as `*` followed by
+//! its bytes in base 64 without padding. The bytes are those sent over the network:
 //! ```text
 //! | 04 | a guess of the block, 4 bytes, here 0 | length of the key u16 | key | zeros up to 12 bytes |
 //! ```
@@ -18,12 +17,12 @@ pub fn is_logical(text: &str) -> bool {
     text.starts_with('*')
 }
 
-/// Whether the text is that of a key.
+/// Whether the text contains a key.
 pub fn is_key(text: &str) -> bool {
     is_logical(text) && read(text, &mut Vec::new()).is_some()
 }
 
-/// Writes the text of bytes that traveled into `out`, which is cleared first.
+/// Writes the text of received bytes into `out`, which is cleared first.
 pub fn text(bytes: &[u8], out: &mut String) {
     out.clear();
     out.push('*');
@@ -35,7 +34,7 @@ pub fn text(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// Appends the bytes of a text; `None` when the text is none.
+/// Appends the bytes of a text; `None` for an invalid text.
 pub fn bytes(text: &str, out: &mut Vec<u8>) -> Option<()> {
     let letters = text.strip_prefix('*')?.as_bytes();
     for chunk in letters.chunks(4) {
@@ -46,7 +45,7 @@ pub fn bytes(text: &str, out: &mut Vec<u8>) -> Option<()> {
         let bytes = word.to_be_bytes();
         out.extend_from_slice(bytes.get(1..chunk.len())?);
     }
-    // A single letter holds no byte.
+    // A single remaining letter is less than a byte.
     (letters.len() % 4 != 1).then_some(())
 }
 
@@ -61,7 +60,7 @@ pub fn write(key: &[u8], out: &mut String) {
     text(&bytes, out);
 }
 
-/// The key of a logical rowid; `None` when the text is none.
+/// Reads the key of a logical rowid; `None` for an invalid text.
 pub fn read(text: &str, key: &mut Vec<u8>) -> Option<()> {
     key.clear();
     bytes(text, key)?;

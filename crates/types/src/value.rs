@@ -1,4 +1,4 @@
-//! A value of any type, and the rules by which one becomes another.
+//! Values of all types, and the conversions between them.
 
 use crate::datatype::{DataType, LenUnit, Zone};
 use crate::datetime::{Date, IntervalDs, IntervalYm, Place, Timestamp};
@@ -13,13 +13,13 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A value. The empty text is NULL: nothing stores or returns `Text("")` or an empty `Raw`.
+/// A value. The empty text is NULL: `Text("")` and an empty `Raw` are never stored or returned (V3).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// NULL of any type.
     #[default]
     Null,
-    /// NUMBER and everything made of it.
+    /// NUMBER and its subtypes.
     Number(Number),
     /// CHAR, VARCHAR2, CLOB, LONG.
     Text(String),
@@ -45,7 +45,7 @@ pub enum Value {
     Composite(Arc<Composite>),
     /// A CLOB or BLOB without content, which is not NULL: EMPTY_CLOB().
     EmptyLob,
-    /// A CLOB or BLOB that a program holds. Expressions of SQL have its content.
+    /// A CLOB or BLOB locator of a program. SQL expressions use its content.
     Lob(Arc<Lob>),
 }
 
@@ -86,7 +86,7 @@ impl Value {
         }
     }
 
-    /// The text or bytes of a LOB that a program holds; any other value is itself.
+    /// The content of a LOB locator; any other value itself.
     #[inline]
     pub fn content(&self) -> &Value {
         match self {
@@ -95,7 +95,7 @@ impl Value {
         }
     }
 
-    /// Replaces a LOB that a program holds by its text or bytes.
+    /// Replaces a LOB locator by its content.
     pub fn make_content(&mut self) {
         if let Value::Lob(lob) = self {
             *self = match Arc::get_mut(lob) {
@@ -117,7 +117,7 @@ impl Value {
         if bytes.is_empty() { Value::Null } else { Value::Raw(bytes) }
     }
 
-    /// Sets this to a text in the buffer it has; NULL when empty.
+    /// Sets this to a text, in the present buffer; NULL when empty.
     #[inline]
     pub fn set_text(&mut self, s: &str) {
         if s.is_empty() {
@@ -130,7 +130,7 @@ impl Value {
         }
     }
 
-    /// Gives the text buffer, cleared, to write into. Call [`Value::normalize`] afterwards: an empty text is NULL.
+    /// Returns the text buffer, cleared, for writing. Call [`Value::normalize`] afterwards: an empty text is NULL.
     pub fn text_buffer(&mut self) -> &mut String {
         if let Value::Text(text) = self {
             text.clear();
@@ -153,7 +153,7 @@ impl Value {
         }
     }
 
-    /// Sets this to bytes in the buffer it has; NULL when empty.
+    /// Sets this to bytes, in the present buffer; NULL when empty.
     pub fn set_raw(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             *self = Value::Null;
@@ -165,7 +165,7 @@ impl Value {
         }
     }
 
-    /// Copies `other` into this one, in the buffer this one has.
+    /// Copies `other` into this value and reuses its buffer (V6).
     #[inline]
     pub fn set(&mut self, other: &Value) {
         match other {
@@ -176,7 +176,7 @@ impl Value {
         }
     }
 
-    /// Makes ORA-00932: this is not what was expected.
+    /// Makes ORA-00932: the value does not have the expected type.
     #[cold]
     pub fn mismatch(&self, expected: &DataType) -> Ora {
         Ora::with(932, &[&expected.name(), &self.data_type().name()])
@@ -185,7 +185,7 @@ impl Value {
     /// Converts to NUMBER; `None` for NULL.
     ///
     /// # Errors
-    /// ORA-01722 when a text is no number, ORA-00932 when there is no conversion.
+    /// ORA-01722 for a text that is not a number, ORA-00932 if there is no conversion.
     #[inline]
     pub fn to_number(&self, nls: &Nls) -> Result<Option<Number>> {
         match self {
@@ -218,7 +218,7 @@ impl Value {
     /// Converts to DATE, text by NLS_DATE_FORMAT; `None` for NULL.
     ///
     /// # Errors
-    /// What [`format::date_from_text`] raises; ORA-00932 when there is no conversion.
+    /// Errors of [`format::date_from_text`]; ORA-00932 if there is no conversion.
     pub fn to_date(&self, nls: &Nls) -> Result<Option<Date>> {
         match self {
             Value::Date(d) => Ok(Some(*d)),
@@ -230,11 +230,11 @@ impl Value {
         }
     }
 
-    /// Converts to TIMESTAMP, text by NLS_TIMESTAMP_FORMAT; `None` for NULL. What is to be shown in the session's time
-    /// zone is there.
+    /// Converts to TIMESTAMP, text by NLS_TIMESTAMP_FORMAT; `None` for NULL. A timestamp with local time zone is
+    /// converted to the session's time zone.
     ///
     /// # Errors
-    /// What [`format::timestamp_from_text`] raises; ORA-00932 when there is no conversion.
+    /// Errors of [`format::timestamp_from_text`]; ORA-00932 if there is no conversion.
     pub fn to_timestamp(&self, nls: &Nls) -> Result<Option<Timestamp>> {
         match self {
             Value::Timestamp(t) => Ok(Some(t.seen_in(nls.zone))),
@@ -246,7 +246,7 @@ impl Value {
         }
     }
 
-    /// Converts to ROWID; `None` for NULL; ORA-01410 when a text is none.
+    /// Converts to ROWID; `None` for NULL; ORA-01410 for an invalid text.
     pub fn to_rowid(&self) -> Result<Option<Rowid>> {
         match self {
             Value::Rowid(rowid) => Ok(Some(*rowid)),
@@ -328,7 +328,7 @@ impl Value {
     /// Converts to RAW: text is read as hexadecimal digits; `None` for NULL.
     ///
     /// # Errors
-    /// ORA-01465 when a text is no hexadecimal number.
+    /// ORA-01465 for a text that is not hexadecimal.
     pub fn to_raw(&self) -> Result<Option<Vec<u8>>> {
         match self {
             Value::Raw(bytes) => Ok(Some(bytes.clone())),
@@ -342,10 +342,10 @@ impl Value {
 
     /// Compares two values; `None` when one is NULL.
     ///
-    /// A text compared with a number, date, timestamp, rowid or interval is converted to that; texts compare by their
-    /// bytes.
+    /// A text compared with a number, date, timestamp, rowid or interval is converted to that type; texts compare by
+    /// their bytes.
     /// # Errors
-    /// ORA-00932 for types that do not compare; what a conversion raises.
+    /// ORA-00932 for types that do not compare; errors of conversions.
     #[inline]
     pub fn compare(&self, other: &Value, nls: &Nls) -> Result<Option<Ordering>> {
         match (self, other) {
@@ -386,7 +386,7 @@ impl Value {
                 both(zip(self.to_interval_ds()?, other.to_interval_ds()?, Ord::cmp))
             }
             (Boolean(a), Boolean(b)) => both(Some(a.cmp(b))),
-            // Objects have no MAP or ORDER method: only whether they are the same could be told.
+            // Objects have no MAP or ORDER method, so they have no order.
             (Composite(_), Composite(_)) => Err(Ora::new(22950)),
             (Lob(_), _) | (_, Lob(_)) => self.content().compare(other.content(), nls),
             _ => Err(other.mismatch(&self.data_type())),
@@ -395,7 +395,7 @@ impl Value {
 
     /// The total order of ORDER BY and grouping: NULL last and equal to NULL, NaN above every number.
     ///
-    /// Values of one query column have one type; between types the order is fixed and without meaning.
+    /// Values of one query column have one type; the order between types is fixed but arbitrary.
     pub fn sort_cmp(&self, other: &Value) -> Ordering {
         use Value::*;
         match (self, other) {
@@ -421,7 +421,7 @@ impl Value {
         }
     }
 
-    /// The order of types where they meet; NULL last.
+    /// The order between types; NULL last.
     fn rank(&self) -> u8 {
         match self {
             Value::Number(_) => 0,
@@ -446,7 +446,7 @@ fn zip<T>(a: Option<T>, b: Option<T>, cmp: impl Fn(&T, &T) -> Ordering) -> Optio
     Some(cmp(&a?, &b?))
 }
 
-/// Compares instants when one is somewhere: the other is taken to be at the session's time zone.
+/// Compares instants if one has a time zone: the other is taken in the session's time zone.
 fn compare_timestamps(a: &Timestamp, b: &Timestamp, nls: &Nls) -> Result<Ordering> {
     if (a.place() == Place::Nowhere) == (b.place() == Place::Nowhere) {
         return Ok(a.cmp(b));
@@ -464,7 +464,7 @@ pub enum FloatTest {
 }
 
 impl FloatTest {
-    /// The values for which the test holds: a number passes when it equals one of them. NaN equals itself.
+    /// The values for which the test holds: a number passes if it equals one of them. NaN equals itself.
     pub fn values(self) -> &'static [f64] {
         match self {
             FloatTest::Nan => &[f64::NAN],
@@ -546,7 +546,7 @@ pub fn write_hex(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// Reads hexadecimal digits; an odd first one stands for itself. ORA-01465 otherwise.
+/// Reads hexadecimal digits; an odd number of digits is extended by a leading zero. ORA-01465 for other characters.
 pub fn parse_hex(text: &str) -> Result<Vec<u8>> {
     let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect();
     let digits = digits.ok_or_else(|| Ora::new(1465))?;
@@ -557,7 +557,7 @@ pub fn parse_hex(text: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Compares texts as CHAR with CHAR or a literal does: the shorter one is filled with blanks.
+/// Compares texts as CHAR with CHAR or a literal: the shorter one is padded with blanks.
 pub fn compare_padded(a: &str, b: &str) -> Ordering {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let common = a.len().min(b.len());

@@ -1,6 +1,6 @@
 //! Date format models, and TO_CHAR of dates and timestamps by them.
 //!
-//! A model is read element by element as it is used, so formatting allocates nothing but what the text needs.
+//! A model is parsed element by element while it is used, so formatting allocates only the text.
 
 use crate::datetime::{Date, DateFields, Timestamp};
 use crate::error::{Ora, Result};
@@ -25,10 +25,10 @@ pub(super) const MONTHS: [&str; 12] = [
 ];
 /// Names of days, Sunday first.
 pub(super) const DAYS: [&str; 7] = ["SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY"];
-/// The longest name of a month and of a day: names are filled up to it.
+/// Length of the longest name of a month or day, to which names are padded.
 const NAME_WIDTH: usize = 9;
 
-/// What one element of a model stands for.
+/// The meaning of an element of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[rustfmt::skip]
 pub(super) enum Code {
@@ -38,7 +38,7 @@ pub(super) enum Code {
     Tzh, Tzm, Tzr, Tzd, Ts, Ds, Dl, Fm, Fx,
 }
 
-/// How a name is written, after the case of its element.
+/// The case of a name, taken from the case of its element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Case {
     Upper,
@@ -61,7 +61,7 @@ pub(super) enum Element<'a> {
     Mark(char),
 }
 
-/// Longer names stand before shorter ones that begin them.
+/// A longer name precedes its prefixes.
 #[rustfmt::skip]
 const CODES: &[(&str, Code)] = &[
     ("SYYYY", Code::Syyyy), ("SYEAR", Code::Syear), ("YYYY", Code::Yyyy), ("Y,YYY", Code::YyyyComma), ("YEAR", Code::Year), ("YYY", Code::Yyy),
@@ -78,7 +78,7 @@ const CODES: &[(&str, Code)] = &[
     ("TZD", Code::Tzd), ("TS", Code::Ts),
 ];
 
-/// Reads a model element by element.
+/// Parses a model element by element.
 pub(super) struct Elements<'a> {
     rest: &'a str,
 }
@@ -144,20 +144,20 @@ fn has(model: &str, one_of: &[Code]) -> bool {
     Elements::new(model).any(|e| matches!(e, Ok(Element::Code { code, .. }) if one_of.contains(&code)))
 }
 
-/// Whether a text of this model is the same date on every day: it says the year with all its digits, and the month.
+/// Whether a text of this model determines the date: it has the year with all digits, and the month.
 pub fn names_its_date(model: &str) -> bool {
     let has_year = has(model, &[Code::Yyyy, Code::Syyyy, Code::YyyyComma]);
     let has_month = has(model, &[Code::Mm, Code::Mon, Code::Month, Code::Rm, Code::Ddd]);
     has(model, &[Code::J]) || has_year && has_month
 }
 
-/// Whether a text of this model has its time zone.
+/// Whether a text of this model contains its time zone.
 pub fn names_its_zone(model: &str) -> bool {
     has(model, &[Code::Tzh, Code::Tzr])
 }
 
-/// The most characters that a text of this model has. `None` for a bad model, and where that depends on more than the
-/// model: years and numbers in words, time zones by name, formats of a territory.
+/// The greatest number of characters of a text of this model. `None` for a bad model, and where the length depends on
+/// more than the model: years and numbers in words, names of time zones, formats of a territory.
 pub fn longest(model: &str) -> Option<u32> {
     let of_code = |code, ordinal: bool, spelled: bool| -> Option<u32> {
         let digits = match code {
@@ -197,7 +197,7 @@ pub fn longest(model: &str) -> Option<u32> {
 /// Appends TO_CHAR(date, model).
 ///
 /// # Errors
-/// ORA-01821 for a bad model, and for fractions and time zones, which a DATE does not have.
+/// ORA-01821 for a bad model, and for fractions and time zones, which DATE does not have.
 pub fn date_to_char(date: &Date, model: &str, nls: &Nls, out: &mut String) -> Result<()> {
     write(&Timestamp::new(*date, 0), false, None, model, nls, out)
 }
@@ -210,8 +210,8 @@ pub fn timestamp_to_char(t: &Timestamp, model: &str, nls: &Nls, out: &mut String
     write(t, true, None, model, nls, out)
 }
 
-/// As [`timestamp_to_char`] for a value whose type has so many digits of a second's fraction: that many are what FF
-/// alone shows.
+/// As [`timestamp_to_char`], for a value whose type has this precision of fractional seconds, which FF without a number
+/// shows.
 ///
 /// # Errors
 /// ORA-01821 for a bad model.
@@ -221,20 +221,20 @@ pub fn timestamp_of_digits(t: &Timestamp, model: &str, digits: u8, nls: &Nls, ou
 
 struct Writer<'a> {
     t: &'a Timestamp,
-    /// The clock on the wall at its place.
+    /// The local time at its place.
     wall: Clock,
     f: DateFields,
     nls: &'a Nls,
-    /// Digits of a second's fraction that the value's type has, where the type is known.
+    /// Precision of fractional seconds of the value's type, if known.
     digits: Option<u8>,
-    /// Blanks and leading zeros are written: no FM in force.
+    /// Whether blanks and leading zeros are written: no FM in force.
     fill: bool,
 }
 
 fn write(t: &Timestamp, fraction: bool, digits: Option<u8>, model: &str, nls: &Nls, out: &mut String) -> Result<()> {
     let wall = t.wall(nls.zone)?;
     let mut writer = Writer { t, wall, f: wall.date.fields(), nls, digits, fill: true };
-    // Where the radix character that was written last begins and ends.
+    // Begin and end of the last radix character written.
     let mut radix = None;
     for element in Elements::new(model) {
         match element? {
@@ -251,7 +251,7 @@ fn write(t: &Timestamp, fraction: bool, digits: Option<u8>, model: &str, nls: &N
                 writer.code(code, case, spelled, out)?;
                 match (code, radix) {
                     (Code::Radix, _) => radix = Some((from, out.len())),
-                    // No fraction, no radix character before it.
+                    // Without a fraction, the radix character before it is removed.
                     (Code::Ff(0), Some((begin, end))) if digits == Some(0) && end == from => out.truncate(begin),
                     _ => {}
                 }
@@ -440,13 +440,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whole minutes east of UTC.
+    /// Minutes east of UTC.
     fn offset(&self) -> i32 {
         self.wall.offset / 60
     }
 
-    /// FF without a number shows the digits of the type. Where that is not known it shows six, nine when the last
-    /// three are in use.
+    /// FF without a number shows the precision of the type. If unknown, it shows six digits, or nine if the last three
+    /// are not zero.
     fn fraction(&self, digits: u8, out: &mut String) {
         let digits = match (digits, self.digits) {
             (0, Some(0)) => return,
@@ -525,7 +525,7 @@ fn spell(n: u32) -> String {
     }
 }
 
-/// Spells a year as YEAR does: `TWENTY TWENTY-FOUR`, `NINETEEN HUNDRED`, `TWO THOUSAND`.
+/// Spells out a year as YEAR does: `TWENTY TWENTY-FOUR`, `NINETEEN HUNDRED`, `TWO THOUSAND`.
 fn spell_year(year: u32) -> String {
     let (high, low) = (year / 100, year % 100);
     match (high, low) {
@@ -538,7 +538,7 @@ fn spell_year(year: u32) -> String {
     }
 }
 
-/// Replaces the number written at `from` by its words.
+/// Replaces the number written at `from` by words.
 fn spell_in_place(out: &mut String, from: usize, ordinal: bool, case: Case) -> Result<()> {
     let n: u32 = out[from..].trim().parse().map_err(|_| Ora::new(1821))?;
     let mut words = spell(n);

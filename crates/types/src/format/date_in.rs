@@ -1,8 +1,8 @@
-//! TO_DATE and TO_TIMESTAMP: text read by a date format model, with Oracle's leniency.
+//! TO_DATE and TO_TIMESTAMP: conversion of text by a date format model, with Oracle's leniency.
 //!
-//! Punctuation of the model matches any punctuation of the text, and may be missing where the digits before it are
-//! complete; MM takes a name, MON a full name, YY and RR four digits; the parts of the time may be missing at the end.
-//! FX turns the leniency off.
+//! Punctuation in the model matches any punctuation in the text, and may be missing after a field with all its digits.
+//! MM accepts a name, MON a full name, YY and RR four digits. The time of day may be missing at the end. FX disables
+//! the leniency.
 
 use super::date::{Code, DAYS, Element, Elements, MONTHS};
 use crate::datetime::{Date, Timestamp, days_in_month};
@@ -10,20 +10,20 @@ use crate::error::{Ora, Result};
 use crate::nls::Nls;
 use crate::zone::{Moment, TimeZone};
 
-/// TO_DATE(text, model). Missing fields are the current year and month of [`Nls::today`], day one, midnight.
+/// TO_DATE(text, model). Missing fields default to the current year and month of [`Nls::today`], day one, midnight.
 ///
 /// # Errors
-/// ORA-01830 (text left over), ORA-01840 (text too short), ORA-01861, ORA-01858 (no digit), ORA-01843 and the like
-/// (field out of range), ORA-01810, ORA-01820, ORA-01821 and others for a bad model.
+/// ORA-01830 (text left over), ORA-01840 (text too short), ORA-01861, ORA-01858 (no digit), ORA-01843 and others (field
+/// out of range), ORA-01810, ORA-01820, ORA-01821 and others for a bad model.
 pub fn date_from_text(text: &str, model: &str, nls: &Nls) -> Result<Date> {
     Reader::new(text, nls, false).run(model)?.date()
 }
 
-/// TO_TIMESTAMP(text, model) and TO_TIMESTAMP_TZ: the result is in a time zone when the model has one.
+/// TO_TIMESTAMP(text, model) and TO_TIMESTAMP_TZ: the result has a time zone if the model has one.
 ///
 /// # Errors
-/// As [`date_from_text`], and ORA-01882 for what is no time zone, ORA-01878 and ORA-01883 for a time that its clock
-/// leaves out or shows twice.
+/// As [`date_from_text`]; ORA-01882 for an unknown time zone, ORA-01878 and ORA-01883 for a local time that is skipped
+/// or occurs twice.
 pub fn timestamp_from_text(text: &str, model: &str, nls: &Nls) -> Result<Timestamp> {
     let reader = Reader::new(text, nls, true).run(model)?;
     let date = reader.date()?;
@@ -32,7 +32,7 @@ pub fn timestamp_from_text(text: &str, model: &str, nls: &Nls) -> Result<Timesta
     Timestamp::in_zone(date, reader.nanos, zone, moment)
 }
 
-/// Which fields a model has given, to find what is there twice.
+/// Fields given by a model, to detect duplicates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 enum Field {
@@ -81,7 +81,7 @@ struct Reader<'a> {
     zone_negative: bool,
     zone: Option<TimeZone>,
     abbreviation: Option<&'a str>,
-    /// The last field took all the digits it may have: punctuation behind it may be missing.
+    /// Whether the last field had all its digits: punctuation after it may be missing.
     complete: bool,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         Ok(self)
     }
 
-    /// Reads the whole model before the text, so that a bad model is found first.
+    /// Checks the whole model first, so that a bad model is reported before a bad text.
     fn check_model(&self, model: &str) -> Result<()> {
         let mut seen = 0u32;
         for element in Elements::new(model) {
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads up to `max` digits; FX without FM wants exactly that many.
+    /// Reads up to `max` digits; with FX and without FM exactly that many.
     fn digits(&mut self, max: usize) -> Result<u32> {
         let len = self.rest.bytes().take(max).take_while(u8::is_ascii_digit).count();
         if len == 0 {
@@ -310,7 +310,7 @@ impl<'a> Reader<'a> {
             self.year = thousands * 1000 + self.digits(3)? as i32;
             return Ok(());
         }
-        // YY and RR take four digits where there are four.
+        // YY and RR read four digits if present.
         let run = self.rest.bytes().take(4).take_while(u8::is_ascii_digit).count();
         let four = run == 4 && !self.exact && !self.rest[4..].starts_with(|c: char| c.is_ascii_digit());
         let max = match code {
@@ -341,7 +341,7 @@ impl<'a> Reader<'a> {
         if self.year == 0 { Err(Ora::new(1841)) } else { Ok(()) }
     }
 
-    /// Reads a full name or its first three letters; returns its place from one.
+    /// Reads a full name or its first three letters; returns its position, from one.
     fn name(&mut self, names: &[&str]) -> Option<u32> {
         let letters = self.rest.bytes().take_while(u8::is_ascii_alphabetic).count();
         let word = &self.rest[..letters];
@@ -414,7 +414,7 @@ impl<'a> Reader<'a> {
     fn zone(&self) -> Option<TimeZone> {
         let minutes = self.zone_hour * 60 + self.zone_minute;
         let offset = TimeZone::Offset(if self.zone_negative { -minutes } else { minutes });
-        // Where only an abbreviation is given, the time is the session's.
+        // With only an abbreviation, the time is in the session's time zone.
         let session = self.abbreviation.map(|_| self.nls.zone);
         self.zone.or(self.has(Field::ZoneHour).then_some(offset)).or(session)
     }
@@ -500,7 +500,7 @@ fn is_time(code: Code) -> bool {
     )
 }
 
-/// Returns the field that an element gives; ORA-01820 for elements that only TO_CHAR knows.
+/// Returns the field of an element; ORA-01820 for elements of TO_CHAR only.
 fn field(code: Code, timestamp: bool) -> Result<Option<Field>> {
     Ok(Some(match code {
         Code::Yyyy | Code::Syyyy | Code::YyyyComma | Code::Yyy | Code::Yy | Code::Y | Code::Rr | Code::Rrrr => {
@@ -529,8 +529,8 @@ fn field(code: Code, timestamp: bool) -> Result<Option<Field>> {
     }))
 }
 
-/// Reads the text of a literal, `TIMESTAMP '2022-06-02 08:00:00.5 Europe/Berlin CEST'`: it has a time zone where one
-/// stands behind the clock.
+/// Reads the text of a literal, `TIMESTAMP '2022-06-02 08:00:00.5 Europe/Berlin CEST'`, with a time zone if one follows
+/// the time.
 ///
 /// # Errors
 /// As [`timestamp_from_text`].

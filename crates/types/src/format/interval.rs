@@ -1,4 +1,4 @@
-//! The texts of intervals.
+//! Intervals as text.
 
 use crate::datetime::{IntervalDs, IntervalYm};
 use crate::error::{Ora, Result};
@@ -6,7 +6,8 @@ use std::fmt::Write;
 
 const NANOS: i128 = 1_000_000_000;
 
-/// Appends an INTERVAL DAY TO SECOND as SQL prints it: `+01 02:03:04.500000`, with that many digits at least.
+/// Appends an INTERVAL DAY TO SECOND as SQL prints it: `+01 02:03:04.500000`, with at least `day_digits` digits of
+/// days.
 pub fn interval_ds_to_text(i: &IntervalDs, day_digits: u8, second_digits: u8, out: &mut String) {
     let nanos = i.to_nanos();
     let sign = if nanos < 0 { '-' } else { '+' };
@@ -55,8 +56,8 @@ fn below(value: i128, end: i128, error: u32) -> Result<i128> {
 /// TO_DSINTERVAL: `D HH:MI:SS[.F]`, or the ISO form `P1DT2H3M4.5S`.
 ///
 /// # Errors
-/// ORA-01867 when the text is no interval, ORA-01850, ORA-01851 and ORA-01852 for fields out of range, ORA-01873 for
-/// too many days.
+/// ORA-01867 for a text that is not an interval; ORA-01850, ORA-01851 and ORA-01852 for fields out of range; ORA-01873
+/// for too many days.
 pub fn interval_ds_from_text(text: &str) -> Result<IntervalDs> {
     let invalid = || Ora::new(1867);
     let (sign, rest) = split_sign(text.trim());
@@ -109,7 +110,7 @@ fn iso_nanos(text: &str) -> Result<i128> {
 /// TO_YMINTERVAL: `Y-M`, or the ISO form `P1Y6M`.
 ///
 /// # Errors
-/// ORA-01867 when the text is no interval, ORA-01843 for a month above 11, ORA-01873 for too many years.
+/// ORA-01867 for a text that is not an interval, ORA-01843 for a month above 11, ORA-01873 for too many years.
 pub fn interval_ym_from_text(text: &str) -> Result<IntervalYm> {
     let (sign, rest) = split_sign(text.trim());
     let months = if let Some(iso) = rest.strip_prefix('P') {

@@ -5,7 +5,7 @@ use crate::nls::Nls;
 use crate::number::Number;
 use std::fmt::Write;
 
-/// Where the sign goes.
+/// The position of the sign.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sign {
     /// A blank or `-` before the number.
@@ -20,7 +20,7 @@ enum Sign {
     Brackets,
 }
 
-/// Digits and separators in front of or behind the point.
+/// Digits and separators before or after the point.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Nine,
@@ -33,7 +33,7 @@ enum Place {
 struct Model {
     fill: bool,
     currency: Option<String>,
-    /// The width that the currency takes.
+    /// The width of the currency symbol.
     currency_width: usize,
     dollar: bool,
     blank_zero: bool,
@@ -41,12 +41,12 @@ struct Model {
     whole: Vec<Place>,
     fraction: Vec<Place>,
     point: Option<char>,
-    /// Digits behind `V`: the number is multiplied by that power of ten.
+    /// Digits after `V`: the number is multiplied by that power of ten.
     shift: i32,
     exponent: bool,
 }
 
-/// The width that `L` and `U` take, and `C`.
+/// The width of `L`, `U` and `C`.
 const CURRENCY_WIDTH: usize = 10;
 const ISO_CURRENCY_WIDTH: usize = 7;
 
@@ -166,7 +166,7 @@ pub fn number_to_char(n: &Number, model: &str, nls: &Nls, out: &mut String) -> R
     Ok(())
 }
 
-/// Decimal digits of |n| before and behind the point, after rounding to `places`.
+/// Decimal digits of |n| before and after the point, rounded to `places`.
 fn split_digits(n: &Number, places: i32) -> (String, String) {
     let mut text = String::new();
     let rounded = n.round(places).abs();
@@ -218,7 +218,7 @@ impl Model {
     }
 
     fn write_whole(&self, whole: &str, room: usize, body: &mut String) {
-        // A zero is shown only where the model has a 0, or when nothing else would be.
+        // A zero before the point is shown only if the model has a 0, or if nothing else would be shown.
         let alone = whole.is_empty() && self.fraction.is_empty();
         let first_zero = self.whole.iter().position(|p| *p == Place::Zero).unwrap_or(usize::MAX);
         let mut digits = whole.chars();
@@ -241,7 +241,7 @@ impl Model {
         }
     }
 
-    /// Puts sign and currency directly before the first digit, and blanks before them.
+    /// Puts sign and currency directly before the first digit, after padding blanks.
     fn finish(&self, n: &Number, body: &str, out: &mut String) {
         let number = body.trim_start();
         let negative = n.is_negative();
@@ -275,7 +275,7 @@ impl Model {
         out.push_str(tail);
     }
 
-    /// The width of every result that is filled with blanks.
+    /// The width of a padded result.
     fn width(&self) -> usize {
         let sign = match self.sign {
             Sign::Brackets => 2,
@@ -357,7 +357,7 @@ fn write_hex(n: &Number, fill: bool, lower: bool, zeros: bool, width: usize, out
     out.push_str(&text);
 }
 
-/// Roman numerals take fifteen places: MMMDCCCLXXXVIII is the longest.
+/// Roman numerals have fifteen places: MMMDCCCLXXXVIII is the longest.
 fn write_roman(n: &Number, fill: bool, lower: bool, out: &mut String) {
     const WIDTH: usize = 15;
     match n.round(0).as_i64() {
@@ -376,7 +376,7 @@ fn write_roman(n: &Number, fill: bool, lower: bool, out: &mut String) {
 /// TO_NUMBER(text, model).
 ///
 /// # Errors
-/// ORA-01722 when the text does not follow the model, ORA-01481 for a bad model.
+/// ORA-01722 for a text that does not match the model, ORA-01481 for a bad model.
 pub fn number_from_text(text: &str, model: &str, nls: &Nls) -> Result<Number> {
     match parse(model, nls)? {
         Parsed::Hex { digits, .. } => {
@@ -453,7 +453,7 @@ impl Model {
         if self.shift > 0 { n.div(&Number::from_scaled(1, self.shift)?) } else { Ok(n) }
     }
 
-    /// Matches the digits before the point from the right: a separator must stand where the model has one.
+    /// Matches the digits before the point from right to left: separators must be where the model has them.
     fn read_whole(&self, text: &str, digits: &mut String) -> Option<()> {
         let mut kept: Vec<char> = Vec::with_capacity(text.len());
         let mut places = self.whole.iter().rev();
@@ -470,8 +470,8 @@ impl Model {
     }
 }
 
-/// Appends a number as SQL*Plus shows it in a column of `width` characters without a format: rounded to fit, else in
-/// exponent notation, else `#`. It is not padded.
+/// Appends a number as SQL*Plus shows it in a column of `width` characters without a format: rounded to fit, otherwise
+/// in exponent notation, otherwise as `#`. Without padding.
 pub fn number_in_width(n: &Number, width: usize, out: &mut String) {
     let mut text = String::new();
     n.write_text(&mut text);
@@ -481,7 +481,7 @@ pub fn number_in_width(n: &Number, width: usize, out: &mut String) {
     let sign = usize::from(n.is_negative());
     let exponent = n.decimal_exponent();
     let whole = if exponent < 0 { 0 } else { exponent as usize + 1 };
-    // An exponent takes four or five characters and a point one; a fraction with fewer leading zeros keeps more digits.
+    // An exponent takes four or five characters and a point one; for few leading zeros a fraction keeps more digits.
     if sign + whole <= width && (exponent >= 0 || -exponent <= 5) {
         let places = width.saturating_sub(sign + whole + 1) as i32;
         let rounded = n.round(places);

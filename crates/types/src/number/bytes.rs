@@ -1,7 +1,7 @@
-//! The stored form of a NUMBER, Oracle's own: it orders with `memcmp`.
+//! The stored form of a NUMBER, which is Oracle's: it orders with `memcmp`.
 //!
-//! Zero is `80`. A positive number is its base-100 exponent plus 193 and then each digit plus 1; a negative one is 62
-//! less the exponent and then 101 less each digit, closed by `66` (102) when there are fewer than twenty digits.
+//! Zero is `80`. A positive number is its base-100 exponent plus 193, then each digit plus 1. A negative number is 62
+//! minus the exponent, then 101 minus each digit, then `66` (102) if there are fewer than twenty digits.
 
 use super::decimal::{DIGITS, Decimal};
 use super::{Number, Repr};
@@ -48,8 +48,8 @@ impl Number {
         }
     }
 
-    /// Reads the stored form of a whole number from 1 to 999,999,999,999,999,999; `None` for any other and for what is
-    /// no number. Most numbers are such, and their value is written at once.
+    /// Reads the stored form of a whole number from 1 to 999,999,999,999,999,999; `None` for others and for invalid
+    /// bytes. Most numbers are of this kind.
     #[inline]
     pub fn decode_small(bytes: &[u8]) -> Option<i64> {
         const POWERS: [i64; 9] = {
@@ -75,8 +75,8 @@ impl Number {
         (greatest <= 99).then(|| n * POWERS[exponent + 1 - digits.len()])
     }
 
-    /// Reads the stored form as `value * 10^scale`, when that is a whole number of at most eighteen digits; `None` for
-    /// others, and for some bytes that are no number.
+    /// Reads the stored form as `value * 10^scale`, if that is a whole number of at most eighteen digits; `None` for
+    /// others, and for some invalid bytes.
     #[inline]
     pub fn decode_scaled(bytes: &[u8], scale: u8) -> Option<i64> {
         let (&head, rest) = bytes.split_first()?;
@@ -108,7 +108,7 @@ impl Number {
         if greatest > 99 || len == 0 {
             return None;
         }
-        // The last digit counts hundreds to this power, which the scale shifts.
+        // The last digit counts hundreds to this power; the scale shifts it.
         let shift = (exponent + 1 - len as i32) * 2 + i32::from(scale);
         if shift == 0 {
             return Some(n);
@@ -120,7 +120,7 @@ impl Number {
         n.checked_mul(power).filter(|n| n.unsigned_abs() < 1_000_000_000_000_000_000)
     }
 
-    /// As [`Number::decode_scaled`], of more than nine pairs of digits: eighteen digits may lie in ten of them.
+    /// As [`Number::decode_scaled`], for more than nine pairs of digits: ten pairs may contain eighteen digits.
     #[cold]
     fn decode_scaled_long(bytes: &[u8], scale: u8) -> Option<i64> {
         if bytes.len() > 12 {
@@ -131,8 +131,8 @@ impl Number {
         scaled.as_i64().filter(|n| n.unsigned_abs() < 1_000_000_000_000_000_000)
     }
 
-    /// As [`Number::decode_scaled`], of the number of `len` bytes at `at`: short positive ones without a branch on
-    /// their digits.
+    /// As [`Number::decode_scaled`], for the number of `len` bytes at `at`. Short positive numbers are decoded without
+    /// a branch on their digits.
     #[inline]
     pub fn decode_scaled_at(arena: &[u8], at: usize, len: usize, scale: u8) -> Option<i64> {
         if let Some(&[head, a, b, c, d]) = arena.get(at..).and_then(|rest| rest.first_chunk::<5>())
@@ -141,7 +141,7 @@ impl Number {
         {
             let beyond = 8 * (5 - len as u32);
             let digits = (u32::from_be_bytes([a, b, c, d]) >> beyond).wrapping_sub(0x0101_0101 >> beyond);
-            // A byte that is no digit has its highest bit set, or gets it.
+            // In an invalid digit byte, the highest bit is set or becomes set.
             if (digits | digits.wrapping_add(0x1C1C_1C1C)) & 0x8080_8080 == 0 {
                 let pairs = (digits >> 8 & 0x00FF_00FF) * 100 + (digits & 0x00FF_00FF);
                 let n = i64::from(pairs >> 16) * 10_000 + i64::from(pairs & 0xFFFF);
@@ -157,7 +157,7 @@ impl Number {
         Number::decode_scaled(arena.get(at..at + len)?, scale)
     }
 
-    /// Reads the stored form; `None` when the bytes are no number.
+    /// Reads the stored form; `None` for invalid bytes.
     #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Number> {
         let (&head, rest) = bytes.split_first()?;
@@ -176,8 +176,8 @@ impl Number {
         }
     }
 
-    /// Reads a number as programs send it: with a byte more of digits than is kept, by which it is rounded; `None` when
-    /// the bytes are no number.
+    /// Reads a number sent by a client: it may have one more digit byte, by which the number is rounded. `None` for
+    /// invalid bytes.
     pub fn decode_sent(bytes: &[u8]) -> Option<Number> {
         let found = Number::decode(bytes);
         if found.is_some() || bytes.len() < DIGITS + 2 {

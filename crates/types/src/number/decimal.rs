@@ -1,8 +1,8 @@
 //! The general form of a NUMBER: base-100 digits, as Oracle stores them.
 //!
-//! A value is the sum of `digits[i] * 100^(exponent - i)`. Twenty such digits give 39 or 40 decimal ones; every
-//! operation rounds its exact result half away from zero at the twentieth. Work is proportional to the digits a value
-//! has, so short decimals stay cheap.
+//! A value is the sum of `digits[i] * 100^(exponent - i)`. Twenty such digits give 39 or 40 decimal digits; every
+//! operation rounds its exact result half away from zero at the twentieth (V2). The work is proportional to the number
+//! of digits, so short decimals stay cheap.
 
 use crate::error::{Ora, Result};
 use std::cmp::Ordering;
@@ -13,8 +13,7 @@ pub(super) const DIGITS: usize = 20;
 pub(super) const MIN_EXPONENT: i32 = -65;
 pub(super) const MAX_EXPONENT: i32 = 62;
 
-/// Canonical: no leading or trailing zero digit; digits past `len` are zero; zero itself has no form here but `len ==
-/// 0`.
+/// Canonical: no leading or trailing zero digit; digits past `len` are zero; zero is `len == 0`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Decimal {
     pub negative: bool,
@@ -30,7 +29,7 @@ impl Decimal {
         &self.digits[..self.len as usize]
     }
 
-    /// Rounds raw base-100 digits, the first of which has weight `100^exponent`, to a canonical value.
+    /// Rounds raw base-100 digits, the first with weight `100^exponent`, to a canonical value.
     pub fn from_digits(negative: bool, exponent: i32, raw: &[u8]) -> Result<Decimal> {
         let Some(first) = raw.iter().position(|&d| d != 0) else { return Ok(Decimal::ZERO) };
         let raw = &raw[first..];
@@ -48,7 +47,7 @@ impl Decimal {
         Decimal::from_u128_scaled(negative, n, 0).expect("39 digits are in range")
     }
 
-    /// Makes `n * 100^scale`. Divisions are by words: one of 128 bits for every eighteen digits.
+    /// Makes `n * 100^scale`. Divides word by word: one 128-bit division for every eighteen digits.
     pub fn from_u128_scaled(negative: bool, mut n: u128, scale: i32) -> Result<Decimal> {
         const CHUNK: u128 = 1_000_000_000_000_000_000;
         let mut raw = [0u8; DIGITS];
@@ -72,7 +71,7 @@ impl Decimal {
         Decimal::from_digits(negative, exponent, &raw[at..])
     }
 
-    /// Makes `whole + fraction / 10^18`, not zero. The pairs of digits are found side by side, not one after another.
+    /// Makes `whole + fraction / 10^18`, not zero. The pairs of digits are computed independently of one another.
     #[inline]
     pub fn from_parts(whole: u32, fraction: u64) -> Decimal {
         let pairs = |n: u32| [n / 1_000_000, n / 10_000 % 100, n / 100 % 100, n % 100].map(|d| d as u8);
@@ -83,7 +82,7 @@ impl Decimal {
         let low = fraction % 10_000_000_000_000_000;
         raw[6..10].copy_from_slice(&pairs((low / 100_000_000) as u32));
         raw[10..14].copy_from_slice(&pairs((low % 100_000_000) as u32));
-        // Zeros before and behind are counted and shifted out in one word.
+        // Leading and trailing zeros are counted and shifted out in one word.
         let word = u128::from_be_bytes(raw);
         let first = word.leading_zeros() / 8;
         let word = word.checked_shl(8 * first).unwrap_or(0);
@@ -93,7 +92,7 @@ impl Decimal {
         Decimal { negative: false, exponent: 4 - first as i8, len: len as u8, digits }
     }
 
-    /// The value cut, or rounded half away from zero, to a whole number. The exponent is below 8, so it fits.
+    /// The value truncated, or rounded half away from zero, to a whole number. The exponent is below 8, so it fits.
     #[inline]
     pub fn whole_part(&self, half_up: bool) -> i64 {
         debug_assert!(self.exponent < 8);
@@ -127,7 +126,7 @@ impl Decimal {
         Decimal { negative: n < 0, exponent, len: len as u8, digits }
     }
 
-    /// Returns the value when it is whole and fits.
+    /// Returns the value if it is whole and fits.
     #[inline]
     pub fn to_i64(self) -> Option<i64> {
         if self.len == 0 {
@@ -176,9 +175,9 @@ impl Decimal {
         let (big, small) = if self.cmp_magnitude(other) == Ordering::Less { (other, self) } else { (self, other) };
         let shift = (i32::from(big.exponent) - i32::from(small.exponent)) as usize;
         if shift > 2 * DIGITS + 2 {
-            return Ok(*big); // what the smaller one adds is rounded away
+            return Ok(*big); // the smaller number is lost in rounding
         }
-        // One place for the carry, then the larger number's digits, then as far as the smaller one's reach.
+        // One place for the carry, then the larger number's digits, then as far as the smaller number extends.
         let mut sum = [0u8; 3 * DIGITS + 4];
         let len = 1 + (big.len as usize).max(shift + small.len as usize);
         sum[1..=big.len as usize].copy_from_slice(big.digits());
@@ -241,7 +240,7 @@ impl Decimal {
         }
         let exponent = i32::from(self.exponent) - i32::from(other.exponent);
         let negative = self.negative != other.negative;
-        // Digits below the twenty-first cannot change a rounding half away from zero.
+        // Digits after the twenty-first cannot change the rounding half away from zero.
         let mut raw = [0u8; DIGITS + 2];
         if other.len <= 8 {
             self.divide_short(other, &mut raw);
@@ -258,7 +257,7 @@ impl Decimal {
             divisor = divisor * 100 + u64::from(d);
         }
         let mut rest = 0u64;
-        // The first quotient digit stands where the divisor's last digit meets the dividend.
+        // The first quotient digit is at the position of the divisor's last digit in the dividend.
         for &d in &self.digits[..other.len as usize] {
             rest = rest * 100 + u64::from(d);
         }
@@ -305,14 +304,14 @@ impl Decimal {
         }
     }
 
-    /// Rounds (or cuts) to a multiple of `10^-places`.
+    /// Rounds (or truncates) to a multiple of `10^-places`.
     pub fn round(&self, places: i32, half_up: bool) -> Result<Decimal> {
         if self.len == 0 {
             return Ok(*self);
         }
         let unit = places.checked_neg().unwrap_or(i32::MAX);
         let odd = unit.rem_euclid(2) == 1;
-        // Digits to keep; the last of them only by its tens when the unit is ten times a power of 100.
+        // Digits to keep; the last one only to the tens if the unit is ten times a power of 100.
         let kept = i64::from(self.exponent) - i64::from(unit.div_euclid(2)) + 1;
         if kept > i64::from(self.len) {
             return Ok(*self);
@@ -323,11 +322,11 @@ impl Decimal {
         let kept = kept as usize;
         let mut digits = [0u8; DIGITS + 1];
         digits[1..].copy_from_slice(&self.digits);
-        let at = kept; // digits[at] is the last kept one, digits[0] the place of a carry
+        let at = kept; // digits[at] is the last kept digit, digits[0] is for a carry
         let mut up = false;
         if odd {
             if at == 0 {
-                return Ok(Decimal::ZERO); // the unit is a hundred times the first digit's
+                return Ok(Decimal::ZERO); // the unit is a hundred times the first digit's weight
             }
             let ones = digits[at] % 10;
             up = half_up && ones >= 5;
@@ -373,10 +372,10 @@ impl Decimal {
         len
     }
 
-    /// Makes a value of decimal digits, the first of which has weight `10^exponent`.
+    /// Makes a value from decimal digits, the first with weight `10^exponent`.
     pub fn from_decimal_digits(negative: bool, exponent: i32, decimal: impl Iterator<Item = u8>) -> Result<Decimal> {
         let mut raw = [0u8; DIGITS + 1];
-        let mut low = exponent.rem_euclid(2) == 0; // the next digit is the ones of its pair
+        let mut low = exponent.rem_euclid(2) == 0; // whether the next digit is the low one of its pair
         let mut at = 0;
         for d in decimal {
             if at == raw.len() {
@@ -394,7 +393,7 @@ impl Decimal {
     }
 }
 
-/// Subtracts `q * v` from `u`; when that goes below zero adds one `v` back and returns false.
+/// Subtracts `q * v` from `u`. If the result is negative, adds one `v` back and returns false.
 fn subtract_multiple(u: &mut [u32], v: &[u32], q: u32) -> bool {
     let mut borrow = 0i32;
     for i in (0..v.len()).rev() {
@@ -417,7 +416,8 @@ fn subtract_multiple(u: &mut [u32], v: &[u32], q: u32) -> bool {
     false
 }
 
-/// Adds one at the last digit; on a carry out of the first the digits become 1, 0, 0 … and the exponent must grow.
+/// Adds one to the last digit. After a carry out of the first digit, the digits are 1, 0, 0 … and the exponent must
+/// grow.
 fn increment(digits: &mut [u8; DIGITS]) -> bool {
     for place in digits.iter_mut().rev() {
         if *place < 99 {

@@ -1,12 +1,12 @@
 //! Roots, powers, exponentials and angles of a NUMBER.
 //!
-//! All are worked out with ninety decimals ([`Fixed`]) and rounded once.
+//! All are computed with ninety decimals ([`Fixed`]) and rounded once.
 
 use super::wide::Fixed;
 use super::{Number, Repr};
 use crate::error::{Ora, Result};
 
-/// Below this the first term of the series of an odd function is the whole of a NUMBER.
+/// Below this, the first term of an odd function's series is exact to the precision of NUMBER.
 const TINY_EXPONENT: i32 = -24;
 
 impl Number {
@@ -65,7 +65,7 @@ impl Number {
     /// Returns the logarithm of `n` to `base`.
     ///
     /// # Errors
-    /// ORA-01428 when one is not positive, ORA-01476 when the base is one.
+    /// ORA-01428 if one is not positive, ORA-01476 if the base is one.
     pub fn log(base: &Number, n: &Number) -> Result<Number> {
         if base.signum() <= 0 {
             return Err(base.out_of_range());
@@ -82,7 +82,8 @@ impl Number {
     /// Returns this number to the power of `n`.
     ///
     /// # Errors
-    /// ORA-01428 for a negative number and a broken power, and for zero and a negative power; ORA-01426 on overflow.
+    /// ORA-01428 for a negative base with a fractional exponent, and for zero with a negative exponent; ORA-01426 on
+    /// overflow.
     pub fn power(&self, n: &Number) -> Result<Number> {
         if n.is_zero() {
             return Ok(Number::ONE);
@@ -108,14 +109,14 @@ impl Number {
             return Ok(Number::ZERO);
         }
         if n.decimal_exponent() >= 70 {
-            return Ok(Number::ONE); // only one itself is so near to one
+            return Ok(Number::ONE); // only one itself is this close to one
         }
         let (e, tens) = self.abs().ln_fixed().mul(n.fixed()).exp();
         let magnitude = Number::of(e.to_decimal(tens)?);
         Ok(if self.is_negative() && odd { magnitude.neg() } else { magnitude })
     }
 
-    /// Returns the sine of an angle in radians; without meaning above 10^30.
+    /// Returns the sine of an angle in radians; not accurate above 10^30.
     pub fn sin(&self) -> Result<Number> {
         if self.is_tiny() {
             return Ok(*self);
@@ -123,12 +124,12 @@ impl Number {
         self.angle()?.sin_cos().0.to_decimal(0).map(Number::of)
     }
 
-    /// Returns the cosine of an angle in radians; without meaning above 10^30.
+    /// Returns the cosine of an angle in radians; not accurate above 10^30.
     pub fn cos(&self) -> Result<Number> {
         self.angle()?.sin_cos().1.to_decimal(0).map(Number::of)
     }
 
-    /// Returns the tangent of an angle in radians; without meaning above 10^30.
+    /// Returns the tangent of an angle in radians; not accurate above 10^30.
     pub fn tan(&self) -> Result<Number> {
         if self.is_tiny() {
             return Ok(*self);
@@ -191,7 +192,7 @@ impl Number {
     /// Returns the angle of the point (`x`, self), ATAN2(self, x).
     ///
     /// # Errors
-    /// ORA-01426 when both are zero.
+    /// ORA-01426 if both are zero.
     pub fn atan2(&self, x: &Number) -> Result<Number> {
         let pi = Fixed::pi();
         if x.is_zero() {
@@ -241,7 +242,7 @@ impl Number {
         if self.to_f64().abs() > 60.0 {
             return Ok(Number::from_i64(self.signum().into()));
         }
-        // With t = e^-2|x| it is (1 - t) / (1 + t), and nothing is large.
+        // With t = e^-2|x| it is (1 - t) / (1 + t), without large numbers.
         let t = self.abs().mul(&Number::from_i64(-2))?.scaled_exp();
         let one = Fixed::from_int(1);
         let magnitude = Number::of(one.sub(t).mul(one.add(t).recip()).to_decimal(0)?);

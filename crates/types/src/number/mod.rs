@@ -1,8 +1,8 @@
 //! NUMBER: exact decimal floating point with Oracle's precision and range.
 //!
-//! Whole numbers that fit a word are kept as a word, and `+ - *`, comparison, MOD and the roundings on them never leave
-//! it. Everything else is base-100 digits as Oracle stores them ([`decimal`]). The form is canonical, so equality and
-//! hashing are those of the fields. Rejected: a 128-bit coefficient, which holds 38 digits where Oracle shows 40.
+//! Whole numbers that fit a word are stored as a word, and `+ - *`, comparison, MOD and rounding of such numbers stay
+//! in words. All others are base-100 digits as Oracle stores them ([`decimal`]). The form is canonical, so equality and
+//! hashing are those of the fields (V1). Rejected: a 128-bit coefficient, which holds 38 digits where Oracle shows 40.
 
 mod bytes;
 mod decimal;
@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 
 /// An exact decimal number: 39 or 40 significant digits (20 base-100 ones), from 1e-130 to below 1e126.
 ///
-/// What an operation makes smaller than 1e-130 is zero; what it makes too large is ORA-01426.
+/// Results below 1e-130 become zero; results that are too large are ORA-01426.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Number(Repr);
 
@@ -42,7 +42,7 @@ impl Number {
         Number(Repr::Int(n))
     }
 
-    /// Returns the value when it is whole and fits.
+    /// Returns the value if it is whole and fits.
     pub const fn as_i64(&self) -> Option<i64> {
         match self.0 {
             Repr::Int(n) => Some(n),
@@ -66,10 +66,10 @@ impl Number {
         }
     }
 
-    /// Makes `coefficient * 10^exponent`, rounded to the digits a NUMBER has.
+    /// Makes `coefficient * 10^exponent`, rounded to the precision of NUMBER.
     ///
     /// # Errors
-    /// ORA-01426 when it is too large.
+    /// ORA-01426 if it is too large.
     pub fn from_scaled(coefficient: i128, exponent: i32) -> Result<Number> {
         if exponent == 0 {
             return Ok(Number::from_i128(coefficient));
@@ -78,7 +78,7 @@ impl Number {
             return Ok(Number::ZERO);
         }
         if exponent % 2 == 0 {
-            // Whole pairs of digits: the value is a whole number's digits at another place.
+            // Whole pairs of digits: the digits of a whole number with another exponent.
             let d = Decimal::from_u128_scaled(coefficient < 0, coefficient.unsigned_abs(), exponent / 2)?;
             return Ok(Number::of(d));
         }
@@ -95,7 +95,7 @@ impl Number {
         Decimal::from_decimal_digits(coefficient < 0, exponent, raw[at..].iter().copied()).map(Number::of)
     }
 
-    /// Makes `whole + fraction / 10^18`. A `fraction` of a whole or more is cut to eighteen digits.
+    /// Makes `whole + fraction / 10^18`. A `fraction` of one or more is truncated to eighteen digits.
     #[inline]
     pub fn from_parts(whole: u32, fraction: u64) -> Number {
         if fraction == 0 {
@@ -118,10 +118,10 @@ impl Number {
         }
     }
 
-    /// Makes the decimal that a double prints as, with the fewest digits that read back as the same double.
+    /// Makes the shortest decimal that reads back as the same double.
     ///
     /// # Errors
-    /// ORA-01426 for infinities, NaN and what is too large.
+    /// ORA-01426 for infinities, NaN and numbers that are too large.
     pub fn from_f64(x: f64) -> Result<Number> {
         if !x.is_finite() {
             return Err(Ora::new(1426));
@@ -143,7 +143,7 @@ impl Number {
     /// Returns the value rounded half away from zero to a whole number.
     ///
     /// # Errors
-    /// ORA-01426 when that does not fit 64 bits.
+    /// ORA-01426 if it does not fit 64 bits.
     pub fn to_i64(&self) -> Result<i64> {
         match &self.0 {
             Repr::Int(n) => Ok(*n),
@@ -151,10 +151,10 @@ impl Number {
         }
     }
 
-    /// Returns the value rounded to a whole number, when it fits a PLS_INTEGER.
+    /// Returns the value rounded to a whole number, if it fits a PLS_INTEGER.
     ///
     /// # Errors
-    /// ORA-01426 when it does not.
+    /// ORA-01426 if it does not.
     pub fn to_i32(&self) -> Result<i32> {
         i32::try_from(self.to_i64()?).map_err(|_| Ora::new(1426))
     }
@@ -243,8 +243,7 @@ impl Number {
         self.decimal().div(&other.decimal()).map(Number::of)
     }
 
-    /// MOD(self, n): the rest of the division cut to a whole number; has the sign of `self`, and is `self` when `n` is
-    /// zero.
+    /// MOD(self, n): the remainder of the truncated division; has the sign of `self`, and is `self` if `n` is zero.
     pub fn modulo(&self, n: &Number) -> Result<Number> {
         if n.is_zero() {
             return Ok(*self);
@@ -257,15 +256,15 @@ impl Number {
         }
         let quotient = self.div(n)?.trunc(0);
         let rest = self.sub(&n.mul(&quotient)?)?;
-        // A quotient of more digits than there are leaves no meaningful rest.
+        // If the quotient has more digits than NUMBER, the remainder is meaningless.
         let sound = rest.is_zero() || (rest.is_negative() == self.is_negative() && rest.abs() < n.abs());
         Ok(if sound { rest } else { Number::ZERO })
     }
 
-    /// REMAINDER(self, n): like MOD, but with the quotient rounded half to even.
+    /// REMAINDER(self, n): like MOD, with the quotient rounded half to even.
     ///
     /// # Errors
-    /// ORA-01476 when `n` is zero.
+    /// ORA-01476 if `n` is zero.
     pub fn remainder(&self, n: &Number) -> Result<Number> {
         let exact = self.div(n)?;
         let mut quotient = exact.round(0);
@@ -291,7 +290,7 @@ impl Number {
 
     /// Rounds half away from zero to `places` decimals; negative places are left of the point.
     ///
-    /// A value so near the end of the range that rounding up would leave it is cut instead.
+    /// A value so close to the end of the range that rounding up would leave it is truncated instead.
     pub fn round(&self, places: i32) -> Number {
         match &self.0 {
             Repr::Int(_) if places >= 0 => *self,
@@ -305,7 +304,7 @@ impl Number {
         }
     }
 
-    /// Cuts to `places` decimals; negative places are left of the point.
+    /// Truncates to `places` decimals; negative places are left of the point.
     pub fn trunc(&self, places: i32) -> Number {
         match &self.0 {
             Repr::Int(_) if places >= 0 => *self,
@@ -332,7 +331,7 @@ impl Number {
     /// Rounds to NUMBER(precision, scale).
     ///
     /// # Errors
-    /// ORA-01438 when there are more digits before the rounding place than the precision allows.
+    /// ORA-01438 if there are more digits before the rounding place than the precision allows.
     pub fn fit(&self, precision: Option<u8>, scale: Option<i8>) -> Result<Number> {
         let Some(precision) = precision else {
             return Ok(match scale {
@@ -351,7 +350,7 @@ impl Number {
         if fits { Ok(rounded) } else { Err(Ora::new(1438)) }
     }
 
-    /// Rounds to `binary` binary digits of precision, as FLOAT(binary) does: to `ceil(binary * 0.30103)` decimal ones.
+    /// Rounds to `binary` binary digits of precision, as FLOAT(binary) does: `ceil(binary * 0.30103)` decimal digits.
     pub fn fit_float(&self, binary: u8) -> Number {
         let digits = (i32::from(binary) * 30103 + 99999) / 100000;
         if self.is_zero() || digits >= 38 {

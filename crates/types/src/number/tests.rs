@@ -1,4 +1,4 @@
-//! Numbers against known results and against a model of big integers.
+//! Numbers, compared with known results and with a model of big integers.
 
 use super::*;
 use proptest::prelude::*;
@@ -270,7 +270,7 @@ fn number((coefficient, exponent): (i64, i32)) -> Number {
     Number::from_scaled(coefficient.into(), exponent).unwrap()
 }
 
-/// Unsigned big integers of base 10^9, least significant first: just what an exact check of a result needs.
+/// Unsigned big integers of base 10^9, least significant first, for exact checks of results.
 mod model {
     use std::cmp::Ordering;
 
@@ -337,7 +337,7 @@ fn exact(x: &Number) -> (model::Big, i32) {
             if big.is_empty() {
                 big.push(0);
             }
-            big[0] += u32::from(d); // a multiple of ten has room for it
+            big[0] += u32::from(d); // a multiple of ten has room for the digit
         }
         big
     });

@@ -1,18 +1,18 @@
-//! A NUMBER read from text and written as text, without a format model.
+//! Conversion of NUMBER from and to text without a format model.
 
 use super::decimal::{DIGITS, Decimal};
 use super::{Number, Repr};
 use crate::error::{Ora, Result};
 use std::fmt;
 
-/// Digits, zeros behind the point included, that plain notation shows at most.
+/// Most digits in plain notation, including zeros after the point.
 const PLAIN_DIGITS: i32 = 40;
 
 impl Number {
     /// Reads digits with an optional sign, point and exponent, and blanks around them.
     ///
     /// # Errors
-    /// ORA-01722 when the text is no number, ORA-01426 when it is too large.
+    /// ORA-01722 for a text that is not a number, ORA-01426 if it is too large.
     pub fn parse(text: &str) -> Result<Number> {
         Number::parse_with(text, '.')
     }
@@ -74,7 +74,7 @@ fn parse_general(negative: bool, text: &[u8], decimal: char) -> Result<Number> {
     let point = decimal.encode_utf8(&mut point_utf8).as_bytes();
     let mut digits = [0u8; 2 * DIGITS + 3];
     let (mut len, mut seen, mut fraction) = (0usize, false, false);
-    let mut exponent = -1i64; // of the first significant digit, counted up while before the point
+    let mut exponent = -1i64; // exponent of the first significant digit, counted up before the point
     let mut at = 0;
     while at < text.len() {
         let c = text[at];
@@ -135,7 +135,7 @@ fn write_decimal(d: &Decimal, out: &mut String) {
         }
         write_plain(&digits[..len as usize], exponent, out);
     } else if exponent < 0 && -exponent <= 5 {
-        // A few digits lost behind a few zeros lose less than an exponent takes.
+        // Rounding off a few digits after a few zeros loses fewer digits than an exponent would take.
         let cut = d.round(PLAIN_DIGITS, true).expect("rounding a fraction does not overflow");
         write_decimal(&cut, out);
     } else {
@@ -160,7 +160,7 @@ pub(super) fn write_plain(digits: &[u8], exponent: i32, out: &mut String) {
     }
 }
 
-/// Writes exponent notation in forty characters and the sign, as TO_CHAR does for what is too long.
+/// Writes exponent notation in forty characters and the sign, as TO_CHAR does for long numbers.
 fn write_scientific(d: &Decimal, out: &mut String) {
     use fmt::Write;
     let tail = if d.decimal_exponent().abs() >= 100 { 5 } else { 4 };

@@ -1,7 +1,7 @@
-//! Fixed-point numbers with ninety decimals, in which roots, exponentials and angles are worked out.
+//! Fixed-point numbers with ninety decimals, for roots, exponentials and angles.
 //!
-//! The result is then rounded once, so that it is right to the last digit of a NUMBER but for the rarest halves, and
-//! exact where the true result is. Limbs are base 10^18: conversion from and to decimal digits is a copy.
+//! A result is rounded once. It is correct to the last digit of NUMBER except in very rare halfway cases, and exact if
+//! the true result is. Limbs are base 10^18, so conversion from and to decimal digits is a copy.
 
 use super::decimal::Decimal;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 const BASE: u64 = 1_000_000_000_000_000_000;
 const LIMB_DIGITS: usize = 18;
-/// Limbs behind the point.
+/// Limbs after the point.
 const FRACTION: usize = 5;
 const LIMBS: usize = 9;
 
@@ -37,7 +37,8 @@ impl Fixed {
         Fixed::from_digits(false, whole.len() as i32 - 1, digits)
     }
 
-    /// Makes a number of decimal digits, the first of which has weight `10^exponent`; what is too small is cut.
+    /// Makes a number from decimal digits, the first with weight `10^exponent`; digits beyond the precision are
+    /// truncated.
     pub fn from_digits(negative: bool, exponent: i32, digits: impl Iterator<Item = u8>) -> Fixed {
         let mut limbs = [0; LIMBS];
         let mut place = exponent + (FRACTION * LIMB_DIGITS) as i32;
@@ -263,7 +264,8 @@ impl Fixed {
         (series(x, 1), series(Fixed::from_int(1), 0))
     }
 
-    /// Returns the arc tangent of a number of moderate size: the double's, corrected by the tangent of what is missing.
+    /// Returns the arc tangent of a number of moderate size: that of the double, corrected by the tangent of the
+    /// difference.
     pub fn atan(self) -> Fixed {
         let mut y = Fixed::from_f64(self.to_f64().atan());
         for _ in 0..2 {

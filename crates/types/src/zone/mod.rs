@@ -1,4 +1,4 @@
-//! Time zones: distances from UTC, and the regions of the IANA data.
+//! Time zones: offsets from UTC, and regions of the IANA data.
 
 mod names;
 mod tzif;
@@ -26,7 +26,7 @@ pub fn version() -> u32 {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Region(u16);
 
-/// Where each number's name is in [`names::REGIONS`]; the length of that for a number without a name.
+/// Position of each number's name in [`names::REGIONS`]; the length of that list for an unused number.
 static PLACES: [u16; names::NUMBERS] = places();
 
 const fn places() -> [u16; names::NUMBERS] {
@@ -41,7 +41,7 @@ const fn places() -> [u16; names::NUMBERS] {
     places
 }
 
-/// The rules that were asked for before in this process, in the order of the names.
+/// The rules loaded in this process, in the order of the names.
 static RULES: [OnceLock<Option<Rules>>; names::REGIONS.len()] = [const { OnceLock::new() }; names::REGIONS.len()];
 
 fn by_name(a: &str, b: &str) -> Ordering {
@@ -58,20 +58,20 @@ fn rules_at(place: usize) -> Option<&'static Rules> {
 }
 
 impl Region {
-    /// Finds a region by its name, in letters of any case; `None` for a name that is none.
+    /// Finds a region by its name, ignoring case; `None` for an unknown name.
     pub fn named(name: &str) -> Option<Region> {
         let place = names::REGIONS.binary_search_by(|(known, _)| by_name(known, name)).ok()?;
         rules_at(place).map(|_| Region(names::REGIONS[place].1))
     }
 
-    /// Finds a region by its number; `None` for a number that has no name.
+    /// Finds a region by its number; `None` for an unused number.
     pub fn numbered(number: u16) -> Option<Region> {
         let number = names::SECOND_NUMBERS.iter().find(|(second, _)| *second == number).map_or(number, |(_, n)| *n);
         let place = usize::from(*PLACES.get(usize::from(number))?);
         (place < names::REGIONS.len()).then_some(Region(number)).filter(|_| rules_at(place).is_some())
     }
 
-    /// The number that stands in stored values: thirteen bits, the same for ever.
+    /// The number in stored values: thirteen bits, never changed.
     pub fn number(self) -> u16 {
         self.0
     }
@@ -85,7 +85,7 @@ impl Region {
         usize::from(PLACES[usize::from(self.0)])
     }
 
-    /// The name as the IANA data writes it.
+    /// The name as in the IANA data.
     pub fn name(self) -> &'static str {
         names::REGIONS[self.place()].0
     }
@@ -94,7 +94,7 @@ impl Region {
         rules_at(self.place()).expect("a region was made of a number that has rules")
     }
 
-    /// The period that a second since 1970 is in.
+    /// The period that contains a second since 1970.
     pub fn at(self, utc: i64) -> Period {
         self.rules().at(utc)
     }
@@ -115,7 +115,7 @@ impl Region {
         names::REGIONS.iter().filter_map(|(_, number)| Region::numbered(*number))
     }
 
-    /// The second since 1970 at which the region's clock shows a second; see [`TimeZone::to_utc`].
+    /// Converts local time, in seconds since 1970, to UTC; see [`TimeZone::to_utc`].
     fn to_utc(self, clock: i64, moment: Moment<'_>) -> Result<i64> {
         const AROUND: i64 = 26 * 3600;
         let rules = self.rules();
@@ -126,7 +126,7 @@ impl Region {
             let utc = clock - i64::from(period.offset);
             if (period.from..period.until).contains(&utc) && moment.abbreviation.is_none_or(|a| is_named(&period, a)) {
                 twice |= found.is_some();
-                // Standard time, and of two of the same kind the later one.
+                // Standard time is preferred, and the later of two periods of the same kind.
                 if found.is_none_or(|(_, before)| before.summer || !period.summer) {
                     found = Some((utc, period));
                 }
@@ -154,12 +154,12 @@ impl fmt::Debug for Region {
     }
 }
 
-/// What tells apart the two instants at which a clock shows the same time.
+/// The choice between the two instants of a local time that occurs twice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment<'a> {
-    /// ERROR_ON_OVERLAP_TIME: such a time is ORA-01883. Else it is the one of standard time.
+    /// ERROR_ON_OVERLAP_TIME: such a time is ORA-01883; otherwise standard time is chosen.
     pub only_once: bool,
-    /// TZD: the abbreviation of the period.
+    /// TZD: the abbreviation of the intended period.
     pub abbreviation: Option<&'a str>,
 }
 
@@ -176,16 +176,16 @@ impl TimeZone {
     /// UTC.
     pub const UTC: TimeZone = TimeZone::Offset(0);
 
-    /// DBTIMEZONE. Clients get timestamps with local time zone on its clock, which is also that of their stored form.
+    /// DBTIMEZONE. Clients receive timestamps with local time zone in it; it is also that of their stored form.
     pub const DATABASE: TimeZone = TimeZone::UTC;
 
-    /// Minutes that a time zone may be east of UTC: from -15:59 to +15:59, as ORA-01874 and ORA-01875 have it.
+    /// Range of offsets in minutes east of UTC: -15:59 to +15:59, as in ORA-01874 and ORA-01875.
     pub const MINUTES: std::ops::RangeInclusive<i16> = -959..=959;
 
     /// Reads `+HH:MI`, `-HH:MI`, `Z` or the name of a region.
     ///
     /// # Errors
-    /// ORA-01882 for a name that is none, ORA-01874 and ORA-01875 for an offset out of range.
+    /// ORA-01882 for an unknown name, ORA-01874 and ORA-01875 for an offset out of range.
     pub fn parse(text: &str) -> Result<TimeZone> {
         let text = text.trim();
         let unknown = || Ora::new(1882);
@@ -221,7 +221,7 @@ impl TimeZone {
         }
     }
 
-    /// The abbreviation in force at a second since 1970; offsets have none.
+    /// The abbreviation in force at a second since 1970; an offset has none.
     pub fn abbreviation_at(self, utc: i64) -> Option<&'static str> {
         match self {
             TimeZone::Offset(_) => None,
@@ -229,10 +229,10 @@ impl TimeZone {
         }
     }
 
-    /// The second since 1970 at which a clock shows a second.
+    /// Converts local time, in seconds since 1970, to UTC.
     ///
     /// # Errors
-    /// ORA-01878 for a time that the clock leaves out, ORA-01883 as `moment` has it.
+    /// ORA-01878 for a skipped local time, ORA-01883 depending on `moment`.
     pub fn to_utc(self, clock: i64, moment: Moment<'_>) -> Result<i64> {
         match self {
             TimeZone::Offset(_) if moment.abbreviation.is_some() => Err(Ora::new(1878)),
@@ -241,8 +241,8 @@ impl TimeZone {
         }
     }
 
-    /// The time zone in two bytes, as Oracle stores it: hours + 20 and minutes + 60, or a bit and the thirteen of a
-    /// region.
+    /// The time zone in two bytes, as Oracle stores it: hours + 20 and minutes + 60, or a flag and the thirteen bits of
+    /// a region.
     pub fn to_bytes(self) -> [u8; 2] {
         match self {
             TimeZone::Offset(minutes) => [(minutes / 60 + 20) as u8, (minutes % 60 + 60) as u8],
@@ -250,7 +250,7 @@ impl TimeZone {
         }
     }
 
-    /// Reads [`TimeZone::to_bytes`]; `None` for an offset out of range and a number that is no region's.
+    /// Reads [`TimeZone::to_bytes`]; `None` for an offset out of range and for an unused region number.
     pub fn from_bytes([hours, minutes]: [u8; 2]) -> Option<TimeZone> {
         if hours & 0x80 != 0 {
             let number = u16::from(hours & 0x7F) << 6 | u16::from(minutes >> 2);
@@ -273,10 +273,10 @@ impl fmt::Display for TimeZone {
     }
 }
 
-/// The clock of a time zone at an instant.
+/// The local time of a time zone at an instant.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// What the clock shows.
+    /// Local date and time.
     pub date: Date,
     /// Seconds east of UTC.
     pub offset: i32,
@@ -287,7 +287,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Looks at the clock of a time zone.
+    /// Computes the local time of a time zone.
     ///
     /// # Errors
     /// ORA-01841 outside the range of dates.

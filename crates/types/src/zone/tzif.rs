@@ -1,8 +1,8 @@
-//! The rules of a region, read from the bytes of its TZif file (RFC 8536) where they lie: nothing is copied.
+//! The rules of a region, read in place from its TZif file (RFC 8536) without copying.
 
 use crate::datetime::{DAY_SECONDS, Date};
 
-/// A stretch of time in which a region's clock keeps one distance from UTC.
+/// A period of constant offset from UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
     /// Seconds east of UTC.
@@ -17,7 +17,7 @@ pub struct Period {
     pub until: i64,
 }
 
-/// What repeats each year: the footer of the file.
+/// The yearly rule in the footer of the file.
 #[derive(Clone, Copy, Debug)]
 struct Tail {
     offset: i32,
@@ -33,7 +33,7 @@ struct Summer {
     end: Day,
 }
 
-/// A day of each year, and the second of it by the clock that is about to change.
+/// A day of each year, and the second of it in the local time before the change.
 #[derive(Clone, Copy, Debug)]
 struct Day {
     rule: DayRule,
@@ -42,9 +42,9 @@ struct Day {
 
 #[derive(Clone, Copy, Debug)]
 enum DayRule {
-    /// The week from 1, 5 for the last, of a month on a day from 0 for Sunday.
+    /// A weekday (0 for Sunday) in week 1 to 5 of a month; 5 means the last.
     Weekday { month: u32, week: u32, day: u32 },
-    /// The day from 1; 29 February does not count.
+    /// The day from 1, without 29 February.
     Julian(i64),
     /// The day from 0.
     Zero(i64),
@@ -61,7 +61,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Reads a file; `None` when it is none.
+    /// Reads a file; `None` for an invalid file.
     pub fn new(file: &'static [u8]) -> Option<Rules> {
         let first = Counts::of(file)?;
         let rest = file.get(44 + first.len(4)?..)?;
@@ -85,7 +85,7 @@ impl Rules {
         i64::from_be_bytes(bytes)
     }
 
-    /// The offset, whether it is summer, and the abbreviation of one kind of time.
+    /// Offset, daylight saving flag and abbreviation of one type of local time.
     fn kind(&self, kind: u8) -> (i32, bool, &'static str) {
         let at = usize::from(kind) * 6;
         let &[a, b, c, d, summer, name] = self.types.get(at..at + 6).unwrap_or(&[0; 6]) else { return (0, false, "") };
@@ -94,10 +94,10 @@ impl Rules {
         (i32::from_be_bytes([a, b, c, d]), summer != 0, std::str::from_utf8(&name[..end]).unwrap_or_default())
     }
 
-    /// The period that an instant is in.
+    /// The period that contains an instant.
     pub fn at(&self, utc: i64) -> Period {
         let count = self.count();
-        // How many of the changes are not after the instant.
+        // Number of changes not after the instant.
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = (low + high) / 2;
@@ -119,7 +119,7 @@ impl Rules {
         Period { offset, summer, name, from, until }
     }
 
-    /// The abbreviations that the region ever had, in the order of their first use by the file.
+    /// All abbreviations of the region, in the order of the file.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         let rules = *self;
         let kinds = (0..self.types.len() / 6).map(move |n| rules.kind(n as u8).2);
@@ -175,7 +175,7 @@ impl Tail {
         let Some(s) = &self.summer else { return standard(first, i64::MAX) };
         let Ok(date) = Date::from_unix(utc) else { return standard(first, i64::MAX) };
         let year = date.fields().year;
-        // Where two years meet it may be the year before or after on the region's clock.
+        // Near a change of year, the local year may be the year before or after.
         let (mut from, mut into_summer) = (first, None);
         let mut until = i64::MAX;
         for year in year - 1..=year + 1 {
@@ -198,7 +198,7 @@ impl Tail {
 }
 
 impl Day {
-    /// Seconds since 1970 of the region's clock.
+    /// Seconds since 1970 in the region's local time.
     fn in_year(&self, year: i32) -> i64 {
         let first = |month| Date::from_ymd(year.clamp(1, 9999), month, 1).map_or(0, |d| d.to_unix());
         let day = match self.rule {
